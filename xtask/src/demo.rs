@@ -135,7 +135,7 @@ fn code(hob: &Path, dir: &Path) -> Result<()> {
     command.envs(path.iter().map(|path| ("PATH", path)));
     let mut conversation = Conversation { agent: Agent::start(&mut command)? };
     conversation.agent.initialize()?;
-    let is_verified = |content: &Value| path.is_none() || content["head"]["final"] == true;
+    let is_verified = |content: &Value| path.is_none() || content["head"]["complete"] == true;
     let callers = |result: &Value| {
         let content = &result["structuredContent"];
         content["total"] == 2 && is_verified(content)

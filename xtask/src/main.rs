@@ -61,6 +61,9 @@ usage: cargo xtask TASK
   bench nodes [--quick]    a node beside the bare request to its model, or it fails; writes docs/generated/bench-nodes.md
   bench work [--quick]     questions about the work beside one `git status`, or it fails; writes docs/generated/bench-work.md
   bench mcp [--quick]      the MCP library against the official SDKs and floors; writes docs/generated/bench-mcp.md
+  score code [--quick] [LANGUAGE…]
+                           the uses that find_uses confirms in six projects of the registries beside those that compilers and type
+                           checkers name, or it fails; writes docs/generated/score-code.md when all languages are scored
   score code lies [--quick|--kept|JUDGE…]
                            questions while language servers load, die or hang and files change: none final and wrong, and each
                            final in time beside a naive client, or it fails; writes docs/generated/score-code-lies.md;
@@ -68,10 +71,6 @@ usage: cargo xtask TASK
                            judges: ty tsc gopls clangd rust-analyzer
   score code memory        four worktrees that want a rust-analyzer each in 1.5 GiB: the curve, what was parked, every question
                            answered, or it fails; writes docs/generated/score-code-memory.md
-  score code truth [--quick|--calls]
-                           the uses that find_uses finds beside those that rustc reports of deprecated definitions, and the calls
-                           that find_callers finds beside rustc's middle form (--calls: these alone); writes
-                           docs/generated/score-code-truth.md
   score nodes [--quick]    run 2,000 generated schemas on the offline engine and have another validator judge what nodes return;
                            writes docs/generated/score-nodes.md
   soak [NAME…] [--seconds N] [--keep] [--times N] [--seed N]

@@ -103,6 +103,21 @@ pub(crate) fn ripgrep() -> Result<()> {
     if (need.is_installed)() { Ok(()) } else { install(&[&need]) }
 }
 
+/// Installs ctags, which lists definitions for the score of answers about code.
+pub(crate) fn ctags() -> Result<()> {
+    let need = Need { what: "ctags", packages: &["universal-ctags"], is_installed: || on_path("ctags").is_some() };
+    if (need.is_installed)() { Ok(()) } else { install(&[&need]) }
+}
+
+/// Installs the checkers that answers about code are compared with; the folder with them and our scripts.
+pub(crate) fn checkers() -> Result<PathBuf> {
+    let (lists, dir) = (root().join("xtask/checkers"), target_dir()?.join("tools/checkers"));
+    let clients = python_packages("python", &root().join("xtask/clients/requirements.txt"))?;
+    node_packages("checkers", &lists, &clients.join("bin"), &dir)?;
+    copy_scripts(&["places.mjs"], &lists, &dir)?;
+    Ok(dir)
+}
+
 /// Installs the offline engine of nodes, and the validator beside it.
 pub(crate) fn engine() -> Result<()> {
     model_server(&target_dir()?.join("tools"))

@@ -109,7 +109,7 @@ fn declared_at(scope: &Scope, question: Question, line: usize) -> Result<Questio
         let mut open: Vec<&Declaration> = all.iter().collect();
         while let Some(one) = open.pop() {
             if one.at == at && one.kind != Kind::Impl {
-                return Ok(Question { name, ..question });
+                return Ok(Question { name, at: Some(at), ..question });
             }
             open.extend(&one.members);
         }

@@ -8,8 +8,10 @@ use std::sync::Arc;
 use crate::near::{members, near};
 use crate::place::Lines;
 use crate::question::Question;
-use crate::search::{Hit, NoAnswer, Scope, Skipped, Why, has_sources};
-use crate::syntax::{Declares, Kind, Language, MAKES_ATTRIBUTES, Marks, Occurrence, SCRIPTS, family, is_pure_virtual};
+use crate::search::{Hit, NoAnswer, Scope, Skipped, Why, has_sources, search, unread_parts};
+use crate::syntax::{
+    Class, Declares, Kind, Language, MAKES_ATTRIBUTES, Marks, Occurrence, SCRIPTS, family, is_pure_virtual, occurrences,
+};
 
 /// A definition of the name.
 #[derive(Debug, Clone)]
@@ -190,6 +192,10 @@ pub(crate) fn chosen(
             && is_inside(&question.qualifiers, definition)
     };
     let (mut meant, others): (Vec<Definition>, Vec<Definition>) = all.into_iter().partition(is_meant);
+    // A type and its constructor may stand in one line.
+    if question.at.is_some_and(|at| meant.iter().any(|one| one.at == at)) {
+        meant.retain(|one| question.at == Some(one.at));
+    }
     // `geo::area` is what the module itself has; a method of a type in there only if it has none.
     if meant.iter().any(|one| is_directly_inside(question, one)) {
         meant.retain(|one| is_directly_inside(question, one));
@@ -229,6 +235,12 @@ pub(crate) fn chosen(
             let parsed = if besides.is_empty() { "the source files of" } else { "what was parsed of" };
             return Err(NoAnswer(format!("there is no `{name}` in {parsed} {root}{next}{besides}")));
         }
+        if let Some(of) = question.qualifiers.last().filter(|of| !is_behind && !is_named(scope, of)) {
+            let near = near(scope, of);
+            let near = if near.is_empty() { String::new() } else { format!("; near to `{of}`: {}", near.join(", ")) };
+            let problem = format!("there is no `{}`: nothing here is named `{of}`{near}", question.whole);
+            return Err(NoAnswer(format!("{problem}; ask for `{name}` alone to see all of that name{besides}")));
+        }
         // A name from outside of the project.
         return Ok(meant);
     }
@@ -265,13 +277,13 @@ pub(crate) fn too_many(question: &Question, known: &[Definition], are_all: bool)
     NoAnswer(format!("`{whole}` has {more}{many} definitions: name one as path:name or Type::name. {listed}"))
 }
 
+/// What is said of a name that no file declares.
+pub(crate) const NOWHERE: &str = "not defined in this project";
+
 /// That there is no definition, as far as that is known.
 pub(crate) fn undefined(skipped: &[Skipped]) -> String {
-    let broken = skipped.iter().filter(|one| one.why == Why::Broken);
-    let broken: Vec<String> = broken.map(|one| project::visible::path(&one.path)).collect();
-    if let [first, rest @ ..] = &broken[..] {
-        let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
-        return format!("unparsable: not defined in what parses, but {first}{more} mentions it and does not parse");
+    if let Some(parts) = unread_parts(skipped) {
+        return format!("not defined in what was parsed; {parts}, which may define it");
     }
     if let Some(one) = skipped.iter().find(|one| one.why == Why::Makes) {
         return format!(
@@ -280,8 +292,17 @@ pub(crate) fn undefined(skipped: &[Skipped]) -> String {
             one.why.words()
         );
     }
-    let whole = if skipped.is_empty() { "this project" } else { "the files that were parsed" };
-    format!("not defined in {whole}")
+    if skipped.is_empty() { NOWHERE.to_owned() } else { "not defined in the files that were parsed".to_owned() }
+}
+
+/// Whether code of the project names something so.
+fn is_named(scope: &Scope, name: &str) -> bool {
+    let names_it = |hit: &Hit| {
+        let parsed = occurrences(hit.language, &hit.text, name, &hit.starts, scope.until);
+        parsed.is_none_or(|parsed| parsed.all.iter().any(|one| one.class != Class::Mention))
+    };
+    let searched = search(&Scope { below: scope.root.clone(), ..scope.clone() }, name);
+    searched.skipped.iter().any(|one| one.mentions > 0) || searched.hits.iter().any(names_it)
 }
 
 /// What a type has, where another member of it is asked for.

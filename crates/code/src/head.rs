@@ -1,4 +1,4 @@
-//! How sure an answer is, and why it is not surer.
+//! How complete an answer is, and why it is not.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -6,61 +6,64 @@ use std::time::Instant;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::judgement::{Code, Judge, Judged, Reason, Revision, Verdict};
-use crate::search::{Scope, Skipped, Why};
+use crate::judgement::{Code, Judge, Judged, Reason, Revision, Verdict, is_zero};
+use crate::search::{Scope, Skipped, Why, unread_parts};
 
-/// How sure an answer is.
+/// How complete an answer is. Numbers that are 0, lists that are empty and what is not known are left out.
 #[derive(Debug, Default, Clone, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub(crate) struct Head {
-    /// Whether nothing can be added or taken away.
-    #[serde(rename = "final")]
-    pub is_final: bool,
-    /// Sites that the judge confirmed.
+    /// Whether no place is missing and none is unverified, as far as a language server sees.
+    #[serde(rename = "complete")]
+    pub is_complete: bool,
+    /// How many places the language server verified.
+    #[serde(rename = "verified", default, skip_serializing_if = "is_zero")]
     pub confirmed: usize,
-    /// Sites that are reached through a value.
-    pub traced: usize,
-    /// Sites that mean something else.
-    pub refuted: usize,
-    /// Sites that were confirmed at an earlier revision.
+    /// How many were verified at an earlier revision, in files that have not changed since.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub earlier: usize,
-    /// Sites that nothing has judged.
+    /// How many have the name and were not verified.
+    #[serde(rename = "unverified", default, skip_serializing_if = "is_zero")]
     pub undecided: usize,
-    /// Sites that the judge did not name.
-    pub missed_by_server: usize,
-    /// The judge of each language in the answer.
-    pub judges: Vec<Judge>,
+    /// How many have the name and mean another definition.
+    #[serde(rename = "other", default, skip_serializing_if = "is_zero")]
+    pub refuted: usize,
+    /// The language server of each language in the answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub servers: Vec<Judge>,
+    #[serde(default, skip_serializing_if = "is_unknown")]
     pub revision: Revision,
-    pub searched: ScopeSearched,
-    /// Why sites are undecided, or the answer may lack some.
+    /// How many files of known languages were searched.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub files: usize,
+    /// How many files mention the name, or might, and were not parsed as a whole.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub skipped: usize,
+    /// Why places are unverified, or why the answer may lack some.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<Reason>,
-    /// When to ask again; null if that changes nothing.
-    pub retry_after_ms: Option<u64>,
+    /// Whether the same question may have a better answer soon.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ask_again: bool,
     pub elapsed_ms: u64,
+    /// How many unverified places there are for each reason that only the places have.
+    #[serde(skip)]
+    pub open: BTreeMap<Code, usize>,
 }
 
-/// What was searched.
-#[derive(Debug, Default, Clone, Serialize, JsonSchema)]
-#[schemars(inline)]
-pub(crate) struct ScopeSearched {
-    pub root: String,
-    /// How many files of known languages there are.
-    pub files: usize,
-    /// Files that mention the name and were not parsed, or might.
-    pub skipped: usize,
+fn is_unknown(revision: &Revision) -> bool {
+    *revision == Revision::default()
 }
 
 impl Head {
-    /// The head of an answer about these sites, with what is said of it as a whole.
+    /// Counts the verdicts of places, and takes over what is said of the answer as a whole.
     pub(crate) fn judged(sites: impl Iterator<Item = Verdict>, judged: &Judged) -> Head {
         let mut head = Head {
-            judges: judged.judges.clone(),
+            servers: judged.judges.clone(),
             reasons: judged.reasons.clone(),
-            missed_by_server: judged.missed,
-            retry_after_ms: judged.retry_after.and_then(|pause| pause.as_millis().try_into().ok()),
+            ask_again: judged.may_pass,
             ..Head::default()
         };
-        let mut by_code: BTreeMap<Code, usize> = BTreeMap::new();
         for verdict in sites {
             match verdict {
                 Verdict::Confirmed => head.confirmed += 1,
@@ -69,22 +72,19 @@ impl Head {
                 Verdict::NotJudged => {}
                 Verdict::Undecided(code) => {
                     head.undecided += 1;
-                    *by_code.entry(code).or_default() += 1;
+                    *head.open.entry(code).or_default() += 1;
                 }
             }
         }
-        // What the judge's state explains is said there.
-        let is_said = |code: &Code| judged.reasons.iter().any(|reason| reason.code == *code && reason.sites > 0);
-        for (code, sites) in by_code.into_iter().filter(|(code, _)| !is_said(code)) {
-            head.reasons.push(Reason { code, text: format!("{sites} {}", code.words()), sites });
-        }
-        head.is_final = judged.is_certain && head.undecided + head.earlier == 0;
+        // The state of a server explains its own.
+        head.open.retain(|code, _| !judged.reasons.iter().any(|reason| reason.code == *code && reason.sites > 0));
+        head.is_complete = judged.is_certain && head.undecided + head.earlier == 0;
         head
     }
 
     /// Adds what was searched, and what was not.
     pub(crate) fn searched(mut self, scope: &Scope, files: usize, skipped: &[Skipped], since: Instant) -> Head {
-        self.searched = ScopeSearched { root: project::visible::path(&scope.root), files, skipped: skipped.len() };
+        (self.files, self.skipped) = (files, skipped.len());
         let mut by_why: BTreeMap<Why, Vec<&Skipped>> = BTreeMap::new();
         for one in skipped {
             by_why.entry(one.why).or_default().push(one);
@@ -93,20 +93,28 @@ impl Head {
             let code = match why {
                 Why::TooLarge | Why::Minified | Why::OverMemory | Why::TooSlow => Code::OverALimit,
                 Why::Unreadable => Code::Unreadable,
-                Why::Broken => Code::Unparsable,
+                Why::Broken | Why::Unread => Code::Unparsable,
                 Why::Ignored | Why::Linked | Why::Includes | Why::Module => Code::NotSearched,
-                Why::Assembly | Why::ByCgo | Why::Nameless | Why::Escaped | Why::Embedded => Code::NotSearched,
+                Why::Assembly | Why::ByCgo | Why::Nameless | Why::Embedded => Code::NotSearched,
                 Why::OutOfTime => Code::OutOfTime,
                 Why::Makes => Code::Macro,
             };
-            let names: Vec<String> = all.iter().take(3).map(|one| project::visible::path(&one.path)).collect();
+            let mentions: usize = all.iter().map(|one| one.mentions).sum();
+            if let Some(text) = unread_parts(all.iter().copied()) {
+                self.reasons.push(Reason { code, text, sites: mentions });
+                continue;
+            }
+            // What is out of time as a whole has no path.
+            let named = all.iter().map(|one| project::visible::path(&one.path)).filter(|name| !name.is_empty());
+            let names: Vec<String> = named.take(3).collect();
             let more = if all.len() > 3 { format!(" and {} more", all.len() - 3) } else { String::new() };
             let names = names.join(", ");
             let text =
                 if names.is_empty() { why.words().to_owned() } else { format!("{names}{more}: {}", why.words()) };
-            self.reasons.push(Reason { code, text, sites: all.iter().map(|one| one.mentions).sum() });
+            self.reasons.push(Reason { code, text, sites: mentions });
         }
-        self.is_final &= skipped.is_empty();
+        // What a language server reads lacks nothing.
+        self.is_complete &= skipped.iter().all(|one| one.why == Why::Broken);
         self.revision = scope.revision.clone();
         self.elapsed_ms = since.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
         self
@@ -120,8 +128,44 @@ impl Head {
         commit.map(|commit| format!(" · {commit}{changed}")).unwrap_or_default()
     }
 
-    /// Why the answer is not final, in a few words.
-    pub(crate) fn why(&self) -> String {
-        self.reasons.iter().map(|reason| reason.text.as_str()).collect::<Vec<_>>().join("; ")
+    /// The names of the servers that answered: `ty, tsc`.
+    pub(crate) fn checked_by(&self) -> Option<String> {
+        let names: Vec<&str> = self.servers.iter().filter_map(Judge::ready).collect();
+        (!names.is_empty()).then(|| names.join(", "))
     }
+
+    /// The places of each reason: `4 in the arguments of macros`.
+    pub(crate) fn of_places(&self) -> Vec<Reason> {
+        let one = |(code, sites): (&Code, &usize)| Reason {
+            code: *code,
+            text: format!("{sites} {}", code.words()),
+            sites: *sites,
+        };
+        self.open.iter().map(one).collect()
+    }
+
+    /// Adds the reasons of places to those of the answer, for the result.
+    pub(crate) fn with_reasons(mut self) -> Head {
+        self.reasons.extend(self.of_places());
+        self
+    }
+
+    /// Says why the answer is not complete, in the words of its reasons.
+    pub(crate) fn why(&self) -> String {
+        let of_places = self.of_places();
+        self.reasons.iter().chain(&of_places).map(|reason| reason.text.as_str()).collect::<Vec<_>>().join("; ")
+    }
+}
+
+/// A number with commas: `1,884`.
+pub(crate) fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let groups: Vec<&str> = digits.as_bytes().rchunks(3).rev().filter_map(|group| str::from_utf8(group).ok()).collect();
+    groups.join(",")
+}
+
+/// A number of things: `1 caller`, `1,884 callers`.
+pub(crate) fn counted(number: usize, one: &str) -> String {
+    let many = if number == 1 { "" } else { "s" };
+    format!("{} {one}{many}", grouped(number))
 }

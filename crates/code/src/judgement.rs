@@ -1,60 +1,66 @@
 //! What is said of a site, of an answer, and of who judges it.
 
-use std::time::Duration;
+use std::borrow::Cow;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
-/// What the answer was made from.
-#[derive(Debug, Default, Clone, Serialize, JsonSchema)]
+/// The revision of the worktree that was read.
+#[derive(Debug, Default, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub(crate) struct Revision {
-    /// The commit that is checked out; null outside of git.
+    /// The commit that is checked out.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
-    /// How many files differ from it; null until git has counted.
+    /// How many files differ from it; absent until git has counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub changed: Option<u64>,
-    /// Grows with each batch of changes on disk; null while nobody watches.
+    /// A number that grows with each batch of changes on disk; absent until the worktree is watched.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub stamp: Option<u64>,
 }
 
-/// What judges a language.
+/// The language server of a language.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub(crate) struct Judge {
     pub language: &'static str,
-    /// Its name; null without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    pub version: Option<String>,
     /// absent, disabled, not_trusted, starting, loading, ready, doubtful, parked, cannot_start, crashed, hung or over_budget.
     pub state: &'static str,
     /// In percent, while it is loading.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub progress: Option<u8>,
-    /// Whether it answered a question whose answer is known.
-    pub canary: Option<String>,
-    pub since_ms: Option<u64>,
 }
 
 impl Judge {
-    /// `rust-analyzer ready`; `None` where there is none.
-    pub(crate) fn words(&self) -> Option<String> {
-        let progress = self.progress.map(|percent| format!(" {percent} %")).unwrap_or_default();
-        Some(format!("{} {}{progress}", self.name.as_ref()?, self.state.replace('_', " ")))
+    /// Returns the name of a server that is ready.
+    pub(crate) fn ready(&self) -> Option<&str> {
+        self.name.as_deref().filter(|_| self.state == "ready")
     }
 
-    /// Where there is none.
+    /// A language without a server.
     pub(crate) fn without(language: &'static str, state: &'static str) -> Judge {
-        Judge { language, name: None, version: None, state, progress: None, canary: None, since_ms: None }
+        Judge { language, name: None, state, progress: None }
     }
 }
 
-/// Why sites are undecided.
+/// Why places are unverified, or why the answer may lack some.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub(crate) struct Reason {
     pub code: Code,
     pub text: String,
-    /// How many sites; 0 if unknown.
+    /// How many places; absent if unknown.
+    #[serde(rename = "places", default, skip_serializing_if = "is_zero")]
     pub sites: usize,
+}
+
+/// Whether a number is left out of a result.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+pub(crate) fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -88,24 +94,23 @@ impl Code {
         )
     }
 
-    /// What it says of a site of a judge that is ready.
+    /// The rest of a sentence about such places: `4 calls in the arguments of macros`.
     pub(crate) fn words(self) -> &'static str {
         match self {
-            Code::Loading => "while the judge loads",
-            Code::Stale => "where the judge names a place that holds another text",
-            Code::Crashed => "as the judge crashed",
-            Code::Hung => "as the judge hung",
-            Code::Absent => "without a judge",
-            Code::NotGranted => "as the judge is not granted",
-            Code::Inactive => "of which the judge says nothing: inactive code, or what it cannot resolve",
-            Code::Macro => "in the tokens of a macro",
-            Code::Unparsable => "where the file does not parse",
-            Code::Dynamic => "of which the judge does not tell what they mean",
-            Code::OutsideTheRoot => "whose definition lies outside of the root, in no file that can be read",
-            Code::OutOfTime => "out of time",
-            Code::OverALimit => "over a limit",
-            Code::Unreadable => "unreadable",
-            Code::NotSearched => "in what is not searched",
+            Code::Loading => "not checked yet",
+            Code::Stale => "in lines that changed since the language server read them",
+            Code::Crashed | Code::Hung => "not checked, because the language server failed",
+            Code::Absent => "not checked, because no language server is installed",
+            Code::NotGranted => "not checked, because no language server may run here",
+            Code::Inactive => "in code that this build leaves out, or that the language server does not resolve",
+            Code::Macro => "in the arguments of macros",
+            Code::Unparsable => "in lines that hob's grammar cannot read",
+            Code::Dynamic => "that the language server does not resolve",
+            Code::OutsideTheRoot => "that lead out of this project, to a file that cannot be read",
+            Code::OutOfTime => "not checked in time",
+            Code::OverALimit => "not checked one by one",
+            Code::Unreadable => "in unreadable files",
+            Code::NotSearched => "in files that are not searched",
         }
     }
 }
@@ -130,12 +135,43 @@ impl Verdict {
     /// The name in results.
     pub(crate) fn word(self) -> &'static str {
         match self {
-            Verdict::Confirmed => "confirmed",
+            Verdict::Confirmed => "verified",
             Verdict::Earlier => "earlier",
-            Verdict::Refuted => "refuted",
-            Verdict::Undecided(_) => "undecided",
-            Verdict::NotJudged => "not_judged",
+            Verdict::Refuted => "other",
+            Verdict::Undecided(_) => "unverified",
+            Verdict::NotJudged => "not_checked",
         }
+    }
+
+    /// The verdict of a place that a result gives none.
+    pub(crate) fn verified() -> Verdict {
+        Verdict::Confirmed
+    }
+
+    /// Whether it is left out of a result.
+    #[allow(clippy::trivially_copy_pass_by_ref)]
+    pub(crate) fn is_verified(&self) -> bool {
+        *self == Verdict::Confirmed
+    }
+}
+
+impl Serialize for Verdict {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.word())
+    }
+}
+
+impl JsonSchema for Verdict {
+    fn schema_name() -> Cow<'static, str> {
+        "Verdict".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "string"})
     }
 }
 
@@ -165,5 +201,6 @@ pub(crate) struct Judged {
     pub missed: usize,
     /// Whether every judge was ready, and nothing it said was doubted.
     pub is_certain: bool,
-    pub retry_after: Option<Duration>,
+    /// Whether the same question may have a better answer soon.
+    pub may_pass: bool,
 }

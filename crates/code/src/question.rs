@@ -18,6 +18,8 @@ pub(crate) struct Question {
     pub line: Option<usize>,
     /// The column in it, which count characters from 1.
     pub column: Option<usize>,
+    /// Where in that file the declared name begins that stands at the column.
+    pub at: Option<usize>,
     /// What it is inside of, outermost first.
     pub qualifiers: Vec<String>,
     /// The name itself; empty if a line stands for it.

@@ -12,16 +12,23 @@ pub struct Running {
     server: String,
     /// What it reads.
     root: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
     version: Option<String>,
     state: &'static str,
     /// In percent, while it is loading.
+    #[serde(skip_serializing_if = "Option::is_none")]
     progress: Option<u8>,
-    /// Whether it answered a question whose answer is known.
-    canary: Option<String>,
+    /// Whether it named uses that are known for certain.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    probe: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pid: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     memory_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     uptime_ms: Option<u64>,
     /// For one that crashed: how it ended, and the last lines of its standard error.
+    #[serde(skip_serializing_if = "Option::is_none")]
     ended: Option<String>,
     /// What starts it again, where nothing does by itself.
     #[serde(skip)]
@@ -55,7 +62,7 @@ impl Running {
             version: seen.version.clone(),
             state: seen.state.word(),
             progress: seen.state.percent(),
-            canary: seen.canary.as_ref().map(Canary::words),
+            probe: seen.canary.as_ref().map(Canary::words),
             pid: seen.pid,
             memory_bytes: server.group().map(|group| process::probe::memory(&group).resident),
             uptime_ms: uptime.map(|uptime| uptime.as_millis().try_into().unwrap_or(u64::MAX)),
@@ -64,14 +71,14 @@ impl Running {
         }
     }
 
-    /// `rust-analyzer 1.96.0 in /home/me/project: ready, 412 MiB, canary agrees: area`.
+    /// `rust-analyzer 1.96.0 in /home/me/project: ready, 412 MiB, probe agrees: area`.
     pub fn line(&self) -> String {
         let version = self.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
         let memory = self.memory_bytes.map(|bytes| format!(", {} MiB", bytes >> 20)).unwrap_or_default();
-        let canary = self.canary.as_deref().map(|canary| format!(", canary {canary}")).unwrap_or_default();
+        let probe = self.probe.as_deref().map(|probe| format!(", probe {probe}")).unwrap_or_default();
         let percent = self.progress.map(|percent| format!(" {percent} %")).unwrap_or_default();
         let ended = self.ended.as_deref().map(|ended| format!(" ({ended})")).unwrap_or_default();
         let (state, next) = (self.state.replace('_', " "), self.next.unwrap_or_default());
-        format!("{}{version} in {}: {state}{percent}{ended}{memory}{canary}{next}", self.server, self.root)
+        format!("{}{version} in {}: {state}{percent}{ended}{memory}{probe}{next}", self.server, self.root)
     }
 }

@@ -13,8 +13,10 @@ use memchr::memmem::Finder;
 use crate::judgement::Revision;
 use crate::path_dependencies;
 use crate::syntax::{Language, family, is_word};
-use crate::unsearched::{Brought, Embedding, beside, brought, embedding, languages_of, named_by, unescaped};
+use crate::unsearched::{Brought, Embedding, beside, brought, embedding, languages_of, named_by};
 use crate::walk::{Files, Met, walk};
+
+pub(crate) use crate::skipped::{Skipped, Why, unread_parts};
 
 /// A file that mentions a name.
 #[derive(Debug)]
@@ -25,88 +27,6 @@ pub(crate) struct Hit {
     pub text: Vec<u8>,
     /// Where the name stands as a word, in order.
     pub starts: Vec<usize>,
-}
-
-/// A file or folder that was not looked into, and why.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Skipped {
-    pub path: PathBuf,
-    pub why: Why,
-    /// How often it mentions the name, as far as that is known.
-    pub mentions: usize,
-}
-
-/// Why something was not looked into.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Why {
-    TooLarge,
-    Minified,
-    Unreadable,
-    TooSlow,
-    OutOfTime,
-    OverMemory,
-    /// It was parsed in part.
-    Broken,
-    /// The watcher does not see it change, so the judge may not know it as it is.
-    Ignored,
-    Linked,
-    Includes,
-    /// A module of Rust in a folder that is not searched.
-    Module,
-    /// Of Go, or of C and C++.
-    Assembly,
-    /// Go that uses a name of C.
-    ByCgo,
-    /// JavaScript that uses what a module is without a name for it.
-    Nameless,
-    /// It writes names with escapes.
-    Escaped,
-    /// Code in a file of another kind.
-    Embedded,
-    /// A macro in it makes a function of that name where it is called.
-    Makes,
-}
-
-impl Why {
-    pub(crate) fn words(self) -> &'static str {
-        match self {
-            Why::TooLarge => "larger than 2 MiB: searched as text, not parsed",
-            Why::Minified => "a line longer than 20,000 bytes: searched as text, not parsed",
-            Why::Unreadable => "unreadable",
-            Why::TooSlow => "takes longer than 3 s to parse: searched as text",
-            Why::OutOfTime => "out of time, after 10 s",
-            Why::OverMemory => "not parsed: more than 256 MiB of files mention the name",
-            Why::Broken => "does not parse as a whole: what it declares and uses is known in part",
-            Why::Ignored => {
-                "mentions the name and is not searched, as .gitignore has it: the judge may not know it as it is"
-            }
-            Why::Linked => "a link to a file that mentions the name: not followed",
-            Why::Module => {
-                "a module that mentions the name, in a folder that is not searched: the judge may not know it as it is"
-            }
-            Why::Nameless => {
-                "uses what the module exports without a name for it (`require(\"./m\")(1)`, `() => import(\"./m\")`)"
-            }
-            Why::ByCgo => "uses the name by cgo (`C.name`), which the judge of C does not read",
-            Why::Assembly => "assembly that mentions the name: no judge reads it",
-            Why::Escaped => "writes the name with escapes (\\u0061): not searched",
-            Why::Embedded => "mentions the name, and is of a kind that no judge reads: not searched",
-            Why::Makes => {
-                "a macro in it makes a function of that name, where syntax does not see it: what calls the macro may define it"
-            }
-            Why::Includes => "brings in a file with include! or its kind that is not searched and may mention the name",
-        }
-    }
-
-    /// Whether it is left out for all questions but those about its own language.
-    pub(crate) fn is_of_its_language(self) -> bool {
-        match self {
-            Why::Ignored | Why::Linked | Why::Includes | Why::Module => true,
-            Why::Assembly | Why::Escaped | Why::Embedded => true,
-            Why::TooLarge | Why::Minified | Why::Unreadable | Why::TooSlow => false,
-            Why::OutOfTime | Why::OverMemory | Why::Broken | Why::Makes | Why::ByCgo | Why::Nameless => false,
-        }
-    }
 }
 
 /// What was found.
@@ -220,7 +140,7 @@ pub(crate) fn search_by(scope: &Scope, find: impl Fn(Language, &[u8]) -> Vec<usi
             Err(why) => Err(why),
         };
         let relative = path.strip_prefix(&scope.root).unwrap_or(&path).to_owned();
-        let skip = |why, mentions| Skipped { path: relative.clone(), why, mentions };
+        let skip = |why, mentions| Skipped::new(relative.clone(), why, mentions);
         let (by_name, text) = match read {
             Ok(read) => read,
             Err(why) => {
@@ -235,12 +155,8 @@ pub(crate) fn search_by(scope: &Scope, find: impl Fn(Language, &[u8]) -> Vec<usi
             let brought = brought(&path, &text);
             bring(&mut bringing.lock().unwrap_or_else(PoisonError::into_inner), &path, brought);
         }
-        let decoded = unescaped(by_name, &text).map(|text| find(by_name, &text).len());
         let mut found = lock();
         found.0.files += 1;
-        if let Some(more) = decoded.and_then(|all| all.checked_sub(starts.len())).filter(|more| *more > 0) {
-            found.0.skipped.push(skip(Why::Escaped, more));
-        }
         if starts.is_empty() {
             return;
         }
@@ -278,20 +194,19 @@ pub(crate) fn search_by(scope: &Scope, find: impl Fn(Language, &[u8]) -> Vec<usi
     let there: BTreeSet<PathBuf> = there.into_iter().filter(may_hold).collect();
     searched.skipped.extend(unsearched(scope, &there, &seen, bringing, find));
     if scope.is_over() {
-        searched.skipped.push(Skipped { path: PathBuf::new(), why: Why::OutOfTime, mentions: 0 });
+        searched.skipped.push(Skipped::new(PathBuf::new(), Why::OutOfTime, 0));
     }
     searched.hits.sort_by(|a, b| a.path.cmp(&b.path));
     searched.skipped.sort();
     searched
 }
 
-/// How much that files bring in is held at once. Of a file for which there is no room it is not known what it brings in.
+/// How much that files bring in is held at once.
 const MOST_BROUGHT: usize = 100_000;
 
 fn bring(bringing: &mut Vec<(PathBuf, Brought)>, by: &Path, brought: Vec<Brought>) {
-    let is_too_much = bringing.len() + brought.len() > MOST_BROUGHT && !brought.is_empty();
-    let brought = if is_too_much { vec![Brought::Computed] } else { brought };
-    bringing.extend(brought.into_iter().map(|one| (by.to_owned(), one)));
+    let room = MOST_BROUGHT.saturating_sub(bringing.len());
+    bringing.extend(brought.into_iter().take(room).map(|one| (by.to_owned(), one)));
 }
 
 /// The files that a compiler may read and the search does not, and that have something, or may.
@@ -319,7 +234,7 @@ fn unsearched(
             Some(_) => Why::Ignored,
         };
         if mentions > 0 {
-            skipped.push(Skipped { path: relative(path), why, mentions });
+            skipped.push(Skipped::new(relative(path), why, mentions));
         }
         if language == Language::Rust {
             known.extend(path.canonicalize());
@@ -330,10 +245,6 @@ fn unsearched(
     // What is brought in may bring in more.
     while let Some((by, one)) = bringing.pop().filter(|_| !scope.is_over()) {
         let (file, why) = match one {
-            Brought::Computed => {
-                skipped.push(Skipped { path: relative(&by), why: Why::Includes, mentions: 0 });
-                continue;
-            }
             Brought::Included(file) => (Some(file), Why::Includes),
             Brought::Module(files) if files.iter().any(|file| seen.contains(file)) => continue,
             Brought::Module(files) => (files.into_iter().find(|file| file.is_file()), Why::Module),
@@ -346,7 +257,7 @@ fn unsearched(
         beyond.insert(file.clone());
         if mentions > 0 {
             let path = if why == Why::Module { &file } else { &by };
-            skipped.push(Skipped { path: relative(path), why, mentions });
+            skipped.push(Skipped::new(relative(path), why, mentions));
         }
         bring(&mut bringing, &file, brought(&file, &text));
     }
@@ -367,7 +278,7 @@ pub(crate) fn list(scope: &Scope, most: usize) -> (Vec<PathBuf>, bool, Vec<Skipp
             let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
             match language {
                 Ok(_) => found.0.push(path),
-                Err(why) => found.1.push(Skipped { path, why, mentions: 0 }),
+                Err(why) => found.1.push(Skipped::new(path, why, 0)),
             }
         },
     );

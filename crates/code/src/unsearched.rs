@@ -1,6 +1,6 @@
 //! What a search for source files does not see and a compiler does: files that git ignores one by one, links, what `include!`
-//! of Rust brings in, its modules in folders that are not searched, assembly, code in files of other kinds, and names that
-//! JavaScript writes with escapes. They are not searched; an answer says so where they may hold something of it.
+//! of Rust brings in, its modules in folders that are not searched, assembly, and code in files of other kinds. They are not
+//! searched; an answer says so where they may hold something of it.
 
 use std::path::{Path, PathBuf};
 
@@ -107,46 +107,16 @@ pub(crate) fn named_by(kind: Embedding, text: &[u8], find: impl Fn(&[u8]) -> Vec
     }
 }
 
-/// The text with what JavaScript writes as `\u0061` or `\u{61}` in a name as it is meant; `None` if there is none of that.
-pub(crate) fn unescaped(language: Language, text: &[u8]) -> Option<Vec<u8>> {
-    let has_escapes = matches!(language, Language::JavaScript | Language::TypeScript | Language::Tsx);
-    let mut meant = Vec::new();
-    let mut from = 0;
-    for at in has_escapes.then(|| find_iter(text, br"\u")).into_iter().flatten() {
-        let rest = &text[at + 2..];
-        let (digits, length) = match rest.strip_prefix(b"{") {
-            Some(rest) => {
-                let end = rest.iter().take(8).position(|byte| *byte == b'}').unwrap_or_default();
-                (&rest[..end], end + 2)
-            }
-            None => (rest.get(..4).unwrap_or_default(), 4),
-        };
-        let digits = std::str::from_utf8(digits).ok().and_then(|digits| u32::from_str_radix(digits, 16).ok());
-        let is_of_name = |c: &char| c.is_alphanumeric() || matches!(c, '_' | '$');
-        if let Some(c) = digits.and_then(char::from_u32).filter(is_of_name) {
-            meant.extend_from_slice(&text[from..at]);
-            meant.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
-            from = at + 2 + length;
-        }
-    }
-    (!meant.is_empty()).then(|| [&meant, &text[from..]].concat())
-}
-
 /// What a Rust file brings in.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Brought {
     /// By `include!`.
     Included(PathBuf),
-    /// By a macro whose file is computed, such as one in `OUT_DIR`.
-    Computed,
     /// A module: the one of these files that there is.
     Module(Vec<PathBuf>),
 }
 
-/// Macros named after `include!` that bring in no code.
-const OF_DATA: &[&[u8]] = &[b"include_str", b"include_bytes", b"include_dir"];
-
-/// A file that brings in more is like one whose places are computed.
+/// How much of one file is read.
 const MOST_BROUGHT: usize = 10_000;
 
 /// What stands before places in their lines. The places come in order, and no line is looked through again for the next one.
@@ -177,7 +147,7 @@ fn indented(text: &[u8], line: usize) -> usize {
     line + text[line..].iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r')).count()
 }
 
-/// What a Rust file brings in: by `include!` and the macros that are named after it (`include_proto!`), and as modules. What
+/// What a Rust file brings in: by `include!` with the name of a file, and as modules. What
 /// stands in a comment at the begin of a line is none. Files come here that are too large to be parsed: each byte is looked at
 /// a few times only.
 pub(crate) fn brought(path: &Path, text: &[u8]) -> Vec<Brought> {
@@ -191,16 +161,11 @@ pub(crate) fn brought(path: &Path, text: &[u8]) -> Vec<Brought> {
         })
     };
     let after_word = |at: usize| at + text[at..].iter().take_while(|byte| is_word(**byte)).count();
+    // What a macro computes is generated: no language server is asked about it.
     let included = |(at, _): (usize, bool)| {
-        let (name, rest) = text[at..].split_at(after_word(at) - at);
-        let rest = rest.strip_prefix(b"!")?;
-        if name != b"include" {
-            return (name.starts_with(b"include_") && !OF_DATA.contains(&name)).then_some(Brought::Computed);
-        }
-        let rest = rest.trim_ascii_start();
+        let rest = text[at..].strip_prefix(b"include!")?.trim_ascii_start();
         let rest = rest.strip_prefix(b"(").or(rest.strip_prefix(b"[")).or(rest.strip_prefix(b"{"));
-        let file = quoted(rest?.trim_ascii_start()).map(|name| Brought::Included(path.with_file_name(name)));
-        Some(file.unwrap_or(Brought::Computed))
+        quoted(rest?.trim_ascii_start()).map(|name| Brought::Included(path.with_file_name(name)))
     };
     let module = |(at, _): (usize, bool)| {
         let start = at + b"mod ".len();
@@ -218,8 +183,7 @@ pub(crate) fn brought(path: &Path, text: &[u8]) -> Vec<Brought> {
     };
     let modules = words(b"mod ").filter_map(module).chain(words(b"path = \"").filter_map(placed));
     let all = words(b"include").filter_map(included).chain(modules);
-    let all: Vec<Brought> = all.take(MOST_BROUGHT + 1).collect();
-    if all.len() > MOST_BROUGHT { vec![Brought::Computed] } else { all }
+    all.take(MOST_BROUGHT).collect()
 }
 
 /// The text of a literal at the begin of a text.
@@ -237,9 +201,7 @@ mod tests {
     fn includes_are_read() {
         let text = b"include!(\"inc.in\");\n// include!(\"no\")\nmod m { include!(concat!(env!(\"OUT_DIR\"), \"/g.rs\")); }\nmy_include!(\"x\");\nconst S: &str = include_str!(\"x\");\n";
         let file = Brought::Included(PathBuf::from("src/inc.in"));
-        assert_eq!(brought(Path::new("src/lib.rs"), text), [file, Brought::Computed]);
-        let proto = b"pub mod pb { tonic::include_proto!(\"pb\"); }\nmacro_rules! include_it { () => {} }\n";
-        assert_eq!(brought(Path::new("src/lib.rs"), proto), [Brought::Computed]);
+        assert_eq!(brought(Path::new("src/lib.rs"), text), [file]);
     }
 
     #[test]
@@ -261,22 +223,10 @@ mod tests {
         let begun = std::time::Instant::now();
         assert_eq!(brought(path, "mod ".repeat(1 << 20).as_bytes()), []);
         assert_eq!(brought(path, [" ".repeat(1 << 20), "mod mod ".repeat(1 << 18)].concat().as_bytes()), []);
-        assert_eq!(brought(path, "mod a;\n".repeat(1 << 18).as_bytes()), [Brought::Computed]);
-        assert_eq!(brought(path, "mod a;\n".repeat(MOST_BROUGHT).as_bytes()).len(), MOST_BROUGHT);
+        assert_eq!(brought(path, "mod a;\n".repeat(1 << 18).as_bytes()).len(), MOST_BROUGHT);
         let line = ["[x]\na = \"m:", &"a.".repeat(1 << 20), "\""].concat();
         let find = |text: &[u8]| find_iter(text, b"a").collect();
         assert_eq!(named_by(Embedding::EntryPoints, line.as_bytes(), find), 1 << 20);
         assert!(begun.elapsed() < std::time::Duration::from_secs(60), "{:?}", begun.elapsed());
-    }
-
-    #[test]
-    fn names_with_escapes_are_as_they_are_meant() {
-        let meant = |text: &str| {
-            let meant = unescaped(Language::JavaScript, text.as_bytes());
-            meant.map(|meant| String::from_utf8(meant).unwrap())
-        };
-        assert_eq!(meant(r"\u0061rea(1); ar\u{65}a(\u{000061})").as_deref(), Some("area(1); area(a)"));
-        assert_eq!(meant(r"'\u00'; /\u{zz}/; '\u2028area'; '\u{}'; '\u"), None);
-        assert_eq!(unescaped(Language::Rust, br"'\u0061'"), None);
     }
 }

@@ -1,12 +1,13 @@
 //! The other names that imports and re-exports give.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
 use super::{Alias, Found, MAX_ALIASES, MAX_RENAMES, Reader, Shown, Site, broken, has, module_name, unparsed};
 use crate::search::{Hit, Scope, Searched, Skipped, Why, search, search_by};
-use crate::syntax::{Class, DEFAULT, DefaultImport, Language, SCRIPTS, default_imports, family, occurrences};
+use crate::syntax::{Class, DEFAULT, Language, SCRIPTS, family, is_word, last_word, names_module, occurrences};
 
 /// Searches for the names that imports and re-exports give.
 pub(super) fn follow(scope: &Scope, found: &mut Found, mut aliases: VecDeque<Alias>, shown: Shown) {
@@ -26,11 +27,11 @@ pub(super) fn follow(scope: &Scope, found: &mut Found, mut aliases: VecDeque<Ali
         }
         let is_script = Language::by_name(&alias.path).is_some_and(|language| family(language) == SCRIPTS);
         // `lib.js` and `main.js` are modules like others.
-        let module = module_name(&alias.path).or_else(|| is_script.then(|| stem(&alias.path).to_owned()));
+        let module = module_name(&alias.path).or_else(|| is_script.then(|| module_stem(&alias.path).to_owned()));
         // What stands for a folder may be named by its own name all the same.
         let is_index = alias.path.file_stem().is_some_and(|stem| stem == "index");
         if alias.name == DEFAULT {
-            aliases.extend(module.map(|module| imported_as(scope, found, &alias, &module)).unwrap_or_default());
+            aliases.extend(module.map(|module| add_importers(scope, found, &alias, &module)).unwrap_or_default());
             continue;
         }
         let searched = cache.entry(alias.name.clone()).or_insert_with(|| search(scope, &alias.name));
@@ -45,7 +46,7 @@ pub(super) fn follow(scope: &Scope, found: &mut Found, mut aliases: VecDeque<Ali
                 match occurrences(hit.language, &hit.text, &alias.name, &hit.starts, scope.until) {
                     Some(parsed) => {
                         reader.read(hit, &parsed.all, &alias.name, Some(&alias));
-                        found.skipped.extend(parsed.is_broken.then(|| broken(hit)));
+                        found.skipped.extend(broken(hit, &parsed));
                     }
                     None => found.skipped.push(unparsed(scope, hit)),
                 }
@@ -79,83 +80,162 @@ pub(super) fn follow(scope: &Scope, found: &mut Found, mut aliases: VecDeque<Ali
     }
 }
 
-/// The same name of the modules that pass on all that one has: `module.exports = require("./geo")`,
-/// `module.exports = { ...require("./geo") }`.
-fn passed_on(scope: &Scope, found: &mut Found, alias: &Alias, module: &str) -> Vec<Alias> {
-    let searched = search(scope, module);
-    found.leave_out(searched.skipped.iter(), &BTreeSet::from([SCRIPTS]));
-    let mut passing = Vec::new();
-    for hit in searched.hits.iter().filter(|hit| has(&hit.text, "require") && *hit.path != *alias.path) {
-        match default_imports(hit.language, &hit.text, &hit.path, &alias.path, scope.until) {
-            Some(all) if all.iter().any(|one| one.name.is_empty() || one.name == DEFAULT && one.is_export) => {
-                passing.push(Alias {
-                    path: hit.path.as_path().into(),
-                    line: 0,
-                    depth: alias.depth + 1,
-                    ..alias.clone()
-                });
-            }
-            Some(_) => {}
-            None => found.skipped.push(unparsed(scope, hit)),
-        }
-    }
-    passing
-}
+/// A file with the sources of its imports that mean a module: where these stand.
+type Importer = (Hit, Vec<Range<usize>>);
 
-/// The files that a folder may stand for: `require("..")`.
-const MAY_BE_A_FOLDER: &[&str] = &["index", "lib", "main"];
-
-fn stem(path: &Path) -> &str {
-    path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default()
-}
-
-/// Where a text requires a folder above, which gives a module no name.
-fn required_folders(text: &[u8]) -> Vec<usize> {
-    let is_folder = |at: &usize| {
-        let source = text[at + REQUIRE.len()..].trim_ascii_start();
-        let folder = source.get(1..).and_then(|source| source.split(|byte| b"'\"`".contains(byte)).next());
-        folder.is_some_and(|folder| !folder.is_empty() && folder.iter().all(|byte| b"./".contains(byte)))
-    };
-    memchr::memmem::find_iter(text, REQUIRE).filter(is_folder).collect()
-}
-
-const REQUIRE: &[u8] = b"require(";
-
-/// The names that files give to a default export.
-fn imported_as(scope: &Scope, found: &mut Found, alias: &Alias, module: &str) -> Vec<Alias> {
-    let mut given = Vec::new();
+/// The files that import a module.
+fn importers(scope: &Scope, found: &mut Found, of: &Alias, module: &str) -> Vec<Importer> {
     let mut searched = search(scope, module);
-    if MAY_BE_A_FOLDER.contains(&stem(&alias.path)) {
-        let more = search_by(scope, |language, text| match family(language) == SCRIPTS {
+    if matches!(module_stem(&of.path), "index" | "lib" | "main") {
+        // `require("..")` names no module.
+        let folders = search_by(scope, |language, text| match family(language) == SCRIPTS {
             true => required_folders(text),
             false => Vec::new(),
         });
-        let is_new = |hit: &Hit| !searched.hits.iter().any(|known| known.path == hit.path);
-        let new: Vec<Hit> = more.hits.into_iter().filter(is_new).collect();
-        searched.hits.extend(new);
-        searched.skipped.extend(more.skipped);
+        searched.hits.extend(folders.hits);
+        searched.skipped.extend(folders.skipped);
     }
-    found.leave_out(searched.skipped.iter(), &BTreeSet::from([family(Language::JavaScript)]));
-    for hit in searched.hits {
-        let Some(all) = default_imports(hit.language, &hit.text, &hit.path, &alias.path, scope.until) else {
-            found.skipped.push(unparsed(scope, &hit));
-            continue;
-        };
+    found.leave_out(searched.skipped.iter(), &BTreeSet::from([SCRIPTS]));
+    let is_other = |hit: &Hit| family(hit.language) == SCRIPTS && *hit.path != *of.path;
+    let importer = |hit: Hit| {
+        let names = |source: &Range<usize>| names_module(&hit.path, &text(&hit.text[source.clone()]), &of.path);
+        let sources: Vec<Range<usize>> =
+            hit.starts.iter().filter_map(|at| source_around(&hit.text, *at)).filter(names).collect();
+        (!sources.is_empty()).then_some((hit, sources))
+    };
+    searched.hits.into_iter().filter(is_other).filter_map(importer).collect()
+}
+
+fn module_stem(path: &Path) -> &str {
+    path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default()
+}
+
+/// Where the sources stand that only mean a folder above: `require("..")`.
+fn required_folders(text: &[u8]) -> Vec<usize> {
+    let ends = memchr::memmem::find_iter(text, b"require(").map(|at| at + b"require(".len() + 1);
+    let is_folder = |at: &usize| {
+        let source = text.get(*at..).and_then(|rest| rest.split(|byte| b"'\"`".contains(byte)).next());
+        source.is_some_and(|source| !source.is_empty() && source.iter().all(|byte| b"./".contains(byte)))
+    };
+    ends.filter(is_folder).collect()
+}
+
+/// The same name of the modules that pass on all that one has: `module.exports = require("./geo")`,
+/// `module.exports = { ...require("./geo") }`.
+fn passed_on(scope: &Scope, found: &mut Found, alias: &Alias, module: &str) -> Vec<Alias> {
+    let passes = |(hit, sources): &Importer| {
+        sources.iter().any(|of| match binding(&hit.text, of) {
+            Binding::Name { name, .. } => name == DEFAULT,
+            Binding::Nameless => has(&hit.text[of.start.saturating_sub(20)..of.start], "..."),
+            Binding::None => false,
+        })
+    };
+    let all = importers(scope, found, alias, module).into_iter().filter(passes);
+    all.map(|(hit, _)| Alias { path: hit.path.into(), line: 0, depth: alias.depth + 1, ..alias.clone() }).collect()
+}
+
+/// Adds the files that import a module, and returns the names that they give to its default export.
+fn add_importers(scope: &Scope, found: &mut Found, alias: &Alias, module: &str) -> Vec<Alias> {
+    let mut aliases = Vec::new();
+    for (hit, sources) in importers(scope, found, alias, module) {
         let path: Arc<Path> = hit.path.as_path().into();
-        let nameless = all.iter().filter(|one| one.name.is_empty()).count();
-        if nameless > 0 {
-            found.skipped.push(Skipped { path: hit.path.clone(), why: Why::Nameless, mentions: nameless });
+        // `geo.default(1)` of `import * as geo`.
+        let takes_default = |of: &Range<usize>| match namespace(&hit.text, of) {
+            Some(name) => has(&hit.text, &format!("{name}.default")),
+            None => false,
+        };
+        let mut nameless = sources.iter().filter(|of| takes_default(of)).count();
+        for of in &sources {
+            match binding(&hit.text, of) {
+                Binding::None => {}
+                Binding::Nameless => nameless += 1,
+                Binding::Name { name, is_open } if name != found.question.name && alias.depth < MAX_RENAMES => {
+                    // The import does not have the name itself, so it is a site of its own.
+                    aliases.push(Alias { name, path: path.clone(), line: 0, is_open, depth: alias.depth + 1 });
+                }
+                Binding::Name { .. } => {}
+            }
         }
-        let passes_on = |one: &DefaultImport| one.name != DEFAULT || one.is_export && path != alias.path;
-        let is_other = |one: &DefaultImport| !one.name.is_empty() && one.name != found.question.name && passes_on(one);
-        given.extend(all.into_iter().filter(is_other).filter(|_| alias.depth < MAX_RENAMES).map(|one| Alias {
-            name: one.name,
-            path: path.clone(),
-            // The import does not have the name itself, so it is a site of its own.
-            line: 0,
-            is_open: one.is_export,
-            depth: alias.depth + 1,
-        }));
+        if nameless > 0 {
+            found.skipped.push(Skipped::new(hit.path.clone(), Why::Nameless, nameless));
+        }
+        found.texts.entry(path.clone()).or_insert_with(|| hit.text.into());
+        found.importers.insert(path);
     }
-    given
+    aliases
+}
+
+/// The name of the namespace that an import binds: `geo` of `import * as geo from "./geo"`.
+fn namespace(text: &[u8], source: &Range<usize>) -> Option<String> {
+    let before = text[..source.start - 1].trim_ascii_end().strip_suffix(b"from")?.trim_ascii_end();
+    let name = last_word(before);
+    let is_namespace = before[..before.len() - name.len()].trim_ascii_end().ends_with(b"* as");
+    is_namespace.then(|| self::text(name))
+}
+
+/// What a file binds to a module as a whole.
+enum Binding {
+    None,
+    /// It is used without a name: `require("./geo")(1)`.
+    Nameless,
+    Name {
+        /// [`DEFAULT`], where the file exports it so itself.
+        name: String,
+        /// Whether the file passes it on under that name.
+        is_open: bool,
+    },
+}
+
+/// Reads what a file binds to a module by the text around its source: `const area = require(`, `import area from`.
+fn binding(all: &[u8], source: &Range<usize>) -> Binding {
+    let before = all[..source.start - 1].trim_ascii_end();
+    if let Some(clause) = before.strip_suffix(b"from") {
+        let is_statement = |word: &&[u8]| clause.ends_with(word) || memchr::memmem::rfind(clause, word).is_some();
+        let begin = [&b"import"[..], b"export"].into_iter().filter(is_statement);
+        let begin = begin.filter_map(|word| Some((memchr::memmem::rfind(clause, word)?, word))).max();
+        let Some((at, word)) = begin else { return Binding::None };
+        let clause = clause[at + word.len()..].trim_ascii();
+        let clause = clause.strip_prefix(b"type ").unwrap_or(clause);
+        let renamed = memchr::memmem::find(clause, b"default as ").map(|at| &clause[at + b"default as ".len()..]);
+        let is_open = word == b"export";
+        return match first_word(renamed.unwrap_or(clause)) {
+            b"" if is_open && has(clause, DEFAULT) => Binding::Name { name: DEFAULT.to_owned(), is_open },
+            b"" => Binding::None,
+            name => Binding::Name { name: text(name), is_open },
+        };
+    }
+    let Some(before) = before.strip_suffix(b"(").map(<[u8]>::trim_ascii_end) else { return Binding::None };
+    let called = [&b"require"[..], b"import"].iter().find_map(|word| before.strip_suffix(*word));
+    let Some(before) = called.map(<[u8]>::trim_ascii_end) else { return Binding::None };
+    let before = before.strip_suffix(b"await").unwrap_or(before).trim_ascii_end();
+    let Some(target) = before.strip_suffix(b"=").or(before.strip_suffix(b":")).map(<[u8]>::trim_ascii_end) else {
+        let after = all.get(source.end + 1..).unwrap_or_default().trim_ascii_start();
+        let after = after.strip_prefix(b")").unwrap_or(after).trim_ascii_start();
+        // Its members have their own names; alone it is run and not used.
+        let is_statement = before.last().is_none_or(|last| b";}".contains(last)) && !after.starts_with(b"(");
+        return if after.starts_with(b".") || is_statement { Binding::None } else { Binding::Nameless };
+    };
+    let is_member = before.ends_with(b":") || target[..target.len() - last_word(target).len()].ends_with(b".");
+    match last_word(target) {
+        b"" => Binding::None,
+        b"exports" => Binding::Name { name: DEFAULT.to_owned(), is_open: true },
+        name => Binding::Name { name: text(name), is_open: is_member },
+    }
+}
+
+/// The word that a text begins with.
+fn first_word(text: &[u8]) -> &[u8] {
+    let end = text.iter().position(|byte| !is_word(*byte) && *byte != b'$').unwrap_or(text.len());
+    &text[..end]
+}
+
+fn text(name: &[u8]) -> String {
+    String::from_utf8_lossy(name).into_owned()
+}
+
+/// Returns where the text in quotes around a place stands, which ends on its line.
+fn source_around(text: &[u8], at: usize) -> Option<Range<usize>> {
+    let is_quote = |byte: &u8| b"'\"`\n".contains(byte);
+    let start = text[..at].iter().rposition(is_quote).filter(|start| text[*start] != b'\n')? + 1;
+    Some(start..at + text[at..].iter().position(is_quote)?)
 }

@@ -158,7 +158,7 @@ fn by_cgo(found: &Found) -> Vec<Skipped> {
     for site in found.sites.iter().filter(is_of_c) {
         match all.iter_mut().find(|one| *one.path == *site.path) {
             Some(one) => one.mentions += 1,
-            None => all.push(Skipped { path: site.path.to_path_buf(), why: Why::ByCgo, mentions: 1 }),
+            None => all.push(Skipped::new(site.path.to_path_buf(), Why::ByCgo, 1)),
         }
     }
     all

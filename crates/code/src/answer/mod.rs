@@ -1,7 +1,6 @@
 //! Definitions and uses of a name: the files that mention it, what each mention does, the names that imports give it.
 
 mod aliases;
-mod attributes;
 mod classes;
 mod in_turns;
 mod locals;
@@ -25,8 +24,11 @@ use crate::in_test::{is_test, is_test_file};
 use crate::judgement::{Unnamed, Verdict};
 use crate::place::Lines;
 use crate::question::Question;
+use crate::rule::Rule;
 use crate::search::{Hit, NoAnswer, Scope, Searched, Skipped, Why, search};
-use crate::syntax::{Class, Kind, Language, Occurrence, Place, Tokens, family, implemented, is_word, occurrences};
+use crate::syntax::{
+    Class, Kind, Language, Occurrence, Parsed, Place, Tokens, family, implemented, is_word, occurrences,
+};
 use crate::unsearched::languages_of;
 
 /// A place that has the name, or a name that an import gave it.
@@ -85,6 +87,8 @@ pub(crate) struct Found {
     pub traits: Vec<String>,
     /// The other names that imports and re-exports give it.
     pub names: BTreeSet<String>,
+    /// Files that import a module whose default export is one of the definitions.
+    pub importers: BTreeSet<Arc<Path>>,
     /// The texts that were read, of the files that have definitions or sites.
     pub texts: Texts,
 }
@@ -151,16 +155,20 @@ pub(crate) fn find(scope: &Scope, asked: &str, shown: Shown) -> Result<Found, No
         question: question.clone(),
         traits,
         names: BTreeSet::new(),
+        importers: BTreeSet::new(),
         texts,
     };
     leave_out_other_languages(&mut found);
-    aliases::follow(&whole, &mut found, aliases, shown);
-    attributes::add_modules(&whole, &mut found, shown);
+    if Rule::OtherNames.is_on() {
+        aliases::follow(&whole, &mut found, aliases, shown);
+    }
     if scope.below != scope.root {
         let below = scope.below.strip_prefix(&scope.root).unwrap_or(&scope.below);
         found.sites.retain(|site| site.path.starts_with(below));
     }
-    reclassify(&mut found);
+    if Rule::Reclassify.is_on() {
+        reclassify(&mut found);
+    }
     found.sites.sort_by(|a, b| (&a.path, a.line, a.column).cmp(&(&b.path, b.line, b.column)));
     locals::mark(&mut found.sites);
     // What is surely no local comes first.
@@ -201,6 +209,7 @@ pub(crate) fn define(scope: &Scope, asked: &str) -> Result<Found, NoAnswer> {
         question,
         traits: Vec::new(),
         names: BTreeSet::new(),
+        importers: BTreeSet::new(),
         texts: Texts::new(),
     })
 }
@@ -251,7 +260,7 @@ fn read_all<'a>(
         match all {
             Some(parsed) => {
                 reader.read(hit, &parsed.all, &question.name, None);
-                skipped.extend(parsed.is_broken.then(|| broken(hit)));
+                skipped.extend(broken(hit, &parsed));
             }
             None => skipped.push(unparsed(scope, hit)),
         }
@@ -278,12 +287,13 @@ fn defines(language: Language, all: &[Occurrence]) -> usize {
 
 /// A file that could not be parsed in time.
 fn unparsed(scope: &Scope, hit: &Hit) -> Skipped {
-    Skipped { path: hit.path.clone(), why: scope.why_not_parsed(), mentions: hit.starts.len() }
+    Skipped::new(hit.path.clone(), scope.why_not_parsed(), hit.starts.len())
 }
 
-/// A file that was parsed in part.
-pub(crate) fn broken(hit: &Hit) -> Skipped {
-    Skipped { path: hit.path.clone(), why: Why::Broken, mentions: hit.starts.len() }
+/// The file, if it was parsed in part.
+pub(crate) fn broken(hit: &Hit, parsed: &Parsed) -> Option<Skipped> {
+    let skipped = Skipped::new(hit.path.clone(), Why::Broken, hit.starts.len());
+    (!parsed.unread.is_empty()).then(|| Skipped { lines: parsed.unread.clone(), ..skipped })
 }
 
 /// The definitions that are meant. Where there are none, what macros make may be.
@@ -299,6 +309,8 @@ fn meant(
     let definitions = chosen(question, all, scope, mentions, is_behind, &[&skipped[..], &made].concat())?;
     if definitions.is_empty() && !is_behind {
         skipped.extend(made);
+        // What is defined there no judge was asked about.
+        skipped.iter_mut().filter(|one| one.why == Why::Broken).for_each(|one| one.why = Why::Unread);
     }
     Ok((definitions, skipped))
 }
@@ -314,7 +326,7 @@ fn made(hits: &[Hit], sites: &[Site]) -> Vec<Skipped> {
     for site in sites.iter().filter(is_made) {
         match made.iter_mut().find(|one| *one.path == *site.path) {
             Some(one) => one.mentions += 1,
-            None => made.push(Skipped { path: site.path.to_path_buf(), why: Why::Makes, mentions: 1 }),
+            None => made.push(Skipped::new(site.path.to_path_buf(), Why::Makes, 1)),
         }
     }
     made

@@ -112,17 +112,21 @@ pub(crate) fn callees(scope: &Scope, asked: &str) -> Result<Callees, NoAnswer> {
         let problem = format!("`{}` is {}, so nobody knows its body", found.question.name, found.undefined());
         return Err(NoAnswer(format!("{problem}; find_callers shows who calls it")));
     }
-    let mut skipped = found.skipped;
+    // Only what stands in the bodies counts.
+    let mut skipped: Vec<Skipped> = found.skipped.into_iter().filter(|one| one.why != Why::Broken).collect();
     let mut called: Vec<(Called, CallSite)> = Vec::new();
     let mut texts = Texts::new();
     for body in &found.definitions {
         let Ok(text) = read(&scope.root.join(&body.path)) else { continue };
         let Some(parsed) = occurrences_within(body.language, &text, 0..text.len(), scope.until) else {
-            skipped.push(Skipped { path: body.path.to_path_buf(), why: scope.why_not_parsed(), mentions: 0 });
+            skipped.push(Skipped::new(body.path.to_path_buf(), scope.why_not_parsed(), 0));
             continue;
         };
-        if parsed.is_broken {
-            skipped.push(Skipped { path: body.path.to_path_buf(), why: Why::Broken, mentions: 0 });
+        let last = Lines::of(&text).line(body.bytes.end);
+        let is_in_body = |part: &(usize, usize)| part.0 <= last && body.line <= part.1;
+        let lines: Vec<(usize, usize)> = parsed.unread.iter().copied().filter(is_in_body).collect();
+        if !lines.is_empty() {
+            skipped.push(Skipped { lines, ..Skipped::new(body.path.to_path_buf(), Why::Unread, 0) });
         }
         called.extend(calls(body, &text, &parsed.all));
         texts.insert(body.path.clone(), text.into());
@@ -341,14 +345,11 @@ fn declared(scope: &Scope, names: &HashSet<&[u8]>) -> (BTreeMap<String, Vec<Defi
     let parse = |hit: &Hit| parsed_at(hit.language, &hit.text, &places(hit.language, &hit.text), scope.until);
     for (hit, parsed) in crate::answer::in_turns(&searched.hits, parse) {
         let Some(parsed) = parsed else {
-            skipped.push(Skipped { path: hit.path.clone(), why: scope.why_not_parsed(), mentions: 0 });
+            skipped.push(Skipped::new(hit.path.clone(), scope.why_not_parsed(), 0));
             continue;
         };
         let path: Arc<Path> = hit.path.as_path().into();
         let lines = Lines::of(&hit.text);
-        if parsed.is_broken {
-            skipped.push(Skipped { path: hit.path.clone(), why: Why::Broken, mentions: 0 });
-        }
         for one in &parsed.all {
             let Some(declares) = &one.declares else { continue };
             let name = String::from_utf8_lossy(bare_name(&hit.text[one.bytes.clone()])).into_owned();

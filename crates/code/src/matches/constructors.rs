@@ -1,5 +1,7 @@
 //! The constructors of a type, and what a match writes for each: a name, or the texts that tell the values of a member of a union.
 
+use std::collections::BTreeSet;
+
 use crate::search::{Scope, read};
 use crate::shape::Field;
 use crate::syntax::{Kind, Language};
@@ -17,14 +19,14 @@ pub(crate) fn sum(scope: &Scope, one: &Typed) -> Sum {
     let mut constructors = Vec::new();
     let mut declared = vec![one.definition.bytes.clone()];
     let (mut members, mut made_at) = (Vec::new(), Vec::new());
-    let mut opaque = None;
+    let (mut opaque, mut named) = (None, BTreeSet::new());
     let text = read(&scope.root.join(&one.definition.path)).unwrap_or_default();
     let is_union = script && one.definition.kind != Kind::Enum
         || language == Language::Python && one.definition.kind != Kind::Class;
     for made in one.shape.constructors.iter().take(MOST_CONSTRUCTORS) {
         let marks = match script && !made.name.starts_with(['"', '\'']) {
-            // A member of a union is told by the texts that its fields have as type.
-            true => tags(scope, &made.name),
+            // A member of a union is told by the values that its fields have as type.
+            true => tags(scope, &made.name, &mut named),
             false => Vec::new(),
         };
         if script && is_union && opaque.is_none() && is_opaque(scope, &made.name, !marks.is_empty()) {
@@ -56,13 +58,16 @@ pub(crate) fn sum(scope: &Scope, one: &Typed) -> Sum {
         declared,
         made_at,
         members,
+        is_union: script && is_union,
+        tags: named,
         opaque,
         text: text.into(),
     }
 }
 
-/// The texts that mark the values of a member of a union: `kind: 'circle'`.
-fn tags(scope: &Scope, member: &str) -> Vec<String> {
+/// The texts and names that mark the values of a member of a union: `kind: 'circle'`, `kind: Kind.Circle`, `kind: typeof Kind.circle`;
+/// the names are added to those that are known, behind what has them.
+fn tags(scope: &Scope, member: &str, named: &mut BTreeSet<(String, String)>) -> Vec<String> {
     let quoted = |of: &str| -> Option<String> {
         let quote = of.chars().next().filter(|first| matches!(first, '"' | '\''))?;
         of[1..].split_once(quote).filter(|(_, rest)| rest.is_empty()).map(|(text, _)| text.to_owned())
@@ -71,7 +76,26 @@ fn tags(scope: &Scope, member: &str) -> Vec<String> {
         let fields = held(scope, member).into_iter().flatten().flat_map(|one| one.shape.fields);
         fields.flat_map(|field| [Some(field.of.clone()), constant(&field)]).flatten().collect()
     });
-    fields.iter().filter_map(|of| quoted(of)).collect()
+    let mut by_name = |of: &str| {
+        let (holder, name) = held_by(of.strip_prefix("typeof ").unwrap_or(of))?;
+        let is_held = of.starts_with("typeof ") || is_enum(scope, holder);
+        is_held.then(|| {
+            named.insert((holder.to_owned(), name.to_owned()));
+            name.to_owned()
+        })
+    };
+    fields.iter().filter_map(|of| quoted(of).or_else(|| by_name(of))).collect()
+}
+
+/// `Kind` and `Circle` of `geo.Kind.Circle`.
+fn held_by(of: &str) -> Option<(&str, &str)> {
+    let (qualifier, name) = of.rsplit_once('.')?;
+    let holder = qualifier.rsplit('.').next().unwrap_or(qualifier);
+    (qualifier.split('.').all(is_name) && is_name(name)).then_some((holder, name))
+}
+
+fn is_enum(scope: &Scope, name: &str) -> bool {
+    held(scope, name).is_some_and(|types| types.iter().any(|one| one.definition.kind == Kind::Enum))
 }
 
 /// The types of the fields of a member that is written out: `{ kind: 'circle'; radius: number }`.
@@ -121,8 +145,8 @@ const WITHOUT_TAGS: &[&str] = &[
     "void",
 ];
 
-/// Whether something other than known texts may tell the values of a member of a union of TypeScript: `ReturnType<typeof add>`,
-/// `Kind.Circle`, `{ code: typeof Code.a }`. A match by that is not seen.
+/// Whether something other than known texts and members of enums may tell the values of a member of a union of TypeScript:
+/// `ReturnType<typeof add>`, `Kind.Circle`, `{ code: typeof Code.a }`. A match by that is not seen.
 fn is_opaque(scope: &Scope, member: &str, has_tags: bool) -> bool {
     if let Some(fields) = field_types(member) {
         return fields.iter().any(|of| is_one_value(scope, of, has_tags));
@@ -146,19 +170,14 @@ fn is_opaque(scope: &Scope, member: &str, has_tags: bool) -> bool {
     })
 }
 
-/// Whether a type of a field may have one value only, which is not a known text: an enum's member, a number, a constant's type. Where
+/// Whether a type of a field may have one value only, which is neither a known text nor an enum's member: a number, a constant's type. Where
 /// a text tells the member already, names and truth values are not looked into.
 fn is_one_value(scope: &Scope, of: &str, has_tags: bool) -> bool {
     if of.starts_with("typeof ") || of.starts_with(['`', '-']) || of.starts_with(|c: char| c.is_ascii_digit()) {
         return true;
     }
-    let is_type_of = |name: &str, is: &dyn Fn(&Typed) -> bool| held(scope, name).map(|types| types.iter().any(is));
-    if let Some((qualifier, name)) = of.rsplit_once('.')
-        && qualifier.split('.').all(is_name)
-        && is_name(name)
-    {
-        let holder = qualifier.rsplit('.').next().unwrap_or(qualifier);
-        return !has_tags || is_type_of(holder, &|one| one.definition.kind == Kind::Enum).unwrap_or_default();
+    if let Some((holder, _)) = held_by(of) {
+        return !has_tags && !is_enum(scope, holder);
     }
     if has_tags || !is_name(of) {
         return false;
@@ -167,7 +186,8 @@ fn is_one_value(scope: &Scope, of: &str, has_tags: bool) -> bool {
         true => matches!(of, "true" | "false"),
         // `type CircleKind = 'circle'`.
         false => {
-            is_type_of(of, &|one| one.definition.kind == Kind::Type && one.shape.fields.is_empty()).unwrap_or(true)
+            let is_other_name = |one: &Typed| one.definition.kind == Kind::Type && one.shape.fields.is_empty();
+            held(scope, of).is_none_or(|types| types.iter().any(is_other_name))
         }
     }
 }

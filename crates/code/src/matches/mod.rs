@@ -28,8 +28,8 @@ use tree_sitter::{Node, TreeCursor};
 use crate::answer::{Texts, in_turns, label};
 use crate::judgement::{Code, Verdict};
 use crate::place::Lines;
-use crate::search::{Hit, Scope, Skipped, search_by, words};
-use crate::syntax::{Language, occurrences_at, parse};
+use crate::search::{Hit, Scope, Skipped, Why, search_by, words};
+use crate::syntax::{Language, occurrences_at, parse, unread_in};
 use crate::verdict::At;
 use pattern::{Judged, Match, Otherwise};
 
@@ -82,6 +82,10 @@ pub(crate) struct Sum {
     pub made_at: Vec<usize>,
     /// Names in that file of types whose values it takes, and which are declared elsewhere.
     pub members: Vec<(usize, String)>,
+    /// Whether it is a union of TypeScript, whose values are told by one of their members: a judge is asked whose that is.
+    pub is_union: bool,
+    /// The names that mark its values, behind what has them: `Kind.Circle`.
+    pub tags: BTreeSet<(String, String)>,
     /// A member of a union whose values may be told by texts that are not known.
     pub opaque: Option<String>,
     /// That file.
@@ -167,10 +171,14 @@ pub(crate) fn matches(scope: &Scope, sum: &Sum, change: &Change, ours: &Ours) ->
                 sites.extend(found.sites);
                 renamed.extend(found.renamed.into_iter().map(|line| (hit.path.as_path().into(), line)));
                 unread.extend(found.unread);
+                let lines = found.unread_lines;
+                skipped.extend(
+                    (!lines.is_empty()).then(|| Skipped { lines, ..Skipped::new(hit.path.clone(), Why::Unread, 0) }),
+                );
             }
             None => {
                 let mentions = hit.starts.len();
-                skipped.push(Skipped { path: hit.path.clone(), why: scope.why_not_parsed(), mentions });
+                skipped.push(Skipped::new(hit.path.clone(), scope.why_not_parsed(), mentions));
             }
         }
     }
@@ -184,6 +192,8 @@ struct InFile {
     /// The lines in which an import gives a constructor another name.
     renamed: Vec<usize>,
     unread: Vec<Unread>,
+    /// The first and last lines of the parts that name a constructor and that the grammar cannot read.
+    unread_lines: Vec<(usize, usize)>,
 }
 
 fn in_file(scope: &Scope, hit: &Hit, sum: &Sum, change: &Change, ours: &Ours) -> Option<InFile> {
@@ -197,7 +207,7 @@ fn in_file(scope: &Scope, hit: &Hit, sum: &Sum, change: &Change, ours: &Ours) ->
             others.extend(match language {
                 Language::Haskell => haskell::read(text, node),
                 Language::Python => python::read(text, node),
-                _ => switch::read(text, node),
+                _ => switch::read(text, node, sum.is_union),
             });
         }),
     }
@@ -209,7 +219,10 @@ fn in_file(scope: &Scope, hit: &Hit, sum: &Sum, change: &Change, ours: &Ours) ->
     let lines = Lines::of(&hit.text);
     let path: Arc<Path> = hit.path.as_path().into();
     let is_ours = |name: &str, qualifier: Option<&str>, at: usize| {
-        sum.constructors.iter().any(|(_, marks)| marks.iter().any(|mark| mark == name))
+        // A text is no name.
+        let is_text = || sum.is_union && qualifier.is_some() && !sum.tags.iter().any(|(_, tag)| tag == name);
+        !is_text()
+            && sum.constructors.iter().any(|(_, marks)| marks.iter().any(|mark| mark == name))
             && match ours {
                 Ours::ByName => qualifier.is_none_or(|qualifier| is_ours(sum, qualifier, text)),
                 Ours::But(others) => !others.contains(&(path.clone(), at)),
@@ -243,7 +256,9 @@ fn in_file(scope: &Scope, hit: &Hit, sum: &Sum, change: &Change, ours: &Ours) ->
     }
     sites.sort_by_key(|site| (site.line, site.column));
     let unread = unread.into_iter().filter_map(|at| unread_at(tree.root_node(), at, text, sum, &path, &lines));
-    Some(InFile { unread: unread.collect(), renamed: renamed(scope, hit, sum, &lines), sites })
+    let mut unread_lines = unread_in(hit.language, &hit.text, scope.until);
+    unread_lines.retain(|(first, last)| hit.starts.iter().any(|start| (*first..=*last).contains(&lines.line(*start))));
+    Some(InFile { unread: unread.collect(), renamed: renamed(scope, hit, sum, &lines), unread_lines, sites })
 }
 
 /// The name that stands there in tokens, if it is no text, and not another type's.
@@ -334,7 +349,11 @@ fn is_ours(sum: &Sum, qualifier: &str, text: Text<'_>) -> bool {
         let is_said = |said: String| memchr::memmem::find(text.bytes, said.as_bytes()).is_some();
         is_said(format!(" as {qualifier}")) || is_said(format!("type {qualifier} ="))
     };
-    !is_type || qualifier == sum.name || qualifier == "Self" || is_alias()
+    !is_type
+        || qualifier == sum.name
+        || sum.tags.iter().any(|(holder, _)| holder == qualifier)
+        || qualifier == "Self"
+        || is_alias()
 }
 
 /// A text whose nodes are read.

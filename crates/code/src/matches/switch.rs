@@ -12,7 +12,8 @@ const C_REFUSES: &[&str] =
     &["abort(", "throw", "assert(false", "assert(0", "std::abort(", "__builtin_unreachable(", "std::unreachable("];
 const REFUSED: &str = "run-time failure: the default fails";
 
-pub(super) fn read(text: Text<'_>, node: Node<'_>) -> Option<Match> {
+/// `is_union`: whether a judge is asked what is compared, rather than what it is compared with.
+pub(super) fn read(text: Text<'_>, node: Node<'_>, is_union: bool) -> Option<Match> {
     let falls = Otherwise::FallsThrough("no case runs");
     let (form, cases, otherwise) = match node.kind() {
         "expression_switch_statement" if node.child_by_field_name("value").is_some() => {
@@ -37,8 +38,16 @@ pub(super) fn read(text: Text<'_>, node: Node<'_>) -> Option<Match> {
         compared = inner.named_child(0);
     }
     let compared = compared.map(|one| one.child_by_field_name("property").unwrap_or(one).start_byte());
+    let compared = Compared { at: compared, is_union };
     let arms = cases.into_iter().filter_map(|case| arm(text, case, compared)).collect();
     Some(Match { bytes: node.byte_range(), form, arms, otherwise })
+}
+
+/// What a switch compares.
+#[derive(Clone, Copy)]
+struct Compared {
+    at: Option<usize>,
+    is_union: bool,
 }
 
 /// Whether a switch ends a function of TypeScript that has to return a value, so that a value that no case takes is an error.
@@ -52,7 +61,7 @@ fn must_return(text: Text<'_>, node: Node<'_>) -> bool {
     children(body).last() == Some(&node) && returns.is_some_and(|said| !may_be_nothing(text.of(said)))
 }
 
-fn arm(text: Text<'_>, case: Node<'_>, compared: Option<usize>) -> Option<Arm> {
+fn arm(text: Text<'_>, case: Node<'_>, compared: Compared) -> Option<Arm> {
     let fields = |field: &str| -> Vec<Node<'_>> {
         let mut cursor = case.walk();
         case.children_by_field_name(field, &mut cursor).collect()
@@ -88,7 +97,7 @@ fn arm(text: Text<'_>, case: Node<'_>, compared: Option<usize>) -> Option<Arm> {
 }
 
 /// What a case compares with: a name, behind a type or a package, or a text.
-fn value(text: Text<'_>, node: Node<'_>, compared: Option<usize>) -> Pattern {
+fn value(text: Text<'_>, node: Node<'_>, compared: Compared) -> Pattern {
     let named = |name: &str, before: &str| match node.child_by_field_name(name) {
         Some(name) => {
             let before = node.child_by_field_name(before).map(|before| text.of(before));
@@ -96,7 +105,10 @@ fn value(text: Text<'_>, node: Node<'_>, compared: Option<usize>) -> Pattern {
             match name.kind() {
                 // `geo::Color::Red`.
                 "qualified_identifier" => value(text, name, compared),
-                _ => Pattern::of(text.of(name), last, name.start_byte()),
+                _ => {
+                    let at = compared.at.filter(|_| compared.is_union).unwrap_or(name.start_byte());
+                    Pattern::of(text.of(name), last, at)
+                }
             }
         }
         None => Pattern::Other,
@@ -110,7 +122,7 @@ fn value(text: Text<'_>, node: Node<'_>, compared: Option<usize>) -> Pattern {
             node.named_child(0).map_or(Pattern::Other, |inner| value(text, inner, compared))
         }
         "string" => {
-            let at = compared.unwrap_or(node.start_byte());
+            let at = compared.at.unwrap_or(node.start_byte());
             Pattern::of(text.of(node).trim_matches(['"', '\'', '`']), None, at)
         }
         _ => Pattern::Other,

@@ -1,6 +1,11 @@
 //! What the servers may cost: which one is ended when they need more memory than they may have, or nobody asks them.
 
+use std::collections::VecDeque;
+use std::sync::Weak;
 use std::time::Duration;
+
+use super::Servers;
+use crate::server::{Order, Server, State};
 
 /// What one server costs.
 #[derive(Debug, Clone)]
@@ -74,6 +79,67 @@ pub(super) fn default_budget() -> u64 {
     let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
     let kib: Option<u64> = line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok());
     kib.map_or(MOST, |kib| (kib * 1024 / 5 * 2).min(MOST))
+}
+
+/// Keeps the servers within their budget, until there are none. Memory is measured, not asked for.
+pub(super) async fn keep_within(servers: Weak<Servers>, budget: u64, every: Duration) {
+    // Those that wait for room, with what each is known to need.
+    let mut held: VecDeque<(Server, u64)> = VecDeque::new();
+    loop {
+        tokio::time::sleep(every).await;
+        let Some(servers) = servers.upgrade() else { return };
+        let all: Vec<Server> = {
+            let mut servers = servers.lock();
+            // The next one to be started finds out whether anybody keeps them.
+            servers.is_kept = !servers.all.is_empty();
+            servers.all.values().cloned().collect()
+        };
+        if all.is_empty() {
+            return;
+        }
+        drop(servers);
+        let measured = tokio::task::spawn_blocking(move || {
+            let up = all.into_iter().filter_map(|server| Some((server.group()?, server)));
+            up.map(|(group, server)| (process::probe::memory(&group).resident, server)).collect::<Vec<_>>()
+        });
+        let Ok(mut up) = measured.await else { continue };
+        let mut costs: Vec<Cost> = up.iter().map(|(memory, server)| server.cost(*memory)).collect();
+        while let Some((number, verdict)) = next(&costs, budget) {
+            let (memory, server) = up.remove(number);
+            costs.remove(number);
+            let order = match verdict {
+                Verdict::Park => Order::Park,
+                Verdict::Hold => Order::Hold,
+                Verdict::OverBudget => Order::OverBudget,
+            };
+            server.order(order).await;
+            if verdict == Verdict::Hold {
+                held.push_back((server, memory));
+            }
+        }
+        // What nobody waits for any more may start with its next question. Of the others the one that waits longest is first.
+        let (waiting, left) = held.into_iter().partition(|(server, _)| server.in_use().0 > 0);
+        held = waiting;
+        for (server, _) in Vec::from(left) {
+            server.order(Order::Release).await;
+        }
+        if let Some(ended) = held.front().and_then(|(_, need)| room(&costs, *need, budget)) {
+            for number in ended {
+                up[number].1.order(Order::Park).await;
+            }
+            if let Some((server, _)) = held.pop_front() {
+                server.order(Order::Wake).await;
+            }
+        }
+    }
+}
+
+impl Server {
+    /// What it costs now.
+    fn cost(&self, memory: u64) -> Cost {
+        let (asking, idle) = self.in_use();
+        Cost { memory, asking, idle, is_ready: self.seen().state == State::Ready }
+    }
 }
 
 #[cfg(test)]

@@ -2,28 +2,34 @@
 //! and ended when they cost more than they may.
 
 mod budget;
+mod environment;
 mod revision;
+mod roots;
+mod toolchain;
 mod tried;
 mod would;
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Weak};
-use std::time::{Duration, Instant, SystemTime};
+use std::sync::Arc;
+use std::time::{Instant, SystemTime};
 
 use parking_lot::Mutex;
-use process::{Guard, Spec};
+use process::Guard;
 use project::Caller;
 use tokio::sync::Semaphore;
 
+use crate::haskell::{self, Projects};
 use crate::judgement::{Code, Revision};
 use crate::kept::Kept;
 use crate::programs;
 use crate::server::profile::{self, Profile};
-use crate::server::{Journal, Order, Server, Start, State, TRIED_EVERY, Timing};
+use crate::server::{Journal, Server, Start, State, TRIED_EVERY, Timing};
 use crate::settings::CodeSettings;
+use environment::{environment, unusable};
 use revision::Worktrees;
+pub(crate) use roots::{has_mark, root_of};
 
 /// Tells whether the person trusts the code of a worktree. Blocks.
 pub type Trusts = Arc<dyn Fn(&Path) -> bool + Send + Sync>;
@@ -53,6 +59,11 @@ pub use tried::{Tried, tries};
 pub use would::{Checked, checked, runner_of_code};
 
 impl Options {
+    /// How many bytes the programs that judge may have.
+    pub(crate) fn memory(&self) -> u64 {
+        self.settings.memory.map_or_else(budget::default_budget, |mib| mib << 20)
+    }
+
     /// For looking at what would be started.
     fn unstarted(settings: CodeSettings, withheld: Vec<String>, trusts: Trusts) -> Options {
         Options {
@@ -81,6 +92,7 @@ pub(crate) struct Pool {
     kept: Option<Arc<Kept>>,
     /// What programs say of their version, while their files stay as they are.
     versions: Mutex<HashMap<PathBuf, Version>>,
+    haskell: Projects,
 }
 
 /// What a program said of its version.
@@ -139,15 +151,20 @@ impl Pool {
             worktrees: Worktrees::default(),
             kept: kept.map(|directory| Arc::new(Kept::new(directory))),
             versions: Mutex::default(),
+            haskell: Projects::default(),
         }
     }
 
     /// The server that judges a language for a file of a worktree; it is started if there is none yet.
     pub(crate) async fn seek(&self, caller: &Caller, worktree: &Path, family: &'static str, file: &Path) -> Found {
         let Some(options) = &self.options else {
-            let text = format!("no judge for {family}");
+            let text = format!("no language server for {family}");
             return Found::None { state: State::Absent, code: Code::Absent, text };
         };
+        if haskell::is_judged_by_ghc(family) {
+            let text = "uses of a name of other packages are not told apart in Haskell".to_owned();
+            return Found::None { state: State::Absent, code: Code::OutsideTheRoot, text };
+        }
         let mut root = worktree.to_owned();
         for profile in profile::all().iter().filter(|profile| profile.family == family) {
             root = root_of(worktree, file, profile);
@@ -172,8 +189,8 @@ impl Pool {
         let watcher = self.worktrees.of(worktree).watcher().await;
         let mut servers = self.servers.lock();
         if !std::mem::replace(&mut servers.is_kept, true) {
-            let budget = options.settings.memory.map_or_else(budget::default_budget, |mib| mib << 20);
-            tokio::spawn(keep_within(Arc::downgrade(&self.servers), budget, options.timing.measured_every));
+            let measured_every = options.timing.measured_every;
+            tokio::spawn(budget::keep_within(Arc::downgrade(&self.servers), options.memory(), measured_every));
         }
         // Another question may have started it meanwhile.
         let server = servers.all.entry(key.clone()).or_insert_with(|| {
@@ -234,9 +251,9 @@ impl Pool {
     ) -> Program {
         let none = |state, code, text| Program::None { named: None, state, code, text };
         let mut refused = None;
-        let mut install = None;
+        let mut first = None;
         for profile in profile::all().iter().filter(|profile| profile.family == family) {
-            install = install.or(Some(profile.install.as_str()));
+            first = first.or(Some(profile));
             let settings = options.settings.servers.get(&profile.name);
             if settings.is_some_and(|settings| settings.enabled == Some(false)) {
                 let text = format!("{} is switched off by [code.servers.{}]", profile.name, profile.name);
@@ -268,8 +285,11 @@ impl Pool {
             }
             let path = env.get("PATH").map(String::as_str).unwrap_or_default();
             let places = programs::places(&profile.command[0], path, worktree);
-            // As a shell looks for it.
-            let on_path = places.iter().find(|program| programs::is_executable(program)).cloned();
+            let lacks = |program: &PathBuf| toolchain::lacks(profile, program, root, env);
+            let executable = || places.iter().filter(|program| programs::is_executable(program));
+            // As a shell looks for it. rustup, too, runs the next one where the toolchain has none.
+            let on_path =
+                executable().find(|program| lacks(program).is_none()).or_else(|| executable().next()).cloned();
             if let (None, Some(program)) = (&on_path, places.first()) {
                 let program = project::visible::path(program);
                 let text = format!("{program} is not executable: chmod +x {program}, or {}", profile.install);
@@ -283,7 +303,7 @@ impl Pool {
                 match self.version(program, env) {
                     Ok(version) if version.is_some_and(|version| version >= least) => None,
                     Ok(_) => Some(format!(
-                        "{shown} is older than {least}, which is the first that judges: {}",
+                        "{shown} is older than {least}, the first version that is a language server: {}",
                         profile.install
                     )),
                     Err(problem) => Some(format!(
@@ -304,7 +324,9 @@ impl Pool {
                 return with(program);
             }
             if let Some(program) = on_path {
-                let Some(text) = unfit(&program) else { return with(program) };
+                let Some(text) = unfit(&program).or_else(|| lacks(&program)) else {
+                    return with(program);
+                };
                 if local.is_none() {
                     refused = refused.or(Some(none(State::Absent, Code::Absent, text)));
                 }
@@ -320,9 +342,9 @@ impl Pool {
             }
         }
         refused.unwrap_or_else(|| {
-            let text = match install {
-                Some(install) => format!("no judge for {family} is installed ({install})"),
-                None => format!("there is no judge for {family}"),
+            let text = match first {
+                Some(profile) => format!("{} is not installed ({})", profile.name, profile.install),
+                None => format!("hob knows no language server for {family}"),
             };
             none(State::Absent, Code::Absent, text)
         })
@@ -362,6 +384,16 @@ impl Pool {
         self.kept.as_ref()
     }
 
+    /// What GHC compiles.
+    pub(crate) fn haskell(&self) -> &Projects {
+        &self.haskell
+    }
+
+    /// The environment of a program that judges, as its caller has it.
+    pub(crate) fn environment(&self, env: &BTreeMap<String, String>, worktree: &Path) -> Vec<(String, String)> {
+        self.options.as_ref().map(|options| environment(options, env, worktree)).unwrap_or_default()
+    }
+
     /// All servers.
     pub(crate) fn all(&self) -> Vec<Server> {
         self.servers.lock().all.values().cloned().collect()
@@ -378,6 +410,7 @@ impl Pool {
             let keys: Vec<Key> = servers.all.keys().filter(|key| key.worktree == worktree).cloned().collect();
             keys.into_iter().filter_map(|key| servers.all.remove_entry(&key)).collect()
         };
+        self.haskell.forget(worktree);
         let mut were = Vec::new();
         for (key, server) in taken {
             let state = server.seen().state;
@@ -392,6 +425,7 @@ impl Pool {
 
     /// Ends all servers; nothing of them is left then.
     pub(crate) async fn end(&self) {
+        self.haskell.end();
         let servers = std::mem::take(&mut self.servers.lock().all);
         let ending: Vec<_> =
             servers.into_values().map(|server| tokio::spawn(async move { server.end().await })).collect();
@@ -402,99 +436,7 @@ impl Pool {
     }
 }
 
-/// The environment that a server gets of its caller's: without the checkout in the search path, unless its programs may run.
-fn environment(options: &Options, env: &BTreeMap<String, String>, worktree: &Path) -> Vec<(String, String)> {
-    let mut env: Vec<(String, String)> = env.clone().into_iter().collect();
-    if !options.settings.project_servers {
-        let path = env.iter_mut().filter(|(name, _)| name == "PATH");
-        path.for_each(|(_, path)| *path = programs::outside(path, worktree));
-    }
-    env
-}
-
-/// Why the command of the settings cannot be started there.
-fn unusable(
-    options: &Options,
-    command: &[String],
-    env: &BTreeMap<String, String>,
-    worktree: &Path,
-    root: &Path,
-) -> Option<String> {
-    let spec = Spec::new(command.first()?, root).env(environment(options, env, worktree));
-    spec.program().err().map(|error| project::visible(&error.to_string()))
-}
-
-/// Keeps the servers within their budget, until there are none. Memory is measured, not asked for.
-async fn keep_within(servers: Weak<Servers>, budget: u64, every: Duration) {
-    // Those that wait for room, with what each is known to need.
-    let mut held: VecDeque<(Server, u64)> = VecDeque::new();
-    loop {
-        tokio::time::sleep(every).await;
-        let Some(servers) = servers.upgrade() else { return };
-        let all: Vec<Server> = {
-            let mut servers = servers.lock();
-            // The next one to be started finds out whether anybody keeps them.
-            servers.is_kept = !servers.all.is_empty();
-            servers.all.values().cloned().collect()
-        };
-        if all.is_empty() {
-            return;
-        }
-        drop(servers);
-        let measured = tokio::task::spawn_blocking(move || {
-            let up = all.into_iter().filter_map(|server| Some((server.group()?, server)));
-            up.map(|(group, server)| (process::probe::memory(&group).resident, server)).collect::<Vec<_>>()
-        });
-        let Ok(mut up) = measured.await else { continue };
-        let mut costs: Vec<budget::Cost> = up.iter().map(|(memory, server)| server.cost(*memory)).collect();
-        while let Some((number, verdict)) = budget::next(&costs, budget) {
-            let (memory, server) = up.remove(number);
-            costs.remove(number);
-            let order = match verdict {
-                budget::Verdict::Park => Order::Park,
-                budget::Verdict::Hold => Order::Hold,
-                budget::Verdict::OverBudget => Order::OverBudget,
-            };
-            server.order(order).await;
-            if verdict == budget::Verdict::Hold {
-                held.push_back((server, memory));
-            }
-        }
-        // What nobody waits for any more may start with its next question. Of the others the one that waits longest is first.
-        let (waiting, left) = held.into_iter().partition(|(server, _)| server.in_use().0 > 0);
-        held = waiting;
-        for (server, _) in Vec::from(left) {
-            server.order(Order::Release).await;
-        }
-        if let Some(ended) = held.front().and_then(|(_, need)| budget::room(&costs, *need, budget)) {
-            for number in ended {
-                up[number].1.order(Order::Park).await;
-            }
-            if let Some((server, _)) = held.pop_front() {
-                server.order(Order::Wake).await;
-            }
-        }
-    }
-}
-
-impl Server {
-    /// What it costs now.
-    fn cost(&self, memory: u64) -> budget::Cost {
-        let (asking, idle) = self.in_use();
-        budget::Cost { memory, asking, idle, is_ready: self.seen().state == State::Ready }
-    }
-}
-
 /// A name for a directory.
 fn hash(path: &Path) -> String {
     format!("{:016x}", BuildHasherDefault::<DefaultHasher>::default().hash_one(path))
-}
-
-/// The outermost directory between the worktree and the file that has one of the marks; the worktree if none has.
-pub(crate) fn root_of(worktree: &Path, file: &Path, profile: &Profile) -> PathBuf {
-    let mut directories: Vec<&Path> = file.parent().into_iter().flat_map(Path::ancestors).collect();
-    directories.reverse();
-    let is_marked = |directory: &PathBuf| profile.roots.iter().any(|mark| directory.join(mark).is_file());
-    let found = directories.into_iter().map(|directory| worktree.join(directory)).find(is_marked);
-    found.unwrap_or_else(|| worktree.to_owned())
 }

@@ -14,8 +14,8 @@ pub struct Tried {
     pub language: &'static str,
     /// A function, as the tools take names; `None` if none is declared.
     pub name: Option<String>,
-    /// Whether there is any judge for it that could be installed.
-    pub has_judge: bool,
+    /// Whether a server for it could be installed.
+    pub has_server: bool,
 }
 
 /// How long functions are looked for in the files of one language.
@@ -34,7 +34,7 @@ pub fn tries(root: &Path) -> Vec<Tried> {
     let tried = |(language, files): (&'static str, BTreeSet<PathBuf>)| Tried {
         language,
         name: name(root, language, &files),
-        has_judge: profile::all().iter().any(|profile| profile.family == language),
+        has_server: profile::all().iter().any(|profile| profile.family == language),
     };
     by_family.into_iter().map(tried).collect()
 }
@@ -68,11 +68,11 @@ mod tests {
         write("uses.py", "from geo import surface\nprint(surface(1))\n");
         write("Area.hs", "module Area where\n\narea :: Int -> Int\narea x = x\n");
         write("empty.go", "package empty\n");
-        let tried: Vec<_> = tries(&root).into_iter().map(|one| (one.language, one.name, one.has_judge)).collect();
+        let tried: Vec<_> = tries(&root).into_iter().map(|one| (one.language, one.name, one.has_server)).collect();
         let some = |name: &str| Some(name.to_owned());
         assert_eq!(
             tried,
-            [("Go", None, true), ("Haskell", some("Area.hs:area"), false), ("Python", some("geo.py:surface"), true),]
+            [("Go", None, true), ("Haskell", some("Area.hs:area"), true), ("Python", some("geo.py:surface"), true),]
         );
     }
 }

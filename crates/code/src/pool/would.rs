@@ -1,26 +1,33 @@
-//! Who would judge a language here, for `code_status` and `hob doctor`. Starts no server.
+//! The server that would check a language here, for `code_status` and `hob doctor`. Starts none.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
-use super::{Options, Pool, Program, Trusts, root_of};
+use super::{Options, Pool, Program, Trusts, has_mark, root_of};
 use crate::search::{Scope, list};
 use crate::server::{State, profile};
 use crate::settings::CodeSettings;
 use crate::syntax::{Language, family};
 
-/// The program that would judge a language, or that the settings name, how it stands, and why it does not.
+/// The program that would be started for a language, or that the settings name; its state; and why it would not be started.
 pub(crate) type Would = (Option<String>, &'static str, Option<String>);
 
 impl Pool {
-    pub(crate) fn would_judge(&self, env: &BTreeMap<String, String>, root: &Path, family: &'static str) -> Would {
+    pub(crate) fn server_for(&self, env: &BTreeMap<String, String>, root: &Path, family: &'static str) -> Would {
         let Some(options) = self.options() else {
-            return (None, State::Absent.word(), Some("no server is asked here: uses stay undecided".to_owned()));
+            return (
+                None,
+                State::Absent.word(),
+                Some("no language server is asked here: uses stay unverified".to_owned()),
+            );
         };
         let marks = profile::all().iter().find(|profile| profile.family == family);
         let at = marks.map_or_else(|| root.to_owned(), |profile| root_of(root, Path::new(""), profile));
         match self.program(options, env, root, &at, family) {
+            Program::Runs { command, .. } if crate::haskell::is_judged_by_ghc(family) => {
+                (command.into_iter().next(), self.haskell().state(root), None)
+            }
             Program::Runs { command, .. } => (command.into_iter().next(), "not_started", None),
             Program::None { named, state, text, .. } => (named, state.word(), Some(text)),
         }
@@ -31,10 +38,10 @@ impl Pool {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Checked {
     pub language: &'static str,
-    pub has_judge: bool,
+    pub has_server: bool,
     /// Whether the settings name a program that cannot run.
     pub is_misnamed: bool,
-    /// Whether what judges it runs code of the project.
+    /// Whether its server runs code of the project.
     pub runs_code: bool,
     /// The program and where its root is, or what is missing and how to get it.
     pub detail: String,
@@ -42,7 +49,7 @@ pub struct Checked {
 
 /// The server for a directory that would run code of the project, if it has the marks of one.
 pub fn runner_of_code(root: &Path) -> Option<&'static str> {
-    let is_marked = |profile: &&profile::Profile| profile.roots.iter().any(|mark| root.join(mark).is_file());
+    let is_marked = |profile: &&profile::Profile| profile.roots.iter().any(|mark| has_mark(root, mark));
     let runners = profile::all().iter().filter(|profile| profile.runs_code.is_some());
     runners.into_iter().find(is_marked).map(|profile| profile.name.as_str())
 }
@@ -50,7 +57,7 @@ pub fn runner_of_code(root: &Path) -> Option<&'static str> {
 /// How long the files are looked through.
 const BUDGET: Duration = Duration::from_secs(2);
 
-/// Who would judge each language of a worktree, with this environment.
+/// The server of each language of a worktree, with this environment.
 pub fn checked(
     root: &Path,
     settings: &CodeSettings,
@@ -60,27 +67,27 @@ pub fn checked(
 ) -> Vec<Checked> {
     let scope = Scope::of(root, BUDGET);
     let (files, _, _) = list(&scope, usize::MAX);
-    // Where there is no judge yet, nothing is missing here.
+    // Nothing is missing here where no server is known.
     let has_one = |family: &&str| profile::all().iter().any(|profile| profile.family == *family);
     let families: BTreeSet<&'static str> =
         files.iter().filter_map(|file| Language::by_name(file)).map(family).filter(has_one).collect();
     let pool = Pool::new(Some(Options::unstarted(settings.clone(), withheld, trusts)));
     let one = |family| {
-        let (program, _, why) = pool.would_judge(env, root, family);
-        let (has_judge, is_misnamed) = (why.is_none(), program.is_some() && why.is_some());
+        let (program, _, why) = pool.server_for(env, root, family);
+        let (has_server, is_misnamed) = (why.is_none(), program.is_some() && why.is_some());
         let runs_code = profile::all().iter().any(|profile| profile.family == family && profile.runs_code.is_some());
         let judges = || format!("{}{}", project::visible(&program.unwrap_or_default()), without_root(root, family));
-        Checked { language: family, has_judge, is_misnamed, runs_code, detail: why.unwrap_or_else(judges) }
+        Checked { language: family, has_server, is_misnamed, runs_code, detail: why.unwrap_or_else(judges) }
     };
     families.into_iter().map(one).collect()
 }
 
-/// What its judge would miss at the root.
+/// What its server would miss at the root.
 fn without_root(root: &Path, family: &str) -> String {
     let marks = profile::all().iter().filter(|profile| profile.family == family).flat_map(|profile| &profile.roots);
     let marks: Vec<&str> = marks.map(String::as_str).collect();
-    if marks.iter().any(|mark| root.join(mark).is_file()) {
+    if marks.iter().any(|mark| has_mark(root, mark)) || crate::haskell::is_judged_by_ghc(family) {
         return String::new();
     }
-    format!("; at the root there is none of {}: what it reads begins where one of them is", marks.join(", "))
+    format!("; the root has none of {}, so it reads from the first folder that has one", marks.join(", "))
 }

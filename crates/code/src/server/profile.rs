@@ -45,6 +45,8 @@ pub(crate) struct Profile {
     pub runs_code: Option<String>,
     /// What a person runs to get it.
     pub install: String,
+    /// What its first load does, and how long that takes.
+    pub first_load: Option<String>,
     /// The section of its settings that it takes with `initialize`.
     pub options: Option<String>,
     /// The first version that is a server.
@@ -54,6 +56,31 @@ pub(crate) struct Profile {
     pub settings: Map<String, Value>,
     /// What it may judge besides.
     pub wider: Option<Wider>,
+    #[serde(default)]
+    pub rules: Rules,
+}
+
+/// What differs between the languages that servers judge.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Rules {
+    /// Whether a condition may leave code out, about which the server is silent then.
+    pub has_conditions: bool,
+    /// Whether members override those of bases or implement those of interfaces.
+    pub overrides: bool,
+    /// Decorators and attributes that call nothing; with `::` or `_` at the end whatever begins so.
+    pub inert: Vec<String>,
+    /// The modules that inert decorators are of; an empty one for what stands alone.
+    pub modules: Vec<String>,
+    /// Methods that the language or its own libraries call.
+    pub called: Vec<String>,
+}
+
+/// The rules of a family of languages.
+pub(crate) fn rules(family: &str) -> &'static Rules {
+    static NONE: Rules =
+        Rules { has_conditions: false, overrides: false, inert: Vec::new(), modules: Vec::new(), called: Vec::new() };
+    all().iter().find(|profile| profile.family == family).map_or(&NONE, |profile| &profile.rules)
 }
 
 /// Extensions of files that no judge reads.
@@ -107,6 +134,7 @@ pub(crate) fn all() -> &'static [Profile] {
             include_str!("profiles/tsc.toml"),
             include_str!("profiles/gopls.toml"),
             include_str!("profiles/clangd.toml"),
+            include_str!("profiles/ghc.toml"),
         ]
         .into_iter()
         .map(|text| toml::from_str(text).expect("the built-in profiles are read by a test"))
@@ -137,7 +165,7 @@ mod tests {
 
     #[test]
     fn what_no_server_reads() {
-        let [rust, .., clangd] = all() else { panic!("{:?}", all()) };
+        let [rust, .., clangd, _] = all() else { panic!("{:?}", all()) };
         let read = |profile: &Profile| -> Vec<&str> {
             let files = ["a.rs", "a.py", "a.h", "README.md", "out.log", "Cargo.toml", "compile_flags.txt", "a.inc"];
             files.into_iter().filter(|file| profile.may_read(Path::new(file))).collect()
@@ -149,7 +177,7 @@ mod tests {
     #[test]
     fn the_built_in_profiles_are_whole() {
         let names: Vec<&str> = all().iter().map(|profile| profile.name.as_str()).collect();
-        assert_eq!(names, ["rust-analyzer", "ty", "tsc", "gopls", "clangd"]);
+        assert_eq!(names, ["rust-analyzer", "ty", "tsc", "gopls", "clangd", "ghc"]);
         for profile in all() {
             assert!(!profile.command.is_empty() && !profile.roots.is_empty(), "{}", profile.name);
             let options = profile.options.as_ref();

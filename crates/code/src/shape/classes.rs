@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::{Field, Reading, around};
-use crate::syntax::{Declaration, Kind, Language, SCRIPTS, family};
+use crate::syntax::{Declaration, Kind, Language, SCRIPTS, family, named_children};
 
 /// How a class is made, where that is no constructor that a pattern could name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,7 +62,7 @@ impl Reading<'_> {
                 ..self.new_field(self.said(name), of.trim_start_matches(':').trim().to_owned(), name.start_byte())
             })
         };
-        parameters.into_iter().flat_map(children).filter(is_property).filter_map(field).collect()
+        parameters.into_iter().flat_map(named_children).filter(is_property).filter_map(field).collect()
     }
 
     /// What the statements of a body assign: `self.name = …` in Python, `this.name = …` in JavaScript.
@@ -72,7 +72,7 @@ impl Reading<'_> {
             _ => ("this", "object", "property", "assignment_expression"),
         };
         let mut fields: Vec<Field> = Vec::new();
-        for statement in children(body) {
+        for statement in named_children(body) {
             let assignment = statement.named_child(0).filter(|node| node.kind() == kind);
             let left = assignment.and_then(|node| node.child_by_field_name("left"));
             let is_own = self.field(left, object).as_deref() == Some(own);
@@ -112,9 +112,4 @@ impl Reading<'_> {
         let is_whole = rest.is_empty() || rest.len() > 2 && rest.ends_with(['>', ']', '}']);
         (is_name(name) && is_whole).then(|| name.to_owned())
     }
-}
-
-fn children(node: Node<'_>) -> Vec<Node<'_>> {
-    let mut cursor = node.walk();
-    node.named_children(&mut cursor).collect()
 }

@@ -10,7 +10,7 @@ use serde::Serialize;
 use tree_sitter::Node;
 
 pub(crate) use self::classes::MadeBy;
-use crate::syntax::{Declaration, Kind, Language, parse};
+use crate::syntax::{Declaration, Kind, Language, named_children, parse};
 
 /// A field.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -21,13 +21,18 @@ pub(crate) struct Field {
     /// As written; empty if it is not said.
     #[serde(rename = "type")]
     pub of: String,
-    /// Whether it is evaluated when constructed; null outside of Haskell.
+    /// Whether it is evaluated when constructed; absent outside of Haskell.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub strict: Option<bool>,
     /// The constructor that has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub constructor: Option<String>,
     pub line: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub doc: Option<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub optional: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<String>,
     /// Where its name stands.
     #[serde(skip)]
@@ -44,9 +49,12 @@ pub(crate) struct Constructor {
     pub is_record: bool,
     pub field_names: Vec<String>,
     /// What it makes, where that is written: in a GADT.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub constraints: Option<String>,
     pub line: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub doc: Option<String>,
     #[serde(skip)]
     pub at: usize,
@@ -224,7 +232,7 @@ impl Reading<'_> {
         let mut shape = Shape::default();
         let Some(node) = around(*root, declaration.at, declaration.name.len()) else { return shape };
         let has_pragma = |name: &str| {
-            let pragmas = (0..root.named_child_count() as u32).filter_map(|at| root.named_child(at));
+            let pragmas = named_children(*root).into_iter();
             pragmas.take_while(|node| node.kind() == "pragma" || node.kind().contains("comment")).any(|node| {
                 let text = self.said(node);
                 node.kind() == "pragma" && text.split(|c: char| !c.is_alphanumeric()).any(|word| word == name)
@@ -237,7 +245,7 @@ impl Reading<'_> {
         shape.is_gadt = list.kind() == "gadt_constructors";
         let constructors: Vec<Node<'_>> = match list.kind() {
             "newtype_constructor" => vec![list],
-            _ => (0..list.named_child_count() as u32).filter_map(|at| list.named_child(at)).collect(),
+            _ => named_children(list),
         };
         for constructor in constructors {
             self.haskell_constructor(constructor, all_strict && !is_newtype, &mut shape);
@@ -262,10 +270,9 @@ impl Reading<'_> {
         let name = inner.child_by_field_name("name").or_else(|| inner.child_by_field_name("operator"));
         let names = match (name, node.child_by_field_name("names")) {
             (Some(name), _) => vec![(name.start_byte(), name.end_byte())],
-            (None, Some(names)) => (0..names.named_child_count() as u32)
-                .filter_map(|at| names.named_child(at))
-                .map(|name| (name.start_byte(), name.end_byte()))
-                .collect(),
+            (None, Some(names)) => {
+                named_children(names).into_iter().map(|name| (name.start_byte(), name.end_byte())).collect()
+            }
             (None, None) => return,
         };
         let constraints = self.field(Some(node), "context").or_else(|| self.field(Some(inner), "context"));

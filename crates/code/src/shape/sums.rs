@@ -4,7 +4,7 @@
 use tree_sitter::Node;
 
 use super::{Constructor, Reading, Shape, around};
-use crate::syntax::{Declaration, Kind, Language};
+use crate::syntax::{Declaration, Kind, Language, named_children};
 
 impl Reading<'_> {
     /// Adds what the type is one of.
@@ -26,7 +26,7 @@ impl Reading<'_> {
                     value.and_then(|value| if value.kind() == "type" { value.named_child(0) } else { Some(value) });
                 let united = |value: Node<'_>| match value.kind() {
                     // `Union[Circle, Square]`.
-                    "subscript" => children(value)
+                    "subscript" => named_children(value)
                         .into_iter()
                         .skip(1)
                         .map(|one| self.constructor(self.said(one), one.start_byte()))
@@ -56,7 +56,7 @@ impl Reading<'_> {
         let mut found = Vec::new();
         while let Some(node) = open.pop() {
             match node.kind() == operator {
-                true => open.extend((0..node.named_child_count() as u32).rev().filter_map(|at| node.named_child(at))),
+                true => open.extend(named_children(node)),
                 false => found.push(self.constructor(self.said(node), node.start_byte())),
             }
         }
@@ -67,9 +67,9 @@ impl Reading<'_> {
     /// The constants of a type in Go: the first of a group names it, the others go on with it.
     fn constants(&self, root: Node<'_>, name: &str) -> Vec<Constructor> {
         let mut found = Vec::new();
-        for group in children(root).into_iter().filter(|node| node.kind() == "const_declaration") {
+        for group in named_children(root).into_iter().filter(|node| node.kind() == "const_declaration") {
             let mut is_ours = false;
-            for constant in children(group).into_iter().filter(|node| node.kind() == "const_spec") {
+            for constant in named_children(group).into_iter().filter(|node| node.kind() == "const_spec") {
                 let has_value = constant.child_by_field_name("value").is_some();
                 is_ours = match self.field(Some(constant), "type") {
                     Some(of) => of == name,
@@ -80,16 +80,11 @@ impl Reading<'_> {
                     }
                     None => is_ours,
                 };
-                let names = children(constant).into_iter().filter(|node| node.kind() == "identifier" && is_ours);
+                let names = named_children(constant).into_iter().filter(|node| node.kind() == "identifier" && is_ours);
                 let names = names.map(|node| (self.said(node), node.start_byte())).filter(|(name, _)| name != "_");
                 found.extend(names.map(|(name, at)| self.constructor(name, at)));
             }
         }
         found
     }
-}
-
-fn children(node: Node<'_>) -> Vec<Node<'_>> {
-    let mut cursor = node.walk();
-    node.named_children(&mut cursor).collect()
 }

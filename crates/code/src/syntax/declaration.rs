@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tree_sitter::{Node, TreeCursor};
 
-use super::trail::{Known, Step, Trail};
+use super::trail::{Step, Trail};
 use super::{Language, parse};
 
 /// What is declared.
@@ -138,6 +138,8 @@ pub(crate) struct Declaration {
     pub signature: String,
     /// The comment before it, or the string that documents it.
     pub doc: Option<String>,
+    /// Whether that string stands in its body.
+    pub has_docstring: bool,
     pub members: Vec<Declaration>,
 }
 
@@ -180,21 +182,22 @@ fn descend<'t>(
     }
     loop {
         steps.push(Step { node: cursor.node(), field: cursor.field_name() });
-        let trail = Trail { steps, text, at: (0, 0), known: &Known::default() };
+        let trail = Trail { steps, text, at: (0, 0) };
         let declared = if cursor.node().is_named() { (language.grammar().declared)(&trail) } else { Vec::new() };
         match declared.is_empty() {
             true => descend(language, text, cursor, steps, found),
             false => {
                 let mut members = Vec::new();
                 let whole = extent(&trail);
-                let (signature, doc) = (signature(&trail, &whole), doc(&trail));
+                let (signature, docstring) = (signature(&trail, &whole), docstring(&trail));
+                let has_docstring = docstring.is_some();
+                let doc = docstring.or_else(|| comment(&trail)).map(|doc| shortened(&doc, MAX_DOC));
                 if !declared.iter().all(|one| one.kind.has_code()) {
                     descend(language, text, cursor, steps, &mut members);
                 }
                 let several = declared.len() > 1;
                 for one in declared {
-                    let name =
-                        Trail { steps, text, at: (0, 0), known: &Known::default() }.text_of(one.name).into_owned();
+                    let name = Trail { steps, text, at: (0, 0) }.text_of(one.name).into_owned();
                     let signature = match several && one.is_signature {
                         true => signature_of(language, &name, &signature),
                         false => signature.clone(),
@@ -214,6 +217,7 @@ fn descend<'t>(
                         bytes: whole.clone(),
                         signature,
                         doc: doc.clone(),
+                        has_docstring,
                         members: merged(language, std::mem::take(&mut members)),
                     });
                 }
@@ -280,6 +284,8 @@ fn merged(language: Language, all: Vec<Declaration>) -> Vec<Declaration> {
 /// A declaration with what wraps it: `export`, decorators, templates, the statement.
 pub(super) fn extent(trail: &Trail<'_, '_>) -> Range<usize> {
     const WRAPPERS: &[&str] = &[
+        // `res.send = function send(body) {}`.
+        "assignment_expression",
         "export_statement",
         "decorated_definition",
         "template_declaration",
@@ -304,14 +310,20 @@ pub(super) fn extent(trail: &Trail<'_, '_>) -> Range<usize> {
 /// What comes before the body, on one line.
 fn signature(trail: &Trail<'_, '_>, whole: &Range<usize>) -> String {
     let node = trail.node();
-    let value = || node.child_by_field_name("value");
+    // `res.contentType = res.type = function …` has the body of the last one.
+    let right = std::iter::successors(node.child_by_field_name("right"), |right| right.child_by_field_name("right"));
+    let right = right.last();
+    let value = || node.child_by_field_name("value").or(right);
     let body = node
         .child_by_field_name("body")
         .or_else(|| value().and_then(|value| value.child_by_field_name("body")))
         .or_else(|| node.child_by_field_name("match").filter(|_| matches!(node.kind(), "function" | "bind")))
         .or_else(|| node.child_by_field_name("type").and_then(|of| body_of_type(of)))
         .or_else(|| node.child_by_field_name("declarations"));
-    let end = body.map_or(whole.end, |body| body.start_byte());
+    // The first comment of a body may stand before it.
+    let before = std::iter::successors(body.and_then(|body| body.prev_sibling()), Node::prev_sibling)
+        .find(|node| !node.kind().contains("comment"));
+    let end = before.map(|node| node.end_byte()).or(body.map(|body| body.start_byte())).unwrap_or(whole.end);
     let text = String::from_utf8_lossy(&trail.text[whole.start.min(end)..end]);
     let mut line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if body.is_some() {
@@ -340,29 +352,25 @@ pub(crate) fn shortened(text: &str, max: usize) -> String {
     format!("{}…", &text[..end])
 }
 
-/// The comments right before a declaration, or Python's string at its beginning.
-fn doc(trail: &Trail<'_, '_>) -> Option<String> {
-    let comments = trail.text;
-    if let Some(text) = docstring(trail) {
-        return Some(shortened(&text, MAX_DOC));
-    }
+/// The comments right before a declaration.
+fn comment(trail: &Trail<'_, '_>) -> Option<String> {
     let mut lines: Vec<String> = Vec::new();
     for up in 0..trail.steps.len() {
         let mut before = trail.up(up).and_then(|node| node.prev_sibling());
         while let Some(node) = before {
             let kind = node.kind();
             if kind.contains("comment") || kind == "haddock" {
-                let text = String::from_utf8_lossy(&comments[node.byte_range()]).into_owned();
+                let text = trail.text_of(node).into_owned();
                 lines.push(text);
             } else if kind != "attribute_item" {
                 break;
             }
             before = node.prev_sibling();
         }
-        let starts_parent = trail
-            .up(up + 1)
-            .zip(trail.up(up))
-            .is_some_and(|(parent, node)| parent.parent().is_some() && parent.start_byte() == node.start_byte());
+        let starts_parent = trail.up(up + 1).zip(trail.up(up)).is_some_and(|(parent, node)| {
+            let is_assigned = parent.kind() == "assignment_expression";
+            is_assigned || parent.parent().is_some() && parent.start_byte() == node.start_byte()
+        });
         if !lines.is_empty() || !starts_parent {
             break;
         }
@@ -370,7 +378,7 @@ fn doc(trail: &Trail<'_, '_>) -> Option<String> {
     lines.reverse();
     let text = lines.iter().flat_map(|text| text.lines()).map(bare_comment).collect::<Vec<_>>().join("\n");
     let text = text.trim();
-    (!text.is_empty()).then(|| shortened(text, MAX_DOC))
+    (!text.is_empty()).then(|| text.to_owned())
 }
 
 /// A line of a comment without its marks.
@@ -380,6 +388,7 @@ fn bare_comment(line: &str) -> &str {
     marks.into_iter().find_map(|mark| line.strip_prefix(mark)).unwrap_or(line).trim()
 }
 
+/// Python's string at the beginning of a body.
 fn docstring(trail: &Trail<'_, '_>) -> Option<String> {
     let node = trail.node();
     if !matches!(node.kind(), "function_definition" | "class_definition") {

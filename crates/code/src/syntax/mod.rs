@@ -5,22 +5,19 @@
 //! have the same name does not mean that they mean the same thing.
 
 mod c;
-mod class_macros;
-mod conditions;
 mod declaration;
 mod default_imports;
 mod go;
 mod haskell;
-mod header;
 mod marks;
 mod occurrence;
 mod python;
-mod quoted;
 mod rules;
 mod rust;
 mod script;
 mod trail;
 mod trees;
+mod typescript;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -30,19 +27,19 @@ use std::time::{Duration, Instant};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tree_sitter::{ParseOptions, ParseState, Parser, Tree};
+use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 
 pub(crate) use c::is_pure_virtual;
-pub(crate) use conditions::conditional;
 pub use declaration::Kind;
 pub(crate) use declaration::{Declaration, Place, declarations, described, implemented, shortened};
-pub(crate) use default_imports::{DEFAULT, DefaultImport, names_module};
+pub(crate) use default_imports::{DEFAULT, names_module};
 pub(crate) use marks::Marks;
 pub(crate) use occurrence::{
-    Declares, Occurrence, Tokens, occurrences, occurrences_at, occurrences_within, parsed_at, words,
+    Declares, Occurrence, Parsed, Tokens, occurrences, occurrences_at, occurrences_within, parsed_at, words,
 };
 pub(crate) use python::MAKES_ATTRIBUTES;
 pub(crate) use rules::{bare_name, is_word, last_word, unclosed};
+pub(crate) use trail::named_children;
 use trail::{Declared, Trail};
 pub(crate) use trees::unkept;
 
@@ -170,7 +167,7 @@ impl Language {
         let language = Language::by_name(path)?;
         let is_header = path.extension().is_some_and(|extension| extension == "h");
         let has = |what: &str| memchr::memmem::find(text, what.as_bytes()).is_some();
-        Some(match is_header && (OF_CPP.into_iter().any(has) || header::has_member_functions(text)) {
+        Some(match is_header && (OF_CPP.into_iter().any(has)) {
             true => Language::Cpp,
             false => language,
         })
@@ -231,21 +228,9 @@ thread_local! {
     static PARSERS: RefCell<HashMap<Language, Parser>> = RefCell::default();
 }
 
-/// The names that a file gives to the default export of a module; both paths are from the root. Only JavaScript's kin has any.
-pub(crate) fn default_imports(
-    language: Language,
-    text: &[u8],
-    path: &Path,
-    module: &Path,
-    until: Instant,
-) -> Option<Vec<DefaultImport>> {
-    match language {
-        Language::JavaScript | Language::TypeScript | Language::Tsx => {
-            let tree = parse(language, text, until)?;
-            Some(default_imports::default_imports(tree.root_node(), text, path, module))
-        }
-        _ => Some(Vec::new()),
-    }
+/// The first and last lines of the parts of a text that its grammar cannot read. Blocks.
+pub(crate) fn unread_in(language: Language, text: &[u8], until: Instant) -> Vec<(usize, usize)> {
+    parse(language, text, until).map(|tree| unread_lines(&tree)).unwrap_or_default()
 }
 
 /// Whether a text has no part that the parser does not know. Blocks.
@@ -277,10 +262,54 @@ fn parse_anew(language: Language, text: &[u8], until: Instant) -> Option<Tree> {
     let respaced = match language {
         Language::Haskell => haskell::respaced(text),
         Language::Rust => rust::respaced(text),
-        Language::C | Language::Cpp => class_macros::respaced(text),
         _ => None,
     };
-    let text = respaced.as_deref().unwrap_or(text);
+    let tree = parse_text(language, respaced.as_deref().unwrap_or(text), until)?;
+    let is_typescript = matches!(language, Language::TypeScript | Language::Tsx);
+    let further = (is_typescript && tree.root_node().has_error())
+        .then(|| typescript::respaced(text))
+        .flatten()
+        .and_then(|respaced| parse_text(language, &respaced, until));
+    // What is written otherwise counts where more of the file is read by it.
+    let unread_bytes = |tree: &Tree| unread(tree).iter().map(|node| node.byte_range().len() + 1).sum::<usize>();
+    let is_better = |further: &Tree| unread_bytes(further) < unread_bytes(&tree);
+    Some(further.filter(is_better).unwrap_or(tree))
+}
+
+/// The outermost parts of a tree that its grammar cannot read.
+fn unread(tree: &Tree) -> Vec<Node<'_>> {
+    let (mut open, mut unread) = (vec![tree.root_node()], Vec::new());
+    while let Some(node) = open.pop() {
+        if node.is_error() || node.is_missing() {
+            unread.push(node);
+        } else if node.has_error() {
+            let mut cursor = node.walk();
+            open.extend(node.children(&mut cursor));
+        }
+    }
+    unread
+}
+
+/// The first and last lines of the parts of a text that its grammar cannot read, in order and apart from each other.
+fn unread_lines(tree: &Tree) -> Vec<(usize, usize)> {
+    let lines = |node: &Node<'_>| {
+        let (start, end) = (node.start_position(), node.end_position());
+        let last = if end.column == 0 && end.row > start.row { end.row } else { end.row + 1 };
+        (start.row + 1, last)
+    };
+    let mut all: Vec<(usize, usize)> = unread(tree).iter().map(lines).collect();
+    all.sort_unstable();
+    let mut apart: Vec<(usize, usize)> = Vec::new();
+    for (first, last) in all {
+        match apart.last_mut().filter(|before| first <= before.1 + 1) {
+            Some(before) => before.1 = before.1.max(last),
+            None => apart.push((first, last)),
+        }
+    }
+    apart
+}
+
+fn parse_text(language: Language, text: &[u8], until: Instant) -> Option<Tree> {
     let (begun, worked) = (Instant::now(), processor_time());
     let is_over = |now: Instant| {
         let limit = now.duration_since(begun) >= MAX_PARSE;

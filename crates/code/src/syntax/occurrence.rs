@@ -8,8 +8,8 @@ use tree_sitter::{Tree, TreeCursor};
 use super::declaration::{Kind, Place, containers};
 use super::marks::{Marks, marks};
 use super::rules::is_word;
-use super::trail::{Known, Step, Trail};
-use super::{Class, Language, parse};
+use super::trail::{Step, Trail};
+use super::{Class, Language, parse, unread_lines};
 
 /// A name at one place of a file.
 #[derive(Debug, Clone)]
@@ -65,9 +65,9 @@ pub(crate) struct Declares {
 #[derive(Debug)]
 pub(crate) struct Parsed {
     pub all: Vec<Occurrence>,
-    /// Whether parts of the file are unknown to the parser, and what they declare and use with them. The macros of C are no
-    /// syntax: there only a name that stands in such a part counts.
-    pub is_broken: bool,
+    /// The first and last lines of the parts that the grammar cannot read: what they declare and use is known in part. The macros
+    /// of C are no syntax: there they count only if a name stands in one.
+    pub unread: Vec<(usize, usize)>,
 }
 
 /// The places of a name in a text. `starts` are the offsets at which the text has it, in order; `None` if it cannot be
@@ -146,10 +146,9 @@ pub(crate) fn parsed_at(language: Language, text: &[u8], places: &[Range<usize>]
     };
     let places: Vec<Range<usize>> =
         places.iter().map(|place| place.start - if is_raw(place) { 2 } else { 0 }..place.end).collect();
-    let known = Known::default();
     let mut is_late = false;
     walk(&tree, &places, |steps, place| {
-        let trail = Trail { steps, text, at: (place.start, place.end), known: &known };
+        let trail = Trail { steps, text, at: (place.start, place.end) };
         stands_broken |= trail.nearest(&["ERROR"]).is_some();
         all.extend(occurrence(language, &trail));
         // A file can be made so that each of its names takes long.
@@ -160,7 +159,8 @@ pub(crate) fn parsed_at(language: Language, text: &[u8], places: &[Range<usize>]
         return None;
     }
     let is_c = matches!(language, Language::C | Language::Cpp);
-    Some(Parsed { all, is_broken: if is_c { stands_broken } else { tree.root_node().has_error() } })
+    let unread = if is_c && !stands_broken { Vec::new() } else { unread_lines(&tree) };
+    Some(Parsed { all, unread })
 }
 
 fn occurrence(language: Language, trail: &Trail<'_, '_>) -> Option<Occurrence> {
@@ -195,15 +195,6 @@ fn occurrence(language: Language, trail: &Trail<'_, '_>) -> Option<Occurrence> {
                 return Some(plain(Class::Mention));
             }
             return Some(Occurrence { tokens: Some(Tokens::default()), ..plain(super::rules::in_tokens(trail)) });
-        }
-        // `class API Widget`, as the text is and the grammar does not read it.
-        if matches!(language, Language::C | Language::Cpp) && node.child_count() > 0 {
-            let is_used = trail.text[bytes.end..].trim_ascii_start().starts_with(b"(");
-            return Some(plain(if is_used { Class::Call } else { Class::Type }));
-        }
-        if let Some(class) = super::quoted::in_text(language, trail) {
-            let in_macro = language == Language::Rust;
-            return Some(Occurrence { tokens: in_macro.then(Tokens::default), is_member: !in_macro, ..plain(class) });
         }
         let says = |word: &str| node.kind().contains(word);
         let is_text = ["comment", "string", "char", "haddock", "pragma", "text", "regex", "cpp"].into_iter().any(says);
@@ -325,12 +316,10 @@ mod tests {
             let parsed = occurrences(language, text.as_bytes(), name, &starts, until).unwrap();
             assert_eq!(parsed.all.iter().filter(|one| one.class == class).count(), count, "{language:?}");
         };
-        let texts = "f('area')\n".repeat(10_000) + &"getattr('x', 'y')\n".repeat(20_000);
-        check(Language::Python, &texts, "area", Class::Value, 0);
-        let open = "f('area')\n".to_owned() + &"getattr('".repeat(20_000);
-        check(Language::Python, &open, "area", Class::Value, 1);
-        let keys = "f('area');\n".repeat(10_000) + &"x[1];\n".repeat(50_000) + "x[y];\n";
-        check(Language::JavaScript, &keys, "area", Class::Value, 10_000);
+        let texts = "f('area')\n".repeat(10_000) + &"area(1)\n".repeat(10_000);
+        check(Language::Python, &texts, "area", Class::Call, 10_000);
+        let open = "area(1)\n".to_owned() + &"getattr('".repeat(20_000);
+        check(Language::Python, &open, "area", Class::Call, 1);
         let tokens =
             "fn f() {\n".to_owned() + &"assert!(area);\n".repeat(10_000) + "}\n" + &"// a line\n".repeat(50_000);
         check(Language::Rust, &tokens, "area", Class::Value, 10_000);

@@ -1,14 +1,11 @@
 //! Rust.
 
-use std::collections::HashMap;
-use std::ops::Range;
-
 use memchr::memmem;
 use tree_sitter::Node;
 
 use super::declaration::Kind;
 use super::rules::{Rule, Table, around, direct, in_tokens, is_upper, is_word, through};
-use super::trail::{Declared, Macro, Trail};
+use super::trail::{Declared, Trail};
 use super::{Class, Grammar};
 
 pub(super) static GRAMMAR: Grammar = Grammar {
@@ -246,14 +243,7 @@ const OF_EXPRESSIONS: &[&str] = &[
 /// Whether the tokens of macros around a name are code as any other: the arguments of macros that take expressions, and what a
 /// macro is defined as.
 pub(super) fn in_code(trail: &Trail<'_, '_>) -> bool {
-    let before = trail.text[..trail.at.0].trim_ascii_end();
-    let is_led = before.ends_with(b"::") || before.ends_with(b".") && !before.ends_with(b"..");
-    let is_known = |node: Node<'_>| {
-        let name = trail.text_of(node);
-        let own = trail.known.macros.get_or_init(|| macros(trail.text)).get(&*name);
-        OF_EXPRESSIONS.contains(&&*name) && own.is_none()
-            || is_led && own.is_some_and(|own| takes_whole_parts(trail, own))
-    };
+    let is_known = |node: Node<'_>| OF_EXPRESSIONS.contains(&&*trail.text_of(node));
     (0..trail.steps.len()).all(|up| {
         let (Some(tree), above) = (trail.up(up), trail.up(up + 1)) else { return true };
         if tree.kind() != "token_tree" {
@@ -268,50 +258,5 @@ pub(super) fn in_code(trail: &Trail<'_, '_>) -> bool {
             }
             _ => false,
         }
-    })
-}
-
-/// The macros that a text defines, by their names.
-fn macros(text: &[u8]) -> HashMap<String, Macro> {
-    let mut macros: HashMap<String, Macro> = HashMap::new();
-    let head = b"macro_rules!";
-    for at in memchr::memmem::find_iter(text, head) {
-        let rest = text[at + head.len()..].trim_ascii_start();
-        let name = &rest[..rest.iter().take_while(|byte| is_word(**byte)).count()];
-        let head = at..text.len() - rest.len() + name.len();
-        macros.entry(String::from_utf8_lossy(name).into_owned()).or_default().heads.push(head);
-    }
-    macros
-}
-
-/// Whether a macro that the file defines, each time before the name, takes nothing but whole expressions, types and the like,
-/// with commas between them. What stands behind a dot or in a path is in one of them, and stays as it is.
-fn takes_whole_parts(trail: &Trail<'_, '_>, own: &Macro) -> bool {
-    let whole = own.whole.get_or_init(|| {
-        let root = trail.up(trail.steps.len() - 1)?;
-        let is_whole = |head: &Range<usize>| {
-            let definition = root.descendant_for_byte_range(head.start, head.end)?;
-            let rules = super::trail::named_children(definition).into_iter().filter(|node| node.kind() == "macro_rule");
-            let mut patterns = rules.map(|rule| rule.child_by_field_name("left"));
-            let are_whole = patterns.all(|left| left.is_some_and(|left| is_of_whole_parts(trail, left)));
-            (definition.kind() == "macro_definition" && are_whole).then_some(head.end)
-        };
-        own.heads.iter().try_fold(0, |last, head| Some(last.max(is_whole(head)?)))
-    });
-    whole.is_some_and(|last| last <= trail.at.0)
-}
-
-const WHOLE_PARTS: &[&str] =
-    &["expr", "expr_2021", "ty", "ident", "literal", "block", "stmt", "pat", "pat_param", "path", "lifetime", "vis"];
-
-fn is_of_whole_parts(trail: &Trail<'_, '_>, pattern: Node<'_>) -> bool {
-    let mut cursor = pattern.walk();
-    pattern.children(&mut cursor).all(|child| match child.kind() {
-        "fragment_specifier" => WHOLE_PARTS.contains(&&*trail.text_of(child)),
-        "token_repetition_pattern" | "token_binding_pattern" => is_of_whole_parts(trail, child),
-        "metavariable" | "identifier" => true,
-        // Brackets around it all or around a repetition, what separates, and how often.
-        kind if kind.bytes().all(is_word) => !child.is_named(),
-        kind => matches!(kind, "(" | ")" | "[" | "]" | "{" | "}" | "$" | "," | ";" | ":" | "*" | "+" | "?" | "=>"),
     })
 }

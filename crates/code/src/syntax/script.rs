@@ -4,7 +4,7 @@ use tree_sitter::Node;
 
 use super::declaration::Kind;
 use super::default_imports::DEFAULT;
-use super::rules::{Rule, Table, around, direct, through};
+use super::rules::{Rule, Table, around, direct, is_word, through};
 use super::trail::{Declared, Trail, named_children};
 use super::{Class, Grammar};
 
@@ -253,7 +253,7 @@ fn declared_there<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
             let key = node.child_by_field_name("key").filter(|key| key.kind() == "property_identifier");
             return key.map(|key| Declared::new(key, Kind::Method)).into_iter().collect();
         }
-        "assignment_expression" => return exported(trail),
+        "assignment_expression" => return assigned(trail, node),
         _ => return Vec::new(),
     };
     Declared::named(node, kind)
@@ -327,13 +327,46 @@ fn taken_out<'t>(trail: &Trail<'_, 't>, pattern: Node<'t>) -> Vec<Declared<'t>> 
 }
 
 /// A function or a class that an expression names, as a member or what a module exports: `module.exports = class Shape {}`. What
-/// is given to a call by its own name is a value.
+/// is given to a call by its own name is a value, and so is what is assigned to a member of another name.
 fn expression<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
-    let node = trail.node();
-    let kind = if node.kind() == "class" { Kind::Class } else { Kind::Function };
-    let is_kept = matches!((trail.kind(1), trail.field(0)), ("assignment_expression", "right") | ("pair", "value"));
-    let name = node.child_by_field_name("name").filter(|_| is_kept);
-    name.map(|name| Declared::new(name, kind)).into_iter().collect()
+    let declared = match (trail.kind(1), trail.field(0)) {
+        ("pair", "value") => named_value(trail, trail.node(), None),
+        ("assignment_expression", "right") => named_value(trail, trail.node(), trail.up(1)),
+        _ => None,
+    };
+    declared.into_iter().collect()
+}
+
+/// What a value declares by its own name, and by the assignment that it stands in.
+fn named_value<'t>(trail: &Trail<'_, 't>, value: Node<'t>, assignment: Option<Node<'t>>) -> Option<Declared<'t>> {
+    let kind = match value.kind() {
+        "class" => Kind::Class,
+        _ if is_function(Some(value)) => Kind::Function,
+        _ => return None,
+    };
+    let left = assignment.and_then(|assignment| assignment.child_by_field_name("left"));
+    let member = left.and_then(|left| left.child_by_field_name("property"));
+    let within = match left.zip(member) {
+        // `res.send = function send(body) {}`.
+        Some((left, member)) if names_itself(trail, value, member) => receiver(trail, left),
+        Some((left, _)) if trail.text_of(left) != "module.exports" => return None,
+        _ => Vec::new(),
+    };
+    let name = value.child_by_field_name("name")?;
+    Some(Declared { within, ..Declared::new(name, kind) })
+}
+
+/// What a member is assigned to: `View`, `prototype` of `View.prototype.lookup`; nothing for what a module exports, and where it is
+/// no name.
+fn receiver(trail: &Trail<'_, '_>, member: Node<'_>) -> Vec<String> {
+    let Some(object) = member.child_by_field_name("object") else { return Vec::new() };
+    let text = trail.text_of(object);
+    let is_name = |part: &str| !part.is_empty() && part.bytes().all(|byte| is_word(byte) || byte == b'$');
+    match &*text {
+        "exports" | "module.exports" => Vec::new(),
+        text if text.split('.').all(is_name) => text.split('.').map(str::to_owned).collect(),
+        _ => Vec::new(),
+    }
 }
 
 /// Whether an assignment in the constructor of a class makes a field that the class does not declare: `this.radius = radius`.
@@ -352,31 +385,60 @@ fn makes_field(trail: &Trail<'_, '_>, name: Node<'_>) -> bool {
     class.is_some_and(|class| !named_children(class).into_iter().any(declares))
 }
 
-/// `exports.area = function …` and `Shape.prototype.area = …`.
-fn exported<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
-    let node = trail.node();
-    let left = node.child_by_field_name("left").filter(|left| left.kind() == "member_expression");
-    let name = left.and_then(|left| left.child_by_field_name("property"));
-    let is_this = left.and_then(|left| left.child_by_field_name("object")).is_some_and(|of| of.kind() == "this");
-    if let Some(name) = name.filter(|_| is_this) {
+/// What gives a member of a module a value that has no name of its own.
+const MADE: &[&str] = &[
+    "array",
+    "await_expression",
+    "call_expression",
+    "false",
+    "new_expression",
+    "number",
+    "object",
+    "regex",
+    "string",
+    "template_string",
+    "true",
+];
+
+/// The members that an assignment declares: `exports.area = function …`, `Shape.prototype.area = …`, both of `res.contentType =
+/// res.type = …`.
+fn assigned<'t>(trail: &Trail<'_, 't>, node: Node<'t>) -> Vec<Declared<'t>> {
+    let [left, right] = ["left", "right"].map(|field| node.child_by_field_name(field));
+    let Some((left, right)) = left.filter(|left| left.kind() == "member_expression").zip(right) else {
+        return Vec::new();
+    };
+    let [object, name] = ["object", "property"].map(|field| left.child_by_field_name(field));
+    let Some((object, name)) = object.zip(name) else { return Vec::new() };
+    if object.kind() == "this" {
         return if makes_field(trail, name) { vec![Declared::new(name, Kind::Field)] } else { Vec::new() };
     }
-    let right = node.child_by_field_name("right");
-    let is_made =
-        right.is_some_and(|right| matches!(right.kind(), "call_expression" | "await_expression" | "new_expression"));
-    let is_of_module = left
-        .and_then(|left| left.child_by_field_name("object"))
-        .is_some_and(|of| matches!(&*trail.text_of(of), "exports" | "module.exports"));
-    // `exports.list = wrapped(async (request) => { … })`.
-    if let Some(name) = name.filter(|_| is_made && is_of_module && !is_require(trail, right)) {
-        return vec![Declared::new(name, Kind::Variable)];
+    let inner = |right: &Node<'t>| right.child_by_field_name("right").filter(|_| right.kind() == node.kind());
+    let Some(value) = std::iter::successors(Some(right), inner).last() else { return Vec::new() };
+    let is_of_module = || matches!(&*trail.text_of(object), "exports" | "module.exports");
+    let kind = match value.kind() {
+        // A function or a class that has the name itself declares it.
+        _ if names_itself(trail, right, name) => None,
+        _ if is_function(Some(value)) => Some(Kind::Function),
+        "class" => Some(Kind::Class),
+        // `exports.list = wrapped(async (request) => { … })`.
+        kind if MADE.contains(&kind) && is_of_module() && !is_require(trail, Some(value)) => Some(Kind::Variable),
+        _ => None,
+    };
+    let one = kind.map(|kind| Declared { within: receiver(trail, left), ..Declared::new(name, kind) });
+    let others = if right.kind() == node.kind() { all_assigned(trail, right) } else { Vec::new() };
+    one.into_iter().chain(others).collect()
+}
+
+/// The same, with what a value declares by its own name.
+fn all_assigned<'t>(trail: &Trail<'_, 't>, node: Node<'t>) -> Vec<Declared<'t>> {
+    let all = assigned(trail, node);
+    match node.child_by_field_name("right") {
+        Some(right) if all.is_empty() => named_value(trail, right, Some(node)).into_iter().collect(),
+        _ => all,
     }
-    let right = right.filter(|right| is_function(Some(*right)));
-    // A function that has the name itself declares it.
-    let own = right.and_then(|right| right.child_by_field_name("name"));
-    let is_own = |name: &Node<'_>| own.is_some_and(|own| trail.text_of(own) == trail.text_of(*name));
-    match name.filter(|name| right.is_some() && !is_own(name)) {
-        Some(name) => vec![Declared::new(name, Kind::Function)],
-        None => Vec::new(),
-    }
+}
+
+fn names_itself(trail: &Trail<'_, '_>, value: Node<'_>, name: Node<'_>) -> bool {
+    let own = value.child_by_field_name("name");
+    own.is_some_and(|own| trail.text_of(own) == trail.text_of(name))
 }

@@ -1,9 +1,6 @@
 //! The way from a file's root to a node. Tree-sitter makes walking upwards slow, so the way down is kept.
 
 use std::borrow::Cow;
-use std::cell::OnceCell;
-use std::collections::HashMap;
-use std::ops::Range;
 
 use tree_sitter::Node;
 
@@ -23,25 +20,6 @@ pub(super) struct Trail<'a, 't> {
     pub text: &'a [u8],
     /// Where the name stands that is asked about.
     pub at: (usize, usize),
-    pub known: &'a Known,
-}
-
-/// What is found out about a whole file once, however many names stand in it.
-#[derive(Default)]
-pub(super) struct Known {
-    /// Whether it looks names up that are computed.
-    pub computes: OnceCell<bool>,
-    /// The macros of Rust that it defines.
-    pub macros: OnceCell<HashMap<String, Macro>>,
-}
-
-/// The definitions of a macro.
-#[derive(Default)]
-pub(super) struct Macro {
-    /// Where each begins, with its name.
-    pub heads: Vec<Range<usize>>,
-    /// Where the last name ends if all of them take nothing but whole parts.
-    pub whole: OnceCell<Option<usize>>,
 }
 
 impl<'a, 't> Trail<'a, 't> {
@@ -128,7 +106,7 @@ pub(super) fn children_in<'t>(node: Node<'t>, field: &str) -> Vec<Node<'t>> {
 }
 
 /// All named children of a node.
-pub(super) fn named_children(node: Node<'_>) -> Vec<Node<'_>> {
+pub(crate) fn named_children(node: Node<'_>) -> Vec<Node<'_>> {
     let mut cursor = node.walk();
     node.named_children(&mut cursor).collect()
 }

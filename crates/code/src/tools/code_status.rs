@@ -1,4 +1,4 @@
-//! `code_status`: what stands behind the answers, per language.
+//! `code_status`: the language server of each language.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,15 +9,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Questions, searched, shown};
+use crate::judgement::is_zero;
 use crate::running::Running;
 use crate::search::list;
 use crate::syntax::{Language, family};
 
-/// What stands behind the answers about code: the languages of this worktree, and who judges each.
+/// The languages of this worktree, and the language server that checks the answers about each.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// Starts the servers of this worktree again, with the caller's environment.
+    /// Restart the servers of this worktree with the caller's environment (default false).
     #[serde(default)]
     pub restart: bool,
 }
@@ -26,24 +27,30 @@ pub(super) struct Args {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
     root: String,
-    languages: Vec<Spoken>,
+    languages: Vec<Languages>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     servers: Vec<Running>,
-    /// What was started again, and how it was before.
+    /// The servers that were restarted, and their state before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     restarted: Vec<String>,
-    /// Files and folders that cannot be read.
+    /// How many files and folders cannot be read.
+    #[serde(default, skip_serializing_if = "is_zero")]
     unreadable: usize,
 }
 
-/// The languages that one program judges together.
+/// The languages that one server checks together.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
-struct Spoken {
-    /// As in `head.judges`: `Rust`; `TypeScript, JavaScript`.
+struct Languages {
+    /// As in `head.servers`: `Rust`; `TypeScript, JavaScript`.
     language: &'static str,
     files: usize,
-    /// The program that judges it, or would.
-    judge: Option<String>,
+    /// The server that checks them, or that would be started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server: Option<String>,
     state: &'static str,
+    /// Why there is none, and what to do.
+    #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<String>,
 }
 
@@ -51,7 +58,7 @@ pub(super) struct CodeStatus(pub(super) Arc<Questions>);
 
 impl Tool for CodeStatus {
     const NAME: &'static str = "code_status";
-    const TITLE: &'static str = "What answers about code";
+    const TITLE: &'static str = "Show language servers";
     const EFFECT: Effect = Effect::READ;
     type Args = Args;
     type Output = Output;
@@ -76,10 +83,10 @@ impl Tool for CodeStatus {
             let running = servers.iter().find(|server| server.profile.family == language);
             if let Some(server) = running {
                 let (name, state) = (server.profile.name.clone(), server.seen().state.word());
-                return Spoken { language, files, judge: Some(name), state, why: None };
+                return Languages { language, files, server: Some(name), state, why: None };
             }
-            let (judge, state, why) = self.0.pool.would_judge(&caller.env, &root, language);
-            Spoken { language, files, judge, state, why }
+            let (server, state, why) = self.0.pool.server_for(&caller.env, &root, language);
+            Languages { language, files, server, state, why }
         });
         let languages = languages.collect();
         Ok(Output {
@@ -97,18 +104,13 @@ impl Tool for CodeStatus {
         }
         let mut lines = vec![output.root.clone()];
         for one in &output.languages {
-            let is = match (&one.judge, &one.why) {
-                // It says by itself who does not judge, and how somebody would.
-                (_, Some(why)) => why.clone(),
-                (judge, None) => {
-                    format!("{} {}", judge.as_deref().unwrap_or_default(), one.state.replace('_', " "))
-                }
-            };
+            let server = one.server.as_deref().unwrap_or_default();
+            let is = one.why.clone().unwrap_or_else(|| format!("{server} {}", one.state.replace('_', " ")));
             let files = if one.files == 1 { "1 file".to_owned() } else { format!("{} files", one.files) };
             lines.push(format!("  {} ({files}): {is}", one.language));
         }
         for one in &output.restarted {
-            lines.push(format!("  started again with this environment: {one}"));
+            lines.push(format!("  restarted with this environment: {one}"));
         }
         for one in &output.servers {
             lines.push(format!("  {}", one.line()));

@@ -9,43 +9,45 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::judged::{are_unchanged, due, unsettled};
+use super::uses::why;
 use super::{DefinitionOut, Questions, searched, shown};
 use crate::callees::{Callee, Callees, callees, judge};
-use crate::head::Head;
-use crate::judgement::{Judge, Judged, Verdict};
+use crate::head::{Head, counted};
+use crate::judgement::{Judged, Verdict, is_zero};
 use crate::search::Scope;
 use crate::syntax::Kind;
 use crate::verdict::Call;
 
-/// What a definition calls or passes on, each with its definition in the project.
+/// What a definition calls or passes on, each with its definition in the project. A complete answer has all that a language server sees: no reflection, generated code or other repositories.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
     /// As in find_callers.
     pub name: String,
-    /// Also what the project does not define.
+    /// Whether callees that the project does not define are listed too.
     #[serde(default)]
     pub external: bool,
-    /// 50.
+    /// Callees in the answer (default 50).
     pub max_results: Option<usize>,
-    /// For a judge that is not ready: 10000.
+    /// As in find_callers.
     pub wait_ms: Option<u64>,
 }
 
-/// What is called.
+/// The callees.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
     head: Head,
     /// Whose bodies were read.
     definitions: Vec<DefinitionOut>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     callees: Vec<Called>,
-    /// Of the callees that were asked for, shown or not.
+    /// How many callees were asked for, shown or not.
     total: usize,
     /// How many more the project does not define.
+    #[serde(default, skip_serializing_if = "is_zero")]
     external_left_out: usize,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     truncated: bool,
-    /// The head in a sentence; null if the answer is final.
-    warning: Option<String>,
     #[serde(skip)]
     text: Vec<String>,
 }
@@ -55,26 +57,29 @@ pub(super) struct Output {
 #[schemars(inline)]
 struct Called {
     name: String,
-    /// Null if there are several definitions, or none that is known. Of what a macro makes, `macro`, with its place.
+    /// Absent if there are several definitions, or none that is known. `macro`, with its place, for what a macro makes.
+    #[serde(skip_serializing_if = "Option::is_none")]
     kind: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<usize>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     external: bool,
-    /// `direct`, `interface`, or `value`: passed on, or called through a local.
-    via: &'static str,
-    verdict: &'static str,
-    /// What it may be, at most eight.
+    /// interface, or value (passed on, or called through a local); absent for a direct call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    via: Option<&'static str>,
+    /// unverified or earlier; absent for verified callees.
+    #[serde(default = "Verdict::verified", skip_serializing_if = "Verdict::is_verified")]
+    verdict: Verdict,
+    /// The definitions that it may be, at most eight, where there are several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     definitions: Vec<DefinitionOut>,
-    sites: Vec<SiteOut>,
-}
-
-/// Where it is called.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(inline)]
-struct SiteOut {
-    file: String,
-    line: usize,
-    column: usize,
+    /// The line and column of each call.
+    places: Vec<(usize, usize)>,
+    /// The file of the calls, where several bodies were read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    caller_file: Option<String>,
 }
 
 pub(super) struct FindCallees(pub(super) Arc<Questions>);
@@ -125,13 +130,14 @@ impl Tool for FindCallees {
 
 fn output(args: &Args, scope: &Scope, found: &Callees, judged: &Judged, since: Instant) -> Output {
     let most = args.max_results.unwrap_or(MAX_RESULTS).min(MOST_RESULTS);
-    let wanted: Vec<&Callee> = found.callees.iter().filter(|one| args.external || !one.is_external()).collect();
+    let mut wanted: Vec<&Callee> = found.callees.iter().filter(|one| args.external || !one.is_external()).collect();
     let external_left_out = found.callees.len() - wanted.len();
     let verdicts = found.callees.iter().flat_map(|one| vec![one.verdict; one.sites.len()]);
     let refuted = std::iter::repeat_n(Verdict::Refuted, found.refuted);
     let head = Head::judged(verdicts.chain(refuted), judged).searched(scope, found.files, &found.skipped, since);
-    let said = said(&head, &wanted, external_left_out);
-    let mut text = vec![said.clone()];
+    let said = said(&head, wanted.len(), external_left_out);
+    wanted.sort_by_key(|one| matches!(one.verdict, Verdict::Undecided(_)));
+    let mut text = vec![said];
     text.extend(found.definitions.iter().map(|one| format!("defined: {}", one.shown())));
     let is_mixed = found.callees.iter().any(|one| matches!(one.verdict, Verdict::Confirmed | Verdict::Earlier));
     text.extend(wanted.iter().take(most).map(|one| line(one, is_mixed)));
@@ -141,47 +147,44 @@ fn output(args: &Args, scope: &Scope, found: &Callees, judged: &Judged, since: I
     }
     Output {
         definitions: found.definitions.iter().map(DefinitionOut::of).collect(),
-        callees: wanted.iter().take(most).map(|one| called(one)).collect(),
+        callees: wanted.iter().take(most).map(|one| called(found, one)).collect(),
         total: wanted.len(),
         external_left_out,
         truncated: wanted.len() > most,
-        warning: (!head.is_final).then_some(said),
-        head,
+        head: head.with_reasons(),
         text,
     }
 }
 
-/// The head as a line: never that there are none, while that is not proven.
-fn said(head: &Head, wanted: &[&Callee], external_left_out: usize) -> String {
-    let judges: Vec<String> = head.judges.iter().filter_map(Judge::words).collect();
-    let judges = if judges.is_empty() { String::new() } else { format!(" · {}", judges.join(", ")) };
-    let count = match wanted.len() {
-        0 => "no callees".to_owned(),
-        1 => "1 callee".to_owned(),
-        count => format!("{count} callees"),
-    };
-    let refuted = if head.refuted > 0 { format!(", {} refuted", head.refuted) } else { String::new() };
-    let earlier = if head.earlier > 0 { format!(", {} calls confirmed earlier", head.earlier) } else { String::new() };
-    let said = match (head.is_final, wanted.len(), head.confirmed) {
-        (true, ..) => format!("{count}{refuted}, 0 undecided{judges}"),
-        (false, 0, 0) => format!("no callees found, which is no proof: {}", head.why()),
-        (false, _, 0) => format!("{count}, undecided{earlier}{refuted}: {}", head.why()),
-        (false, _, confirmed) => {
-            let undecided = head.undecided;
-            let why = head.why();
-            format!(
-                "{count}: {confirmed} calls confirmed{earlier}, {undecided} undecided{refuted}, not final: {why}{judges}"
-            )
+/// The first line of the answer: the result, then why it is not complete.
+fn said(head: &Head, count: usize, external_left_out: usize) -> String {
+    let by = head.checked_by().map(|names| format!(" · checked by {names}")).unwrap_or_default();
+    let callees = counted(count, "callee");
+    let said = match (head.is_complete, count) {
+        (true, 0) => format!("No callees, complete{by}"),
+        (true, _) => format!("{callees}, complete{by}"),
+        (false, 0) => format!("No callees found, but that may not be all: {}", why(head)),
+        (false, _) if head.confirmed > 0 && head.undecided > 0 => {
+            let verified = counted(head.confirmed + head.earlier, "call");
+            format!("{callees}: {verified} verified, {} unverified · {}", head.undecided, why(head))
         }
+        (false, _) if head.confirmed > 0 => format!("{callees}{by} · {}", why(head)),
+        (false, _) if head.earlier > 0 => {
+            format!("{callees}; {} verified earlier and unchanged since · {}", counted(head.earlier, "call"), why(head))
+        }
+        (false, _) if head.ask_again => {
+            format!("{callees} by name, not checked yet: {}, or use these", why(head))
+        }
+        (false, _) => format!("{callees} by name, unchecked: {}", why(head)),
     };
-    let besides = match external_left_out {
+    let external = match external_left_out {
         0 => String::new(),
-        count => format!(" · besides {count} that the project does not define (external)"),
+        count => format!(" · {count} more that this project does not define (external)"),
     };
-    format!("{said}{besides}{}", head.at())
+    format!("{said}{external}{}", head.at())
 }
 
-fn called(callee: &Callee) -> Called {
+fn called(found: &Callees, callee: &Callee) -> Called {
     let only = match &callee.definitions[..] {
         [one] => Some(one),
         _ => None,
@@ -194,17 +197,17 @@ fn called(callee: &Callee) -> Called {
         line: known.map(|(_, line, _)| line),
         external: callee.is_external(),
         via: match callee {
-            _ if callee.is_value || callee.is_local => "value",
-            _ if only.is_some_and(|one| one.is_signature && one.kind == Kind::Method) => "interface",
-            _ => "direct",
+            _ if callee.is_value || callee.is_local => Some("value"),
+            _ if only.is_some_and(|one| one.is_signature && one.kind == Kind::Method) => Some("interface"),
+            _ => None,
         },
-        verdict: callee.verdict.word(),
-        definitions: callee.definitions.iter().take(MAX_DEFINITIONS).map(DefinitionOut::of).collect(),
-        sites: callee
-            .sites
-            .iter()
-            .map(|site| SiteOut { file: shown(&site.path), line: site.line, column: site.column })
-            .collect(),
+        verdict: callee.verdict,
+        definitions: match &callee.definitions[..] {
+            [_] => Vec::new(),
+            several => several.iter().take(MAX_DEFINITIONS).map(DefinitionOut::of).collect(),
+        },
+        places: callee.sites.iter().map(|site| (site.line, site.column)).collect(),
+        caller_file: callee.sites.first().filter(|_| found.definitions.len() > 1).map(|site| shown(&site.path)),
     }
 }
 
@@ -214,8 +217,8 @@ fn line(callee: &Callee, is_mixed: bool) -> String {
     lines.dedup();
     let via = if callee.is_value { " as a value" } else { "" };
     let doubt = match callee.verdict {
-        Verdict::Undecided(_) if is_mixed => " undecided",
-        Verdict::Earlier => " earlier",
+        Verdict::Undecided(_) if is_mixed => " unverified",
+        Verdict::Earlier => " verified earlier",
         _ => "",
     };
     let at = format!("{via}{doubt} at {}", lines.join(", "));

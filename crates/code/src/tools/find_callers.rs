@@ -1,6 +1,5 @@
 //! `find_callers`: who calls a function or passes it on.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use mcp::tool::{Context, Effect, Example, Tool, ToolError};
@@ -8,35 +7,35 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::uses::{Use, Uses, head_line, lines, rest_line};
-use super::{DefinitionOut, MOST_DEFINITIONS, Questions, defined, shown};
-use super::{Question, answer};
-use crate::answer::{Found, Shown, Site};
+use super::judged::{Answered, Question, answer};
+use super::uses::{FileUses, Group, Listed, Uses, lines, rest_line, sentence};
+use super::{DefinitionOut, MOST_DEFINITIONS, Questions, defined};
+use crate::answer::{Found, Shown};
 use crate::definition::Definition;
 use crate::head::Head;
-use crate::judgement::Verdict;
+use crate::judgement::is_zero;
 use crate::syntax::{Class, Kind, SCRIPTS, family};
 
-/// Who calls a function or passes it as a value, without imports, signatures, comments and strings. Says how sure it is. In a project that the user trusts, a language server may run its build scripts.
+/// Who calls a function or passes it as a value, without imports, signatures, comments and strings. Verified callers come first. A complete answer has all that a language server sees: no reflection, generated code or other repositories. In a project that the user trusts, a language server may run its build scripts.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
     /// `area`, `Shape::area`, `src/geo.rs:area`, `src/geo.rs:41`.
     pub name: String,
-    /// Both if none.
+    /// Calls or values alone (default both).
     #[serde(default)]
     pub uses: Vec<UsedAs>,
-    /// Look only there.
+    /// A file or folder to look into.
     pub path: Option<String>,
-    /// 1.
+    /// Lines around each place (default 0).
     pub context_lines: Option<usize>,
-    /// 50.
+    /// Places in the answer (default 50).
     pub max_results: Option<usize>,
-    /// Also those that mean something else.
+    /// Whether places that mean another definition are listed too.
     #[schemars(extend("x-unlisted" = true))]
     #[serde(default)]
     pub refuted: bool,
-    /// For a judge that is not ready: 10000.
+    /// Wait for a language server, in ms (default 10000).
     pub wait_ms: Option<u64>,
 }
 
@@ -52,64 +51,54 @@ pub(super) enum UsedAs {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
     head: Head,
-    name: String,
-    /// Null if there are several definitions, or none that is known.
-    definition_file: Option<String>,
-    definition_line: Option<usize>,
-    call_sites: Vec<CallSite>,
-    /// How many other places have the name: imports, signatures, comments …
-    filtered_count: usize,
-    truncated: bool,
-    /// The head in a sentence; null if the answer is final.
-    warning: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     definitions: Vec<DefinitionOut>,
-    callers: Vec<Calling>,
-    /// Of calls and values, shown or not.
+    /// By file: verified places first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    callers: Vec<FileUses>,
+    /// Unverified places by receiver, where there are many.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    unverified: Vec<Group>,
+    /// How many callers there are, shown or not.
     total: usize,
+    /// How many other places have the name: imports, signatures, comments …
+    #[serde(default, skip_serializing_if = "is_zero")]
+    filtered_count: usize,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    truncated: bool,
     #[serde(skip)]
     text: Vec<String>,
 }
 
-/// A use with the word that this tool has for its class.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(inline)]
-struct CallSite {
-    #[serde(rename = "use")]
-    used_as: &'static str,
-    #[serde(flatten)]
-    site: Use,
-}
+pub(super) struct FindCallers(pub(super) Arc<Questions>);
 
-/// A declaration that calls.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(inline)]
-struct Calling {
-    name: Option<String>,
-    file: String,
-    /// Of its first call.
-    line: usize,
-    calls: usize,
-    values: usize,
-}
-
-pub(super) struct FindCallers<const JSON: bool>(pub(super) Arc<Questions>);
-
-/// What is shown if the call says nothing.
-const CONTEXT_LINES: usize = 1;
 const MAX_RESULTS: usize = 50;
 /// The most of each.
 const MOST_CONTEXT: usize = 20;
 const MOST_RESULTS: usize = 5000;
 
-/// What is shown of sites, within bounds.
+/// What is shown of places, within bounds.
 pub(super) fn shown_lines(context_lines: Option<usize>, max_results: Option<usize>) -> Shown {
     Shown {
-        context_lines: context_lines.unwrap_or(CONTEXT_LINES).min(MOST_CONTEXT),
+        context_lines: context_lines.unwrap_or_default().min(MOST_CONTEXT),
         most: max_results.unwrap_or(MAX_RESULTS).min(MOST_RESULTS),
     }
 }
 
-impl<const JSON: bool> Tool for FindCallers<JSON> {
+/// The answer to a question about callers, and their classes.
+pub(super) async fn callers(
+    questions: &Arc<Questions>,
+    cx: &Context,
+    args: &Args,
+    shown: Shown,
+) -> Result<(Answered, Vec<Class>), ToolError> {
+    let asked = Question { name: &args.name, path: args.path.as_deref(), shown, wait_ms: args.wait_ms };
+    let answered = answer(questions, cx, &asked, |found| classes(found, &args.uses)).await?;
+    let wanted = classes(&answered.found, &args.uses);
+    Ok((answered, wanted))
+}
+
+impl Tool for FindCallers {
     const NAME: &'static str = "find_callers";
     const TITLE: &'static str = "Find callers";
     const EFFECT: Effect = Effect::READ;
@@ -117,44 +106,29 @@ impl<const JSON: bool> Tool for FindCallers<JSON> {
     type Output = Output;
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
-        let lines_of = shown_lines(args.context_lines, args.max_results);
-        let asked = Question { name: &args.name, path: args.path.as_deref(), shown: lines_of, wait_ms: args.wait_ms };
-        let answered = answer(&self.0, &cx, &asked, |found| classes(found, &args.uses)).await?;
-        let found = &answered.found;
-        let wanted = classes(found, &args.uses);
-        let uses = Uses::of(&answered, &wanted, lines_of.most, args.refuted);
-        let head = head_line(&uses, &wanted, "no callers");
-        let mut callers: BTreeMap<(String, String), Calling> = BTreeMap::new();
-        let is_caller = |site: &&Site| wanted.contains(&site.class) && site.verdict != Verdict::Refuted;
-        for site in found.sites.iter().filter(is_caller) {
-            let key = (shown(&site.path), site.enclosing.clone());
-            let calling = callers.entry(key.clone()).or_insert_with(|| Calling {
-                name: (!key.1.is_empty()).then(|| key.1.clone()),
-                file: key.0.clone(),
-                line: site.line,
-                calls: 0,
-                values: 0,
-            });
-            match site.class {
-                Class::Value => calling.values += 1,
-                _ => calling.calls += 1,
-            }
-        }
-        let mut text = vec![head.clone()];
-        text.extend(defined(found));
-        text.extend(lines(&uses.shown, args.context_lines.is_some_and(|lines| lines > 0)));
-        text.extend(rest_line("find_callers", &args.name, &uses.rest, uses.total));
-        let definition = match &found.definitions[..] {
-            [one] => Some((shown(&one.path), one.line)),
-            _ => None,
-        };
-        Ok(output(definition, found, uses, head, callers, text))
+        let shown = shown_lines(args.context_lines, args.max_results);
+        let (answered, wanted) = callers(&self.0, &cx, &args, shown).await?;
+        let has_context = shown.context_lines > 0;
+        let listed = Listed { wanted: &wanted, most: shown.most, with_other: args.refuted, has_context };
+        let uses = Uses::new(&answered, listed);
+        let mut text = vec![sentence(&answered, &uses, "caller")];
+        text.extend(defined(&answered.found));
+        text.extend(lines(&uses));
+        text.extend(rest_line("find_callers", &args.name, &uses));
+        let definitions = &answered.found.definitions;
+        Ok(Output {
+            filtered_count: uses.filtered_count(),
+            definitions: definitions.iter().take(MOST_DEFINITIONS).map(DefinitionOut::of).collect(),
+            callers: uses.files,
+            unverified: uses.unverified,
+            total: uses.total,
+            truncated: uses.truncated,
+            head: uses.head.with_reasons(),
+            text,
+        })
     }
 
     fn text(output: &Output) -> String {
-        if JSON {
-            return serde_json::to_string(output).unwrap_or_default();
-        }
         output.text.join("\n")
     }
 
@@ -187,34 +161,4 @@ fn classes(found: &Found, uses: &[UsedAs]) -> Vec<Class> {
         classes.push(Class::Construct);
     }
     classes
-}
-
-fn output(
-    definition: Option<(String, usize)>,
-    found: &Found,
-    uses: Uses,
-    head: String,
-    callers: BTreeMap<(String, String), Calling>,
-    text: Vec<String>,
-) -> Output {
-    let (definition_file, definition_line) = definition.unzip();
-    let all: usize = uses.counts.values().sum();
-    Output {
-        name: found.question.name.clone(),
-        definition_file,
-        definition_line,
-        filtered_count: all + uses.head.refuted - uses.total + uses.elsewhere,
-        truncated: uses.truncated,
-        warning: (!uses.head.is_final).then_some(head),
-        definitions: found.definitions.iter().take(MOST_DEFINITIONS).map(DefinitionOut::of).collect(),
-        callers: callers.into_values().take(MOST_RESULTS).collect(),
-        total: uses.total,
-        call_sites: uses
-            .shown
-            .into_iter()
-            .map(|site| CallSite { used_as: if site.class == Class::Value { "value" } else { "call" }, site })
-            .collect(),
-        head: uses.head,
-        text,
-    }
 }

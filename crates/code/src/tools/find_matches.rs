@@ -11,17 +11,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::judged::{are_unchanged, due, unsettled};
+use super::uses::why;
 use super::{DefinitionOut, Questions, searched, shown};
 use crate::definition::Definition;
-use crate::head::Head;
-use crate::judgement::{Judge, Verdict};
+use crate::head::{Head, grouped};
+use crate::judgement::Verdict;
 use crate::matches::{Change, Effect, Matches, Ours, Said, Site, Sum, judge, matches, sum};
 use crate::search::{NoAnswer, Scope, Skipped};
 use crate::syntax::Kind;
 use crate::typed::{Typed, followed, types};
 use crate::verdict::Call;
 
-/// Where values of a type are matched, and what another constructor does there: breaks, falls through, is absorbed.
+/// Where values of a type are matched, and what another constructor does there: breaks, falls through, is absorbed. A complete answer has all that a language server sees: no reflection, generated code or other repositories.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
@@ -29,11 +30,11 @@ pub(super) struct Args {
     pub type_name: String,
     /// `add` (default) or `remove:CONSTRUCTOR`.
     pub change: Option<String>,
-    /// Look only there.
+    /// A file or folder to look into.
     pub path: Option<String>,
-    /// 50.
+    /// Matches in the answer (default 50).
     pub max_results: Option<usize>,
-    /// For a judge that is not ready: 10000.
+    /// As in find_callers.
     pub wait_ms: Option<u64>,
 }
 
@@ -41,40 +42,57 @@ pub(super) struct Args {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
     head: Head,
-    type_name: String,
+    /// add, or the constructor that is removed.
     change: String,
     constructors: Vec<String>,
-    matches: Vec<Matched>,
+    /// By effect and file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    matches: Vec<FileMatches>,
     /// How many there are of each effect, shown or not.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     totals: BTreeMap<&'static str, usize>,
     total: usize,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     truncated: bool,
-    /// The head in a sentence; null if the answer is final.
-    warning: Option<String>,
-    definitions: Vec<DefinitionOut>,
+    definition: DefinitionOut,
     #[serde(skip)]
     text: Vec<String>,
+}
+
+/// The matches of a file with the same effect.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+struct FileMatches {
+    file: String,
+    effect: Effect,
+    places: Vec<Matched>,
 }
 
 /// A match.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
 struct Matched {
-    file: String,
     line: usize,
     column: usize,
-    enclosing: Option<String>,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    enclosing: String,
     /// `match`, `if let`, `case`, `function clauses`, `switch` …
     form: &'static str,
-    /// The constructors that it names, and those that it does not.
+    /// The constructors that it names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     names: Vec<String>,
+    /// The constructors that it does not name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     missing: Vec<String>,
     /// Whether a branch takes all others.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     wildcard: bool,
-    effect: Effect,
     how: String,
-    verdict: &'static str,
-    context: String,
+    /// unverified or earlier; absent for verified matches.
+    #[serde(default = "Verdict::verified", skip_serializing_if = "Verdict::is_verified")]
+    verdict: Verdict,
+    /// The line without its indentation.
+    text: String,
 }
 
 pub(super) struct FindMatches(pub(super) Arc<Questions>);
@@ -179,94 +197,100 @@ struct Asked {
 
 fn output(args: &Args, definition: &Definition, sum: Sum, found: Matches, said: &Said, asked: Asked) -> Output {
     let Matches { mut sites, files, .. } = found;
-    sites.sort_by(|a, b| (a.effect, &a.path, a.line).cmp(&(b.effect, &b.path, b.line)));
+    let is_open = |site: &Site| matches!(site.verdict, Verdict::Undecided(_));
+    sites.sort_by(|a, b| (a.effect, is_open(a), &a.path, a.line).cmp(&(b.effect, is_open(b), &b.path, b.line)));
     let most = args.max_results.unwrap_or(MAX_RESULTS).min(MOST_RESULTS);
-    let mut totals: BTreeMap<&'static str, usize> = BTreeMap::new();
+    let mut totals: BTreeMap<Effect, usize> = BTreeMap::new();
     for site in &sites {
-        *totals.entry(site.effect.word()).or_default() += 1;
+        *totals.entry(site.effect).or_default() += 1;
     }
     let refuted = std::iter::repeat_n(Verdict::Refuted, said.refuted);
     let verdicts = sites.iter().map(|site| site.verdict).chain(refuted);
     let head = Head::judged(verdicts, &said.judged).searched(&asked.scope, files, &asked.skipped, asked.since);
     let said = head_line(&head, &totals, sites.len());
-    let mut text = vec![said.clone(), format!("defined: {}", definition.shown())];
+    let mut text = vec![said, format!("defined: {}", definition.shown())];
+    let is_mixed = head.confirmed + head.earlier > 0 && head.undecided + head.earlier > 0;
     let mut last = ("", String::new());
     for site in sites.iter().take(most) {
-        let place = (site.effect.word(), shown(&site.path));
+        let place = (words(site.effect), shown(&site.path));
         if place != last {
             text.push(format!("{}: {}", place.0, place.1));
             last = place;
         }
         let enclosing = if site.enclosing.is_empty() { String::new() } else { format!("{}  ", site.enclosing) };
-        text.push(format!("  {}  {enclosing}{}  {}  {}", site.line, site.form, site.how, site.text.trim()));
+        let doubt = match site.verdict {
+            Verdict::Undecided(_) if is_mixed => " unverified",
+            Verdict::Earlier if is_mixed => " verified earlier",
+            _ => "",
+        };
+        text.push(format!("  {}  {enclosing}{}{doubt}  {}  {}", site.line, site.form, site.how, site.text.trim()));
     }
     if sites.len() > most {
         let next = json!({"type_name": args.type_name, "change": args.change, "max_results": sites.len()});
         text.push(format!("{} more: find_matches {next}", sites.len() - most));
     }
+    let same = |one: &Site, next: &Site| (&one.path, one.effect) == (&next.path, next.effect);
+    let of_file = |sites: &[Site]| FileMatches {
+        file: shown(&sites[0].path),
+        effect: sites[0].effect,
+        places: sites.iter().map(matched).collect(),
+    };
     Output {
-        type_name: sum.name,
         change: args.change.clone().unwrap_or_else(|| "add".to_owned()),
         constructors: sum.constructors.into_iter().map(|(name, _)| name).collect(),
-        matches: sites.iter().take(most).map(matched).collect(),
-        totals,
+        matches: sites[..sites.len().min(most)].chunk_by(same).map(of_file).collect(),
+        totals: totals.into_iter().map(|(effect, count)| (effect.word(), count)).collect(),
         total: sites.len(),
         truncated: sites.len() > most,
-        warning: (!head.is_final).then_some(said),
-        definitions: vec![DefinitionOut::of(definition)],
-        head,
+        definition: DefinitionOut::of(definition),
+        head: head.with_reasons(),
         text,
     }
 }
 
-/// The head as a line: never that there are none, while that is not proven.
-fn head_line(head: &Head, totals: &BTreeMap<&'static str, usize>, total: usize) -> String {
-    // Not to be taken for matches that no judge has decided on.
-    let said = |effect: &str, count: usize| match (effect == Effect::Undecided.word(), count) {
-        (true, 1) => "1 effect undecided".to_owned(),
-        (true, count) => format!("{count} effects undecided"),
-        (false, count) => format!("{count} {effect}"),
-    };
-    let counted: Vec<String> = totals.iter().map(|(effect, count)| said(effect, *count)).collect();
-    let judges: Vec<String> = head.judges.iter().filter_map(Judge::words).collect();
-    let judges = if judges.is_empty() { String::new() } else { format!(" · {}", judges.join(", ")) };
-    let refuted = if head.refuted > 0 { format!(", {} refuted", head.refuted) } else { String::new() };
-    let counted = counted.join(", ");
-    let how = if head.confirmed > 0 || head.is_final { "" } else { " by syntax" };
-    let found = match total {
-        0 => "no matches".to_owned(),
-        1 => format!("1 match{how}, {}", counted.trim_start_matches("1 ")),
-        count => format!("{count} matches{how} ({counted})"),
-    };
-    let said = match (head.is_final, total, head.confirmed) {
-        (true, ..) => format!("{found}{refuted}, 0 undecided{judges}"),
-        (false, 0, _) => format!("no matches found, which is no proof{refuted}: {}", head.why()),
-        (false, _, 0) if head.earlier > 0 => {
-            format!("{found}, {} confirmed earlier{refuted}: {}", head.earlier, head.why())
+/// An effect in the text of an answer.
+fn words(effect: Effect) -> &'static str {
+    match effect {
+        Effect::Undecided => "unknown effect",
+        Effect::FallsThrough => "falls through",
+        effect => effect.word(),
+    }
+}
+
+/// The first line of the answer: the result, then why it is not complete.
+fn head_line(head: &Head, totals: &BTreeMap<Effect, usize>, total: usize) -> String {
+    let one = |(effect, count): (&Effect, &usize)| format!("{count} {}", words(*effect));
+    let effects: Vec<String> = totals.iter().map(one).collect();
+    let matches = if total == 1 { "1 match".to_owned() } else { format!("{} matches", grouped(total)) };
+    let found = if total == 0 { "No matches".to_owned() } else { matches };
+    let effects = if total == 0 { String::new() } else { format!(": {}", effects.join(", ")) };
+    let by = head.checked_by().map(|names| format!(" · checked by {names}")).unwrap_or_default();
+    let open = if head.undecided > 0 { format!(", {} unverified", head.undecided) } else { String::new() };
+    let said = match (head.is_complete, total) {
+        (true, _) => format!("{found}, complete{effects}{by}"),
+        (false, 0) => format!("No matches found, but that may not be all: {}", why(head)),
+        (false, _) if head.confirmed > 0 => format!("{found}{effects}{open}{by} · {}", why(head)),
+        (false, _) if head.earlier > 0 => {
+            format!("{found}{effects}; {} verified earlier and unchanged since{open} · {}", head.earlier, why(head))
         }
-        (false, _, 0) => format!("{found}{refuted}: {}", head.why()),
-        (false, _, confirmed) => {
-            let (undecided, why) = (head.undecided, head.why());
-            format!("{found}: {confirmed} confirmed, {undecided} undecided{refuted}, not final: {why}{judges}")
-        }
+        (false, _) if head.ask_again => format!("{found} by name{effects}; not checked yet: {}", why(head)),
+        (false, _) => format!("{found} by name{effects}; unchecked: {}", why(head)),
     };
     format!("{said}{}", head.at())
 }
 
 fn matched(site: &Site) -> Matched {
     Matched {
-        file: shown(&site.path),
         line: site.line,
         column: site.column,
-        enclosing: (!site.enclosing.is_empty()).then(|| site.enclosing.clone()),
+        enclosing: site.enclosing.clone(),
         form: site.form,
         names: site.names.clone(),
         missing: site.missing.clone(),
         wildcard: site.has_wildcard,
-        effect: site.effect,
         how: site.how.clone(),
-        verdict: site.verdict.word(),
-        context: project::visible::escaped(&site.text),
+        verdict: site.verdict,
+        text: project::visible::escaped(site.text.trim()),
     }
 }
 

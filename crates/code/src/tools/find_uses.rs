@@ -9,31 +9,31 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::find_callers::shown_lines;
-use super::uses::{Use, Uses, head_line, lines, rest_line};
+use super::judged::{Question, answer};
+use super::uses::{FileUses, Group, Listed, Uses, lines, rest_line, sentence};
 use super::{DefinitionOut, MOST_DEFINITIONS, Questions, defined};
-use super::{Question, answer};
 use crate::head::Head;
 use crate::syntax::Class;
 
-/// Every use of a name by class: where a type is constructed or matched, a field read or written, who imports it.
+/// Every use of a name by class: where a type is constructed or matched, a field read or written, who imports it. A complete answer has all that a language server sees: no reflection, generated code or other repositories.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
     /// As in find_callers.
     pub name: String,
-    /// All but mention if none.
+    /// Only these (default all but mention).
     #[serde(default)]
     pub classes: Vec<Class>,
-    /// Look only there.
+    /// A file or folder to look into.
     pub path: Option<String>,
-    /// 1.
+    /// As in find_callers.
     pub context_lines: Option<usize>,
-    /// 50.
+    /// As in find_callers.
     pub max_results: Option<usize>,
-    /// Also those that mean something else.
+    /// Whether places that mean another definition are listed too.
     #[serde(default)]
     pub refuted: bool,
-    /// 10000.
+    /// As in find_callers.
     pub wait_ms: Option<u64>,
 }
 
@@ -41,15 +41,21 @@ pub(super) struct Args {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
     head: Head,
-    name: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     definitions: Vec<DefinitionOut>,
-    uses: Vec<Use>,
-    /// How many of each class there are, shown or not.
+    /// By file: verified places first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    uses: Vec<FileUses>,
+    /// Unverified places by receiver, where there are many.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    unverified: Vec<Group>,
+    /// How many of each class there are, asked for or not.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     counts: BTreeMap<&'static str, usize>,
+    /// How many uses there are, shown or not.
     total: usize,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     truncated: bool,
-    /// The head in a sentence; null if the answer is final.
-    warning: Option<String>,
     #[serde(skip)]
     text: Vec<String>,
 }
@@ -64,30 +70,30 @@ impl Tool for FindUses {
     type Output = Output;
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
-        let lines_of = shown_lines(args.context_lines, args.max_results);
+        let shown = shown_lines(args.context_lines, args.max_results);
         let is_wanted = |class: &Class| match &args.classes[..] {
             [] => *class != Class::Mention,
             named => named.contains(class),
         };
         let wanted: Vec<Class> = Class::ALL.into_iter().filter(is_wanted).collect();
-        let asked = Question { name: &args.name, path: args.path.as_deref(), shown: lines_of, wait_ms: args.wait_ms };
+        let asked = Question { name: &args.name, path: args.path.as_deref(), shown, wait_ms: args.wait_ms };
         let answered = answer(&self.0, &cx, &asked, |_| wanted.clone()).await?;
-        let found = &answered.found;
-        let uses = Uses::of(&answered, &wanted, lines_of.most, args.refuted);
-        let head = head_line(&uses, &wanted, "no uses");
-        let mut text = vec![head.clone()];
-        text.extend(defined(found));
-        text.extend(lines(&uses.shown, args.context_lines.is_some_and(|lines| lines > 0)));
-        text.extend(rest_line("find_uses", &args.name, &uses.rest, uses.total));
+        let has_context = shown.context_lines > 0;
+        let listed = Listed { wanted: &wanted, most: shown.most, with_other: args.refuted, has_context };
+        let uses = Uses::new(&answered, listed);
+        let mut text = vec![sentence(&answered, &uses, "use")];
+        text.extend(defined(&answered.found));
+        text.extend(lines(&uses));
+        text.extend(rest_line("find_uses", &args.name, &uses));
+        let definitions = &answered.found.definitions;
         Ok(Output {
-            name: found.question.name.clone(),
-            definitions: found.definitions.iter().take(MOST_DEFINITIONS).map(DefinitionOut::of).collect(),
+            definitions: definitions.iter().take(MOST_DEFINITIONS).map(DefinitionOut::of).collect(),
             counts: uses.counts.iter().map(|(class, count)| (class.word(), *count)).collect(),
             total: uses.total,
             truncated: uses.truncated,
-            warning: (!uses.head.is_final).then_some(head),
-            uses: uses.shown,
-            head: uses.head,
+            uses: uses.files,
+            unverified: uses.unverified,
+            head: uses.head.with_reasons(),
             text,
         })
     }

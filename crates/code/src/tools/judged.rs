@@ -1,4 +1,5 @@
-//! How find_callers and find_uses come to an answer: what syntax finds is judged, and looked at once more at the end.
+//! How find_callers and find_uses come to an answer: a language server checks the places that syntax finds, and the files are
+//! compared once more at the end.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,8 +8,11 @@ use std::time::{Duration, Instant};
 use mcp::tool::{Context, ToolError};
 
 use super::{Questions, searched};
-use crate::answer::{Found, Shown, Texts, find};
-use crate::judgement::{Code, Judged, Reason};
+use crate::answer::{Found, Shown, Texts, define, find};
+use crate::definition::NOWHERE;
+use crate::head::counted;
+use crate::judgement::{Code, Judged, Reason, Verdict};
+use crate::near::near;
 use crate::search::{Hit, Scope, read, search};
 use crate::syntax::Class;
 use crate::verdict::{Asked, Call, judge};
@@ -19,6 +23,34 @@ pub(super) struct Answered {
     pub found: Found,
     pub judged: Judged,
     pub since: Instant,
+    /// The name that the one that was asked for may have now.
+    pub renamed: Option<String>,
+}
+
+impl Answered {
+    /// Says that nothing in the project declares the name, if that is known.
+    pub(super) fn gone(&self) -> Option<String> {
+        let found = &self.found;
+        if !is_gone(found) {
+            return None;
+        }
+        let name = &found.question.name;
+        let left = found.sites.iter().filter(|site| matches!(site.verdict, Verdict::Undecided(_))).count();
+        let are = if left == 1 { "is" } else { "are" };
+        let renamed = self.renamed.as_ref().map(|other| format!(". Renamed to {other}?")).unwrap_or_default();
+        let left = counted(left, "use");
+        // Another package may define what is imported.
+        if found.sites.iter().any(|site| site.class == Class::Import) {
+            return Some(format!("{name} is not defined in this project; {left} of it {are} unverified"));
+        }
+        Some(format!("{name} is declared nowhere in this project; {left} of it {are} left{renamed}"))
+    }
+}
+
+/// Whether no file declares the name, as far as syntax and a language server see.
+fn is_gone(found: &Found) -> bool {
+    let is_plain = found.question.is_plain() && found.skipped.is_empty() && found.undefined() == NOWHERE;
+    found.definitions.is_empty() && is_plain
 }
 
 /// A question of these tools.
@@ -32,6 +64,10 @@ pub(super) struct Question<'a> {
 /// How long a call waits for a judge if it says nothing, and at most.
 const WAIT: u64 = 10_000;
 const LONGEST_WAIT: u64 = 50_000;
+/// How much longer a call may take: what is known already is taken even where nothing is waited for.
+const GRACE: Duration = Duration::from_millis(150);
+/// How long the search for the name may take at least. It rarely takes so long.
+const SEARCH: Duration = Duration::from_secs(2);
 
 /// Finds and judges. A file that changed meanwhile makes all of it be done again, once.
 pub(super) async fn answer(
@@ -46,15 +82,26 @@ pub(super) async fn answer(
     loop {
         let (name, shown) = (wanted.name.to_owned(), wanted.shown);
         let (scope, mut found) = searched(questions, cx, wanted.path.map(str::to_owned), move |scope| {
-            Ok((scope.clone(), find(scope, &name, shown)?))
+            // Without candidates there is no answer at all.
+            let until = until.max(scope.since + SEARCH);
+            let scope = Scope { until: scope.until.min(until), ..scope.clone() };
+            let found = find(&scope, &name, shown)?;
+            Ok((scope, found))
         })
         .await?;
         let classes = classes(&found);
+        // At the end it is searched once more.
+        let until = until - scope.since.elapsed().min(until.saturating_duration_since(Instant::now()) / 2);
         let call = Call { pool: &questions.pool, cx, scope: &scope, until };
         let asked = Asked { call, wanted: &classes, shown };
         let mut judged = judge(&asked, &mut found).await;
+        let (name, is_gone) = (found.question.name.clone(), is_gone(&found) && !found.sites.is_empty());
+        let renamed = match is_gone {
+            true => searched(questions, cx, None, move |scope| Ok(renamed(scope, &name))).await?,
+            false => None,
+        };
         if !judged.is_certain {
-            return Ok(Answered { scope, found, judged, since });
+            return Ok(Answered { scope, found, judged, since, renamed });
         }
         let texts = found.texts.clone();
         let name = found.question.name.clone();
@@ -63,11 +110,11 @@ pub(super) async fn answer(
         })
         .await?;
         if is_same {
-            return Ok(Answered { scope, found, judged, since });
+            return Ok(Answered { scope, found, judged, since, renamed });
         }
         if !again {
             unsettled(&mut judged);
-            return Ok(Answered { scope, found, judged, since });
+            return Ok(Answered { scope, found, judged, since, renamed });
         }
         again = false;
     }
@@ -75,17 +122,24 @@ pub(super) async fn answer(
 
 /// When the answer to a question that came then is due.
 pub(super) fn due(cx: &Context, wait_ms: Option<u64>, since: Instant) -> Instant {
-    let wait = Duration::from_millis(wait_ms.unwrap_or(WAIT).min(LONGEST_WAIT));
+    let wait = Duration::from_millis(wait_ms.unwrap_or(WAIT).min(LONGEST_WAIT)) + GRACE;
     // The answer must still reach whoever waits for it.
     since + cx.budget().map_or(wait, |budget| wait.min(budget.saturating_sub(Duration::from_secs(1))))
 }
 
-/// Says that an answer is not certain, as its files do not stay the same.
+/// The nearest name that is declared. Blocks.
+fn renamed(scope: &Scope, name: &str) -> Option<String> {
+    let whole = Scope { below: scope.root.clone(), ..scope.clone() };
+    let is_declared = |other: &String| define(&whole, other).is_ok_and(|found| !found.definitions.is_empty());
+    near(&whole, name).into_iter().find(is_declared)
+}
+
+/// Says that an answer is not certain, because its files do not stay the same.
 pub(super) fn unsettled(judged: &mut Judged) {
     judged.is_certain = false;
-    let text = "files changed while they were judged, twice: ask again".to_owned();
+    judged.may_pass = true;
+    let text = "files changed twice while they were checked".to_owned();
     judged.reasons.push(Reason { code: Code::Stale, text, sites: 0 });
-    judged.retry_after = Some(Duration::from_secs(1));
 }
 
 /// Whether files hold what they held.

@@ -10,6 +10,7 @@ mod outline;
 mod show_constructors;
 mod show_definition;
 mod show_fields;
+mod tidepool;
 mod uses;
 
 use std::path::Path;
@@ -23,7 +24,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::sync::Semaphore;
 
-use self::judged::{Answered, Question, answer};
+use self::judged::Answered;
 use crate::answer::Found;
 use crate::definition::Definition;
 use crate::head::Head;
@@ -33,7 +34,7 @@ use crate::search::{NoAnswer, Scope, scope as scope_of};
 
 /// The tools that a connection is offered first.
 pub const CORE: &[&str] = &[
-    find_callers::FindCallers::<false>::NAME,
+    find_callers::FindCallers::NAME,
     find_uses::FindUses::NAME,
     show_definition::ShowDefinition::NAME,
     show_fields::ShowFields::<false>::NAME,
@@ -51,12 +52,12 @@ pub struct Questions {
 }
 
 impl Questions {
-    /// Without judges: what is found by syntax stays undecided.
+    /// Without language servers: what syntax finds stays unverified.
     pub fn new() -> Arc<Questions> {
         Arc::new(Questions { searches: Semaphore::new(AT_ONCE), pool: Pool::new(None) })
     }
 
-    /// With language servers as judges, which are started when they are first needed.
+    /// With language servers, which are started when they are first needed.
     pub fn with_judges(options: Options) -> Arc<Questions> {
         Arc::new(Questions { searches: Semaphore::new(AT_ONCE), pool: Pool::new(Some(options)) })
     }
@@ -76,7 +77,7 @@ impl Questions {
 pub fn tools(questions: &Arc<Questions>) -> Vec<Arc<dyn AnyTool>> {
     let questions = || questions.clone();
     vec![
-        tool(find_callers::FindCallers::<false>(questions())),
+        tool(find_callers::FindCallers(questions())),
         tool(find_uses::FindUses(questions())),
         tool(show_definition::ShowDefinition(questions())),
         tool(show_fields::ShowFields::<false>(questions())),
@@ -92,7 +93,7 @@ pub fn tools(questions: &Arc<Questions>) -> Vec<Arc<dyn AnyTool>> {
 pub fn tidepool(questions: &Arc<Questions>) -> Vec<Arc<dyn AnyTool>> {
     let questions = || questions.clone();
     vec![
-        tool(find_callers::FindCallers::<true>(questions())),
+        tool(tidepool::FindCallers(questions())),
         tool(show_fields::ShowFields::<true>(questions())),
         tool(show_constructors::ShowConstructors::<true>(questions())),
     ]
@@ -169,13 +170,13 @@ fn refused(NoAnswer(problem): NoAnswer) -> ToolError {
     ToolError::user(problem)
 }
 
-/// The head of an answer that needs no judge: it is final if nothing that may hold more was left out.
+/// The head of an answer by syntax alone: it is complete if nothing that may hold more was left out.
 fn syntactic(scope: &Scope, found: &Found) -> Head {
     let head = Head::default().searched(scope, found.files, &found.skipped, scope.since);
-    Head { is_final: found.skipped.is_empty(), ..head }
+    Head { is_complete: found.skipped.is_empty(), ..head }
 }
 
-/// Why an answer is not final, as a line of its own.
+/// Says why an answer is not complete, as a line of its own.
 fn doubt(head: &Head) -> Option<String> {
-    (!head.is_final).then(|| format!("not final: {}", head.why()))
+    (!head.is_complete).then(|| format!("incomplete: {}", head.why()))
 }

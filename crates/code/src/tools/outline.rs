@@ -11,22 +11,22 @@ use super::{Questions, doubt, searched, shown};
 use crate::head::Head;
 use crate::place::Lines;
 use crate::search::{MAX_PARSED, NoAnswer, Skipped, Why, list, read};
-use crate::syntax::{Declaration, Kind, Language, declarations, is_whole};
+use crate::syntax::{Declaration, Kind, Language, declarations, unread_in};
 
 /// What a file or a folder declares.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// A file or folder; the whole worktree if none.
+    /// A file or folder (default the worktree).
     pub path: Option<String>,
     /// Part of a name.
     #[serde(rename = "match")]
     pub matching: Option<String>,
-    /// All if none.
+    /// Only these (default all).
     #[schemars(extend("x-unlisted" = true))]
     #[serde(default)]
     pub kinds: Vec<Kind>,
-    /// 2 of a file, 1 of a folder.
+    /// Levels of declarations (default 2 for a file, 1 for a folder).
     #[schemars(extend("x-unlisted" = true))]
     pub depth: Option<usize>,
 }
@@ -37,6 +37,7 @@ pub(super) struct Output {
     head: Head,
     files: Vec<Outlined>,
     /// Whether there is more than is shown.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     truncated: bool,
     #[serde(skip)]
     text: Vec<String>,
@@ -58,6 +59,7 @@ struct Symbol {
     signature: String,
     line: usize,
     end_line: usize,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     children: Vec<Symbol>,
 }
 
@@ -103,21 +105,22 @@ impl Tool for Outline {
                 let Some((language, text)) =
                     read(&file).ok().and_then(|text| Some((Language::of(&file, &text)?, text)))
                 else {
-                    skipped.push(Skipped { path, why: Why::Unreadable, mentions: 0 });
+                    skipped.push(Skipped::new(path, Why::Unreadable, 0));
                     continue;
                 };
                 if text.len() > MAX_PARSED as usize {
-                    skipped.push(Skipped { path, why: Why::TooLarge, mentions: 0 });
+                    skipped.push(Skipped::new(path, Why::TooLarge, 0));
                     continue;
                 }
                 let Some(all) = declarations(language, &text, scope.until) else {
-                    skipped.push(Skipped { path, why: scope.why_not_parsed(), mentions: 0 });
+                    skipped.push(Skipped::new(path, scope.why_not_parsed(), 0));
                     continue;
                 };
                 // The macros of C are no syntax: hardly a file of it parses as a whole.
                 let is_c = matches!(language, Language::C | Language::Cpp);
-                if !is_c && !is_whole(language, &text, scope.until) {
-                    skipped.push(Skipped { path: path.clone(), why: Why::Broken, mentions: 0 });
+                let lines = if is_c { Vec::new() } else { unread_in(language, &text, scope.until) };
+                if !lines.is_empty() {
+                    skipped.push(Skipped { lines, ..Skipped::new(path.clone(), Why::Unread, 0) });
                 }
                 let symbols = filter.kept(language, &all, &Lines::of(&text), 1);
                 if !symbols.is_empty() || is_file {
@@ -126,7 +129,7 @@ impl Tool for Outline {
             }
             let head = Head::default().searched(scope, count, &skipped, scope.since);
             let truncated = more || filter.is_over;
-            let head = Head { is_final: skipped.is_empty(), ..head };
+            let head = Head { is_complete: skipped.is_empty(), ..head };
             let mut text: Vec<String> = doubt(&head).into_iter().collect();
             for file in &outlined {
                 text.push(file.path.clone());
@@ -196,7 +199,7 @@ impl Filter {
             let prefix = if one.within.is_empty() || one.kind == Kind::Impl {
                 String::new()
             } else {
-                format!("{}.", one.within[0])
+                format!("{}.", one.within.join("."))
             };
             kept.push(Symbol {
                 kind: one.kind.word(),

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::tidepool::OfType;
 use super::{DefinitionOut, Questions, doubt, searched, syntactic};
 use crate::head::Head;
 use crate::shape::Constructor;
@@ -18,7 +19,7 @@ use crate::typed::{followed, only, types};
 pub(super) struct Args {
     /// As in find_callers.
     pub type_name: String,
-    /// Look only there.
+    /// A file or folder to look into.
     #[schemars(extend("x-unlisted" = true))]
     pub path: Option<String>,
 }
@@ -28,15 +29,11 @@ pub(super) struct Args {
 pub(super) struct Output {
     head: Head,
     type_name: String,
-    /// Null if several types have the name.
-    file: Option<String>,
-    line: Option<usize>,
     constructors: Vec<Constructor>,
     is_gadt: bool,
-    raw_definition: String,
-    /// Null if the answer is final.
-    warning: Option<String>,
     definitions: Vec<DefinitionOut>,
+    #[serde(flatten)]
+    tidepool: Option<OfType>,
     #[serde(skip)]
     text: Vec<String>,
 }
@@ -71,12 +68,14 @@ impl<const JSON: bool> Tool for ShowConstructors<JSON> {
             let (file, line) = only(&types);
             Ok(Output {
                 type_name: found.question.name.clone(),
-                file,
-                line,
                 constructors: types.iter().flat_map(|one| one.shape.constructors.clone()).collect(),
                 is_gadt: types.iter().any(|one| one.shape.is_gadt),
-                raw_definition: types.iter().map(|one| one.raw.as_str()).collect::<Vec<_>>().join("\n\n"),
-                warning: doubt(&head),
+                tidepool: JSON.then(|| OfType {
+                    file,
+                    line,
+                    raw_definition: types.iter().map(|one| one.raw.as_str()).collect::<Vec<_>>().join("\n\n"),
+                    warning: doubt(&head),
+                }),
                 definitions: types.iter().map(|one| DefinitionOut::of(&one.definition)).collect(),
                 head,
                 text,

@@ -20,12 +20,12 @@ use crate::syntax::{described, shortened};
 pub(super) struct Args {
     /// As in find_callers.
     pub name: String,
-    /// 6000, of each source.
+    /// Bytes of each source (default 6000).
     pub max_bytes: Option<usize>,
-    /// Whether `members` is given: true.
+    /// Whether `members` is given (default true).
     #[schemars(extend("x-unlisted" = true))]
     pub members: Option<bool>,
-    /// Look only there.
+    /// A file or folder to look into.
     #[schemars(extend("x-unlisted" = true))]
     pub path: Option<String>,
 }
@@ -46,14 +46,17 @@ struct Shown {
     name: String,
     kind: &'static str,
     signature: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
     doc: Option<String>,
     file: String,
     line: usize,
     end_line: usize,
     source: String,
     /// Whether the source goes on.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     truncated: bool,
     /// The signatures of what it holds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     members: Vec<String>,
 }
 
@@ -94,6 +97,7 @@ impl Tool for ShowDefinition {
                 let members = described.as_ref().filter(|_| args.members != Some(false)).map(|one| &one.members);
                 let members: Vec<String> =
                     members.into_iter().flatten().take(MOST_MEMBERS).map(|one| one.signature.clone()).collect();
+                let has_docstring = described.as_ref().is_some_and(|one| one.has_docstring);
                 let shown = Shown {
                     name: definition.label.clone(),
                     kind: definition.kind.word(),
@@ -107,13 +111,9 @@ impl Tool for ShowDefinition {
                     members,
                 };
                 text.push(format!("{}:{}-{} {} {}", shown.file, shown.line, shown.end_line, shown.kind, shown.name));
-                text.extend(
-                    shown
-                        .doc
-                        .iter()
-                        .flat_map(|doc| doc.lines())
-                        .map(|line| format!("> {}", project::visible::escaped(line))),
-                );
+                // A string that documents it stands in its source.
+                let doc = shown.doc.iter().filter(|_| !has_docstring).flat_map(|doc| doc.lines());
+                text.extend(doc.map(|line| format!("> {}", project::visible::escaped(line))));
                 text.push(shown.source.clone());
                 if shown.truncated {
                     text.push(format!("cut after {most} of {} bytes: max_bytes; it holds:", whole.len()));

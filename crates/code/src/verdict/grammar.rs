@@ -183,24 +183,4 @@ mod tests {
         check("B { $(end)? }", &["method"]);
         check("let B { mut end } = b;", &["method"]);
     }
-
-    #[test]
-    fn macros_that_take_whole_parts_keep_what_they_are_given() {
-        let check = |pattern: &str, given: &str, wanted: bool| {
-            let text = format!("macro_rules! m {{ ({pattern}) => {{ 1 }} }}\nfn a() {{ m!({given}); }}");
-            let at = text.find("end").unwrap();
-            let until = Instant::now() + Duration::from_secs(5);
-            let all = occurrences(Language::Rust, text.as_bytes(), "end", &[at], until).unwrap().all;
-            assert_eq!(all[0].tokens.unwrap().are_code, wanted, "{pattern} {given}");
-        };
-        check("$x:expr", "b.end()", true);
-        check("default, $n:ident, $x:expr $(, $y:ty)*", "default, n, |b| b.end(), B", true);
-        check("$x:expr", "B::end", true);
-        // A lone name may become anything.
-        check("$x:ident", "end", false);
-        check("$x:expr", "end", false);
-        check("$($x:tt)*", "b.end()", false);
-        check("$x:expr; . $y:ident", "b; .end", false);
-        check("$x:ident . $y:ident", "b.end", false);
-    }
 }

@@ -1,13 +1,20 @@
 //! What the references of a definition have beside its uses, or under another name.
 
-use super::texts::{Sheets, Spot};
-use crate::syntax::{C_AND_CPP, Language, SCRIPTS, family};
+use crate::answer::Found;
+use crate::inquiry::{Sheets, Spot};
+use crate::syntax::{C_AND_CPP, Kind, Language, SCRIPTS, family};
 
 /// Whether what stands at a spot of C++ only says where the name is: `app` in `app::Item(7)`.
 pub(super) fn is_qualifier(sheets: &Sheets, spot: &Spot, name: &str) -> bool {
     let rest = sheets.get(&spot.path).and_then(|sheet| sheet.text.get(spot.end.saturating_sub(sheet.skip)..));
     let path = rest.unwrap_or_default().split(|c: char| !c.is_alphanumeric() && !"_:".contains(c)).next();
     path.is_some_and(|path| path.starts_with("::") && path.rsplit("::").next() == Some(name))
+}
+
+/// Whether a text is one name.
+pub(super) fn is_identifier(text: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
+    text.chars().all(is_part) && text.chars().next().is_some_and(|first| !first.is_ascii_digit())
 }
 
 /// Whether a function of C++ stands at a spot that the compiler makes: `= default`.
@@ -26,4 +33,23 @@ pub(super) fn imports_default(sheets: &Sheets, spot: &Spot, name: &str) -> bool 
     let import = format!("import {name}");
     let mut all = sheet.text.match_indices(&import).map(|(at, _)| sheet.text[at + import.len()..].trim_start());
     all.any(|rest| rest.starts_with("from ") || rest.starts_with(','))
+}
+
+/// Words that mean a definition without naming it.
+pub(super) fn stands_for(found: &Found, number: usize, word: &str) -> bool {
+    let definition = &found.definitions[number];
+    let is_type = definition.kind.is_type() || definition.kind == Kind::Constructor;
+    if definition.is_constructor(&found.question.name)
+        && definition.inside.last().is_some_and(|names| names.iter().any(|one| one == word))
+    {
+        return true;
+    }
+    match definition.language {
+        Language::Rust => is_type && word == "Self" || matches!(word, "self" | "super" | "crate"),
+        Language::TypeScript | Language::Tsx | Language::JavaScript => {
+            is_type && matches!(word, "super" | "this") || word == "default"
+        }
+        Language::Python => is_type && matches!(word, "cls" | "super" | "self"),
+        _ => false,
+    }
 }

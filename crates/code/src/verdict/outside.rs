@@ -6,10 +6,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::meaning::{Meaning, Meanings, Name, Target, meanings};
 use super::{Asked, is_of};
 use crate::answer::{Found, Site, Texts};
 use crate::definition::{Definition, is_inside};
+use crate::inquiry::{Meaning, Meanings, Name, Target, meanings};
 use crate::judgement::{Code, Judged, Reason, Verdict};
 use crate::question::Question;
 use crate::search::read;
@@ -44,6 +44,10 @@ pub(super) async fn judge_outside(asked: &Asked<'_>, found: &mut Found, family: 
         match meaning {
             Meaning::Undecided(code) => found.sites[at].verdict = Verdict::Undecided(code),
             Meaning::Is(targets) => match definition_of(&targets, language, &found.question.name, &texts) {
+                // No local of another file is meant: the parser takes something else for one.
+                None if targets.iter().any(|target| target.is_bound && target.path != found.sites[at].path) => {
+                    found.sites[at].verdict = Verdict::Undecided(Code::Unparsable);
+                }
                 // Another one of that name: an entry of another type, a local.
                 None => found.sites[at].verdict = Verdict::Refuted,
                 Some(one) => led.push((at, one)),
@@ -87,7 +91,7 @@ fn of_no_type(question: &Question, code: Code, files: &BTreeMap<Arc<Path>, usize
     let more = if files.len() > 1 { format!(" and {} more", files.len() - 1) } else { String::new() };
     let lead = if sites == 1 { "leads" } else { "lead" };
     let text = format!(
-        "{sites} {lead} to {first}{more}, of which not all parses, so that it is not told whose `{name}` that is: ask for `{name}` alone, which groups the uses by what they mean"
+        "{sites} {lead} to {first}{more}, of which not all parses, so that it is unknown whose `{name}` that is: ask for `{name}` alone, which groups the uses by what they mean"
     );
     Reason { code, text, sites }
 }

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use memchr::memmem;
 
-use super::texts::{Sheets, Spot};
 use crate::answer::{Found, Shown, Site, label};
 use crate::in_test::{is_test, is_test_file};
+use crate::inquiry::{Sheets, Spot};
 use crate::judgement::{Unnamed, Verdict};
 use crate::place::Lines;
 use crate::syntax::{Class, Language, is_word, occurrences_at};

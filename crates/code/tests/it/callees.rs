@@ -172,7 +172,7 @@ fn homonyms_are_all_given_and_outsiders_counted() {
     worktree.write("main.rs", "fn total(s: S) { s.area(); s.missing(); std::fs::read(1); }\n");
     let (result, text) = worktree.ask("find_callees", json!({"name": "total"})).unwrap();
     expect![[r#"
-        1 callee, undecided: no judge for Rust · besides 2 that the project does not define (external)
+        1 callee by name, unchecked: no language server for Rust · 2 more that this project does not define (external)
         defined: main.rs:1 function total
           area  S::area a.rs:2 or S::area b.rs:2 or S::area c.rs:2 or 1 more  at 1"#]]
     .assert_eq(&text);
@@ -191,7 +191,7 @@ pub(crate) fn what_a_macro_makes_has_a_kind(judged: &crate::judged::Judged) {
         );
     let (answer, text) = judged.until_final("find_callees", json!({"name": "run"}));
     expect![[r#"
-        2 callees, 0 undecided · rust-analyzer ready
+        2 callees, complete · checked by rust-analyzer
         defined: src/lib.rs:11 function run
           one  macro src/lib.rs:6  at 12
           clone  macro src/lib.rs:8  at 13"#]]
@@ -222,7 +222,7 @@ fn overloads_of_cpp_are_told_apart_where_a_using_brings_them() {
         );
     let (answer, text) = judged.until_final("find_callees", json!({"name": "main"}));
     expect![[r#"
-        4 callees, 0 undecided · clangd ready · besides 2 that the project does not define (external)
+        4 callees, complete · checked by clangd · 2 more that this project does not define (external)
         defined: main.cpp:3 function main
           lib::helper  function lib.cpp:2  as a value at 4, 5
           CALL  macro lib.hpp:6  at 5

@@ -14,7 +14,7 @@ fn asked(judged: &Judged) -> String {
     let since = Instant::now();
     let (answer, text) = judged.ask("find_callers", json!({"name": "area", "wait_ms": 60_000})).unwrap();
     assert!(since.elapsed() < Duration::from_secs(3).max(testkit::patience()), "{:?}: {text}", since.elapsed());
-    assert_eq!(answer["head"]["final"], false, "{text}");
+    assert_eq!(answer["head"]["complete"], false, "{text}");
     text.lines().next().unwrap().to_owned()
 }
 

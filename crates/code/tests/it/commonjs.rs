@@ -21,8 +21,8 @@ fn what_a_module_is_as_a_whole() {
         );
     let said = ["slugify", "Mailer", "format"].map(|name| judged.told("find_uses", name));
     expect![[r#"
-        slugify final
-          lib/deep.js:1 import confirmed slug.js:1
+        slugify open
+          lib/deep.js:1 import undecided -
           lib/deep.js:2 call confirmed slug.js:1
           main.js:1 import confirmed slug.js:1
           main.js:3 field_write confirmed slug.js:1

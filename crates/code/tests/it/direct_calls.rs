@@ -108,27 +108,6 @@ fn objects_of_classes_beside_ours_in_cpp() {
 }
 
 #[test]
-fn overrides_of_one_of_several_classes() {
-    let Some(judged) = projects::typescript() else { return };
-    judged.write(
-        "pets.ts",
-        "class Dog { private d = 1; speak() {} }\nclass Cat { private c = 1; speak() {} }\n\
-         class Kitten extends Cat { override speak() {} }\nclass Wolf { private w = 1; speak() {} }\n\
-         function one(pet: Dog | Cat) { pet.speak(); }\nfunction two(pet: Dog) { pet.speak(); }\n",
-    );
-    let said = ["Kitten.speak", "Wolf.speak"].map(|name| judged.told("find_callers", name));
-    expect![[r#"
-        Kitten.speak final
-          pets.ts:5 call confirmed pets.ts:3 interface
-          pets.ts:6 call refuted -
-        Wolf.speak final
-          pets.ts:5 call refuted -
-          pets.ts:6 call refuted -
-    "#]]
-    .assert_eq(&said.concat());
-}
-
-#[test]
 fn a_class_that_a_module_chooses() {
     let Some(judged) = projects::javascript() else { return };
     judged

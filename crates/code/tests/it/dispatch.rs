@@ -37,17 +37,17 @@ fn a_call_through_a_trait_is_a_use_of_both_sides(judged: &Judged) {
         ],
     )]);
     let (answer, text) = judged.until_final("find_callers", json!({"name": "src/lib.rs:1"}));
-    assert!(answer["head"]["refuted"].as_u64().unwrap() <= 2, "{text}");
+    assert!(answer["head"]["other"].as_u64().unwrap() <= 2, "{text}");
     let (answer, text) = judged.until_final("find_callers", json!({"name": "src/lib.rs:go"}));
     assert!(sites(&answer).len() >= 3, "{text}");
     // A keyword may be a name.
     let (answer, text) = judged.until_final("find_callers", json!({"name": "r#match"}));
-    assert_eq!((&answer["total"], &answer["head"]["confirmed"]), (&json!(2), &json!(2)), "{text}");
+    assert_eq!((&answer["total"], &answer["head"]["verified"]), (&json!(2), &json!(2)), "{text}");
     let (answer, text) = judged.until_final("find_callees", json!({"name": "raw"}));
     assert_eq!((&answer["callees"][0]["name"], &answer["total"]), (&json!("match"), &json!(1)), "{text}");
     // Nothing names an operator's method.
     let (answer, text) = judged.ask("find_callers", json!({"name": "P::add", "wait_ms": 20_000})).unwrap();
-    assert_eq!(answer["head"]["final"], false, "{text}");
+    assert_eq!(answer["head"]["complete"], false, "{text}");
     assert!(text.contains("P::add implements Add, a trait that the project does not define"), "{text}");
 }
 
@@ -85,7 +85,7 @@ fn a_trait_of_another_crate_may_have_the_name_of_one_of_ours(judged: &Judged) {
     let (answer, text) = judged.until_final("find_callers", json!({"name": "src/lib.rs:5"}));
     assert_eq!(sites(&answer), ["src/lib.rs:7 call confirmed src/lib.rs:5 interface"], "{text}");
     let (answer, text) = judged.ask("find_callers", json!({"name": "src/lib.rs:3", "wait_ms": 20_000})).unwrap();
-    assert_eq!(answer["head"]["final"], false, "{text}");
+    assert_eq!(answer["head"]["complete"], false, "{text}");
     assert!(text.contains("A::next stands below Iterator, which the project does not define"), "{text}");
 }
 
@@ -94,7 +94,7 @@ fn python_calls_some_names_itself() {
     let Some(judged) = projects::python() else { return };
     judged.write("geo.py", "class P:\n    def __add__(self, o):\n        return o\n\nP() + P()\n");
     let (answer, text) = judged.ask("find_callers", json!({"name": "__add__", "wait_ms": 20_000})).unwrap();
-    assert_eq!(answer["head"]["final"], false, "{text}");
+    assert_eq!(answer["head"]["complete"], false, "{text}");
     assert!(text.contains("Python itself may call P.__add__"), "{text}");
 }
 

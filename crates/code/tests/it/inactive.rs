@@ -21,7 +21,7 @@ fn project() -> Option<Judged> {
 fn nothing_is_confirmed_in_code_that_is_not_compiled() {
     let Some(judged) = project() else { return };
     let find = || judged.ask("find_callers", json!({"name": "Real::step", "wait_ms": 20_000})).unwrap();
-    testkit::until("clangd is ready", || (find().0["head"]["judges"][0]["state"] == "ready").then_some(()));
+    testkit::until("clangd is ready", || (find().0["head"]["servers"][0]["state"] == "ready").then_some(()));
     let (answer, text) = find();
     assert_eq!(
         sites(&answer),
@@ -29,10 +29,10 @@ fn nothing_is_confirmed_in_code_that_is_not_compiled() {
         "{text}"
     );
     assert_eq!(
-        (&answer["head"]["final"], &answer["head"]["reasons"][0]["code"]),
+        (&answer["head"]["complete"], &answer["head"]["reasons"][0]["code"]),
         (&json!(false), &json!("inactive_code"))
     );
     let (answer, text) = judged.ask("find_callees", json!({"name": "w", "wait_ms": 20_000})).unwrap();
-    assert_eq!(answer["head"]["final"], false, "{text}");
+    assert_eq!(answer["head"]["complete"], false, "{text}");
     assert_eq!(answer["callees"][0]["verdict"], "undecided", "{text}");
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use code::tools::Questions;
 use code::{CodeSettings, Options, Timing};
-use mcp::tool::Context;
+use mcp::tool::{Context, Outcome, ToolError};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
@@ -111,6 +111,15 @@ impl Judged {
 
     /// What a tool answers: its structured result and its text; `Err` with what it refuses.
     pub(crate) fn ask(&self, name: &str, arguments: Value) -> Result<(Value, String), String> {
+        said(name, self.outcome(name, &arguments))
+    }
+
+    /// The structured result of a tool as it is sent.
+    pub(crate) fn structured(&self, name: &str, arguments: &Value) -> String {
+        self.outcome(name, arguments).unwrap().structured.unwrap().get().to_owned()
+    }
+
+    fn outcome(&self, name: &str, arguments: &Value) -> Result<Outcome, ToolError> {
         let tools = code::tools::tools(&self.questions);
         let tool = tools.iter().find(|tool| tool.declaration().name == name).unwrap().clone();
         let mut caller = testkit::caller(&self.path().canonicalize().unwrap(), "");
@@ -123,13 +132,12 @@ impl Judged {
             caller.env.insert("PATH".to_owned(), path.clone());
         }
         let arguments = RawValue::from_string(arguments.to_string()).unwrap();
-        let outcome = self.runtime.block_on(tool.call(Context::detached(Arc::new(caller)), Some(&arguments)));
-        said(name, outcome)
+        self.runtime.block_on(tool.call(Context::detached(Arc::new(caller)), Some(&arguments)))
     }
 
     /// Asks until the answer is final. Idle machines need seconds for these projects; a crowded one is only waited for.
     pub(crate) fn until_final(&self, name: &str, arguments: Value) -> (Value, String) {
-        self.until(name, arguments, |head| head["final"] == true)
+        self.until(name, arguments, |head| head["complete"] == true)
     }
 
     /// Asks until the judge is ready and has said what it says, final or not.
@@ -137,7 +145,7 @@ impl Judged {
         self.until(name, arguments, |head| {
             let passes = ["loading", "out_of_time", "stale"];
             let is_waited_for = |reason: &Value| passes.contains(&reason["code"].as_str().unwrap());
-            let is_ready = head["judges"].as_array().unwrap().iter().all(|judge| judge["state"] == "ready");
+            let is_ready = head["servers"].as_array().unwrap().iter().all(|judge| judge["state"] == "ready");
             is_ready && !head["reasons"].as_array().unwrap().iter().any(is_waited_for)
         })
     }
@@ -180,14 +188,14 @@ impl Judged {
         for (name, expected) in all {
             let (answer, text) = self.until_judged("find_callers", json!({"name": name, "refuted": true}));
             assert_eq!(sites(&answer), *expected, "{name}: {text}");
-            assert_eq!(answer["head"]["final"], false, "{name}: {text}");
+            assert_eq!(answer["head"]["complete"], false, "{name}: {text}");
         }
     }
 
     /// What is said of each use of a name, refuted ones too: whether that is final, then the sites as [`sites`] has them.
     pub(crate) fn told(&self, tool: &str, name: &str) -> String {
         let (answer, _) = self.until_judged(tool, json!({"name": name, "refuted": true}));
-        let is_final = if answer["head"]["final"] == true { "final" } else { "open" };
+        let is_final = if answer["head"]["complete"] == true { "final" } else { "open" };
         let sites: String = sites(&answer).into_iter().map(|site| format!("  {site}\n")).collect();
         format!("{name} {is_final}\n{sites}")
     }

@@ -20,8 +20,7 @@ fn with_one_that_is_mute(judged: &mut Judged) {
 /// What is found without a judge: the verdicts, and the line of the head up to the colon.
 fn now(judged: &Judged, name: &str) -> (Vec<String>, String) {
     let (answer, text) = judged.ask("find_callers", json!({"name": name, "wait_ms": 0})).unwrap();
-    assert_eq!(answer["head"]["final"], false, "{text}");
-    assert!(answer["warning"].is_string());
+    assert_eq!(answer["head"]["complete"], false, "{text}");
     let verdicts = answer["call_sites"].as_array().unwrap().iter().map(|site| site["verdict"].as_str().unwrap());
     let earlier = verdicts.filter(|verdict| *verdict == "earlier").count();
     assert_eq!(answer["head"]["earlier"], earlier);
@@ -44,15 +43,15 @@ fn what_was_confirmed_is_known_in_the_next_life() {
     // What was refuted is not kept: it is open again.
     assert_eq!(found[..2], earlier[..2]);
     assert_eq!((found[2].as_str(), found[3].as_str()), ("uses.py:6 call undecided -", earlier[2]));
-    assert_eq!(head, "none confirmed yet, 3 earlier, 1 undecided (1 call)");
+    assert_eq!(head, "3 callers, verified earlier and unchanged since. 1 more call by name, not checked yet");
     // One of the files is another one now.
     judged.write("uses.py", "from geo import area\n\ndef run():\n    return area(2)\n");
     let (found, head) = now(&judged, "geo.py:area");
     assert_eq!(found, ["passed.py:2 value earlier geo.py:1", "uses.py:4 call undecided -"]);
-    assert_eq!(head, "none confirmed yet, 1 earlier, 1 undecided (1 call)");
+    assert_eq!(head, "1 caller, verified earlier and unchanged since. 1 more call by name, not checked yet");
     // The definition's own file is.
     judged.write("geo.py", "def area(side):\n    return 2 * side\n");
-    assert_eq!(now(&judged, "geo.py:area").1, "none confirmed yet, 2 undecided (1 call, 1 value)");
+    assert_eq!(now(&judged, "geo.py:area").1, "2 places by name, not checked yet");
     // Both are what they were.
     project(&judged);
     assert!(now(&judged, "geo.py:area").0.contains(&earlier[1].to_owned()));
@@ -71,12 +70,15 @@ fn without_a_server_it_is_known_too() {
     judged.begin_again(CodeSettings { servers, ..CodeSettings::default() });
     let (found, head) = now(&judged, "geo.py:area");
     assert_eq!(found.iter().filter(|site| site.contains("earlier")).count(), 3, "{found:?}");
-    assert!(head.starts_with("none confirmed, 3 earlier, 1 undecided"), "{head}");
+    assert!(
+        head.starts_with("3 callers, verified earlier and unchanged since. 1 more call by name, unchecked"),
+        "{head}"
+    );
     // Judged again, they are confirmed, and nothing of before is left over.
     let servers = BTreeMap::from([("ty".to_owned(), liar("honest", 0.0))]);
     judged.begin_again(CodeSettings { servers, ..CodeSettings::default() });
     let (answer, _) = judged.until_final("find_callers", json!({"name": "geo.py:area"}));
-    assert_eq!((&answer["head"]["earlier"], &answer["head"]["confirmed"]), (&json!(0), &json!(3)));
+    assert_eq!((&answer["head"]["earlier"], &answer["head"]["verified"]), (&json!(0), &json!(3)));
 }
 
 #[test]
@@ -93,9 +95,9 @@ fn what_a_definition_calls_is_known_too() {
     assert_eq!(callees(&text), wanted);
     with_one_that_is_mute(&mut judged);
     let (answer, text) = judged.ask("find_callees", json!({"name": "run", "wait_ms": 0})).unwrap();
-    assert_eq!((&answer["head"]["final"], &answer["head"]["earlier"]), (&json!(false), &json!(4)), "{text}");
-    assert!(text.starts_with("3 callees, undecided, 4 calls confirmed earlier: ty "), "{text}");
-    assert_eq!(callees(&text), wanted.map(|line| line.replace("  at", "  earlier at")));
+    assert_eq!((&answer["head"]["complete"], &answer["head"]["earlier"]), (&json!(false), &json!(4)), "{text}");
+    assert!(text.starts_with("3 callees; 4 calls verified earlier and unchanged since · ty "), "{text}");
+    assert_eq!(callees(&text), wanted.map(|line| line.replace("  at", "  verified earlier at")));
     // And so is who calls what was called.
     let (found, _) = now(&judged, "surface");
     assert_eq!(found, ["uses.py:7 call earlier geo.py:4"]);

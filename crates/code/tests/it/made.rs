@@ -161,7 +161,7 @@ fn another_name_of_a_type_leads_to_it() {
         .write("geo.rs", "pub struct Circle { pub radius: f64 }\n")
         .write("other.rs", "pub type Round = geo::Circle;\n");
     let result = worktree.result("show_fields", json!({"type_name": "Round", "path": "other.rs"}));
-    assert_eq!((&result["file"], &result["fields"][0]["name"]), (&json!("geo.rs"), &json!("radius")));
+    assert_eq!((&result["definitions"][0]["file"], &result["fields"][0]["name"]), (&json!("geo.rs"), &json!("radius")));
 }
 
 #[test]

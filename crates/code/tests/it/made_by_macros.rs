@@ -18,7 +18,7 @@ fn a_method_that_a_macro_makes_is_not_said_to_be_missing() {
     for name in ["Tmp.drop", "drop"] {
         let (answer, text) = worktree.ask("find_callers", json!({"name": name})).unwrap();
         let reasons = answer["head"]["reasons"].to_string();
-        assert_eq!(answer["head"]["final"], false, "{text}");
+        assert_eq!(answer["head"]["complete"], false, "{text}");
         assert!(reasons.contains("a macro in it makes a function of that name"), "{text}");
     }
     // Beside a definition of another type.

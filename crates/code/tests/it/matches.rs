@@ -361,9 +361,9 @@ fn what_find_matches_refuses() {
         `f` is no type: a.rs:3 function f"#]]
     .assert_eq(&said.join("\n"));
     let (result, text) = worktree.ask("find_matches", json!({"type_name": "E"})).unwrap();
-    assert_eq!((&result["total"], &result["head"]["final"]), (&json!(0), &json!(false)));
+    assert_eq!((&result["total"], &result["head"]["complete"]), (&json!(0), &json!(false)));
     expect![[r#"
-        no matches found, which is no proof: no judge for Rust
+        No matches found, but that may not be all: no language server for Rust
         defined: a.rs:1 enum E"#]]
     .assert_eq(&text);
 }
@@ -415,5 +415,5 @@ fn an_effect_that_is_undecided_is_no_match_that_is() {
          fn g(e: E) { match e { E::A => 1, E::B => 2 }; }\n",
     );
     let (_, text) = worktree.ask("find_matches", json!({"type_name": "E"})).unwrap();
-    assert!(text.starts_with("2 matches by syntax (1 breaks, 1 effect undecided): no judge"), "{text}");
+    assert!(text.starts_with("2 matches by name: 1 breaks, 1 unknown effect; unchecked: no language server"), "{text}");
 }

@@ -22,7 +22,7 @@ fn found(text: &str) -> (String, Value) {
 
 fn unread(reasons: &Value) -> String {
     let all = reasons.as_array().unwrap().iter().filter(|reason| reason["code"] == "macro");
-    all.map(|reason| format!("{} {}\n", reason["sites"], reason["text"].as_str().unwrap())).collect()
+    all.map(|reason| format!("{} {}\n", reason["places"], reason["text"].as_str().unwrap())).collect()
 }
 
 #[test]

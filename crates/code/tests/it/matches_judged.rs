@@ -49,11 +49,11 @@ pub(crate) fn rust(judged: &Judged) {
         judged,
         "Shape",
         expect![[r#"
-        4 matches (2 absorbs, 2 breaks), 2 refuted, 0 undecided · rust-analyzer ready
-        src/uses.rs:4 match breaks confirmed
-        src/uses.rs:13 match breaks confirmed
-        src/uses.rs:7 matches! absorbs confirmed
-        src/uses.rs:16 matches! absorbs confirmed"#]],
+            4 matches, complete: 2 breaks, 2 absorbs · checked by rust-analyzer
+            src/uses.rs:4 match breaks confirmed
+            src/uses.rs:13 match breaks confirmed
+            src/uses.rs:7 matches! absorbs confirmed
+            src/uses.rs:16 matches! absorbs confirmed"#]],
     );
     // What the judge is silent on, in code that is not compiled and in a macro's body, the grammar may exclude.
     for (name, uses) in
@@ -69,7 +69,7 @@ pub(crate) fn rust(judged: &Judged) {
         assert_eq!(all[..1], uses, "{text}");
     }
     let (answer, text) = judged.until_final("find_uses", json!({"name": "len"}));
-    assert_eq!((&answer["total"], &answer["head"]["refuted"]), (&json!(1), &json!(2)), "{text}");
+    assert_eq!((&answer["total"], &answer["head"]["other"]), (&json!(1), &json!(2)), "{text}");
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn python() {
         &judged,
         "Shape",
         expect![[r#"
-            3 matches (1 breaks, 2 falls_through), 1 refuted, 0 undecided · ty ready
+            3 matches, complete: 1 breaks, 2 falls through · checked by ty
             uses.py:20 match breaks confirmed
             uses.py:6 match falls_through confirmed
             uses.py:27 match falls_through confirmed"#]],
@@ -125,10 +125,49 @@ fn typescript() {
         &judged,
         "Shape",
         expect![[r#"
-        2 matches (1 breaks, 1 falls_through), 1 refuted, 0 undecided · tsc ready
-        src/uses.ts:3 switch breaks confirmed
-        src/uses.ts:9 switch falls_through confirmed"#]],
+            2 matches, complete: 1 breaks, 1 falls through · checked by tsc
+            src/uses.ts:3 switch breaks confirmed
+            src/uses.ts:9 switch falls_through confirmed"#]],
     );
+}
+
+#[test]
+fn unions_that_members_of_enums_tell_apart() {
+    if !testkit::has_program("tsc") || !testkit::has_program("node") {
+        return;
+    }
+    let judged = Judged::new();
+    judged
+        .write("tsconfig.json", "{\"compilerOptions\": {\"strict\": true}}\n")
+        .write(
+            "shape.ts",
+            "export enum Kind { Circle, Square }\nexport const Code = { a: 'x', b: 'y' } as const;\n\
+             export interface Circle { kind: Kind.Circle; r: number }\nexport interface Square { kind: Kind.Square }\n\
+             export type Shape = Circle | Square;\n\
+             export interface Other { kind: Kind.Circle }\n\
+             export type Failure = { code: typeof Code.a } | { code: typeof Code.b };\n",
+        )
+        .write(
+            "uses.ts",
+            "import { Code, Failure, Kind, Other, Shape } from './shape';\n\
+             export function area(s: Shape): number {\n  switch (s.kind) {\n    case Kind.Circle: return s.r;\n    case Kind.Square: return 1;\n  }\n}\n\
+             export function other(o: Other) {\n  switch (o.kind) {\n    case Kind.Circle: return 1;\n  }\n}\n\
+             export function code(f: Failure) {\n  switch (f.code) {\n    case Code.a: return 1;\n    default: return 0;\n  }\n}\n",
+        );
+    check(
+        &judged,
+        "Shape",
+        expect![[r#"
+            1 match, complete: 1 breaks · checked by tsc
+            uses.ts:3 switch breaks confirmed"#]],
+    );
+    let (answer, text) = judged.until_judged("find_matches", json!({"type_name": "Failure"}));
+    assert_eq!(answer["head"]["complete"], false, "{text}");
+    expect![[r#"
+        1 match: 1 absorbs · checked by tsc · { code: typeof Code.a } is one of Failure, and which texts tell its values is not known: a match by them is not seen
+        defined: shape.ts:7 type Failure
+        absorbs: uses.ts
+          14  code  switch  a branch for everything takes it  switch (f.code) {"#]].assert_eq(&text);
 }
 
 #[test]
@@ -137,7 +176,7 @@ fn what_no_text_tells_apart_is_never_final() {
         return;
     }
     let judged = Judged::new();
-    let kinds = "export enum Kind { Circle, Square }\nexport const Code = { a: 1, b: 2 } as const;\n\
+    let kinds = "export enum Kind { Circle, Square }\nexport enum Mode { On, Off }\nexport const Code = { a: 1, b: 2 } as const;\n\
                  export type Dot = 'dot';\nexport interface Side { length: number }\nexport interface Tagged<T> { kind: T }\n";
     // Each union, what switches over its values, and whether the answer may be final.
     let cases = [
@@ -145,14 +184,14 @@ fn what_no_text_tells_apart_is_never_final() {
             "interface A { kind: Kind.Circle } interface B { kind: Kind.Square } TYPE A | B",
             "x.kind",
             "Kind.Circle",
-            false,
+            true,
         ),
-        ("TYPE { kind: Kind.Circle; r: number } | { kind: Kind.Square }", "x.kind", "Kind.Circle", false),
+        ("TYPE { kind: Kind.Circle; r: number } | { kind: Kind.Square }", "x.kind", "Kind.Circle", true),
         (
             "class A { readonly kind = Kind.Circle } class B { readonly kind = Kind.Square } TYPE A | B",
             "x.kind",
             "Kind.Circle",
-            false,
+            true,
         ),
         (
             "interface A extends Tagged<Kind.Circle> {} interface B extends Tagged<Kind.Square> {} TYPE A | B",
@@ -168,7 +207,7 @@ fn what_no_text_tells_apart_is_never_final() {
         ),
         ("TYPE { code: typeof Code.a } | { code: typeof Code.b }", "x.code", "Code.a", false),
         ("TYPE typeof Code.a | typeof Code.b", "x", "Code.a", false),
-        ("TYPE Kind.Circle | Kind.Square", "x", "Kind.Circle", false),
+        ("TYPE Mode.On | Mode.Off", "x", "Mode.On", false),
         ("TYPE (typeof Code)['a'] | (typeof Code)['b']", "x", "Code.a", false),
         ("TYPE 1 | 2", "x", "1", false),
         ("TYPE { version: 1 } | { version: 2 }", "x.version", "1", false),
@@ -178,7 +217,7 @@ fn what_no_text_tells_apart_is_never_final() {
             "interface A { type: 'a'; kind: Kind.Circle } interface B { type: 'b'; kind: Kind.Square } TYPE A | B",
             "x.kind",
             "Kind.Circle",
-            false,
+            true,
         ),
         (
             "interface A { type: 'a'; side: Side; ok: boolean } interface B { type: 'b'; all: Side[] } TYPE A | B",
@@ -195,7 +234,7 @@ fn what_no_text_tells_apart_is_never_final() {
         judged.write(
             &format!("case{number}.ts"),
             format!(
-                "import {{ Code, Dot, Kind, Side, Tagged }} from './kinds';\n{}\n\
+                "import {{ Code, Dot, Kind, Mode, Side, Tagged }} from './kinds';\n{}\n\
                  export function f(x: Union{number}) {{ switch ({value}) {{ case {case}: return 1; }} return 0; }}\n",
                 union.replace("} interface", "}\ninterface").replace("} export", "}\nexport")
             ),
@@ -203,7 +242,7 @@ fn what_no_text_tells_apart_is_never_final() {
     }
     for (number, (union, .., may_be_final)) in cases.iter().enumerate() {
         let (answer, text) = judged.until_judged("find_matches", json!({"type_name": format!("Union{number}")}));
-        assert_eq!(answer["head"]["final"], *may_be_final, "{union}: {text}");
+        assert_eq!(answer["head"]["complete"], *may_be_final, "{union}: {text}");
     }
 }
 
@@ -228,8 +267,8 @@ fn go() {
         &judged,
         "geo/geo.go:Shape",
         expect![[r#"
-        1 match, absorbs, 1 refuted, 0 undecided · gopls ready
-        main.go:9 switch absorbs confirmed"#]],
+            1 match, complete: 1 absorbs · checked by gopls
+            main.go:9 switch absorbs confirmed"#]],
     );
     // The next daemon has no server, and knows what was confirmed.
     let off = ServerSettings { command: None, enabled: Some(false) };
@@ -238,7 +277,7 @@ fn go() {
     let (answer, text) = judged.ask("find_matches", json!({"type_name": "geo/geo.go:Shape"})).unwrap();
     assert!(
         text.starts_with(
-            "2 matches by syntax (1 absorbs, 1 falls_through), 1 confirmed earlier: gopls is switched off"
+            "2 matches: 1 falls through, 1 absorbs; 1 verified earlier and unchanged since, 1 unverified · gopls is switched off"
         ),
         "{text}"
     );
@@ -269,7 +308,7 @@ fn cpp() {
         &judged,
         "Shape",
         expect![[r#"
-        1 match, falls_through, 1 refuted, 0 undecided · clangd ready
-        uses.cpp:4 switch falls_through confirmed"#]],
+            1 match, complete: 1 falls through · checked by clangd
+            uses.cpp:4 switch falls_through confirmed"#]],
     );
 }

@@ -43,7 +43,7 @@ fn a_destructor_is_asked_for_by_its_name() {
     let worktree = made();
     let (_, text) = worktree.ask("find_callers", json!({"name": "~Runner"})).unwrap();
     expect![[r#"
-        none confirmed, 1 undecided (1 call): no judge for C, C++; an operator or the end of a value may call lib::Runner::~Runner without naming it · besides 1 signature
+        1 call by name, unchecked: no language server for C, C++; an operator or the end of a value may call lib::Runner::~Runner without naming it
         defined: src/lib.cpp:4 method lib::Runner::~Runner
         src/lib.cpp
           6  end  call  void end(lib::Runner* r) { r->~Runner(); }"#]]

@@ -21,7 +21,7 @@ fn said(judged: &Judged, name: &str) -> String {
     // A crowded machine is only waited for.
     let late = Duration::from_millis(WAIT_MS + 500).max(testkit::patience());
     assert!(since.elapsed() < late, "{:?}", since.elapsed());
-    assert_eq!(answer["head"]["final"], false, "{text}");
+    assert_eq!(answer["head"]["complete"], false, "{text}");
     assert_eq!(answer["call_sites"][0]["verdict"], "undecided", "{text}");
     text.lines().next().unwrap().replace(&judged.path().canonicalize().unwrap().display().to_string(), "[root]")
 }
@@ -55,15 +55,15 @@ fn an_old_typescript_does_not_judge() {
     program(&bin.path().join("tsc"), "#!/bin/sh\necho Version 5.9.3\n", 0o755);
     judged.search_path = Some(format!("{}:/usr/bin:/bin", bin.path().display()));
     let text = said(&judged, "area");
-    let wanted = format!("{}/tsc is older than 7, which is the first that judges: ", bin.path().display());
+    let wanted = format!("{}/tsc is older than 7, the first version that is a language server: ", bin.path().display());
     assert!(text.contains(&wanted) && text.contains("npm install"), "{text}");
 }
 
 #[test]
 fn without_any_judge_the_answer_says_how_to_get_one() {
     for (mut judged, wanted) in [
-        (script(), "no judge for TypeScript, JavaScript is installed (npm install -g typescript@7)"),
-        (python(CodeSettings::default()), "no judge for Python is installed (pip install ty)"),
+        (script(), "1 call by name, unchecked: tsc is not installed (npm install -g typescript@7)"),
+        (python(CodeSettings::default()), "1 call by name, unchecked: ty is not installed (pip install ty)"),
     ] {
         let empty = tempfile::tempdir().unwrap();
         judged.search_path = Some(empty.path().display().to_string());
@@ -106,7 +106,7 @@ fn a_command_that_cannot_run_is_named_with_its_line() {
     let (status, text) = judged.ask("code_status", json!({})).unwrap();
     let line = text.lines().nth(1).unwrap();
     assert!(line.starts_with(&format!("  Python (2 files): {wanted}")), "{text}");
-    assert_eq!(status["languages"][0]["judge"], named.display().to_string());
+    assert_eq!(status["languages"][0]["server"], named.display().to_string());
     program(&named, "#!/bin/sh\n", 0o644);
     let text = said(&judged, "area");
     assert!(text.contains("/my-ty is not executable by this user: "), "{text}");
@@ -125,8 +125,8 @@ fn the_status_says_what_to_install() {
     let said: Vec<&str> = text.lines().skip(1).collect();
     expect_test::expect![[r#"
         [
-            "  Haskell (1 file): there is no judge for Haskell",
-            "  Python (2 files): no judge for Python is installed (pip install ty)",
+            "  Haskell (1 file): ghc is not installed (ghcup install ghc)",
+            "  Python (2 files): ty is not installed (pip install ty)",
         ]
     "#]]
     .assert_debug_eq(&said);

@@ -42,14 +42,14 @@ fn what_the_standard_library_of_rust_has(judged: &Judged) {
         "find_callers",
         "push",
         expect![[r#"
-        2 call, 1 refuted, 0 undecided · rust-analyzer ready · besides 1 binding
-        not defined in this project
-        means: /…/mod.rs method Vec::push
-        src/lib.rs
-          7  a  call  all.push(1);
-        means: /…/string.rs method String::push
-        src/lib.rs
-          12  b  call  all.push('x');"#]],
+            2 callers, complete · checked by rust-analyzer
+            not defined in this project
+            means: /…/mod.rs method Vec::push
+            src/lib.rs
+              7  a  call  all.push(1);
+            means: /…/string.rs method String::push
+            src/lib.rs
+              12  b  call  all.push('x');"#]],
     );
     let files: Vec<&str> =
         answer["call_sites"].as_array().unwrap().iter().map(|site| site["definition"].as_str().unwrap()).collect();
@@ -60,11 +60,11 @@ fn what_the_standard_library_of_rust_has(judged: &Judged) {
         "find_callers",
         "Vec::push",
         expect![[r#"
-        1 call, 2 refuted, 0 undecided · rust-analyzer ready · besides 1 binding
-        not defined in this project
-        means: /…/mod.rs method Vec::push
-        src/lib.rs
-          7  a  call  all.push(1);"#]],
+            1 caller, complete · checked by rust-analyzer
+            not defined in this project
+            means: /…/mod.rs method Vec::push
+            src/lib.rs
+              7  a  call  all.push(1);"#]],
     );
     // The project has one of that name; its qualifier tells which is meant.
     check(
@@ -72,32 +72,32 @@ fn what_the_standard_library_of_rust_has(judged: &Judged) {
         "find_callers",
         "Vec::new",
         expect![[r#"
-        1 call, 2 refuted, 0 undecided · rust-analyzer ready · besides 1 binding
-        not defined in this project
-        means: /…/mod.rs method Vec::new
-        src/lib.rs
-          6  a  call  let mut all = Vec::new();"#]],
+            1 caller, complete · checked by rust-analyzer
+            not defined in this project
+            means: /…/mod.rs method Vec::new
+            src/lib.rs
+              6  a  call  let mut all = Vec::new();"#]],
     );
     check(
         judged,
         "find_callers",
         "Own::new",
         expect![[r#"
-        1 call, 2 refuted, 0 undecided · rust-analyzer ready
-        defined: src/lib.rs:3 method Own::new
-        src/lib.rs
-          14  b  call  let _ = (Own::new(), all.len());"#]],
+            1 caller, complete · checked by rust-analyzer
+            defined: src/lib.rs:3 method Own::new
+            src/lib.rs
+              14  b  call  let _ = (Own::new(), all.len());"#]],
     );
     check(
         judged,
         "find_callers",
         "String::len",
         expect![[r#"
-        1 call, 0 undecided · rust-analyzer ready
-        not defined in this project
-        means: /…/string.rs method String::len
-        src/lib.rs
-          14  b  call  let _ = (Own::new(), all.len());"#]],
+            1 caller, complete · checked by rust-analyzer
+            not defined in this project
+            means: /…/string.rs method String::len
+            src/lib.rs
+              14  b  call  let _ = (Own::new(), all.len());"#]],
     );
     let problem = judged.ask("find_callers", json!({"name": "Other::new"})).unwrap_err();
     assert!(problem.contains("there is no `Other::new`; `new` is src/lib.rs:3"), "{problem}");
@@ -114,18 +114,18 @@ fn what_a_macro_of_the_project_makes_is_defined_there(judged: &Judged) {
         "find_callers",
         "made",
         expect![[r#"
-        1 call, 0 undecided · rust-analyzer ready
-        defined: src/lib.rs:2 macro made
-        src/lib.rs
-          4  uses  call  pub fn uses() { made(); }"#]],
+            1 caller, complete · checked by rust-analyzer
+            defined: src/lib.rs:2 macro made
+            src/lib.rs
+              4  uses  call  pub fn uses() { made(); }"#]],
     );
     check(
         judged,
         "find_uses",
         "unused",
         expect![[r#"
-        no uses, 0 undecided · rust-analyzer ready
-        defined: src/lib.rs:3 macro unused"#]],
+            No uses in this project, complete · checked by rust-analyzer
+            defined: src/lib.rs:3 macro unused"#]],
     );
 }
 
@@ -142,7 +142,7 @@ fn a_foreign_file_that_does_not_parse_is_named_with_what_to_ask() {
     let reasons = answer["head"]["reasons"].as_array().unwrap();
     let reason = reasons.iter().find(|reason| reason["code"] == "outside_the_root").unwrap_or_else(|| panic!("{text}"));
     let said = reason["text"].as_str().unwrap();
-    assert_eq!(reason["sites"], 1);
+    assert_eq!(reason["places"], 1);
     assert!(said.starts_with(&format!("1 leads to {}/geo.py, of which not all parses", folder.display())), "{said}");
     assert!(said.ends_with("ask for `area` alone, which groups the uses by what they mean"), "{said}");
     judged.until_final("find_callers", json!({"name": "area"}));
@@ -159,7 +159,7 @@ fn python() {
         "find_uses",
         "join",
         expect![[r#"
-            2 call, 1 import, 2 refuted, 0 undecided · ty ready
+            3 uses, complete: 2 calls, 1 import · checked by ty
             not defined in this project
             means: /…/ntpath.py function join
             a.py
@@ -181,12 +181,12 @@ fn go() {
         "find_callers",
         "fmt.Println",
         expect![[r#"
-        2 call, 0 undecided · gopls ready
-        not defined in this project
-        means: /…/print.go function Println
-        main.go
-          9  main  call  fmt.Println(strings.ToUpper("a"))
-          10  main  call  fmt.Println(1)"#]],
+            2 callers, complete · checked by gopls
+            not defined in this project
+            means: /…/print.go function Println
+            main.go
+              9  main  call  fmt.Println(strings.ToUpper("a"))
+              10  main  call  fmt.Println(1)"#]],
     );
 }
 
@@ -203,7 +203,7 @@ fn what_is_written_before_a_name_tells_where_its_definition_is_called_otherwise(
     assert_eq!(judged.final_places("path.join"), ["a.py:8", "a.py:9", "a.py:10"]);
     assert_eq!(judged.final_places("log.info"), ["a.py:12"]);
     let (answer, text) = judged.ask("find_callers", json!({"name": "T.start", "wait_ms": 20_000})).unwrap();
-    assert_eq!(answer["head"]["final"], false, "{text}");
+    assert_eq!(answer["head"]["complete"], false, "{text}");
     assert!(text.contains("ask for `start` alone"), "{text}");
 }
 
@@ -228,7 +228,7 @@ fn without_a_judge_it_is_undecided() {
     let (answer, text) = worktree.ask("find_callers", json!({"name": "Vec::new"})).unwrap();
     assert_eq!(answer["call_sites"][0]["verdict"], "undecided");
     assert_eq!(text.lines().nth(1).unwrap(), "not defined in this project", "{text}");
-    assert!(text.starts_with("none confirmed, 1 undecided (1 call): no judge for Rust"), "{text}");
+    assert!(text.starts_with("1 call by name, unchecked: no language server for Rust"), "{text}");
     let problem = worktree.ask("find_callers", json!({"name": "own::len"}));
     assert!(problem.is_ok(), "{problem:?}");
 }

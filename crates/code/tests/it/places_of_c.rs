@@ -30,29 +30,3 @@ fn a_destructor_is_no_value_of_its_class() {
     let text = "struct Two {\n  ~Two();\n};\nTwo::~Two() {}\n";
     assert_eq!(uses("a.cpp", text, "Two"), ["2:4 binding", "4:1 type", "4:7 binding"]);
 }
-
-#[test]
-fn a_header_whose_structs_have_functions_is_cpp() {
-    let worktree = Worktree::new();
-    worktree
-        .write("a.h", "struct Pts { int *begin() { return 0; } int size; };\n")
-        .write("b.h", "struct Row { int (*begin)(void); int size; };\n");
-    let language = |name: &str| {
-        let found = worktree.result("show_definition", json!({"name": name}))["definitions"].clone();
-        let all = found.as_array().unwrap().iter();
-        all.map(|one| format!("{} {}", one["file"].as_str().unwrap(), one["kind"].as_str().unwrap()))
-            .collect::<Vec<_>>()
-    };
-    assert_eq!(language("Pts::begin"), ["a.h method"]);
-    assert_eq!(language("Row::begin"), ["b.h field"]);
-}
-
-#[test]
-fn macros_where_declarations_stand() {
-    let text = "#define GET(t, f) int get_##f(t *x) { return x->f; }\n#define LIKE(a, b)\nGET(struct a, port)\n\
-                GET(struct a, size)\nstatic int opened(struct a *p) { return p->port; }\nint log_it(const char *f) LIKE(1, 2);\n";
-    assert_eq!(uses("a.c", text, "GET"), ["3:1 value", "4:1 value"]);
-    assert_eq!(uses("a.c", text, "opened"), Vec::<String>::new());
-    assert_eq!(uses("a.c", text, "log_it"), Vec::<String>::new());
-    assert_eq!(uses("a.c", text, "LIKE"), ["6:27 call"]);
-}

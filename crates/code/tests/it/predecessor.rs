@@ -63,10 +63,7 @@ fn find_callers_has_every_field() {
         (&json!("area"), &json!("Geo.hs"), &json!(3))
     );
     assert_eq!((&result["filtered_count"], &result["truncated"]), (&json!(2), &json!(false)));
-    assert_eq!(
-        result["warning"],
-        "none confirmed, 1 undecided (1 call): no judge for Haskell · besides 1 export, 1 signature"
-    );
+    assert_eq!(result["warning"], "1 call by name, unchecked: no language server for Haskell");
     let site = &result["call_sites"][0];
     assert_eq!((&site["file"], &site["line"], &site["column"]), (&json!("Main.hs"), &json!(5), &json!(10)));
     assert_eq!(site["context"], "  print (area 1)");

@@ -2,7 +2,7 @@
 
 use crate::{
     back_dated, beyond, broken, callees, configurations, dispatch, implicit_callers, matches_judged, objects, outside,
-    projects, quoted, servers, silent,
+    projects, servers, silent,
 };
 
 #[test]
@@ -14,7 +14,6 @@ fn one_server_for_all() {
     implicit_callers::attributes_of_rust(&judged);
     configurations::rust(&judged);
     objects::names_of_rust_that_modules_and_traits_share(&judged);
-    quoted::rust(&judged);
     // These have a project for themselves.
     let parts = [
         silent::what_is_silent_is_judged_by_its_words,

@@ -93,7 +93,7 @@ pub(crate) fn rust_analyzer_confirms_and_refutes(judged: &Judged) {
         src/uses.rs:7 call confirmed src/geo.rs:1
         src/uses.rs:7 call confirmed src/geo.rs:1
 
-        3 call, 1 value, 2 refuted, 0 undecided · rust-analyzer ready · besides 1 import, 1 export, 2 binding
+        4 callers, complete: 3 calls, 1 passed as a value · checked by rust-analyzer
         defined: src/geo.rs:1 function area
         src/uses.rs
           4  run  value  let all: Vec<f64> = [1.0].into_iter().map(area).collect();
@@ -102,7 +102,7 @@ pub(crate) fn rust_analyzer_confirms_and_refutes(judged: &Judged) {
           7  run  call as surface  all[0] + area(3.0) + perimeter(1.0) + crate::surface(4.0)"#]]
     .assert_eq(&answer);
     expect![[r#"
-        8 callees, 0 undecided · rust-analyzer ready
+        8 callees, complete · checked by rust-analyzer
         defined: src/uses.rs:3 function run
           [T; N]::into_iter  method /…/iter.rs  at 4
           Iterator::map  method /…/iterator.rs  at 4
@@ -144,7 +144,7 @@ fn ty_confirms_and_refutes() {
         uses.py:5 value confirmed geo.py:1
         uses.py:6 call confirmed geo.py:1
 
-        2 call, 1 value, 2 refuted, 0 undecided · ty ready · besides 1 import, 2 binding
+        3 callers, complete: 2 calls, 1 passed as a value · checked by ty
         defined: geo.py:1 function area
         geo.py
           5  surface  call  return area(side)
@@ -153,7 +153,7 @@ fn ty_confirms_and_refutes() {
           6  run  call  x = "🦀"; other.area(); return area(2.0)"#]]
     .assert_eq(&answer);
     expect![[r#"
-        7 callees, 0 undecided · ty ready
+        7 callees, complete · checked by ty
         defined: uses.py:4 function run
           print  function /…/builtins.pyi  at 5
           surface  function geo.py:4  at 5
@@ -177,7 +177,7 @@ fn what_a_server_read_itself_may_begin_with_a_byte_order_mark() {
         .write("geo.py", "\u{feff}def area(side: float) -> float:\n    return side * side\n")
         .write("uses.py", "from geo import area\n\ndef run() -> float:\n    return area(2.0)\n");
     expect![[r#"
-        1 callee, 0 undecided · ty ready
+        1 callee, complete · checked by ty
         defined: uses.py:3 function run
           area  function geo.py:1  at 4"#]]
     .assert_eq(&final_callees(&judged, "uses.py:run"));
@@ -207,7 +207,7 @@ fn typescript_confirms_and_refutes() {
         src/uses.tsx:6 call confirmed src/geo.ts:1
         src/uses.tsx:6 call confirmed src/geo.ts:1
 
-        2 call, 1 value, 2 refuted, 0 undecided · tsc ready · besides 2 import, 1 export, 2 binding
+        3 callers, complete: 2 calls, 1 passed as a value · checked by tsc
         defined: src/geo.ts:1 function area
         src/uses.tsx
           5  run  value  const all = [1, 2].map(area);
@@ -215,7 +215,7 @@ fn typescript_confirms_and_refutes() {
           6  run  call as surface  const crab = '🦀'; other.area(); return area(2) + surface(3) + all[0];"#]]
     .assert_eq(&answer);
     expect![[r#"
-        4 callees, 0 undecided · tsc ready
+        4 callees, complete · checked by tsc
         defined: src/uses.tsx:4 function run
           Array.map  method /…/lib.es5.d.ts  at 5
           area  function src/geo.ts:1  as a value at 5
@@ -250,7 +250,7 @@ fn gopls_confirms_and_refutes() {
         main.go:12 call confirmed geo/geo.go:3
         main.go:12 value confirmed geo/geo.go:3
 
-        2 call, 1 value, 1 refuted, 0 undecided · gopls ready · besides 1 binding
+        3 callers, complete: 2 calls, 1 passed as a value · checked by gopls
         defined: geo/geo.go:3 function Area
         geo/geo.go
           8  helper  call  return Area(1)
@@ -259,7 +259,7 @@ fn gopls_confirms_and_refutes() {
           12  main  value  println(geo.Area(2), apply(geo.Area), geo.More())"#]]
     .assert_eq(&answer);
     expect![[r#"
-        6 callees, 0 undecided · gopls ready
+        6 callees, complete · checked by gopls
         defined: main.go:10 function main
           Area  function other/other.go:3  at 11
           println  function /…/builtin.go  at 12
@@ -301,7 +301,7 @@ fn clangd_confirms_and_refutes() {
         uses.c:4 call confirmed geo.c:2
         uses.c:4 value confirmed geo.c:2
 
-        2 call, 1 value, 1 refuted, 0 undecided · clangd ready · besides 1 signature, 1 binding
+        3 callers, complete: 2 calls, 1 passed as a value · checked by clangd
         defined: geo.c:2 function area
         geo.c
           3  twice  call  double twice(double side) { return 2 * area(side); }
@@ -310,7 +310,7 @@ fn clangd_confirms_and_refutes() {
           4  main  value  const char *crab = "🦀"; return (int)(area(2) + apply(area) + twice(1));"#]]
     .assert_eq(&answer);
     expect![[r#"
-        4 callees, 0 undecided · clangd ready
+        4 callees, complete · checked by clangd
         defined: uses.c:3 function main
           area  function geo.c:2  at 4
           apply  function uses.c:2  at 4
@@ -336,5 +336,5 @@ fn modules_of_commonjs_are_judged() {
         .write("a.js", "function helper() { return 1; }\nmodule.exports = { helper };\n")
         .write("b.js", "const { helper } = require('./a');\nhelper();\n");
     let (answer, text) = judged.until_judged("find_callers", json!({"name": "helper"}));
-    assert_eq!(answer["head"]["judges"][0]["state"], "ready", "{text}");
+    assert_eq!(answer["head"]["servers"][0]["state"], "ready", "{text}");
 }

@@ -8,6 +8,8 @@ use mcp::tool::{AnyTool, Context, Outcome, ToolError};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::expanded::expanded;
+
 /// Every class of a use.
 pub(crate) fn every_class() -> [&'static str; 12] {
     code::Class::ALL.map(code::Class::word)
@@ -83,8 +85,8 @@ pub(crate) fn said(name: &str, outcome: Result<Outcome, ToolError>) -> Result<(V
     match outcome {
         Ok(outcome) if outcome.is_error => Err(outcome.content[0].as_text().unwrap().to_owned()),
         Ok(outcome) => {
-            let structured = serde_json::from_str(outcome.structured.unwrap().get()).unwrap();
-            Ok((structured, outcome.content[0].as_text().unwrap().to_owned()))
+            let structured: Value = serde_json::from_str(outcome.structured.unwrap().get()).unwrap();
+            Ok((expanded(structured), outcome.content[0].as_text().unwrap().to_owned()))
         }
         Err(ToolError::User { message, .. }) => Err(message),
         Err(error) => panic!("{name}: {error}"),

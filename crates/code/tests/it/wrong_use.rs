@@ -65,6 +65,33 @@ fn an_unknown_name_gets_the_nearest() {
         json!({"name": "Nine.depth"}),
         expect!["there is no `depth` in the source files of [root]; Nine has width, area"],
     );
+    // A use that nothing declares is a name from outside, unless what it is said to be of is in no file.
+    worktree.write("local.py", "def run(thing):\n    return thing.sort()\nclass Mapping: pass\n");
+    refused(
+        &worktree,
+        "find_callers",
+        json!({"name": "nosuch.thing"}),
+        expect![
+            "there is no `nosuch.thing`: nothing here is named `nosuch`; ask for `thing` alone to see all of that name"
+        ],
+    );
+    refused(
+        &worktree,
+        "find_uses",
+        json!({"name": "Maping.sort"}),
+        expect![
+            "there is no `Maping.sort`: nothing here is named `Maping`; near to `Maping`: Mapping; ask for `sort` alone to see all of that name"
+        ],
+    );
+    refused(
+        &worktree,
+        "show_definition",
+        json!({"name": "nosuch.thing"}),
+        expect![
+            "there is no `nosuch.thing`: nothing here is named `nosuch`; ask for `thing` alone to see all of that name"
+        ],
+    );
+    assert!(worktree.ask("find_callers", json!({"name": "thing.sort"})).is_ok());
     refused(&worktree, "find_callers", json!({"name": " "}), expect!["the name is empty"]);
     refused(
         &worktree,
@@ -113,7 +140,10 @@ fn more_than_a_hundred_homonyms_are_listed_and_none_is_guessed() {
     );
     assert!(said.ends_with("; src/m019.rs:1 function new; and others"), "{said}");
     let result = worktree.result("find_callers", json!({"name": "src/m042.rs:new"}));
-    assert_eq!((&result["definition_file"], &result["definition_line"]), (&json!("src/m042.rs"), &json!(1)));
+    assert_eq!(
+        (&result["definitions"][0]["file"], &result["definitions"][0]["line"]),
+        (&json!("src/m042.rs"), &json!(1))
+    );
     // Which of them a call means is not known, so each is shown.
     assert_eq!(result["total"], 110);
 }
@@ -144,7 +174,7 @@ fn of_very_many_homonyms_the_first_are_listed_and_the_rest_is_not_parsed() {
     // The clauses of Haskell are one definition.
     let clauses: String = (0..220).map(|number| format!("area {number} = {number}\n")).collect();
     worktree.write("Geo.hs", "module Geo where\n".to_owned() + &clauses);
-    assert_eq!(worktree.result("find_callers", json!({"name": "area"}))["definition_file"], "Geo.hs");
+    assert_eq!(worktree.result("find_callers", json!({"name": "area"}))["definitions"][0]["file"], "Geo.hs");
 }
 
 #[test]
@@ -169,11 +199,11 @@ fn a_line_of_twenty_megabytes_is_searched_as_text_and_named() {
     worktree.write("bundle.js", "area();".repeat(100_000) + &"other();".repeat(2_500_000));
     worktree.write("min.js", format!("{}area();", " ".repeat(30_000)));
     let (result, text) = worktree.ask("find_callers", json!({"name": "area"})).unwrap();
-    assert_eq!((&result["total"], &result["head"]["searched"]["skipped"]), (&json!(1), &json!(2)));
+    assert_eq!((&result["total"], &result["head"]["skipped"]), (&json!(1), &json!(2)));
     let reasons: Vec<&str> =
         result["head"]["reasons"].as_array().unwrap().iter().map(|reason| reason["text"].as_str().unwrap()).collect();
     expect![[r#"
-        no judge for TypeScript, JavaScript
+        no language server for TypeScript, JavaScript
         bundle.js: larger than 2 MiB: searched as text, not parsed
         min.js: a line longer than 20,000 bytes: searched as text, not parsed"#]]
     .assert_eq(&reasons.join("\n"));
@@ -188,7 +218,7 @@ fn a_line_of_twenty_megabytes_is_searched_as_text_and_named() {
         ],
     );
     // A definition could be in there.
-    assert_eq!(worktree.result("show_definition", json!({"name": "area"}))["head"]["final"], false);
+    assert_eq!(worktree.result("show_definition", json!({"name": "area"}))["head"]["complete"], false);
 }
 
 #[test]
@@ -202,10 +232,7 @@ fn odd_bytes_links_and_folders_that_cannot_be_read() {
     symlink("nowhere.c", worktree.path().join("broken.c")).unwrap();
     let result = worktree.result("find_callers", json!({"name": "area"}));
     assert_eq!(result["call_sites"][0]["column"], 9, "{result:#}");
-    assert_eq!(
-        result["head"]["searched"],
-        json!({"root": result["head"]["searched"]["root"], "files": 3, "skipped": 0})
-    );
+    assert_eq!((&result["head"]["files"], &result["head"]["skipped"]), (&json!(3), &Value::Null));
     // Root reads everything.
     let folder = worktree.path().join("locked");
     std::fs::create_dir(&folder).unwrap();
@@ -263,7 +290,7 @@ fn what_may_mean_a_local_comes_last_and_says_so() {
     );
     let (_, text) = worktree.ask("find_callers", json!({"name": "area"})).unwrap();
     expect![[r#"
-        none confirmed, 3 undecided (1 call, 2 value): no judge for Rust · besides 1 binding
+        3 places by name, unchecked: no language server for Rust
         defined: a.rs:4 function area
         a.rs
           6  g  value  let h = area;
@@ -298,7 +325,7 @@ fn the_same_name_in_another_language_is_counted_and_not_listed() {
     let (result, text) = worktree.ask("find_callers", json!({"name": "area"})).unwrap();
     assert_eq!((&result["total"], &result["filtered_count"]), (&json!(1), &json!(2)));
     expect![[r#"
-        none confirmed, 1 undecided (1 call): no judge for Rust · besides 2 in other languages
+        1 call by name, unchecked: no language server for Rust · 2 places of this name in other languages
         defined: a.rs:1 function area
         a.rs
           2  f  call  fn f() { area() }"#]]

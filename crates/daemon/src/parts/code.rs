@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::{BoxFuture, Finding, Health, Part, Setup, Toolset, Trial};
 
 const INSTRUCTIONS: &str = "Code: find_callers, find_uses, show_definition, show_fields and show_constructors take names, \
-outline a path. An answer is final if it says `0 undecided` and not `not final`; no other one proves an absence.";
+outline a path. An answer that says `complete` has every place that a language server sees; only such an answer proves an absence.";
 
 const TIDEPOOL_INSTRUCTIONS: &str = "Code: find_callers, show_fields and show_constructors take names. While `warning` is not \
 null, no absence is proven.";
@@ -19,7 +19,7 @@ null, no absence is proven.";
 /// How long `hob doctor --try` waits for a language server.
 const TRIED_MS: u64 = 50_000;
 
-/// What the questions about code share: searches, and the language servers that judge.
+/// What the questions about code share: searches and language servers.
 pub(crate) struct CodePart {
     questions: Arc<Questions>,
     /// `None` where only the tools are declared.
@@ -78,7 +78,8 @@ impl Part for CodePart {
 
     fn status_lines(&self) -> Vec<String> {
         let servers = self.questions.servers();
-        let mut lines: Vec<String> = servers.iter().map(|server| format!("judges code: {}", server.line())).collect();
+        let mut lines: Vec<String> =
+            servers.iter().map(|server| format!("language server: {}", server.line())).collect();
         let project = self.project.as_ref();
         if let Some((project, runner)) = project.and_then(|project| Some((project, runner_of_code(project.root())?))) {
             lines.push(match CodeTrust::of(project, project.root()) {
@@ -89,7 +90,7 @@ impl Part for CodePart {
         lines
     }
 
-    /// Who judges each language here. Starts nothing.
+    /// The language server of each language here. Starts nothing.
     fn health(project: &Project, config: &Config) -> Option<Health> {
         let checked = ::code::checked(
             project.root(),
@@ -99,7 +100,7 @@ impl Part for CodePart {
             &Environment::of_this_process(),
         );
         let runs_code = checked.iter().any(|one| one.runs_code);
-        let finding = |one: ::code::Checked| match (one.has_judge, one.is_misnamed) {
+        let finding = |one: ::code::Checked| match (one.has_server, one.is_misnamed) {
             (true, _) => Finding::good(one.language, one.detail),
             (false, true) => Finding::problem(one.language, one.detail),
             (false, false) => Finding::note(one.language, one.detail),
@@ -114,7 +115,7 @@ impl Part for CodePart {
                 ),
             });
         }
-        (!findings.is_empty()).then_some(Health { title: "Judges of code", findings })
+        (!findings.is_empty()).then_some(Health { title: "Language servers", findings })
     }
 
     /// Who calls a function, for each language of which one is declared.
@@ -127,8 +128,8 @@ impl Part for CodePart {
                 toolset: "code",
                 tool: "find_callers",
                 arguments: Map::from_iter([("name".to_owned(), json!(name)), ("wait_ms".to_owned(), json!(TRIED_MS))]),
-                is_whole: |result| result["head"]["final"] == true,
-                can_be_whole: tried.has_judge,
+                is_whole: |result| result["head"]["complete"] == true,
+                can_be_whole: tried.has_server,
             })
         };
         ::code::tries(project.root()).into_iter().filter_map(trial).collect()

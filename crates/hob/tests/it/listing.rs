@@ -8,7 +8,7 @@ use crate::fresh;
 /// What a conversation pays for the default listing, in tokens: in all, and for each part.
 const BUDGET: usize = 3000;
 const BUDGETS: [(&str, usize); 6] =
-    [("repl", 900), ("mail", 750), ("ask", 300), ("code", 600), ("work", 350), ("more_tools", 140)];
+    [("repl", 900), ("mail", 750), ("ask", 300), ("code", 690), ("work", 350), ("more_tools", 140)];
 
 fn listed(peer: &mut McpPeer) -> Vec<Value> {
     peer.result("tools/list", json!({}))["tools"].as_array().unwrap().clone()

@@ -64,6 +64,19 @@ async fn waiting_for_another_process_is_not_waiting_for_input() {
 }
 
 #[tokio::test]
+async fn one_that_reads_in_one_process_and_computes_in_another_computes() {
+    let child = start(shell("while :; do :; done & cat"), "").await;
+    comes_to(&child, Doing::WaitingForInput).await;
+    let mut prober = Prober::new(&child.group);
+    assert!(prober.is_computing().await && prober.is_computing().await);
+    over(child).await;
+    let child = start(spec("cat", &[]), "").await;
+    comes_to(&child, Doing::WaitingForInput).await;
+    assert!(!Prober::new(&child.group).is_computing().await);
+    over(child).await;
+}
+
+#[tokio::test]
 async fn bash_by_what_it_runs() {
     if !have("bash", "bash_by_what_it_runs") {
         return;

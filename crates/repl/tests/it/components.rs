@@ -30,7 +30,8 @@ async fn uses_tells_which_components_are_not_loaded_and_a_session_takes_one() {
     p.check("repl_query", json!({"kind": "uses", "at": "src/Area.hs:7:1"}), expect![[r#"
         src/Area.hs:7:1-4
         src/Area.hs:12:19-22
-        Not loaded, and not searched: exe:app, test:spec; repl_start {"session": "app", "component": "exe:app"} loads it."#]]).await;
+        Not loaded, and not searched: exe:app, test:spec; repl_start {"session": "app", "component": "exe:app"} loads it.
+        GHCi misses uses of types, constructors, fields and names that are not exported; find_uses {"name":"area"} lists them all."#]]).await;
     p.check(
         "repl_query",
         json!({"kind": "type_at", "at": "app/Main.hs:7:15"}),
@@ -52,7 +53,8 @@ async fn uses_tells_which_components_are_not_loaded_and_a_session_takes_one() {
     expect![[r#"
         Area (two-0.1.0.0)
         Information about places is collected at each load from now on (:set +c); for that the modules were reloaded once, and bindings made at the prompt are gone.
-        Not loaded, and not searched: lib:two, test:spec; repl_start {"session": "two", "component": "lib:two"} loads it."#]].assert_eq(&plain(&text));
+        Not loaded, and not searched: lib:two, test:spec; repl_start {"session": "two", "component": "lib:two"} loads it.
+        GHCi misses uses of types, constructors, fields and names that are not exported; find_uses {"name":"area"} lists them all."#]].assert_eq(&plain(&text));
     let mut said = String::new();
     for start in [
         json!({"session": "exe-app", "component": "test:spec"}),

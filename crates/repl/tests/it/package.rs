@@ -273,7 +273,8 @@ async fn questions() {
         ("src/Area.hs", 9, 37),
         expect![[r#"
         src/Area.hs:9:19-24
-        src/Area.hs:9:37-42"#]],
+        src/Area.hs:9:37-42
+        GHCi misses uses of types, constructors, fields and names that are not exported; find_uses {"name":"square"} lists them all."#]],
     )
     .await;
     p.at(
@@ -316,11 +317,19 @@ async fn questions() {
             expect![[r#"
                 src/Shape.hs:25:1-6
                 src/Area.hs:5:10-15
-                src/Shape.hs:29:9-14"#]],
+                src/Shape.hs:29:9-14
+                GHCi misses uses of types, constructors, fields and names that are not exported; find_uses {"name":"double"} lists them all."#]],
         )
         .await;
     }
-    p.at("uses", ("src/Shape.hs", 29, 1), expect!["src/Shape.hs:29:1-5"]).await;
+    p.at(
+        "uses",
+        ("src/Shape.hs", 29, 1),
+        expect![[r#"
+            src/Shape.hs:29:1-5
+            GHCi misses uses of types, constructors, fields and names that are not exported; find_uses {"name":"total"} lists them all."#]],
+    )
+    .await;
     package.repl.shutdown().await;
 }
 

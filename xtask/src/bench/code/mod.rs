@@ -127,7 +127,7 @@ fn questions(bench: &Bench, names: &[String], lines: usize) -> Result<Vec<Figure
             refused += 1;
             continue;
         }
-        if result["structuredContent"]["head"]["final"] != json!(false) {
+        if result["structuredContent"]["head"]["complete"] != json!(false) {
             bail!("the answer for {name} does not say how sure it is: {}", result["structuredContent"]["head"]);
         }
         labelled.push(took);

@@ -87,7 +87,7 @@ fn ask(agent: &mut Agent, function: &Function) -> Result<(Duration, bool)> {
     if result["isError"] == true {
         bail!("find_callers {} was refused: {}", function.name, text(&result));
     }
-    Ok((took, result["structuredContent"]["head"]["final"] == true))
+    Ok((took, result["structuredContent"]["head"]["complete"] == true))
 }
 
 /// Functions of a crate, chosen by chance from those whose names are defined once.

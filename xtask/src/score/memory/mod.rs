@@ -165,7 +165,7 @@ fn ask(agent: &mut Agent, worktree: &'static str, name: &str, is_together: bool)
             bail!("find_callers {name} was refused: {said}");
         }
         let head = said.lines().next().unwrap_or_default().to_owned();
-        if result["structuredContent"]["head"]["final"] == true {
+        if result["structuredContent"]["head"]["complete"] == true {
             println!("score: {worktree} {name}: {head}");
             let took = since.elapsed();
             return Ok(Answered { worktree, name: name.to_owned(), is_together, labelled, took, head });

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use process::probe::{Doing, Prober};
+use process::probe::Prober;
 use process::{Group, Nonce};
 use serde_json::{Map, Value, json};
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
@@ -450,11 +450,11 @@ impl Life<'_> {
             return false;
         }
         // It computes: it is only slow. Looked at again after as long.
-        let doing = self.prober.look().await;
-        if matches!(doing, Doing::Computing) {
+        let is_computing = self.prober.is_computing().await;
+        if is_computing {
             self.quiet_since = now;
         }
-        !matches!(doing, Doing::Computing) && self.group.exit().borrow().is_none()
+        !is_computing && self.group.exit().borrow().is_none()
     }
 
     /// How a server that speaks no more ended. A program that ends closes its output a moment before its status is there.

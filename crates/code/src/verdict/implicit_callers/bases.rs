@@ -1,208 +1,200 @@
-//! Base classes and interfaces that the project does not define, as a judge knows them: of the class that a definition is a
-//! member of, of its bases, and of the classes below it, whose other bases may call what they inherit.
+//! Bases that have a member of the same name and that no server relates to it: classes and interfaces that the project does not
+//! define, and the other bases of the classes below. Their code may use the member without naming it.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
-use super::super::classes::{class_at, is_ambient, is_inert, is_object_type, is_of_the_project, lacks, spot};
-use super::super::requests::{asked_at, defined, left};
-use super::super::texts::{Sheets, Spot};
-use super::given;
-use crate::answer::Found;
-use crate::blocking::blocking;
+use memchr::memmem::Finder;
+
+use super::super::classes::{any_at, is_ambient, is_class_like, is_object_type, is_of_the_project, spot};
+use super::super::heads::Heads;
 use crate::definition::Definition;
-use crate::search::Scope;
-use crate::server::Session;
-use crate::syntax::{Kind, Language, Marks, family, occurrences_at};
+use crate::inquiry::{Inquiry, Sheets, Spot};
+use crate::rule::Rule;
+use crate::search::words;
+use crate::syntax::{Class, Declares, Kind, Language, Marks, family, occurrences};
 
-/// How many bases and classes are followed, and how many definitions are asked about.
+/// How many bases are followed, and how many definitions are asked about.
 const MOST_BASES: usize = 50;
 const MOST_ASKED: usize = 20;
-/// How long one file may take.
-const WITHIN: Duration = Duration::from_secs(1);
 
-/// Who may, by a base that the project does not define.
-pub(in crate::verdict) async fn by_bases(
-    scope: &Scope,
-    found: &Found,
-    of: &str,
-    session: &Session,
-    sheets: &mut Sheets,
-    until: Instant,
-) -> Option<String> {
+/// Says which base may use one of the definitions.
+pub(in crate::verdict) async fn by_bases(inquiry: &mut Inquiry<'_>, of: &str, heads: &Heads) -> Option<String> {
+    if !Rule::OutsideBases.is_on() {
+        return None;
+    }
+    let found = inquiry.found;
     let name = &found.question.name;
     // Python takes no other names than these for a class's own.
     let is_private = |one: &Definition| one.language == Language::Python && name.starts_with("__");
-    let is_asked = |one: &&Definition| {
-        let is_member = match one.language {
-            // A trait of another crate may have the name of one of ours.
-            Language::Rust => one.of_trait.as_ref().is_some_and(|of| of.is_impl),
-            Language::Go | Language::Cpp => one.kind == Kind::Method,
-            Language::Python | Language::TypeScript | Language::Tsx | Language::JavaScript => {
-                matches!(one.kind, Kind::Method | Kind::Field)
-            }
-            Language::C | Language::Haskell => false,
-        };
-        is_member && !one.is_outside() && family(one.language) == of && !is_private(one)
-    };
-    for one in found.definitions.iter().filter(is_asked).take(MOST_ASKED) {
+    let is_asked =
+        |one: &&Definition| is_member(one) && !one.is_outside() && family(one.language) == of && !is_private(one);
+    let asked: Vec<&Definition> = found.definitions.iter().filter(is_asked).take(MOST_ASKED).collect();
+    for one in asked {
         let base = match one.language {
-            Language::Go => interface(found, one, session, sheets, until).await,
-            _ => Walk { name, language: one.language, scope, session, sheets, until }.base(one).await,
+            Language::Go => interface(inquiry, one).await,
+            _ => Walk { inquiry: &mut *inquiry, heads, seen: BTreeSet::new() }.base(one).await,
         };
         if let Some(base) = base {
-            let label = &one.label;
-            return Some(format!("{label} stands below {base}: code outside may use {name} without naming it here"));
+            return Some(format!("{} stands below {base}: it may use {name} without naming it here", one.label));
         }
     }
     None
 }
 
-/// The way from a member through the bases of its class and those of the classes below.
-pub(super) struct Walk<'a> {
-    /// Of the member.
-    pub(super) name: &'a str,
-    pub(super) language: Language,
-    pub(super) scope: &'a Scope,
-    pub(super) session: &'a Session,
-    pub(super) sheets: &'a mut Sheets,
-    pub(super) until: Instant,
+/// Whether a definition is a member that a base may use.
+pub(in crate::verdict) fn is_member(one: &Definition) -> bool {
+    match one.language {
+        // A trait of another crate may have the name of one of ours.
+        Language::Rust => one.of_trait.as_ref().is_some_and(|of| of.is_impl),
+        Language::Go | Language::Cpp => one.kind == Kind::Method,
+        Language::C | Language::Haskell => false,
+        _ => matches!(one.kind, Kind::Method | Kind::Field),
+    }
 }
 
-impl Walk<'_> {
-    /// A base that the project does not define, or that nobody can tell.
+/// The way from a member through the bases of its class, then through the other bases of the classes below.
+struct Walk<'a, 'b> {
+    inquiry: &'a mut Inquiry<'b>,
+    heads: &'a Heads,
+    /// Where the classes are declared that were looked at.
+    seen: BTreeSet<Spot>,
+}
+
+impl Walk<'_, '_> {
     async fn base(&mut self, one: &Definition) -> Option<String> {
-        let path = self.sheets.path(&one.path);
-        let mut all = vec![(path.clone(), one.marks.clone(), 0)];
-        if self.language == Language::Cpp && one.marks.class.is_none() {
-            match self.prototypes(&path, one.at).await {
-                Some(prototypes) if !prototypes.is_empty() => all.extend(prototypes),
-                _ => return Some("what the judge does not name".to_owned()),
-            }
+        let path = self.inquiry.sheets.path(&one.path);
+        let mut own = vec![(path.clone(), one.marks.clone(), 0)];
+        if one.language == Language::Cpp && one.marks.class.is_none() {
+            own.extend(self.prototypes(&path, one.at).await);
         }
-        let mut bases: Vec<Spot> = Vec::new();
-        let mut classes: Vec<Spot> = Vec::new();
-        for (path, marks, skip) in &all {
+        let mut bases = Vec::new();
+        let mut names = BTreeSet::new();
+        for (path, marks, skip) in &own {
             if marks.has_nameless_base {
                 return Some("a base without a name".to_owned());
             }
             bases.extend(marks.bases.iter().map(|base| spot(path, base, *skip)));
-            classes.extend(marks.class.iter().map(|class| spot(path, class, *skip)));
-        }
-        let mut at = 0;
-        while let Some(class) = classes.get(at).cloned().filter(|_| self.language != Language::Rust) {
-            at += 1;
-            if at > MOST_BASES {
-                return Some("more classes than are followed".to_owned());
-            }
-            let below = match self.below(&class).await {
-                Ok(below) => below,
-                Err(why) => return Some(self.foreign(bases).await.unwrap_or(why)),
-            };
-            let (below, aliases) = below;
-            classes.extend(aliases.into_iter().filter(|alias| !classes.contains(alias)).collect::<Vec<_>>());
-            for (path, marks, skip) in below {
-                if marks.has_nameless_base {
-                    return Some("a base without a name".to_owned());
-                }
-                if let Some(mark) = given(self.language, &marks.decorators, None) {
-                    return Some(format!("a class that `{mark}` is given"));
-                }
-                let next = marks.bases.iter().map(|base| spot(&path, base, skip));
-                bases.extend(next.collect::<Vec<_>>());
-                let class = marks.class.iter().map(|class| spot(&path, class, skip)).find(|one| !classes.contains(one));
-                classes.extend(class);
+            for class in marks.class.iter().map(|class| spot(path, class, *skip)) {
+                names.extend(self.heads.heirs(self.inquiry.sheets.word(&class)));
+                self.seen.insert(class);
             }
         }
-        self.foreign(bases).await
+        let above = self.with_member(bases, false).await;
+        if above.is_some() || one.language == Language::Rust {
+            return above;
+        }
+        match self.beside(&names) {
+            Ok(beside) => self.with_member(beside, true).await,
+            Err(why) => Some(why),
+        }
     }
 
-    /// The first of these bases, or of theirs, that the project does not define.
-    async fn foreign(&mut self, mut open: Vec<Spot>) -> Option<String> {
+    /// The bases of the classes below that are none of these classes.
+    fn beside(&mut self, names: &BTreeSet<String>) -> Result<Vec<Spot>, String> {
+        let mut beside = Vec::new();
+        for head in self.heads.of(names) {
+            self.inquiry.sheets.read(&head.path);
+            let class = Spot { path: head.path.clone(), start: head.name.start, end: head.name.end };
+            let Some((declares, skip)) = any_at(self.inquiry.sheets, &class) else { continue };
+            if declares.marks.has_nameless_base {
+                return Err("a base without a name".to_owned());
+            }
+            let bases = declares.marks.bases.iter().map(|base| spot(&head.path, base, skip));
+            beside.extend(bases.filter(|base| !names.contains(self.inquiry.sheets.word(base))));
+        }
+        Ok(beside)
+    }
+
+    /// The first of these bases, or of theirs, that has the member, or of which that is not known. Servers relate members to those of
+    /// the project above them; `counts_inside` says whether these count.
+    async fn with_member(&mut self, mut open: Vec<Spot>, counts_inside: bool) -> Option<String> {
         let mut at = 0;
         while let Some(base) = open.get(at).cloned() {
             at += 1;
             if at > MOST_BASES {
                 return Some("more bases than are followed".to_owned());
             }
-            let word = self.sheets.text(&base).to_owned();
-            let Some(sheet) = self.sheets.get(&base.path) else {
-                return Some(format!("{word}, whose file cannot be read"));
-            };
-            let position = sheet.position(base.start, self.session.encoding);
-            let answer = defined(&self.session.client, &base.path, position, left(self.until, self.session)).await;
-            let places = answer.unwrap_or_default();
-            let targets: Vec<Spot> = blocking(|| places.iter().filter_map(|place| self.sheets.spot(place)).collect());
-            if targets.is_empty() {
-                return Some(format!("{word}, of which nothing is known"));
-            }
-            for target in targets {
-                let name = self.sheets.word(&target).to_owned();
-                let below = self.sheets.below(&target.path).filter(|below| is_of_the_project(below));
-                if below.is_none() && is_inert(&target.path, &name, self.name) {
-                    continue;
-                }
-                if below.is_none() && blocking(|| lacks(self.sheets, &target, self.name)) {
-                    continue;
-                }
-                if below.is_none() || is_ambient(&target.path) {
-                    return Some(format!("{word}, which the project does not define"));
-                }
-                // clangd leads from what it does not know to what is around it.
-                let is_it = self.language != Language::Cpp || name == word;
-                let marks = is_it.then(|| blocking(|| class_at(self.sheets, &target))).flatten();
-                if blocking(|| is_object_type(self.sheets, &target)) {
-                    continue;
-                }
-                // An alias, a variable, what a function makes.
-                let Some((marks, skip)) = marks else { return Some(format!("{word}, which is no class by itself")) };
-                if marks.has_nameless_base {
-                    return Some("a base without a name".to_owned());
-                }
-                for next in marks.bases.iter().map(|base| spot(&target.path, base, skip)) {
-                    if !open.contains(&next) {
-                        open.push(next);
-                    }
-                }
+            let word = self.inquiry.sheets.word(&base).to_owned();
+            let targets = self.inquiry.defined(&base.path, base.start).await.unwrap_or_default();
+            match self.above(&base, &word, targets, counts_inside) {
+                Ok(next) => open.extend(next.into_iter().filter(|one| !open.contains(one)).collect::<Vec<_>>()),
+                Err(why) => return Some(why),
             }
         }
         None
     }
 
+    /// The bases of what a base leads to; `Err` if that has the member, or if it is not known.
+    fn above(&mut self, base: &Spot, word: &str, targets: Vec<Spot>, counts_inside: bool) -> Result<Vec<Spot>, String> {
+        let mut is_known = false;
+        let mut next = Vec::new();
+        for target in targets {
+            // clangd leads from what it does not know to what is around it.
+            if Language::by_name(&base.path) == Some(Language::Cpp) && self.inquiry.sheets.word(&target) != word {
+                continue;
+            }
+            let Some((declares, skip)) = any_at(self.inquiry.sheets, &target) else { continue };
+            let is_class = is_class_like(declares.kind);
+            if is_class && !self.seen.insert(target.clone()) {
+                is_known = true;
+                continue;
+            }
+            let below = self.inquiry.sheets.below(&target.path).filter(|below| is_of_the_project(below));
+            let is_inside = below.is_some() && !is_ambient(&target.path);
+            let has_member = names_in(self.inquiry.sheets, &target, &declares, &self.inquiry.found.question.name);
+            if has_member && (counts_inside || !is_inside) {
+                let whose = if is_inside { "also" } else { "which the project does not define and" };
+                return Err(format!("{word}, {whose} has {}", self.inquiry.found.question.name));
+            }
+            // `Generic: _SpecialForm`, `declare var HTMLElement`.
+            let is_value = !is_inside && declares.kind == Kind::Variable;
+            is_known |= is_class || is_value || is_object_type(self.inquiry.sheets, &target);
+            if declares.marks.has_nameless_base {
+                return Err("a base without a name".to_owned());
+            }
+            if is_class {
+                next.extend(declares.marks.bases.iter().map(|base| spot(&target.path, base, skip)));
+            }
+        }
+        if is_known { Ok(next) } else { Err(format!("{word} (whose members are unknown)")) }
+    }
+
     /// What stands around the prototypes of a method that is defined outside of its class.
-    async fn prototypes(&mut self, path: &Path, at: usize) -> Option<Vec<(PathBuf, Marks, usize)>> {
-        let places = asked_at(self.session, self.sheets, "textDocument/declaration", (path, at), self.until).await;
-        let places = places.ok()?;
-        blocking(|| {
-            let marks = places.iter().filter_map(|place| {
-                let spot = self.sheets.spot(place)?;
-                let sheet = self.sheets.get(&spot.path)?;
-                let start = spot.start.checked_sub(sheet.skip)?;
-                let place = start..start + self.sheets.word(&spot).len();
-                let all = occurrences_at(Language::Cpp, sheet.text.as_bytes(), &[place], Instant::now() + WITHIN)?;
-                Some((spot.path, all.into_iter().next()?.declares?.marks, sheet.skip))
-            });
-            Some(marks.collect())
-        })
+    async fn prototypes(&mut self, path: &Path, at: usize) -> Vec<(PathBuf, Marks, usize)> {
+        let places = self.inquiry.ask("textDocument/declaration", path, at).await.unwrap_or_default();
+        let marks = self.inquiry.sheets.spots(&places).into_iter().filter_map(|spot| {
+            let (declares, skip) = any_at(self.inquiry.sheets, &spot)?;
+            Some((spot.path, declares.marks, skip))
+        });
+        marks.collect()
     }
 }
 
+/// Whether the code of a declaration has a name.
+fn names_in(sheets: &Sheets, spot: &Spot, declares: &Declares, name: &str) -> bool {
+    let Some(sheet) = sheets.get(&spot.path) else { return false };
+    let text = sheet.text.as_bytes();
+    let within = text.get(declares.bytes.clone()).unwrap_or_default();
+    let starts: Vec<usize> =
+        words(&Finder::new(name), within, name).into_iter().map(|at| declares.bytes.start + at).collect();
+    let language = Language::of(&spot.path, text).filter(|_| !starts.is_empty());
+    let all = language.and_then(|language| occurrences(language, text, name, &starts, sheets.until()));
+    // What takes too long to parse may have it.
+    !starts.is_empty() && all.is_none_or(|parsed| parsed.all.iter().any(|one| one.class != Class::Mention))
+}
+
 /// The interface outside of the project that a method of Go implements.
-async fn interface(
-    found: &Found,
-    one: &Definition,
-    session: &Session,
-    sheets: &mut Sheets,
-    until: Instant,
-) -> Option<String> {
+async fn interface(inquiry: &mut Inquiry<'_>, one: &Definition) -> Option<String> {
     // Another package cannot ask for a name that is not exported.
-    if !found.question.name.starts_with(char::is_uppercase) {
+    if !inquiry.found.question.name.starts_with(char::is_uppercase) {
         return None;
     }
-    let path = sheets.path(&one.path);
-    let answer = asked_at(session, sheets, "textDocument/implementation", (&path, one.at), until).await;
-    let Ok(all) = answer else { return Some("an interface that gopls does not tell".to_owned()) };
-    let outside = all.iter().find(|place| !sheets.below(&place.path).is_some_and(is_of_the_project))?;
+    let path = inquiry.sheets.path(&one.path);
+    let Ok(all) = inquiry.ask("textDocument/implementation", &path, one.at).await else {
+        return Some("an interface that gopls does not tell".to_owned());
+    };
+    let outside = all.iter().find(|place| !inquiry.sheets.below(&place.path).is_some_and(is_of_the_project))?;
     let package = outside.path.parent().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
     Some(format!("an interface of {}, which the project does not define", package.unwrap_or_default()))
 }

@@ -2,25 +2,23 @@
 //! outside of the project by a base class, an interface or a trait. Where anybody may, no answer is final. That tests and `main`
 //! are run is no news, and counts for nothing.
 //!
-//! - `bases`: base classes and interfaces, as a judge knows them.
-//! - `below`: the classes that have a class as their base.
-//! - `lists`: what calls nothing, and what is called by its name.
-//! - `other_names`: what gives a class another name, by which it may be a base.
+//! - `bases`: bases that have the member.
 
 mod bases;
-mod below;
-mod lists;
-pub(super) mod other_names;
 
 use crate::answer::Found;
 use crate::definition::Definition;
 use crate::in_test::is_test_file;
-use crate::syntax::{Class, Kind, Language, last_word};
-pub(super) use bases::by_bases;
-use lists::{INERT_IN_PYTHON, INERT_IN_RUST, OF_COROUTINES, OF_INTERFACES, OF_JAVASCRIPT, OF_PYTHON, OF_TOOLS};
+use crate::rule::Rule;
+use crate::server::profile::{Rules, rules};
+use crate::syntax::{Class, Kind, Language, family, last_word};
+pub(super) use bases::{by_bases, is_member};
 
 /// Who may, as far as the text says it, where uses of these classes are asked for.
 pub(super) fn known(found: &Found, wanted: &[Class]) -> Option<String> {
+    if !Rule::OutsideBases.is_on() {
+        return None;
+    }
     let inside = found.definitions.iter().filter(|one| !one.is_outside());
     if let Some(key) = inside.clone().find(|one| is_key(found, one)) {
         return Some(format!(
@@ -37,9 +35,8 @@ pub(super) fn known(found: &Found, wanted: &[Class]) -> Option<String> {
             .or_else(|| by_itself(found, one).map(|who| format!("{who} {label} without naming it")))
             .or_else(|| {
                 let text = found.texts.get(&one.path).map(|text| &text[..]);
-                given(one.language, &one.marks.decorators, text).map(|mark| {
-                    format!("`{mark}` stands at {label}: what it is given to may call it without naming it")
-                })
+                given(one.language, &one.marks.decorators, text)
+                    .map(|mark| format!("{label} is marked with `{mark}`: other code may call it without naming it"))
             })
     })
 }
@@ -64,24 +61,22 @@ fn by_itself(found: &Found, one: &Definition) -> Option<&'static str> {
     let name = found.question.name.as_str();
     let is_method = one.kind == Kind::Method;
     let is_top = one.inside.is_empty();
+    let is_called = is_method && rules(family(one.language)).called.iter().any(|called| called == name);
     Some(match one.language {
         Language::Python if name.len() > 2 && name.starts_with('_') && name.ends_with('_') => "Python itself may call",
         Language::Python if name.starts_with("pytest_") => "pytest calls the hook",
         Language::Python if is_test_file(&one.path) && is_of_tests(name) => "what runs tests calls",
-        Language::Go if is_method && OF_INTERFACES.contains(&name) => "Go's own packages, by an interface, may call",
+        Language::Go if is_called => "Go's own packages, by an interface, may call",
         Language::Go if is_top && name == "init" => "Go itself calls",
         Language::Go if is_top && is_exported(found, one) => "C, by `//export`, may call",
         Language::Cpp if one.is_constructor(name) => "what is made by a template or inherits the constructor may call",
         Language::Go if is_top && is_given_to_host(found, one) => "a host, by `//go:wasmexport`, may call",
         Language::Cpp if is_operator(name) => "an operator or the end of a value may call",
-        Language::Cpp if matches!(name, "begin" | "end") => "a `for` over a range may call",
-        Language::Cpp if OF_COROUTINES.contains(&name) => "a coroutine may call",
+        Language::Cpp if is_called => "a `for` over a range or a coroutine may call",
         Language::C | Language::Cpp if is_run_by_attribute(found, one) || is_aliased(found) || cleans_up(found) => {
             "an attribute has the program call"
         }
-        Language::TypeScript | Language::Tsx | Language::JavaScript if is_method && OF_JAVASCRIPT.contains(&name) => {
-            "JavaScript itself may call"
-        }
+        _ if is_called => "JavaScript itself or a browser may call",
         _ => return None,
     })
 }
@@ -153,13 +148,14 @@ fn is_run_by_attribute(found: &Found, one: &Definition) -> bool {
 
 /// The decorator or attribute that gives a definition to somebody, in a text as far as it is known.
 fn given<'a>(language: Language, decorators: &'a [String], text: Option<&[u8]>) -> Option<&'a str> {
+    let rules = rules(family(language));
     decorators.iter().find_map(|mark| match language {
         Language::Python => {
             let head = head(mark);
-            let is_of_others = || text.is_some_and(|text| is_of_others(text, head));
-            (!is_inert_in_python(head) || is_of_others()).then_some(head)
+            let is_of_others = || text.is_some_and(|text| is_of_others(rules, text, head));
+            (!is_inert_in_python(rules, head) || is_of_others()).then_some(head)
         }
-        Language::Rust => in_rust(mark),
+        Language::Rust => in_rust(rules, mark),
         _ => Some(head(mark)),
     })
 }
@@ -171,18 +167,18 @@ fn head(mark: &str) -> &str {
 }
 
 /// `property`, `functools.cache`, `area.setter`; what else has a module before it may be anybody's.
-fn is_inert_in_python(head: &str) -> bool {
+fn is_inert_in_python(rules: &Rules, head: &str) -> bool {
     let (module, last) = head.rsplit_once('.').unwrap_or(("", head));
     // pytest runs what it marks, as it runs all tests.
     if matches!(module, "pytest.mark" | "mark") {
         return true;
     }
-    let is_known = OF_PYTHON.contains(&module) || matches!(last, "setter" | "getter" | "deleter");
-    INERT_IN_PYTHON.contains(&last) && is_known
+    let is_known = rules.modules.iter().any(|one| one == module) || matches!(last, "setter" | "getter" | "deleter");
+    rules.inert.iter().any(|one| one == last) && is_known
 }
 
 /// Whether a text has the name of one of Python's own decorators from elsewhere: `from flask_caching import cache`.
-fn is_of_others(text: &[u8], name: &str) -> bool {
+fn is_of_others(rules: &Rules, text: &[u8], name: &str) -> bool {
     if name.contains('.') || matches!(name, "property" | "classmethod" | "staticmethod") {
         return false;
     }
@@ -196,7 +192,7 @@ fn is_of_others(text: &[u8], name: &str) -> bool {
             Some((module, names)) if line.starts_with("from ") => {
                 let end = if names.starts_with('(') { ')' } else { '\n' };
                 let names = names.split(end).next().unwrap_or_default();
-                !OF_PYTHON.contains(&module.trim()) && has(names)
+                !rules.modules.iter().any(|one| one == module.trim()) && has(names)
             }
             _ => {
                 let defines = ["def ", "class ", "import "].iter().any(|word| line.strip_prefix(word).is_some_and(has));
@@ -207,16 +203,17 @@ fn is_of_others(text: &[u8], name: &str) -> bool {
 }
 
 /// The attribute of Rust that may call, also within `unsafe(…)` and `cfg_attr(…)`.
-fn in_rust(mark: &str) -> Option<&str> {
+fn in_rust<'a>(rules: &Rules, mark: &'a str) -> Option<&'a str> {
     let name = head(mark);
     let inner =
         mark.get(name.len()..).unwrap_or_default().trim().strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
     match (name, inner) {
-        ("unsafe", Some(inner)) => in_rust(inner.trim()),
+        ("unsafe", Some(inner)) => in_rust(rules, inner.trim()),
         // The first is the condition.
-        ("cfg_attr", Some(inner)) => parts(inner).into_iter().skip(1).find_map(in_rust),
+        ("cfg_attr", Some(inner)) => parts(inner).into_iter().skip(1).find_map(|part| in_rust(rules, part)),
         _ => {
-            let is_inert = INERT_IN_RUST.contains(&name) || OF_TOOLS.iter().any(|tool| name.starts_with(tool));
+            let is_inert = |one: &String| one == name || one.ends_with([':', '_']) && name.starts_with(one.as_str());
+            let is_inert = rules.inert.iter().any(is_inert);
             (!is_inert).then_some(name)
         }
     }
@@ -251,7 +248,7 @@ mod tests {
             ("clippy::all", None),
             ("tool(name = \"x\")", Some("tool")),
         ] {
-            assert_eq!(in_rust(mark), said, "{mark}");
+            assert_eq!(in_rust(rules("Rust"), mark), said, "{mark}");
         }
     }
 
@@ -267,7 +264,7 @@ mod tests {
             ("(made())", false),
             ("app.route('/')", false),
         ] {
-            assert_eq!(is_inert_in_python(head(mark)), said, "{mark}");
+            assert_eq!(is_inert_in_python(rules("Python"), head(mark)), said, "{mark}");
         }
     }
 
@@ -282,7 +279,7 @@ mod tests {
             ("cache = Cache()\n", true),
             ("from os import path\ncached = 1\nx = f(cache)\n", false),
         ] {
-            assert_eq!(is_of_others(text.as_bytes(), "cache"), said, "{text}");
+            assert_eq!(is_of_others(rules("Python"), text.as_bytes(), "cache"), said, "{text}");
         }
     }
 

@@ -214,7 +214,7 @@ impl Trial {
 
     /// What is wrong with an answer that is final; `None` if it is not.
     fn check(&self, function: usize, (answer, text): &(Value, String)) -> Option<Result<(), String>> {
-        if answer["head"]["final"] != true {
+        if answer["head"]["complete"] != true {
             return None;
         }
         let sites = answer["call_sites"].as_array().unwrap().iter();
@@ -241,7 +241,7 @@ impl Trial {
             if let Some(Err(lie)) = self.check(function, &answer) {
                 score.lies.push(lie);
             }
-            if answer.0["head"]["judges"][0]["state"] == "over_budget" {
+            if answer.0["head"]["servers"][0]["state"] == "over_budget" {
                 break self.judged.begin_again(CodeSettings::default());
             }
             assert!(Instant::now() < until, "it is within one MiB: {}", answer.1);

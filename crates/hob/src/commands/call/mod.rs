@@ -289,10 +289,11 @@ mod tests {
 
     #[test]
     fn the_documentation_of_questions_about_code_names_all_arguments() {
-        let page = include_str!("../../../../../docs/code.md");
+        let page = include_str!("../../../../../docs/reference/code.md");
         let rows = page.split("\n## Tools\n").nth(1).unwrap().split("\n## ").next().unwrap();
-        let rows: Vec<Vec<&str>> =
-            rows.lines().filter(|line| line.starts_with("| `")).map(|line| line.split('|').collect()).collect();
+        // The first table; the second one has the fields of `head`.
+        let table = rows.lines().skip_while(|line| !line.starts_with('|')).take_while(|line| line.starts_with('|'));
+        let rows: Vec<Vec<&str>> = table.skip(2).map(|line| line.split('|').collect()).collect();
         let declared = daemon::declared(&["code".to_owned()], None, Vec::new()).unwrap();
         assert_eq!(rows.len(), declared.len());
         for tool in declared {

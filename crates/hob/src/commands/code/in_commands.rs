@@ -50,7 +50,7 @@ fn is_own(number: usize, line: &str) -> bool {
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
         digits > 0 && rest[digits..].starts_with(" more: ")
     };
-    let begins = ["cut after ", "more than ", "  no variants", "not final: "];
+    let begins = ["cut after ", "more than ", "  no variants", "incomplete: "];
     number == 0 || counts(line) || begins.iter().any(|begin| line.starts_with(begin))
 }
 
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn code_that_is_shown_stays_as_it_is() {
-        let said = "1 call, 0 undecided\nsrc/show_fields.rs\n  7  show_fields  call  show_fields(1)\n3 more: find_uses {\"name\":\"a\"}";
+        let said = "1 caller, complete\nsrc/show_fields.rs\n  7  show_fields  call  show_fields(1)\n3 more: find_uses {\"name\":\"a\"}";
         let mut result = json!({"content": [{"text": said}]});
         super::result(&mut result);
         assert_eq!(result["content"][0]["text"], said.replace("find_uses {\"name\":\"a\"}", "`hob uses a`"));

@@ -48,13 +48,13 @@ const CLASSES: [&str; 12] = [
 pub(crate) struct Callees {
     /// `area`, `Shape::area`, `src/geo.rs:area` or `src/geo.rs:41`
     name: String,
-    /// Also what the project does not define
+    /// Also show callees that the project does not define
     #[arg(long)]
     external: bool,
-    /// How many to show
+    /// How many to show (default 50)
     #[arg(long, value_name = "N")]
     max: Option<u64>,
-    /// How long to wait for a language server that is not ready; 0 takes what is known now
+    /// How long to wait for a language server, in milliseconds (default 10000); 0 takes what is known now
     #[arg(long, value_name = "MS")]
     wait_ms: Option<u64>,
     /// Print JSON
@@ -67,7 +67,7 @@ pub(crate) struct Callees {
 pub(crate) struct Def {
     /// `area`, `Shape::area`, `src/geo.rs:area` or `src/geo.rs:41`
     name: String,
-    /// How many bytes of each source
+    /// How many bytes of each source to show (default 6000)
     #[arg(long, value_name = "BYTES")]
     max: Option<u64>,
     /// Print JSON
@@ -83,7 +83,7 @@ pub(crate) struct Outline {
     /// Part of a name
     #[arg(long = "match", value_name = "TEXT")]
     matching: Option<String>,
-    /// How deep
+    /// How many levels of declarations to show
     #[arg(long, value_name = "LEVELS")]
     depth: Option<u64>,
     /// Print JSON
@@ -110,13 +110,13 @@ pub(crate) struct Constructors {
 pub(crate) struct Matches {
     #[command(flatten)]
     of: Type,
-    /// The constructor that goes, instead of one more
+    /// The constructor to remove; without it, one is added
     #[arg(long, value_name = "CONSTRUCTOR")]
     remove: Option<String>,
-    /// How many to show
+    /// How many to show (default 50)
     #[arg(long, value_name = "N")]
     max: Option<u64>,
-    /// How long to wait for a language server that is not ready; 0 takes what is known now
+    /// How long to wait for a language server, in milliseconds (default 10000); 0 takes what is known now
     #[arg(long, value_name = "MS")]
     wait_ms: Option<u64>,
 }
@@ -133,7 +133,7 @@ struct Type {
     json: bool,
 }
 
-/// Show what stands behind the answers about code
+/// Show or restart the language servers that check answers about code
 #[derive(Debug, Args)]
 pub(crate) struct CodeCommand {
     #[command(subcommand)]
@@ -142,13 +142,13 @@ pub(crate) struct CodeCommand {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// The languages of this worktree, and who judges each
+    /// The languages of this worktree, and the language server of each
     Status {
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Start the language servers of this worktree again
+    /// Restart the language servers of this worktree
     Restart,
 }
 
@@ -159,16 +159,16 @@ struct Asked {
     /// Look only in this file or folder
     #[arg(long, value_name = "PATH")]
     path: Option<String>,
-    /// Lines around each use
+    /// Lines around each use (default 0)
     #[arg(short = 'C', long, value_name = "LINES")]
     context: Option<u64>,
-    /// How many uses to show
+    /// How many uses to show (default 50)
     #[arg(long, value_name = "N")]
     max: Option<u64>,
-    /// Also those that mean something else
+    /// Also show places that mean another definition
     #[arg(long)]
     refuted: bool,
-    /// How long to wait for a language server that is not ready; 0 takes what is known now
+    /// How long to wait for a language server, in milliseconds (default 10000); 0 takes what is known now
     #[arg(long, value_name = "MS")]
     wait_ms: Option<u64>,
     /// Print JSON

@@ -123,6 +123,7 @@ impl Asking {
             if kind == Question::Uses {
                 self.all_uses(&text, &modules, &mut found, &mut output.notes).await?;
                 output.notes.extend(self.elsewhere(&modules, &cwd));
+                output.notes.push(unlisted(&text));
             }
             if found.len() > MANY {
                 output.notes.push(format!("{} places; the first {MANY} are here.", found.len()));
@@ -262,7 +263,8 @@ impl Asking {
             Question::Doc if answer.stdout.contains("no documentation") || answer.stderr.contains("-haddock") => {
                 error.hint("It has no documentation that GHCi can see; `info` shows its declaration.")
             }
-            Question::TypeAt | Question::LocAt | Question::Uses => {
+            Question::Uses => error.hint(format!("Point `at` at a name in code that compiles. {}", unlisted(target))),
+            Question::TypeAt | Question::LocAt => {
                 error.hint("Point `at` at a name in code that compiles; repl_reload shows whether it does.")
             }
             Question::Browse => error.hint("`target` is a module's name, such as Data.Map."),
@@ -320,6 +322,17 @@ fn read(kind: Question, target: &str, answer: &Answer) -> Option<Output> {
         }
     }
     Some(output)
+}
+
+/// What GHCi does not tell of the uses of a name, and the tool that tells it.
+fn unlisted(name: &str) -> String {
+    let bare = name.trim_matches(['(', ')']);
+    let is_word = bare.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+    let bare = if is_word { bare.rsplit('.').next().unwrap_or(bare) } else { bare };
+    let arguments = serde_json::json!({"name": bare});
+    format!(
+        "GHCi misses uses of types, constructors, fields and names that are not exported; find_uses {arguments} lists them all."
+    )
 }
 
 fn lacks_information(answer: &Answer) -> bool {

@@ -1,0 +1,116 @@
+//! Verdicts of earlier answers: what was confirmed is recalled while nobody judges, and kept when somebody does.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::answer::{Found, Site, Texts};
+use crate::definition::Definition;
+use crate::inquiry::Call;
+use crate::judgement::Verdict;
+use crate::kept::Stand;
+use crate::pool::Pool;
+use crate::search::read;
+use crate::syntax::{Class, family};
+
+/// Whether a site may be judged in a family of languages.
+pub(crate) fn is_of(site: &Site, wanted: &str) -> bool {
+    family(site.language) == wanted && site.class != Class::Mention
+}
+
+/// Recalls what was confirmed earlier of what nobody judges now.
+pub(crate) async fn recall(pool: &Pool, found: &mut Found, family: &str) {
+    let Some(kept) = pool.kept().cloned() else { return };
+    let is_open = |site: &Site| matches!(site.verdict, Verdict::Undecided(code) if !code.is_judged());
+    let open: Vec<usize> =
+        (0..found.sites.len()).filter(|at| is_of(&found.sites[*at], family) && is_open(&found.sites[*at])).collect();
+    let (numbers, definitions) = stands_of_definitions(found, family);
+    let sites: Vec<(usize, Stand)> =
+        open.into_iter().filter_map(|at| Some((at, stand(found, &found.sites[at])?))).collect();
+    if sites.is_empty() || definitions.is_empty() {
+        return;
+    }
+    let (open, stands): (Vec<usize>, Vec<Stand>) = sites.into_iter().unzip();
+    let recalled = tokio::task::spawn_blocking(move || kept.recall(&definitions, &stands));
+    for (at, meant) in open.into_iter().zip(recalled.await.unwrap_or_default()) {
+        if let Some(number) = meant {
+            (found.sites[at].verdict, found.sites[at].meant) = (Verdict::Earlier, Some(numbers[number]));
+        }
+    }
+}
+
+/// A place in a file, relative to the root.
+pub(crate) type At = (Arc<Path>, usize);
+
+/// Which of some definitions sites were confirmed to mean earlier. The files of the definitions are read.
+pub(crate) async fn recalled(call: &Call<'_>, definitions: Vec<At>, sites: &[At], texts: &Texts) -> Vec<Option<usize>> {
+    let none = || vec![None; sites.len()];
+    let Some(kept) = call.pool.kept().cloned() else { return none() };
+    let Some(sites) = sites.iter().map(|(path, at)| stand_of(texts, path, *at)).collect::<Option<Vec<Stand>>>() else {
+        return none();
+    };
+    let (root, count) = (call.scope.root.clone(), sites.len());
+    let recalled = tokio::task::spawn_blocking(move || {
+        let stand = |(path, at): At| Stand { text: read(&root.join(&path)).unwrap_or_default().into(), path, at };
+        let definitions: Vec<Stand> = definitions.into_iter().map(stand).collect();
+        kept.recall(&definitions, &sites)
+    });
+    recalled.await.unwrap_or_else(|_| vec![None; count])
+}
+
+/// Keeps that sites mean definitions, whose texts are known.
+pub(crate) async fn remember(pool: &Pool, judgements: &[(At, At)], texts: &Texts) {
+    let Some(kept) = pool.kept().cloned() else { return };
+    let mut numbers: Vec<&At> = judgements.iter().map(|(definition, _)| definition).collect();
+    numbers.sort();
+    numbers.dedup();
+    numbers.retain(|(path, _)| texts.contains_key(path));
+    let definitions: Vec<Stand> = numbers.iter().filter_map(|(path, at)| stand_of(texts, path, *at)).collect();
+    let sites: Vec<(Stand, Option<usize>)> = judgements
+        .iter()
+        .filter_map(|(definition, (path, at))| {
+            Some((stand_of(texts, path, *at)?, Some(numbers.binary_search(&definition).ok()?)))
+        })
+        .collect();
+    let kept = tokio::task::spawn_blocking(move || kept.keep(&definitions, &sites));
+    if let Ok(Err(error)) = kept.await {
+        tracing::warn!(%error, "verdicts are not kept");
+    }
+}
+
+/// Keeps what was judged now.
+pub(crate) async fn keep(pool: &Pool, found: &Found, family: &str) {
+    let Some(kept) = pool.kept().cloned() else { return };
+    let (numbers, definitions) = stands_of_definitions(found, family);
+    let judged = found.sites.iter().filter(|site| is_of(site, family)).filter_map(|site| {
+        let meant = match site.verdict {
+            Verdict::Confirmed => numbers.iter().position(|number| Some(*number) == site.meant),
+            Verdict::Refuted => None,
+            Verdict::Undecided(_) | Verdict::NotJudged | Verdict::Earlier => return None,
+        };
+        Some((stand(found, site)?, meant))
+    });
+    let judged: Vec<(Stand, Option<usize>)> = judged.collect();
+    let kept = tokio::task::spawn_blocking(move || kept.keep(&definitions, &judged));
+    if let Ok(Err(error)) = kept.await {
+        tracing::warn!(%error, "verdicts are not kept");
+    }
+}
+
+/// Where the definitions of a family stand, and their numbers.
+fn stands_of_definitions(found: &Found, family: &str) -> (Vec<usize>, Vec<Stand>) {
+    let of_family = |one: &Definition| crate::syntax::family(one.language) == family;
+    let all = found.definitions.iter().enumerate().filter(|(_, one)| of_family(one));
+    let all = all.filter_map(|(number, one)| {
+        let text = found.texts.get(&*one.path)?.clone();
+        Some((number, Stand { path: one.path.clone(), text, at: one.at }))
+    });
+    all.unzip()
+}
+
+fn stand(found: &Found, site: &Site) -> Option<Stand> {
+    stand_of(&found.texts, &site.path, site.at)
+}
+
+fn stand_of(texts: &Texts, path: &Arc<Path>, at: usize) -> Option<Stand> {
+    Some(Stand { path: path.clone(), text: texts.get(path)?.clone(), at })
+}

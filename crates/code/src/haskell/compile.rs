@@ -1,0 +1,288 @@
+//! Runs GHC over units, and tells which of their files compile.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use process::Bounds;
+
+use super::sources::imports;
+use super::toolchain::{Runner, Toolchain};
+use super::units::{Unit, Units, shown};
+
+/// Folders of what GHC writes, and what it may take.
+pub(super) struct Places {
+    /// Everything of one worktree and GHC.
+    pub own: PathBuf,
+    /// The heap that GHC may have, in MiB.
+    pub memory: u64,
+}
+
+impl Places {
+    pub(super) fn unit(&self, unit: &Unit) -> PathBuf {
+        self.own.join("units").join(&unit.id)
+    }
+
+    pub(super) fn hie(&self, unit: &Unit) -> PathBuf {
+        self.unit(unit).join("hie")
+    }
+
+    fn packages(&self) -> PathBuf {
+        self.own.join("packages")
+    }
+}
+
+/// How long GHC may take for one unit.
+const WITHIN: Duration = Duration::from_secs(1800);
+/// How often files that cannot be compiled are left out.
+const RUNS: usize = 6;
+/// The most bytes of its output and of its messages that are read.
+const MOST: usize = 64 << 20;
+
+/// Makes the database in which the units are packages.
+pub(super) async fn register(
+    runner: &Runner,
+    toolchain: &Toolchain,
+    places: &Places,
+    units: &Units,
+) -> Result<(), String> {
+    let database = places.packages();
+    let failed = |error: std::io::Error| format!("{}: {error}", database.display());
+    let mut wanted = BTreeMap::new();
+    for unit in &units.all {
+        let Some((name, version)) = &unit.package else { continue };
+        let modules: Vec<&str> = unit.files.values().chain(unit.made.keys()).map(String::as_str).collect();
+        let text = format!(
+            "name: {name}\nversion: {version}\nvisibility: public\nid: {id}\nkey: {id}\nabi: hob\nexposed: False\n\
+             exposed-modules: {}\nimport-dirs: {}\n",
+            modules.join(" "),
+            places.unit(unit).join("hi").display(),
+            id = unit.id,
+        );
+        wanted.insert(format!("{}.conf", unit.id), text);
+    }
+    let mut is_changed = !database.join("package.cache").is_file();
+    std::fs::create_dir_all(&database).map_err(failed)?;
+    for entry in std::fs::read_dir(&database).map_err(failed)?.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.ends_with(".conf") && !wanted.contains_key(&name) {
+            std::fs::remove_file(entry.path()).map_err(failed)?;
+            is_changed = true;
+        }
+    }
+    for (name, text) in wanted {
+        let file = database.join(name);
+        if std::fs::read_to_string(&file).ok().as_ref() != Some(&text) {
+            std::fs::write(&file, text).map_err(failed)?;
+            is_changed = true;
+        }
+    }
+    if is_changed {
+        let of = format!("--package-db={}", database.display());
+        runner.output(&toolchain.ghc_pkg, &places.own, &["recache", &of]).await?;
+    }
+    Ok(())
+}
+
+/// Compiles a unit. Returns its files that do not compile, with the reason.
+pub(super) async fn compile(
+    runner: &Runner,
+    toolchain: &Toolchain,
+    places: &Places,
+    unit: &Unit,
+    root: &Path,
+) -> BTreeMap<PathBuf, String> {
+    let mut failed: BTreeMap<PathBuf, String> = BTreeMap::new();
+    let graph = Graph::new(unit);
+    for _ in 0..RUNS {
+        let files: Vec<&PathBuf> = unit.files.keys().filter(|file| !failed.contains_key(*file)).collect();
+        if files.is_empty() {
+            break;
+        }
+        let said = match run(runner, toolchain, places, unit, &files).await {
+            Ok(said) => said,
+            Err(problem) => Said { problems: vec![problem], ..Said::default() },
+        };
+        if said.is_success {
+            break;
+        }
+        let errors: Vec<(PathBuf, String)> =
+            said.errors.into_iter().filter(|(file, _)| !failed.contains_key(file)).collect();
+        if errors.is_empty() {
+            let why = said.problems.into_iter().next().unwrap_or_else(|| "GHC fails without a message".to_owned());
+            failed.extend(files.into_iter().map(|file| (file.clone(), why.clone())));
+            break;
+        }
+        for (file, message) in errors {
+            let needs = format!("needs {}", shown(root, &file));
+            for dependent in graph.dependents(&file) {
+                failed.entry(dependent).or_insert_with(|| needs.clone());
+            }
+            failed.insert(file, message);
+        }
+        // Nothing may be compiled against what they were.
+        for module in failed.keys().filter_map(|file| unit.files.get(file)) {
+            let below: PathBuf = module.split('.').collect();
+            let own = places.unit(unit);
+            for (folder, extension) in [("hi", "hi"), ("hi", "dyn_hi"), ("hie", "hie")] {
+                _ = std::fs::remove_file(own.join(folder).join(&below).with_extension(extension));
+            }
+        }
+        // The others are compiled, unless it is a header that cannot be read: then nothing is.
+        if said.has_compiled {
+            break;
+        }
+    }
+    failed
+}
+
+/// What GHC said.
+#[derive(Default)]
+struct Said {
+    is_success: bool,
+    /// Whether it came as far as to compile a module.
+    has_compiled: bool,
+    /// The first error of each file.
+    errors: BTreeMap<PathBuf, String>,
+    /// Other messages.
+    problems: Vec<String>,
+}
+
+async fn run(
+    runner: &Runner,
+    toolchain: &Toolchain,
+    places: &Places,
+    unit: &Unit,
+    files: &[&PathBuf],
+) -> Result<Said, String> {
+    let own = places.unit(unit);
+    let made = own.join("made");
+    std::fs::create_dir_all(&made).map_err(|error| error.to_string())?;
+    for (module, text) in &unit.made {
+        let file = made.join(module).with_extension("hs");
+        if std::fs::read_to_string(&file).ok().as_ref() != Some(text) {
+            std::fs::write(&file, text).map_err(|error| error.to_string())?;
+        }
+    }
+    let mut args: Vec<OsString> = ["--make", "-i"].map(OsString::from).into();
+    // A package says by itself which packages it uses.
+    args.extend(unit.options.iter().any(|one| one == "-hide-all-packages").then(|| "-package-env=-".into()));
+    args.extend(unit.options.iter().map(OsString::from));
+    args.push(format!("-i{}", made.display()).into());
+    args.push(format!("-package-db={}", places.packages().display()).into());
+    args.extend(unit.uses.iter().map(|id| format!("-package-id={id}").into()));
+    args.extend(["-this-unit-id", &unit.id].map(OsString::from));
+    for (option, folder) in [("-hidir", "hi"), ("-hiedir", "hie"), ("-odir", "o"), ("-stubdir", "o"), ("-dumpdir", "o")]
+    {
+        args.extend([OsString::from(option), own.join(folder).into()]);
+    }
+    let ours = ["-fno-code", "-fwrite-interface", "-fwrite-ide-info", "-fkeep-going", "-w", "-O0", "-v1"];
+    args.extend(ours.map(OsString::from));
+    args.extend(files.iter().map(|file| file.as_os_str().to_owned()));
+    args.extend(["+RTS", &format!("-M{}m", places.memory), "-RTS"].map(OsString::from));
+    let bounds = Bounds { deadline: WITHIN, stdout: MOST, stderr: MOST };
+    let answer = runner.spec(&toolchain.ghc, &unit.directory, &args).answer(bounds).await;
+    let answer = answer.map_err(|error| error.to_string())?;
+    let has_compiled = memchr::memmem::find(&answer.stdout, b"] Compiling ").is_some();
+    let mut said = Said { is_success: answer.exit.success(), has_compiled, ..Said::default() };
+    said.read(&String::from_utf8_lossy(&answer.stderr), &unit.directory);
+    Ok(said)
+}
+
+impl Said {
+    /// Reads the errors of messages, whose paths begin in a directory.
+    fn read(&mut self, messages: &str, directory: &Path) {
+        let messages: Vec<&str> = messages.lines().collect();
+        for (number, line) in messages.iter().enumerate() {
+            let Some((place, rest)) = line.split_once(": error:").or_else(|| line.split_once(": fatal error:")) else {
+                continue;
+            };
+            let rest = rest.trim_start();
+            let rest =
+                if rest.starts_with("[GHC-") { rest.split_once(']').map_or(rest, |(_, rest)| rest) } else { rest };
+            let next = messages[number + 1..].iter().map(|line| line.trim()).find(|line| !line.is_empty());
+            let text = if rest.trim().is_empty() { next.unwrap_or_default() } else { rest.trim() };
+            let text = text.trim_start_matches(['*', '•', ' ']);
+            match file_of(place) {
+                Some((file, line)) => {
+                    let file: PathBuf = directory.join(file).components().collect();
+                    self.errors.entry(file).or_insert_with(|| format!("line {line}: {text}"));
+                }
+                None => self.problems.push(text.to_owned()),
+            }
+        }
+        if self.problems.is_empty() && self.errors.is_empty() {
+            self.problems.extend(messages.iter().find(|line| !line.trim().is_empty()).map(|line| (*line).to_owned()));
+        }
+    }
+}
+
+/// The file and the line of `src/Geo.hs:3:12`, `src/Geo.hs:(3,1)-(4,2)` or `src/Geo.hs:3`.
+fn file_of(place: &str) -> Option<(&str, &str)> {
+    let end = [".hs:", ".lhs:", ".hs-boot:"].iter().find_map(|end| Some(place.find(end)? + end.len() - 1))?;
+    let line = place[end + 1..].trim_start_matches('(').split([':', ',', '-']).next()?;
+    Some((&place[..end], line))
+}
+
+/// Which files of a unit import which.
+struct Graph {
+    importers: BTreeMap<PathBuf, BTreeSet<PathBuf>>,
+}
+
+impl Graph {
+    fn new(unit: &Unit) -> Graph {
+        let by_module: BTreeMap<&str, &PathBuf> = unit.files.iter().map(|(file, name)| (name.as_str(), file)).collect();
+        let mut importers: BTreeMap<PathBuf, BTreeSet<PathBuf>> = BTreeMap::new();
+        for file in unit.files.keys() {
+            let text = crate::search::read(file).unwrap_or_default();
+            for module in imports(file, &String::from_utf8_lossy(&text)) {
+                if let Some(imported) = by_module.get(module.as_str()) {
+                    importers.entry((*imported).clone()).or_default().insert(file.clone());
+                }
+            }
+        }
+        Graph { importers }
+    }
+
+    /// The files that import a file, and those that import them.
+    fn dependents(&self, file: &Path) -> BTreeSet<PathBuf> {
+        let mut all = BTreeSet::new();
+        let mut open = vec![file.to_owned()];
+        while let Some(next) = open.pop() {
+            for importer in self.importers.get(&next).into_iter().flatten() {
+                if all.insert(importer.clone()) {
+                    open.push(importer.clone());
+                }
+            }
+        }
+        all.remove(file);
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_read_from_messages() {
+        let messages = [
+            "",
+            "src/Bad.hs:3:12: error:",
+            "    * Couldn't match type",
+            "src/Bad.hs:9:1: error: later",
+            "src/New.hs:(4,1)-(5,2): error: [GHC-83865] Wrong",
+            "<no location info>: error:",
+            "    module 'X' is not loaded",
+        ];
+        let mut said = Said::default();
+        said.read(&messages.join("\n"), Path::new("/p"));
+        let errors: Vec<(String, String)> =
+            said.errors.into_iter().map(|(file, text)| (file.display().to_string(), text)).collect();
+        let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+        let wanted = [pair("/p/src/Bad.hs", "line 3: Couldn't match type"), pair("/p/src/New.hs", "line 4: Wrong")];
+        assert_eq!(errors, wanted);
+        assert_eq!(said.problems, ["module 'X' is not loaded"]);
+    }
+}

@@ -1,0 +1,132 @@
+//! The files that GHC may read of a worktree, as they are now, and what their texts say of their modules.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use crate::syntax::Language;
+use crate::walk::{Files, Met, walk};
+
+/// A file as it was: its inode, its length, and when it and its entry were changed.
+pub(super) type Stamp = (u64, u64, i128, i128);
+
+/// The stamp of a file; `None` if there is none.
+pub(super) fn stamp(path: &Path) -> Option<Stamp> {
+    let data = std::fs::metadata(path).ok()?;
+    let time = |seconds: i64, nanoseconds: i64| i128::from(seconds) * 1_000_000_000 + i128::from(nanoseconds);
+    Some((data.ino(), data.len(), time(data.mtime(), data.mtime_nsec()), time(data.ctime(), data.ctime_nsec())))
+}
+
+/// All files that may change what GHC says, from the root of the file system.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Sources(BTreeMap<PathBuf, Stamp>);
+
+/// Extensions of files that no compiler reads.
+const PROSE: &[&str] = &["adoc", "log", "md", "rst"];
+
+impl Sources {
+    /// Looks at all files of a worktree that are written by people.
+    pub(super) fn scan(root: &Path) -> Sources {
+        let all = Mutex::new(BTreeMap::new());
+        let lock = || all.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        walk(
+            root,
+            root,
+            Files::Written,
+            || false,
+            |met| {
+                if let Met::File(path) = met
+                    && may_be_read(&path)
+                    && let Some(stamp) = stamp(&path)
+                {
+                    lock().insert(path, stamp);
+                }
+            },
+        );
+        let plan = root.join(PLAN);
+        let plan = stamp(&plan).map(|stamp| (plan, stamp));
+        Sources(all.into_inner().unwrap_or_default().into_iter().chain(plan).collect())
+    }
+
+    /// The files with one of these extensions.
+    pub(super) fn with_extension<'a>(&'a self, of: &'a [&str]) -> impl Iterator<Item = &'a Path> {
+        self.0.keys().filter(|path| extension(path).is_some_and(|one| of.contains(&one))).map(PathBuf::as_path)
+    }
+}
+
+/// What cabal decided about packages, from the root of a project.
+pub(super) const PLAN: &str = "dist-newstyle/cache/plan.json";
+
+fn extension(path: &Path) -> Option<&str> {
+    path.extension().and_then(|extension| extension.to_str())
+}
+
+fn may_be_read(path: &Path) -> bool {
+    let is_prose = extension(path).is_some_and(|extension| PROSE.contains(&extension));
+    !is_prose && Language::by_name(path).is_none_or(|language| matches!(language, Language::Haskell | Language::C))
+}
+
+/// The lines of code: those after `>` in literate Haskell.
+fn lines<'a>(path: &Path, text: &'a str) -> impl Iterator<Item = &'a str> {
+    let is_literate = extension(path) == Some("lhs");
+    text.lines().filter_map(move |line| match is_literate {
+        true => line.strip_prefix('>').map(|line| line.strip_prefix(' ').unwrap_or(line)).or(Some(line)),
+        false => Some(line),
+    })
+}
+
+/// The name after a word: `Data.Map` in `module Data.Map (…)`.
+fn name(rest: &str) -> &str {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '\'');
+    rest.trim_start().split(|c| !is_part(c)).next().unwrap_or_default()
+}
+
+/// The module that a file is; `Main` if it does not say.
+pub(super) fn module(path: &Path, text: &str) -> String {
+    let header =
+        lines(path, text).find_map(|line| line.strip_prefix("module").filter(|rest| rest.starts_with([' ', '\t'])));
+    // The name may stand on the next line.
+    let after = || {
+        let mut all = lines(path, text).skip_while(|line| line.trim_end() != "module");
+        all.next().and_then(|_| all.find(|line| !line.trim().is_empty()))
+    };
+    header.or_else(after).map(name).filter(|name| !name.is_empty()).unwrap_or("Main").to_owned()
+}
+
+/// The modules that a file imports, as far as its lines say it: conditions of the preprocessor are not looked at.
+pub(super) fn imports(path: &Path, text: &str) -> Vec<String> {
+    let of_line = |line: &str| {
+        let mut rest = line.trim_start().strip_prefix("import")?.trim_start();
+        while let Some(word) = rest.split_whitespace().next() {
+            if word.starts_with(char::is_uppercase) {
+                return Some(name(rest).to_owned());
+            }
+            rest = match rest.starts_with("{-#") {
+                true => rest.split_once("#-}")?.1.trim_start(),
+                false => rest[word.len()..].trim_start(),
+            };
+        }
+        None
+    };
+    lines(path, text).filter_map(of_line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_say_what_module_they_are_and_what_they_import() {
+        let text = "{-# LANGUAGE CPP #-}\n-- | A module\nmodule Data.Geo\n  ( area ) where\nimport qualified Data.Map as M\n\
+                    import {-# SOURCE #-} Loop\nimport safe \"base\" Data.List (sort)\nimportant = 1\n";
+        let file = Path::new("Geo.hs");
+        assert_eq!(module(file, text), "Data.Geo");
+        assert_eq!(imports(file, text), ["Data.Map", "Loop", "Data.List"]);
+        assert_eq!(module(file, "main = print 1\n"), "Main");
+        assert_eq!(module(file, "module\n  Far.Away where\n"), "Far.Away");
+        let literate = "Text.\n\n> module Lit where\n> import Geo\n";
+        assert_eq!(module(Path::new("Lit.lhs"), literate), "Lit");
+        assert_eq!(imports(Path::new("Lit.lhs"), literate), ["Geo"]);
+    }
+}

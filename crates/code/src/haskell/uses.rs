@@ -1,0 +1,237 @@
+//! Verdicts on candidates, and uses that syntax did not find, from an index.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::index::{File, Id, Index, Instance, Use};
+use super::reader::how;
+use crate::answer::{Found, Shown, Site, site_at};
+use crate::judgement::{Code, Judged, Reason, Verdict};
+use crate::search::{Hit, Scope};
+use crate::syntax::{Class, Kind, Language, last_word};
+
+/// Gives the sites of Haskell their verdicts, and adds uses that only GHC knows.
+pub(crate) fn judge(
+    index: &Index,
+    scope: &Scope,
+    classes: &[Class],
+    shown: Shown,
+    found: &mut Found,
+    judged: &mut Judged,
+) {
+    let wanted = Wanted::new(index, found);
+    wanted.decide(index, found, judged);
+    wanted.add(index, scope, shown, found, judged);
+    wanted.doubt(index, classes, found, judged);
+}
+
+/// The names that the definitions of a question have, by the numbers of these.
+#[derive(Default)]
+struct Wanted {
+    plain: HashMap<Id, usize>,
+    /// Methods in instances: the method of the class, and the instance.
+    methods: Vec<(Id, Option<Id>, usize)>,
+    /// Definitions of which nothing is known.
+    open: Vec<usize>,
+    /// Files that GHC compiled as the question has them.
+    current: BTreeSet<Arc<Path>>,
+}
+
+/// What is decided of a place.
+struct Decision {
+    number: usize,
+    by_interface: bool,
+}
+
+impl Wanted {
+    fn new(index: &Index, found: &Found) -> Wanted {
+        let is_current = |path: &Path, text: &[u8]| index.file(path).is_some_and(|file| file.has_text(text));
+        let current = found.texts.iter().filter(|(path, text)| is_current(path, text)).map(|(path, _)| path.clone());
+        let mut wanted = Wanted { current: current.collect(), ..Wanted::default() };
+        for (number, definition) in found.definitions.iter().enumerate() {
+            if definition.language != Language::Haskell {
+                continue;
+            }
+            let Some(file) = wanted.file(index, &definition.path) else {
+                wanted.open.push(number);
+                continue;
+            };
+            let all = file.at(definition.at);
+            let of_modules = || all.iter().filter(|one| !index.is_local(one.id));
+            if let Some(method) = of_modules().find(|one| one.how & how::INSTANCE_METHOD != 0) {
+                wanted.methods.push((method.id, file.instance_before(definition.at), number));
+            } else if let Some(one) = of_modules().next().or(all.first()) {
+                wanted.plain.entry(one.id).or_insert(number);
+            } else {
+                wanted.open.push(number);
+            }
+        }
+        wanted
+    }
+
+    /// A file, if GHC compiled it as the question has it.
+    fn file<'a>(&self, index: &'a Index, path: &Path) -> Option<&'a File> {
+        index.file(path).filter(|_| self.current.contains(path))
+    }
+
+    /// Which definition a use means.
+    fn meant(&self, index: &Index, found: &Found, file: &File, one: &Use) -> Option<Decision> {
+        if let Some(&number) = self.plain.get(&one.id) {
+            let by_interface = found.definitions[number].kind == Kind::Method;
+            return Some(Decision { number, by_interface });
+        }
+        // Another instance is no use of this one.
+        if one.how & how::INSTANCE_METHOD != 0 {
+            return None;
+        }
+        let may_run = |(id, instance, _): &&(Id, Option<Id>, usize)| {
+            *id == one.id && instance.is_none_or(|instance| index.instance(file, one.at, instance) != Instance::Other)
+        };
+        self.methods.iter().find(may_run).map(|(.., number)| Decision { number: *number, by_interface: true })
+    }
+
+    fn decide(&self, index: &Index, found: &mut Found, judged: &mut Judged) {
+        let mut sites = std::mem::take(&mut found.sites);
+        let mut open: BTreeMap<Arc<Path>, usize> = BTreeMap::new();
+        for site in sites.iter_mut().filter(|site| site.language == Language::Haskell) {
+            if site.class == Class::Mention {
+                // Syntax takes it for a comment: a pragma (`{-# INLINE area #-}`), or code between lines of the preprocessor.
+                let file = self.file(index, &site.path);
+                let means = |file: &File| {
+                    file.at(site.at).iter().find_map(|one| Some((self.meant(index, found, file, one)?, one.how)))
+                };
+                if let Some((decision, bits)) = file.and_then(means) {
+                    site.class = match bits & how::IMPORT_OR_EXPORT != 0 {
+                        true => Class::Import,
+                        false if is_in_pragma(found, site) => Class::Signature,
+                        false => Class::Value,
+                    };
+                    (site.verdict, site.meant) = (Verdict::Confirmed, Some(decision.number));
+                }
+                continue;
+            }
+            let Some(file) = self.file(index, &site.path) else {
+                site.verdict = Verdict::Undecided(Code::Unparsable);
+                *open.entry(site.path.clone()).or_default() += 1;
+                continue;
+            };
+            let all = file.at(site.at);
+            let meant = all.iter().find_map(|one| self.meant(index, found, file, one));
+            match meant {
+                Some(decision) => {
+                    let is_called = matches!(site.class, Class::Call | Class::Value);
+                    site.by_interface = decision.by_interface && is_called;
+                    (site.verdict, site.meant) = (Verdict::Confirmed, Some(decision.number));
+                }
+                None if all.is_empty() && is_module(found, site) => site.verdict = Verdict::Refuted,
+                None if all.is_empty() => site.verdict = Verdict::Undecided(Code::Inactive),
+                None if !self.open.is_empty() => site.verdict = Verdict::Undecided(Code::Unparsable),
+                None => site.verdict = Verdict::Refuted,
+            }
+        }
+        found.sites = sites;
+        let of_definitions = self.open.iter().map(|number| found.definitions[*number].path.clone());
+        let of_definitions: BTreeSet<Arc<Path>> = of_definitions.collect();
+        for path in of_definitions {
+            open.entry(path).or_default();
+        }
+        if open.is_empty() {
+            return;
+        }
+        judged.is_certain = false;
+        let said: Vec<String> = open.keys().take(MOST_FILES).map(|path| why(index, path)).collect();
+        let more = open.len().saturating_sub(MOST_FILES);
+        let more = if more > 0 { format!(" and {more} more files") } else { String::new() };
+        let text = format!("{}{more}", said.join("; "));
+        judged.reasons.push(Reason { code: Code::Unparsable, text, sites: open.values().sum() });
+    }
+
+    /// Adds the uses that are no candidates.
+    fn add(&self, index: &Index, scope: &Scope, shown: Shown, found: &mut Found, judged: &mut Judged) {
+        let ids: BTreeSet<Id> = self.plain.keys().copied().chain(self.methods.iter().map(|(id, ..)| *id)).collect();
+        let known: BTreeSet<(Arc<Path>, usize)> = found
+            .sites
+            .iter()
+            .map(|site| (site.path.clone(), site.at))
+            .chain(found.definitions.iter().map(|one| (one.path.clone(), one.at)))
+            .collect();
+        let mut literate: BTreeMap<Arc<Path>, BTreeSet<usize>> = BTreeMap::new();
+        for (path, one) in ids.iter().flat_map(|id| index.places(*id)) {
+            let is_below = scope.root.join(path).starts_with(&scope.below);
+            if !is_below || known.contains(&(path.clone(), one.at)) {
+                continue;
+            }
+            let Some(file) = index.file(path) else { continue };
+            let Some(decision) = self.meant(index, found, file, one) else { continue };
+            let Ok(text) = crate::search::read(&scope.root.join(path)) else { continue };
+            if !file.has_text(&text) {
+                continue;
+            }
+            let Some(language) = Language::of(path, &text) else {
+                let line = 1 + memchr::memchr_iter(b'\n', &text[..one.at]).count();
+                literate.entry(path.clone()).or_default().insert(line);
+                continue;
+            };
+            let hit = Hit { path: path.to_path_buf(), language, text, starts: vec![one.at] };
+            let until = Instant::now() + Duration::from_secs(1);
+            if let Some(mut site) = site_at(found, &hit, index.name(one.id), shown, until) {
+                // The definition itself, as one of its clauses.
+                if matches!(site.class, Class::Binding | Class::Signature) && one.how & how::DECLARATION != 0 {
+                    continue;
+                }
+                site.by_interface = decision.by_interface && matches!(site.class, Class::Call | Class::Value);
+                (site.verdict, site.meant) = (Verdict::Confirmed, Some(decision.number));
+                found.texts.entry(path.clone()).or_insert_with(|| hit.text.into());
+                found.sites.push(site);
+            }
+        }
+        for (path, lines) in literate {
+            judged.is_certain = false;
+            let lines: Vec<String> = lines.iter().map(usize::to_string).collect();
+            let file = project::visible::path(&path);
+            let text =
+                format!("{file} uses it in line {} (hob does not list uses in literate Haskell)", lines.join(", "));
+            judged.reasons.push(Reason { code: Code::NotSearched, text, sites: 0 });
+        }
+    }
+
+    /// Says who may call without being seen: code of other packages runs methods of their classes.
+    fn doubt(&self, index: &Index, classes: &[Class], found: &Found, judged: &mut Judged) {
+        let asks_for_calls = classes.iter().any(|class| matches!(class, Class::Call | Class::Value));
+        let is_outside = |(id, ..): &&(Id, Option<Id>, usize)| index.declaration(*id).is_none();
+        if let Some((_, _, number)) = self.methods.iter().find(is_outside).filter(|_| asks_for_calls) {
+            let label = &found.definitions[*number].label;
+            let text = format!("code of other packages may call {label}, as the class is theirs");
+            judged.is_certain = false;
+            judged.reasons.push(Reason { code: Code::Dynamic, text, sites: 0 });
+        }
+    }
+}
+
+/// How many files that do not compile are named.
+const MOST_FILES: usize = 3;
+
+fn is_in_pragma(found: &Found, site: &Site) -> bool {
+    let before = found.texts.get(&site.path).and_then(|text| text.get(..site.at)).unwrap_or_default();
+    memchr::memmem::rfind(before, b"{-#") > memchr::memmem::rfind(before, b"#-}")
+}
+
+/// Whether a name in an import or export is a part of a module's name: `Map` in `import Data.Map`.
+fn is_module(found: &Found, site: &Site) -> bool {
+    let before = found.texts.get(&site.path).and_then(|text| text.get(..site.at)).unwrap_or_default();
+    let is_behind_word =
+        || matches!(last_word(before.trim_ascii_end()), b"import" | b"qualified" | b"safe" | b"as" | b"module");
+    matches!(site.class, Class::Import | Class::Export) && (before.ends_with(b".") || is_behind_word())
+}
+
+/// Why a file is not known.
+fn why(index: &Index, path: &Path) -> String {
+    let file = project::visible::path(path);
+    match index.open.get(path) {
+        Some(why) if why.starts_with("line ") => format!("{file} does not compile ({})", project::visible(why)),
+        Some(why) => format!("{file} is not compiled: {}", project::visible(why)),
+        None => format!("{file} is not compiled as it is now"),
+    }
+}

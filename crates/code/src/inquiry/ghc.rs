@@ -1,0 +1,60 @@
+//! Haskell, which GHC checks: what it compiled of a worktree, and its state, for an answer.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use project::Caller;
+
+use super::Call;
+use crate::haskell::{GHC, Index, Late, Order};
+use crate::judgement::{Code, Judge, Judged, Reason};
+use crate::pool::Program;
+use crate::syntax::{Language, family};
+
+/// The index of a worktree as it is now; `Err` with why there is none, which is added to what is said of the answer.
+pub(crate) async fn index(call: &Call<'_>, judged: &mut Judged) -> Result<Arc<Index>, Code> {
+    let language = family(Language::Haskell);
+    let mut without = |state, code, text| {
+        judged.is_certain = false;
+        judged.judges.push(Judge::without(language, state));
+        judged.reasons.push(Reason { code, text, sites: 0 });
+        Err(code)
+    };
+    let (Some(options), Some(caller)) = (call.pool.options(), call.cx.caller::<Caller>()) else {
+        return without("absent", Code::Absent, "no language server for Haskell".to_owned());
+    };
+    let root = &call.scope.root;
+    let command = match call.pool.program(options, &caller.env, root, root, language) {
+        Program::Runs { command, .. } => command,
+        Program::None { state, code, text, .. } => return without(state.word(), code, text),
+    };
+    if let Err(error) = (options.prepare)() {
+        return without("absent", Code::Absent, format!("GHC has no place for what it writes: {error}"));
+    }
+    let order = Order {
+        root: root.clone(),
+        ghc: PathBuf::from(command.into_iter().next().unwrap_or_default()),
+        env: call.pool.environment(&caller.env, root),
+        directory: options.state_dir.join(GHC),
+        guard: options.guard.clone(),
+        records: options.records_dir.clone(),
+        memory: options.memory() >> 20,
+    };
+    let (state, result) = match call.pool.haskell().index(order, call.until).await {
+        Ok((_, index)) => ("ready", Ok(index)),
+        Err(Late::Compiling { began, progress }) => {
+            let seconds = began.elapsed().as_secs();
+            let text = format!("ghc has been compiling for {seconds} s{progress}");
+            judged.may_pass = true;
+            judged.reasons.push(Reason { code: Code::Loading, text, sites: 0 });
+            ("loading", Err(Code::Loading))
+        }
+        Err(Late::Failed(text)) => {
+            judged.reasons.push(Reason { code: Code::Absent, text, sites: 0 });
+            ("cannot_start", Err(Code::Absent))
+        }
+    };
+    judged.is_certain &= result.is_ok();
+    judged.judges.push(Judge { language, name: Some(GHC.to_owned()), state, progress: None });
+    result
+}

@@ -1,0 +1,424 @@
+//! What names mean where they stand, one by one: the declaration that a judge leads to. For questions that begin with places
+//! rather than with a definition.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::task::JoinSet;
+
+use super::requests::{defined, left, within};
+use super::texts::{Sheets, Spot};
+use super::waiting::{Asking, Round, Settling, Standing, judge_for, rounds};
+use super::{Call, ghc, texts::Sheet};
+use crate::answer::Texts;
+use crate::blocking::blocking;
+use crate::definition::{Definition, definition};
+use crate::haskell::{Index, declarations, is_judged_by_ghc};
+use crate::judgement::{Code, Judged};
+use crate::lsp::{Encoding, Failure, Location};
+use crate::place::Lines;
+use crate::search::Hit;
+use crate::server::{Document, Server, Session};
+use crate::syntax::{Class, Kind, Language, bare_name, is_pure_virtual, is_word, occurrences_at, words};
+
+/// A name at a place.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Name {
+    /// Relative to the root; its text is among those of the question.
+    pub path: Arc<Path>,
+    pub at: usize,
+    pub word: String,
+}
+
+/// What a name means.
+#[derive(Debug, Clone)]
+pub(crate) enum Meaning {
+    /// What stands at these places; most names have one.
+    Is(Vec<Target>),
+    Undecided(Code),
+}
+
+/// Where a judge leads to.
+#[derive(Debug, Clone)]
+pub(crate) struct Target {
+    /// Relative to the root; from the root of the file system if it is outside.
+    pub path: Arc<Path>,
+    pub line: usize,
+    pub at: usize,
+    /// What is declared there; nothing for a module, a local, or what a macro makes.
+    pub declares: Option<Definition>,
+    /// What stands there, if nothing is declared: a module, a macro that makes what is meant, or nothing that is known.
+    pub stands: Kind,
+    /// Whether a parameter or a variable is bound there.
+    pub is_bound: bool,
+    /// Whether the declaration leads on: an import, a prototype, a field that is embedded in Go.
+    leads_on: bool,
+}
+
+impl Target {
+    /// Whether it is in no file of the project.
+    pub(crate) fn is_outside(&self) -> bool {
+        self.path.is_absolute()
+    }
+}
+
+/// The meanings of names, and the texts of the project that they rest on.
+pub(crate) struct Meanings {
+    /// For each name, in their order.
+    pub of: Vec<Meaning>,
+    pub texts: Texts,
+}
+
+/// Asks the judge of a family, for what this file is part of, what each name means; all are undecided where it cannot be believed, with the reason in what is
+/// said of the answer.
+pub(crate) async fn meanings(
+    call: &Call<'_>,
+    family: &'static str,
+    file: &Path,
+    names: &[Name],
+    texts: &Texts,
+    judged: &mut Judged,
+) -> Meanings {
+    let all = |code| vec![Meaning::Undecided(code); names.len()];
+    let answer = if is_judged_by_ghc(family) {
+        let index = ghc::index(call, judged).await;
+        index.map(|index| blocking(|| by_index(&index, call, names, texts)))
+    } else {
+        match judge_for(call, family, file, judged).await {
+            Ok(server) => {
+                let leading = rounds(call, &server, family, names.len(), &Names { call, names, texts }, judged).await;
+                leading.map(|leading| Meanings { of: leading.of, texts: leading.texts })
+            }
+            Err(code) => Err(code),
+        }
+    };
+    match answer {
+        Ok(meanings) => meanings,
+        Err(code) => {
+            if let Some(reason) = judged.reasons.last_mut() {
+                reason.sites = names.len();
+            }
+            Meanings { of: all(code), texts: Texts::new() }
+        }
+    }
+}
+
+struct Names<'a> {
+    call: &'a Call<'a>,
+    names: &'a [Name],
+    texts: &'a Texts,
+}
+
+/// Where each name leads to.
+struct Leading {
+    of: Vec<Meaning>,
+    texts: Texts,
+    proves: bool,
+    is_lost: bool,
+    settling: Settling,
+}
+
+impl Round for Leading {
+    fn standing(&self) -> Standing {
+        let is_open = |one: &Meaning| matches!(one, Meaning::Undecided(_));
+        Standing {
+            is_lost: self.is_lost,
+            is_sure: !self.of.iter().any(is_open),
+            proves: self.proves,
+            is_doubted: false,
+        }
+    }
+
+    fn settling(&self) -> &Settling {
+        &self.settling
+    }
+
+    fn says_the_same(&self, other: &Leading) -> bool {
+        let places = |one: &Meaning| match one {
+            Meaning::Is(targets) => Ok(targets.iter().map(|one| (one.path.clone(), one.at)).collect::<Vec<_>>()),
+            Meaning::Undecided(code) => Err(*code),
+        };
+        self.of.iter().map(places).eq(other.of.iter().map(places))
+    }
+}
+
+/// What a server said of a name.
+#[derive(Debug, Clone)]
+enum Said {
+    Places(Vec<Location>),
+    Failed(Code),
+}
+
+/// How many files are open at once, besides those of the definitions.
+pub(crate) const FILES: usize = 180;
+/// How many names are asked about; more are undecided, over a limit.
+const MOST_NAMES: usize = 2000;
+/// How many imports and prototypes are followed one after the other.
+const DEEP: usize = 3;
+
+impl Asking for Names<'_> {
+    type Round = Leading;
+
+    async fn ask(&self, server: &Server) -> Leading {
+        let mut leading = Leading {
+            of: vec![Meaning::Undecided(Code::OverALimit); self.names.len()],
+            texts: Texts::new(),
+            proves: false,
+            is_lost: false,
+            settling: Settling::default(),
+        };
+        let root = &self.call.scope.root;
+        let mut by_file: BTreeMap<&Arc<Path>, Vec<usize>> = BTreeMap::new();
+        for (number, name) in self.names.iter().enumerate().take(MOST_NAMES) {
+            by_file.entry(&name.path).or_default().push(number);
+        }
+        let files: Vec<(&Arc<Path>, Vec<usize>)> = by_file.into_iter().collect();
+        for chunk in files.chunks(FILES) {
+            let documents = chunk.iter().filter_map(|(path, _)| document(root, path, self.texts.get(*path)?)).collect();
+            let Some(session) = self.open(server, documents, &mut leading).await else { return leading };
+            let mut sheets = Sheets::new(root, self.texts, session.encoding, self.call.until);
+            // Each place to ask for, with the names that lead through it.
+            let mut open: Vec<(usize, PathBuf, usize)> = chunk
+                .iter()
+                .flat_map(|(path, numbers)| numbers.iter().map(move |at| (*at, root.join(path), self.names[*at].at)))
+                .collect();
+            for step in 0..=DEEP {
+                let said = self.definitions(&session, &open, &sheets, &mut leading).await;
+                if leading.is_lost {
+                    return leading;
+                }
+                let (read, mut next) = self.read(said, sheets).await;
+                sheets = read.sheets;
+                for (number, meaning) in read.of {
+                    // What an import leads to replaces it; an import that leads nowhere stays.
+                    let is_better = step == 0 || matches!(meaning, Meaning::Is(_));
+                    if is_better {
+                        leading.of[number] = meaning;
+                    }
+                }
+                let asked: BTreeSet<(usize, PathBuf, usize)> = open.into_iter().collect();
+                next.retain(|one| !asked.contains(one));
+                if next.is_empty() || step == DEEP {
+                    break;
+                }
+                let paths: BTreeSet<&PathBuf> = next.iter().map(|(_, path, _)| path).collect();
+                let documents = paths.into_iter().filter_map(|path| {
+                    let sheet = sheets.get(path)?;
+                    let language = Language::of(path, sheet.text.as_bytes())?;
+                    Some(Document { path: path.clone(), language, text: sheet.text.clone() })
+                });
+                let documents = documents.take(FILES).collect();
+                if self.open(server, documents, &mut leading).await.is_none() {
+                    return leading;
+                }
+                open = next;
+            }
+            leading.texts.extend(sheets.of_the_project());
+        }
+        // An import that only leads to itself is none.
+        for meaning in &mut leading.of {
+            if let Meaning::Is(targets) = meaning {
+                targets.retain(|target| !target.leads_on || target.declares.is_some());
+                if targets.is_empty() {
+                    *meaning = Meaning::Undecided(Code::Inactive);
+                }
+            }
+        }
+        let is_elsewhere = |name: &Name, target: &Target| !target.is_outside() && target.path != name.path;
+        leading.proves = self.names.iter().zip(&leading.of).any(|(name, meaning)| match meaning {
+            Meaning::Is(targets) => targets.iter().any(|target| is_elsewhere(name, target)),
+            Meaning::Undecided(_) => false,
+        });
+        leading
+    }
+}
+
+/// What was read of answers.
+struct Read {
+    of: Vec<(usize, Meaning)>,
+    sheets: Sheets,
+}
+
+/// A name's number, and a place to ask for.
+type Open = (usize, PathBuf, usize);
+
+impl Names<'_> {
+    async fn open(&self, server: &Server, documents: Vec<Document>, leading: &mut Leading) -> Option<Session> {
+        let session = within(self.call.until, server.open(documents)).await.flatten();
+        match &session {
+            Some(session) => {
+                leading.settling.asks(session);
+            }
+            None => leading.is_lost = true,
+        }
+        session
+    }
+
+    /// Asks what is defined at each place.
+    async fn definitions(
+        &self,
+        session: &Session,
+        open: &[Open],
+        sheets: &Sheets,
+        leading: &mut Leading,
+    ) -> Vec<(usize, Said)> {
+        let mut asking = JoinSet::new();
+        let mut said = Vec::new();
+        for (number, path, at) in open {
+            let Some(sheet) = sheets.get(path) else {
+                said.push((*number, Said::Failed(Code::Unparsable)));
+                continue;
+            };
+            let position = sheet.position(*at, session.encoding);
+            let (client, within, number) = (session.client.clone(), left(self.call.until, session), *number);
+            let path = path.clone();
+            asking.spawn(async move { (number, defined(&client, &path, position, within).await) });
+        }
+        while let Some(Ok((number, answer))) = asking.join_next().await {
+            let one = match answer {
+                Ok(places) => Said::Places(places),
+                Err(Failure::TimedOut { .. }) => Said::Failed(Code::OutOfTime),
+                Err(Failure::Closed) => {
+                    leading.is_lost = true;
+                    Said::Failed(Code::Crashed)
+                }
+                Err(Failure::Refused { .. } | Failure::Odd { .. }) => Said::Places(Vec::new()),
+            };
+            said.push((number, one));
+        }
+        said
+    }
+
+    /// Reads what stands at the places of the answers, on a thread that may block; and what of it leads on.
+    async fn read(&self, said: Vec<(usize, Said)>, mut sheets: Sheets) -> (Read, Vec<Open>) {
+        let words: Vec<String> = self.names.iter().map(|name| name.word.clone()).collect();
+        let until = self.call.until.max(Instant::now() + Duration::from_secs(1));
+        let root = self.call.scope.root.clone();
+        let encoding = sheets.encoding();
+        let reading = tokio::task::spawn_blocking(move || {
+            let mut known: BTreeMap<Spot, Option<Target>> = BTreeMap::new();
+            let mut of = Vec::with_capacity(said.len());
+            let mut next = Vec::new();
+            for (number, one) in said {
+                let meaning = match one {
+                    Said::Failed(code) => Meaning::Undecided(code),
+                    Said::Places(places) if places.is_empty() => Meaning::Undecided(Code::Inactive),
+                    Said::Places(places) => {
+                        let targets = places.iter().filter_map(|place| {
+                            let spot = sheets.spot(place)?;
+                            let target = known.entry(spot.clone());
+                            target.or_insert_with(|| target_at(&sheets, &spot, &words[number], until)).clone()
+                        });
+                        let mut targets: Vec<Target> = targets.collect();
+                        // Beside what is meant clangd gives the `using` that brings it, which leads to all overloads.
+                        if targets.iter().any(|target| !target.leads_on) {
+                            targets.retain(|target| !target.leads_on);
+                        }
+                        let is_inside = places.iter().any(|place| sheets.below(&place.path).is_some());
+                        match targets.is_empty() {
+                            // A place that its file does not have: it means the file as it was.
+                            true if is_inside => Meaning::Undecided(Code::Stale),
+                            true => Meaning::Undecided(Code::OutsideTheRoot),
+                            false => Meaning::Is(targets),
+                        }
+                    }
+                };
+                if let Meaning::Is(targets) = &meaning {
+                    let leading = targets.iter().filter(|target| target.leads_on && !target.is_outside());
+                    next.extend(leading.map(|target| (number, root.join(&target.path), target.at)));
+                }
+                of.push((number, meaning));
+            }
+            next.sort();
+            next.dedup();
+            (Read { of, sheets }, next)
+        });
+        let empty = |_| {
+            let sheets = Sheets::new(&self.call.scope.root, self.texts, encoding, self.call.until);
+            (Read { of: Vec::new(), sheets }, Vec::new())
+        };
+        reading.await.unwrap_or_else(empty)
+    }
+}
+
+/// What stands where GHC says that names are declared.
+fn by_index(index: &Index, call: &Call<'_>, names: &[Name], texts: &Texts) -> Meanings {
+    let places = declarations(index, texts, names.iter().map(|name| (name.path.clone(), name.at)));
+    let until = call.until.max(Instant::now() + Duration::from_secs(1));
+    let mut sheets = Sheets::new(&call.scope.root, texts, Encoding::Utf8, until);
+    let of = names.iter().zip(places).map(|(name, place)| {
+        let (path, at) = match place {
+            Ok((path, at)) => (sheets.path(&path), at),
+            Err(code) => return Meaning::Undecided(code),
+        };
+        sheets.read(&path);
+        let spot = Spot { path, start: at, end: at + name.word.len() };
+        let target = target_at(&sheets, &spot, &name.word, until);
+        target.map_or(Meaning::Undecided(Code::Stale), |target| Meaning::Is(vec![target]))
+    });
+    Meanings { of: of.collect(), texts: sheets.of_the_project() }
+}
+
+/// What stands at a spot. Some servers give the whole declaration.
+pub(crate) fn target_at(sheets: &Sheets, spot: &Spot, word: &str, until: Instant) -> Option<Target> {
+    let embedded = sheets.embedded(spot, word);
+    let spot = embedded.as_ref().unwrap_or(spot);
+    let sheet = sheets.get(&spot.path)?;
+    let text = sheet.text.as_bytes();
+    let below = sheets.below(&spot.path);
+    let path: Arc<Path> = below.unwrap_or(&spot.path).into();
+    let language = Language::of(&spot.path, text);
+    let (start, end) = (spot.start - sheet.skip, spot.end - sheet.skip);
+    let place = language.and_then(|language| {
+        let here: Vec<std::ops::Range<usize>> =
+            words(language, text).into_iter().filter(|place| start <= place.start && place.start <= end).collect();
+        let is_named = |place: &&std::ops::Range<usize>| &text[(*place).clone()] == word.as_bytes();
+        let first = here.first().filter(|place| place.start == start && !is_named(place) && place.end >= end);
+        first.or_else(|| here.iter().find(is_named)).or(here.first()).cloned()
+    });
+    let lines = Lines::of(text);
+    let stands = |at: usize| match text.get(at..).map(bare_name).unwrap_or_default() {
+        _ if at == 0 => Kind::Module,
+        rest if rest.starts_with(word.as_bytes()) && !rest.get(word.len()).is_some_and(|byte| is_word(*byte)) => {
+            Kind::Unknown
+        }
+        _ => Kind::Macro,
+    };
+    let plain = |at: usize| Target {
+        stands: stands(at),
+        path: path.clone(),
+        line: lines.line(at),
+        at: at + sheet.skip,
+        declares: None,
+        is_bound: false,
+        leads_on: false,
+    };
+    let (Some(language), Some(place)) = (language, place) else { return Some(plain(start)) };
+    let name = sheet.text.get(place.clone()).unwrap_or_default().to_owned();
+    let all = occurrences_at(language, text, std::slice::from_ref(&place), until)?;
+    let Some(one) = all.into_iter().next() else { return Some(plain(place.start)) };
+    let in_interface = one.enclosing.last().is_some_and(|around| around.kind == Kind::Interface);
+    let hit = Hit { path: path.to_path_buf(), language, text: text.to_vec(), starts: vec![place.start] };
+    let declares = one.declares.as_ref().map(|declares| {
+        let mut declared = definition(&hit, &path, &lines, &one, declares, &name);
+        declared.at += sheet.skip;
+        declared
+    });
+    let is_import = declares.is_none() && matches!(one.class, Class::Import | Class::Export);
+    let is_prototype = one.class == Class::Signature && !in_interface && !is_pure_virtual(text, place.start);
+    Some(Target {
+        is_bound: one.class == Class::Binding && declares.is_none(),
+        leads_on: is_import || is_prototype || one.embeds(),
+        declares,
+        stands: if one.tokens.is_some() { Kind::Macro } else { stands(place.start) },
+        ..plain(place.start)
+    })
+}
+
+/// A file of the question as a server has it.
+fn document(root: &Path, path: &Path, text: &[u8]) -> Option<Document> {
+    let language = Language::of(path, text)?;
+    Some(Document { path: root.join(path), language, text: Sheet::of(text)?.text })
+}

@@ -1,0 +1,86 @@
+//! Requests about places, and how long they may take.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::texts::{Sheets, Spot};
+use crate::answer::Found;
+use crate::lsp::{Client, Failure, Location, locations, of_path};
+use crate::server::Session;
+
+/// A question to a server about one name.
+pub(crate) struct Inquiry<'a> {
+    pub found: &'a Found,
+    pub session: &'a Session,
+    pub sheets: &'a mut Sheets,
+}
+
+impl Inquiry<'_> {
+    /// Asks about what stands at an offset of a file that was read.
+    pub(crate) async fn ask(&self, method: &'static str, path: &Path, at: usize) -> Result<Vec<Location>, Failure> {
+        let params = self.params(path, at).ok_or(Failure::Odd { method })?;
+        places(&self.session.client, method, &params, self.left()).await
+    }
+
+    /// Asks what is defined at an offset: nothing where not all files can be read, `None` where the server does not answer.
+    pub(crate) async fn defined(&mut self, path: &Path, at: usize) -> Option<Vec<Spot>> {
+        let answer = match self.ask("textDocument/definition", path, at).await {
+            Ok(places) => places,
+            Err(Failure::Refused { .. }) => Vec::new(),
+            Err(_) => return None,
+        };
+        let spots: Option<Vec<Spot>> = answer.iter().map(|place| self.sheets.spot(place)).collect();
+        Some(spots.unwrap_or_default())
+    }
+
+    /// Returns what the server shows of what stands at an offset, nothing where it shows nothing in time.
+    pub(crate) async fn hovered(&self, path: &Path, at: usize) -> String {
+        let Some(params) = self.params(path, at) else { return String::new() };
+        let answer = self.session.client.request("textDocument/hover", &params, self.left()).await;
+        answer.ok().and_then(|hover| Some(hover["contents"]["value"].as_str()?.to_owned())).unwrap_or_default()
+    }
+
+    fn params(&self, path: &Path, at: usize) -> Option<Value> {
+        let position = self.sheets.get(path)?.position(at, self.session.encoding);
+        Some(json!({"textDocument": {"uri": of_path(path)}, "position": position}))
+    }
+
+    fn left(&self) -> Duration {
+        left(self.sheets.until(), self.session)
+    }
+}
+
+/// What is defined at a position. Of what is not compiled (`#if`) nothing is known: some servers guess there by the text.
+pub(crate) async fn defined(
+    client: &Client,
+    path: &Path,
+    position: Value,
+    within: Duration,
+) -> Result<Vec<Location>, Failure> {
+    let params = json!({"textDocument": {"uri": of_path(path)}, "position": position});
+    let answer = places(client, "textDocument/definition", &params, within).await?;
+    let line = position["line"].as_u64().and_then(|line| line.try_into().ok());
+    let is_inactive = line.is_some_and(|line| client.is_inactive(path, line));
+    Ok(if is_inactive { Vec::new() } else { answer })
+}
+
+pub(crate) async fn places(
+    client: &Client,
+    method: &'static str,
+    params: &Value,
+    within: Duration,
+) -> Result<Vec<Location>, Failure> {
+    let answer = client.request(method, params, within).await?;
+    locations(answer).ok_or(Failure::Odd { method })
+}
+
+/// How long a request may take.
+pub(crate) fn left(until: Instant, session: &Session) -> Duration {
+    until.saturating_duration_since(Instant::now()).min(session.timing.request)
+}
+
+pub(crate) async fn within<F: Future>(until: Instant, future: F) -> Option<F::Output> {
+    tokio::time::timeout_at(tokio::time::Instant::from_std(until), future).await.ok()
+}

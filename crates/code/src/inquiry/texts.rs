@@ -1,0 +1,186 @@
+//! Places of the protocol in the texts that were read: what a server names is looked up in those bytes, and only what stands
+//! there counts.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use crate::answer::Texts;
+use crate::blocking::blocking;
+use crate::lsp::{Encoding, Location, Positions};
+use crate::search::read;
+use crate::syntax::{Language, Occurrence, occurrences_at};
+
+/// A text as a server has it.
+#[derive(Debug, Clone)]
+pub(crate) struct Sheet {
+    /// Without a byte order mark.
+    pub text: Arc<str>,
+    /// How many bytes of the file come before it.
+    pub skip: usize,
+}
+
+/// The byte order mark.
+const MARK: char = '\u{feff}';
+
+impl Sheet {
+    /// Whether a word begins at an offset of the file.
+    fn begins_word(&self, at: usize) -> bool {
+        let Some((before, after)) = at.checked_sub(self.skip).and_then(|at| self.text.split_at_checked(at)) else {
+            return false;
+        };
+        let is_word = |c: char| c.is_alphanumeric() || c == '_';
+        after.starts_with(is_word) && !before.ends_with(is_word)
+    }
+
+    /// `None` for what is no text: a server would have other bytes than the disk.
+    pub(crate) fn of(bytes: &[u8]) -> Option<Sheet> {
+        let rest = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        Some(Sheet { text: std::str::from_utf8(rest).ok()?.into(), skip: bytes.len() - rest.len() })
+    }
+
+    /// The position of an offset in the file.
+    pub(crate) fn position(&self, at: usize, encoding: Encoding) -> serde_json::Value {
+        Positions::of(&self.text, encoding).at(at.saturating_sub(self.skip))
+    }
+}
+
+/// The texts of a question, and of the files that a server names besides.
+pub(crate) struct Sheets {
+    root: PathBuf,
+    encoding: Encoding,
+    /// When the answer is due.
+    until: Instant,
+    sheets: BTreeMap<PathBuf, Option<Sheet>>,
+}
+
+/// A place in a file, by offset.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Spot {
+    /// From the root of the file system.
+    pub path: PathBuf,
+    pub start: usize,
+    pub end: usize,
+}
+
+/// How many files are read that no search found.
+const MOST_READ: usize = 500;
+
+impl Sheets {
+    pub(crate) fn new(root: &Path, texts: &Texts, encoding: Encoding, until: Instant) -> Sheets {
+        let sheets = texts.iter().map(|(path, text)| (root.join(path), Sheet::of(text))).collect();
+        Sheets { root: root.to_owned(), encoding, until, sheets }
+    }
+
+    /// When the answer is due.
+    pub(crate) fn until(&self) -> Instant {
+        self.until
+    }
+
+    /// Returns what syntax says of the name at a spot, and how many bytes of the file come before its text.
+    pub(crate) fn occurrence(&self, spot: &Spot) -> Option<(Occurrence, usize)> {
+        let sheet = self.get(&spot.path)?;
+        let text = sheet.text.as_bytes();
+        let language = Language::of(&spot.path, text)?;
+        let start = spot.start.checked_sub(sheet.skip)?;
+        let start = if text.get(start..)?.starts_with(b"r#") { start + 2 } else { start };
+        let place = start..start + self.word(spot).len();
+        let all = blocking(|| occurrences_at(language, text, &[place], self.until))?;
+        Some((all.into_iter().next()?, sheet.skip))
+    }
+
+    pub(crate) fn encoding(&self) -> Encoding {
+        self.encoding
+    }
+
+    /// The texts of the files of the project that were read, as they are on disk.
+    pub(crate) fn of_the_project(&self) -> Texts {
+        let all = self.sheets.iter().filter_map(|(path, sheet)| Some((self.below(path)?, sheet.as_ref()?)));
+        let bytes = |sheet: &Sheet| -> Arc<[u8]> {
+            let mark: &[u8] = if sheet.skip > 0 { b"\xef\xbb\xbf" } else { b"" };
+            [mark, sheet.text.as_bytes()].concat().into()
+        };
+        all.map(|(path, sheet)| (path.into(), bytes(sheet))).collect()
+    }
+
+    pub(crate) fn get(&self, path: &Path) -> Option<&Sheet> {
+        self.sheets.get(path)?.as_ref()
+    }
+
+    /// Reads what a server names and no search found.
+    pub(crate) fn read(&mut self, path: &Path) {
+        if !self.sheets.contains_key(path) && self.sheets.len() < self.sheets.len().max(MOST_READ) {
+            let sheet = blocking(|| read(path)).ok().and_then(|bytes| Sheet::of(&bytes));
+            self.sheets.insert(path.to_owned(), sheet);
+        }
+    }
+
+    /// Where a place is in its file; `None` if the text has no such place.
+    pub(crate) fn spot(&mut self, place: &Location) -> Option<Spot> {
+        self.read(&place.path);
+        let sheet = self.get(&place.path)?;
+        let offsets = |text: &str, skip: usize| {
+            let positions = Positions::of(text, self.encoding);
+            Some((positions.offset(place.range.start)? + skip, positions.offset(place.range.end)? + skip))
+        };
+        let bare = || offsets(&sheet.text, sheet.skip);
+        // A server that read the file itself may count the mark as a character of the first line.
+        let marked = || offsets(&format!("{MARK}{}", sheet.text), 0).filter(|(start, _)| sheet.begins_word(*start));
+        let is_first = sheet.skip > 0 && place.range.start.line == 0;
+        let (start, end) = match bare() {
+            Some((start, _)) if is_first && !sheet.begins_word(start) => marked().or_else(bare)?,
+            None if is_first => marked()?,
+            known => known?,
+        };
+        Some(Spot { path: place.path.clone(), start, end: end.max(start) })
+    }
+
+    /// Where the places of an answer are that their texts have.
+    pub(crate) fn spots(&mut self, places: &[Location]) -> Vec<Spot> {
+        places.iter().filter_map(|place| self.spot(place)).collect()
+    }
+
+    /// What stands at a spot.
+    pub(crate) fn text(&self, spot: &Spot) -> &str {
+        let sheet = self.get(&spot.path);
+        let text = sheet.and_then(|sheet| sheet.text.get(spot.start - sheet.skip..spot.end - sheet.skip));
+        text.map(|text| text.strip_prefix("r#").unwrap_or(text)).unwrap_or_default()
+    }
+
+    /// The word that begins at a spot.
+    pub(crate) fn word(&self, spot: &Spot) -> &str {
+        let Some(sheet) = self.get(&spot.path) else { return "" };
+        let rest = sheet.text.get(spot.start - sheet.skip..).unwrap_or_default();
+        let rest = rest.strip_prefix("r#").unwrap_or(rest);
+        let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+        &rest[..end]
+    }
+
+    /// Where the name of an embedded field is, which gopls begins with its type: `*geo.Base`.
+    pub(crate) fn embedded(&self, spot: &Spot, name: &str) -> Option<Spot> {
+        let is_go = spot.path.extension().is_some_and(|extension| extension == "go");
+        let sheet = self.get(&spot.path).filter(|_| is_go)?;
+        let whole = sheet.text.get(spot.start.checked_sub(sheet.skip)?..)?;
+        let is_name = |c: char| c.is_alphanumeric() || c == '_';
+        let of = whole.trim_start_matches(['*', ' ']);
+        let rest = of.trim_start_matches(is_name).strip_prefix('.').unwrap_or(of);
+        let after = rest.strip_prefix(name).filter(|after| !after.starts_with(is_name))?;
+        let start = spot.start + whole.len() - name.len() - after.len();
+        (start > spot.start).then(|| Spot { path: spot.path.clone(), start, end: start + name.len() })
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The path of a file of the project.
+    pub(crate) fn path(&self, below: &Path) -> PathBuf {
+        self.root.join(below)
+    }
+
+    /// The path below the root; `None` if it is outside.
+    pub(crate) fn below<'a>(&self, path: &'a Path) -> Option<&'a Path> {
+        path.strip_prefix(&self.root).ok()
+    }
+}

@@ -1,0 +1,224 @@
+//! Waiting for a judge that can be believed, and asking it until two rounds agree where one proves nothing.
+
+use std::time::{Duration, Instant};
+
+use mcp::tool::Progress;
+use project::Caller;
+
+use super::Call;
+use super::server_state::{describe, explain, judge_of};
+use crate::judgement::{Code, Judge, Judged, Reason};
+use crate::pool::Found as Sought;
+use crate::rule::Rule;
+use crate::server::{Order, Seen, Server, Session, Settled, State};
+use crate::syntax::Language;
+
+/// All questions of one answer to one server, asked once.
+pub(crate) trait Round: Sized {
+    /// How it stands.
+    fn standing(&self) -> Standing;
+    /// Whether it is enough.
+    fn settling(&self) -> &Settling;
+    /// Whether another round came to the same, and nothing in it is doubted.
+    fn says_the_same(&self, other: &Self) -> bool;
+}
+
+/// What asks them.
+pub(crate) trait Asking {
+    type Round: Round;
+    fn ask(&self, server: &Server) -> impl Future<Output = Self::Round> + Send;
+}
+
+/// How a round stands.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Standing {
+    /// Whether the server fell silent, so that nothing of this counts.
+    pub is_lost: bool,
+    /// Whether everything is decided, and nothing speaks against it.
+    pub is_sure: bool,
+    /// Whether it confirmed what a server that has not read the project cannot know: a use in another file than its definition.
+    pub proves: bool,
+    /// Whether the server was seen not to name a use.
+    pub is_doubted: bool,
+}
+
+/// Whether one round is enough, by the sessions in which it was asked.
+#[derive(Default)]
+pub(crate) struct Settling {
+    /// When the first session was there, and what was known then.
+    first: Option<(Instant, Settled)>,
+    /// In one of them it was not enough.
+    is_open: bool,
+    /// Files changed between two of them.
+    has_changed: bool,
+    /// Between two rounds.
+    pause: Duration,
+}
+
+impl Settling {
+    pub(crate) fn asks(&mut self, session: &Session) {
+        self.is_open |= !session.settled.is_it();
+        self.pause = session.timing.settling;
+        let (_, first) = self.first.get_or_insert_with(|| (Instant::now(), session.settled.clone()));
+        self.has_changed |= !first.is_same(&session.settled);
+    }
+
+    /// Whether it is enough, of a round that is sure.
+    fn is_enough(&self, standing: &Standing) -> bool {
+        let confirms = |(began, settled): &(Instant, Settled)| {
+            standing.proves && settled.confirm(*began, self.pause) && !self.has_changed
+        };
+        !self.is_open || self.first.as_ref().is_some_and(confirms)
+    }
+}
+
+/// How many rounds there are at most, the first included.
+const ROUNDS: usize = 4;
+
+/// The judge of a family's files; without one, why, in what is said of the answer.
+pub(crate) async fn judge_for(
+    call: &Call<'_>,
+    family: &'static str,
+    file: &std::path::Path,
+    judged: &mut Judged,
+) -> Result<Server, Code> {
+    let sought = match call.cx.caller::<Caller>() {
+        Some(caller) => call.pool.seek(caller, &call.scope.root, family, file).await,
+        None => Sought::None { state: State::Absent, code: Code::Absent, text: "a call without a caller".to_owned() },
+    };
+    match sought {
+        Sought::Server(server) => Ok(server),
+        Sought::None { state, code, text } => {
+            judged.is_certain = false;
+            judged.judges.push(Judge::without(family, state.word()));
+            judged.reasons.push(Reason { code, text, sites: 0 });
+            Err(code)
+        }
+    }
+}
+
+/// Asks until the answers can be believed, and says how the judge is; `Err` with why they cannot. `open` sites wait.
+pub(crate) async fn rounds<A: Asking>(
+    call: &Call<'_>,
+    server: &Server,
+    family: &'static str,
+    open: usize,
+    asking: &A,
+    judged: &mut Judged,
+) -> Result<A::Round, Code> {
+    let _asking = server.asking();
+    let answer = until_believed(call, server, open, asking).await;
+    let (answer, seen) = match answer {
+        Ok((round, is_certain)) => {
+            judged.is_certain &= is_certain;
+            if !is_certain {
+                let name = &server.profile.name;
+                let text = format!("{name} had no time to give the same answer twice, so some may be missing");
+                judged.reasons.push(Reason { code: Code::OutOfTime, text, sites: 0 });
+                judged.may_pass = true;
+            }
+            judged.reasons.extend(server.lacks().filter(|_| !round.standing().is_sure).map(|text| Reason {
+                code: Code::Inactive,
+                text: text.to_owned(),
+                sites: 0,
+            }));
+            if round.standing().is_doubted {
+                server.order(Order::Doubt).await;
+            }
+            (Ok(round), server.seen())
+        }
+        Err(seen) => {
+            let (code, text) = match seen.state {
+                State::Ready => (Code::OutOfTime, format!("{} did not answer in time", server.profile.name)),
+                _ => explain(server, &seen),
+            };
+            let text = server.lacks().map_or_else(|| text.clone(), |lacks| format!("{text}; {lacks}"));
+            judged.reasons.push(Reason { code, text, sites: 0 });
+            judged.may_pass |= seen.state.may_pass();
+            (Err(code), seen)
+        }
+    };
+    if let Some(trouble) = &seen.trouble {
+        judged.is_certain = false;
+        let text = format!("{} says: {trouble}", server.profile.name);
+        judged.reasons.push(Reason { code: Code::Loading, text, sites: 0 });
+    }
+    judged.is_certain &= answer.is_ok() && seen.state == State::Ready;
+    judged.judges.push(judge_of(family, &server.profile.name, &seen));
+    answer
+}
+
+async fn until_believed<A: Asking>(
+    call: &Call<'_>,
+    server: &Server,
+    open: usize,
+    asking: &A,
+) -> Result<(A::Round, bool), Seen> {
+    let mut last: Option<A::Round> = None;
+    let mut count = 0;
+    loop {
+        let seen = ready(call, server, open).await?;
+        let beyond = call.scope.beyond();
+        if server.profile.family == Language::Rust.word() && !beyond.is_empty() {
+            server.order(Order::LookBeyond(beyond)).await;
+        }
+        let round = asking.ask(server).await;
+        let standing = round.standing();
+        let now = server.seen();
+        if (now.life, now.state.word()) != (seen.life, State::Ready.word()) || standing.is_lost {
+            // What it said while it fell cannot be told from what it meant. It is asked again while there is time.
+            if Instant::now() >= call.until {
+                // It was asked for longer than the caller waits: what it said before that stands.
+                return last.map(|last| (last, false)).ok_or(now);
+            }
+            last = None;
+            // The state follows: a process that ended is known to have ended a moment later.
+            let mut watch = server.watch();
+            let changed = watch.changed();
+            let _ = tokio::time::timeout(Duration::from_millis(50), changed).await;
+            continue;
+        }
+        count += 1;
+        let agree = last.as_ref().is_some_and(|last| last.says_the_same(&round));
+        let pause = round.settling().pause;
+        if let Some((_, settled)) = round.settling().first.as_ref().filter(|_| last.is_some() && !agree) {
+            settled.doubt();
+        }
+        // Past its time a round may lack answers.
+        let is_over = Instant::now() >= call.until;
+        let is_sure = standing.is_sure && round.settling().is_enough(&standing) || !Rule::TwoRounds.is_on();
+        if (is_sure || agree) && !is_over {
+            return Ok((round, true));
+        }
+        if count == ROUNDS || Instant::now() + pause >= call.until {
+            let before = last.filter(|last| is_over && !standing.is_sure && last.standing().is_sure);
+            return Ok((before.unwrap_or(round), false));
+        }
+        tokio::time::sleep(pause).await;
+        last = Some(round);
+    }
+}
+
+/// Waits until the server is ready; `Err` with how it is if that takes too long, or cannot be.
+async fn ready(call: &Call<'_>, server: &Server, open: usize) -> Result<Seen, Seen> {
+    let mut watch = server.watch();
+    let mut reported = 0.0;
+    loop {
+        let seen = watch.borrow_and_update().clone();
+        match &seen.state {
+            State::Ready => return Ok(seen),
+            // The question wakes it.
+            State::Parked => _ = server.open(Vec::new()).await,
+            state if !state.may_pass() => return Err(seen),
+            _ => {}
+        }
+        reported += 1.0;
+        let message = format!("{open} places by name, not checked yet: {}", describe(&server.profile.name, &seen));
+        call.cx.progress(Progress { progress: reported, total: None, message: Some(message) });
+        let until = tokio::time::Instant::from_std(call.until);
+        match tokio::time::timeout_at(until, watch.changed()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(_)) | Err(_) => return Err(watch.borrow().clone()),
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! TypeScript that its compiler reads and the grammar does not, written so that the grammar reads it and nothing moves.
+
+use super::rules::is_word;
+
+/// Words that stand where the grammar does not know them, with what stands around them. Without them the rest means the same to
+/// a search by name.
+const UNKNOWN_WORDS: &[(&str, &str)] =
+    &[("export type *", "type"), ("import defer *", "defer"), ("static accessor ", "accessor"), ("static [", "static")];
+
+/// How far the type parameters of a call signature, and the comments before it, are looked through: in bytes and lines.
+const MOST_BYTES: usize = 10_000;
+const MOST_LINES: usize = 200;
+
+/// The text with blanks for words that the grammar does not know, and `;` before the call signatures that need it to be told from
+/// the type before them. `None` if there is nothing of that.
+pub(super) fn respaced(text: &[u8]) -> Option<Vec<u8>> {
+    let mut respaced = text.to_vec();
+    for (whole, word) in UNKNOWN_WORDS {
+        let within = whole.find(word).unwrap_or_default();
+        for at in memchr::memmem::find_iter(text, whole) {
+            respaced[at + within..at + within + word.len()].fill(b' ');
+        }
+    }
+    for (at, byte) in text.iter().enumerate() {
+        match byte {
+            b'<' if is_call_signature(text, at) => respaced[at - 1] = b';',
+            b'i' | b'o' => {
+                let length = variance(text, at);
+                respaced[at..at + length].fill(b' ');
+            }
+            _ => {}
+        }
+    }
+    (respaced != text).then_some(respaced)
+}
+
+/// Whether a line begins with the type parameters of a call signature, after a member that no `;` ends.
+fn is_call_signature(text: &[u8], at: usize) -> bool {
+    let line = text[..at].iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    let is_first = line < at && text[line..at].iter().all(|byte| b" \t".contains(byte));
+    if !is_first {
+        return false;
+    }
+    let before = last_line(&text[..line]);
+    let ends_member = before.last().is_some_and(|last| is_word(*last) || b"$>)]}'\"`".contains(last));
+    ends_member && !before.ends_with(b"=>") && has_parameters(&text[at..])
+}
+
+/// Whether a text begins with type parameters and the parenthesis of what they belong to.
+fn has_parameters(text: &[u8]) -> bool {
+    let text = &text[..text.len().min(MOST_BYTES)];
+    let mut depth = 0usize;
+    let end = text.iter().enumerate().position(|(at, byte)| {
+        match byte {
+            b'<' => depth += 1,
+            b'>' if at > 0 && text[at - 1] != b'=' => depth -= 1,
+            _ => {}
+        }
+        depth == 0
+    });
+    end.is_some_and(|end| text[end + 1..].trim_ascii_start().starts_with(b"("))
+}
+
+/// How long the words are that stand at a place before a type parameter and tell its variance: `in`, `out`, `in out`; 0 if none.
+fn variance(text: &[u8], at: usize) -> usize {
+    let is_apart = at.checked_sub(1).is_some_and(|before| b"<, \t\n".contains(&text[before]));
+    if !is_apart {
+        return 0;
+    }
+    let mut rest = &text[at..];
+    for word in [&b"in"[..], b"out"] {
+        let after = rest.strip_prefix(word).filter(|after| after.first().is_some_and(u8::is_ascii_whitespace));
+        rest = after.map_or(rest, <[u8]>::trim_ascii_start);
+    }
+    let length = text.len() - at - rest.len();
+    let is_parameter =
+        rest.first().is_some_and(|byte| is_word(*byte) || *byte == b'$') && !rest.starts_with(b"extends ");
+    let follows = || last_line(&text[..at]).last().is_some_and(|last| b"<,".contains(last));
+    if length > 0 && is_parameter && follows() { length } else { 0 }
+}
+
+/// The last line of a text that is neither empty nor a comment, without the blanks around it.
+fn last_line(text: &[u8]) -> &[u8] {
+    let is_comment = |line: &[u8]| line.starts_with(b"//") || line.starts_with(b"*") || line.starts_with(b"/*");
+    let mut lines = text.rsplit(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).take(MOST_LINES);
+    lines.find(|line| !line.is_empty() && !is_comment(line)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+
+    fn check(text: &str, expected: Expect) {
+        let respaced = respaced(text.as_bytes()).map(|text| String::from_utf8(text).unwrap());
+        assert!(respaced.as_ref().is_none_or(|respaced| respaced.len() == text.len()));
+        expected.assert_eq(respaced.as_deref().unwrap_or("as it was"));
+    }
+
+    #[test]
+    fn words_that_the_grammar_does_not_know() {
+        check("export type * from './a';", expect!["export      * from './a';"]);
+        check("export type { A } from './a';", expect!["as it was"]);
+        check("import defer * as a from './a';", expect!["import       * as a from './a';"]);
+    }
+
+    #[test]
+    fn variance_of_type_parameters() {
+        check("class A<in T, out U, in out V> {}", expect!["class A<   T,     U,        V> {}"]);
+        check(
+            "type A<\n  // What comes in.\n  in T,\n> = T;",
+            expect!["type A<\n  // What comes in.\n     T,\n> = T;"],
+        );
+        check("type A<out, out extends string> = { [K in T]: out };", expect!["as it was"]);
+        check("for (const a of [b, inner, out]) {}", expect!["as it was"]);
+    }
+
+    #[test]
+    fn call_signatures_after_each_other() {
+        check(
+            "interface A {\n  <T>(a: T): B\n  // Another one.\n  <U extends () => void>(\n    b: U\n  ): U\n}",
+            expect!["interface A {\n  <T>(a: T): B\n  // Another one.\n ;<U extends () => void>(\n    b: U\n  ): U\n}"],
+        );
+        check("const f = (a) =>\n  <T>(b: T) => b;\ng(\n  <T>(c)\n);\nif (a\n  < b) {}", expect!["as it was"]);
+    }
+}

@@ -1,0 +1,131 @@
+//! `find_callers` and the fields of types as Tidepool's control server answers: flat, and with every field.
+
+use std::sync::Arc;
+
+use mcp::tool::{Context, Effect, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::find_callers::{Args, callers, shown_lines};
+use super::uses::{Listed, Uses, sentence, via};
+use super::{DefinitionOut, MOST_DEFINITIONS, Questions, shown};
+use crate::answer::{Found, Shown, Site};
+use crate::definition::Definition;
+use crate::head::Head;
+use crate::judgement::Verdict;
+use crate::syntax::Class;
+
+/// The callers.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Output {
+    head: Head,
+    name: String,
+    /// Null if there are several definitions, or none that is known.
+    definition_file: Option<String>,
+    definition_line: Option<usize>,
+    call_sites: Vec<CallSite>,
+    /// How many other places have the name: imports, signatures, comments …
+    filtered_count: usize,
+    truncated: bool,
+    /// The answer in a sentence; null if it is complete.
+    warning: Option<String>,
+    definitions: Vec<DefinitionOut>,
+    /// How many callers there are, shown or not.
+    total: usize,
+}
+
+/// A place.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+struct CallSite {
+    /// call or value.
+    #[serde(rename = "use")]
+    used_as: &'static str,
+    file: String,
+    line: usize,
+    /// In characters, from 1.
+    column: usize,
+    class: Class,
+    /// The line.
+    context: String,
+    context_before: Vec<String>,
+    context_after: Vec<String>,
+    /// direct, value, interface, implicit or macro.
+    via: &'static str,
+    verdict: Verdict,
+    /// The declarations around it.
+    enclosing: Option<String>,
+    in_test: bool,
+    /// The definition that is meant, as path:line.
+    definition: Option<String>,
+}
+
+/// What Tidepool's results about types have besides.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub(super) struct OfType {
+    /// Null if several types have the name.
+    pub file: Option<String>,
+    pub line: Option<usize>,
+    pub raw_definition: String,
+    /// Why the answer is not complete.
+    pub warning: Option<String>,
+}
+
+pub(super) struct FindCallers(pub(super) Arc<Questions>);
+
+impl Tool for FindCallers {
+    const NAME: &'static str = "find_callers";
+    const TITLE: &'static str = "Find callers";
+    const EFFECT: Effect = Effect::READ;
+    type Args = Args;
+    type Output = Output;
+
+    async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
+        let shown_lines = shown_lines(args.context_lines.or(Some(1)), args.max_results);
+        let Shown { most, .. } = shown_lines;
+        let (answered, wanted) = callers(&self.0, &cx, &args, shown_lines).await?;
+        let uses = Uses::new(&answered, Listed { wanted: &wanted, most, with_other: args.refuted, has_context: true });
+        let found = &answered.found;
+        let is_listed =
+            |site: &&Site| wanted.contains(&site.class) && (args.refuted || site.verdict != Verdict::Refuted);
+        let (definition_file, definition_line) = match &found.definitions[..] {
+            [one] => (Some(shown(&one.path)), Some(one.line)),
+            _ => (None, None),
+        };
+        let said = sentence(&answered, &uses, "caller");
+        Ok(Output {
+            name: found.question.name.clone(),
+            definition_file,
+            definition_line,
+            call_sites: found.sites.iter().filter(is_listed).take(most).map(|site| call_site(found, site)).collect(),
+            filtered_count: uses.filtered_count(),
+            truncated: uses.total > most,
+            warning: (!uses.head.is_complete).then_some(said),
+            definitions: found.definitions.iter().take(MOST_DEFINITIONS).map(DefinitionOut::of).collect(),
+            total: uses.total,
+            head: uses.head.with_reasons(),
+        })
+    }
+}
+
+fn call_site(found: &Found, site: &Site) -> CallSite {
+    let meant = site.meant.and_then(|number| found.definitions.get(number));
+    let visible = |lines: &[String]| lines.iter().map(|line| project::visible::escaped(line)).collect();
+    let is_value = site.class == Class::Value;
+    CallSite {
+        used_as: if is_value { "value" } else { "call" },
+        file: shown(&site.path),
+        line: site.line,
+        column: site.column,
+        class: site.class,
+        context: project::visible::escaped(&site.text),
+        context_before: visible(&site.before),
+        context_after: visible(&site.after),
+        via: via(found, site, meant).unwrap_or(if is_value { "value" } else { "direct" }),
+        verdict: site.verdict,
+        enclosing: (!site.enclosing.is_empty()).then(|| site.enclosing.clone()),
+        in_test: site.in_test,
+        definition: meant.map(|one: &Definition| format!("{}:{}", shown(&one.path), one.line)),
+    }
+}

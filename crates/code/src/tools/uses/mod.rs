@@ -1,0 +1,237 @@
+//! Uses in a result, as find_callers and find_uses have them: verified places first, then unverified ones.
+
+mod lines;
+mod receivers;
+mod sentence;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use self::receivers::{call, groups, has_receiver, is_call, with_places};
+use super::{Answered, shown};
+use crate::answer::{Found, Site};
+use crate::definition::Definition;
+use crate::head::Head;
+use crate::judgement::{Code, Unnamed, Verdict};
+use crate::syntax::{Class, Kind, Language};
+pub(super) use lines::{lines, rest_line};
+pub(super) use receivers::Group;
+pub(super) use sentence::{sentence, why};
+
+/// The places of a file that have the same verdict and mean the same definition.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub(super) struct FileUses {
+    pub file: String,
+    /// unverified, earlier (verified at an earlier revision), not_checked (comments and strings) or other (means another
+    /// definition); absent for verified places.
+    #[serde(default = "Verdict::verified", skip_serializing_if = "Verdict::is_verified")]
+    pub verdict: Verdict,
+    /// The definition that is meant, as an index into `definitions`; absent if there is only one, or if it is unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub definition: Option<usize>,
+    pub places: Vec<Use>,
+    /// What they mean, where that is outside of the project, or where places mean several definitions.
+    #[serde(skip)]
+    pub means: Option<String>,
+}
+
+/// A use.
+#[derive(Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub(super) struct Use {
+    pub line: usize,
+    /// In characters, from 1.
+    pub column: usize,
+    /// Absent for a call.
+    #[serde(default = "call", skip_serializing_if = "is_call")]
+    pub class: Class,
+    /// The declarations around it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub enclosing: String,
+    /// The line without its indentation.
+    pub text: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub before: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<String>,
+    /// interface, implicit (not named here) or macro (named in the text of a macro); absent for a direct use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub via: Option<&'static str>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_test: bool,
+    /// Whether it may be a local that has the name in the same declaration. Such uses come last.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub may_be_local: bool,
+    /// The name that stands here instead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alias: Option<String>,
+}
+
+/// What is listed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Listed<'a> {
+    pub wanted: &'a [Class],
+    /// How many places at most.
+    pub most: usize,
+    /// Also those that mean another definition.
+    pub with_other: bool,
+    /// Whether lines around each place are shown.
+    pub has_context: bool,
+}
+
+/// The uses of some classes.
+pub(super) struct Uses {
+    pub head: Head,
+    pub files: Vec<FileUses>,
+    /// Unverified places by receiver, where these are too many for lines of their own.
+    pub unverified: Vec<Group>,
+    /// All groups of them.
+    pub groups: Vec<Group>,
+    pub total: usize,
+    pub truncated: bool,
+    /// How many of each class, shown or not, wanted or not; without those that mean another definition.
+    pub counts: BTreeMap<Class, usize>,
+    /// How many of each wanted class are verified, now or earlier, or in comments and strings.
+    pub verified: BTreeMap<Class, usize>,
+    /// How many of each wanted class are unverified.
+    pub open: BTreeMap<Class, usize>,
+    /// Whether all of these that lack a type have a receiver.
+    pub have_receivers: bool,
+    /// How many places that are listed line by line each file has beyond those that are shown.
+    pub rest: BTreeMap<String, usize>,
+    /// How many places have the name in other languages.
+    pub elsewhere: usize,
+    /// The file or folder that was looked into, if it is not all.
+    pub below: Option<String>,
+}
+
+/// Up to so many unverified places have lines of their own among verified ones.
+const FEW: usize = 10;
+
+impl Uses {
+    pub(super) fn new(answered: &Answered, listed: Listed<'_>) -> Uses {
+        let Answered { scope, found, judged, since, .. } = answered;
+        let Listed { wanted, most, with_other, has_context } = listed;
+        let of_class = || found.sites.iter().filter(|site| wanted.contains(&site.class));
+        let is_open = |site: &&Site| matches!(site.verdict, Verdict::Undecided(_));
+        let is_other = |site: &&Site| site.verdict == Verdict::Refuted;
+        let mut all: Vec<&Site> = of_class().filter(|site| with_other || !is_other(site)).collect();
+        all.sort_by_key(|site| rank(site.verdict));
+        let head = Head::judged(of_class().map(|site| site.verdict), judged).searched(
+            scope,
+            found.files,
+            &found.skipped,
+            *since,
+        );
+        let is_checked = head.confirmed + head.earlier > 0 || head.open.keys().any(|code| code.is_judged());
+        let is_grouped = is_checked && head.undecided > FEW && !has_context;
+        let total = all.len();
+        if is_grouped {
+            all.retain(|site| !is_open(site));
+        }
+        let groups = groups(found, of_class().filter(is_open));
+        let left = most.saturating_sub(all.len()).max(FEW);
+        let unverified = if is_grouped { with_places(&groups, left) } else { Vec::new() };
+        let shown_places: usize = unverified.iter().flat_map(|group| group.places.values()).map(Vec::len).sum();
+        let mut rest: BTreeMap<String, usize> = BTreeMap::new();
+        for site in all.iter().skip(most) {
+            *rest.entry(shown(&site.path)).or_default() += 1;
+        }
+        let counted = |is_meant: &dyn Fn(&&Site) -> bool| {
+            let mut counts = BTreeMap::new();
+            found.sites.iter().filter(is_meant).for_each(|site| *counts.entry(site.class).or_default() += 1);
+            counts
+        };
+        let is_wanted = |site: &&Site| wanted.contains(&site.class);
+        let lacks_type = |site: &&Site| site.verdict == Verdict::Undecided(Code::Dynamic);
+        Uses {
+            files: files(found, &all[..all.len().min(most)]),
+            unverified,
+            groups: groups.into_iter().map(|(group, _)| group).collect(),
+            total,
+            truncated: all.len().min(most) + shown_places < total,
+            counts: counted(&|site| !is_other(site)),
+            verified: counted(&|site| is_wanted(site) && !is_other(site) && !is_open(site)),
+            open: counted(&|site| is_wanted(site) && is_open(site)),
+            have_receivers: of_class().filter(lacks_type).all(|site| has_receiver(found, site)),
+            rest,
+            elsewhere: found.elsewhere,
+            below: scope.below.strip_prefix(&scope.root).ok().filter(|below| !below.as_os_str().is_empty()).map(shown),
+            head,
+        }
+    }
+}
+
+impl Uses {
+    /// How many other places have the name.
+    pub(super) fn filtered_count(&self) -> usize {
+        let all: usize = self.counts.values().sum();
+        all + self.head.refuted + self.elsewhere - self.total
+    }
+}
+
+/// The order of places: what is surest first.
+fn rank(verdict: Verdict) -> usize {
+    match verdict {
+        Verdict::Confirmed => 0,
+        Verdict::Earlier => 1,
+        Verdict::Undecided(_) => 2,
+        Verdict::NotJudged => 3,
+        Verdict::Refuted => 4,
+    }
+}
+
+/// Groups places by file, verdict and meaning, in their order.
+fn files(found: &Found, sites: &[&Site]) -> Vec<FileUses> {
+    let same = |one: &&Site, next: &&Site| {
+        (&one.path, rank(one.verdict), one.meant) == (&next.path, rank(next.verdict), next.meant)
+    };
+    let meanings: BTreeSet<usize> = sites.iter().filter_map(|site| site.meant).collect();
+    let group = |sites: &[&Site]| {
+        let meant = sites[0].meant.and_then(|number| found.definitions.get(number));
+        FileUses {
+            file: shown(&sites[0].path),
+            verdict: sites[0].verdict,
+            definition: sites[0].meant.filter(|_| found.definitions.len() > 1),
+            places: sites.iter().map(|site| one(found, site, meant)).collect(),
+            means: meant.filter(|one| one.is_outside() || meanings.len() > 1).map(Definition::shown),
+        }
+    };
+    sites.chunk_by(same).map(group).collect()
+}
+
+/// Whether a call of a definition runs another one.
+fn dispatches(one: &Definition) -> bool {
+    one.is_signature && one.kind == Kind::Method && (one.language != Language::Cpp || one.is_pure)
+}
+
+/// How a place comes to its definition; `None` if directly.
+pub(super) fn via(found: &Found, site: &Site, meant: Option<&Definition>) -> Option<&'static str> {
+    let is_dispatched = || found.definitions.iter().any(dispatches);
+    match site.class {
+        _ if site.unnamed.is_some() => site.unnamed.map(Unnamed::word),
+        _ if site.by_interface => Some("interface"),
+        Class::Call if site.is_member && meant.map_or_else(is_dispatched, dispatches) => Some("interface"),
+        _ => None,
+    }
+}
+
+fn one(found: &Found, site: &Site, meant: Option<&Definition>) -> Use {
+    let visible = |lines: &[String]| lines.iter().map(|line| project::visible::escaped(line)).collect();
+    Use {
+        line: site.line,
+        column: site.column,
+        class: site.class,
+        enclosing: site.enclosing.clone(),
+        text: project::visible::escaped(site.text.trim()),
+        before: visible(&site.before),
+        after: visible(&site.after),
+        via: via(found, site, meant),
+        in_test: site.in_test,
+        may_be_local: site.may_be_local && site.verdict != Verdict::Confirmed,
+        alias: site.alias.clone(),
+    }
+}

@@ -1,0 +1,193 @@
+//! The receivers of unverified places, as the text before the name has them: `runner.invoke`, `make(…).invoke`.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::answer::{Found, Site};
+use crate::head::grouped;
+use crate::judgement::is_zero;
+use crate::syntax::{Class, is_word};
+use crate::tools::shown;
+
+/// Unverified places with the same receiver.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub(in crate::tools) struct Group {
+    /// The receiver and the name.
+    pub name: String,
+    /// Absent for a call.
+    #[serde(default = "call", skip_serializing_if = "is_call")]
+    pub class: Class,
+    /// How many places there are, shown or not.
+    pub count: usize,
+    /// How many of them are in tests.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub in_tests: usize,
+    /// The lines of the first places, by file.
+    pub places: BTreeMap<String, Vec<usize>>,
+}
+
+/// The class of a place that a result gives none.
+pub(in crate::tools) fn call() -> Class {
+    Class::Call
+}
+
+/// Whether a class is left out of a result.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+pub(in crate::tools) fn is_call(class: &Class) -> bool {
+    *class == Class::Call
+}
+
+/// How many groups are shown where not all places are, and how many places of each.
+const MOST_GROUPS: usize = 12;
+const FIRST_PLACES: usize = 3;
+/// The longest name of a group, in characters.
+const LONGEST: usize = 40;
+
+impl Group {
+    /// `runner.invoke ×376 (tests)`.
+    pub(in crate::tools) fn words(&self) -> String {
+        let as_class = match self.class {
+            Class::Call => "",
+            Class::Value => " as a value",
+            class => &format!(" ({})", class.word()),
+        };
+        let times = if self.count > 1 { format!(" ×{}", grouped(self.count)) } else { String::new() };
+        let tests = if self.in_tests == self.count { " (tests)" } else { "" };
+        format!("{}{as_class}{times}{tests}", self.name)
+    }
+
+    /// `runner.invoke ×376 (tests): tests/test_commands.py:12, 40 …`.
+    pub(in crate::tools) fn line(&self) -> String {
+        let lines = |lines: &Vec<usize>| lines.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
+        let files: Vec<String> = self.places.iter().map(|(file, all)| format!("{file}:{}", lines(all))).collect();
+        let shown: usize = self.places.values().map(Vec::len).sum();
+        let more = if shown < self.count { " …" } else { "" };
+        format!("  {}: {}{more}", self.words(), files.join("; "))
+    }
+}
+
+/// Groups places by receiver: code before tests, then the most frequent first.
+pub(in crate::tools) fn groups<'a>(
+    found: &Found,
+    sites: impl Iterator<Item = &'a Site>,
+) -> Vec<(Group, Vec<&'a Site>)> {
+    let mut by_name: BTreeMap<(String, Class), Vec<&Site>> = BTreeMap::new();
+    for site in sites {
+        by_name.entry((name(found, site), site.class)).or_default().push(site);
+    }
+    let mut groups: Vec<(Group, Vec<&Site>)> = by_name
+        .into_iter()
+        .map(|((name, class), sites)| {
+            let in_tests = sites.iter().filter(|site| site.in_test).count();
+            (Group { name, class, count: sites.len(), in_tests, places: BTreeMap::new() }, sites)
+        })
+        .collect();
+    groups.sort_by_key(|(group, _)| (group.in_tests == group.count, usize::MAX - group.count));
+    groups
+}
+
+/// The groups with the places that are shown: all, if there are at most so many, or the first of the first groups.
+pub(in crate::tools) fn with_places(groups: &[(Group, Vec<&Site>)], most: usize) -> Vec<Group> {
+    let all: usize = groups.iter().map(|(group, _)| group.count).sum();
+    let (most_groups, first) = if all <= most { (usize::MAX, usize::MAX) } else { (MOST_GROUPS, FIRST_PLACES) };
+    let with = |(group, sites): &(Group, Vec<&Site>)| {
+        let mut group = group.clone();
+        for site in sites.iter().take(first) {
+            group.places.entry(shown(&site.path)).or_default().push(site.line);
+        }
+        group
+    };
+    groups.iter().take(most_groups).map(with).collect()
+}
+
+/// Whether a place reaches its name through an object.
+pub(in crate::tools) fn has_receiver(found: &Found, site: &Site) -> bool {
+    !receiver(before(found, site)).is_empty()
+}
+
+fn before<'a>(found: &'a Found, site: &Site) -> &'a [u8] {
+    found.texts.get(&site.path).and_then(|text| text.get(..site.at)).unwrap_or_default()
+}
+
+/// The receiver and the name of a place.
+fn name(found: &Found, site: &Site) -> String {
+    let name = site.alias.as_ref().unwrap_or(&found.question.name);
+    project::visible(&format!("{}{name}", receiver(before(found, site))))
+}
+
+/// The receiver that a text ends with, its point included; arguments are left out.
+fn receiver(before: &[u8]) -> String {
+    static POINTS: [&[u8]; 5] = [b"?.", b"!.", b".", b"->", b"::"];
+    let Some(point) = POINTS.iter().find(|point| before.ends_with(point)) else { return String::new() };
+    let mut parts: Vec<String> = Vec::new();
+    let mut rest = &before[..before.len() - point.len()];
+    let mut next = point;
+    loop {
+        parts.push(String::from_utf8_lossy(next).into_owned());
+        rest = rest.trim_ascii_end();
+        while let Some(open) = opened(rest) {
+            parts.push(if rest.ends_with(b")") { "(…)" } else { "[…]" }.to_owned());
+            rest = &rest[..open];
+        }
+        let word = rest.iter().rev().take_while(|byte| is_word(**byte) || **byte == b'$').count();
+        if word == 0 && parts.len() % 2 == 1 {
+            parts.push("…".to_owned());
+        }
+        let start = rest.len() - word;
+        parts.push(String::from_utf8_lossy(&rest[start..]).into_owned());
+        // A chain may go on over lines.
+        rest = rest[..start].trim_ascii_end();
+        match POINTS.iter().find(|point| rest.ends_with(point)) {
+            Some(point) if word > 0 => (rest, next) = (&rest[..rest.len() - point.len()], point),
+            _ => break,
+        }
+    }
+    parts.reverse();
+    let whole = parts.concat();
+    match whole.chars().count().checked_sub(LONGEST) {
+        Some(more @ 1..) => format!("…{}", whole.chars().skip(more).collect::<String>()),
+        _ => whole,
+    }
+}
+
+/// Where the bracket opens that a text closes at its end.
+fn opened(text: &[u8]) -> Option<usize> {
+    let (open, close) = match text.last()? {
+        b')' => (b'(', b')'),
+        b']' => (b'[', b']'),
+        _ => return None,
+    };
+    let mut depth = 0usize;
+    text.iter().rposition(|byte| {
+        depth += usize::from(*byte == close);
+        depth -= usize::from(*byte == open);
+        depth == 0
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_receiver_is_the_expression_before_the_name() {
+        for (before, wanted) in [
+            ("x = runner.", "runner."),
+            ("return self.app.", "self.app."),
+            ("f(make(1, g(2)).", "make(…)."),
+            ("x = all[0].", "all[…]."),
+            ("  builder\n    .name(\"a\")\n    .", "builder.name(…)."),
+            ("geo::Shape::", "geo::Shape::"),
+            ("p->", "p->"),
+            ("a?.b!.", "a?.b!."),
+            ("x = ", ""),
+            ("(\"a\".", "…."),
+            (")).", "…."),
+        ] {
+            assert_eq!(receiver(before.as_bytes()), wanted, "{before}");
+        }
+    }
+}

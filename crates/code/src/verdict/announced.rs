@@ -1,0 +1,67 @@
+//! Prototypes of C and C++, the functions that they announce, and which of these a program links.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::answer::{Found, Site};
+use crate::definition::Definition;
+use crate::inquiry::Spot;
+use crate::syntax::{Class, Kind, Language};
+
+/// Whether clangd has an index of the project.
+pub(super) fn has_compile_commands(root: &Path) -> bool {
+    ["", "build"].iter().any(|folder| root.join(folder).join("compile_commands.json").exists())
+}
+
+/// What is known of prototypes.
+pub(super) struct Prototypes {
+    has_index: bool,
+    /// The functions that prototypes among the definitions announce, with the number of the definition.
+    bodies: BTreeMap<(PathBuf, usize), usize>,
+}
+
+impl Prototypes {
+    pub(super) fn new(root: &Path) -> Prototypes {
+        Prototypes { has_index: has_compile_commands(root), bodies: BTreeMap::new() }
+    }
+
+    pub(super) fn add_body(&mut self, body: &Spot, number: usize) {
+        self.bodies.insert((body.path.clone(), body.start), number);
+    }
+
+    /// Returns the definition whose prototype announces the function at a spot.
+    pub(super) fn announced(&self, spot: &Spot) -> Option<usize> {
+        self.bodies.get(&(spot.path.clone(), spot.start)).copied()
+    }
+
+    /// Whether a prototype may announce one of the definitions, which clangd does not know without an index: both stand in the same
+    /// class or namespace.
+    pub(super) fn may_announce(&self, found: &Found, prototype: &Site) -> bool {
+        let around = prototype.enclosing.rsplit("::").next().filter(|around| !around.is_empty());
+        let mut ours = found.definitions.iter().filter(|one| !is_static(found, &one.path, one.at));
+        !self.has_index
+            && ours.any(|one| match (around, one.inside.last()) {
+                (Some(around), Some(names)) => names.iter().any(|name| name == around),
+                (around, names) => around.is_none() && names.is_none(),
+            })
+    }
+}
+
+/// Whether a function of C and one of the definitions are one symbol, of which a program links the one or the other.
+pub(super) fn is_linked_alternative(found: &Found, other: &Site) -> bool {
+    let is_external = |path: &Path, at: usize| !is_static(found, path, at);
+    let is_alternative = |one: &Definition| {
+        (one.language, one.kind) == (Language::C, Kind::Function)
+            && one.path != other.path
+            && is_external(&one.path, one.at)
+    };
+    let is_function = other.language == Language::C && other.class == Class::Binding && other.enclosing.is_empty();
+    is_function && is_external(&other.path, other.at) && found.definitions.iter().any(is_alternative)
+}
+
+/// Whether a function of C is `static`, so that no other file has it.
+fn is_static(found: &Found, path: &Path, at: usize) -> bool {
+    let before = found.texts.get(path).and_then(|text| text.get(..at)).unwrap_or_default();
+    let start = before.iter().rposition(|byte| b";}#".contains(byte)).map_or(0, |at| at + 1);
+    memchr::memmem::find(&before[start..], b"static").is_some()
+}

@@ -1,0 +1,386 @@
+//! What a server's answer to `textDocument/definition` says about a candidate.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::announced::{Prototypes, is_linked_alternative};
+use super::classes::{any_at, is_ambient};
+use super::overriders::{Dispatch, may_be_overridden, of_traits};
+use super::resolve::Evidence;
+use crate::answer::{Found, Site};
+use crate::definition::Definition;
+use crate::inquiry::{Sheets, Spot};
+use crate::judgement::Code;
+use crate::lsp::Location;
+use crate::syntax::{
+    C_AND_CPP, Class, Kind, Language, SCRIPTS, family, is_pure_virtual, is_word, last_word, names_module, unclosed,
+};
+
+/// Reads an answer about a site; `silent` is why a server may say nothing there.
+pub(super) fn read(
+    found: &Found,
+    asked_at: usize,
+    places: &[Location],
+    sheets: &mut Sheets,
+    known: &mut BTreeMap<Spot, Option<Dispatch>>,
+    prototypes: &Prototypes,
+    silent: Code,
+) -> Evidence {
+    let mut best = Evidence::Unknown(silent);
+    let mut best_rank = 0;
+    let mut is_guess = false;
+    // Beside what is meant clangd gives the `using` that brings it, which leads to all overloads.
+    let is_c = family(found.sites[asked_at].language) == C_AND_CPP;
+    let rank = |evidence: &Evidence| match evidence {
+        Evidence::Definition(_) => 6,
+        Evidence::Import(_) if !is_c => 5,
+        Evidence::Override(_) => 4,
+        Evidence::Other | Evidence::Interface => 3,
+        Evidence::Import(_) => 2,
+        Evidence::Base | Evidence::Unknown(_) => 1,
+    };
+    for place in places {
+        let spot = sheets.spot(place).map(|spot| named(found, asked_at, &spot, sheets));
+        let one = match spot {
+            Some(spot) => match read_one(found, asked_at, &spot, sheets, prototypes, silent) {
+                other @ (Evidence::Other | Evidence::Interface) => {
+                    let is_rust = found.sites[asked_at].language == Language::Rust;
+                    let dispatch = *known.entry(spot.clone()).or_insert_with(|| match is_rust {
+                        true => of_traits(found, &spot, sheets),
+                        false => may_be_overridden(found, &spot, sheets).then_some(Dispatch::Overriders),
+                    });
+                    match dispatch {
+                        _ if !is_rust && is_direct(found, &found.sites[asked_at]) => other,
+                        // An object of this class is of no other one that only has its members.
+                        Some(Dispatch::Structural) if is_on_itself(found, &found.sites[asked_at]) => other,
+                        Some(Dispatch::To(one)) => Evidence::Override(one),
+                        Some(_) => Evidence::Base,
+                        None => other,
+                    }
+                }
+                evidence => evidence,
+            },
+            None => Evidence::Unknown(Code::Stale),
+        };
+        // In a template clangd gives whatever has the name.
+        let is_another = |one: &Evidence| matches!(one, Evidence::Other | Evidence::Interface | Evidence::Base);
+        let is_ours = |one: &Evidence| matches!(one, Evidence::Definition(_));
+        is_guess |= is_c && (is_ours(&one) && is_another(&best) || is_another(&one) && is_ours(&best));
+        if rank(&one) > best_rank {
+            best_rank = rank(&one);
+            best = one;
+        }
+    }
+    let site = &found.sites[asked_at];
+    let is_itself = |sheets: &mut Sheets| {
+        let spots: Vec<Spot> = places.iter().filter_map(|place| sheets.spot(place)).collect();
+        spots.iter().any(|spot| is_assigned_by(found, site, spot, sheets))
+    };
+    let is_guess = is_guess
+        || matches!(best, Evidence::Other | Evidence::Interface)
+            && (is_keyword_of_pattern(found, site) || is_assigned_from_object(found, site))
+        || matches!(best, Evidence::Other | Evidence::Interface | Evidence::Definition(_)) && is_itself(sheets);
+    if is_guess { Evidence::Unknown(Code::Dynamic) } else { best }
+}
+
+/// Whether a pattern of Python names a field there, which ty takes for what the pattern binds: `case Point(x=x)`.
+fn is_keyword_of_pattern(found: &Found, site: &Site) -> bool {
+    let text = found.texts.get(&site.path).and_then(|text| text.get(site.at..)).unwrap_or_default();
+    let after = text.iter().position(|byte| !is_word(*byte)).map(|end| text[end..].trim_ascii_start());
+    let is_key = after.is_some_and(|after| after.starts_with(b"=") && !after.starts_with(b"=="));
+    site.language == Language::Python && site.class == Class::Pattern && is_key
+}
+
+/// Whether an assignment takes a member there, where tsc leads to the variable that it is assigned to: `({ size } = shape)`.
+fn is_assigned_from_object(found: &Found, site: &Site) -> bool {
+    if family(site.language) != SCRIPTS || site.class != Class::FieldRead {
+        return false;
+    }
+    let text = found.texts.get(&site.path).map(|text| text.split_at(site.at));
+    let Some((before, after)) = text else { return false };
+    let mut depth = 0usize;
+    let end = after.iter().position(|byte| {
+        match byte {
+            b'{' => depth += 1,
+            b'}' if depth == 0 => return true,
+            b'}' => depth -= 1,
+            _ => {}
+        }
+        false
+    });
+    let follows = end.map_or(&after[..0], |end| after[end + 1..].trim_ascii_start());
+    let is_assigned = follows.starts_with(b"=") && !follows.starts_with(b"==") && !follows.starts_with(b"=>");
+    let opened = unclosed(before, b'{').filter(|_| is_assigned);
+    opened.is_some_and(|at| before[..at].trim_ascii_end().ends_with(b"("))
+}
+
+/// Whether a site reaches its name through the object whose method it stands in.
+fn is_on_itself(found: &Found, site: &Site) -> bool {
+    matches!(last_word(found.receiver(site)), b"this" | b"self")
+}
+
+/// Whether a name of Python stands on the right side of what assigns it, where ty leads to the left one: in a class, `parse =
+/// staticmethod(parse)` takes what has the name outside.
+fn is_assigned_by(found: &Found, site: &Site, left: &Spot, sheets: &Sheets) -> bool {
+    let text = found.texts.get(&site.path).filter(|_| site.language == Language::Python);
+    let between = text.and_then(|text| text.get(left.end..site.at)).unwrap_or_default();
+    let is_left = sheets.below(&left.path) == Some(&*site.path) && left.start < site.at;
+    let is_in_class = || any_at(sheets, left).is_some_and(|(declares, _)| declares.kind == Kind::Field);
+    is_left && between.contains(&b'=') && !between.contains(&b'\n') && is_in_class()
+}
+
+/// Whether a call runs what it names and no override of it, by its own text: `super.go()`, `Base::go()`.
+fn is_direct(found: &Found, site: &Site) -> bool {
+    let receiver = found.receiver(site);
+    match site.language {
+        // `&Base::go` is what an object's own method is found by.
+        Language::Cpp => site.is_qualified && site.class == Class::Call,
+        // `super()`, `super(Base, self)`.
+        Language::Python => receiver
+            .strip_suffix(b")")
+            .and_then(|text| unclosed(text, b'('))
+            .is_some_and(|opened| last_word(receiver[..opened].trim_ascii_end()) == b"super"),
+        _ => receiver.ends_with(b"super"),
+    }
+}
+
+/// What a module of CommonJS exports under the name of a site: `exports.area = area`, `{ area: toArea }`, `exports.area = function
+/// area() {}`, `{ area: require("./area") }`.
+pub(super) fn exported(found: &Found, site: &Site) -> Option<Evidence> {
+    let text = found.texts.get(&site.path).filter(|_| family(site.language) == SCRIPTS)?;
+    let name = text[site.at..].iter().take_while(|byte| is_word(**byte) || **byte == b'$').count();
+    let value = text[site.at + name..].trim_ascii_start();
+    let mut value = value.strip_prefix(b"=").or(value.strip_prefix(b":"))?.trim_ascii_start();
+    // `{ area: require("./geo").area }`, `exports.area = geo.area`.
+    let end = value.iter().position(|byte| b",;}\n".contains(byte)).unwrap_or(value.len());
+    let last = last_word(value[..end].trim_ascii_end());
+    let last_at = text.len() - value.len() + value[..end].trim_ascii_end().len() - last.len();
+    // A field that is copied is another one's value: `{ name: user.name }`.
+    let is_data = found.definitions.iter().any(|one| matches!(one.kind, Kind::Field | Kind::Variable | Kind::Constant));
+    let is_member = text[..last_at].ends_with(b".") && !is_data;
+    if let Some(next) = found.sites.iter().position(|one| one.path == site.path && one.at == last_at && is_member) {
+        return Some(Evidence::Import(next));
+    }
+    if let Some(source) = value.strip_prefix(b"require(") {
+        // It has its name by what it requires, which no server leads to.
+        let source = source.split(|byte| b"'\"`".contains(byte)).nth(1).unwrap_or_default();
+        let source = String::from_utf8_lossy(source).into_owned();
+        let is_it = |one: &Definition| names_module(&site.path, &source, &one.path);
+        let ours = found.definitions.iter().position(is_it).map(Evidence::Definition);
+        return ours.or_else(|| site.alias.as_ref().map(|_| Evidence::Unknown(Code::Dynamic)));
+    }
+    for word in [&b"async "[..], b"function* ", b"function ", b"class "] {
+        value = value.strip_prefix(word).map_or(value, <[u8]>::trim_ascii_start);
+    }
+    let at = text.len() - value.len();
+    let is_field = found.definitions.iter().any(|one| one.kind == Kind::Field);
+    let is_value = |one: &Site| one.path == site.path && one.at == at && !is_field;
+    let is_it = |one: &Definition| one.path == site.path && one.at == at;
+    let ours = found.definitions.iter().position(is_it).map(Evidence::Definition);
+    ours.or_else(|| found.sites.iter().position(is_value).map(Evidence::Import))
+}
+
+/// The name of what an answer gives with more around it.
+fn named(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets) -> Spot {
+    let name = &found.question.name;
+    let mut spot = sheets.embedded(spot, name).unwrap_or_else(|| spot.clone());
+    // ty gives a field with what holds it: `self.total`.
+    if sheets.text(&spot).strip_suffix(name.as_str()).is_some_and(|before| before.ends_with('.')) {
+        spot.start = spot.end - name.len();
+    }
+    // TypeScript gives the arrow function that a property holds: `load = (id) => …`.
+    if let Some(at) = holder(name, &spot, sheets).filter(|_| family(found.sites[asked_at].language) == SCRIPTS) {
+        (spot.start, spot.end) = (at, at + name.len());
+    }
+    spot
+}
+
+fn read_one(
+    found: &Found,
+    asked_at: usize,
+    spot: &Spot,
+    sheets: &Sheets,
+    prototypes: &Prototypes,
+    silent: Code,
+) -> Evidence {
+    let name = &found.question.name;
+    let below = sheets.below(&spot.path);
+    let word = sheets.word(spot);
+    if let Some(number) = prototypes.announced(spot) {
+        return Evidence::Definition(number);
+    }
+    if let Some(number) = below.and_then(|below| stub_of(found, spot, below, sheets)) {
+        return Evidence::Definition(number);
+    }
+    if let Some(below) = below {
+        // Some give the whole declaration.
+        let is_ours = |one: &Definition| {
+            // rust-analyzer leads from a module to all of its file.
+            let is_whole = one.language != Language::Rust && spot.start < one.at && one.at < spot.end && word != name;
+            *one.path == *below && (one.at == spot.start || is_whole)
+        };
+        if let Some(number) = found.definitions.iter().position(is_ours) {
+            return Evidence::Definition(number);
+        }
+        let is_declared = |one: &Definition| one.kind == Kind::Module && one.language == Language::Rust;
+        let mut modules = (0..found.definitions.len()).filter(|at| is_declared(&found.definitions[*at]));
+        if let (Some(number), None) = (modules.next().filter(|_| is_module(name, spot)), modules.next()) {
+            return Evidence::Definition(number);
+        }
+        // clangd leads from `Point(3)` to the class; the references of its constructors tell.
+        let constructs = matches!(found.sites[asked_at].class, Class::Construct | Class::Call);
+        let is_alone = !found.definitions.iter().any(|one| one.kind.is_type());
+        if constructs && is_alone && word == name && found.definitions.iter().any(|one| one.is_constructor(name)) {
+            return Evidence::Unknown(silent);
+        }
+        let here = found.sites.iter().position(|site| *site.path == *below && site.at == spot.start);
+        let is_pure = |site: &Site| {
+            let text = found.texts.get(&site.path).filter(|_| site.language == Language::Cpp);
+            text.is_some_and(|text| is_pure_virtual(text, site.at))
+        };
+        if let Some(at) = here {
+            let site = &found.sites[at];
+            if found.sites[asked_at].path != site.path && is_linked_alternative(found, site) {
+                return Evidence::Unknown(Code::Inactive);
+            }
+            // A field that is embedded in Go leads to its type, whose name it has.
+            let is_given = matches!(site.class, Class::Export | Class::FieldWrite);
+            if let Some(ours @ Evidence::Definition(_)) = is_given.then(|| exported(found, site)).flatten() {
+                return ours;
+            }
+            let leads_on = site.embeds || matches!(site.class, Class::Import | Class::Export);
+            return match site.class {
+                // A type that a comment writes (JSDoc) may be that of any object.
+                Class::Mention => Evidence::Unknown(Code::Dynamic),
+                // It names itself where it finds nothing.
+                _ if leads_on && at == asked_at => Evidence::Unknown(silent),
+                // So does what a pattern takes from an object of which nothing is known.
+                Class::Value | Class::FieldRead if at == asked_at && family(site.language) == SCRIPTS => {
+                    Evidence::Unknown(silent)
+                }
+                _ if leads_on => Evidence::Import(at),
+                Class::Signature if !site.in_interface && !is_pure(site) && at != asked_at => Evidence::Import(at),
+                // Without an index clangd does not know what it announces.
+                Class::Signature
+                    if family(site.language) == C_AND_CPP && !is_pure(site) && prototypes.may_announce(found, site) =>
+                {
+                    Evidence::Unknown(silent)
+                }
+                // `module.exports = { area }` declares a property of that name, and means what the name means.
+                Class::Value if family(site.language) == SCRIPTS && at != asked_at => Evidence::Import(at),
+                Class::FieldWrite if let Some(value) = exported(found, site) => value,
+                _ => {
+                    if site.in_interface {
+                        Evidence::Interface
+                    } else {
+                        Evidence::Other
+                    }
+                }
+            };
+        }
+    }
+    // `({ login: go }) => go()` leads to what the pattern calls it.
+    if family(found.sites[asked_at].language) == SCRIPTS
+        && let Some(key) = key_before(found, spot, sheets)
+    {
+        return Evidence::Import(key);
+    }
+    // The keys of JSON have quotes.
+    let text = sheets.text(spot).trim_matches('"');
+    let is_named = word == name || text == name || found.names.contains(word);
+    // `export default memo(Button)`, to which an import of it leads.
+    if word == "export" && sheets.text(spot).starts_with("export default ") {
+        let is_in_there =
+            |site: &Site| sheets.path(&site.path) == spot.path && (spot.start..spot.end).contains(&site.at);
+        return found.sites.iter().position(is_in_there).map_or(Evidence::Unknown(silent), Evidence::Import);
+    }
+    // What a module is made of by `require` has no name there.
+    if word == "module" && sheets.text(spot).starts_with("module.exports") {
+        return Evidence::Unknown(silent);
+    }
+    // gopls leads from the name of a package to its import.
+    if found.sites[asked_at].language == Language::Go && sheets.text(spot).starts_with('"') {
+        return Evidence::Other;
+    }
+    let is_implied = || found.sites[asked_at].language == Language::Rust && is_implied_in_rust(name, spot, sheets);
+    match is_named || is_module(name, spot) || is_implied() {
+        true => Evidence::Other,
+        false => Evidence::Unknown(Code::Stale),
+    }
+}
+
+/// Which of ours the same name means in the file beside that only tells what it defines, or that defines what it tells: `geo.pyi` of
+/// `geo.py`, `geo.d.ts` of `geo.js`.
+fn stub_of(found: &Found, spot: &Spot, below: &Path, sheets: &Sheets) -> Option<usize> {
+    let is_beside = |one: &Definition| is_ambient(&one.path) != is_ambient(below) && module(&one.path) == module(below);
+    let number = found.definitions.iter().position(is_beside).filter(|_| sheets.word(spot) == found.question.name)?;
+    let (declares, skip) = any_at(sheets, spot)?;
+    let text = &sheets.get(&spot.path)?.text;
+    let class = declares.marks.class.and_then(|class| text.get(class.start..class.end).filter(|_| skip == 0));
+    let is_it = |one: &Definition| match (one.inside.last(), class) {
+        (Some(names), Some(class)) => names.iter().any(|name| name == class),
+        (names, class) => names.is_none() && class.is_none(),
+    };
+    is_it(&found.definitions[number]).then_some(number)
+}
+
+/// The path of a module, without what tells its language.
+fn module(path: &Path) -> Option<(&Path, &str)> {
+    let name = path.file_name()?.to_str()?;
+    let ends = [".d.ts", ".d.mts", ".d.cts", ".pyi", ".py", ".js", ".mjs", ".cjs", ".jsx"];
+    Some((path.parent()?, ends.iter().find_map(|end| name.strip_suffix(end))?))
+}
+
+/// The site of the key before a name that a pattern gives what the key names: `{ login: go }`.
+fn key_before(found: &Found, spot: &Spot, sheets: &Sheets) -> Option<usize> {
+    let sheet = sheets.get(&spot.path)?;
+    let before = sheet.text.get(..spot.start.checked_sub(sheet.skip)?)?.trim_end().strip_suffix(':')?.trim_end();
+    let key = before.strip_suffix(found.question.name.as_str())?.len() + sheet.skip;
+    let is_key = |site: &Site| {
+        sheets.path(&site.path) == spot.path && site.at == key && matches!(site.class, Class::Value | Class::FieldRead)
+    };
+    found.sites.iter().position(is_key)
+}
+
+/// Where the name of a property stands whose value begins at a spot.
+fn holder(name: &str, spot: &Spot, sheets: &Sheets) -> Option<usize> {
+    let sheet = sheets.get(&spot.path)?;
+    let start = spot.start.checked_sub(sheet.skip)?;
+    let value = sheet.text.get(start..)?;
+    let is_function = value.starts_with('(') || value.starts_with("async") || value.starts_with("function");
+    let before = sheet.text.get(..start)?.trim_end();
+    if !(is_function || value.split_whitespace().nth(1) == Some("=>")) || !before.ends_with(['=', ':']) {
+        return None;
+    }
+    let line = before.rfind(['\n', ';', '{', ',']).map_or(0, |at| at + 1);
+    let is_whole = |at: &usize| {
+        let (head, rest) = (&before[..*at], &before[at + name.len()..]);
+        last_word(head.as_bytes()).is_empty() && !rest.as_bytes().first().is_some_and(|byte| is_word(*byte))
+    };
+    let at = before[line..].match_indices(name).map(|(at, _)| line + at).find(is_whole)?;
+    Some(at + sheet.skip)
+}
+
+/// Whether what stands at a spot comes to a method of Rust by a trait that calls another one: `x.into()` leads to `From::from`; or is
+/// the trait in `#[derive(…)]` that makes the method.
+fn is_implied_in_rust(name: &str, spot: &Spot, sheets: &Sheets) -> bool {
+    let word = sheets.word(spot);
+    let pairs = [("into", "from"), ("try_into", "try_from"), ("parse", "from_str"), ("to_string", "fmt")];
+    let is_derived = || {
+        let start = sheets.get(&spot.path).and_then(|sheet| Some((sheet, spot.start.checked_sub(sheet.skip)?)));
+        let before = start.and_then(|(sheet, start)| sheet.text.as_bytes().get(..start)).and_then(|before| {
+            let opened = unclosed(before, b'(')?;
+            Some(last_word(&before[..opened]) == b"derive")
+        });
+        before == Some(true)
+    };
+    pairs.contains(&(name, word)) || is_derived()
+}
+
+/// A module is defined by its file: by none of its text.
+fn is_module(name: &str, spot: &Spot) -> bool {
+    let stem = spot.path.file_stem().and_then(|stem| stem.to_str());
+    let folder = spot.path.parent().and_then(|folder| folder.file_name()).and_then(|folder| folder.to_str());
+    let is_index = matches!(stem, Some("mod" | "index" | "__init__" | "lib"));
+    spot.start <= 3 && (stem == Some(name) || is_index && folder == Some(name))
+}

@@ -1,0 +1,290 @@
+//! The object that a site reaches its name through: a call that may run several methods runs that of the object's class.
+
+use super::classes::{any_at, declared_at, spot as place};
+use super::heads::Heads;
+use super::overriders::class_around;
+use super::resolve::Evidence;
+use crate::answer::{Found, Site};
+use crate::inquiry::{Inquiry, Sheets, Spot};
+use crate::syntax::{Class, Kind, Language, SCRIPTS, family, is_word, last_word, unclosed};
+
+/// How many patterns and exports are followed one after the other.
+const MOST_EXPORTS: usize = 3;
+
+impl Inquiry<'_> {
+    /// Corrects the evidence about a site that may come to one of ours, by the class of its object.
+    pub(super) async fn by_receiver(&mut self, site: &Site, evidence: Evidence, heads: &Heads) -> Evidence {
+        // What an object has itself is no use of what a class has.
+        let are_fields = self.found.definitions.iter().all(|one| one.kind == Kind::Field);
+        let is_held = family(site.language) == SCRIPTS || are_fields;
+        if is_held && site.class == Class::Binding && matches!(evidence, Evidence::Override(_)) {
+            return Evidence::Other;
+        }
+        let may_dispatch = match site.language {
+            Language::Cpp => matches!(evidence, Evidence::Override(_)),
+            Language::Rust | Language::Go => false,
+            _ => matches!(evidence, Evidence::Override(_) | Evidence::Base),
+        };
+        if may_dispatch && self.is_exact(site).await {
+            return Evidence::Other;
+        }
+        match evidence {
+            Evidence::Override(number) if self.is_of_another(site, number, heads).await => Evidence::Other,
+            evidence => evidence,
+        }
+    }
+
+    /// Whether a call runs the method that it names and no override of it, as what is before the point shows: a value of C++ (`Base
+    /// b; b.go()`), a class itself (`Base.go(self)`, `Base.prototype.go`), an object made there (`new Base().go()`).
+    async fn is_exact(&mut self, site: &Site) -> bool {
+        let receiver = self.found.receiver(site);
+        let (is_python, is_script) = (site.language == Language::Python, family(site.language) == SCRIPTS);
+        let made = made_by(receiver, is_script).filter(|_| is_python || is_script);
+        let prototype = receiver.strip_suffix(b".prototype").filter(|_| is_script);
+        let class = prototype.or(made).unwrap_or(receiver);
+        let name = last_word(class);
+        // It may be an object of any class below, or such a class.
+        if name.is_empty() || matches!(name, b"this" | b"self" | b"cls") {
+            return false;
+        }
+        let (path, start) = (self.sheets.path(&site.path), class.len() - name.len());
+        if site.language == Language::Cpp {
+            // A value is no reference and no pointer; its type may have a name of its own: `Type: Ref (aka Base &)`.
+            let shown = self.hovered(&path, start).await;
+            let of = shown.lines().find_map(|line| line.strip_prefix("Type: "));
+            return of.is_some_and(|of| !of.contains(['&', '*']));
+        }
+        let mut is_made = made.is_some();
+        let mut spots = self.defined(&path, start).await.unwrap_or_default();
+        // A variable may hold an object of a class below.
+        if let [variable] = &spots[..]
+            && let Some(class) = class_made(variable, self.sheets, is_script)
+        {
+            if is_script && is_assigned_again(text_of(&class, self.sheets), self.sheets.word(&class).as_bytes()) {
+                return false;
+            }
+            is_made = true;
+            spots = self.defined(&class.path, class.start).await.unwrap_or_default();
+        }
+        if is_script {
+            let text = self.found.texts.get(&site.path).map(|text| &text[..]).unwrap_or_default();
+            if is_assigned_again(text, name) {
+                return false;
+            }
+            spots = self.exported_classes(spots).await;
+        }
+        // A class of Python may say itself what it makes.
+        let is_it =
+            |one: &Spot| is_class(one, self.sheets) && !(is_python && is_made && makes_others(one, self.sheets));
+        !spots.is_empty() && spots.iter().all(is_it)
+    }
+
+    /// The classes that TypeScript leads to by their constructors, and by what modules of CommonJS export.
+    async fn exported_classes(&mut self, mut spots: Vec<Spot>) -> Vec<Spot> {
+        for spot in &mut spots {
+            for _ in 0..MOST_EXPORTS {
+                if is_class(spot, self.sheets) {
+                    break;
+                }
+                if let Some((declares, skip)) =
+                    any_at(self.sheets, spot).filter(|_| self.sheets.word(spot) == "constructor")
+                    && let Some(class) = &declares.marks.class
+                {
+                    *spot = place(&spot.path, class, skip);
+                    break;
+                }
+                let Some(at) = leads_on(spot, self.sheets) else { break };
+                let next = self.defined(&spot.path, at).await.unwrap_or_default();
+                match <[Spot; 1]>::try_from(next) {
+                    Ok([next]) if (&next.path, next.start) != (&spot.path, spot.start) => *spot = next,
+                    _ => break,
+                }
+            }
+        }
+        spots
+    }
+
+    /// Whether the object is of a class that has nothing to do with the one of our definition: one beside it, which inherits what both
+    /// have from a third.
+    async fn is_of_another(&mut self, site: &Site, number: usize, heads: &Heads) -> bool {
+        let is_cpp = site.language == Language::Cpp;
+        if site.language != Language::Python && !is_cpp && family(site.language) != SCRIPTS {
+            return false;
+        }
+        let receiver = if is_cpp { receiver_in_cpp(self.found, site) } else { self.found.receiver(site) };
+        let name = last_word(receiver);
+        if name.is_empty() {
+            return false;
+        }
+        let (path, start) = (self.sheets.path(&site.path), receiver.len() - name.len());
+        let places = self.ask("textDocument/typeDefinition", &path, start).await.unwrap_or_default();
+        let mut of: Vec<Spot> = self.sheets.spots(&places);
+        if of.len() < places.len() {
+            return false;
+        }
+        if is_cpp {
+            // What points to an object is asked for beside its class.
+            of.retain(|class| self.sheets.below(&class.path).is_some());
+            let before = self.found.texts.get(&site.path).and_then(|text| text.get(..site.at)).unwrap_or_default();
+            let is_arrow = before.trim_ascii_end().ends_with(b"->");
+            if !is_an_object(&self.hovered(&path, start).await, is_arrow) {
+                return false;
+            }
+        }
+        if matches!(name, b"self" | b"this") {
+            let here = Spot { path, start: site.at, end: site.at };
+            of = class_around(&here, self.sheets).into_iter().collect();
+        }
+        let Some(own) = self.spot_of(&self.found.definitions[number]) else { return false };
+        let Some(own) = self.class_of(&own).await.filter(|_| !of.is_empty()) else { return false };
+        // A class below both may have one object of their base.
+        let may_share = |class: &Spot, sheets: &Sheets| is_cpp && has_virtual_bases(class, sheets);
+        if may_share(&own, self.sheets) || is_cpp && head_of(&own, self.sheets).contains('<') {
+            return false;
+        }
+        for class in of {
+            let is_class = declared_at(self.sheets, &class)
+                .is_some_and(|(declares, _)| declares.kind == Kind::Class || is_cpp && declares.kind == Kind::Struct);
+            let is_it = (&class.path, class.start) == (&own.path, own.start);
+            let have_heir = !is_cpp && heads.have_heir(self.sheets.word(&class), self.sheets.word(&own));
+            if !is_class
+                || is_it
+                || have_heir
+                || may_share(&class, self.sheets)
+                || self.has_base(own.clone(), &class).await != Ok(false)
+            {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+/// The class that is called at the end of a text: `geo.Circle` of `geo.Circle(1)`; in a script of `new geo.Circle<T>(1)`.
+fn made_by(text: &[u8], is_script: bool) -> Option<&[u8]> {
+    let class = text[..text.strip_suffix(b")").and_then(|text| unclosed(text, b'('))?].trim_ascii_end();
+    if !is_script {
+        return Some(class);
+    }
+    let start = class.iter().rposition(|byte| !is_word(*byte) && !b".$".contains(byte)).map_or(0, |at| at + 1);
+    (start < class.len() && class[..start].trim_ascii_end().ends_with(b"new")).then_some(class)
+}
+
+/// Where the class is named that a variable is made as: `const shape = new geo.Circle(1)`, and in Python a local that nothing else
+/// binds in its function, `shape = geo.Circle(1)`.
+fn class_made(variable: &Spot, sheets: &Sheets, is_script: bool) -> Option<Spot> {
+    let (one, skip) = sheets.occurrence(variable)?;
+    let text = &sheets.get(&variable.path)?.text;
+    let start = variable.start.checked_sub(skip)?;
+    let name = sheets.word(variable);
+    let statement = text.get(start + name.len()..)?.split(if is_script { &[';', '\n'][..] } else { &['\n'] }).next()?;
+    let value = statement.trim().strip_prefix('=')?.trim();
+    let class = made_by(value.as_bytes(), false)?;
+    let class = if is_script { class.strip_prefix(b"new ")?.trim_ascii_start() } else { class };
+    let length = class.iter().take_while(|byte| is_word(**byte) || b".$".contains(byte)).count();
+    let (path, rest) = class.split_at(length);
+    // `new Builder().build()` is what the builder makes.
+    let is_path = rest.is_empty() || is_script && rest.starts_with(b"<") && rest.ends_with(b">");
+    let is_bound_once = if is_script {
+        last_word(text.get(..start)?.trim_end().as_bytes()) == b"const"
+    } else {
+        let is_function = |kind| matches!(kind, Kind::Function | Kind::Method);
+        let function = one.enclosing.iter().rev().find(|around| is_function(around.kind))?.at + skip;
+        let function = Spot { path: variable.path.clone(), start: function, end: function };
+        let (declares, _) = any_at(sheets, &function)?;
+        times_bound(text.get(declares.bytes)?, name) == 1
+    };
+    let word = last_word(path).len();
+    let end = path.as_ptr().addr() - text.as_ptr().addr() + path.len() + skip;
+    (is_path && is_bound_once && word > 0).then(|| Spot { path: variable.path.clone(), start: end - word, end })
+}
+
+/// How often a text of Python binds a name.
+fn times_bound(text: &str, name: &str) -> usize {
+    let binds = |at: usize| {
+        let (before, after) = (&text[..at], &text[at + name.len()..]);
+        let is_part = |c: char| c.is_alphanumeric() || c == '_';
+        let is_whole = !before.ends_with(|c| is_part(c) || c == '.') && !after.starts_with(is_part);
+        let after = after.trim_start();
+        let is_assigned = after.starts_with('=') && !after.starts_with("==") || after.starts_with([':', ',']);
+        let last = last_word(before.trim_end().as_bytes());
+        is_whole && (is_assigned || [&b"for"[..], b"as", b"global", b"nonlocal"].contains(&last))
+    };
+    text.match_indices(name).filter(|(at, _)| binds(*at)).count()
+}
+
+/// Where the name stands that a pattern, a variable or an export gives on as it is: `{ Shape }`, `exports.Shape = Shape`,
+/// `module.exports = Shape`. What a condition chooses, or is assigned again, may be another class.
+fn leads_on(spot: &Spot, sheets: &Sheets) -> Option<usize> {
+    let sheet = sheets.get(&spot.path)?;
+    let text = sheet.text.get(spot.start.checked_sub(sheet.skip)?..)?;
+    let word = sheets.word(spot);
+    let is_module = text.starts_with("module.exports");
+    let rest = &text[if is_module { "module.exports".len() } else { word.len() }..];
+    if !is_module && is_assigned_again(sheet.text.as_bytes(), word.as_bytes()) {
+        return None;
+    }
+    let Some(value) = rest.trim_start().strip_prefix(['=', ':']).map(str::trim_start) else { return Some(spot.start) };
+    let value = value.split([';', ',', '\n', '}']).next().unwrap_or_default().trim_end();
+    let is_name = !value.is_empty() && value.chars().all(|c| c.is_alphanumeric() || "_$.".contains(c));
+    let at = value.as_ptr().addr() - sheet.text.as_ptr().addr() + value.len() - last_word(value.as_bytes()).len();
+    match is_module {
+        true => is_name.then_some(at + sheet.skip),
+        false => (is_name || value.starts_with("require(")).then_some(spot.start),
+    }
+}
+
+/// Whether a file assigns a name more than once.
+fn is_assigned_again(text: &[u8], name: &[u8]) -> bool {
+    let is_assigned = |at: &usize| {
+        let is_whole = !text[..*at].last().is_some_and(|byte| is_word(*byte) || b".$".contains(byte));
+        let after = text[at + name.len()..].trim_ascii_start();
+        is_whole && after.starts_with(b"=") && !after.starts_with(b"==") && !after.starts_with(b"=>")
+    };
+    memchr::memmem::find_iter(text, name).filter(is_assigned).nth(1).is_some()
+}
+
+fn text_of<'a>(spot: &Spot, sheets: &'a Sheets) -> &'a [u8] {
+    sheets.get(&spot.path).map(|sheet| sheet.text.as_bytes()).unwrap_or_default()
+}
+
+/// Whether a class of Python says itself what it makes.
+fn makes_others(class: &Spot, sheets: &Sheets) -> bool {
+    let text = declared_at(sheets, class).and_then(|(declares, _)| sheets.get(&class.path)?.text.get(declares.bytes));
+    text.is_none_or(|text| text.contains("__new__") || text.contains("metaclass"))
+}
+
+fn is_class(spot: &Spot, sheets: &Sheets) -> bool {
+    declared_at(sheets, spot).is_some_and(|(declares, _)| matches!(declares.kind, Kind::Class | Kind::Struct))
+}
+
+/// What a site of C++ reaches its name through, by a point or an arrow.
+fn receiver_in_cpp<'a>(found: &'a Found, site: &Site) -> &'a [u8] {
+    let before = found.texts.get(&site.path).and_then(|text| text.get(..site.at)).unwrap_or_default().trim_ascii_end();
+    before.strip_suffix(b"->").or(before.strip_suffix(b".")).map(<[u8]>::trim_ascii_end).unwrap_or_default()
+}
+
+/// Whether what clangd shows of a variable is an object, or behind an arrow what points to one: `Type: const Shape &`, `Type:
+/// std::unique_ptr<Shape>`. Templates may be anything, and so may what an arrow of a class leads to.
+fn is_an_object(shown: &str, is_arrow: bool) -> bool {
+    let of = shown.lines().find_map(|line| line.strip_prefix("Type: ")).unwrap_or_default();
+    let of = of.split(" (aka ").next().unwrap_or_default().trim_matches('`').trim_start_matches("const ");
+    let inner = ["std::unique_ptr<", "std::shared_ptr<"].iter().find_map(|pointer| of.strip_prefix(pointer));
+    let points = inner.is_some() || of.trim_end_matches(['&', ' ']).trim_end_matches("const").trim_end().ends_with('*');
+    let name = inner.unwrap_or(of).trim_end_matches(|c: char| " &*>".contains(c));
+    points == is_arrow && !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || " _:".contains(c))
+}
+
+/// The head of the class whose name stands at a spot, from there to its body. A base that is a template may have any bases.
+fn head_of<'a>(class: &Spot, sheets: &'a Sheets) -> &'a str {
+    let sheet = sheets.get(&class.path);
+    let rest = sheet.and_then(|sheet| sheet.text.get(class.start.saturating_sub(sheet.skip)..)).unwrap_or_default();
+    rest.split(['{', ';']).next().unwrap_or_default()
+}
+
+/// Whether a class in the file of one has a virtual base: `struct Reader : virtual Stream {`.
+fn has_virtual_bases(class: &Spot, sheets: &Sheets) -> bool {
+    let text = sheets.get(&class.path).map(|sheet| &sheet.text[..]).unwrap_or_default();
+    let is_base = |rest: &str| rest.find(['{', '(', ';']).is_some_and(|at| rest[at..].starts_with('{'));
+    text.split("virtual ").skip(1).any(is_base)
+}

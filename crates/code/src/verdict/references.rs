@@ -1,0 +1,226 @@
+//! The references of the definitions: the candidates that they name, and the uses that no search by the name finds.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use serde_json::json;
+use tokio::task::JoinSet;
+
+use super::Asked;
+use super::named_besides::{imports_default, is_defaulted, is_identifier, is_qualifier, stands_for};
+use super::resolve::Candidate;
+use super::unnamed::unnamed;
+use crate::answer::{Found, Site, site_at};
+use crate::blocking::blocking;
+use crate::inquiry::{Sheets, Spot, left, places, within};
+use crate::judgement::{Code, Judged, Reason, Verdict};
+use crate::lsp::{Failure, Location, of_path};
+use crate::search::Hit;
+use crate::server::{Document, Server, Session};
+use crate::syntax::{Class, Kind, Language, family};
+
+/// What the references have besides candidates.
+#[derive(Default)]
+pub(super) struct References {
+    /// Uses that no search by the name finds, with the number of the definition.
+    added: Vec<(Site, usize)>,
+    /// Places that hold another text.
+    odd: BTreeSet<Spot>,
+    /// Files that were opened as they were read, because of what is odd in them.
+    opened: BTreeSet<PathBuf>,
+    /// Why a server refuses to name any.
+    pub refused: Option<(Code, String)>,
+}
+
+/// How many files are opened because of what is odd in them.
+const MOST_OPENED: usize = 20;
+
+impl References {
+    /// Asks for the references of each definition; false where the server does not answer.
+    #[allow(clippy::too_many_arguments)]
+    pub(super) async fn ask(
+        &mut self,
+        asked: &Asked<'_>,
+        found: &Found,
+        of: &str,
+        server: &Server,
+        session: &Session,
+        sheets: &mut Sheets,
+        candidates: &mut [Candidate],
+    ) -> bool {
+        if !self.ask_once(asked, found, of, session, sheets, candidates).await {
+            return false;
+        }
+        if self.odd.is_empty() {
+            return true;
+        }
+        // The server may have another text than the disk.
+        let files: BTreeSet<PathBuf> = std::mem::take(&mut self.odd).into_iter().map(|spot| spot.path).collect();
+        let documents = files.iter().filter_map(|path| {
+            let sheet = sheets.get(path)?;
+            let language = Language::of(path, sheet.text.as_bytes())?;
+            Some(Document { path: path.clone(), language, text: sheet.text.clone() })
+        });
+        let documents: Vec<Document> = documents.take(MOST_OPENED).collect();
+        self.opened = documents.iter().map(|one| one.path.clone()).collect();
+        let Some(session) = within(asked.call.until, server.open(documents)).await.flatten() else { return false };
+        candidates.iter_mut().for_each(|one| one.references.clear());
+        self.added.clear();
+        self.ask_once(asked, found, of, &session, sheets, candidates).await
+    }
+
+    async fn ask_once(
+        &mut self,
+        asked: &Asked<'_>,
+        found: &Found,
+        of: &str,
+        session: &Session,
+        sheets: &mut Sheets,
+        candidates: &mut [Candidate],
+    ) -> bool {
+        let mut asking = JoinSet::new();
+        for (number, definition) in found.definitions.iter().enumerate() {
+            let path = asked.call.scope.root.join(&definition.path);
+            let Some(sheet) = sheets.get(&path).filter(|_| family(definition.language) == of) else { continue };
+            let params = json!({
+                "textDocument": {"uri": of_path(&path)},
+                "position": sheet.position(definition.at, session.encoding),
+                "context": {"includeDeclaration": false},
+            });
+            let (client, within) = (session.client.clone(), left(asked.call.until, session));
+            asking.spawn(async move { (number, places(&client, "textDocument/references", &params, within).await) });
+        }
+        while let Some(Ok((number, answer))) = asking.join_next().await {
+            match answer {
+                Ok(places) => {
+                    let take = |place| self.take(asked, found, number, place, sheets, candidates);
+                    if blocking(|| places.into_iter().map(take).any(|_| Instant::now() >= asked.call.until)) {
+                        return false;
+                    }
+                }
+                // Without the references nothing is known of what syntax does not see.
+                Err(Failure::Refused { message, .. }) => {
+                    let text = project::visible(&message);
+                    self.refused = Some((Code::Inactive, format!("the language server names no references: {text}")));
+                }
+                Err(_) => return false,
+            }
+        }
+        true
+    }
+
+    /// Takes a reference of a definition.
+    fn take(
+        &mut self,
+        asked: &Asked<'_>,
+        found: &Found,
+        number: usize,
+        place: Location,
+        sheets: &mut Sheets,
+        candidates: &mut [Candidate],
+    ) {
+        // What is used outside of the project was not asked for.
+        let Some(below) = sheets.below(&place.path).map(PathBuf::from) else { return };
+        let Some(spot) = sheets.spot(&place) else {
+            // Some remember files that were deleted (clangd's index): nothing is used there any more.
+            if place.path.try_exists().unwrap_or(true) {
+                self.odd.insert(Spot { path: place.path, start: 0, end: 0 });
+            }
+            return;
+        };
+        let is_here = |site: &Site| *site.path == *below && site.at == spot.start;
+        if let Some(at) = found.sites.iter().position(is_here) {
+            if !candidates[at].references.contains(&number) {
+                candidates[at].references.push(number);
+            }
+            return;
+        }
+        let word = sheets.text(&spot).to_owned();
+        let (is_name, is_use) = kind(found, number, &below, &spot, &word, sheets);
+        if !is_use {
+            return;
+        }
+        let is_below = asked.call.scope.root.join(&below).starts_with(&asked.call.scope.below);
+        let is_known = self.added.iter().any(|(site, _)| is_here(site));
+        let site = match is_name {
+            true if !is_below || is_known => return,
+            true => named(asked, found, &below, &spot, word, sheets),
+            false => {
+                let site =
+                    unnamed(found, number, &spot, sheets, asked.shown).filter(|_| self.opened.contains(&spot.path));
+                if site.is_none() {
+                    self.odd.insert(spot);
+                }
+                site.filter(|_| is_below && !is_known)
+            }
+        };
+        self.added.extend(site.map(|site| (site, number)));
+    }
+
+    /// Adds the uses that only the server knows, and says what is odd.
+    pub(super) fn apply(self, found: &mut Found, judged: &mut Judged) {
+        for (mut site, number) in self.added {
+            (site.verdict, site.meant) = (Verdict::Confirmed, Some(number));
+            if site.class == Class::Mention {
+                site.verdict = Verdict::NotJudged;
+            }
+            found.sites.push(site);
+        }
+        if !self.odd.is_empty() {
+            judged.is_certain = false;
+            let places = match self.odd.len() {
+                1 => "the language server names a place that holds another text".to_owned(),
+                count => format!("the language server names {count} places that hold another text"),
+            };
+            let text = format!("{places}; if that stays, `hob code restart` or code_status with restart begins anew");
+            judged.reasons.push(Reason { code: Code::Stale, text, sites: self.odd.len() });
+        }
+    }
+
+    pub(super) fn are_sure(&self) -> bool {
+        self.odd.is_empty() && self.opened.is_empty()
+    }
+
+    pub(super) fn say_the_same(&self, other: &References) -> bool {
+        let places = |of: &References| -> BTreeSet<_> {
+            of.added.iter().map(|(site, _)| (site.path.clone(), site.at)).collect()
+        };
+        places(self) == places(other) && self.odd == other.odd
+    }
+}
+
+/// Whether a reference that is no candidate stands at a name of the definition, and whether it is a use at all.
+fn kind(found: &Found, number: usize, below: &Path, spot: &Spot, word: &str, sheets: &Sheets) -> (bool, bool) {
+    let definition = &found.definitions[number];
+    // Some name the declaration though they are told not to.
+    if found.definitions.iter().any(|one| *one.path == *below && one.at == spot.start) {
+        return (true, false);
+    }
+    let is_name = word == found.question.name
+        || found.names.contains(word)
+        || stands_for(found, number, word)
+        || imports_default(sheets, spot, word)
+        || found.importers.contains(below) && is_identifier(word);
+    // `Self` is the type, and not what an alias calls it.
+    if is_name {
+        return (true, word != "Self" || definition.kind != Kind::Type);
+    }
+    // With a field that is embedded by `*geo.Base` gopls gives the uses of the package. clangd names the namespace of
+    // `new app::Item(7)`, too, and each field where a class has a function made that copies or moves it.
+    let is_other =
+        definition.is_embedded || is_qualifier(sheets, spot, &found.question.name) || is_defaulted(sheets, spot);
+    (false, !is_other)
+}
+
+/// The use at a spot under a name of the definition.
+fn named(asked: &Asked<'_>, found: &Found, below: &Path, spot: &Spot, word: String, sheets: &Sheets) -> Option<Site> {
+    let sheet = sheets.get(&spot.path)?;
+    let text = sheet.text.as_bytes().to_vec();
+    let language = Language::of(below, &text)?;
+    let hit = Hit { path: below.to_owned(), language, text, starts: vec![spot.start - sheet.skip] };
+    let mut site = site_at(found, &hit, &word, asked.shown, sheets.until())?;
+    site.at += sheet.skip;
+    site.alias = (word != found.question.name).then_some(word);
+    Some(site)
+}
