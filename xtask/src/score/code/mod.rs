@@ -334,8 +334,12 @@ mod tests {
     fn a_complete_answer_that_lacks_a_place_or_has_a_false_one_is_wrong() {
         let definition =
             Definition { file: "a".to_owned(), line: 1, end: 1, name: "area".to_owned(), kind: "function".to_owned() };
-        let use_at = |line: usize, class: &str, via: &str| json!({"file": "a", "line": line, "column": 3, "class": class, "verdict": "confirmed", "via": via});
-        let answer = |is_complete: bool, uses: Vec<Value>| json!({"head": {"complete": is_complete}, "uses": uses});
+        let use_at =
+            |line: usize, class: &str, via: &str| json!({"line": line, "column": 3, "class": class, "via": via});
+        let answer = |is_complete: bool, places: Vec<Value>| {
+            let other = json!({"file": "a", "verdict": "other", "places": [{"line": 9, "column": 3}]});
+            json!({"head": {"complete": is_complete}, "uses": [{"file": "a", "places": places}, other]})
+        };
         let compared = |content: Value| {
             let mut tally = Tally::default();
             compare(&content, "head", &definition, &[Place::at("a", 2, 3)], &mut tally);
