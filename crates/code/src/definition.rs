@@ -277,7 +277,7 @@ pub(crate) fn too_many(question: &Question, known: &[Definition], are_all: bool)
     NoAnswer(format!("`{whole}` has {more}{many} definitions: name one as path:name or Type::name. {listed}"))
 }
 
-/// What is said of a name that no file declares.
+/// The line of an answer about a name that no file declares.
 pub(crate) const NOWHERE: &str = "not defined in this project";
 
 /// That there is no definition, as far as that is known.

@@ -309,7 +309,7 @@ fn meant(
     let definitions = chosen(question, all, scope, mentions, is_behind, &[&skipped[..], &made].concat())?;
     if definitions.is_empty() && !is_behind {
         skipped.extend(made);
-        // What is defined there no judge was asked about.
+        // The language server was not asked about definitions there.
         skipped.iter_mut().filter(|one| one.why == Why::Broken).for_each(|one| one.why = Why::Unread);
     }
     Ok((definitions, skipped))

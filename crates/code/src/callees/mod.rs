@@ -112,7 +112,7 @@ pub(crate) fn callees(scope: &Scope, asked: &str) -> Result<Callees, NoAnswer> {
         let problem = format!("`{}` is {}, so nobody knows its body", found.question.name, found.undefined());
         return Err(NoAnswer(format!("{problem}; find_callers shows who calls it")));
     }
-    // Only what stands in the bodies counts.
+    // Counts only names in the bodies.
     let mut skipped: Vec<Skipped> = found.skipped.into_iter().filter(|one| one.why != Why::Broken).collect();
     let mut called: Vec<(Called, CallSite)> = Vec::new();
     let mut texts = Texts::new();

@@ -18,7 +18,7 @@ use super::sources::{Sources, Stamp, stamp};
 use super::toolchain::{Runner, Toolchain};
 use super::units::Units;
 
-/// What is to be compiled, and how.
+/// The worktree to compile, and the programs and limits to use.
 #[derive(Debug, Clone)]
 pub(crate) struct Order {
     pub root: PathBuf,
@@ -33,7 +33,7 @@ pub(crate) struct Order {
     pub memory: u64,
 }
 
-/// Why there is no index.
+/// The reason that an index is missing.
 #[derive(Debug, Clone)]
 pub(crate) enum Late {
     Compiling {
@@ -51,19 +51,19 @@ pub(crate) struct Projects(Mutex<HashMap<PathBuf, Arc<Project>>>);
 #[derive(Default)]
 struct Project {
     state: Mutex<State>,
-    /// What was read of `.hie` files, while they stay as they are.
+    /// The contents of `.hie` files, valid until a file changes.
     read: Mutex<HashMap<PathBuf, (Stamp, Arc<Names>)>>,
 }
 
 #[derive(Default)]
 struct State {
-    latest: Option<Done>,
+    latest: Option<Build>,
     running: Option<Running>,
 }
 
 /// A build that has ended.
 #[derive(Clone)]
-struct Done {
+struct Build {
     sources: Arc<Sources>,
     ghc: PathBuf,
     at: Instant,
@@ -81,14 +81,14 @@ struct Running {
 /// How long a failure counts while no file changes.
 const TRIED_EVERY: Duration = Duration::from_secs(60);
 
-impl Done {
+impl Build {
     fn holds(&self, sources: &Sources, ghc: &Path) -> bool {
         *self.sources == *sources && self.ghc == ghc && (self.result.is_ok() || self.at.elapsed() < TRIED_EVERY)
     }
 }
 
 impl Projects {
-    /// The index of a worktree as it is now. What is not compiled yet is compiled in the background, for as long as it takes.
+    /// Returns the index of a worktree as it is now. Compiles changed modules in the background, without a time limit.
     pub(crate) async fn index(&self, order: Order, until: Instant) -> Result<(String, Arc<Index>), Late> {
         let project = self.0.lock().entry(order.root.clone()).or_default().clone();
         let mut sources = scan(&order.root).await?;
@@ -112,7 +112,7 @@ impl Projects {
                 Err(_) => return Err(Late::Compiling { began, progress: progress.lock().clone() }),
             }
             // It may have begun with other files. Then it is done again while there is time.
-            let is_of_these = |done: &Done| done.holds(&sources, &order.ghc);
+            let is_of_these = |done: &Build| done.holds(&sources, &order.ghc);
             let is_done = project.state.lock().latest.as_ref().is_some_and(is_of_these);
             if !is_done {
                 sources = scan(&order.root).await?;
@@ -126,7 +126,7 @@ impl Projects {
         let state = project.state.lock();
         match (&state.running, &state.latest) {
             (Some(_), _) => "loading",
-            (None, Some(Done { result: Ok(_), .. })) => "ready",
+            (None, Some(Build { result: Ok(_), .. })) => "ready",
             (None, Some(_)) => "cannot_start",
             (None, None) => "not_started",
         }
@@ -171,7 +171,7 @@ fn start(project: &Arc<Project>, order: &Order, sources: Arc<Sources>) -> Runnin
     let (own, order, shared) = (project.clone(), order.clone(), progress.clone());
     let task = tokio::spawn(async move {
         let result = own.build(&order, &sources, &shared).await;
-        let done = Done { sources, ghc: order.ghc, at: Instant::now(), result };
+        let done = Build { sources, ghc: order.ghc, at: Instant::now(), result };
         {
             let mut state = own.state.lock();
             state.latest = Some(done);

@@ -102,7 +102,7 @@ pub(super) async fn compile(
         }
         let said = match run(runner, toolchain, places, unit, &files).await {
             Ok(said) => said,
-            Err(problem) => Said { problems: vec![problem], ..Said::default() },
+            Err(problem) => Compilation { problems: vec![problem], ..Compilation::default() },
         };
         if said.is_success {
             break;
@@ -137,9 +137,9 @@ pub(super) async fn compile(
     failed
 }
 
-/// What GHC said.
+/// The result of a run of GHC.
 #[derive(Default)]
-struct Said {
+struct Compilation {
     is_success: bool,
     /// Whether it came as far as to compile a module.
     has_compiled: bool,
@@ -155,7 +155,7 @@ async fn run(
     places: &Places,
     unit: &Unit,
     files: &[&PathBuf],
-) -> Result<Said, String> {
+) -> Result<Compilation, String> {
     let own = places.unit(unit);
     let made = own.join("made");
     std::fs::create_dir_all(&made).map_err(|error| error.to_string())?;
@@ -185,12 +185,12 @@ async fn run(
     let answer = runner.spec(&toolchain.ghc, &unit.directory, &args).answer(bounds).await;
     let answer = answer.map_err(|error| error.to_string())?;
     let has_compiled = memchr::memmem::find(&answer.stdout, b"] Compiling ").is_some();
-    let mut said = Said { is_success: answer.exit.success(), has_compiled, ..Said::default() };
+    let mut said = Compilation { is_success: answer.exit.success(), has_compiled, ..Compilation::default() };
     said.read(&String::from_utf8_lossy(&answer.stderr), &unit.directory);
     Ok(said)
 }
 
-impl Said {
+impl Compilation {
     /// Reads the errors of messages, whose paths begin in a directory.
     fn read(&mut self, messages: &str, directory: &Path) {
         let messages: Vec<&str> = messages.lines().collect();
@@ -276,7 +276,7 @@ mod tests {
             "<no location info>: error:",
             "    module 'X' is not loaded",
         ];
-        let mut said = Said::default();
+        let mut said = Compilation::default();
         said.read(&messages.join("\n"), Path::new("/p"));
         let errors: Vec<(String, String)> =
             said.errors.into_iter().map(|(file, text)| (file.display().to_string(), text)).collect();
