@@ -295,7 +295,7 @@ fn a_message_s_way_is_on_record_with_times() {
 
 #[test]
 fn the_first_minute_of_the_page_goes_as_it_says() {
-    let page = include_str!("../../../../../docs/mail.md");
+    let page = include_str!("../../../../../docs/guide/mail.md");
     let minute = page.split("\n## ").find(|section| section.contains("in one minute")).unwrap();
     let mut blocks = minute.split("```");
     let mut script = "set -e\n".to_owned();
