@@ -1,5 +1,5 @@
 //! The library beside the original's: each function has a row that says whether it means the same, its calls give what
-//! the row says, and the page `docs/cure-library.md` is made of these rows.
+//! the row says, and the page `docs/generated/cure-library.md` is made of these rows.
 
 use std::collections::BTreeMap;
 
@@ -163,13 +163,13 @@ fn the_page_of_the_library_is_fresh() {
         let head = functions.get(row.name).map_or(row.name, String::as_str);
         page.push_str(&format!("| `{}` | {} | {why} |\n", escaped(head), row.verdict));
     }
-    expect_test::expect_file!["../../../../docs/cure-library.md"].assert_eq(&page);
+    expect_test::expect_file!["../../../../docs/generated/cure-library.md"].assert_eq(&page);
 }
 
 /// The list of the library in the document of the language names each function once, and nothing else.
 #[test]
 fn the_list_of_the_library_is_complete() {
-    let document = include_str!("../../../../docs/cure.md");
+    let document = include_str!("../../../../docs/reference/cure.md");
     let listed = |module: &str| {
         let row = document.lines().find_map(|line| line.strip_prefix("| ")?.strip_prefix(module)?.strip_prefix(" | "));
         let names = row.unwrap_or("").trim_end_matches(" |").split(' ');

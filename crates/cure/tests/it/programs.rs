@@ -177,7 +177,7 @@ fn what_the_library_says_of_itself_is_true() {
 /// Each row of the dialect document has a program and its result.
 #[test]
 fn every_row_of_the_dialect_document_is_true() {
-    let document = include_str!("../../../../docs/cure-dialect.md");
+    let document = include_str!("../../../../docs/reference/cure-dialect.md");
     let mut faults = Vec::new();
     let rows: Vec<_> = document.split("\n### ").skip(1).collect();
     for (at, row) in rows.iter().enumerate() {

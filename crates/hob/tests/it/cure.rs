@@ -42,7 +42,7 @@ const TOOLS: &[&str] = &[
 /// Writes the files and runs the commands of the page.
 #[test]
 fn the_page_can_be_typed_along() {
-    let page = include_str!("../../../../docs/cure.md");
+    let page = include_str!("../../../../docs/guide/cure.md");
     let project = fresh();
     let mut blocks = page.split("```");
     let mut said = Vec::new();

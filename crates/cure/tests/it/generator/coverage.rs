@@ -205,7 +205,7 @@ pub(crate) fn features() -> impl Iterator<Item = &'static str> {
 
 #[test]
 fn every_row_of_the_dialect_is_met() {
-    let document = include_str!("../../../../../docs/cure-dialect.md");
+    let document = include_str!("../../../../../docs/reference/cure-dialect.md");
     let rows = document.lines().filter_map(|line| line.strip_prefix("### ")?.split_once('.')?.0.parse().ok());
     let missing: Vec<usize> = rows.filter(|row| !ROWS.iter().any(|(known, _)| known == row)).collect();
     assert!(missing.is_empty(), "no program is made for the rows {missing:?}");

@@ -1,5 +1,5 @@
 //! The language server of Cure (`hob cure lsp`) as an editor starts it: the protocol by hand, and a real editor without a
-//! window, configured as docs/cure.md says.
+//! window, configured as docs/guide/cure.md says.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdout, Stdio};
@@ -134,9 +134,9 @@ fn a_real_editor_shows_an_error_until_it_is_fixed() {
     assert_eq!((ran.code, &*ran.stderr), (Some(0), ""), "{said}");
 }
 
-/// What docs/cure.md says to write for the editor that is there.
+/// What docs/guide/cure.md says to write for the editor that is there.
 fn configuration(project: &TestProject) -> String {
-    let page = include_str!("../../../../../docs/cure.md");
+    let page = include_str!("../../../../../docs/guide/cure.md");
     let version = Ran::of(project.command("nvim").arg("--version")).ok();
     let minor: u32 = version.split('.').nth(1).and_then(|part| part.parse().ok()).expect("NVIM v0.MINOR");
     let mark = if minor >= 11 { "vim.lsp.config" } else { "start_client" };
