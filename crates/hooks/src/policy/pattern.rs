@@ -23,6 +23,8 @@ pub(crate) enum Match {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Pattern {
     program: String,
+    has_path: bool,
+    has_glob: bool,
     options: Vec<String>,
     operands: Vec<Operand>,
     has_dashes: bool,
@@ -69,7 +71,9 @@ impl Pattern {
         if program.starts_with('-') {
             return Err("it begins with an option: write the program before it, or `*` for any");
         }
-        let mut pattern = Pattern { program, options: Vec::new(), operands: Vec::new(), has_dashes: false };
+        let (has_path, has_glob) = (program.contains('/'), program.contains('*'));
+        let (options, operands) = (Vec::new(), Vec::new());
+        let mut pattern = Pattern { program, has_path, has_glob, options, operands, has_dashes: false };
         for word in words {
             match word {
                 "--" => pattern.has_dashes = true,
@@ -90,8 +94,7 @@ impl Pattern {
             return if simple.is_doubtful { Match::Maybe } else { found };
         }
         let Some(from) = simple.may_run_from.filter(|_| !self.program.starts_with('*')) else { return Match::No };
-        let is_program =
-            |at: &usize| simple.words[*at].text().is_some_and(|text| glob(&self.program, self.part_of(text)));
+        let is_program = |at: &usize| simple.words[*at].text().is_some_and(|text| self.is_program(text));
         let places: Vec<usize> = (from..simple.words.len()).filter(is_program).take(PLACES_MAX).collect();
         let may_run = |at: &usize| self.matches_words(&simple.words[*at..]) > Match::No;
         if places.len() == PLACES_MAX || places.iter().any(may_run) { Match::Maybe } else { Match::No }
@@ -100,7 +103,7 @@ impl Pattern {
     fn matches_words(&self, words: &[Word]) -> Match {
         let Some(program) = words.first() else { return Match::No };
         let by_name = match program.text() {
-            Some(text) if glob(&self.program, self.part_of(text)) => Match::Yes,
+            Some(text) if self.is_program(text) => Match::Yes,
             Some(_) => return Match::No,
             None if self.can_be_program(program) => Match::Maybe,
             None => return Match::No,
@@ -123,16 +126,27 @@ impl Pattern {
         }
     }
 
+    /// Returns true if the pattern is about the program that this word names. Every rule asks this of every command.
+    fn is_program(&self, word: &str) -> bool {
+        if self.has_glob {
+            return glob(&self.program, self.part_of(word));
+        }
+        match word.strip_suffix(self.program.as_str()) {
+            Some(directory) => directory.is_empty() || !self.has_path && directory.ends_with('/'),
+            None => false,
+        }
+    }
+
     /// The part of a program's path that the pattern is about.
     fn part_of<'a>(&self, path: &'a str) -> &'a str {
-        if self.program.contains('/') { path } else { path.rsplit('/').next().unwrap_or(path) }
+        if self.has_path { path } else { path.rsplit('/').next().unwrap_or(path) }
     }
 
     /// Whether a name with holes can be the program.
     fn can_be_program(&self, word: &Word) -> bool {
         if let Some(Part::Text(text)) = word.parts.last()
             && text.contains('/')
-            && !self.program.contains('/')
+            && !self.has_path
         {
             // The last part of the path is known.
             return glob(&self.program, self.part_of(text));
@@ -171,7 +185,7 @@ impl Pattern {
             return true;
         }
         let Some(program) = simple.words.first().and_then(Word::text) else { return false };
-        if !glob(&self.program, program) || program.contains('/') && !self.program.contains('/') {
+        if !glob(&self.program, program) || program.contains('/') && !self.has_path {
             return false;
         }
         let words = &simple.words[1..];

@@ -2,6 +2,7 @@
 //!
 //! This reads links; deciding does not.
 
+use std::cell::LazyCell;
 use std::path::{Path, PathBuf};
 
 use project::normal;
@@ -56,7 +57,8 @@ impl Subject {
         // A tool may run in a directory of its own.
         let own = WORKDIR_FIELDS.iter().find_map(|name| tool.input.get(name)?.as_str());
         let cwd = own.map_or_else(|| cwd.to_owned(), |own| cwd.join(own));
-        let place = |path: &str| Place::of(path, worktree, &cwd);
+        let worktree = LazyCell::new(|| worktree.canonicalize().unwrap_or_else(|_| worktree.to_owned()));
+        let place = |path: &str| Place::of(path, &worktree, &cwd);
         let script = tool.command.as_ref().map(|command| match command {
             Command::Text(text) => shell::script(text),
             Command::Words(words) => shell::program(words),
@@ -84,6 +86,7 @@ impl Subject {
 }
 
 impl Place {
+    /// Resolves a path, as seen from `cwd`. `worktree` is a canonical path.
     fn of(path: &str, worktree: &Path, cwd: &Path) -> Place {
         let path = path.strip_prefix("file://").unwrap_or(path);
         let home = || std::env::var_os("HOME").map(PathBuf::from);
@@ -91,8 +94,7 @@ impl Place {
             Some(rest) => home().map_or_else(|| cwd.join(path), |home| home.join(rest)),
             None => cwd.join(path),
         };
-        let worktree = worktree.canonicalize().unwrap_or_else(|_| worktree.to_owned());
-        let below = |path: PathBuf| match path.strip_prefix(&worktree) {
+        let below = |path: PathBuf| match path.strip_prefix(worktree) {
             Ok(below) => below.to_owned(),
             Err(_) => path,
         };

@@ -72,7 +72,7 @@ fn every_page_names_the_toolsets_that_agents_get() {
     let cores = written.split("get the core of\n# ").nth(1).and_then(|rest| rest.split(", and `more_tools`").next());
     let cores = cores.unwrap_or_else(|| panic!("{written}"));
     assert_eq!(cores, "repl, mail, ask, code and work");
-    let page = include_str!("../../../../../docs/configuration.md");
+    let page = include_str!("../../../../../docs/reference/configuration.md");
     let quoted: Vec<String> =
         cores.split(", ").flat_map(|name| name.split(" and ")).map(|name| format!("`{name}`")).collect();
     let [first @ .., last] = quoted.as_slice() else { panic!("{quoted:?}") };
