@@ -135,11 +135,12 @@ fn every_function_has_a_row_and_every_row_is_true() {
 #[test]
 fn the_page_of_the_library_is_fresh() {
     let functions = functions();
-    let mut page = "# The library and the original's\n\nEvery function of Cure's library beside the one of its name in the \
-                    original. *same*: arguments, their order,\nand results mean the same. *differs*: it says what, and why. \
-                    *new*: the original has none of this name. What a call gave there\nwas recorded from the original's own \
-                    text where that runs as Cure, else read from it. A test holds each row, and writes this page\nfrom \
-                    `crates/cure/tests/data/library.txt`. `hob call get_stdlib_docs` says what each function does.\n"
+    let mut page = "# Cure's library compared with the original's\n\nEvery function of Cure's library, compared with the function of \
+                    the same name in the original. *same*: arguments,\ntheir order and results have the same meaning. *differs*: \
+                    the row says how, and why. *new*: the original has no function of that\nname. Results of the original were \
+                    recorded by running its own text if it runs as Cure, and otherwise read from that text. A test\nchecks each \
+                    row, and writes this page from `crates/cure/tests/data/library.txt`. `hob call get_stdlib_docs` describes each \
+                    function.\n"
         .to_owned();
     let mut last = "";
     for row in rows() {
