@@ -59,7 +59,7 @@ pub struct Progress {
 }
 
 impl Control {
-    /// The hello of a control connection from this process's working directory.
+    /// Returns the hello of a control connection from this process's working directory.
     pub fn hello(project: &Project, cwd: &std::path::Path) -> Hello {
         Hello::new(Role::Control, project, cwd)
     }
@@ -74,12 +74,12 @@ impl Control {
         Ok(Control::over(connect_or_start(project, hello)?))
     }
 
-    /// A control connection over one whose hello had the role `control`.
+    /// Returns a control connection over one whose hello had the role `control`.
     pub fn over(connection: Connection) -> Control {
         Control { connection, last_id: 0 }
     }
 
-    /// The daemon's answer to the hello: its version, process id and life.
+    /// Returns the daemon's answer to the hello: its version, process id and life.
     pub fn daemon(&self) -> &HelloAck {
         &self.connection.ack
     }
@@ -89,12 +89,12 @@ impl Control {
         self.request("ping", json!({}), |_, _| {}).map(drop)
     }
 
-    /// The daemon, its sessions, connections, queues, memory and versions.
+    /// Returns the daemon, its sessions, connections, queues, memory and versions.
     pub fn status(&mut self) -> Result<Value, ControlError> {
         self.request("status", json!({}), |_, _| {})
     }
 
-    /// The tools, as MCP lists them; those of one toolset or imitated system if named.
+    /// Returns the tools, as MCP lists them; those of one toolset or imitated system if named.
     pub fn tools(&mut self, toolset: Option<&str>, profile: Option<&str>) -> Result<Vec<Value>, ControlError> {
         let params = without_nulls(json!({"toolset": toolset, "profile": profile}));
         let mut result = self.request("tools/list", params, |_, _| {})?;
@@ -257,7 +257,7 @@ impl Control {
         }
     }
 
-    /// The next line; `None` if the socket's time-out passed first.
+    /// Returns the next line; `None` if the socket's time-out passed first.
     fn next_line_or_timeout(&mut self, method: &str) -> Result<Option<Vec<u8>>, ControlError> {
         loop {
             match self.connection.framer.next_frame() {
@@ -317,7 +317,7 @@ mod tests {
     use std::os::unix::net::UnixStream;
     use std::thread;
 
-    /// A control connection whose other end has already sent everything, and the requests it receives.
+    /// Returns a control connection whose other end has already sent everything, and the requests it receives.
     fn told(lines: &'static str) -> (Control, thread::JoinHandle<String>) {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         theirs.write_all(lines.as_bytes()).unwrap();

@@ -135,7 +135,7 @@ pub fn ask(
     HookReply::deserialize(&reply).map_err(|error| HookError::NotWhole(error.to_string()))
 }
 
-/// The directory of the project that an agent says it works in; a hook of it may stand elsewhere.
+/// Returns the directory of the project that an agent says it works in; a hook of it may stand elsewhere.
 pub fn agent_directory() -> Option<PathBuf> {
     let variables = ["CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "CURSOR_PROJECT_DIR"];
     let said = variables.into_iter().filter_map(std::env::var_os).map(PathBuf::from);
@@ -152,7 +152,7 @@ mod tests {
     use std::io::{Read, Write};
     use std::os::unix::net::UnixListener;
 
-    /// A project whose daemon sends these bytes after the answer to the hello, and keeps the connection.
+    /// Returns a project whose daemon sends these bytes after the answer to the hello, and keeps the connection.
     fn answered(reply: &'static str) -> Result<HookReply, HookError> {
         let temp = tempfile::tempdir().unwrap();
         let root = temp.path().to_owned();

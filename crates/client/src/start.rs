@@ -64,9 +64,9 @@ pub(crate) fn start(project: &Project, launch: &Launch, within: Duration) -> Sta
     }
 }
 
-/// The turn to start a daemon, until it is dropped; `None` while another process has it. Of many front-ends that start at
-/// once, one starts the daemon. This lock only saves work: the daemon's own ensures that there is one daemon, so nothing
-/// breaks without this one (a full disk).
+/// Returns the turn to start a daemon, until it is dropped; `None` while another process has it. Of many front-ends
+/// that start at once, one starts the daemon. This lock only saves work: the daemon's own ensures that there is one
+/// daemon, so nothing breaks without this one (a full disk).
 pub(crate) fn turn(project: &Project) -> Option<Turn> {
     let open = || {
         let directory = project.create_state_dir().ok()?;
@@ -135,7 +135,7 @@ fn wait_until_ready(project: &Project, mut output: File, within: Duration) -> St
     }
 }
 
-/// The readiness line among everything printed.
+/// Returns the readiness line among everything printed.
 fn readiness(printed: &[u8]) -> Option<Readiness> {
     let whole = &printed[..=memchr::memrchr(b'\n', printed)?];
     let readiness = |line| serde_json::from_slice::<Readiness>(line).ok();
@@ -149,7 +149,7 @@ fn quoted(printed: &[u8]) -> String {
     }
 }
 
-/// Whether there is something to read, or the end of the stream, before the deadline.
+/// Returns true if there is something to read, or the end of the stream, before the deadline.
 pub(crate) fn readable_before(file: &impl AsFd, deadline: Instant) -> io::Result<bool> {
     loop {
         let left = deadline.saturating_duration_since(Instant::now());

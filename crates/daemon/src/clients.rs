@@ -36,7 +36,7 @@ const AGENTS: &[Agent] = &[
     documented("Zed"),
 ];
 
-/// The form of results for a client of this name, where nobody asks for one.
+/// Returns the form of results for a client of this name, where nobody asks for one.
 fn form_for(client: &str) -> ResultForm {
     match AGENTS.iter().any(|agent| agent.name == client) {
         true => ResultForm::Text,

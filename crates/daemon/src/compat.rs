@@ -53,12 +53,12 @@ pub(crate) enum Message {
 }
 
 impl Message {
-    /// The message that a line is, if it is one.
+    /// Returns the message that a line is, if it is one.
     pub(crate) fn parse(line: &[u8]) -> Option<Message> {
         serde_json::from_slice(line).ok()
     }
 
-    /// The answer, with its newline.
+    /// Returns the answer, with its newline.
     pub(crate) async fn answer(self, daemon: &Arc<Daemon>, pid: u32) -> Vec<u8> {
         let answer = match self {
             Message::Ping => json!({"type": "Pong"}),
@@ -129,7 +129,7 @@ fn text(result: &Value) -> String {
     blocks.filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join("\n")
 }
 
-/// A request as one of the command line's, answered within this process.
+/// Returns a request as one of the command line's, answered within this process.
 async fn request(
     daemon: &Arc<Daemon>,
     pid: u32,
@@ -220,7 +220,7 @@ impl Socket {
         Ok(Socket { directory, inode: (made.dev(), made.ino()), listener: UnixListener::from_std(listener)? })
     }
 
-    /// The next connection.
+    /// Returns the next connection.
     pub(crate) async fn accept(&self) -> io::Result<UnixStream> {
         self.listener.accept().await.map(|(stream, _)| stream)
     }

@@ -51,12 +51,12 @@ pub(crate) struct Slot {
     connections: Arc<Connections>,
     number: u64,
     reason: &'static str,
-    /// Whether the journal has the connection.
+    /// True if the journal has the connection.
     is_journalled: bool,
 }
 
 impl Connections {
-    /// An empty set with the given limit.
+    /// Returns an empty set with the given limit.
     pub(crate) fn new(limit: usize, journal: Arc<Journal>) -> Arc<Connections> {
         Arc::new(Connections {
             open: Mutex::default(),
@@ -67,7 +67,7 @@ impl Connections {
         })
     }
 
-    /// The next connection's number.
+    /// Returns the next connection's number.
     pub(crate) fn next_number(&self) -> u64 {
         let mut last = self.last.lock();
         *last += 1;
@@ -110,12 +110,12 @@ impl Connections {
         Ok(Slot { connections: Arc::clone(self), number, reason: "its end was lost", is_journalled })
     }
 
-    /// All connections, in order of arrival.
+    /// Returns all connections, in order of arrival.
     pub(crate) fn list(&self) -> Vec<Open> {
         self.open.lock().values().cloned().collect()
     }
 
-    /// Whether an agent's program that was started with that name, or without one, stands in the worktree.
+    /// Returns true if an agent's program that was started with that name, or without one, stands in the worktree.
     pub(crate) fn has_agent(&self, name: Option<&str>, worktree: &Path) -> bool {
         let is_it = |open: &Open| {
             open.role == Role::Mcp
@@ -125,13 +125,13 @@ impl Connections {
         self.open.lock().values().any(is_it)
     }
 
-    /// The connections of agents whose programs stand in the worktree.
+    /// Returns the connections of agents whose programs stand in the worktree.
     pub(crate) fn agents(&self, worktree: &Path) -> Vec<Open> {
         let stands_there = |open: &&Open| open.role == Role::Mcp && open.stands_in.as_deref() == Some(worktree);
         self.open.lock().values().filter(stands_there).cloned().collect()
     }
 
-    /// Whether that run of an agent is connected. A connection whose calls may still finish outlives its process.
+    /// Returns true if that run of an agent is connected. A connection whose calls may still finish outlives its process.
     pub(crate) fn has_run(&self, run: &str) -> bool {
         let open = self.open.lock();
         let of_run = open.values().filter(|open| open.run.as_deref() == Some(run));
@@ -140,20 +140,20 @@ impl Connections {
         pids.into_iter().any(lives)
     }
 
-    /// The processes at the other ends of agents' connections.
+    /// Returns the processes at the other ends of agents' connections.
     pub(crate) fn front_ends(&self) -> Vec<u32> {
         let open = self.open.lock();
         open.values().filter(|open| open.role == Role::Mcp).map(|open| open.pid).collect()
     }
 
-    /// The number of connections; a receiver wakes up on each change.
+    /// Returns the number of connections; a receiver wakes up on each change.
     pub(crate) fn count(&self) -> watch::Receiver<usize> {
         self.count.subscribe()
     }
 }
 
-/// Whether a process of this user lives; what has ended and was not waited for has no directory any more. True without a
-/// process.
+/// Returns true if a process of this user lives; what has ended and was not waited for has no directory any more. True
+/// without a process.
 pub(crate) fn lives(pid: u32) -> bool {
     pid == 0 || std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok()
 }

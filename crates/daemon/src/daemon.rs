@@ -53,7 +53,7 @@ impl Daemon {
         self.parts.shutdown().await;
     }
 
-    /// The sessions that would be lost if the daemon ended now, in words; `None` without sessions.
+    /// Returns the sessions that would be lost if the daemon ended now, in words; `None` without sessions.
     pub(crate) fn busy(&self) -> Option<String> {
         let sessions = self.parts.live();
         match sessions.len() {
@@ -63,14 +63,14 @@ impl Daemon {
         }
     }
 
-    /// The limits of a connection of the command line. A checkout's `limits.line_bytes` does not keep an agent's hook from
-    /// being decided on: its largest event fits into a line.
+    /// Returns the limits of a connection of the command line. A checkout's `limits.line_bytes` does not keep an
+    /// agent's hook from being decided on: its largest event fits into a line.
     pub(crate) fn control_limits(&self) -> Limits {
         let limits = self.connection_limits();
         Limits { line: limits.line.max(HOOK_LINE), ..limits }
     }
 
-    /// The configured limits of one connection.
+    /// Returns the configured limits of one connection.
     pub(crate) fn connection_limits(&self) -> Limits {
         let limit = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
         let limits = &self.config.limits;

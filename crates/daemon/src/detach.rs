@@ -20,8 +20,8 @@ use rustix::io::FdFlags;
 /// Marks the second step.
 const SECOND_STEP: &str = "HOB_DETACHED";
 
-/// Whether this process is the second step. If so, sets its process name: it was started through a link called `exe`,
-/// which `ps` and `top` would show.
+/// Returns true if this process is the second step. If so, sets its process name: it was started through a link called
+/// `exe`, which `ps` and `top` would show.
 pub(crate) fn is_detached() -> bool {
     let detached = std::env::var_os(SECOND_STEP).is_some();
     if detached {
@@ -31,7 +31,7 @@ pub(crate) fn is_detached() -> bool {
     detached
 }
 
-/// The first step: starts the second and returns; the caller then exits. `arguments` are those of this process.
+/// Returns the first step: starts the second and returns; the caller then exits. `arguments` are those of this process.
 pub(crate) fn start_second(arguments: &[std::ffi::OsString], root: &Path) -> io::Result<()> {
     // EPERM means that this process already leads a group (as under a shell); then the second step is not a leader
     // either.

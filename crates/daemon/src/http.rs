@@ -66,7 +66,7 @@ impl Http {
         Ok(Http { listener, address, token, token_file })
     }
 
-    /// The URL that clients send messages to.
+    /// Returns the URL that clients send messages to.
     pub(crate) fn url(address: SocketAddr) -> String {
         format!("http://{address}/mcp")
     }
@@ -109,7 +109,7 @@ fn authorize(daemon: Arc<Daemon>, token: String) -> Authorize {
     })
 }
 
-/// The caller of a connection: an agent in its worktree, or the holder of the project's token in the project's root.
+/// Returns the caller of a connection: an agent in its worktree, or the holder of the project's token in the project's root.
 fn connect(daemon: Arc<Daemon>, hello: Hello) -> Connect {
     let anybody = Caller::new(&daemon.project, &hello, 0, 0);
     let result_form = clients::result_form(&hello, daemon.config.results);

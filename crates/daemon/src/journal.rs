@@ -39,7 +39,7 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// The JSON that is written and sent.
+    /// Returns the JSON that is written and sent.
     pub(crate) fn json(&self) -> serde_json::Result<Box<RawValue>> {
         self.record.json(self.seq, self.at_ms)
     }
@@ -80,12 +80,12 @@ struct State {
 }
 
 impl Journal {
-    /// A journal that also writes to the log directory, at most `limit` bytes per file.
+    /// Returns a journal that also writes to the log directory, at most `limit` bytes per file.
     pub(crate) fn open(log_dir: &Path, limit: u64) -> io::Result<Arc<Journal>> {
         Ok(Journal::with(Some(CappedFile::open(log_dir.join(FILE_NAME), limit)?)))
     }
 
-    /// A journal in memory only.
+    /// Returns a journal in memory only.
     pub(crate) fn in_memory() -> Arc<Journal> {
         Journal::with(None)
     }
@@ -138,7 +138,7 @@ impl Journal {
         let _ = file.write_lines(&lines);
     }
 
-    /// The kept entries after number `since`, and all later ones.
+    /// Returns the kept entries after number `since`, and all later ones.
     pub(crate) fn subscribe(&self, since: u64) -> (Vec<Arc<Entry>>, broadcast::Receiver<Arc<Entry>>) {
         let state = self.lock();
         let kept = state.kept.iter().filter(|entry| entry.seq > since).cloned().collect();

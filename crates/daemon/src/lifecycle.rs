@@ -35,7 +35,7 @@ const PLACE_TIME: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub struct Options {
     pub project: Project,
-    /// Whether to detach from the terminal and the caller, as front-ends need it.
+    /// True if to detach from the terminal and the caller, as front-ends need it.
     pub background: bool,
     /// The local address to serve HTTP on, if any.
     pub http: Option<SocketAddr>,
@@ -151,7 +151,7 @@ fn logs(dir: &Path, limit: u64, starter: Starter) -> io::Result<Arc<Journal>> {
     Ok(journal)
 }
 
-/// The message for an invalid toolset at the start. No connection has chosen any yet, so the error is in a file.
+/// Returns the message for an invalid toolset at the start. No connection has chosen any yet, so the error is in a file.
 fn misconfigured(error: &ChoiceError) -> String {
     match error {
         ChoiceError::UnknownToolset { name, known } => {

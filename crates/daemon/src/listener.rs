@@ -222,8 +222,8 @@ async fn connection(daemon: Arc<Daemon>, mut stream: UnixStream, leaving: watch:
     });
 }
 
-/// The principal that may answer a question and reach the jobs it started: an agent of the same name, otherwise any
-/// caller in the same worktree. Not a connection or process, since questions and jobs outlive both.
+/// Returns the principal that may answer a question and reach the jobs it started: an agent of the same name, otherwise
+/// any caller in the same worktree. Not a connection or process, since questions and jobs outlive both.
 fn principal(caller: &Caller) -> String {
     match &caller.name {
         Some(name) => format!("agent {name}"),
@@ -257,7 +257,7 @@ enum HelloError {
     Read(io::Error),
 }
 
-/// The first line and what was read after it; `None` if the peer left without sending one.
+/// Returns the first line and what was read after it; `None` if the peer left without sending one.
 async fn first_line(stream: &mut UnixStream) -> Result<Option<(Hello, Vec<u8>)>, HelloError> {
     let mut buffer = Vec::with_capacity(4096);
     loop {
@@ -299,7 +299,7 @@ async fn refuse(daemon: &Daemon, stream: &mut UnixStream, why: &str) {
     answer(stream, &HelloAck::refused(why, &daemon.life)).await;
 }
 
-/// Whether the answer was delivered to the kernel.
+/// Returns true if the answer was delivered to the kernel.
 async fn answer(stream: &mut UnixStream, ack: &HelloAck) -> bool {
     stream.write_all(&ack.to_line()).await.is_ok()
 }

@@ -127,7 +127,7 @@ impl<'a> MakeWriter<'a> for Shared {
 struct Line(Arc<Mutex<CappedFile>>);
 
 impl Write for Line {
-    /// The JSON formatter passes one whole line per call.
+    /// Returns the JSON formatter passes one whole line per call.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().write_lines(bytes)?;
         Ok(bytes.len())

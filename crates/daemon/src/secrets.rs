@@ -23,8 +23,8 @@ pub struct SecretError {
     source: io::Error,
 }
 
-/// The token that HTTP clients of this project's daemon need, and the file that holds it (mode 0600). Created on first
-/// use; deleting the file creates a new one.
+/// Returns the token that HTTP clients of this project's daemon need, and the file that holds it (mode 0600). Created
+/// on first use; deleting the file creates a new one.
 pub fn http_token(project: &Project) -> Result<(String, PathBuf), SecretError> {
     let path = project.state_dir().join("http-token");
     let bytes = secret(&path).map_err(|source| SecretError { path: path.clone(), source })?;
@@ -45,7 +45,7 @@ impl Seal {
         Ok(Seal { key: secret(&path).map_err(failed(path))?, _kept: kept })
     }
 
-    /// A key for one use, from which neither this key nor that of another use can be found.
+    /// Returns a key for one use, from which neither this key nor that of another use can be found.
     pub(crate) fn key_for(&self, what: &str) -> [u8; BYTES] {
         // HKDF-Expand (RFC 5869) with one block.
         let mut mac = Hmac::<Sha256>::new_from_slice(&self.key).expect("HMAC takes a key of any length");
@@ -79,7 +79,7 @@ fn secret(path: &Path) -> io::Result<[u8; BYTES]> {
     }
 }
 
-/// The content of the file, if no other user can have read or written it.
+/// Returns the content of the file, if no other user can have read or written it.
 fn read(path: &Path) -> io::Result<Option<[u8; BYTES]>> {
     let text = private::read(path, 256)?;
     // Anything but text is not one of our secrets.

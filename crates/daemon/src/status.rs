@@ -26,7 +26,7 @@ pub struct Status {
     pub profiles: Vec<ToolsetLine>,
     /// What `hob.toml` asks for without a grant; `hob trust` shows and grants it.
     pub withheld: Vec<project::trust::Request>,
-    /// Whether that was granted since this daemon started: the next one knows it.
+    /// True if that was granted since this daemon started: the next one knows it.
     pub granted_since: bool,
     /// What settings take from the environment, and that of this daemon does not have.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -162,7 +162,7 @@ fn millis(time: std::time::Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The second field of statm counts resident pages (proc(5)).
+/// Returns the second field of statm counts resident pages (proc(5)).
 fn resident_memory() -> Option<u64> {
     let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
     let pages: u64 = statm.split_whitespace().nth(1)?.parse().ok()?;

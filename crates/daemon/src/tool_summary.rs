@@ -25,7 +25,7 @@ struct ToolSummary {
 }
 
 impl ToolSummaries {
-    /// The answer, with the summary of these tools.
+    /// Returns the answer, with the summary of these tools.
     pub(crate) fn add_to(&self, ack: HelloAck, registry: &Arc<Registry>) -> HelloAck {
         let revision = *registry.changes().borrow();
         let mut summaries = self.0.lock();

@@ -34,7 +34,7 @@ pub struct Diagnostic {
     /// What the compiler suggests.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hints: Vec<String>,
-    /// Whether it is about code typed at the prompt or about a file.
+    /// True if it is about code typed at the prompt or about a file.
     pub source: Source,
 }
 
@@ -92,7 +92,7 @@ impl Diagnostic {
         line
     }
 
-    /// The whole message as a compiler would print it: the summary's head, the body indented, the hints.
+    /// Returns the whole message as a compiler would print it: the summary's head, the body indented, the hints.
     pub fn full(&self) -> String {
         let mut text = self.summary();
         for line in self.message.lines().skip(1) {
@@ -106,13 +106,13 @@ impl Diagnostic {
         text
     }
 
-    /// Whether the message is about this file. GHC writes `./A.hs` and `A.hs` for the same one.
+    /// Returns true if the message is about this file. GHC writes `./A.hs` and `A.hs` for the same one.
     pub fn is_about(&self, file: &str) -> bool {
         self.file.as_deref().is_some_and(|own| without_dot(own) == without_dot(file))
     }
 }
 
-/// A path without the `./` that it may begin with.
+/// Returns a path without the `./` that it may begin with.
 pub(crate) fn without_dot(file: &str) -> &str {
     file.strip_prefix("./").unwrap_or(file)
 }

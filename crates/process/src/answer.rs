@@ -77,7 +77,7 @@ impl Spec {
     }
 }
 
-/// All that comes, or `None` once it is more than `most`.
+/// Returns all that comes, or `None` once it is more than `most`.
 async fn whole(pipe: Option<pipe::Receiver>, most: usize) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     // An error is the end of what can be read.
@@ -85,7 +85,7 @@ async fn whole(pipe: Option<pipe::Receiver>, most: usize) -> Option<Vec<u8>> {
     (bytes.len() <= most).then_some(bytes)
 }
 
-/// The first `most` bytes; the rest is read and dropped, so that the program goes on.
+/// Returns the first `most` bytes; the rest is read and dropped, so that the program goes on.
 async fn beginning(pipe: Option<pipe::Receiver>, most: usize) -> Vec<u8> {
     let Some(mut pipe) = pipe else { return Vec::new() };
     let mut bytes = Vec::new();

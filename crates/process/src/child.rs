@@ -66,7 +66,7 @@ pub(crate) fn start(command: &mut tokio::process::Command) -> io::Result<Started
     Ok(Started { child, pid, exit: watch::Sender::new(None) })
 }
 
-/// The handle on a started child's descendants.
+/// Returns the handle on a started child's descendants.
 pub(crate) fn group_of(started: &Started, nonce: Nonce, input: u64, guardian: Option<Guardian>) -> Group {
     // The child has not been awaited: even if it has ended, its entry is still there.
     let start = Member::read(started.pid).map_or(0, |member| member.start);

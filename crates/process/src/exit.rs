@@ -11,7 +11,7 @@ pub struct Exit {
     pub code: Option<i32>,
     /// The signal that ended it, otherwise.
     pub signal: Option<i32>,
-    /// Whether it dumped core.
+    /// True if it dumped core.
     pub core: bool,
     /// When this process learned of the end.
     pub at: SystemTime,

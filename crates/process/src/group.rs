@@ -53,17 +53,17 @@ impl Group {
         Group(Arc::new(Inner { identity, known: Mutex::default(), input, exit, resources }))
     }
 
-    /// The number of the first process, which is also that of its group.
+    /// Returns the number of the first process, which is also that of its group.
     pub fn pid(&self) -> i32 {
         self.0.identity.leader.map_or(0, |(pid, _)| pid)
     }
 
-    /// The session's name in the environment of its processes.
+    /// Returns the session's name in the environment of its processes.
     pub fn nonce(&self) -> &Nonce {
         &self.0.identity.nonce
     }
 
-    /// The current command line of the first process, in words: it may have executed another program.
+    /// Returns the current command line of the first process, in words: it may have executed another program.
     pub fn command_line(&self) -> Option<String> {
         let line = std::fs::read(format!("/proc/{}/cmdline", self.pid())).ok().filter(|line| !line.is_empty())?;
         let words: Vec<_> = line.split(|&byte| byte == 0).map(String::from_utf8_lossy).collect();
@@ -112,18 +112,18 @@ impl Group {
         members.filter(|job| job.parent == shell && job.group == job.pid && job.session == shell).collect()
     }
 
-    /// Everything alive that belongs to the session, including escaped descendants. Reads all of `/proc`, which takes
-    /// some milliseconds.
+    /// Returns everything alive that belongs to the session, including escaped descendants. Reads all of `/proc`, which
+    /// takes some milliseconds.
     pub fn members(&self) -> Vec<Member> {
         self.remember(self.0.identity.members(&self.known()))
     }
 
-    /// The members, without reading environments: cheaper, and enough to see what a session does and costs.
+    /// Returns the members, without reading environments: cheaper, and enough to see what a session does and costs.
     pub(crate) fn near_members(&self) -> Vec<Member> {
         self.remember(self.0.identity.near_members(&self.known()))
     }
 
-    /// The near members as seen at most `age` ago; looks now if there is no such view.
+    /// Returns the near members as seen at most `age` ago; looks now if there is no such view.
     pub(crate) fn near_members_cached(&self, age: Duration) -> Vec<Member> {
         match self.0.identity.near_members_cached(&self.known(), age) {
             none if none.is_empty() => self.near_members(),
@@ -142,7 +142,7 @@ impl Group {
         members
     }
 
-    /// The inode of the pipe that is the session's standard input, which identifies its descriptors in `/proc`.
+    /// Returns the inode of the pipe that is the session's standard input, which identifies its descriptors in `/proc`.
     pub(crate) fn input(&self) -> u64 {
         self.0.input
     }
@@ -155,7 +155,7 @@ impl Group {
         self.resources().record = Some(path);
     }
 
-    /// Whether a process of the first one's group is left, once that one has ended.
+    /// Returns true if a process of the first one's group is left, once that one has ended.
     pub(crate) fn has_group(&self) -> bool {
         let group = rustix::process::Pid::from_raw(self.pid());
         group.is_some_and(|group| rustix::process::test_kill_process_group(group) != Err(rustix::io::Errno::SRCH))

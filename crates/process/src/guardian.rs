@@ -102,8 +102,8 @@ impl Supervisor {
         Ok((child, pid))
     }
 
-    /// A pipe that already holds everything known. A guardian started on it knows the session from its first moment,
-    /// even if this process dies in the next.
+    /// Returns a pipe that already holds everything known. A guardian started on it knows the session from its first
+    /// moment, even if this process dies in the next.
     fn ready(&self) -> io::Result<Ready> {
         let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
         let told = self.line().watch;
@@ -182,8 +182,8 @@ fn in_own_session(command: &mut tokio::process::Command) {
     };
 }
 
-/// The body of the guardian process. Call it with the arguments after the hidden command's name, before anything else
-/// is set up (no runtime, no logging). Returns when the session is over.
+/// Returns the body of the guardian process. Call it with the arguments after the hidden command's name, before
+/// anything else is set up (no runtime, no logging). Returns when the session is over.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let mut args = args.into_iter();
     let nonce = args.next().and_then(|text| text.to_str()?.parse::<Nonce>().ok());

@@ -21,7 +21,7 @@ pub fn raise_open_files() -> Option<u64> {
     }
 }
 
-/// The limit that a child gets back, if [`raise_open_files`] changed ours.
+/// Returns the limit that a child gets back, if [`raise_open_files`] changed ours.
 pub(crate) fn original_open_files() -> Option<Rlimit> {
     ORIGINAL.get().cloned()
 }

@@ -14,7 +14,7 @@ use crate::nonce::Nonce;
 pub(crate) struct Mark(u64);
 
 impl Mark {
-    /// The mark of a session: 60 bits of its nonce, which is less than any limit that was not set on purpose.
+    /// Returns the mark of a session: 60 bits of its nonce, which is less than any limit that was not set on purpose.
     pub(crate) fn of(nonce: &Nonce) -> Mark {
         Mark(u64::from_str_radix(&nonce.as_str()[..15], 16).unwrap_or_default())
     }
@@ -25,7 +25,7 @@ impl Mark {
         let _ = set(Some(self.0));
     }
 
-    /// Whether a process carries the mark. Another user's process cannot be asked.
+    /// Returns true if a process carries the mark. Another user's process cannot be asked.
     #[expect(unsafe_code, reason = "rustix's prlimit knows no RLIMIT_LOCKS of another process")]
     pub(crate) fn is_on(self, pid: i32) -> bool {
         let mut limit = libc::rlimit64 { rlim_cur: 0, rlim_max: 0 };

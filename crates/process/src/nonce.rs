@@ -16,19 +16,19 @@ pub const SESSION_VARIABLE: &str = "HOB_SESSION";
 pub struct Nonce(String);
 
 impl Nonce {
-    /// A fresh nonce.
+    /// Returns a fresh nonce.
     pub fn random() -> Nonce {
         let mut bytes = [0u8; 16];
         getrandom::fill(&mut bytes).expect("the kernel gives random bytes");
         Nonce(format!("{:032x}", u128::from_ne_bytes(bytes)))
     }
 
-    /// The 32 digits.
+    /// Returns the 32 digits.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The entry of the environment, `HOB_SESSION=…`.
+    /// Returns the entry of the environment, `HOB_SESSION=…`.
     pub(crate) fn entry(&self) -> Vec<u8> {
         format!("{SESSION_VARIABLE}={}", self.0).into_bytes()
     }

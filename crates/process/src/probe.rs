@@ -45,7 +45,7 @@ fn cache_age(since: Duration) -> Duration {
 }
 
 impl Prober {
-    /// A prober for one session.
+    /// Returns a prober for one session.
     pub fn new(group: &Group) -> Prober {
         Prober { group: group.clone(), last: None }
     }
@@ -124,7 +124,7 @@ pub fn memory(group: &Group) -> Memory {
     memory
 }
 
-/// Whether one of its threads uses a processor, or waits for a disk.
+/// Returns true if one of its threads uses a processor, or waits for a disk.
 fn is_running(member: &Member) -> bool {
     let is_running = |thread| matches!(thread_state(member.pid, thread), ThreadState::Running);
     matches!(member.state, 'R' | 'D') || threads(member.pid).any(is_running)
@@ -161,11 +161,11 @@ fn verdict(members: &[Member], input: u64) -> Doing {
 struct InputUse {
     /// Its descriptors of that input.
     numbers: Vec<i32>,
-    /// Whether it is in an epoll set, armed to report once.
+    /// True if it is in an epoll set, armed to report once.
     armed: bool,
-    /// Whether it is in an epoll set that reports repeatedly.
+    /// True if it is in an epoll set that reports repeatedly.
     always_watched: bool,
-    /// Whether we may not see its descriptors.
+    /// True if we may not see its descriptors.
     hidden: bool,
 }
 
@@ -215,7 +215,7 @@ impl InputUse {
         }
     }
 
-    /// Whether a system call waits for this input.
+    /// Returns true if a system call waits for this input.
     fn waits_in(&self, pid: i32, call: &Call) -> bool {
         let holds = |number: u64| i32::try_from(number).is_ok_and(|number| self.numbers.contains(&number));
         match call.kind() {
@@ -330,7 +330,7 @@ fn thread_time(member: &Member) -> Duration {
     }
 }
 
-/// The process's own time in user and kernel mode, and that of its reaped children.
+/// Returns the process's own time in user and kernel mode, and that of its reaped children.
 fn ticks(pid: i32) -> Option<u64> {
     let stat = procfs::read_small(pid, "stat", 4096)?;
     let rest = &stat[memchr::memrchr(b')', &stat)? + 1..];

@@ -45,12 +45,12 @@ impl Member {
         parse_stat(&read_small(pid, "stat", 4096)?)
     }
 
-    /// The pair that no other process of this boot shares.
+    /// Returns the pair that no other process of this boot shares.
     pub(crate) fn key(&self) -> (i32, u64) {
         (self.pid, self.start)
     }
 
-    /// Whether it has ended but was not reaped by its parent yet.
+    /// Returns true if it has ended but was not reaped by its parent yet.
     pub fn is_zombie(&self) -> bool {
         matches!(self.state, 'Z' | 'X')
     }
@@ -82,9 +82,9 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    /// Everything alive that belongs to the session: processes with its mark, with its nonce in the environment, in the
-    /// leader's session or group, or known from before; and all descendants of those. Never this process itself, and no
-    /// zombies.
+    /// Returns everything alive that belongs to the session: processes with its mark, with its nonce in the
+    /// environment, in the leader's session or group, or known from before; and all descendants of those. Never this
+    /// process itself, and no zombies.
     pub(crate) fn members(&self, known: &Known) -> Vec<Member> {
         let (entry, mark) = (self.nonce.entry(), Mark::of(&self.nonce));
         self.find(&all_processes(Duration::ZERO), |member| {
@@ -92,13 +92,13 @@ impl Identity {
         })
     }
 
-    /// The members without reading limits and environments. Much cheaper; misses only processes that left the session
-    /// and lost their parent before they were known.
+    /// Returns the members without reading limits and environments. Much cheaper; misses only processes that left the
+    /// session and lost their parent before they were known.
     pub(crate) fn near_members(&self, known: &Known) -> Vec<Member> {
         self.near_members_cached(known, Duration::ZERO)
     }
 
-    /// The near members as seen at most `age` ago, by whichever session looked last.
+    /// Returns the near members as seen at most `age` ago, by whichever session looked last.
     pub(crate) fn near_members_cached(&self, known: &Known, age: Duration) -> Vec<Member> {
         self.find(&all_processes(age), |member| known.contains(&member.key()))
     }
@@ -167,8 +167,8 @@ impl Identity {
         }
     }
 
-    /// Whether a process that may belong to the session is just executing another program: for a moment it has closed
-    /// our descriptors and has no environment yet.
+    /// Returns true if a process that may belong to the session is just executing another program: for a moment it has
+    /// closed our descriptors and has no environment yet.
     fn undecided(&self) -> bool {
         const KERNEL: i32 = 2;
         let empty = |pid, file| read_small(pid, file, 1).is_some_and(|bytes| bytes.is_empty());
@@ -212,7 +212,7 @@ impl Identity {
     }
 }
 
-/// Whether a process, or one it descends from, is in the set.
+/// Returns true if a process, or one it descends from, is in the set.
 fn descends(pid: i32, set: &HashSet<i32>, parents: &HashMap<i32, i32>) -> bool {
     let mut at = pid;
     // Bounded, because the table was read while processes came and went, and could hold a cycle.
@@ -228,8 +228,8 @@ fn descends(pid: i32, set: &HashSet<i32>, parents: &HashMap<i32, i32>) -> bool {
     false
 }
 
-/// All processes but this one, as seen at most `age` ago. Reading them takes milliseconds on a full machine, so callers
-/// that allow some age share the last look.
+/// Returns all processes but this one, as seen at most `age` ago. Reading them takes milliseconds on a full machine, so
+/// callers that allow some age share the last look.
 fn all_processes(age: Duration) -> Arc<Vec<Member>> {
     static LAST: Mutex<Option<(Instant, Arc<Vec<Member>>)>> = Mutex::new(None);
     let last = || LAST.lock();
@@ -243,7 +243,7 @@ fn all_processes(age: Duration) -> Arc<Vec<Member>> {
     all
 }
 
-/// The numbers of all processes.
+/// Returns the numbers of all processes.
 pub(crate) fn processes() -> impl Iterator<Item = i32> {
     std::fs::read_dir("/proc")
         .into_iter()
@@ -251,9 +251,9 @@ pub(crate) fn processes() -> impl Iterator<Item = i32> {
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok())
 }
 
-/// All processes in ascending order, each read only after the one before was handled, so that new ones are included.
-/// [`processes`] is cheaper, but reads all at once, and so never meets a process that lives for a millisecond and
-/// leaves another behind.
+/// Returns all processes in ascending order, each read only after the one before was handled, so that new ones are
+/// included. [`processes`] is cheaper, but reads all at once, and so never meets a process that lives for a millisecond
+/// and leaves another behind.
 fn one_by_one() -> impl Iterator<Item = i32> {
     /// Room for one entry of the directory, but not two, including alignment.
     const ONE: usize = 32 + 7;
@@ -277,13 +277,13 @@ fn one_by_one() -> impl Iterator<Item = i32> {
     })
 }
 
-/// Whether the environment that a process was started with holds the entry.
+/// Returns true if the environment that a process was started with holds the entry.
 pub(crate) fn carries(pid: i32, entry: &[u8]) -> bool {
     // The kernel allows environments of many MiB; [`crate::Spec`] builds ours, and they are far smaller.
     read_small(pid, "environ", 4 << 20).is_some_and(|bytes| bytes.split(|&byte| byte == 0).any(|one| one == entry))
 }
 
-/// A variable's value in the environment that a process was started with.
+/// Returns a variable's value in the environment that a process was started with.
 pub(crate) fn variable(pid: i32, name: &str) -> Option<String> {
     let bytes = read_small(pid, "environ", 4 << 20)?;
     let prefix = format!("{name}=");
@@ -291,7 +291,7 @@ pub(crate) fn variable(pid: i32, name: &str) -> Option<String> {
     String::from_utf8(entry[prefix.len()..].to_vec()).ok()
 }
 
-/// A file of `/proc/PID`, at most `limit` bytes of it.
+/// Returns a file of `/proc/PID`, at most `limit` bytes of it.
 pub(crate) fn read_small(pid: i32, file: &str, limit: u64) -> Option<Vec<u8>> {
     // Enough for most files to be read in one call; growing from empty would take five.
     let mut bytes = Vec::with_capacity(1024);
@@ -299,7 +299,7 @@ pub(crate) fn read_small(pid: i32, file: &str, limit: u64) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// The start time of a process that began `age` ago, in the unit of [`Member::start`].
+/// Returns the start time of a process that began `age` ago, in the unit of [`Member::start`].
 pub(crate) fn clock_ticks_ago(age: Duration) -> u64 {
     let uptime = std::fs::read_to_string("/proc/uptime").unwrap_or_default();
     let up = uptime.split_ascii_whitespace().next().and_then(|seconds| seconds.parse().ok()).unwrap_or(0.0);
@@ -311,7 +311,7 @@ pub(crate) fn boot_id() -> String {
     std::fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned()).unwrap_or_default()
 }
 
-/// The inode that both ends of a pipe share.
+/// Returns the inode that both ends of a pipe share.
 pub(crate) fn inode(fd: impl AsFd) -> io::Result<u64> {
     Ok(rustix::fs::fstat(fd)?.st_ino)
 }

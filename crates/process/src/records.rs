@@ -80,7 +80,7 @@ pub fn sweep(directory: &Path) -> io::Result<Swept> {
     Ok(swept)
 }
 
-/// Whether the file's name is one that [`Record::write`] gives.
+/// Returns true if the file's name is one that [`Record::write`] gives.
 fn is_record(path: &Path) -> bool {
     let name = path.file_stem().and_then(|stem| stem.to_str());
     path.extension().is_some_and(|extension| extension == "json")

@@ -144,7 +144,7 @@ pub enum SpawnError {
 }
 
 impl Spec {
-    /// A spec with only the given program and working directory: no arguments, an empty environment, guarded by
+    /// Returns a spec with only the given program and working directory: no arguments, an empty environment, guarded by
     /// `/proc/self/exe guardian`, without a record.
     pub fn new(program: impl Into<OsString>, cwd: impl Into<PathBuf>) -> Spec {
         Spec {
@@ -332,7 +332,7 @@ struct Ends<Ours> {
     child: OwnedFd,
 }
 
-/// The read end of a pipe that holds `text` and nothing after it.
+/// Returns the read end of a pipe that holds `text` and nothing after it.
 fn given(text: &[u8]) -> io::Result<OwnedFd> {
     let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
     if text.len() > GIVEN_MAX || rustix::io::write(&write, text)? < text.len() {
@@ -341,7 +341,7 @@ fn given(text: &[u8]) -> io::Result<OwnedFd> {
     Ok(read)
 }
 
-/// A terminal: the end that keeps it, and the one for the child.
+/// Returns a terminal: the end that keeps it, and the one for the child.
 fn own_terminal() -> io::Result<(OwnedFd, OwnedFd)> {
     let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
     let ours = rustix::pty::openpt(flags)?;

@@ -93,7 +93,7 @@ impl FrontEnd {
         self.agent.as_ref().map(|agent| format!("{} {}", agent.pid, agent.start))
     }
 
-    /// The front-end of this process. `variable` is that of its environment which names the agent's session.
+    /// Returns the front-end of this process. `variable` is that of its environment which names the agent's session.
     pub fn of(pid: u32, variable: &str) -> FrontEnd {
         let environment = environment(pid);
         let mut entries = environment.split(|byte| *byte == 0);
@@ -117,8 +117,8 @@ pub fn front_end_of(pid: u32, front_ends: &[FrontEnd], session: Option<&str>) ->
     })
 }
 
-/// Whether a process is an agent by what it started: a front-end other than `but`, itself or by shells that were told a
-/// command.
+/// Returns true if a process is an agent by what it started: a front-end other than `but`, itself or by shells that
+/// were told a command.
 fn starts_front_end(pid: u32, but: u32) -> bool {
     // What an orphan's parent started is nobody's. A shell that was told a command does what another said.
     if pid <= 1 || is_wrapper(pid) {
@@ -138,7 +138,7 @@ fn starts_front_end(pid: u32, but: u32) -> bool {
     false
 }
 
-/// The children of a process: those that it has now.
+/// Returns the children of a process: those that it has now.
 fn children(pid: u32) -> Vec<u32> {
     let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     let list = |thread: fs::DirEntry| {
@@ -161,7 +161,7 @@ fn children(pid: u32) -> Vec<u32> {
     numbers.filter(|of| Process::of(*of).is_some_and(|process| process.parent == pid)).collect()
 }
 
-/// Whether a process is `hob mcp`: the program of this process, or one of its name, so that an older one counts too.
+/// Returns true if a process is `hob mcp`: the program of this process, or one of its name, so that an older one counts too.
 fn is_front_end(pid: u32) -> bool {
     let line = contents(pid, "cmdline", ENVIRONMENT).unwrap_or_default();
     let mut words = line.split(|byte| *byte == 0);
@@ -175,7 +175,7 @@ fn is_this_program(pid: u32) -> bool {
     program(&pid.to_string()).is_some_and(|of| program("self") == Some(of))
 }
 
-/// The process that started a front-end: what lies between, such as `sh -c`, is not it.
+/// Returns the process that started a front-end: what lies between, such as `sh -c`, is not it.
 fn agent_of(front_end: u32) -> Option<Process> {
     let mut ancestors = Process::of(front_end)?.and_ancestors().skip(1);
     let agent = ancestors.find(|process| !is_wrapper(process.pid))?;
@@ -183,8 +183,8 @@ fn agent_of(front_end: u32) -> Option<Process> {
     (agent.pid > 1).then_some(agent)
 }
 
-/// Whether nobody is left who could have started this: what a shell leaves behind in the background belongs to the system's
-/// first process, or to one that stands for it (a supervisor, a person's session). In a terminal, the person is there.
+/// Returns true if nobody is left who could have started this: what a shell leaves behind in the background belongs to the system's first process, or
+/// to one that stands for it (a supervisor, a person's session). In a terminal, the person is there.
 fn is_orphan(chain: &[Process]) -> bool {
     let Some(process) = chain.first().filter(|process| process.terminal == 0) else { return false };
     // A script's file stands for nobody here: an agent can write one.
@@ -197,7 +197,7 @@ fn is_orphan(chain: &[Process]) -> bool {
     }
 }
 
-/// Whether a process is a shell that was told a command, and no script's file.
+/// Returns true if a process is a shell that was told a command, and no script's file.
 fn is_wrapper(pid: u32) -> bool {
     let Some(words) = shell_words(pid) else { return false };
     // `-c`, also as a part of `-lc` and behind `-l` or `--norc`.
@@ -205,7 +205,7 @@ fn is_wrapper(pid: u32) -> bool {
     options.any(|word| !word.starts_with("--") && word.contains('c'))
 }
 
-/// The words of a shell's command line after its name; `None` for another program.
+/// Returns the words of a shell's command line after its name; `None` for another program.
 fn shell_words(pid: u32) -> Option<Vec<String>> {
     let line = contents(pid, "cmdline", ENVIRONMENT).unwrap_or_default();
     let mut words = line.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned());
@@ -260,13 +260,13 @@ impl Process {
         })
     }
 
-    /// Whether its parent is not the one that started it: session and process group are its own or those of who did.
+    /// Returns true if its parent is not the one that started it: session and process group are its own or those of who did.
     fn is_adopted_by(&self, parent: &Process) -> bool {
         (self.session != self.pid && self.session != parent.session)
             || (self.group != self.pid && self.group != parent.group)
     }
 
-    /// The process itself, its parent, and so on.
+    /// Returns the process itself, its parent, and so on.
     fn ancestry(self) -> Vec<Process> {
         self.and_ancestors().collect()
     }
@@ -287,7 +287,7 @@ mod tests {
     use std::os::unix::process::CommandExt;
     use std::process::{Child, Command, Stdio};
 
-    /// A program that starts another: `python3` and the like are agents here, shells are not.
+    /// Returns a program that starts another: `python3` and the like are agents here, shells are not.
     fn started(program: &mut Command) -> (Child, u32) {
         let mut child = program.env_clear().env("PATH", "/usr/bin:/bin").stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();

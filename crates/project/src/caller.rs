@@ -37,11 +37,11 @@ pub struct Caller {
     pub session: Option<String>,
     /// The agent's name (`--as`, `HOB_AGENT`).
     pub name: Option<String>,
-    /// Whether to take that name from its holder elsewhere.
+    /// True if to take that name from its holder elsewhere.
     pub takeover: bool,
     /// This run of the agent, the same over all its connections.
     pub run: Option<String>,
-    /// Whether the previous connection lost answers that handed something out.
+    /// True if the previous connection lost answers that handed something out.
     pub answers_lost: bool,
     /// The first message in the last answer that arrived and handed something out.
     pub last_receipt: Option<String>,
@@ -52,14 +52,14 @@ pub struct Caller {
     pub profile: Option<String>,
     /// How the daemon identified the caller.
     pub known: Known,
-    /// Whether each of its requests has its own connection: only answers to requests reach it.
+    /// True if each of its requests has its own connection: only answers to requests reach it.
     pub by_requests: bool,
-    /// Whether the connection is for one request, and left out of the journal.
+    /// True if the connection is for one request, and left out of the journal.
     pub brief: bool,
 }
 
 impl Caller {
-    /// The caller that said `hello` on this connection.
+    /// Returns the caller that said `hello` on this connection.
     pub fn new(project: &Project, hello: &Hello, connection: u64, pid: u32) -> Caller {
         Caller {
             connection,
@@ -84,7 +84,7 @@ impl Caller {
     }
 }
 
-/// The working directory of a process (proc(5)); `None` if there is no process, or it is gone.
+/// Returns the working directory of a process (proc(5)); `None` if there is no process, or it is gone.
 fn working_directory(pid: u32) -> Option<PathBuf> {
     std::fs::read_link(format!("/proc/{pid}/cwd")).ok()
 }

@@ -84,7 +84,7 @@ impl Folders<'_> {
         serde_json::from_str(&self.read(name)?).ok()
     }
 
-    /// Whether a folder is the home or above it: that every project is trusted is nothing that anybody said.
+    /// Returns true if a folder is the home or above it: that every project is trusted is nothing that anybody said.
     fn is_all(&self, folder: &Path) -> bool {
         self.home.starts_with(folder)
     }

@@ -108,8 +108,8 @@ fn wanted(text: &str, error: &Error) -> Option<String> {
     })
 }
 
-/// The error for a table or a key that stands there twice, if its first place is found: a file from `hob init` has the
-/// headers of all tables already.
+/// Returns the error for a table or a key that stands there twice, if its first place is found: a file from `hob init`
+/// has the headers of all tables already.
 fn twice(path: &Path, text: &str, offset: usize) -> Option<ConfigError> {
     let bare = |line: &str| line.split('#').next().unwrap_or_default().replace(char::is_whitespace, "");
     let is_header = |line: &str| line.starts_with('[') && line.ends_with(']');
@@ -129,7 +129,7 @@ fn twice(path: &Path, text: &str, offset: usize) -> Option<ConfigError> {
     Some(ConfigError::Twice { path: path.to_owned(), line: at + 1, what, first: first + 1, next })
 }
 
-/// The number of the line that a byte is in.
+/// Returns the number of the line that a byte is in.
 fn line_of(text: &str, offset: usize) -> usize {
     1 + text.bytes().take(offset).filter(|byte| *byte == b'\n').count()
 }

@@ -109,7 +109,7 @@ const TOTAL_MAX: usize = 512 * 1024;
 pub struct Environment;
 
 impl Environment {
-    /// The part of this process's environment that may be passed on.
+    /// Returns the part of this process's environment that may be passed on.
     pub fn of_this_process() -> BTreeMap<String, String> {
         // Code that loads the whole user configuration reports an invalid one.
         let more = UserConfig::load().map(|config| config.environment).unwrap_or_default();
@@ -118,14 +118,14 @@ impl Environment {
         select(variables, &more)
     }
 
-    /// The part for programs that are asked something and end.
+    /// Returns the part for programs that are asked something and end.
     pub fn for_questions() -> BTreeMap<String, String> {
         let value = |name: &str| env::var(name).ok().filter(|value| !value.is_empty() && value.len() <= VALUE_MAX);
         FOR_QUESTIONS.iter().filter_map(|name| Some(((*name).to_owned(), value(name)?))).collect()
     }
 }
 
-/// Whether a variable of this name may be passed on; the user's additions, `more`, override everything.
+/// Returns true if a variable of this name may be passed on; the user's additions, `more`, override everything.
 pub fn allowed(name: &str, more: &[String]) -> bool {
     if more.iter().any(|pattern| matches(pattern, name)) {
         return true;
@@ -148,7 +148,7 @@ fn select(variables: impl Iterator<Item = (String, String)>, more: &[String]) ->
         .collect()
 }
 
-/// A search path without its relative entries; `None` if nothing is left, since an empty path means the current
+/// Returns a search path without its relative entries; `None` if nothing is left, since an empty path means the current
 /// directory.
 fn absolute_entries(value: &str) -> Option<String> {
     let entries: Vec<&str> = value.split(':').filter(|entry| entry.starts_with('/')).collect();

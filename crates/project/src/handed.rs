@@ -102,7 +102,7 @@ pub fn hand_over(command: &mut Command, keep: Keep) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether this process's environment was handed over by [`hand_over`].
+/// Returns true if this process's environment was handed over by [`hand_over`].
 pub fn is_handed_over() -> bool {
     env::var_os(MARK).is_some()
 }
@@ -120,8 +120,8 @@ pub fn take() {
     let _ = HANDED.set(serde_json::from_slice(&text).unwrap_or_default());
 }
 
-/// A variable that may be secret: as handed over to the daemon, otherwise from the environment. An empty one counts as
-/// absent.
+/// Returns a variable that may be secret: as handed over to the daemon, otherwise from the environment. An empty one
+/// counts as absent.
 pub fn secret(name: &str) -> Option<String> {
     let handed = HANDED.get().and_then(|handed| handed.get(name).cloned());
     handed.or_else(|| env::var(name).ok()).filter(|value| !value.is_empty())
@@ -131,7 +131,7 @@ fn is_address(name: &str) -> bool {
     name.starts_with(ADDRESS.0) && name.ends_with(ADDRESS.1)
 }
 
-/// Whether a variable of that name reaches the daemon as a key.
+/// Returns true if a variable of that name reaches the daemon as a key.
 pub fn is_key(name: &str) -> bool {
     name.ends_with(KEY)
 }

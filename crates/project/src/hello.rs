@@ -17,7 +17,7 @@ pub const PROTOCOL: u32 = 1;
 /// The longest first line either side reads, in bytes.
 pub const LINE_MAX: usize = 1024 * 1024;
 
-/// The number that a program speaking up to `ours` and one speaking up to `theirs` have in common, if any.
+/// Returns the number that a program speaking up to `ours` and one speaking up to `theirs` have in common, if any.
 pub fn agree(ours: u32, theirs: u32) -> Option<u32> {
     (ours.abs_diff(theirs) <= 1).then_some(ours.min(theirs))
 }
@@ -59,7 +59,7 @@ pub struct Hello {
     /// The name the agent goes by.
     #[serde(default, rename = "as", skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Whether to take that name from its holder elsewhere.
+    /// True if to take that name from its holder elsewhere.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub takeover: bool,
     /// This run of the agent: made by its front-end, the same over all its connections, another one when it is started
@@ -91,12 +91,12 @@ pub struct Hello {
 }
 
 impl Hello {
-    /// A hello of role `control` for one request. It carries no environment: nothing is started on its behalf.
+    /// Returns a hello of role `control` for one request. It carries no environment: nothing is started on its behalf.
     pub fn brief(project: &Project, cwd: &Path) -> Hello {
         Hello { brief: true, ..Hello::with(Role::Control, project, cwd) }
     }
 
-    /// A hello from this process, standing in `cwd`, with the allowed part of its environment.
+    /// Returns a hello from this process, standing in `cwd`, with the allowed part of its environment.
     pub fn new(role: Role, project: &Project, cwd: &Path) -> Hello {
         let (env, asked_env) = (Environment::of_this_process(), Environment::for_questions());
         Hello { env, asked_env, ..Hello::with(role, project, cwd) }
@@ -125,7 +125,7 @@ impl Hello {
         }
     }
 
-    /// The line, with its newline.
+    /// Returns the line, with its newline.
     pub fn to_line(&self) -> Vec<u8> {
         line(self)
     }
@@ -136,7 +136,7 @@ impl Hello {
 pub struct HelloAck {
     /// The number that will be spoken; when refused for its number, the highest the daemon speaks.
     pub hob: u32,
-    /// Whether the connection stands.
+    /// True if the connection stands.
     pub ok: bool,
     /// The daemon's version, for people.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -168,12 +168,12 @@ pub struct HelloAck {
 }
 
 impl HelloAck {
-    /// The connection stands; `hob` is the number [`agree`] gave.
+    /// Returns the connection stands; `hob` is the number [`agree`] gave.
     pub fn accepted(hob: u32, life: &str) -> HelloAck {
         HelloAck { hob, ok: true, error: None, busy: None, making_room: false, ..HelloAck::refused("", life) }
     }
 
-    /// The connection does not stand: `error` says why and what to do next.
+    /// Returns the connection does not stand: `error` says why and what to do next.
     pub fn refused(error: impl Into<String>, life: &str) -> HelloAck {
         HelloAck {
             hob: PROTOCOL,
@@ -190,8 +190,8 @@ impl HelloAck {
         }
     }
 
-    /// A daemon's answer to a hello whose number it does not share. `busy` is what keeps the daemon here, if anything
-    /// does; when the result says `making_room`, the daemon has to end after sending it.
+    /// Returns a daemon's answer to a hello whose number it does not share. `busy` is what keeps the daemon here, if
+    /// anything does; when the result says `making_room`, the daemon has to end after sending it.
     pub fn incompatible(hello: &Hello, busy: Option<String>, life: &str) -> HelloAck {
         let theirs = hello.hob;
         let making_room = hello.make_room && busy.is_none() && theirs > PROTOCOL;
@@ -207,7 +207,7 @@ impl HelloAck {
         HelloAck { busy, making_room, ..HelloAck::refused(error, life) }
     }
 
-    /// The line, with its newline.
+    /// Returns the line, with its newline.
     pub fn to_line(&self) -> Vec<u8> {
         line(self)
     }
@@ -262,7 +262,7 @@ impl Readiness {
         Readiness { ready: false, error: Some(error.into()) }
     }
 
-    /// The line, with its newline.
+    /// Returns the line, with its newline.
     pub fn to_line(&self) -> Vec<u8> {
         line(self)
     }
@@ -274,7 +274,7 @@ fn line(value: &impl Serialize) -> Vec<u8> {
     line
 }
 
-/// The agent's name from the environment: `HOB_AGENT`, else `THRUM_NAME`.
+/// Returns the agent's name from the environment: `HOB_AGENT`, else `THRUM_NAME`.
 fn agent_name() -> Option<String> {
     ["HOB_AGENT", "THRUM_NAME"].iter().find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
 }

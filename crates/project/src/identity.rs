@@ -21,7 +21,7 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    /// The identity of the directory at `root`, unless it cannot be seen.
+    /// Returns the identity of the directory at `root`, unless it cannot be seen.
     pub(crate) fn of(root: &Path) -> Option<Identity> {
         let metadata = root.symlink_metadata().ok().filter(|metadata| metadata.is_dir())?;
         let made = metadata.created().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
@@ -41,26 +41,26 @@ impl Identity {
         Some(Identity { directory, file_system, origin: lines.next().map(str::to_owned) })
     }
 
-    /// The inode, and the directory's birth time where the file system has one.
+    /// Returns the inode, and the directory's birth time where the file system has one.
     fn parts(&self) -> (&str, Option<&str>) {
         let (inode, rest) = self.directory.split_once(' ').unwrap_or((&self.directory, ""));
         (inode, Some(rest).filter(|made| made.contains('.')))
     }
 
-    /// Whether the file systems' numbers say that they are the same.
+    /// Returns true if the file systems' numbers say that they are the same.
     fn is_beside(&self, other: &Identity) -> bool {
         self.file_system != 0 && self.file_system == other.file_system
     }
 
-    /// Whether it can be told from any other directory that may stand at its path later.
+    /// Returns true if it can be told from any other directory that may stand at its path later.
     pub(crate) fn is_certain(&self) -> bool {
         self.parts().1.is_some() || self.file_system != 0
     }
 
-    /// Whether both are the same directory, wherever it is; in doubt, they are not. Inode and birth time alone decide,
-    /// since the number of a file system may change when the machine restarts, and may coincide with another's. Without
-    /// a birth time, the inode means something only within a file system that has a number (every FAT's root has the
-    /// same one).
+    /// Returns true if both are the same directory, wherever it is; in doubt, they are not. Inode and birth time alone
+    /// decide, since the number of a file system may change when the machine restarts, and may coincide with another's.
+    /// Without a birth time, the inode means something only within a file system that has a number (every FAT's root
+    /// has the same one).
     pub(crate) fn is_directory_of(&self, other: &Identity) -> bool {
         let ((inode, made), (others, made_there)) = (self.parts(), other.parts());
         let no_doubt = match (made, made_there) {
@@ -71,7 +71,7 @@ impl Identity {
         no_doubt && inode == others && made == made_there
     }
 
-    /// Whether `other`, at the same path, is another project: another directory, and not a new clone of the same
+    /// Returns true if `other`, at the same path, is another project: another directory, and not a new clone of the same
     /// repository.
     ///
     /// In doubt, when a grant ends, it mostly counts as another: state that is set aside is reported and returns with
@@ -90,7 +90,7 @@ impl Identity {
         !same_clone && !nothing_apart && !self.is_directory_of(other)
     }
 
-    /// A number that practically no other directory at its path has.
+    /// Returns a number that practically no other directory at its path has.
     pub(crate) fn number(&self) -> String {
         let digits: String = self.directory.chars().filter(char::is_ascii_digit).collect();
         if digits.is_empty() { "0".to_owned() } else { digits }

@@ -30,7 +30,7 @@ impl Inside {
         Inside::reach(root, below, false)
     }
 
-    /// The same, and makes the directories that are missing.
+    /// Returns the same, and makes the directories that are missing.
     ///
     /// # Errors
     /// Those of [`Inside::open`], and when a directory cannot be made.
@@ -73,7 +73,7 @@ impl Inside {
         }
     }
 
-    /// The text of a file of at most `most` bytes.
+    /// Returns the text of a file of at most `most` bytes.
     ///
     /// # Errors
     /// Those of [`Inside::file`], and when it is too long or not UTF-8.
@@ -110,7 +110,7 @@ impl Inside {
         Ok(rustix::fs::unlinkat(&self.directory, single(name)?, AtFlags::empty())?)
     }
 
-    /// The names of all that is in it, sorted.
+    /// Returns the names of all that is in it, sorted.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -138,7 +138,7 @@ impl Inside {
     }
 }
 
-/// A name alone leads nowhere else.
+/// Returns a name alone leads nowhere else.
 fn single(name: &Path) -> io::Result<&Path> {
     let mut parts = name.components();
     match (parts.next(), parts.next()) {

@@ -25,8 +25,8 @@ pub struct Entry {
 /// Something that happened, declared by the crate that records it: an enum with `#[serde(tag = "record", rename_all =
 /// "snake_case")]`.
 pub trait Event: Serialize + Debug + Send + Sync + 'static {
-    /// Whether the record is written to the file immediately. Records that come thousands of times a second may be
-    /// batched.
+    /// Returns true if the record is written to the file immediately. Records that come thousands of times a second may
+    /// be batched.
     fn is_rare(&self) -> bool {
         false
     }

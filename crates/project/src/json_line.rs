@@ -2,8 +2,8 @@
 
 use serde_json::value::RawValue;
 
-/// The object of JSON that a text is, if it is one on one line, and whether the line's end stands after it. The object can be part
-/// of another line of JSON without being written anew, byte for byte.
+/// Returns the object of JSON that a text is, if it is one on one line, and whether the line's end stands after it. The
+/// object can be part of another line of JSON without being written anew, byte for byte.
 pub fn json_line(text: &str) -> Option<(&RawValue, bool)> {
     let bare = text.strip_suffix('\n');
     let (text, has_end) = (bare.unwrap_or(text), bare.is_some());

@@ -72,7 +72,7 @@ impl Lock {
         Ok(Lock { _file: Some(file), root })
     }
 
-    /// Whether the project is still at its path: neither moved nor replaced. True if that cannot be seen.
+    /// Returns true if the project is still at its path: neither moved nor replaced. True if that cannot be seen.
     pub fn is_in_place(&self, project: &Project) -> bool {
         let Some(Ok(held)) = self.root.as_ref().map(File::metadata) else { return true };
         match std::fs::metadata(project.root()) {
@@ -86,8 +86,8 @@ fn is_unwritable(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied)
 }
 
-/// The root that the daemon `pid` began to serve, if the project was moved since and the daemon can no longer be found.
-/// `None` for any other process: a name among a process's arguments is no proof.
+/// Returns the root that the daemon `pid` began to serve, if the project was moved since and the daemon can no longer
+/// be found. `None` for any other process: a name among a process's arguments is no proof.
 pub fn served_at(project: &Project, pid: u32) -> Option<PathBuf> {
     let process = Holder::of(pid)?;
     let former = process.is_hob().then(|| root_of_daemon(&process.arguments()))??;
@@ -99,13 +99,13 @@ pub fn served_at(project: &Project, pid: u32) -> Option<PathBuf> {
     .then_some(former)
 }
 
-/// Whether the process `pid` is a daemon of this user.
+/// Returns true if the process `pid` is a daemon of this user.
 pub fn serves(pid: u32) -> bool {
     Holder::of(pid).is_some_and(|holder| holder.is_daemon())
 }
 
-/// The root that a daemon serves, from the arguments with which front-ends start daemons. A daemon that was started by
-/// hand must be ended by hand.
+/// Returns the root that a daemon serves, from the arguments with which front-ends start daemons. A daemon that was
+/// started by hand must be ended by hand.
 fn root_of_daemon(arguments: &[Vec<u8>]) -> Option<PathBuf> {
     let [_, rest @ ..] = arguments else { return None };
     let [serve, background, project, root] = rest else { return None };
@@ -140,14 +140,14 @@ impl Holder {
         Some(Holder { pid, uid: std::fs::metadata(format!("/proc/{pid}")).ok()?.uid() })
     }
 
-    /// Whether it is a daemon of this user.
+    /// Returns true if it is a daemon of this user.
     fn is_daemon(&self) -> bool {
         let serves = || self.arguments().iter().any(|argument| argument == b"serve");
         self.pid == std::process::id() || self.is_hob() && serves()
     }
 
-    /// Whether it is this user's and runs a program with the name of this one, which an upgrade may have replaced. Only
-    /// the kernel's word counts: arguments can be forged.
+    /// Returns true if it is this user's and runs a program with the name of this one, which an upgrade may have
+    /// replaced. Only the kernel's word counts: arguments can be forged.
     fn is_hob(&self) -> bool {
         let name = |process: &str| {
             let program = std::fs::read_link(format!("/proc/{process}/exe")).ok()?;
@@ -164,7 +164,7 @@ impl Holder {
     }
 }
 
-/// The process that locks a file or directory, where the kernel tells (proc_locks(5)).
+/// Returns the process that locks a file or directory, where the kernel tells (proc_locks(5)).
 fn lock_holder(locked: &File) -> Option<Holder> {
     let metadata = locked.metadata().ok()?;
     let (major, minor) = (rustix::fs::major(metadata.dev()), rustix::fs::minor(metadata.dev()));
@@ -188,7 +188,7 @@ fn note(file: &mut File) -> io::Result<()> {
     writeln!(file, "{} {VERSION}", std::process::id())
 }
 
-/// The process that holds the lock file: according to the kernel, otherwise to its text.
+/// Returns the process that holds the lock file: according to the kernel, otherwise to its text.
 fn holder(file: &mut File) -> Option<u32> {
     if let Some(holder) = lock_holder(file) {
         return Some(holder.pid);

@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-/// A path without `.` and `..`, by its text alone: no link is followed, and nothing need exist.
+/// Returns a path without `.` and `..`, by its text alone: no link is followed, and nothing need exist.
 pub fn normal(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for part in path.components() {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::git;
 
-/// The normalised address of the remote `origin` of the repository at `root`, which is a worktree or a bare repository.
+/// Returns the normalised address of the remote `origin` of the repository at `root`, which is a worktree or a bare repository.
 pub(crate) fn origin(root: &Path) -> Option<String> {
     normalised(&url_of_origin(&git::configuration(root)?)?)
 }

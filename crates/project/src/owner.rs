@@ -8,17 +8,17 @@ use std::path::{Path, PathBuf};
 
 use crate::visible;
 
-/// The user this process acts as.
+/// Returns the user this process acts as.
 pub(crate) fn me() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Whether something at `path` (a link counts as itself) belongs to this user.
+/// Returns true if something at `path` (a link counts as itself) belongs to this user.
 pub(crate) fn is_mine(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|metadata| metadata.uid() == me())
 }
 
-/// Whether this is a real directory of this user that no other user can write to or read.
+/// Returns true if this is a real directory of this user that no other user can write to or read.
 pub(crate) fn is_private_directory(metadata: &Metadata) -> bool {
     metadata.is_dir() && metadata.uid() == me() && metadata.mode() & 0o077 == 0
 }

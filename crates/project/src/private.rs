@@ -11,7 +11,7 @@ use rustix::io::Errno;
 
 use crate::{draft, owner};
 
-/// The first `most` bytes of a file that no other user can have read or written. `None` if there is no such file; links
+/// Returns the first `most` bytes of a file that no other user can have read or written. `None` if there is no such file; links
 /// are not followed.
 ///
 /// # Errors

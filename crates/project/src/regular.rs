@@ -21,7 +21,7 @@ pub fn open(path: &Path) -> io::Result<File> {
     }
 }
 
-/// The text of a file of at most `most` bytes. Does not wait for a writer.
+/// Returns the text of a file of at most `most` bytes. Does not wait for a writer.
 ///
 /// # Errors
 /// When it is absent, not a regular file, too long, not UTF-8, or unreadable.
@@ -29,7 +29,7 @@ pub fn read(path: &Path, most: u64) -> io::Result<String> {
     text(open(path)?, most)
 }
 
-/// The text of an open file of at most `most` bytes.
+/// Returns the text of an open file of at most `most` bytes.
 ///
 /// # Errors
 /// When it is too long, not UTF-8, or unreadable.
@@ -45,7 +45,7 @@ pub fn text(file: File, most: u64) -> io::Result<String> {
     String::from_utf8(bytes).map_err(no_text)
 }
 
-/// Whether an error says that there is no such file.
+/// Returns true if an error says that there is no such file.
 pub(crate) fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }

@@ -35,7 +35,7 @@ impl<'a> Places<'a> {
         Places { ends, tree }
     }
 
-    /// The line of the key at the end of a path, or of the last key on the way that exists.
+    /// Returns the line of the key at the end of a path, or of the last key on the way that exists.
     pub(crate) fn line(&self, path: &[&str]) -> usize {
         let mut line = 1;
         let mut table = self.tree.as_ref();
@@ -49,7 +49,7 @@ impl<'a> Places<'a> {
         line
     }
 
-    /// A request for the setting at the end of a path; `asks` says what granting it allows, for people.
+    /// Returns a request for the setting at the end of a path; `asks` says what granting it allows, for people.
     pub fn request(&self, path: &[&str], asks: String) -> Request {
         let key = path.iter().map(|key| visible(key)).collect::<Vec<_>>().join(".");
         Request { key, line: self.line(path), asks, withholds: None }

@@ -115,7 +115,7 @@ pub fn hash_of(root: &Path) -> String {
     hex::encode(&Sha256::digest(root.as_os_str().as_encoded_bytes())[..8])
 }
 
-/// Whether the last component of a path is such a hash.
+/// Returns true if the last component of a path is such a hash.
 pub(crate) fn is_hash(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
     name.len() == 16 && name.iter().all(u8::is_ascii_hexdigit)
@@ -168,7 +168,7 @@ fn choose(argument: Option<&Path>, variable: Option<&Path>, cwd: &Path) -> Resul
     }
 }
 
-/// The nearest directory upwards from `directory`, below `root`, that has a project file.
+/// Returns the nearest directory upwards from `directory`, below `root`, that has a project file.
 pub(crate) fn project_below(root: &Path, directory: &Path) -> Option<PathBuf> {
     let below = directory.ancestors().take_while(|path| *path != root && path.starts_with(root));
     below.into_iter().find(|path| has_project_file(path)).map(Path::to_owned)
@@ -205,7 +205,7 @@ impl Shared {
         Shared(places.map(|path| path.canonicalize().unwrap_or(path)).collect())
     }
 
-    /// Whether a directory is one of them, or above one.
+    /// Returns true if a directory is one of them, or above one.
     fn contains(&self, directory: &Path) -> bool {
         directory.parent().is_none() || self.0.iter().any(|place| place.starts_with(directory))
     }

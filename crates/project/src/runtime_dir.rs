@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::owner;
 use crate::path_error::PathError;
 
-/// The runtime directory, whether it exists or not; an error if it exists and is not private.
+/// Returns the runtime directory, whether it exists or not; an error if it exists and is not private.
 pub(crate) fn directory() -> Result<PathBuf, PathError> {
     let xdg = env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
     let path = directory_in(xdg.as_deref(), &temporary());
@@ -21,13 +21,13 @@ pub(crate) fn directory() -> Result<PathBuf, PathError> {
     }
 }
 
-/// The runtime directory, created if necessary.
+/// Returns the runtime directory, created if necessary.
 pub(crate) fn made() -> Result<PathBuf, PathError> {
     let path = directory()?;
     private(&path).map(|()| path)
 }
 
-/// The temporary directory: `$TMPDIR`, unless that does not exist (a job's directory that its environment outlived).
+/// Returns the temporary directory: `$TMPDIR`, unless that does not exist (a job's directory that its environment outlived).
 pub fn temporary() -> PathBuf {
     temporary_in(env::temp_dir())
 }

@@ -62,7 +62,7 @@ impl SecretsDir {
         }
     }
 
-    /// The file of the key that seals the tickets of open questions.
+    /// Returns the file of the key that seals the tickets of open questions.
     pub fn seal_key_path(&self) -> PathBuf {
         self.path.join(SEAL_KEY)
     }

@@ -28,8 +28,8 @@ const WORTHLESS: &[&str] =
 /// How long a project must be gone before its logs and outputs are removed: its disk may merely be unmounted.
 const GONE_FOR: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 
-/// The lock under which sockets are bound and removed in their directory. `None` when another process does not give it
-/// up in time; a socket that is then removed by mistake is bound anew by its daemon.
+/// Returns the lock under which sockets are bound and removed in their directory. `None` when another process does not
+/// give it up in time; a socket that is then removed by mistake is bound anew by its daemon.
 pub(crate) fn turn(directory: &Path) -> Option<File> {
     let file = File::open(directory).ok()?;
     let end = Instant::now() + TURN_TIME;
@@ -66,7 +66,7 @@ fn clean_sockets(directory: &Path) {
     dead.for_each(|path| drop(fs::remove_file(path)));
 }
 
-/// Whether no daemon listens. Never waits: a stopped daemon may have a full queue.
+/// Returns true if no daemon listens. Never waits: a stopped daemon may have a full queue.
 fn is_dead(path: &Path) -> bool {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None);

@@ -27,8 +27,8 @@ const IDENTITY: &str = "root-inode";
 /// Maximum length of the file, in bytes.
 const FILE_MAX: u64 = 64 * 1024;
 
-/// The state directory of the project with this hash, whether it exists or not; an error if another user's directory is
-/// in its place.
+/// Returns the state directory of the project with this hash, whether it exists or not; an error if another user's
+/// directory is in its place.
 pub(crate) fn directory(hash: &str) -> Result<PathBuf, PathError> {
     directory_in(&Places::of_environment(), hash)
 }
@@ -40,8 +40,8 @@ fn directory_in(places: &Places, hash: &str) -> Result<PathBuf, PathError> {
     Ok(path.canonicalize().unwrap_or(path))
 }
 
-/// The target of a link that hob left for other environments: a directory of the same name, in a place of this user's
-/// own. A path that is not a link stays as it is, and so does a dangling link, which [`usable`] reports.
+/// Returns the target of a link that hob left for other environments: a directory of the same name, in a place of this
+/// user's own. A path that is not a link stays as it is, and so does a dangling link, which [`usable`] reports.
 fn followed(path: PathBuf) -> Result<PathBuf, PathError> {
     let Ok(target) = fs::read_link(&path) else { return Ok(path) };
     let is_gone = || path.metadata().is_err_and(|error| is_absent(&error));
@@ -57,7 +57,7 @@ fn followed(path: PathBuf) -> Result<PathBuf, PathError> {
     }
 }
 
-/// Whether the state can be used or created. A link at its place is dangling, and makes it unusable.
+/// Returns true if the state can be used or created. A link at its place is dangling, and makes it unusable.
 pub(crate) fn usable(path: &Path) -> Result<(), PathError> {
     let Ok(target) = fs::read_link(path) else { return Ok(()) };
     let link = path.to_owned();
@@ -225,7 +225,7 @@ fn set_aside(path: &Path, root: &Path) -> Result<(), PathError> {
     Ok(())
 }
 
-/// Whether the state at `path` belongs to another project than the one at `root`.
+/// Returns true if the state at `path` belongs to another project than the one at `root`.
 pub(crate) fn is_of_another(path: &Path, root: &Path) -> bool {
     match known(path) {
         Known::Nothing => false,
@@ -235,7 +235,7 @@ pub(crate) fn is_of_another(path: &Path, root: &Path) -> bool {
     }
 }
 
-/// The state of other projects that used to stand at this path.
+/// Returns the state of other projects that used to stand at this path.
 pub(crate) fn aside(path: &Path) -> Vec<PathBuf> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let beside = path.parent().and_then(|place| fs::read_dir(place).ok()).into_iter().flatten().flatten();
@@ -305,7 +305,7 @@ mod tests {
     use crate::secrets_dir::SecretsDir;
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
-    /// The state of `root` below `place`: adopted from where the project was, or new.
+    /// Returns the state of `root` below `place`: adopted from where the project was, or new.
     fn adopt_or_make(place: &Path, root: &Path) -> SecretsDir {
         let path = place.join(hash_of(root));
         fs::create_dir_all(place).unwrap();

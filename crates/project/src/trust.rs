@@ -89,12 +89,12 @@ impl Grant {
     }
 }
 
-/// Whether the directory at the root is the one with that identity. If it may be another one, the user is asked again.
+/// Returns true if the directory at the root is the one with that identity. If it may be another one, the user is asked again.
 fn is_directory(before: &str, root: &Path) -> bool {
     Identity::read(before).zip(Identity::of(root)).is_some_and(|(before, now)| before.is_directory_of(&now))
 }
 
-/// The identity of the directory at the project's root, for a grant.
+/// Returns the identity of the directory at the project's root, for a grant.
 fn directory(project: &Project) -> Result<String, TrustError> {
     let identity = Identity::of(project.root()).filter(Identity::is_certain);
     let uncertain = || TrustError::Uncertain { root: project.root().to_owned() };
@@ -107,7 +107,7 @@ impl Trust {
         Trust::path().map_or_else(|_| Ok(Trust::default()), |path| Trust::load_from(&path))
     }
 
-    /// The file with the grants.
+    /// Returns the file with the grants.
     pub(crate) fn path() -> Result<PathBuf, TrustError> {
         user_config::directory().map(|directory| directory.join("trust.toml")).ok_or(TrustError::NoPlace)
     }
@@ -117,7 +117,7 @@ impl Trust {
         user_config::read_of(path, &[owner::me()])?.map_or_else(|| Ok(Trust::default()), |text| parse(path, &text))
     }
 
-    /// Whether this text of the project's `hob.toml` is granted.
+    /// Returns true if this text of the project's `hob.toml` is granted.
     pub fn covers(&self, project: &Project, text: &str) -> bool {
         let sha256 = sha256(text);
         self.grants.iter().any(|grant| grant.is_for(project.root(), None) && grant.sha256 == sha256)
@@ -156,7 +156,7 @@ impl Trust {
         trust.store(file).map_err(|source| TrustError::Write { path: file.to_owned(), source })
     }
 
-    /// Whether code of the directory at this root may run.
+    /// Returns true if code of the directory at this root may run.
     pub(crate) fn covers_code(&self, root: &Path) -> bool {
         self.code.iter().any(|grant| grant.root == root && is_directory(&grant.directory, root))
     }

@@ -24,7 +24,7 @@ pub struct UserConfig {
 }
 
 impl UserConfig {
-    /// The file's path: `None` when neither `XDG_CONFIG_HOME` nor `HOME` is set.
+    /// Returns the file's path: `None` when neither `XDG_CONFIG_HOME` nor `HOME` is set.
     pub fn path() -> Option<PathBuf> {
         Some(directory()?.join("config.toml"))
     }
@@ -44,13 +44,13 @@ impl UserConfig {
     }
 }
 
-/// The directory of the user's configuration.
+/// Returns the directory of the user's configuration.
 pub(crate) fn directory() -> Option<PathBuf> {
     let (base, below) = place()?;
     Some(base.join(below))
 }
 
-/// The directory from the environment, and the path of hob's configuration below it.
+/// Returns the directory from the environment, and the path of hob's configuration below it.
 fn place() -> Option<(PathBuf, &'static str)> {
     let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let of_home = || Some((absolute("HOME")?, ".config/hob"));

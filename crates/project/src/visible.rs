@@ -4,8 +4,8 @@
 use std::fmt::Write;
 use std::path::Path;
 
-/// A text on one line. Everything that would break the line, is invisible or only looks like a space is written out:
-/// that matters in a name, while running text in French and Japanese is full of such spaces.
+/// Returns a text on one line. Everything that would break the line, is invisible or only looks like a space is written
+/// out: that matters in a name, while running text in French and Japanese is full of such spaces.
 pub fn visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in escaped(text).chars() {
@@ -19,13 +19,13 @@ pub fn visible(text: &str) -> String {
     out
 }
 
-/// A path on one line, treated like the text in [`visible`]: it may be any name.
+/// Returns a path on one line, treated like the text in [`visible`]: it may be any name.
 pub fn path(path: &Path) -> String {
     visible(&path.to_string_lossy())
 }
 
-/// The text with everything invisible written out: control characters (line feeds and tabs stay), and characters that
-/// turn, hide or break text.
+/// Returns the text with everything invisible written out: control characters (line feeds and tabs stay), and
+/// characters that turn, hide or break text.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut before = ' ';
@@ -60,8 +60,8 @@ fn is_joint(c: char) -> bool {
     matches!(c, '\u{fe0f}' | '\u{200d}')
 }
 
-/// Whether a joiner has a meaning here: after a symbol, at most one of each kind. Elsewhere joiners can hide whole
-/// texts.
+/// Returns true if a joiner has a meaning here: after a symbol, at most one of each kind. Elsewhere joiners can hide
+/// whole texts.
 fn joins(before: char, joint: char) -> bool {
     let is_symbol = |c: char| !c.is_ascii_alphabetic() && !c.is_whitespace() && !c.is_control() && !is_hidden(c);
     match (before, joint) {

@@ -1,5 +1,5 @@
-//! hob's own method on control connections: `repl/output`, the bytes that an evaluation printed. Results of tools have them
-//! shortened and as text; a pipe behind `hob eval` gets what the program wrote.
+//! hob's own method on control connections: `repl/output`, the exact bytes that an evaluation printed. Results of tools
+//! have them shortened and as text; `hob eval` passes them on to a pipe.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::session::Stream;
 use crate::sessions::Repl;
 use crate::tools::caller;
 
-/// The most bytes of one answer.
+/// The maximum number of bytes in one answer.
 const MAX_BYTES: usize = 512 << 10;
 
 #[derive(Debug, Deserialize)]
@@ -26,12 +26,12 @@ struct Asked {
     session: String,
     eval: u64,
     stream: Stream,
-    /// Where to go on; 0 at first.
+    /// The position to continue from; 0 at first.
     cursor: u64,
 }
 
-/// `repl/output {session, eval, stream, cursor}`: `{bytes, cursor, more, missing}`; the bytes in base64, where to go on,
-/// whether there is more now, and how many bytes before it are no longer kept.
+/// Handles `repl/output {session, eval, stream, cursor}`. Returns `{bytes, cursor, more, missing}`: the bytes in
+/// base64, the position to continue from, whether there is more now, and how many bytes before it are no longer kept.
 pub async fn output(repl: Arc<Repl>, cx: Context, params: Option<Box<RawValue>>) -> Result<Box<RawValue>, RpcError> {
     let params = params.as_deref().map_or("{}", RawValue::get);
     let wrong = |error: &dyn std::fmt::Display| RpcError::new(INVALID_PARAMS, error.to_string());

@@ -1,4 +1,4 @@
-//! Why a call does not reach a session, and what to do about it: errors with hints, for the tools.
+//! Reasons why a call does not reach a session, with hints for the tools.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use crate::not_started::{hints, message, not_started};
 use crate::profile::ProfileError;
 use crate::session::{HOB_ENDS, SessionError, SessionInfo, StartError};
 
-/// Why there is no session to talk to.
+/// Reasons why a session is unavailable.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplError {
     #[error("there is no session {session:?} in this worktree")]
@@ -132,7 +132,7 @@ fn session_hints(error: &SessionError) -> Vec<String> {
             let stop = runs.map_or(String::new(), |runs| format!(", or repl_interrupt {{\"eval\": {runs}}} what runs"));
             format!("Wait with repl_wait{stop}; `limits.queued_evaluations` in hob.toml sets the limit.")
         }
-        // The daemon ends, and its connections with it.
+        // The daemon exits and closes its connections.
         SessionError::Ended { reason, .. } if reason == HOB_ENDS => {
             "Call again in a moment: that starts a new daemon, and repl_eval a new session.".to_owned()
         }

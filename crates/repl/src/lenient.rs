@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
 
-/// A number, also as `"12"` or `"#12"`.
+/// Returns a number, also as `"12"` or `"#12"`.
 pub(crate) fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     deserializer.deserialize_option(Number)
 }
@@ -37,7 +37,7 @@ impl<'de> Visitor<'de> for Number {
     }
 }
 
-/// Whether the end is meant, and how many lines of it.
+/// True if the end is meant, and how many lines of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Tail {
     #[default]

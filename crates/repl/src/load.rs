@@ -18,7 +18,7 @@ use crate::default_session::arguments;
 pub struct LoadRecord {
     /// Counts loads from 1; 0 means that there was none.
     pub generation: u64,
-    /// Whether everything loaded.
+    /// True if everything loaded.
     pub ok: bool,
     /// The REPL's own summary line, such as `Ok, two modules loaded.`
     pub summary: String,
@@ -37,14 +37,14 @@ pub struct LoadRecord {
     pub first_at: Option<SystemTime>,
     /// Until when changes of the files were told, in nanoseconds.
     pub told: Arc<AtomicU64>,
-    /// Whether callers were told that the session's first load failed.
+    /// True if callers were told that the session's first load failed.
     pub failure_told: Arc<AtomicBool>,
-    /// Whether the load started from nothing, so that earlier diagnostics no longer count.
+    /// True if the load started from nothing, so that earlier diagnostics no longer count.
     pub fresh: bool,
 }
 
 impl LoadRecord {
-    /// Whether no module has been loaded, though nothing failed.
+    /// Returns true if no module has been loaded, though nothing failed.
     pub fn is_empty(&self) -> bool {
         let has_none = self.summary.is_empty() || self.summary.contains("no modules");
         self.generation == 0 || self.ok && self.compiled.is_empty() && has_none

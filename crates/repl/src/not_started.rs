@@ -14,12 +14,12 @@ const NO_LIST: [&str; 5] = [
     "Run 'cabal update' to download it",
 ];
 
-/// The error with the program's output, the reason and hints.
+/// Returns the error with the program's output, the reason and hints.
 pub(crate) fn not_started(info: &SessionInfo) -> ToolError {
     hints(info).into_iter().fold(ToolError::user(message(info)), ToolError::hint)
 }
 
-/// The program's output and the reason why it ended.
+/// Returns the program's output and the reason why it ended.
 pub(crate) fn message(info: &SessionInfo) -> String {
     let reason = info.reason.as_deref().unwrap_or("it ended");
     let said = info.banner.trim();
@@ -71,7 +71,7 @@ fn unknown_component(info: &SessionInfo) -> Option<String> {
     Some(format!("There is no component `{asked}`; there are: {}.{}", names.join(", "), near.unwrap_or_default()))
 }
 
-/// Whether cabal ended because it has no list of packages.
+/// Returns true if cabal ended because it has no list of packages.
 fn has_no_list(info: &SessionInfo) -> bool {
     let is_cabal = info.command.first().is_some_and(|program| program.ends_with("cabal"));
     is_cabal && NO_LIST.iter().any(|sign| info.banner.contains(sign))

@@ -61,7 +61,7 @@ impl EvalNumbers {
         number
     }
 
-    /// Whether an earlier daemon gave this number.
+    /// Returns true if an earlier daemon gave this number.
     pub(crate) fn is_from_earlier_daemon(&self, eval: u64) -> bool {
         (1..self.first).contains(&eval)
     }

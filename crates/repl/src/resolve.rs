@@ -88,7 +88,7 @@ pub(crate) fn launch(profiles: &Profiles, caller: &Caller, wanted: Wanted<'_>) -
     Ok(Launch { fallback, notes: python.note.into_iter().chain(sources).collect(), ..launch })
 }
 
-/// The profile's command for one component.
+/// Returns the profile's command for one component.
 fn with_component(profile: &Profile, component: &str) -> Result<Vec<String>, ProfileError> {
     let no = |why: String| ProfileError::NoComponent { why };
     if profile.component.is_empty() {

@@ -32,13 +32,13 @@ pub enum Status {
 }
 
 impl Status {
-    /// Whether nothing more will happen to the evaluation.
+    /// Returns true if nothing more will happen to the evaluation.
     pub fn is_final(self) -> bool {
         use Status::*;
         matches!(self, Done | Error | Interrupted | Exited | Crashed | Killed)
     }
 
-    /// The name on the wire.
+    /// Returns the name on the wire.
     pub fn name(self) -> &'static str {
         match self {
             Status::Done => "done",
@@ -122,7 +122,7 @@ pub struct EvalResult {
     /// The session that it waits for, while that is starting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub starting: Option<Starting>,
-    /// Whether interrupts do not end what runs in the session, so that only `repl_restart` helps.
+    /// True if interrupts do not end what runs in the session, so that only `repl_restart` helps.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub uninterruptible: bool,
     /// What else is worth knowing, each a sentence.
@@ -131,7 +131,7 @@ pub struct EvalResult {
 }
 
 impl EvalResult {
-    /// The evaluation before it that waits for its input, while it is queued.
+    /// Returns the evaluation before it that waits for its input, while it is queued.
     pub(crate) fn waits_behind_input(&self) -> Option<u64> {
         let behind = self.behind.as_ref().filter(|behind| behind.status == Status::WaitingForInput);
         behind.map(|behind| behind.eval)
@@ -149,7 +149,7 @@ pub struct Behind {
     pub status: Status,
     /// How long it has run, in milliseconds.
     pub duration_ms: f64,
-    /// Whether a call waits for it.
+    /// True if a call waits for it.
     pub waited_for: bool,
     /// How many are queued between the two.
     pub queued: usize,

@@ -15,7 +15,7 @@ pub(crate) struct Running {
     pub code: String,
     /// How long it has run, in milliseconds.
     pub duration_ms: f64,
-    /// Whether a call waits for something in the session.
+    /// True if a call waits for something in the session.
     pub waited_for: bool,
 }
 

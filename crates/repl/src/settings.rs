@@ -64,7 +64,7 @@ impl Settings for ReplSettings {
     }
 }
 
-/// Every setting of a profile as a request of its own.
+/// Returns every setting of a profile as a request of its own.
 fn profile_requests(name: &str, table: &toml::Table, places: &Places<'_>) -> Vec<Request> {
     let mut requests = Vec::new();
     let mut ask = |path: &[&str], asks: String| {
@@ -100,7 +100,7 @@ mod tests {
     use project::{Config, Project};
     use std::path::Path;
 
-    /// The requests of a `hob.toml` with this text.
+    /// Returns the requests of a `hob.toml` with this text.
     fn requests(text: &str) -> Vec<Request> {
         let root = tempfile::tempdir().unwrap();
         let project = Project::find(Some(root.path()), Path::new("/")).unwrap();

@@ -8,12 +8,12 @@ use process::output::text::{grouped, strip_escapes, written_out};
 use crate::result::{Behind, Between, EvalResult, Starting, Status, Truncated};
 use diagnostics::{Diagnostic, Severity};
 
-/// An evaluation: what it printed, its value, how it stands, and what to call next.
+/// Returns an evaluation: what it printed, its value, how it stands, and what to call next.
 pub fn evaluation(result: &EvalResult) -> String {
     evaluation_and(result, &next(result))
 }
 
-/// An evaluation, with other words on what is next.
+/// Returns an evaluation, with other words on what is next.
 pub fn evaluation_and(result: &EvalResult, next: &str) -> String {
     let mut text = String::new();
     if let Some(between) = &result.between {
@@ -42,7 +42,7 @@ pub fn evaluation_and(result: &EvalResult, next: &str) -> String {
     text
 }
 
-/// The first line of code, short enough to stand within a sentence.
+/// Returns the first line of code, short enough to stand within a sentence.
 pub fn headline(code: &str) -> String {
     const LETTERS: usize = 60;
     let code = code.trim();
@@ -179,7 +179,7 @@ fn shown(truncated: &Truncated) -> String {
     text
 }
 
-/// A time of so many milliseconds, in words.
+/// Returns a time of so many milliseconds, in words.
 pub fn duration(ms: f64) -> String {
     if ms < 10.0 {
         format!("{ms:.1} ms")
@@ -211,7 +211,7 @@ fn block(text: &mut String, heading: Option<&str>, body: &str) {
     text.push('\n');
 }
 
-/// Whether a line of standard error ends with the exception, as far as one line of it goes.
+/// Returns true if a line of standard error ends with the exception, as far as one line of it goes.
 fn shows(stderr: &str, exception: &str) -> bool {
     let first = exception.lines().next().unwrap_or_default();
     // The output has lost its escape sequences.

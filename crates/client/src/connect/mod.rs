@@ -72,7 +72,7 @@ pub enum ConnectError {
 }
 
 impl ConnectError {
-    /// Whether this process may connect to nothing, though the daemon may run: as in an agent's sandbox.
+    /// Returns true if this process may connect to nothing, though the daemon may run: as in an agent's sandbox.
     pub fn is_sandbox(&self) -> bool {
         matches!(self, ConnectError::Socket(SocketError::Sandboxed { .. }))
     }

@@ -42,13 +42,13 @@ impl HandOuts {
         }
     }
 
-    /// Whether such an answer may have been dropped.
+    /// Returns true if such an answer may have been dropped.
     pub(super) fn is_given_up(&self) -> bool {
         self.given_up.is_some()
     }
 
-    /// The receipt of the last answer that the agent received. While the agent has not gone on from there, no later
-    /// call has run. Nothing is certain if one of the `lost` calls (by their order) was made before that answer
+    /// Returns the receipt of the last answer that the agent received. While the agent has not gone on from there, no
+    /// later call has run. Nothing is certain if one of the `lost` calls (by their order) was made before that answer
     /// arrived, or if there are several.
     pub(super) fn last_receipt(&self, lost: &[u64]) -> Option<String> {
         if lost.len() > 1 || lost.iter().any(|seq| *seq < self.last_at) {

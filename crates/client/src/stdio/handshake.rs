@@ -14,7 +14,7 @@ use super::questions::random;
 pub(super) struct Handshake {
     /// The request that a daemon accepted.
     initialize: Option<Box<[u8]>>,
-    /// Whether `notifications/initialized` was sent to a daemon.
+    /// True if `notifications/initialized` was sent to a daemon.
     pub(super) initialized: bool,
     level: Option<Box<[u8]>>,
     /// The subscriptions, by resource.
@@ -33,7 +33,7 @@ const MAX_LASTING: usize = 32;
 const INITIALIZED: &[u8] = br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
 impl Handshake {
-    /// Whether the negotiated revision has batches: only 2025-03-26 does.
+    /// Returns true if the negotiated revision has batches: only 2025-03-26 does.
     pub(super) fn batches(&self) -> bool {
         self.batches
     }
@@ -42,7 +42,7 @@ impl Handshake {
         !self.subscriptions.is_empty()
     }
 
-    /// The changes that an agent which said `initialized` was promised to hear of, and the resources it watches.
+    /// Returns the changes that an agent which said `initialized` was promised to hear of, and the resources it watches.
     pub(super) fn promised(&self) -> (Promised, impl Iterator<Item = &str>) {
         let promised = if self.initialized { self.promised } else { Promised::default() };
         (promised, self.subscriptions.iter().map(|(uri, _)| uri.as_str()))
@@ -79,7 +79,7 @@ impl Handshake {
         }
     }
 
-    /// Whether this is the answer to a replayed request.
+    /// Returns true if this is the answer to a replayed request.
     pub(super) fn swallows(&mut self, id: &Id) -> bool {
         self.replayed.remove(id)
     }
@@ -88,7 +88,7 @@ impl Handshake {
         self.replayed.clear();
     }
 
-    /// The notification, if it must follow a replayed `initialize`.
+    /// Returns the notification, if it must follow a replayed `initialize`.
     pub(super) fn initialized_line(&self) -> Option<&'static [u8]> {
         self.initialized.then_some(INITIALIZED)
     }

@@ -24,7 +24,7 @@ const RESOURCES: &str = "notifications/resources/list_changed";
 const UPDATED: &str = "notifications/resources/updated";
 
 impl Promised {
-    /// The promises in an answer to `initialize`.
+    /// Returns the promises in an answer to `initialize`.
     pub(super) fn by(answer: &[u8]) -> Promised {
         #[derive(Deserialize)]
         struct Answer {

@@ -76,7 +76,7 @@ fn serve(input: impl AsFd, output: Output, locate: Locate, launch: Launch) -> io
     Ok(!unserved)
 }
 
-/// A unique name for one run of an agent.
+/// Returns a unique name for one run of an agent.
 pub fn new_run() -> String {
     format!("run-{:016x}{:016x}", random(), random())
 }
@@ -96,13 +96,13 @@ struct Shared {
 struct State {
     ledger: Ledger,
     stream: Option<Arc<UnixStream>>,
-    /// Whether a thread is writing to the stream.
+    /// True if a thread is writing to the stream.
     writing: bool,
     input_ended: Option<Instant>,
-    /// Whether the last attempt found no daemon, or was refused.
+    /// True if the last attempt found no daemon, or was refused.
     unserved: bool,
     connected_at: Option<Instant>,
-    /// Whether the downward thread is done.
+    /// True if the downward thread is done.
     finished: bool,
     /// How many threads wait for a change.
     waiting: u32,
@@ -315,7 +315,7 @@ impl Downward {
         connect(&project, &hello).ok()?
     }
 
-    /// The project, and the first line of the next connection.
+    /// Returns the project, and the first line of the next connection.
     fn caller(&mut self) -> Result<(Project, Hello), String> {
         let (project, mut hello) = (self.locate)()?;
         hello.run = Some(self.run.clone());
@@ -456,8 +456,8 @@ impl Downward {
         state.ledger.lost()
     }
 
-    /// The agent waits for nothing new: what a daemon closed without answering stays unanswered, unless the daemon died
-    /// before it could.
+    /// Returns the agent waits for nothing new: what a daemon closed without answering stays unanswered, unless the
+    /// daemon died before it could.
     fn after_input(&self) -> io::Result<()> {
         let mut state = self.shared.lock();
         if state.input_ended.is_none() || state.ledger.can_be_resent() {

@@ -28,7 +28,7 @@ impl Questions {
         self.count = 0;
     }
 
-    /// The daemon asks: returns the line for the agent.
+    /// Returns the daemon asks: returns the line for the agent.
     pub(super) fn asked(&mut self, line: &[u8]) -> Option<Vec<u8>> {
         let envelope = Envelope::peek(line)?;
         let theirs = envelope.raw_id()?;
@@ -41,7 +41,7 @@ impl Questions {
         splice(line, theirs, &ours)
     }
 
-    /// The daemon withdraws a question: returns the line for the agent, if the question is open.
+    /// Returns the daemon withdraws a question: returns the line for the agent, if the question is open.
     pub(super) fn withdrawn(&mut self, line: &[u8]) -> Option<Vec<u8>> {
         let envelope = Envelope::peek(line)?;
         let theirs = peek::request_id(envelope.params()?)?;
@@ -51,13 +51,13 @@ impl Questions {
         splice(line, params.get("requestId")?.get(), ours.as_json())
     }
 
-    /// The agent answers: returns the line for the daemon, if it still waits for it.
+    /// Returns the agent answers: returns the line for the daemon, if it still waits for it.
     pub(super) fn answered(&mut self, line: &[u8], envelope: &Envelope) -> Option<Vec<u8>> {
         let theirs = self.open.remove(&envelope.id()?)?;
         splice(line, envelope.raw_id()?, &theirs)
     }
 
-    /// The daemon is gone: returns lines that cancel its questions.
+    /// Returns the daemon is gone: returns lines that cancel its questions.
     pub(super) fn abandon(&mut self) -> Vec<u8> {
         let mut lines = Vec::new();
         for id in self.open.drain().map(|(id, _)| id) {
@@ -85,7 +85,7 @@ fn splice(line: &[u8], part: &str, with: &str) -> Option<Vec<u8>> {
     Some([before, with.as_bytes(), after].concat())
 }
 
-/// A unique number.
+/// Returns a unique number.
 pub(super) fn random() -> u64 {
     // Keyed by the system's randomness; two calls differ.
     RandomState::new().build_hasher().finish()

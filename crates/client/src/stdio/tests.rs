@@ -48,7 +48,7 @@ struct Fake {
 }
 
 impl Fake {
-    /// A daemon that dies these deaths, one after the other, and then survives.
+    /// Returns a daemon that dies these deaths, one after the other, and then survives.
     fn new(deaths: Vec<Death>) -> Fake {
         let temp = tempfile::tempdir().unwrap();
         let project = Project::find(Some(temp.path()), Path::new("/")).unwrap();
@@ -77,7 +77,7 @@ impl Fake {
         Fake { project, record, thread: Some(thread), _temp: temp }
     }
 
-    /// A program that claims to have started a daemon; the fake's next life starts by itself.
+    /// Returns a program that claims to have started a daemon; the fake's next life starts by itself.
     fn launch(&self) -> Launch {
         Launch {
             program: "/bin/sh".into(),

@@ -24,7 +24,7 @@ pub(super) fn forget_code() {
     }
 }
 
-/// The addresses of a mapping that is only code from a file (proc_pid_maps(5)).
+/// Returns the addresses of a mapping that is only code from a file (proc_pid_maps(5)).
 fn code(line: &str) -> Option<(usize, usize)> {
     let mut words = line.split_ascii_whitespace();
     let (range, permissions, path) = (words.next()?, words.next()?, words.nth(3)?);
@@ -48,7 +48,7 @@ fn forget(start: usize, end: usize) {
 mod tests {
     use super::*;
 
-    /// Whether the page of this program's code at this address is mapped into the process (proc_pid_pagemap(5)).
+    /// Returns true if the page of this program's code at this address is mapped into the process (proc_pid_pagemap(5)).
     fn is_mapped(address: usize) -> bool {
         use std::os::unix::fs::FileExt;
         let mut entry = [0; 8];

@@ -169,7 +169,7 @@ impl Part for AskPart {
     }
 }
 
-/// The person at this machine, by the name of their account.
+/// Returns the person at this machine, by the name of their account.
 fn person() -> String {
     let name = ["USER", "LOGNAME"].iter().find_map(|variable| std::env::var(variable).ok());
     let name = name.map(|name| project::visible(name.trim())).filter(|name| !name.is_empty());

@@ -23,9 +23,9 @@ pub(crate) struct Toolset {
     pub tools: Vec<Arc<dyn AnyTool>>,
     /// The names of those that the default listing has, if this toolset is in it; `more_tools` adds the others.
     pub core: &'static [&'static str],
-    /// Whether connections that name no toolsets get its core.
+    /// True if connections that name no toolsets get its core.
     pub is_default: bool,
-    /// Whether its part's resources and prompts come with it.
+    /// True if its part's resources and prompts come with it.
     pub extras: bool,
 }
 
@@ -35,7 +35,7 @@ impl Toolset {
         Toolset { name, about: "", instructions: "", tools: Vec::new(), core: &[], is_default: false, extras: false }
     }
 
-    /// A part's share of the tools of Tidepool's control server: a profile, which several parts have a share of.
+    /// Returns a part's share of the tools of Tidepool's control server: a profile, which several parts have a share of.
     pub(super) fn tidepool(instructions: &'static str, tools: Vec<Arc<dyn AnyTool>>) -> Toolset {
         let about = "the tools of Tidepool's control server, under their names";
         Toolset { name: "tidepool", about, instructions, tools, core: &[], is_default: false, extras: false }
@@ -45,12 +45,12 @@ impl Toolset {
         !self.tools.is_empty()
     }
 
-    /// The names of its tools in the default listing.
+    /// Returns the names of its tools in the default listing.
     pub(super) fn listed(&self) -> &'static [&'static str] {
         if self.is_default { self.core } else { &[] }
     }
 
-    /// The tools that the default listing leaves out.
+    /// Returns the tools that the default listing leaves out.
     pub(super) fn rest(&self) -> impl Iterator<Item = &Arc<dyn AnyTool>> {
         self.tools.iter().filter(|tool| !self.listed().contains(&tool.declaration().name.as_str()))
     }
@@ -70,7 +70,7 @@ struct PartToolset {
     toolset: Toolset,
     /// The index of the part.
     part: usize,
-    /// Whether each worktree brings tools of its own.
+    /// True if each worktree brings tools of its own.
     is_live: bool,
 }
 
@@ -134,7 +134,7 @@ pub enum ChoiceError {
     Both,
 }
 
-/// The name that was probably meant, as a sentence.
+/// Returns the name that was probably meant, as a sentence.
 fn meant(name: &str, known: &str) -> String {
     nearest(name, known.split(", ")).map_or_else(String::new, |near| format!("Did you mean '{near}'? "))
 }
@@ -142,7 +142,7 @@ fn meant(name: &str, known: &str) -> String {
 /// Asks for every toolset there is.
 const EVERYTHING: &str = "all";
 
-/// The first unknown toolset among these.
+/// Returns the first unknown toolset among these.
 pub(crate) fn unknown(wanted: &[String], known: &[&str]) -> Option<ChoiceError> {
     let name = wanted.iter().find(|name| *name != EVERYTHING && !known.contains(&name.as_str()))?;
     Some(ChoiceError::UnknownToolset { name: name.clone(), known: known.join(", ") })
@@ -224,19 +224,19 @@ impl Catalog {
         Arc::new(registry)
     }
 
-    /// The names of all tools, of every toolset and profile, and of those that come with them.
+    /// Returns the names of all tools, of every toolset and profile, and of those that come with them.
     pub(crate) fn tool_names(&self) -> BTreeSet<String> {
         let tools = self.toolsets().chain(self.profiles()).flat_map(|set| &set.tools);
         let names = tools.map(|tool| tool.declaration().name.clone());
         names.chain([more_tools::NAME].into_iter().chain(mcp::server::JOB_TOOLS).map(str::to_owned)).collect()
     }
 
-    /// The toolsets, for a listing.
+    /// Returns the toolsets, for a listing.
     pub(crate) fn toolsets(&self) -> impl Iterator<Item = &Toolset> {
         self.toolsets.iter().map(|entry| &entry.toolset)
     }
 
-    /// The profiles, for a listing.
+    /// Returns the profiles, for a listing.
     pub(crate) fn profiles(&self) -> impl Iterator<Item = &Toolset> {
         self.profiles.iter().map(|entry| &entry.toolset)
     }

@@ -90,7 +90,7 @@ impl Part for CodePart {
         lines
     }
 
-    /// The language server of each language here. Starts nothing.
+    /// Returns the language server of each language here. Starts nothing.
     fn health(project: &Project, config: &Config) -> Option<Health> {
         let checked = ::code::checked(
             project.root(),

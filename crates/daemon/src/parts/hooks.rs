@@ -48,7 +48,7 @@ struct Hooks {
     journal: Arc<Journal>,
     /// The decisions that may run at once: on events of ordinary size, and on large ones.
     deciding: [Arc<Semaphore>; 2],
-    /// Whether a task waits to have the journal on disk.
+    /// True if a task waits to have the journal on disk.
     is_syncing: AtomicBool,
 }
 
@@ -319,7 +319,7 @@ pub(super) fn fact(name: &str, worktree: &Path) -> Option<String> {
     }
 }
 
-/// The branch that is checked out, by git's own file; `None` for none.
+/// Returns the branch that is checked out, by git's own file; `None` for none.
 fn branch(worktree: &Path) -> Option<String> {
     const FILE_MAX: u64 = 4096;
     let dot_git = worktree.join(".git");

@@ -156,7 +156,7 @@ impl Belonging {
         self.neighbours.parts().find_map(|(_, part)| part.asks_person(&asked))
     }
 
-    /// The agent that a hook is of, as a caller.
+    /// Returns the agent that a hook is of, as a caller.
     fn agent(&self, hook: &Caller, event: &Event) -> Caller {
         let session = event.session.as_deref();
         let open = self.connection(hook.pid, session).map(|(open, _)| open);
@@ -182,7 +182,7 @@ impl Belonging {
         self.connection(hook.pid, None).and_then(|(_, front_end)| front_end.agent())
     }
 
-    /// The agent's own connection.
+    /// Returns the agent's own connection.
     fn connection(&self, hook: u32, session: Option<&str>) -> Option<(Open, FrontEnd)> {
         let connections = self.neighbours.connections()?.list();
         let open: Vec<Open> = connections.into_iter().filter(|open| open.role == Role::Mcp && open.pid != 0).collect();

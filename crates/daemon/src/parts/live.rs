@@ -107,7 +107,7 @@ impl Branch {
         &self.prompts
     }
 
-    /// Whether the worktree had something to begin with.
+    /// Returns true if the worktree had something to begin with.
     pub(super) fn has_some(&self) -> bool {
         self.has_some
     }

@@ -218,7 +218,7 @@ impl Part for MailPart {
     }
 }
 
-/// The callers of a project, and the location of its mail. The store is opened when mail is first needed.
+/// Returns the callers of a project, and the location of its mail. The store is opened when mail is first needed.
 fn callers(setup: &Setup<'_>) -> (Arc<Callers>, Arc<Home>) {
     let Setup { project, config, journal, connections, .. } = *setup;
     let (space, _) = space(project, config);
@@ -259,7 +259,7 @@ fn callers(setup: &Setup<'_>) -> (Arc<Callers>, Arc<Home>) {
     (callers, home)
 }
 
-/// The space that the project's name currently refers to, and its description for people.
+/// Returns the space that the project's name currently refers to, and its description for people.
 fn space(project: &Project, config: &Config) -> (Space, String) {
     match (config.of::<MailSettings>().space, project.origin()) {
         (Some(name), _) => (Space::named(&name), format!("the name {name:?}")),
@@ -276,7 +276,7 @@ fn limits(config: &Config) -> Limits {
     }
 }
 
-/// The location of the project's mail.
+/// Returns the location of the project's mail.
 pub fn home(project: &Project, config: &Config) -> Home {
     let (space, called) = space(project, config);
     let database = {
@@ -297,7 +297,7 @@ pub fn home(project: &Project, config: &Config) -> Home {
     })
 }
 
-/// Whether an agent's program is connected from the worktree that its name is bound to.
+/// Returns true if an agent's program is connected from the worktree that its name is bound to.
 fn is_here(project: &Project, connections: Arc<Connections>) -> IsHere {
     let identities = Identities::new(project.state_dir().join("identities"));
     Arc::new(move |agent| {
@@ -367,7 +367,7 @@ fn faults(project: &Project, config: &Config) -> Vec<(PathBuf, String)> {
     faults
 }
 
-/// The name of this machine.
+/// Returns the name of this machine.
 fn host() -> String {
     let name = rustix::system::uname();
     name.nodename().to_string_lossy().chars().take(100).collect()

@@ -54,7 +54,7 @@ const PARTS: &[Entry] = &[
     Entry::of::<nodes::NodesPart>(),
 ];
 
-/// The sections of the configuration files, one for each configurable part.
+/// Returns the sections of the configuration files, one for each configurable part.
 pub fn sections() -> Vec<Section> {
     PARTS.iter().filter_map(|entry| (entry.section)()).collect()
 }
@@ -66,15 +66,15 @@ pub(crate) trait Part: Send + Sync + 'static {
     where
         Self: Sized;
 
-    /// The part without a project: its tools can be listed but not called. Starts, reads and writes nothing.
+    /// Returns the part without a project: its tools can be listed but not called. Starts, reads and writes nothing.
     fn declared() -> Self
     where
         Self: Sized;
 
-    /// The part's tools, and the instructions for the model. [`Toolset::without_tools`] of a part that has none.
+    /// Returns the part's tools, and the instructions for the model. [`Toolset::without_tools`] of a part that has none.
     fn toolset(&self) -> Toolset;
 
-    /// The tools of the systems that the part replaces.
+    /// Returns the tools of the systems that the part replaces.
     fn profiles(&self) -> Vec<Toolset> {
         Vec::new()
     }
@@ -93,7 +93,7 @@ pub(crate) trait Part: Send + Sync + 'static {
     /// Hears the names of all tools that do not come from files: those of every toolset and profile.
     fn reserve(&self, _: &BTreeSet<String>) {}
 
-    /// Whether the toolset is *live*: each worktree brings tools of its own by its files.
+    /// Returns true if the toolset is *live*: each worktree brings tools of its own by its files.
     fn is_live(&self) -> bool {
         false
     }
@@ -140,32 +140,32 @@ pub(crate) trait Part: Send + Sync + 'static {
         None
     }
 
-    /// A fact about a worktree, by the name of a condition in rules (`work.base`); `None` if it is not known soon.
+    /// Returns a fact about a worktree, by the name of a condition in rules (`work.base`); `None` if it is not known soon.
     fn fact<'a>(&'a self, _name: &'a str, _worktree: &'a Path) -> Said<'a> {
         Box::pin(std::future::ready(None))
     }
 
-    /// The part's fields of `hob status --json`.
+    /// Returns the part's fields of `hob status --json`.
     fn status(&self) -> Map<String, Value> {
         Map::new()
     }
 
-    /// The part's lines of `hob status`, for fields that the command does not know.
+    /// Returns the part's lines of `hob status`, for fields that the command does not know.
     fn status_lines(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// The names of the sessions that would be lost if the daemon ended.
+    /// Returns the names of the sessions that would be lost if the daemon ended.
     fn live(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// The agent that a token identifies, for a caller over HTTP.
+    /// Returns the agent that a token identifies, for a caller over HTTP.
     fn agent_by_token(&self, _token: &str) -> Option<String> {
         None
     }
 
-    /// The current state of an agent that [`Part::agent_by_token`] identified; `None` if its token was revoked since.
+    /// Returns the current state of an agent that [`Part::agent_by_token`] identified; `None` if its token was revoked since.
     fn http_agent(&self, _agent: &str, _run: Run<'_>) -> Option<HttpAgent> {
         None
     }
@@ -175,7 +175,7 @@ pub(crate) trait Part: Send + Sync + 'static {
         Box::pin(async {})
     }
 
-    /// The part's settings.
+    /// Returns the part's settings.
     fn section() -> Option<Section>
     where
         Self: Sized,
@@ -199,7 +199,7 @@ pub(crate) trait Part: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// The part's findings for `hob doctor`. Changes nothing.
+    /// Returns the part's findings for `hob doctor`. Changes nothing.
     fn health(_: &Project, _: &Config) -> Option<Health>
     where
         Self: Sized,
@@ -249,7 +249,7 @@ pub(crate) struct Setup<'a> {
 }
 
 impl Setup<'_> {
-    /// A key for one use, which is the same over restarts of the daemon; `None` if it cannot be kept.
+    /// Returns a key for one use, which is the same over restarts of the daemon; `None` if it cannot be kept.
     fn seal_for(&self, what: &str) -> Option<[u8; 32]> {
         self.seal.map(|seal| seal.key_for(what))
     }
@@ -300,16 +300,16 @@ pub struct Trial {
     pub toolset: &'static str,
     pub tool: &'static str,
     pub arguments: Map<String, Value>,
-    /// Whether the structured result is all that could be wished for.
+    /// True if the structured result is all that could be wished for.
     pub is_whole: fn(&Value) -> bool,
-    /// Whether anything could be set up that makes it whole.
+    /// True if anything could be set up that makes it whole.
     pub can_be_whole: bool,
 }
 
 /// The result of one check.
 #[derive(Debug)]
 pub struct Finding {
-    /// Whether something would break.
+    /// True if something would break.
     pub verdict: Verdict,
     /// What was checked.
     pub subject: String,
@@ -339,7 +339,7 @@ impl Finding {
     }
 }
 
-/// Whether something would break.
+/// True if something would break.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     Good,
@@ -377,8 +377,8 @@ impl Entry {
     }
 }
 
-/// The tool declarations of a choice. Starts, reads and writes nothing. `enabled` are the toolsets for a choice that
-/// names none.
+/// Returns the tool declarations of a choice. Starts, reads and writes nothing. `enabled` are the toolsets for a choice
+/// that names none.
 pub fn declared(
     toolsets: &[String],
     profile: Option<&str>,
@@ -389,13 +389,13 @@ pub fn declared(
     Ok(registry.list().iter().map(|tool: &Arc<dyn AnyTool>| tool.declaration().clone()).collect())
 }
 
-/// The names of all tools that do not come from files: those of every toolset and profile.
+/// Returns the names of all tools that do not come from files: those of every toolset and profile.
 pub fn tool_names() -> BTreeSet<String> {
     let parts: Vec<Arc<dyn Part>> = PARTS.iter().map(|entry| (entry.declared)()).collect();
     Catalog::of(&parts, None).map(|catalog| catalog.tool_names()).unwrap_or_default()
 }
 
-/// The toolsets of a connection that asks for none: the configured ones, otherwise the defaults.
+/// Returns the toolsets of a connection that asks for none: the configured ones, otherwise the defaults.
 pub fn enabled(config: &Config) -> Vec<String> {
     let default = || {
         let toolsets = PARTS.iter().map(|entry| (entry.declared)().toolset()).filter(Toolset::has_tools);
@@ -418,7 +418,7 @@ pub fn lacks(config: &Config) -> Vec<String> {
     PARTS.iter().flat_map(|entry| (entry.lacks)(config)).collect()
 }
 
-/// The parts' findings for `hob doctor`. Changes nothing.
+/// Returns the parts' findings for `hob doctor`. Changes nothing.
 pub fn health(project: &Project, config: &Config) -> Vec<Health> {
     PARTS.iter().filter_map(|entry| (entry.health)(project, config)).collect()
 }

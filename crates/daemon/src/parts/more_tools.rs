@@ -33,7 +33,7 @@ struct MoreToolsArgs {
     toolset: Option<String>,
 }
 
-/// The tool, for these toolsets.
+/// Returns the tool, for these toolsets.
 pub(super) fn more_tools(toolsets: &[&Toolset]) -> Arc<dyn AnyTool> {
     let rests: Vec<Rest> = toolsets.iter().map(|set| rest_of(set)).filter(|rest| !rest.lines.is_empty()).collect();
     let names: Vec<&str> = rests.iter().map(|rest| rest.toolset).collect();

@@ -45,17 +45,17 @@ impl Neighbours {
         waiting
     }
 
-    /// The parts of these names, or all, that are still there.
+    /// Returns the parts of these names, or all, that are still there.
     pub(crate) fn parts(&self) -> impl Iterator<Item = (&'static str, Arc<dyn Part>)> {
         self.parts.get().into_iter().flatten().filter_map(|(name, part)| Some((*name, part.upgrade()?)))
     }
 
-    /// The connections, unless there is no daemon.
+    /// Returns the connections, unless there is no daemon.
     pub(crate) fn connections(&self) -> Option<&Arc<Connections>> {
         self.connections.as_ref()
     }
 
-    /// A fact about a worktree, of the part that knows it.
+    /// Returns a fact about a worktree, of the part that knows it.
     pub(crate) async fn fact(&self, name: &str, worktree: &Path) -> Option<String> {
         for (_, part) in self.parts.get().into_iter().flatten() {
             if let Some(part) = part.upgrade()
@@ -72,7 +72,7 @@ impl Neighbours {
         self.parts().find_map(|(_, part)| part.agent_name(cx))
     }
 
-    /// The connections of agents whose programs stand in the worktree.
+    /// Returns the connections of agents whose programs stand in the worktree.
     pub(crate) fn agents(&self, worktree: &Path) -> Vec<Open> {
         self.connections.as_ref().map_or_else(Vec::new, |connections| connections.agents(worktree))
     }

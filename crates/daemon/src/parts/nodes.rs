@@ -89,7 +89,7 @@ impl Part for NodesPart {
     }
 }
 
-/// The models that cannot be used: those whose key is in the environment, or the others.
+/// Returns the models that cannot be used: those whose key is in the environment, or the others.
 fn unusable(config: &Config, of_environment: bool) -> Vec<String> {
     let settings = config.of::<NodesSettings>();
     let is_of_it = |alias: &str| settings.models.get(alias).is_some_and(|model| model.key_env.is_some());

@@ -170,7 +170,7 @@ impl Part for ReplPart {
     }
 }
 
-/// Whether a directory holds a cabal package or project.
+/// Returns true if a directory holds a cabal package or project.
 fn is_of_cabal(root: &Path) -> bool {
     let names = std::fs::read_dir(root).into_iter().flatten().flatten().map(|entry| entry.file_name());
     names.filter_map(|name| name.into_string().ok()).any(|name| name == "cabal.project" || name.ends_with(".cabal"))
@@ -237,7 +237,7 @@ fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The profiles that sessions may use, and the errors in the others.
+/// Returns the profiles that sessions may use, and the errors in the others.
 fn profiles(config: &Config) -> (Profiles, Vec<ProfileError>) {
     let mut profiles = Profiles::builtin();
     let mut problems = Vec::new();
@@ -266,7 +266,7 @@ fn profiles(config: &Config) -> (Profiles, Vec<ProfileError>) {
     (profiles, problems)
 }
 
-/// The options of the REPLs, from the configuration.
+/// Returns the options of the REPLs, from the configuration.
 fn options(setup: &Setup<'_>) -> ReplOptions {
     let Setup { project, config, journal, .. } = *setup;
     let (mut profiles, problems) = profiles(config);
@@ -290,7 +290,7 @@ fn options(setup: &Setup<'_>) -> ReplOptions {
     }
 }
 
-/// The directory with the records of live sessions.
+/// Returns the directory with the records of live sessions.
 fn records_dir(project: &Project) -> PathBuf {
     project.state_dir().join("sessions")
 }

@@ -61,8 +61,8 @@ impl Parts {
         Ok(Parts { parts, catalog, servers, branches, seal, tool_summaries })
     }
 
-    /// The server for a connection, or why there is none. `add_control` adds the daemon's own methods, for connections
-    /// of the command line. What comes with it is kept while the connection stands.
+    /// Returns the server for a connection, or why there is none. `add_control` adds the daemon's own methods, for
+    /// connections of the command line. What comes with it is kept while the connection stands.
     pub(crate) async fn server(
         &self,
         hello: &Hello,
@@ -76,17 +76,17 @@ impl Parts {
         }
     }
 
-    /// The server for callers over HTTP. They share one listing, which is that of the project's root.
+    /// Returns the server for callers over HTTP. They share one listing, which is that of the project's root.
     pub(crate) async fn http_server(&self, hello: &Hello, root: &Path) -> Result<Served, ChoiceError> {
         self.live_server(hello, root, Surface::Http).await
     }
 
-    /// The server for an agent without a daemon.
+    /// Returns the server for an agent without a daemon.
     pub(crate) async fn standalone_server(&self, hello: &Hello, worktree: &Path) -> Result<Served, ChoiceError> {
         self.live_server(hello, worktree, Surface::Agent).await
     }
 
-    /// The server with the tools that a worktree brings, if the choice has a live toolset.
+    /// Returns the server with the tools that a worktree brings, if the choice has a live toolset.
     async fn live_server(&self, hello: &Hello, worktree: &Path, surface: Surface) -> Result<Served, ChoiceError> {
         let standing = self.server_with(hello, surface, |server| server)?;
         let chosen = self.catalog.choose(&hello.toolsets, hello.profile.as_deref())?;
@@ -175,12 +175,12 @@ impl Parts {
         self.parts.iter().fold(server, |server, part| part.add_methods(server, surface))
     }
 
-    /// The tools to choose from.
+    /// Returns the tools to choose from.
     pub(crate) fn catalog(&self) -> &Catalog {
         &self.catalog
     }
 
-    /// The parts' fields of the status, and the lines of parts that are shown by their lines.
+    /// Returns the parts' fields of the status, and the lines of parts that are shown by their lines.
     pub(crate) fn status(&self) -> Map<String, Value> {
         let mut status: Map<String, Value> = self.parts.iter().flat_map(|part| part.status()).collect();
         // Each part has one toolset.
@@ -195,12 +195,12 @@ impl Parts {
         status
     }
 
-    /// The names of the sessions that would be lost if the daemon ended.
+    /// Returns the names of the sessions that would be lost if the daemon ended.
     pub(crate) fn live(&self) -> Vec<String> {
         self.parts.iter().flat_map(|part| part.live()).collect()
     }
 
-    /// The agent that a token identifies, for a caller over HTTP.
+    /// Returns the agent that a token identifies, for a caller over HTTP.
     pub(crate) fn agent_by_token(&self, token: &str) -> Option<String> {
         self.parts.iter().find_map(|part| part.agent_by_token(token))
     }

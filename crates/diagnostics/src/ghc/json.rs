@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::text::split_hints;
 use crate::{Diagnostic, Severity, Source};
 
-/// The diagnostic on this line, if there is one.
+/// Returns the diagnostic on this line, if there is one.
 pub(super) fn parse_line(line: &str) -> Option<Diagnostic> {
     // The cheap test first: most lines are a program's output.
     if !line.starts_with("{\"version\"") {
@@ -78,7 +78,7 @@ impl Reason {
     }
 }
 
-/// The parts as the text form prints them: a list only if there are several.
+/// Returns the parts as the text form prints them: a list only if there are several.
 fn bullets(parts: &[String]) -> String {
     match parts {
         [one] => one.clone(),

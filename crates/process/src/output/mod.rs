@@ -110,9 +110,9 @@ pub(crate) struct State {
     /// Everything before this offset is on disk or was dropped.
     written: u64,
     evals: BTreeMap<u64, Printed>,
-    /// Whether older evaluations were forgotten.
+    /// True if older evaluations were forgotten.
     evals_forgotten: bool,
-    /// Whether the evaluations were rebuilt from files in which something is missing.
+    /// True if the evaluations were rebuilt from files in which something is missing.
     evals_partial: bool,
     limits: Limits,
     disk: Disk,
@@ -129,13 +129,13 @@ pub(crate) struct State {
 struct Keeper(Arc<Shared>);
 
 impl OutputLog {
-    /// Whether the directory holds a log that this process or another may still append to. Ask before removing it.
+    /// Returns true if the directory holds a log that this process or another may still append to. Ask before removing it.
     pub fn is_in_use(directory: &Path) -> bool {
         let lock = File::open(directory).and_then(|open| Ok(flock(&open, FlockOperation::NonBlockingLockShared)?));
         lock.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
     }
 
-    /// An empty log. With a directory, it is kept on disk too: the directory is created if necessary and must hold no
+    /// Returns an empty log. With a directory, it is kept on disk too: the directory is created if necessary and must hold no
     /// other log.
     ///
     /// # Errors
@@ -174,7 +174,7 @@ impl OutputLog {
         OutputLog::written_to(state, Some(directory), lock)
     }
 
-    /// The log of a session that is over, for reading.
+    /// Returns the log of a session that is over, for reading.
     ///
     /// # Errors
     /// When the directory cannot be read. Damaged files are left out and counted in [`Status::damaged`].
@@ -236,7 +236,7 @@ impl OutputLog {
         from
     }
 
-    /// The offset after the last byte, with notification of changes.
+    /// Returns the offset after the last byte, with notification of changes.
     pub fn end(&self) -> watch::Receiver<u64> {
         self.shared.end.subscribe()
     }
@@ -260,12 +260,12 @@ impl OutputLog {
         self.shared.state().evals.get(&eval).copied()
     }
 
-    /// The directory of the log's files.
+    /// Returns the directory of the log's files.
     pub fn directory(&self) -> Option<&Path> {
         self.shared.directory.as_deref()
     }
 
-    /// The newest evaluation that has kept output.
+    /// Returns the newest evaluation that has kept output.
     pub fn last_eval(&self) -> Option<u64> {
         self.shared.state().evals.keys().next_back().copied()
     }
@@ -339,7 +339,7 @@ impl Shared {
 }
 
 impl State {
-    /// An empty state without files.
+    /// Returns an empty state without files.
     fn new(limits: Limits) -> State {
         State {
             ring: Ring::new(limits.memory.max(1), limits.records.max(1)),
@@ -359,7 +359,7 @@ impl State {
         }
     }
 
-    /// The state that a directory's files describe.
+    /// Returns the state that a directory's files describe.
     fn read(directory: &Path, limits: Limits) -> io::Result<State> {
         let mut state = State::new(limits);
         (state.segments, state.damaged) = Segment::find_all(directory)?;

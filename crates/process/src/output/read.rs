@@ -34,7 +34,7 @@ pub enum Take {
 }
 
 impl Default for Query {
-    /// Everything a program printed, at most 64 KiB of it, from the start.
+    /// Returns everything a program printed, at most 64 KiB of it, from the start.
     fn default() -> Query {
         let streams = vec![Stream::Stdout, Stream::Stderr];
         Query { range: 0..u64::MAX, streams, eval: None, max_bytes: 64 << 10, take: Take::First }
@@ -42,7 +42,7 @@ impl Default for Query {
 }
 
 impl Query {
-    /// Everything from a cursor on.
+    /// Returns everything from a cursor on.
     pub fn since(cursor: u64) -> Query {
         Query { range: cursor..u64::MAX, ..Query::default() }
     }
@@ -96,13 +96,13 @@ pub struct Piece {
 }
 
 impl Slice {
-    /// All bytes of one stream.
+    /// Returns all bytes of one stream.
     pub fn bytes_of(&self, stream: Stream) -> Vec<u8> {
         let pieces = self.pieces.iter().filter(|piece| piece.record.stream == stream);
         pieces.flat_map(|piece| piece.bytes.iter().copied()).collect()
     }
 
-    /// All bytes, in printing order.
+    /// Returns all bytes, in printing order.
     pub fn bytes(&self) -> Vec<u8> {
         self.pieces.iter().flat_map(|piece| piece.bytes.iter().copied()).collect()
     }
@@ -141,7 +141,7 @@ pub struct Cut {
     pub next: u64,
     /// Bytes before `next`, of any stream, that are no longer kept and so were not searched.
     pub missing: u64,
-    /// Whether the search stopped at the limit on matches.
+    /// True if the search stopped at the limit on matches.
     pub more: bool,
 }
 
@@ -172,8 +172,8 @@ impl OutputLog {
         read.await.unwrap_or_default()
     }
 
-    /// The lines for which `matches` is true, at most `limit` of them. A line is what one stream printed between two
-    /// newlines, regardless of what others printed meanwhile. Blocks. Ignores [`Query::max_bytes`] and [`Query::take`].
+    /// Returns the lines for which `matches` is true, at most `limit` of them. A line is what one stream printed between two newlines, regardless of
+    /// what others printed meanwhile. Blocks. Ignores [`Query::max_bytes`] and [`Query::take`].
     pub fn search_blocking(&self, query: &Query, limit: usize, matches: &dyn Fn(&[u8]) -> bool) -> (Vec<Found>, Cut) {
         let mut found: Vec<Found> = Vec::new();
         let mut partial: [Option<Found>; 3] = [None, None, None];
@@ -213,7 +213,7 @@ impl OutputLog {
         }
     }
 
-    /// The query, with its range narrowed to where its evaluation can be.
+    /// Returns the query, with its range narrowed to where its evaluation can be.
     fn narrowed(&self, query: &Query) -> Query {
         let mut query = query.clone();
         if let Some(Some(eval)) = query.eval {

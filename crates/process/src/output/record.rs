@@ -55,12 +55,12 @@ pub struct Record {
 }
 
 impl Record {
-    /// The offset after its last byte.
+    /// Returns the offset after its last byte.
     pub fn end(&self) -> u64 {
         self.offset + self.len
     }
 
-    /// The part that lies in the range, if any.
+    /// Returns the part that lies in the range, if any.
     pub(crate) fn clipped(&self, range: &Range<u64>) -> Option<Record> {
         let offset = self.offset.max(range.start);
         let end = self.end().min(range.end);
@@ -86,7 +86,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// The count of one stream.
+    /// Returns the count of one stream.
     pub fn of(&self, stream: Stream) -> u64 {
         match stream {
             Stream::Note => self.note,
@@ -103,7 +103,7 @@ impl Counts {
         }
     }
 
-    /// The sum over all streams.
+    /// Returns the sum over all streams.
     pub fn sum(&self) -> u64 {
         self.note + self.stdout + self.stderr
     }

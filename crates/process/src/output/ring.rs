@@ -26,7 +26,7 @@ impl Ring {
         Ring { bytes, records, start: 0, before: Counts::default(), max_bytes, max_records }
     }
 
-    /// The same ring, empty, positioned at the end of what is on disk.
+    /// Returns the same ring, empty, positioned at the end of what is on disk.
     pub(crate) fn at(self, start: u64, before: Counts) -> Ring {
         Ring { start, before, ..self }
     }
@@ -39,7 +39,7 @@ impl Ring {
         self.start + self.bytes.len() as u64
     }
 
-    /// The counts of what came before the first byte held.
+    /// Returns the counts of what came before the first byte held.
     pub(crate) fn before(&self) -> Counts {
         self.before
     }
@@ -95,7 +95,7 @@ impl Ring {
         }
     }
 
-    /// The records that lie in the range, clipped to it, oldest first.
+    /// Returns the records that lie in the range, clipped to it, oldest first.
     pub(crate) fn records(&self, range: Range<u64>) -> impl Iterator<Item = Record> {
         let first = self.records.partition_point(|record| record.end() <= range.start);
         self.records.range(first..).map_while(move |record| record.clipped(&range))

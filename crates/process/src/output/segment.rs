@@ -32,7 +32,7 @@ impl Segment {
         self.base + self.len
     }
 
-    /// The disk space the segment takes.
+    /// Returns the disk space the segment takes.
     pub(crate) fn on_disk(&self) -> u64 {
         self.len + HEADER + self.rows * ROW
     }
@@ -55,7 +55,7 @@ impl Segment {
         Ok(Reader { data, index, rows: self.rows })
     }
 
-    /// All valid segments of a directory, oldest first; and the number of invalid files.
+    /// Returns all valid segments of a directory, oldest first; and the number of invalid files.
     pub(crate) fn find_all(directory: &Path) -> io::Result<(Vec<Segment>, usize)> {
         let mut found = Vec::new();
         let mut damaged = 0;

@@ -14,7 +14,7 @@ pub struct Shape {
     pub max_bytes: usize,
     /// Maximum bytes of a line; a longer one is cut, with a note.
     pub max_line: usize,
-    /// Whether to remove escape sequences (colours, cursor movements).
+    /// True if to remove escape sequences (colours, cursor movements).
     pub strip: bool,
     /// The number of equal lines from which they become one line and a count. 0 folds nothing.
     pub fold: usize,
@@ -39,12 +39,12 @@ pub struct Excerpt {
     pub omitted: u64,
     /// Lines that folding took away.
     pub folded: u64,
-    /// Whether there were bytes of invalid UTF-8, shown as replacement characters.
+    /// True if there were bytes of invalid UTF-8, shown as replacement characters.
     pub lossy: bool,
 }
 
-/// The beginning (60 %) and the end (40 %) of the bytes, cut at line ends where there are any nearby, otherwise at
-/// characters.
+/// Returns the beginning (60 %) and the end (40 %) of the bytes, cut at line ends where there are any nearby, otherwise
+/// at characters.
 pub fn excerpt(bytes: &[u8], shape: &Shape) -> Excerpt {
     let all = Tidied::new(bytes, shape);
     let mut shown = Excerpt { total: bytes.len() as u64, folded: all.folded, lossy: all.lossy, ..Excerpt::default() };
@@ -182,7 +182,7 @@ pub fn whole_characters(bytes: &[u8]) -> usize {
     bytes.len()
 }
 
-/// A count with thousands separators: 1,234,567.
+/// Returns a count with thousands separators: 1,234,567.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();

@@ -175,13 +175,13 @@ fn write(shared: &Shared, directory: &Path, open: &mut Option<Writer>, chunk: &C
 }
 
 impl State {
-    /// Whether enough is waiting that the thread should wake up.
+    /// Returns true if enough is waiting that the thread should wake up.
     pub(super) fn much_to_write(&self) -> bool {
         let enough = SOON.min(self.ring.max_bytes() as u64 / 2);
         self.ring.end() - self.written.min(self.ring.end()) >= enough
     }
 
-    /// The counts of everything appended before an offset that the ring holds.
+    /// Returns the counts of everything appended before an offset that the ring holds.
     fn counts_before(&self, offset: u64) -> Counts {
         let held = self.ring.records(self.ring.start()..offset);
         held.fold(self.ring.before(), |counts, record| counts + record.counts())

@@ -43,7 +43,7 @@ pub(crate) fn guard() -> Guard {
     Guard::Program(program, args)
 }
 
-/// A spec with a guardian, in the root directory, with only `PATH`.
+/// Returns a spec with a guardian, in the root directory, with only `PATH`.
 pub(crate) fn spec(program: &str, args: &[&str]) -> Spec {
     let mut spec = Spec::new(program, "/").args(args).env([("PATH", std::env::var("PATH").unwrap())]);
     spec.guard = guard();
@@ -78,7 +78,7 @@ pub(crate) async fn to_end(mut pipe: pipe::Receiver) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-/// Whether a process runs: a zombie does not.
+/// Returns true if a process runs: a zombie does not.
 pub(crate) fn alive(pid: i32) -> bool {
     std::fs::read_to_string(format!("/proc/{pid}/stat"))
         .is_ok_and(|stat| !stat.rsplit(')').next().unwrap().trim_start().starts_with(['Z', 'X']))
@@ -94,7 +94,7 @@ pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) -> Duration {
     began.elapsed()
 }
 
-/// Whether `program` is installed; names the skipped test if not.
+/// Returns true if `program` is installed; names the skipped test if not.
 pub(crate) fn have(program: &str, test: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).any(|directory| directory.join(program).exists());

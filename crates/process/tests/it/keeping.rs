@@ -10,7 +10,7 @@ use process::{Ladder, Rung};
 
 use crate::fixture::{exited, role, shell, until};
 
-/// The anonymous memory of this process, in bytes.
+/// Returns the anonymous memory of this process, in bytes.
 fn anonymous() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();

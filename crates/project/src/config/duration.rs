@@ -15,7 +15,7 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// The time, unless it is unbounded.
+    /// Returns the time, unless it is unbounded.
     pub fn duration(self) -> Option<Duration> {
         match self {
             Limit::After(duration) => Some(duration),

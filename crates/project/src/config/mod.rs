@@ -48,7 +48,7 @@ pub struct Config {
     /// How long a daemon without connections and live sessions keeps running.
     pub idle: Limit,
     pub limits: Limits,
-    /// Whether the socket of Tidepool's control server is served too.
+    /// True if the socket of Tidepool's control server is served too.
     pub tidepool: bool,
     /// The parts' settings, by the names of their sections; see [`Config::of`].
     parts: BTreeMap<&'static str, Arc<dyn Any + Send + Sync>>,
@@ -71,7 +71,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// The user's configuration for all projects. `sections` are those of all parts: any other table is an error.
+    /// Returns the user's configuration for all projects. `sections` are those of all parts: any other table is an error.
     pub fn of_user(sections: &[Section]) -> Result<Config, ConfigError> {
         let mut config = Config::default();
         if let Some(path) = UserConfig::path()
@@ -124,7 +124,7 @@ impl Config {
         Trust::grant(file, project, &text)
     }
 
-    /// The requests, and the text that contains them.
+    /// Returns the requests, and the text that contains them.
     fn asked(project: &Project, sections: &[Section]) -> Result<(String, Vec<Request>), ConfigError> {
         let path = project.config_path();
         let Some(text) = read_of(project)? else { return Ok((String::new(), Vec::new())) };
@@ -135,22 +135,22 @@ impl Config {
         Ok((text, requests))
     }
 
-    /// Whether the user has meanwhile granted what was withheld when this was loaded. A text that has changed its
-    /// requests since does not count.
+    /// Returns true if the user has meanwhile granted what was withheld when this was loaded. A text that has changed
+    /// its requests since does not count.
     pub fn is_granted_by_now(&self, project: &Project, sections: &[Section]) -> bool {
         !self.withheld.is_empty()
             && Config::load(project, sections).is_ok_and(|config| config.withheld.is_empty())
             && Config::requests(project, sections).is_ok_and(|requests| requests == self.withheld)
     }
 
-    /// The settings of a part, or its defaults.
+    /// Returns the settings of a part, or its defaults.
     pub fn of<S: Settings>(&self) -> S {
         let settings = self.parts.get(S::NAME).and_then(|settings| settings.downcast_ref::<S>());
         settings.cloned().unwrap_or_default()
     }
 }
 
-/// The text of a project's `hob.toml`. Errors quote the text, so links to files outside the project are not followed.
+/// Returns the text of a project's `hob.toml`. Errors quote the text, so links to files outside the project are not followed.
 pub(crate) fn read_of(project: &Project) -> Result<Option<String>, ConfigError> {
     let path = project.config_path();
     match path.canonicalize() {

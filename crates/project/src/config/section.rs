@@ -51,7 +51,7 @@ pub struct Section {
 }
 
 impl Section {
-    /// The section of these settings.
+    /// Returns the section of these settings.
     pub const fn of<S: Settings>() -> Section {
         Section {
             name: S::NAME,
@@ -96,12 +96,12 @@ pub struct File<'a> {
 }
 
 impl<'a> File<'a> {
-    /// The file at this path, with this text.
+    /// Returns the file at this path, with this text.
     pub fn new(path: &'a Path, source: Source, text: &'a str) -> File<'a> {
         File { path, source, places: Places::of(text) }
     }
 
-    /// A number, if the file sets it and it is in its range. `key` is its full name, such as `limits.sessions`.
+    /// Returns a number, if the file sets it and it is in its range. `key` is its full name, such as `limits.sessions`.
     ///
     /// # Errors
     /// When it is out of range.
@@ -120,7 +120,7 @@ impl<'a> File<'a> {
         }
     }
 
-    /// The error that a setting is not allowed in this file: why, and what to do instead.
+    /// Returns the error that a setting is not allowed in this file: why, and what to do instead.
     pub fn refused(&self, why: impl Into<String>) -> ConfigError {
         ConfigError::Refused { path: self.path.to_owned(), why: why.into() }
     }

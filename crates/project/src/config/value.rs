@@ -2,7 +2,7 @@
 
 use crate::visible;
 
-/// A value on one line, with its texts as basic strings of TOML, however they were written.
+/// Returns a value on one line, with its texts as basic strings of TOML, however they were written.
 pub fn shown(value: &toml::Value) -> String {
     match value {
         toml::Value::String(text) => quoted(text),
@@ -16,7 +16,7 @@ pub fn shown(value: &toml::Value) -> String {
     }
 }
 
-/// A key, quoted where TOML requires it.
+/// Returns a key, quoted where TOML requires it.
 pub fn key(name: &str) -> String {
     let is_bare = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     match !name.is_empty() && name.chars().all(is_bare) {
@@ -25,7 +25,7 @@ pub fn key(name: &str) -> String {
     }
 }
 
-/// A text as a basic string that contains nothing else, with invisible characters written out.
+/// Returns a text as a basic string that contains nothing else, with invisible characters written out.
 pub fn quoted(text: &str) -> String {
     // A backslash in the text must not be taken for one of ours.
     format!("\"{}\"", visible(&text.replace('\\', "\\\\").replace('"', "\\\"")))

@@ -8,8 +8,8 @@ use crate::regular;
 /// How large a list of packed references may be.
 const MAX_PACKED: u64 = 16 << 20;
 
-/// The commit that is checked out in the worktree at `top`. `None` outside of git, before the first commit, and where the
-/// references are kept in a form that is not read here (reftable).
+/// Returns the commit that is checked out in the worktree at `top`. `None` outside of git, before the first commit, and
+/// where the references are kept in a form that is not read here (reftable).
 pub fn head_commit(top: &Path) -> Option<String> {
     let common = common_dir_at(top)?;
     let head = read_line(&own_dir(top)?.join("HEAD"))?;
@@ -20,7 +20,7 @@ pub fn head_commit(top: &Path) -> Option<String> {
     loose.filter(|commit| is_commit(commit)).or_else(|| packed(&common, reference))
 }
 
-/// The worktree's own part of the git directory: a linked worktree has one beside the others.
+/// Returns the worktree's own part of the git directory: a linked worktree has one beside the others.
 fn own_dir(top: &Path) -> Option<PathBuf> {
     let dot_git = top.join(".git");
     if dot_git.is_dir() {

@@ -13,8 +13,8 @@ const MAX_BYTES: u64 = 512 << 20;
 /// The longest path in an index that is read.
 const MAX_PATH: u64 = 64 * 1024;
 
-/// Whether git tracks a path, or anything below it, in the worktree around it. `None` if git's list of files cannot be
-/// read. Nothing is tracked outside of a repository.
+/// Returns true if git tracks a path, or anything below it, in the worktree around it. `None` if git's list of files
+/// cannot be read. Nothing is tracked outside of a repository.
 pub fn is_tracked(path: &Path) -> Option<bool> {
     let Some(worktree) = path.parent().and_then(worktree) else { return Some(false) };
     let wanted = path.strip_prefix(&worktree.top).ok()?.as_os_str().as_encoded_bytes();
@@ -139,7 +139,7 @@ impl Index {
         Ok(u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
     }
 
-    /// A number as git writes offsets: seven bits a byte, and one more with each that follows.
+    /// Returns a number as git writes offsets: seven bits a byte, and one more with each that follows.
     fn varint(&mut self) -> io::Result<usize> {
         let mut value = 0;
         for _ in 0..5 {
@@ -170,7 +170,7 @@ mod tests {
     use super::*;
     use std::fs;
 
-    /// A repository that tracks these files; others are there.
+    /// Returns a repository that tracks these files; others are there.
     fn repository(options: &[&str]) -> (tempfile::TempDir, std::path::PathBuf) {
         let temp = tempfile::tempdir().unwrap();
         let top = temp.path().canonicalize().unwrap().join("top");

@@ -112,7 +112,7 @@ impl GitView {
         Ok(view)
     }
 
-    /// The environment in which git uses the view. `GIT_` variables of the caller must not be beside it.
+    /// Returns the environment in which git uses the view. `GIT_` variables of the caller must not be beside it.
     pub fn env(&self) -> Vec<(&'static str, OsString)> {
         let mut env = vec![
             ("GIT_DIR", self.git_dir().into_os_string()),
@@ -154,7 +154,7 @@ fn link(from: &Path, to: &Path, names: &[&str]) -> io::Result<()> {
     Ok(())
 }
 
-/// The text of the configuration.
+/// Returns the text of the configuration.
 fn configuration(listed: &[u8], purpose: Purpose) -> Vec<u8> {
     let mut text = b"[core]\n\trepositoryformatversion = 1\n\tbare = false\n".to_vec();
     let mut words = listed.split(|byte| *byte == 0);
@@ -177,7 +177,7 @@ fn configuration(listed: &[u8], purpose: Purpose) -> Vec<u8> {
     text
 }
 
-/// The section, subsection and key of a name, if a file can have it.
+/// Returns the section, subsection and key of a name, if a file can have it.
 fn split(name: &[u8]) -> Option<(&str, Option<&[u8]>, &str)> {
     let first = name.iter().position(|byte| *byte == b'.')?;
     let last = name.iter().rposition(|byte| *byte == b'.')?;
@@ -194,7 +194,7 @@ fn is_allowed(section: &str, has_subsection: bool, key: &str, purpose: Purpose) 
         .any(|(known, is_below, keys)| *known == section && *is_below == has_subsection && keys.contains(&key))
 }
 
-/// A value or subsection as it stands between quotes.
+/// Returns a value or subsection as it stands between quotes.
 fn escaped(bytes: &[u8]) -> Vec<u8> {
     let mut text = Vec::with_capacity(bytes.len());
     for byte in bytes {
@@ -242,13 +242,13 @@ pub fn misleading_link(common_dir: &Path) -> io::Result<Option<PathBuf>> {
     Ok(None)
 }
 
-/// Whether a file has other names, which may be outside.
+/// Returns true if a file has other names, which may be outside.
 fn is_shared(path: &Path) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt as _;
     Ok(path.symlink_metadata()?.nlink() > 1)
 }
 
-/// Whether a ref below `refs/remotes` stands for one that is not.
+/// Returns true if a ref below `refs/remotes` stands for one that is not.
 fn points_elsewhere(common_dir: &Path, path: &Path) -> bool {
     if !path.starts_with(common_dir.join("refs/remotes")) {
         return false;

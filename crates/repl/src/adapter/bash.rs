@@ -4,11 +4,11 @@
 //! its prompt. Code goes through `eval` as one line, so an open quote or bracket is an immediate error instead of a
 //! shell that waits for more.
 //!
-//! A session's own settings (options, traps, a prompt, functions named like builtins) are for its own code. At its
-//! prompt, where hob's lines run, options and traps that would show or hit those lines are put aside, and the next
-//! evaluation begins by restoring them; see [`marks`]. hob's functions are parsed once. What is parsed at each prompt
-//! and for each evaluation contains no word that an alias could replace: words are quoted and keywords avoided. The two
-//! that cannot be avoided, `{` and `!`, are protected from existing aliases.
+//! A session's own settings (options, traps, a prompt, functions named like builtins) apply to its own code only. At
+//! the prompt, where hob's lines run, hob saves and resets options and traps that would affect those lines; the next
+//! evaluation begins by restoring them, see [`marks`]. hob's functions are parsed once. The text parsed at each prompt
+//! and evaluation contains no word that an alias could replace: words are quoted and keywords avoided. The two
+//! unavoidable ones, `{` and `!`, are protected from existing aliases.
 
 use super::{Adapter, Barrier, Nonce, Plan, Printed, Refusal, SCRIPT_PATH, Step, Verdict, without_answers};
 
@@ -49,7 +49,7 @@ impl Adapter for Bash {
 
     fn plan_with_input(&self, code: &str) -> Result<Plan, Refusal> {
         self.plan(code)?;
-        // The shell goes on reading its own lines where it did: only this command has another input.
+        // The shell continues to read its own lines from the same input; only this command has another input.
         Ok(evaluation(code, &format!("<{SCRIPT_PATH} ")))
     }
 
@@ -70,13 +70,13 @@ impl Adapter for Bash {
         let exception = match status {
             Some(0) => None,
             Some(status) => Some(format!("exit status {status}")),
-            // No marker came: the session knows why.
+            // The marker is missing; the session reports the reason.
             None if printed.payload.is_empty() => None,
             None => Some("bash reported no exit status that can be read".to_owned()),
         };
         Verdict {
             error: status != Some(0),
-            // A program may exit with that status by itself.
+            // A program may also exit with that status on its own.
             interrupted: status == Some(INTERRUPTED) && (given_up || printed.interrupting),
             exception,
             ..Verdict::default()
@@ -103,7 +103,7 @@ impl Adapter for Bash {
     }
 
     fn controls_jobs(&self) -> bool {
-        // After `set -m`.
+        // Job control is on after `set -m`.
         true
     }
 
@@ -127,9 +127,9 @@ impl Adapter for Bash {
     }
 }
 
-/// The code as one line, with a redirection of its own. `!` keeps the status of the whole from `set -e` and a trap on ERR,
-/// which have seen that of each command; the definition after it says that the line was not given up, and no trace, trap
-/// or alias sees it. After an open quote the parser does not recognise a first `!`, so another command precedes it.
+/// Returns the code as one line with a redirection. `!` hides the line's status from `set -e` and a trap on ERR, which
+/// have seen the status of each command. The definition after it records that the line was not given up; no trace, trap
+/// or alias sees it. After an open quote the parser does not recognise a leading `!`, so another command precedes it.
 fn evaluation(code: &str, redirection: &str) -> Plan {
     let code = quoted(code);
     let line =
@@ -138,14 +138,14 @@ fn evaluation(code: &str, redirection: &str) -> Plan {
     Plan { steps: vec![step], notes: Vec::new() }
 }
 
-/// Makes a bash that reads commands from a pipe interactive. It complains of the missing terminal at its start: that
-/// goes nowhere, and its standard error comes back from descriptor 9.
+/// Makes a bash that reads commands from a pipe interactive. At its start bash complains that it has no terminal: that
+/// message is discarded, and standard error is restored from descriptor 9.
 const INTERACTIVE: &str = "exec \"$BASH\" --noprofile --norc --noediting +H -i 9>&2 2>/dev/null";
 
-/// Installs the marks, with numbers after `number`, as one line since bash reads by lines.
+/// Returns one line, since bash reads by lines, that installs the marks, numbered after `number`.
 ///
-/// The marks go to copies of the descriptors, so that the end is seen even after `exec >file`; copies that a program
-/// closed are made again. What must not be removed by accident is read-only.
+/// The marks go to copies of the descriptors, so the end is seen even after `exec >file`; copies that a program closed
+/// are reopened. Names that must not be removed by accident are read-only.
 fn marks(nonce: &Nonce, number: u64) -> String {
     let lines: Vec<&str> = MARKS.lines().map(|line| line.trim()).filter(|line| !line.starts_with('#')).collect();
     let marks = lines
@@ -279,29 +279,30 @@ else PROMPT_COMMAND="{ __hob_status=\$? __hob_pipe=\${PIPESTATUS[0]};${PROMPT_CO
 readonly PROMPT_COMMAND
 "#;
 
-/// What a barrier sets. No suffix of it is a name, so that what an interrupt leaves of a barrier sets nothing else.
+/// The variable that a barrier sets. No suffix of it is a valid name, so a barrier truncated by an interrupt sets
+/// nothing else.
 const VARIABLE: &str = "_403";
 
-/// Follows the status if the shell returned to its prompt before the end of the line: after a signal, or an error that
-/// ends a script.
+/// The suffix of the status if the shell returned to its prompt before the end of the line: after a signal, or after an
+/// error that ends a script.
 const GIVEN_UP: &str = " given up";
 
-/// 128 and the number of SIGINT.
+/// The exit status for SIGINT: 128 plus the signal number.
 const INTERRUPTED: i32 = 130;
 
-/// Whether the first command turns on line editing. Only the first: later words may be the text of a here document.
+/// Returns true if the first command turns on line editing. Only the first: later words may be the text of a here document.
 fn turns_editing_on(code: &str) -> bool {
     let first = code.trim_start().split(['\n', ';', '&', '|', '#']).next().unwrap_or_default();
     matches!(first.split_whitespace().collect::<Vec<_>>()[..], ["set", "-o", "vi" | "emacs"])
 }
 
-/// Not the whole nonce, which is never shown to anyone.
+/// Returns the first part of the nonce. The whole nonce is never shown.
 fn prefix(nonce: &Nonce) -> String {
     format!("hob-barrier-{}-", &nonce.as_str()[..12])
 }
 
-/// Whether bash complains of the rest of a barrier: a late interrupt, acted on while bash reads the next line, removes
-/// what it has read of it.
+/// Returns true if bash complains about the rest of a barrier. A late interrupt, handled while bash reads the next
+/// line, removes the part already read.
 fn is_of_a_cut_barrier(line: &[u8], prefix: &str) -> bool {
     let line = String::from_utf8_lossy(line);
     let Some((word, _)) = line.strip_prefix("bash: ").and_then(|line| line.split_once(": ")) else { return false };
@@ -310,7 +311,7 @@ fn is_of_a_cut_barrier(line: &[u8], prefix: &str) -> bool {
     echo != word && echo != whole && whole.ends_with(echo)
 }
 
-/// `$'…'`: any text as one word on one line.
+/// Quotes any text as one word on one line: `$'…'`.
 fn quoted(code: &str) -> String {
     let mut word = String::with_capacity(code.len() + 8);
     word.push_str("$'");

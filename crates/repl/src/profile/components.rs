@@ -26,19 +26,19 @@ pub(crate) struct Component {
 }
 
 impl Component {
-    /// Whether a module that GHCi loaded from this file is one of its own.
+    /// Returns true if a module that GHCi loaded from this file is one of its own.
     pub(crate) fn has(&self, module: &str, file: &Path) -> bool {
         let is_main = self.main.as_ref().is_some_and(|main| self.dirs.iter().any(|dir| dir.join(main) == file));
         is_main || self.modules.iter().any(|own| own == module) && self.is_below(file)
     }
 
-    /// Whether one of these files, relative to a directory, is its own.
+    /// Returns true if one of these files, relative to a directory, is its own.
     pub(crate) fn is_among(&self, sources: &BTreeSet<String>, cwd: &Path) -> bool {
         self.files().any(|file| sources.iter().any(|source| cwd.join(source) == file))
     }
 
-    /// Whether its sources seem to declare a name: a module, a value at a line's beginning, a type or a constructor.
-    /// Reads a bounded number of files.
+    /// Returns true if its sources seem to declare a name: a module, a value at a line's beginning, a type or a
+    /// constructor. Reads a bounded number of files.
     pub(crate) fn declares(&self, name: &str) -> bool {
         let is_of_name = |c: char| c.is_alphanumeric() || c == '_' || c == '\'';
         let begins = |line: &str| line.strip_prefix(name).is_some_and(|rest| !rest.starts_with(is_of_name));
@@ -79,7 +79,7 @@ impl Component {
     }
 }
 
-/// The components of the package, or of the packages of the project, around a directory; those of the nearest.
+/// Returns the components of the package, or of the packages of the project, around a directory; those of the nearest.
 pub(crate) fn components(cwd: &Path, root: &Path) -> Vec<Component> {
     let above = cwd.ancestors().skip(1).take_while(|dir| dir.starts_with(root));
     for dir in std::iter::once(cwd).chain(above) {
@@ -98,8 +98,8 @@ pub(crate) fn components(cwd: &Path, root: &Path) -> Vec<Component> {
     Vec::new()
 }
 
-/// The files that describe the package or the project around a directory, and its packages. Each directory up to `root`
-/// that has one counts.
+/// Returns the files that describe the package or the project around a directory, and its packages. Each directory up
+/// to `root` that has one counts.
 pub(crate) fn descriptions(cwd: &Path, root: &Path) -> Vec<PathBuf> {
     let above = cwd.ancestors().skip(1).take_while(|dir| dir.starts_with(root));
     let mut found = Vec::new();

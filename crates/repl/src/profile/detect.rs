@@ -85,7 +85,7 @@ impl Profiles {
     }
 }
 
-/// The file of a project of a language without a profile.
+/// Returns the file of a project of a language without a profile.
 fn other_project(dir: &Path) -> Option<&'static str> {
     OTHERS.into_iter().find(|file| dir.join(file).is_file())
 }
@@ -97,7 +97,7 @@ enum Sign {
     Source,
 }
 
-/// The names in a directory, sorted.
+/// Returns the names in a directory, sorted.
 pub(super) fn names(dir: &Path) -> Vec<String> {
     let Ok(entries) = std::fs::read_dir(dir) else { return Vec::new() };
     let mut names: Vec<String> =

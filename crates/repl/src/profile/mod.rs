@@ -79,7 +79,7 @@ pub struct Profile {
     /// program knows no components.
     #[serde(default)]
     pub component: Vec<String>,
-    /// Whether the project's own virtual environment comes before the command; see `virtual_environment`.
+    /// True if the project's own virtual environment comes before the command; see `virtual_environment`.
     #[serde(default)]
     pub virtual_environments: bool,
     /// What to do when the program is missing.
@@ -120,7 +120,7 @@ impl Profile {
         Duration::from_millis(self.start_timeout_ms)
     }
 
-    /// The program, as written in the command.
+    /// Returns the program, as written in the command.
     pub fn program(&self) -> &str {
         self.command.first().map_or("", String::as_str)
     }
@@ -320,7 +320,7 @@ impl Default for Profiles {
 }
 
 impl Profiles {
-    /// The profiles that come with hob.
+    /// Returns the profiles that come with hob.
     pub fn builtin() -> Profiles {
         let parse = |(name, text): &(&str, &str)| {
             let profile = parse(name, text, "the program itself", Origin::Builtin);
@@ -374,7 +374,7 @@ impl Profiles {
         self.granted = Some(granted);
     }
 
-    /// The profile of that name.
+    /// Returns the profile of that name.
     pub fn get(&self, name: &str) -> Result<&Profile, ProfileError> {
         self.by_name.get(name).or_else(|| self.meant(name)).ok_or_else(|| match self.left_out.get(name) {
             Some(ProfileError::Withheld { .. }) if self.granted.as_ref().is_some_and(|granted| granted.0()) => {
@@ -385,7 +385,7 @@ impl Profiles {
         })
     }
 
-    /// The only profile of this program or language, as in `python3` or `shell`.
+    /// Returns the only profile of this program or language, as in `python3` or `shell`.
     fn meant(&self, name: &str) -> Option<&Profile> {
         if self.left_out.contains_key(name) {
             return None;
@@ -395,7 +395,7 @@ impl Profiles {
         fits.next().filter(|_| fits.next().is_none())
     }
 
-    /// The profile that the configuration gives to sessions without one.
+    /// Returns the profile that the configuration gives to sessions without one.
     pub fn get_default(&self, name: &str) -> Result<&Profile, ProfileError> {
         self.get(name).map_err(|error| match error {
             ProfileError::Unknown { name, known } => ProfileError::UnknownDefault { name, known },
@@ -403,7 +403,7 @@ impl Profiles {
         })
     }
 
-    /// The profiles of one driver.
+    /// Returns the profiles of one driver.
     #[must_use]
     pub fn of(&self, driver: DriverKind) -> Profiles {
         let of =
@@ -412,7 +412,7 @@ impl Profiles {
         Profiles { by_name, left_out: self.left_out.clone(), granted: self.granted.clone() }
     }
 
-    /// All profiles, sorted by name.
+    /// Returns all profiles, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = &Profile> {
         self.by_name.values()
     }

@@ -57,20 +57,20 @@ impl NoList {
     }
 }
 
-/// The configuration that cabal names at the end of its help, on a line of its own.
+/// Returns the configuration that cabal names at the end of its help, on a line of its own.
 fn configuration(help: &str) -> Option<PathBuf> {
     let mut lines = help.lines().skip_while(|line| !line.contains("configuration file to set defaults:")).skip(1);
     lines.next().map(|line| PathBuf::from(line.trim())).filter(|path| path.is_absolute())
 }
 
-/// The repositories that a configuration names.
+/// Returns the repositories that a configuration names.
 fn repositories(text: &str) -> Vec<&str> {
     let old = value(text, "remote-repo").and_then(|value| value.split(':').next());
     let stanzas = text.lines().filter_map(|line| line.strip_prefix("repository "));
     stanzas.chain(old).map(str::trim).filter(|name| !name.is_empty()).collect()
 }
 
-/// The value of a setting; comments begin with `--`.
+/// Returns the value of a setting; comments begin with `--`.
 fn value<'a>(text: &'a str, setting: &str) -> Option<&'a str> {
     let lines = text.lines().filter_map(|line| line.trim().strip_prefix(setting)?.trim_start().strip_prefix(':'));
     lines.map(str::trim).find(|value| !value.is_empty())

@@ -12,8 +12,8 @@ const MAX_NAMES: usize = 20_000;
 /// The deepest pattern.
 const MAX_DEPTH: usize = 32;
 
-/// The directories of the packages that `cabal.project` in `dir` names, relative to it, sorted; empty if there is no
-/// such file or none of the packages is here.
+/// Returns the directories of the packages that `cabal.project` in `dir` names, relative to it, sorted; empty if there
+/// is no such file or none of the packages is here.
 pub(super) fn packages(dir: &Path) -> Vec<PathBuf> {
     let file = dir.join("cabal.project");
     let Ok(text) = project::regular::read(&file, MAX_BYTES) else { return Vec::new() };
@@ -33,7 +33,7 @@ pub(super) fn packages(dir: &Path) -> Vec<PathBuf> {
     search.found
 }
 
-/// The words of all `packages:` fields.
+/// Returns the words of all `packages:` fields.
 fn patterns(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut inside = false;
@@ -93,7 +93,7 @@ impl Search<'_> {
         }
     }
 
-    /// The matching entries of that kind in a directory. Each directory that is read counts as an entry too.
+    /// Returns the matching entries of that kind in a directory. Each directory that is read counts as an entry too.
     fn names(&mut self, at: &Path, pattern: &str, is_wanted: fn(FileType) -> bool) -> Vec<String> {
         self.names_left = self.names_left.saturating_sub(1);
         let mut names = Vec::new();

@@ -14,7 +14,7 @@ const NURSERY_SHARE: u64 = 32;
 const NURSERY_MAX: u64 = 96;
 
 impl DriverKind {
-    /// The code that speaks to the program.
+    /// Returns the code that speaks to the program.
     pub fn adapter(self) -> Arc<dyn Adapter> {
         match self {
             DriverKind::Ghci => Arc::new(ghci::Ghci),
@@ -23,7 +23,7 @@ impl DriverKind {
         }
     }
 
-    /// The arguments it needs after the profile's command.
+    /// Returns the arguments it needs after the profile's command.
     fn arguments(self) -> &'static [&'static str] {
         match self {
             DriverKind::Python => &python::ARGUMENTS,
@@ -74,7 +74,7 @@ impl Profile {
         })
     }
 
-    /// Whether its command is bash's path, and nothing more.
+    /// Returns true if its command is bash's path, and nothing more.
     fn is_a_shell_alone(&self) -> bool {
         let [program] = self.command.as_slice() else { return false };
         self.driver == DriverKind::Bash && program.rsplit('/').next() == Some("bash")

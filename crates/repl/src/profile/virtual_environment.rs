@@ -54,7 +54,7 @@ pub fn of_directory(root: &Path, path: &str, active: Option<&str>) -> Option<Str
 }
 
 impl Search<'_> {
-    /// The Python of the project around the session's directory.
+    /// Returns the Python of the project around the session's directory.
     pub(crate) fn interpreter(&self) -> Interpreter {
         // The caller's choice, which its PATH leads to.
         if self.active.is_some_and(|active| self.is_in_path(&Path::new(active).join("bin"))) {
@@ -91,7 +91,7 @@ impl Search<'_> {
         found
     }
 
-    /// The directory of the project's modules, where that is `src`. Nothing in it runs before code imports it.
+    /// Returns the directory of the project's modules, where that is `src`. Nothing in it runs before code imports it.
     pub(crate) fn sources(&self) -> Option<PathBuf> {
         let is_project = |dir: &&Path| PROJECT_FILES.iter().any(|name| dir.join(name).is_file());
         let src = self.upwards().find(is_project)?.join("src");
@@ -132,13 +132,13 @@ impl Search<'_> {
         std::env::split_paths(self.path).any(|dir| dir == bin)
     }
 
-    /// A path as it is written from the session's directory.
+    /// Returns a path as it is written from the session's directory.
     fn shown(&self, path: &Path) -> String {
         visible::path(path.strip_prefix(self.cwd).unwrap_or(path))
     }
 }
 
-/// Whether a directory holds a module or a package.
+/// Returns true if a directory holds a module or a package.
 fn holds_modules(dir: &Path) -> bool {
     let is_python = |name: &String| name.ends_with(".py");
     super::detect::names(dir).iter().any(|name| {
@@ -190,7 +190,7 @@ fn made_at(venv: &Path) -> Option<PathBuf> {
     values.map(|value| PathBuf::from(value.trim_matches(['"', '\'']))).find(|path| is_place(path))
 }
 
-/// Whether a path leads to the same place whoever follows it: what the kernel makes up does not.
+/// Returns true if a path leads to the same place whoever follows it: what the kernel makes up does not.
 fn is_place(path: &Path) -> bool {
     let mut parts = path.components();
     let first = (parts.next(), parts.next());
@@ -206,7 +206,7 @@ enum Tool {
     Poetry,
 }
 
-/// The tool that the files of a directory name, and the file that does.
+/// Returns the tool that the files of a directory name, and the file that does.
 fn tool_of(dir: &Path) -> Option<(&'static str, Tool)> {
     for (file, tool) in [("uv.lock", Tool::Uv), ("poetry.lock", Tool::Poetry)] {
         if dir.join(file).is_file() {
@@ -233,7 +233,7 @@ mod tests {
 
     use super::*;
 
-    /// A project with a `.venv` that was made there.
+    /// Returns a project with a `.venv` that was made there.
     fn project() -> (tempfile::TempDir, PathBuf) {
         let temp = tempfile::tempdir().unwrap();
         let root = temp.path().canonicalize().unwrap().join("project");
@@ -250,7 +250,7 @@ mod tests {
         Search { cwd: &root.join(cwd), root, path, active: None }.interpreter()
     }
 
-    /// The program, or why it is the profile's own.
+    /// Returns the program, or why it is the profile's own.
     fn said(root: &Path) -> String {
         let found = search(root, "", "/nowhere");
         let why = found.note.unwrap_or_default().split_inclusive(". ").next().unwrap_or_default().to_owned();

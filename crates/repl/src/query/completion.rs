@@ -14,7 +14,7 @@ pub struct Completions {
     pub candidates: Vec<String>,
 }
 
-/// The command that asks for at most `limit` completions of `text`.
+/// Returns the command that asks for at most `limit` completions of `text`.
 pub fn complete_command(text: &str, limit: usize) -> String {
     format!(":complete repl {limit} {}", quoted(text))
 }
@@ -29,7 +29,7 @@ pub fn completions(stdout: &str) -> Option<Completions> {
     Some(Completions { prefix, total, candidates: lines.filter_map(unquoted).collect() })
 }
 
-/// A Haskell string literal.
+/// Returns a Haskell string literal.
 fn quoted(text: &str) -> String {
     let mut literal = String::from('"');
     for character in text.chars() {

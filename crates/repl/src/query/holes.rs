@@ -30,7 +30,7 @@ pub struct Hole {
 }
 
 impl Hole {
-    /// The hole with its place, what is in scope and what fits, each on its line.
+    /// Returns the hole with its place, what is in scope and what fits, each on its line.
     pub fn text(&self) -> String {
         let mut text = format!("{} :: {}", self.name, self.type_);
         if let (Some(file), Some(line), Some(column)) = (&self.file, self.line, self.column) {
@@ -42,7 +42,7 @@ impl Hole {
     }
 }
 
-/// The holes among these messages.
+/// Returns the holes among these messages.
 pub fn holes(diagnostics: &[Diagnostic]) -> Vec<Hole> {
     diagnostics.iter().filter_map(hole).collect()
 }
@@ -69,7 +69,7 @@ fn hole(diagnostic: &Diagnostic) -> Option<Hole> {
     })
 }
 
-/// The entries below a heading, or the one on its line.
+/// Returns the entries below a heading, or the one on its line.
 fn section(lines: &[&str], heading: &str) -> Vec<String> {
     let Some(at) = lines.iter().position(|line| bare(line).starts_with(heading)) else { return Vec::new() };
     let inline = bare(lines[at])[heading.len()..].trim();

@@ -109,7 +109,7 @@ pub fn loaded(stdout: &str) -> Vec<Loaded> {
 }
 
 impl Loaded {
-    /// Whether `name` means this module: it is its name, or a path to its file from `cwd`.
+    /// Returns true if `name` means this module: it is its name, or a path to its file from `cwd`.
     pub fn is(&self, name: &str, cwd: &Path) -> bool {
         let plain = |path: &str| cwd.join(path.strip_prefix("./").unwrap_or(path));
         name == self.module
@@ -118,7 +118,7 @@ impl Loaded {
     }
 }
 
-/// The name at a column (from 1) of a line: its first column, the column after its last, and its text without
+/// Returns the name at a column (from 1) of a line: its first column, the column after its last, and its text without
 /// qualification. GHCi counts characters.
 pub fn identifier_at(line: &str, column: u32) -> Option<(u32, u32, String)> {
     let characters: Vec<char> = line.chars().collect();

@@ -63,7 +63,7 @@ pub fn doc(stdout: &str) -> Option<String> {
     Some(text).filter(|text| !text.is_empty() && text != "<has no documentation>")
 }
 
-/// A type that GHCi broke over lines, on one.
+/// Returns a type that GHCi broke over lines, on one.
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -62,7 +62,7 @@ impl Part {
         }
     }
 
-    /// The URI template.
+    /// Returns the URI template.
     fn template(self) -> &'static str {
         match self {
             Part::Output => "repl://{session}/output{?worktree,cursor}",

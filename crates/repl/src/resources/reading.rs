@@ -26,7 +26,7 @@ const OUTPUT_MAX: usize = 64 * 1024;
 const EACH_MAX: usize = 4 * 1024;
 const TRANSCRIPT_MAX: usize = 96 * 1024;
 
-/// The template variables of a listed address.
+/// Returns the template variables of a listed address.
 pub(super) fn matched(uri: &str, session: &str, worktree: Option<&Path>) -> Matched {
     let mut variables = BTreeMap::from([("session".to_owned(), session.to_owned())]);
     variables.extend(worktree.map(|worktree| ("worktree".to_owned(), worktree.to_string_lossy().into_owned())));
@@ -120,7 +120,7 @@ async fn transcript(repl: &Repl, reader: &Caller, session: &str) -> Result<Strin
     in_blocking(move || head + &render_transcript(&transcript, &log)).await
 }
 
-/// The newest evaluations that fit, in their order.
+/// Returns the newest evaluations that fit, in their order.
 fn render_transcript(transcript: &Transcript, log: &OutputLog) -> String {
     let mut shown = Vec::new();
     let mut room = TRANSCRIPT_MAX;
@@ -139,7 +139,7 @@ fn render_transcript(transcript: &Transcript, log: &OutputLog) -> String {
     text
 }
 
-/// The code with prompt marks, its output, how it ended.
+/// Returns the code with prompt marks, its output, how it ended.
 fn render_entry(eval: &TranscriptEntry, log: &OutputLog) -> String {
     let mut text = String::new();
     for (number, line) in eval.code.lines().enumerate() {
@@ -166,7 +166,7 @@ fn text_of(bytes: &[u8], max_bytes: usize) -> String {
     process::output::text::excerpt(bytes, &Shape { max_bytes, max_line: usize::MAX, strip: true, fold: 0 }).text
 }
 
-/// An invalid name is an address that leads nowhere.
+/// Returns an invalid name is an address that leads nowhere.
 fn refused(error: ReplError) -> ReadError {
     match error {
         ReplError::Unknown { .. } | ReplError::Name { .. } => ReadError::NotFound,

@@ -64,12 +64,12 @@ impl Capture {
         self.tail.extend(bytes);
     }
 
-    /// The number of bytes pushed.
+    /// Returns the number of bytes pushed.
     pub(super) fn total(&self) -> u64 {
         self.total
     }
 
-    /// The bytes, and whether some are missing in the middle.
+    /// Returns the bytes, and whether some are missing in the middle.
     pub(super) fn bytes(&self) -> (Vec<u8>, bool) {
         let mut bytes = self.head.clone();
         let (a, b) = self.tail.as_slices();
@@ -79,14 +79,14 @@ impl Capture {
         (bytes, cut)
     }
 
-    /// The bytes after the first `at`, as far as they are kept.
+    /// Returns the bytes after the first `at`, as far as they are kept.
     pub(super) fn since(&self, at: u64) -> Vec<u8> {
         let (mut bytes, _) = self.bytes();
         let after = usize::try_from(self.total.saturating_sub(at)).unwrap_or(usize::MAX).min(bytes.len());
         bytes.split_off(bytes.len() - after)
     }
 
-    /// The two ends of what came after the first `at` bytes, and how many bytes that is.
+    /// Returns the two ends of what came after the first `at` bytes, and how many bytes that is.
     pub(super) fn part(&self, at: u64) -> Part<'_> {
         let tail: Vec<u8> = self.tail.iter().copied().collect();
         let begun = self.total - tail.len() as u64;

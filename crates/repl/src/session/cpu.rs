@@ -19,12 +19,12 @@ impl CpuClock {
         self.0.is_empty()
     }
 
-    /// The clock's resolution: usually 10 ms.
+    /// Returns the clock's resolution: usually 10 ms.
     pub(super) fn tick() -> Duration {
         Duration::from_secs(1) / u32::try_from(rustix::param::clock_ticks_per_second()).unwrap_or(0).max(1)
     }
 
-    /// The time so far; `None` if no process is left to read.
+    /// Returns the time so far; `None` if no process is left to read.
     pub(super) fn now(&self) -> Option<Duration> {
         let ticks = self.0.iter().filter_map(ticks).reduce(|all, more| all + more)?;
         Some(Duration::from_millis(ticks * 1000 / rustix::param::clock_ticks_per_second().max(1)))

@@ -19,7 +19,7 @@ pub enum Stream {
 }
 
 impl Stream {
-    /// The same stream for the output log.
+    /// Returns the same stream for the output log.
     pub(crate) fn logged(self) -> process::output::Stream {
         match self {
             Stream::Stdout => process::output::Stream::Stdout,
@@ -88,7 +88,7 @@ pub enum SessionState {
 }
 
 impl SessionState {
-    /// The name shown to people.
+    /// Returns the name shown to people.
     pub fn name(self) -> &'static str {
         match self {
             SessionState::Starting => "starting",
@@ -104,7 +104,7 @@ impl SessionState {
         }
     }
 
-    /// Whether the process still exists.
+    /// Returns true if the process still exists.
     pub fn is_alive(self) -> bool {
         use SessionState::*;
         !matches!(self, Exited | Crashed | Stopped | Killed)
@@ -127,7 +127,7 @@ pub struct SessionInfo {
     pub reason: Option<String>,
     /// The language's version, once known.
     pub version: Option<String>,
-    /// Whether its first prompt ever came. Of a dead session: whether it ever started.
+    /// True if its first prompt ever came. Of a dead session: whether it ever started.
     pub prompted: bool,
     /// What the REPL printed before its first prompt.
     pub banner: String,
@@ -155,7 +155,7 @@ pub struct SessionInfo {
     pub code: String,
     /// How long it has run.
     pub running: Duration,
-    /// Whether a call waits for something in the session.
+    /// True if a call waits for something in the session.
     pub waited_for: bool,
     /// How long nobody has used the session: no call that is under way, and no connection that made one.
     pub away: Option<Duration>,

@@ -50,7 +50,7 @@ pub struct View {
 }
 
 impl View {
-    /// All there is, up to so many bytes.
+    /// Returns all there is, up to so many bytes.
     pub fn all(max_bytes: usize) -> View {
         View { max_bytes, reader: None }
     }
@@ -107,7 +107,7 @@ pub(super) struct Finished {
     pub(super) raw: RawOutput,
 }
 
-/// Whether the caller still wants a queued evaluation. The machine fills in its number once it has one.
+/// True if the caller still wants a queued evaluation. The machine fills in its number once it has one.
 #[derive(Debug, Default)]
 pub(super) struct Claim {
     pub(super) withdrawn: AtomicBool,
@@ -198,8 +198,8 @@ impl Handle {
         }
     }
 
-    /// The code that gives a new process the same definitions, oldest first: evaluations that ended well and had no
-    /// other effect. Works on ended sessions.
+    /// Returns the code that gives a new process the same definitions, oldest first: evaluations that ended well and
+    /// had no other effect. Works on ended sessions.
     pub async fn definitions(&self) -> Vec<String> {
         let (reply, answer) = oneshot::channel();
         match self.send(Command::History { reply }).await {
@@ -208,12 +208,12 @@ impl Handle {
         }
     }
 
-    /// Whether the session remembers the evaluation.
+    /// Returns true if the session remembers the evaluation.
     pub async fn knows(&self, eval: u64) -> bool {
         self.look(EvalRef::Number(eval), View::all(0)).await.is_ok()
     }
 
-    /// The present state of the session.
+    /// Returns the present state of the session.
     pub fn info(&self) -> SessionInfo {
         let (now, users) = (Instant::now(), &self.shared.users);
         let away = users.away_since().map(|since| now.saturating_duration_since(since));
@@ -235,22 +235,22 @@ impl Handle {
         }
     }
 
-    /// The state as it changes, except for the durations.
+    /// Returns the state as it changes, except for the durations.
     pub fn watch(&self) -> watch::Receiver<SessionInfo> {
         self.shared.info.clone()
     }
 
-    /// The last load; the receiver wakes on each.
+    /// Returns the last load; the receiver wakes on each.
     pub fn loads(&self) -> watch::Receiver<Arc<LoadRecord>> {
         self.shared.loads.clone()
     }
 
-    /// Everything ever printed under the session's name, by earlier processes too.
+    /// Returns everything ever printed under the session's name, by earlier processes too.
     pub fn output(&self) -> &OutputLog {
         &self.shared.log
     }
 
-    /// Whether the process still exists.
+    /// Returns true if the process still exists.
     pub fn is_alive(&self) -> bool {
         self.shared.info.borrow().state.is_alive()
     }
@@ -265,7 +265,7 @@ impl Handle {
         self.shared.begun
     }
 
-    /// Everything that happens from now on.
+    /// Returns everything that happens from now on.
     pub fn events(&self) -> broadcast::Receiver<SessionEvent> {
         self.shared.events.subscribe()
     }
@@ -342,7 +342,7 @@ pub struct EvalRequest {
 }
 
 impl EvalRequest {
-    /// The defaults of `repl_eval`: 20 s, 12,000 bytes.
+    /// Returns the defaults of `repl_eval`: 20 s, 12,000 bytes.
     pub fn new(code: impl Into<String>) -> EvalRequest {
         EvalRequest { code: code.into(), stdin: None, wait: Duration::from_secs(20), max_bytes: 12_000, reader: None }
     }
@@ -357,7 +357,7 @@ impl EvalRequest {
 pub struct RawOutput {
     pub stdout: Vec<u8>,
     pub stderr: Vec<u8>,
-    /// Whether bytes are missing in the middle of either stream.
+    /// True if bytes are missing in the middle of either stream.
     pub truncated: bool,
 }
 

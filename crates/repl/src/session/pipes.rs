@@ -156,7 +156,7 @@ impl InputPipe {
         self.write();
     }
 
-    /// The pipe itself, for the kill ladder; unwritten bytes are dropped.
+    /// Returns the pipe itself, for the kill ladder; unwritten bytes are dropped.
     pub(super) fn take(&mut self) -> Option<pipe::Sender> {
         self.waiting.clear();
         self.pipe.take()
@@ -195,7 +195,7 @@ impl InputPipe {
         }
     }
 
-    /// Whether the program has not read everything that was written.
+    /// Returns true if the program has not read everything that was written.
     pub(super) fn has_unread(&self) -> bool {
         let unread = self.pipe.as_ref().and_then(|pipe| rustix::io::ioctl_fionread(pipe).ok());
         !self.waiting.is_empty() || unread.is_some_and(|bytes| bytes > 0)
@@ -222,7 +222,7 @@ impl InputPipes {
         InputPipes { stdin: InputPipe::new(stdin), apart: (channel == Channel::Apart).then(|| InputPipe::new(code)) }
     }
 
-    /// The pipe that code goes to.
+    /// Returns the pipe that code goes to.
     pub(super) fn code(&mut self) -> &mut InputPipe {
         self.apart.as_mut().unwrap_or(&mut self.stdin)
     }

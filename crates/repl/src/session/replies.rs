@@ -37,7 +37,7 @@ impl Replies {
         waiter
     }
 
-    /// Whether somebody still waits for this answer.
+    /// Returns true if somebody still waits for this answer.
     pub(super) fn is_open(&self, waiter: Waiter) -> bool {
         self.open.get(&waiter).is_some_and(|reply| !reply.is_closed())
     }

@@ -120,7 +120,7 @@ mod tests {
 
     const NONCE: &str = "0123456789abcdef0123456789abcdef";
 
-    /// The segments with neighbouring data joined, so that they do not depend on how the stream was cut.
+    /// Returns the segments with neighbouring data joined, so that they do not depend on how the stream was cut.
     fn pieces(chunks: &[&[u8]]) -> Vec<String> {
         let mut scanner = Scanner::new(&Nonce::known(NONCE));
         let mut out: Vec<String> = Vec::new();

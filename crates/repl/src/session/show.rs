@@ -31,7 +31,7 @@ pub(super) struct Frame<'a> {
     pub(super) since: Option<[u64; 2]>,
 }
 
-/// The result in its present state.
+/// Returns the result in its present state.
 pub(super) fn result(record: &EvalRecord, frame: &Frame<'_>, now: Instant) -> EvalResult {
     // A character that has not come whole is shown when it has.
     let part = |side: usize| {
@@ -105,7 +105,7 @@ pub(super) fn result(record: &EvalRecord, frame: &Frame<'_>, now: Instant) -> Ev
     }
 }
 
-/// The bytes exactly as printed.
+/// Returns the bytes exactly as printed.
 pub(super) fn raw(record: &EvalRecord) -> RawOutput {
     let [(stdout, cut), (stderr, also)] = record.output.each_ref().map(Capture::bytes);
     RawOutput { stdout, stderr, truncated: cut || also }

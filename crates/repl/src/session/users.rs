@@ -41,7 +41,7 @@ impl Users {
         present.left = Instant::now();
     }
 
-    /// Whether a call is under way.
+    /// Returns true if a call is under way.
     pub(super) fn has_calls(&self) -> bool {
         self.0.lock().calls > 0
     }

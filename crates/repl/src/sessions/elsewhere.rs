@@ -8,7 +8,7 @@ use project::Caller;
 use super::{Repl, SessionKey, StartPlan, StartRequest};
 
 impl Repl {
-    /// The note for a caller of the running session of that name; `None` if the caller would have started the same one.
+    /// Returns the note for a caller of the running session of that name; `None` if the caller would have started the same one.
     pub(super) fn elsewhere(&self, caller: &Caller, key: &SessionKey, asked: &StartRequest) -> Option<String> {
         let plan = {
             let sessions = self.lock();

@@ -97,7 +97,7 @@ impl Repl {
     }
 }
 
-/// The name that GHCi misses, without its module.
+/// Returns the name that GHCi misses, without its module.
 fn missed(stderr: &str) -> Option<String> {
     let (at, words) = MISSES.iter().filter_map(|words| Some((stderr.find(*words)?, words))).min()?;
     // `not in scope: main`, `Not in scope: type constructor or class ‘Foo’`, `Could not find module ‘Foo’`.
@@ -111,7 +111,7 @@ fn missed(stderr: &str) -> Option<String> {
     Some(name.to_owned()).filter(|name| name.starts_with(|c: char| c.is_alphabetic() || c == '_'))
 }
 
-/// The note on a name that a component of the package has from which nothing is loaded.
+/// Returns the note on a name that a component of the package has from which nothing is loaded.
 fn in_other_component(name: &str, cwd: &Path, root: &Path, sources: &BTreeSet<String>) -> Option<String> {
     let mut others = components(cwd, root);
     // Files that a session of GHCi itself loaded are of no component.
@@ -127,7 +127,7 @@ fn in_other_component(name: &str, cwd: &Path, root: &Path, sources: &BTreeSet<St
     Some(format!("{} is in {}, {are} not loaded: {}.", project::visible(name), names.join(", "), first.start()))
 }
 
-/// The files that were written after they were read.
+/// Returns the files that were written after they were read.
 fn changed(load: &LoadRecord, cwd: &Path, descriptions: Vec<PathBuf>) -> Changed {
     let mut newest = None;
     let mut is_after = |file: &Path, read: Option<SystemTime>| {

@@ -160,7 +160,7 @@ pub struct StartRequest {
 #[derive(Debug, Clone)]
 pub struct Started {
     pub handle: Handle,
-    /// Whether it was started just now.
+    /// True if it was started just now.
     pub fresh: bool,
     /// Notes for the caller.
     pub notes: Vec<String>,
@@ -192,7 +192,7 @@ impl Repl {
         })
     }
 
-    /// The session of that name, running or ended.
+    /// Returns the session of that name, running or ended.
     pub fn find(&self, caller: &Caller, session: Option<&str>) -> Result<Handle, ReplError> {
         let key = self.key(caller, session)?;
         self.get(&key).ok_or_else(|| {
@@ -205,7 +205,7 @@ impl Repl {
         })
     }
 
-    /// The session of the caller's worktree that remembers an evaluation; `session` limits the search to that name.
+    /// Returns the session of the caller's worktree that remembers an evaluation; `session` limits the search to that name.
     pub async fn find_eval(&self, caller: &Caller, session: Option<&str>, eval: u64) -> Result<Handle, ReplError> {
         let key = session.map(|session| self.key(caller, Some(session))).transpose()?;
         let handles: Vec<Handle> = {
@@ -235,7 +235,7 @@ impl Repl {
         }
     }
 
-    /// The error for an evaluation that ran under an earlier daemon.
+    /// Returns the error for an evaluation that ran under an earlier daemon.
     fn earlier_daemon_error(&self, caller: &Caller, eval: u64) -> ReplError {
         let found = self.archive.find_eval(&caller.worktree, eval);
         // Evaluations of one session run one after the other.
@@ -243,7 +243,7 @@ impl Repl {
         ReplError::EarlierDaemon { eval, session: found.map(|(session, _)| session), ended }
     }
 
-    /// Everything a session of that name ever printed, under earlier daemons too.
+    /// Returns everything a session of that name ever printed, under earlier daemons too.
     pub fn output(&self, caller: &Caller, session: Option<&str>) -> Result<SessionOutput, ReplError> {
         match self.find(caller, session) {
             Ok(handle) => {
@@ -257,7 +257,7 @@ impl Repl {
         }
     }
 
-    /// The output of the session that ran this evaluation; of the caller's own where nothing is known of it.
+    /// Returns the output of the session that ran this evaluation; of the caller's own where nothing is known of it.
     pub async fn output_of(&self, caller: &Caller, eval: u64) -> Result<SessionOutput, ReplError> {
         let session = match self.find_eval(caller, None, eval).await {
             Ok(handle) => Some(handle.info().name),
@@ -267,12 +267,12 @@ impl Repl {
         self.output(caller, session.as_deref())
     }
 
-    /// The driver of a session, if its profile is still known.
+    /// Returns the driver of a session, if its profile is still known.
     pub(crate) fn driver(&self, info: &SessionInfo) -> Option<DriverKind> {
         self.options.profiles.get(&info.profile).ok().map(|profile| profile.driver)
     }
 
-    /// Whether GHCi runs in the session, as far as is known.
+    /// Returns true if GHCi runs in the session, as far as is known.
     pub(crate) fn is_ghci(&self, handle: &Handle) -> bool {
         self.driver(&handle.info()) == Some(DriverKind::Ghci)
     }
@@ -282,7 +282,7 @@ impl Repl {
         self.started.subscribe()
     }
 
-    /// The profile of one driver that the caller's directory suggests, and the directory to run it in.
+    /// Returns the profile of one driver that the caller's directory suggests, and the directory to run it in.
     pub(crate) fn detect(&self, caller: &Caller, driver: DriverKind) -> Result<(String, PathBuf), ReplError> {
         let path = caller.env.get("PATH").map_or("", String::as_str);
         let profiles = self.options.profiles.of(driver);
@@ -300,15 +300,15 @@ impl Repl {
         }
     }
 
-    /// All sessions, sorted by worktree and name.
+    /// Returns all sessions, sorted by worktree and name.
     pub fn status(&self) -> Vec<SessionInfo> {
         let mut sessions: Vec<SessionInfo> = self.lock().entries().map(|entry| entry.handle.info()).collect();
         sessions.sort_by(|a, b| (&a.worktree, &a.name).cmp(&(&b.worktree, &b.name)));
         sessions
     }
 
-    /// The sessions of the caller's worktree that ended with an earlier daemon, the last used first: each name, and how
-    /// long ago it printed.
+    /// Returns the sessions of the caller's worktree that ended with an earlier daemon, the last used first: each name,
+    /// and how long ago it printed.
     pub(crate) fn former(&self, caller: &Caller) -> Vec<(String, Duration)> {
         let now = std::time::SystemTime::now();
         let mut names = self.archive.names(&caller.worktree);
@@ -320,19 +320,19 @@ impl Repl {
         names.into_iter().map(|(name, used)| (name, now.duration_since(used).unwrap_or_default())).collect()
     }
 
-    /// Whether resource addresses of this session leave out the worktree.
+    /// Returns true if resource addresses of this session leave out the worktree.
     pub(crate) fn is_at_root(&self, key: &SessionKey) -> bool {
         self.options.root.as_ref() == Some(&key.worktree)
     }
 
-    /// The end of each session's output.
+    /// Returns the end of each session's output.
     pub(crate) fn output_ends(&self) -> Vec<(SessionKey, u64)> {
         let sessions = self.lock();
         let entries = sessions.slots.iter().filter_map(|(key, slot)| Some((key, slot.entry.as_ref()?)));
         entries.map(|(key, entry)| (key.clone(), *entry.handle.output().end().borrow())).collect()
     }
 
-    /// Whether a session runs or is being started.
+    /// Returns true if a session runs or is being started.
     pub fn busy(&self) -> bool {
         let sessions = self.lock();
         sessions.starting > 0 || sessions.entries().any(Entry::is_alive)
@@ -353,8 +353,8 @@ impl Repl {
         self.numbers.close();
     }
 
-    /// The full name. An explicit name that runs in another worktree is refused, so that no agent talks to a session of
-    /// other code by accident.
+    /// Returns the full name. An explicit name that runs in another worktree is refused, so that no agent talks to a
+    /// session of other code by accident.
     fn key(&self, caller: &Caller, session: Option<&str>) -> Result<SessionKey, ReplError> {
         let default = caller.session.as_deref().unwrap_or(DEFAULT_SESSION);
         let name = session.unwrap_or(default);

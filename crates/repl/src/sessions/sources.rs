@@ -25,7 +25,7 @@ pub(crate) fn load_hint(info: &SessionInfo) -> Option<String> {
     Some(format!("Nothing is loaded: repl_reload {arguments} loads {first}{others}."))
 }
 
-/// The Haskell files of a directory, `Main.hs` first. Odd names are left out: they would have to be quoted.
+/// Returns the Haskell files of a directory, `Main.hs` first. Odd names are left out: they would have to be quoted.
 fn sources(dir: &Path) -> Vec<String> {
     let names = std::fs::read_dir(dir).into_iter().flatten().take(MAX_ENTRIES).flatten();
     let is_plain = |c: char| c.is_alphanumeric() || "_.-'".contains(c);

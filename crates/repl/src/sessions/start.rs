@@ -76,13 +76,13 @@ impl Repl {
         }
     }
 
-    /// The full name of a profile that a caller asks for.
+    /// Returns the full name of a profile that a caller asks for.
     fn profile_name(&self, asked: Option<&str>) -> Result<Option<String>, ReplError> {
         Ok(asked.map(|name| self.options.profiles.get(name)).transpose()?.map(|profile| profile.name.clone()))
     }
 
-    /// The session of that name, started as the project suggests if it does not exist. One that has ended is started
-    /// as it was the first time, not as its directory would suggest.
+    /// Returns the session of that name, started as the project suggests if it does not exist. One that has ended is
+    /// started as it was the first time, not as its directory would suggest.
     pub async fn ensure(self: &Arc<Self>, caller: &Caller, session: Option<&str>) -> Result<Started, ReplError> {
         let key = self.key(caller, session)?;
         let guard = self.lock_start(&key).await;
@@ -152,7 +152,7 @@ impl Repl {
         }
     }
 
-    /// The start that was chosen for the session of that name under an earlier daemon, if it still can be.
+    /// Returns the start that was chosen for the session of that name under an earlier daemon, if it still can be.
     fn as_chosen(&self, caller: &Caller, key: &SessionKey) -> Option<StartPlan> {
         let Chosen { profile, component, cwd } = self.archive.chosen(&key.worktree, &key.name)?;
         let request = StartRequest { profile, component, cwd, ..StartRequest::default() };
@@ -161,7 +161,7 @@ impl Repl {
         Some(plan)
     }
 
-    /// The same start, but for the project's virtual environment, which may have been made since.
+    /// Returns the same start, but for the project's virtual environment, which may have been made since.
     fn renewed(&self, key: &SessionKey, plan: StartPlan) -> StartPlan {
         let launch = &plan.spec.launch;
         let profile = self.options.profiles.get(&launch.profile);

@@ -42,9 +42,9 @@ pub(super) struct Output {
     pub session: String,
     /// How many loads have ended; give it back as `since`.
     pub generation: u64,
-    /// Whether a load has ended since the one asked about; true without `since`.
+    /// True if a load has ended since the one asked about; true without `since`.
     pub fresh: bool,
-    /// Whether everything compiled in the last load.
+    /// True if everything compiled in the last load.
     pub ok: bool,
     /// The compiler's last word about the last load.
     pub summary: String,

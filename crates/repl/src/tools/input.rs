@@ -40,9 +40,9 @@ pub(super) struct Output {
     pub eval: u64,
     /// Bytes that wait until the program asks for them.
     pub pending: usize,
-    /// Whether standard input is closed after that.
+    /// True if standard input is closed after that.
     pub closed: bool,
-    /// Whether it ends within a line, so that a program which reads lines still waits for the rest.
+    /// True if it ends within a line, so that a program which reads lines still waits for the rest.
     pub open_line: bool,
 }
 

@@ -45,7 +45,7 @@ pub(super) struct Item {
     pub session: String,
     /// The worktree it belongs to.
     pub worktree: PathBuf,
-    /// Whether that is the caller's.
+    /// True if that is the caller's.
     pub here: bool,
     /// Who started it.
     pub owner: String,
@@ -80,7 +80,7 @@ pub(super) struct Item {
     /// More about it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub runs: Option<Running>,
-    /// Whether a connection that used it is open, or a call about it is under way.
+    /// True if a connection that used it is open, or a call about it is under way.
     pub in_use: bool,
     /// How many wait.
     pub queue_depth: usize,

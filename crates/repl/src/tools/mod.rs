@@ -41,7 +41,7 @@ const REPEAT: Repeat = Repeat::Unsafe {
 
 pub(crate) use start::wait_for_start;
 
-/// All tools of the toolset.
+/// Returns all tools of the toolset.
 pub fn tools(repl: Arc<Repl>) -> Vec<Arc<dyn AnyTool>> {
     vec![
         tool(diagnostics::Diagnostics(repl.clone())),
@@ -59,7 +59,7 @@ pub fn tools(repl: Arc<Repl>) -> Vec<Arc<dyn AnyTool>> {
     ]
 }
 
-/// The caller. A connection without one cannot own a session.
+/// Returns the caller. A connection without one cannot own a session.
 pub(crate) fn caller(cx: &Context) -> Result<&Caller, ToolError> {
     cx.caller::<Caller>().ok_or_else(|| ToolError::internal("the connection has no caller"))
 }

@@ -54,11 +54,11 @@ pub(super) struct Output {
     pub text: String,
     /// Reading goes on here.
     pub cursor: u64,
-    /// Whether there is more after it now.
+    /// True if there is more after it now.
     pub more: bool,
     /// The end of everything printed so far.
     pub end: u64,
-    /// Whether there is more before it, when the end was asked for.
+    /// True if there is more before it, when the end was asked for.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub cut: bool,
     /// Bytes of what was asked for that are no longer kept.
@@ -66,7 +66,7 @@ pub(super) struct Output {
     /// Lines found, when searching.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub matches: Option<usize>,
-    /// Whether some of it was printed by a process before the present one.
+    /// True if some of it was printed by a process before the present one.
     pub earlier: bool,
     /// The evaluation asked for.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -198,7 +198,7 @@ fn read(printed: SessionOutput, args: &Args) -> Output {
     }
 }
 
-/// The last lines of a text, and whether there were more.
+/// Returns the last lines of a text, and whether there were more.
 fn last_lines(text: &str, lines: u64) -> (String, bool) {
     let all: Vec<&str> = text.split_inclusive('\n').collect();
     let left_out = all.len().saturating_sub(usize::try_from(lines).unwrap_or(usize::MAX));

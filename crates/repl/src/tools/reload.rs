@@ -45,7 +45,7 @@ pub(super) struct Output {
     /// The evaluation that loads; absent when the start of the session was the load.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub eval: Option<u64>,
-    /// Whether everything compiled.
+    /// True if everything compiled.
     pub ok: bool,
     /// The compiler's last word.
     pub summary: String,
@@ -183,7 +183,7 @@ async fn output(
     }
 }
 
-/// A warning about a module that the program no longer has is no news.
+/// Returns a warning about a module that the program no longer has is no news.
 pub(super) async fn without_gone_files(handle: &Handle, load: LoadRecord, until: tokio::time::Instant) -> LoadRecord {
     // With errors the compiler has unloaded modules that are still part of the program.
     if !load.ok || load.diagnostics.is_empty() {
@@ -200,7 +200,7 @@ pub(super) async fn without_gone_files(handle: &Handle, load: LoadRecord, until:
     }
 }
 
-/// The line that GHCi reads.
+/// Returns the line that GHCi reads.
 fn command(targets: &[String]) -> Result<String, ToolError> {
     if targets.is_empty() {
         return Ok(":reload".to_owned());

@@ -45,7 +45,7 @@ pub(super) struct Args {
 pub(super) struct Output {
     /// Its name.
     pub session: String,
-    /// Whether it was started just now.
+    /// True if it was started just now.
     pub fresh: bool,
     /// How it stands.
     pub state: SessionState,
@@ -179,7 +179,7 @@ pub(super) fn text(output: &Output) -> String {
     text
 }
 
-/// Whether a line of the banner only says which version it is, which the facts say too.
+/// Returns true if a line of the banner only says which version it is, which the facts say too.
 fn is_greeting(line: &str, version: Option<&str>) -> bool {
     let greets = ["GHCi, version ", "GNU bash ", "Python "].iter().any(|greeting| line.starts_with(greeting));
     greets && version.is_some_and(|version| line.contains(version))

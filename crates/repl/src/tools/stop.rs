@@ -30,7 +30,7 @@ pub(super) struct Output {
     pub state: SessionState,
     /// How it ended.
     pub reason: String,
-    /// Whether it had ended before.
+    /// True if it had ended before.
     pub already: bool,
 }
 

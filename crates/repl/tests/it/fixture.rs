@@ -50,7 +50,7 @@ impl Fixture {
         Fixture { tools: tools(repl.clone()), repl, dirs, path, env: BTreeMap::new() }
     }
 
-    /// The same project under the next daemon.
+    /// Returns the same project under the next daemon.
     pub(crate) async fn next_daemon(mut self) -> Fixture {
         let output = self.dirs[0].path().join("output");
         self.tools.clear();
@@ -65,7 +65,7 @@ impl Fixture {
         Fixture { tools: tools(repl.clone()), repl, ..self }
     }
 
-    /// The session of that name.
+    /// Returns the session of that name.
     pub(crate) fn handle(&self, session: &str) -> Handle {
         self.repl.find(&self.caller(0), Some(session)).expect("it is there")
     }
@@ -78,7 +78,7 @@ impl Fixture {
         Caller { env, name: Some("tester".to_owned()), ..caller(dir) }
     }
 
-    /// The text of the answer, or of the error after `error: `.
+    /// Returns the text of the answer, or of the error after `error: `.
     pub(crate) async fn call_from(&self, worktree: usize, name: &str, arguments: Value) -> (String, Value) {
         let (text, full) = match call(&self.tools, self.caller(worktree), name, &arguments).await {
             Ok(answer) => answer,
@@ -103,7 +103,7 @@ impl Fixture {
         self.check("repl_wait", json!({}), expected).await;
     }
 
-    /// The text without what differs from run to run.
+    /// Returns the text without what differs from run to run.
     fn plain(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for (n, dir) in self.dirs.iter().enumerate() {
@@ -155,7 +155,7 @@ pub(crate) async fn call(
     Ok((text, full))
 }
 
-/// An agent in a directory, with this process's search path and home.
+/// Returns an agent in a directory, with this process's search path and home.
 pub(crate) fn caller(dir: &Path) -> Caller {
     let keep = |name: &str| (name.to_owned(), std::env::var(name).unwrap_or_default());
     let env = BTreeMap::from([keep("PATH"), keep("HOME")]);

@@ -115,7 +115,7 @@ impl Package {
     }
 }
 
-/// The wording of GHC 9.0: without the codes of newer compilers and the version of their library.
+/// Returns the wording of GHC 9.0: without the codes of newer compilers and the version of their library.
 pub(crate) fn plain(text: &str) -> String {
     let text = text.replace("to be reloaded.", "loaded.").replace(" reloaded.", " loaded.").replace("’.\n", "’\n");
     let text = text.replace("unloaded all modules.", "no modules loaded.");

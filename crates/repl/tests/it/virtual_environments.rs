@@ -21,7 +21,7 @@ with zipfile.ZipFile('dep-1.0-py3-none-any.whl', 'w') as wheel:
 /// What the first evaluation of each project is.
 const IMPORT: &str = "import dep, sys, os; (dep.VALUE, sys.prefix != sys.base_prefix, os.getpid())";
 
-/// A project with the dependency beside it.
+/// Returns a project with the dependency beside it.
 fn project() -> Fixture {
     let fixture = Fixture::new();
     run(&fixture, "python3", &["-c", DEPENDENCY]);
@@ -50,7 +50,7 @@ fn make(fixture: &Fixture) {
     run(fixture, ".venv/bin/python", &["-c", unpack]);
 }
 
-/// The first evaluation, in a session without any setting; and the session's process.
+/// Returns the first evaluation, in a session without any setting; and the session's process.
 async fn first(fixture: &Fixture) -> (String, String) {
     let (text, full) = fixture.call("repl_eval", json!({"code": IMPORT, "wait_ms": 50_000})).await;
     let notes = full["notes"].as_array().into_iter().flatten().filter_map(|note| note.as_str()).collect::<Vec<_>>();

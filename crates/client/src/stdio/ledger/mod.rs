@@ -54,7 +54,7 @@ pub(super) struct Ledger {
     listing: Option<String>,
     /// Progress tokens that went to the agent since the last gap, as JSON.
     told: Vec<Box<str>>,
-    /// Whether there is a connection.
+    /// True if there is a connection.
     connected: bool,
     outbox: Vec<u8>,
     /// Bytes of this connection that went through the outbox, and how many of them were written.
@@ -75,7 +75,7 @@ struct Item {
     end: Option<u64>,
     /// How many daemons received it and died.
     deliveries: u8,
-    /// Whether one of them may have read it.
+    /// True if one of them may have read it.
     taken: bool,
 }
 
@@ -95,7 +95,7 @@ struct Request {
     token: Option<Box<str>>,
     /// How many more requests came under the same id meanwhile: the daemon refuses each.
     duplicates: u32,
-    /// Whether the acknowledgement of a listen went to the agent.
+    /// True if the acknowledgement of a listen went to the agent.
     acknowledged: bool,
 }
 
@@ -302,7 +302,7 @@ impl Ledger {
         self.unread = true;
     }
 
-    /// Whether something that waits needs a daemon now. A listen can wait.
+    /// Returns true if something that waits needs a daemon now. A listen can wait.
     pub(super) fn needs_daemon(&self) -> bool {
         self.items.values().any(|item| match &item.kind {
             Kind::Request(request) => request.method != Method::Listen || (item.end.is_none() && !item.taken),
@@ -311,18 +311,18 @@ impl Ledger {
         })
     }
 
-    /// Whether the agent expects notifications.
+    /// Returns true if the agent expects notifications.
     pub(super) fn listens(&self) -> bool {
         let listening = |item: &Item| matches!(&item.kind, Kind::Request(request) if request.method == Method::Listen);
         self.handshake.subscribed() || self.items.values().any(listening)
     }
 
-    /// Whether another daemon could still answer something.
+    /// Returns true if another daemon could still answer something.
     pub(super) fn can_be_resent(&self) -> bool {
         self.items.values().any(|item| !matches!(item.kind, Kind::Other) && !self.is_lost(item) && !is_listen(item))
     }
 
-    /// The connection is lost, with whatever was not written. Returns lines for the agent.
+    /// Returns the connection is lost, with whatever was not written. Returns lines for the agent.
     pub(super) fn lost(&mut self) -> Vec<u8> {
         self.connected = false;
         self.outbox = Vec::new();
@@ -338,7 +338,7 @@ impl Ledger {
         self.questions.abandon()
     }
 
-    /// Whether a tool call may have run on a lost daemon.
+    /// Returns true if a tool call may have run on a lost daemon.
     fn is_lost(&self, item: &Item) -> bool {
         item.taken
             && match &item.kind {
@@ -348,9 +348,9 @@ impl Ledger {
             }
     }
 
-    /// Whether a lost daemon may have handed something out in an answer that never arrived: the next daemon is told and
-    /// hands it out again, so those calls can be sent again. Also the last receipt, which tells the daemon whether they
-    /// had run.
+    /// Returns true if a lost daemon may have handed something out in an answer that never arrived: the next daemon is
+    /// told and hands it out again, so those calls can be sent again. Also the last receipt, which tells the daemon
+    /// whether they had run.
     pub(super) fn lost_hand_outs(&self) -> (bool, Option<String>) {
         let mut lost = Vec::new();
         for (seq, item) in self.items.iter().filter(|(_, item)| item.taken) {
@@ -366,8 +366,8 @@ impl Ledger {
         (!lost.is_empty() || self.hand_outs.is_given_up(), self.hand_outs.last_receipt(&lost))
     }
 
-    /// A connection was made. Fills the outbox with the agent's handshake and the requests the daemon can still answer.
-    /// Returns lines for the agent: answers to the others.
+    /// Returns a connection was made. Fills the outbox with the agent's handshake and the requests the daemon can still
+    /// answer. Returns lines for the agent: answers to the others.
     pub(super) fn resume(&mut self, loss: LossReason) -> Vec<u8> {
         let mut answers = Vec::new();
         self.connected = true;

@@ -187,7 +187,7 @@ fn pair(text: &str) -> Option<(u32, u32)> {
     Some((line.parse().ok()?, column.parse().ok()?))
 }
 
-/// The body: indented lines. A blank line belongs to it only if an indented line that is no source box follows.
+/// Returns the body: indented lines. A blank line belongs to it only if an indented line that is no source box follows.
 fn body_range(lines: &[&str], start: usize) -> Range<usize> {
     let mut end = start;
     let mut at = start;
@@ -235,7 +235,7 @@ fn source_box_end(lines: &[&str], start: usize) -> usize {
     at
 }
 
-/// An exception includes its call stack and everything up to the next blank line or message.
+/// Returns an exception includes its call stack and everything up to the next blank line or message.
 fn exception_end(lines: &[&str], start: usize) -> usize {
     let stop = |line: &&str| line.is_empty() || Head::parse(line).is_some() || line.contains(EXCEPTION);
     lines[start..].iter().position(stop).map_or(lines.len(), |found| start + found)
@@ -297,7 +297,7 @@ pub(super) fn split_hints(message: &str) -> (String, Vec<String>) {
     (message, hints)
 }
 
-/// A suggestion inside a message; it is left there too.
+/// Returns a suggestion inside a message; it is left there too.
 fn hint_inside(line: &str, following: &[&str]) -> Option<String> {
     if ["Perhaps ", "Or perhaps ", "To import instances alone, use: "].iter().any(|mark| line.starts_with(mark)) {
         return Some(line.to_owned());

@@ -42,7 +42,7 @@ fn check(stderr: &str, expected: Expect) {
     expected.assert_eq(&text);
 }
 
-/// The sections below `==== NAME`.
+/// Returns the sections below `==== NAME`.
 fn sections(text: &str) -> Vec<(&str, &str)> {
     text.split("==== ").skip(1).filter_map(|section| section.split_once('\n')).collect()
 }

@@ -23,9 +23,9 @@ const BACK_OFF: u32 = 20;
 /// Keeps the runtime from going to sleep.
 #[derive(Debug)]
 pub(super) struct BusyWait {
-    /// Whether there is a processor besides the program's.
+    /// True if there is a processor besides the program's.
     can_spin: bool,
-    /// Whether this evaluation is waited for without sleeping.
+    /// True if this evaluation is waited for without sleeping.
     spinning: bool,
     /// When the current evaluation began.
     begun: Option<Instant>,
@@ -90,7 +90,7 @@ mod tests {
         }
     }
 
-    /// Whether code that is handed over now would be busy-waited for.
+    /// Returns true if code that is handed over now would be busy-waited for.
     fn would_spin(mut busy_wait: BusyWait) -> bool {
         busy_wait.begin();
         let woken = Arc::new(Woken(AtomicBool::new(false)));
@@ -99,7 +99,7 @@ mod tests {
         woken.0.load(Ordering::Relaxed)
     }
 
-    /// The state `ago` after a short evaluation.
+    /// Returns the state `ago` after a short evaluation.
     fn after(ago: Duration) -> BusyWait {
         let last_ended = Instant::now().checked_sub(ago);
         BusyWait { can_spin: true, spinning: false, begun: None, last_ended, off_until: None }

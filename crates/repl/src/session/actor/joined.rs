@@ -4,7 +4,7 @@ use std::future::pending;
 
 use tokio::task::JoinHandle;
 
-/// The result of the running task; pending forever without one. Cancel safe: the task stays where it is.
+/// Returns the result of the running task; pending forever without one. Cancel safe: the task stays where it is.
 pub(super) async fn joined<T>(task: &mut Option<JoinHandle<T>>) -> Option<T> {
     match task {
         Some(handle) => {

@@ -64,7 +64,7 @@ pub(super) struct Actor {
     pub(super) scripts: Scripts,
     pub(super) memory_limit: u64,
     pub(super) users: Arc<Users>,
-    /// Whether the session's job groups are noted after each evaluation.
+    /// True if the session's job groups are noted after each evaluation.
     pub(super) jobs: bool,
     pub(super) session: String,
     pub(super) sink: Option<EventSink>,
@@ -94,7 +94,7 @@ pub(super) struct LoopState {
     logged: [u64; 2],
     alarm: Alarm,
     dead: bool,
-    /// Whether every handle has been dropped.
+    /// True if every handle has been dropped.
     orphaned: bool,
 }
 

@@ -10,7 +10,7 @@ use super::Machine;
 pub(super) struct Breakpoint {
     /// What is printed at each prompt while the breakpoint lasts.
     context: Option<Vec<u8>>,
-    /// Whether a prompt came that no output has followed yet.
+    /// True if a prompt came that no output has followed yet.
     due: bool,
 }
 

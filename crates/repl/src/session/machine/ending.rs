@@ -100,7 +100,7 @@ impl Machine {
         }
     }
 
-    /// The signal that the REPL itself named last.
+    /// Returns the signal that the REPL itself named last.
     fn last_word(&self) -> Option<i32> {
         if let Some(eval) = self.current() {
             return self.judge(eval).signal;

@@ -15,7 +15,7 @@ const CHUNK: usize = 32 * 1024;
 const TOLD: Duration = Duration::from_secs(2);
 
 impl Run {
-    /// Whether there is input that the program has not asked for yet.
+    /// Returns true if there is input that the program has not asked for yet.
     pub(super) fn has_input(&self) -> bool {
         !self.input.is_empty() || self.close_input
     }
@@ -24,7 +24,7 @@ impl Run {
         self.unread + self.input.iter().map(Vec::len).sum::<usize>()
     }
 
-    /// The next input to hand over.
+    /// Returns the next input to hand over.
     fn next_input(&mut self) -> Option<Vec<u8>> {
         let mut next = self.input.pop_front()?;
         while let Some(line) = self.input.front().filter(|line| self.bulk && next.len() + line.len() <= CHUNK) {

@@ -103,7 +103,7 @@ impl Straggler {
         Straggler { eval, doing, look_at: now + LOOK[0], gap: LOOK[0], printed: [0; 2] }
     }
 
-    /// A clause for callers that use the session meanwhile.
+    /// Returns a clause for callers that use the session meanwhile.
     pub(super) fn words(&self, session: &str) -> String {
         let (eval, doing) = (self.eval, self.doing);
         format!(
@@ -182,7 +182,7 @@ impl Machine {
         }
     }
 
-    /// Whether output should be read before the next tick: a signal is due unless the evaluation has ended.
+    /// Returns true if output should be read before the next tick: a signal is due unless the evaluation has ended.
     pub(in super::super) fn is_about_to_signal(&self, now: Instant) -> bool {
         matches!(&self.phase, Phase::Running(run) if run.asked.as_ref().is_some_and(|asked| asked.hold.is_some_and(|hold| now >= hold)))
     }

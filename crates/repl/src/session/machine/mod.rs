@@ -63,7 +63,7 @@ pub(super) struct Machine {
     banner: [Capture; 2],
     /// The incomplete last line of the banner, per stream.
     unlogged: [Vec<u8>; 2],
-    /// Whether standard error has come to the words on hob's own lines.
+    /// True if standard error has come to the words on hob's own lines.
     installing: bool,
     payload: String,
     barriers: u64,
@@ -75,11 +75,11 @@ pub(super) struct Machine {
     straggler: Option<Straggler>,
     /// The interrupted load, until another load ends.
     cut_load: Option<u64>,
-    /// Whether input that a program leaves unread is taken back instead of running as code.
+    /// True if input that a program leaves unread is taken back instead of running as code.
     takes_back: bool,
-    /// Whether the first prompt has come.
+    /// True if the first prompt has come.
     prompted: bool,
-    /// Whether the markers ever reported what the REPL said, which means that they always would.
+    /// True if the markers ever reported what the REPL said, which means that they always would.
     heard: bool,
     breakpoint: Breakpoint,
     /// Since when what runs is being ended because nobody uses the session.
@@ -111,7 +111,7 @@ struct Side {
 #[derive(Debug, Clone)]
 struct Intent {
     reason: String,
-    /// Whether the end is orderly, and not because something was wrong.
+    /// True if the end is orderly, and not because something was wrong.
     stopped: bool,
 }
 
@@ -125,7 +125,7 @@ struct Queued {
 }
 
 impl Machine {
-    /// A session whose process was just started; the adapter's install lines are the first action.
+    /// Returns a session whose process was just started; the adapter's install lines are the first action.
     pub(super) fn new(
         name: &str,
         adapter: Arc<dyn Adapter>,
@@ -168,7 +168,7 @@ impl Machine {
         }
     }
 
-    /// The actions to perform now, in order. Empties the list.
+    /// Returns the actions to perform now, in order. Empties the list.
     pub(super) fn take_actions(&mut self) -> Vec<Action> {
         std::mem::take(&mut self.actions)
     }
@@ -340,8 +340,8 @@ impl Machine {
         }
     }
 
-    /// Whether waiting for the turn of what is queued is in vain: what runs waits for input, which somebody has to give, or an
-    /// interrupt did not end it.
+    /// Returns true if waiting for the turn of what is queued is in vain: what runs waits for input, which somebody has
+    /// to give, or an interrupt did not end it.
     fn is_stuck(&self) -> bool {
         matches!(&self.phase, Phase::Running(run) if run.waiting || run.asked_state() == SessionState::Uninterruptible)
     }
@@ -422,7 +422,7 @@ impl Machine {
         self.completion == Completion::Marker && self.adapter.completion() == Completion::Exact
     }
 
-    /// Whether code is written to the pipe that running programs read.
+    /// Returns true if code is written to the pipe that running programs read.
     fn shares_stdin(&self) -> bool {
         self.adapter.channel() == Channel::Stdin
     }

@@ -34,7 +34,7 @@ pub(in super::super) struct EvalRecord {
     pub(in super::super) signalled_at: Option<u64>,
     /// What the REPL itself said, see [`crate::adapter::StderrPayload`].
     pub(in super::super) reports: Vec<String>,
-    /// Whether some of that may have been missed.
+    /// True if some of that may have been missed.
     pub(in super::super) unheard: bool,
     pub(in super::super) stopped: bool,
     /// The session's processor time when it started, if known.
@@ -114,7 +114,7 @@ impl EvalRecords {
         self.evals.get_mut(&eval)
     }
 
-    /// The record of an evaluation that has not ended, and therefore exists.
+    /// Returns the record of an evaluation that has not ended, and therefore exists.
     pub(super) fn running(&mut self, eval: u64) -> &mut EvalRecord {
         self.evals.get_mut(&eval).expect("only ended evaluations are forgotten")
     }
@@ -123,7 +123,7 @@ impl EvalRecords {
         self.evals.remove(&eval);
     }
 
-    /// The last evaluation that a caller asked for. One that was withdrawn before it began answers nobody who means another.
+    /// Returns the last evaluation that a caller asked for. One that was withdrawn before it began answers nobody who means another.
     pub(super) fn last(&self) -> Option<u64> {
         let asked = || self.evals.iter().rev().filter(|(_, record)| !record.quiet);
         let was_withdrawn = |record: &EvalRecord| record.started.is_none() && record.status == Status::Interrupted;

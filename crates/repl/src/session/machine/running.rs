@@ -44,9 +44,9 @@ pub(super) struct Run {
     pub(super) close_input: bool,
     /// When its input was closed.
     pub(super) closed: Option<Instant>,
-    /// Whether input is handed over in chunks, since unread input is taken back.
+    /// True if input is handed over in chunks, since unread input is taken back.
     pub(super) bulk: bool,
-    /// Whether it has all of its input, with an end.
+    /// True if it has all of its input, with an end.
     pub(super) whole: bool,
     /// How much of that it did not read.
     pub(super) unread: usize,
@@ -58,7 +58,7 @@ pub(super) struct Run {
     probe_gap: Duration,
     probing: bool,
     doubt: Option<Instant>,
-    /// Whether another program was found in the REPL's process.
+    /// True if another program was found in the REPL's process.
     replaced: bool,
     /// When the evaluation prints.
     pub(super) rhythm: Rhythm,
@@ -77,12 +77,12 @@ impl Run {
         self.waiting
     }
 
-    /// The session's state once an interrupt was asked for.
+    /// Returns the session's state once an interrupt was asked for.
     pub(super) fn asked_state(&self) -> SessionState {
         self.asked.as_ref().map_or(SessionState::Running, |asked| asked.state(self.waiting))
     }
 
-    /// Whether a stream is past the evaluation.
+    /// Returns true if a stream is past the evaluation.
     pub(super) fn has_ended(&self, seen: &Side) -> bool {
         self.steps.is_empty() && seen.number >= self.expected
     }

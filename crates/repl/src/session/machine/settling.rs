@@ -37,7 +37,7 @@ pub(super) struct Observation {
     printed: [u64; 2],
     /// Quiet observations in a row.
     quiet: u32,
-    /// Whether any observation was not quiet: on a crowded machine one observation may miss activity.
+    /// True if any observation was not quiet: on a crowded machine one observation may miss activity.
     stirred: bool,
     /// By then an evaluation that printed before would have printed again.
     silent_by: Option<Instant>,
@@ -76,7 +76,7 @@ impl Rhythm {
         }
     }
 
-    /// The longest expected time to the next output.
+    /// Returns the longest expected time to the next output.
     fn period(&self) -> Duration {
         match self.span {
             // A single output says nothing about the next one.
@@ -86,7 +86,7 @@ impl Rhythm {
     }
 }
 
-/// Whether no thread wants a processor for itself.
+/// Returns true if no thread wants a processor for itself.
 pub(super) fn is_idle(activity: &Activity) -> bool {
     activity.wanted < 0.5
 }
@@ -121,7 +121,7 @@ impl Machine {
         self.actions.push(Action::Watch { window, age });
     }
 
-    /// Whether the evaluation's own thread may run on behind the prompt.
+    /// Returns true if the evaluation's own thread may run on behind the prompt.
     fn may_be_detached(&self, sync: &Sync) -> bool {
         let asked = sync.run().and_then(|run| run.asked.as_ref());
         self.adapter.interrupt().detaches && asked.is_some_and(|asked| asked.reached() > 1)

@@ -79,7 +79,7 @@ pub(super) struct Sync {
     /// The evaluation had ended, and the interrupt hit input that it had left.
     overrun: bool,
     passed: usize,
-    /// Whether the barriers' answers were redirected elsewhere.
+    /// True if the barriers' answers were redirected elsewhere.
     unheard: bool,
     recovered: bool,
     pub(super) begun: Instant,
@@ -165,13 +165,13 @@ impl Sync {
         }
     }
 
-    /// The evaluation, if the stream is not past its end.
+    /// Returns the evaluation, if the stream is not past its end.
     pub(super) fn open(&self, seen: &Side) -> Option<u64> {
         self.run.as_ref().filter(|run| !self.is_past(run, seen)).map(|run| run.eval)
     }
 
-    /// Whether a stream is past the end of the evaluation. After a signal any newer number ends it: a block of code may
-    /// have been cut short.
+    /// Returns true if a stream is past the end of the evaluation. After a signal any newer number ends it: a block of
+    /// code may have been cut short.
     fn is_past(&self, run: &Run, seen: &Side) -> bool {
         match self.why {
             SyncReason::Interrupt => seen.number > run.before,
@@ -274,7 +274,7 @@ impl Machine {
         }
     }
 
-    /// Whether the prompts after a barrier came without the barrier's answer.
+    /// Returns true if the prompts after a barrier came without the barrier's answer.
     fn is_unanswered(&self) -> bool {
         let Phase::Syncing(sync) = &self.phase else { return false };
         let [out, err] = &self.sides;

@@ -104,7 +104,7 @@ pub(in super::super) enum Event {
 }
 
 impl Event {
-    /// Whether somebody asks for something.
+    /// Returns true if somebody asks for something.
     pub(super) fn is_a_call(&self) -> bool {
         matches!(
             self,

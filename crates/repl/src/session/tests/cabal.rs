@@ -4,7 +4,7 @@ use super::*;
 use crate::result::Status;
 use crate::session::InterruptOutcome;
 
-/// A package that needs no package server.
+/// Returns a package that needs no package server.
 fn package() -> (tempfile::TempDir, Handle) {
     let dir = tempfile::tempdir().expect("a directory");
     let write = |name: &str, text: &str| {

@@ -61,7 +61,7 @@ const MODULES: &[&str] = &[
     "zipimport",
 ];
 
-/// A directory full of modules that report when they run.
+/// Returns a directory full of modules that report when they run.
 fn hostile() -> tempfile::TempDir {
     let temp = tempfile::tempdir().expect("room");
     for module in MODULES {
@@ -82,7 +82,7 @@ fn ran(directory: &Path) -> String {
     std::fs::read_to_string(directory.join("ran")).unwrap_or_default()
 }
 
-/// All installed versions of Python, by the names that start them.
+/// Returns all installed versions of Python, by the names that start them.
 fn pythons() -> Vec<String> {
     let names = (8..=14).map(|minor| format!("python3.{minor}")).chain(["python3".to_owned()]);
     let works = |name: &String| Command::new(name).arg("--version").output().is_ok_and(|ran| ran.status.success());

@@ -7,7 +7,7 @@ use super::*;
 use crate::result::Status;
 use crate::session::{InterruptOutcome, InterruptReport, SessionError};
 
-/// A Python that is ready.
+/// Returns a Python that is ready.
 pub(super) fn python() -> Handle {
     let profiles = crate::profile::Profiles::builtin();
     let env = vec![("PATH".to_owned(), std::env::var("PATH").expect("a PATH"))];

@@ -44,7 +44,7 @@ pub(crate) async fn interrupt(profile: &str, session: &Handle) -> InterruptRepor
     }
 }
 
-/// A session of this command, as tests start it.
+/// Returns a session of this command, as tests start it.
 pub(crate) fn setup(command: &[&str], cwd: &Path, adapter: Arc<dyn Adapter>) -> SessionSpec {
     let kept = ["PATH", "HOME"].map(|name| (name.to_owned(), std::env::var(name).unwrap_or_default()));
     let forced = [("LC_ALL", "C.UTF-8"), ("TERM", "dumb")].map(|(name, value)| (name.to_owned(), value.to_owned()));

@@ -14,7 +14,7 @@ use crate::result::Status;
 const PYTHON: &str = include_str!("pieces/python.txt");
 const BASH: &str = include_str!("pieces/bash.txt");
 
-/// A session as its profile starts it.
+/// Returns a session as its profile starts it.
 pub(crate) fn session(profile: &str, cwd: &Path, env: &[(&str, &str)]) -> Handle {
     let kept = ["PATH", "HOME"].map(|name| (name.to_owned(), std::env::var(name).unwrap_or_default()));
     let forced = [("LC_ALL", "C.UTF-8")].iter().chain(env).map(|(name, value)| ((*name).into(), (*value).into()));
@@ -27,7 +27,7 @@ pub(crate) fn session(profile: &str, cwd: &Path, env: &[(&str, &str)]) -> Handle
     start(setup, log()).expect("it starts")
 }
 
-/// The expected status and the code of each.
+/// Returns the expected status and the code of each.
 fn pieces(text: &'static str) -> Vec<(&'static str, &'static str)> {
     let pieces = text.split("\n%% ").skip(1);
     let pieces: Vec<_> = pieces.map(|piece| piece.split_once('\n').unwrap_or((piece, ""))).collect();
@@ -98,7 +98,7 @@ fn bare_bash(code: &str) -> Bare {
     Bare { status, stdout }
 }
 
-/// The same in a session. If the code asked a session to end, its result has no status.
+/// Returns the same in a session. If the code asked a session to end, its result has no status.
 async fn evaluated(profile: &str, code: &str) -> Bare {
     let temp = tempfile::tempdir().expect("room");
     let session = session(profile, temp.path(), &[]);

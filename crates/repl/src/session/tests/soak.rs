@@ -172,7 +172,7 @@ impl Drop for Busy {
     }
 }
 
-/// The processes of a session, and the processor time of their threads in nanoseconds.
+/// Returns the processes of a session, and the processor time of their threads in nanoseconds.
 fn processes(leader: u32) -> (Vec<u32>, u64) {
     let mut found = (Vec::new(), 0);
     for entry in std::fs::read_dir("/proc").expect("procfs").flatten() {

@@ -163,7 +163,7 @@ impl Asking {
         Ok(())
     }
 
-    /// The error for a file that GHCi has not loaded.
+    /// Returns the error for a file that GHCi has not loaded.
     fn not_loaded(&self, file: &str, modules: &[Loaded], cwd: &Path) -> ToolError {
         let known: Vec<&str> = modules.iter().take(MODULES).map(|module| module.file.as_str()).collect();
         let error = ToolError::user(format!("{file} is not loaded in this session."));
@@ -192,7 +192,7 @@ impl Asking {
         self.handle.loads().borrow().failure(&self.handle.info().name)
     }
 
-    /// The note on uses in components of the package that GHCi has not loaded.
+    /// Returns the note on uses in components of the package that GHCi has not loaded.
     fn elsewhere(&self, modules: &[Loaded], cwd: &Path) -> Option<String> {
         if self.failed_load().is_some() {
             return Some(
@@ -205,7 +205,7 @@ impl Asking {
         Some(format!("Not loaded, and not searched: {}; {}.", names.join(", "), first.start()))
     }
 
-    /// The components of the package that have none of these modules.
+    /// Returns the components of the package that have none of these modules.
     fn not_among(&self, modules: &[Loaded], cwd: &Path) -> Vec<Component> {
         let mut all = components(cwd, &self.root);
         all.retain(|component| !modules.iter().any(|module| component.has(&module.module, &cwd.join(&module.file))));
@@ -241,7 +241,7 @@ impl Asking {
         Ok(Answer { stdout: text(&raw.stdout), stderr: text(&raw.stderr) })
     }
 
-    /// The refusal, in the compiler's words.
+    /// Returns the refusal, in the compiler's words.
     fn refusal(&self, kind: Question, target: &str, answer: &Answer) -> ToolError {
         let parsed = ghc::parse(&answer.stderr);
         let said = parsed.diagnostics.iter().find(|diagnostic| diagnostic.severity == Severity::Error);
@@ -353,7 +353,7 @@ fn one_line(text: &str) -> Result<(), ToolError> {
     Ok(())
 }
 
-/// A name without qualification: anything else is not looked for elsewhere.
+/// Returns a name without qualification: anything else is not looked for elsewhere.
 fn is_name(target: &str) -> bool {
     let word = |c: char| c.is_alphanumeric() || c == '_' || c == '\'';
     let operator = |c: char| "!#$%&*+./<=>?@\\^|-~:".contains(c);

@@ -27,7 +27,7 @@ pub(in crate::tools) struct Position {
 }
 
 impl Position {
-    /// The place that a call names, in either form.
+    /// Returns the place that a call names, in either form.
     pub(super) fn of(args: &Args) -> Result<Option<Position>, ToolError> {
         match (&args.at, &args.position) {
             (None, position) => Ok(position.clone()),
@@ -54,7 +54,7 @@ impl Position {
 /// A source file that is longer is not searched for a name, in bytes.
 const SOURCE_MAX: u64 = 16 * 1024 * 1024;
 
-/// The span as GHCi wants it, its end exclusive, and the name that stands there.
+/// Returns the span as GHCi wants it, its end exclusive, and the name that stands there.
 pub(super) fn span(position: &Position, file: &str, cwd: &Path) -> Result<(String, String), ToolError> {
     let Position { line, column, .. } = *position;
     if let Some(end_column) = position.end_column {

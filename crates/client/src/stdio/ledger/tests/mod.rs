@@ -20,7 +20,7 @@ fn connected() -> Ledger {
     ledger
 }
 
-/// A connected ledger in the revision of the protocol that has batches.
+/// Returns a connected ledger in the revision of the protocol that has batches.
 fn connected_with_batches() -> Ledger {
     let mut ledger = connected();
     send(&mut ledger, r#"{"jsonrpc":"2.0","id":0,"method":"initialize"}"#);
@@ -28,7 +28,7 @@ fn connected_with_batches() -> Ledger {
     ledger
 }
 
-/// A daemon's hello, with a list of tools and of those that only read.
+/// Returns a daemon's hello, with a list of tools and of those that only read.
 fn daemon(listing: &str, read_only: &[&str]) -> HelloAck {
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
     let rule = |tools: &[&str], how| RepeatRule { tools: names(tools), how };

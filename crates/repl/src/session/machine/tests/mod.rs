@@ -33,7 +33,7 @@ impl Play {
         Play { machine, now, log: Vec::new(), waiter: 0, claims: Vec::new() }
     }
 
-    /// A session that is ready, at line 5.
+    /// Returns a session that is ready, at line 5.
     fn ready() -> Play {
         let mut play = Play::new();
         play.mark(4).out("unknown command ':hob-0123456789ab-1'\nuse :? for help.\n").mark(5);
@@ -87,7 +87,7 @@ impl Play {
         self.mark_one(Stream::Stdout, Some(number)).mark_one(Stream::Stderr, Some(number))
     }
 
-    /// The answer to the `n`th barrier, at this line.
+    /// Returns the answer to the `n`th barrier, at this line.
     fn barrier(&mut self, n: u64, line: u64) -> &mut Play {
         self.out(&format!("unknown command ':hob-0123456789ab-{n}'\nuse :? for help.\n")).mark(line)
     }
@@ -113,7 +113,7 @@ impl Play {
         self.on(Event::Interrupt { eval, waiter: Waiter(9) })
     }
 
-    /// The answer to an observation: the share of a processor that the session takes.
+    /// Returns the answer to an observation: the share of a processor that the session takes.
     fn rest(&mut self, had: f64) -> &mut Play {
         self.on(Event::Watched(Activity { wanted: had, had, young: Vec::new() }))
     }

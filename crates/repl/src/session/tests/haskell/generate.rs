@@ -98,7 +98,7 @@ impl Making<'_> {
         }
     }
 
-    /// A pattern, and an expression of `Int` that uses what it binds.
+    /// Returns a pattern, and an expression of `Int` that uses what it binds.
     fn pattern(&mut self, type_: Type) -> (String, String) {
         if self.one_in(3) {
             let pattern = match type_ {

@@ -47,7 +47,7 @@ fn kept() -> Vec<Piece> {
 }
 
 impl Piece {
-    /// The code for a session.
+    /// Returns the code for a session.
     fn code(&self) -> String {
         let bare = |line: &String| {
             let marked = ["? ", "| ", "> ", "% "].iter().find_map(|mark| line.strip_prefix(mark));
@@ -56,7 +56,7 @@ impl Piece {
         self.lines.iter().map(bare).collect::<Vec<_>>().join("\n")
     }
 
-    /// The file for GHC.
+    /// Returns the file for GHC.
     fn file(&self, module: &str) -> String {
         let mut head = String::new();
         for extension in &self.extensions {
@@ -110,7 +110,7 @@ impl Piece {
     }
 }
 
-/// The outcomes of all these files by GHC.
+/// Returns the outcomes of all these files by GHC.
 fn by_file(pieces: &[Piece], directory: &Path) -> Vec<Outcome> {
     let mut script = String::new();
     for (n, piece) in pieces.iter().enumerate() {
@@ -145,7 +145,7 @@ fn by_file(pieces: &[Piece], directory: &Path) -> Vec<Outcome> {
     outcomes
 }
 
-/// The outcome of one piece in a session.
+/// Returns the outcome of one piece in a session.
 async fn by_session(session: &Handle, piece: &Piece) -> (Outcome, EvalResult) {
     let set = |sign: &str| piece.extensions.iter().map(|name| format!(" -X{sign}{name}")).collect::<String>();
     if !piece.extensions.is_empty() {
@@ -166,7 +166,7 @@ async fn by_session(session: &Handle, piece: &Piece) -> (Outcome, EvalResult) {
     (outcome, result)
 }
 
-/// The output as it was before equal lines were folded for the answer.
+/// Returns the output as it was before equal lines were folded for the answer.
 fn unfolded(stdout: &str) -> String {
     let mut text = String::new();
     let mut last = "";
@@ -181,7 +181,7 @@ fn unfolded(stdout: &str) -> String {
     text
 }
 
-/// The pieces that mean something else in a session, described.
+/// Returns the pieces that mean something else in a session, described.
 async fn differences(pieces: &[Piece]) -> Vec<String> {
     let directory = tempfile::tempdir().expect("a directory");
     let expected = by_file(pieces, directory.path());
