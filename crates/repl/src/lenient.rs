@@ -1,11 +1,11 @@
-//! Arguments in forms that models write at first and that mean one thing: a number as text, a number of lines where
-//! a yes is wanted.
+//! Lenient parsing of arguments in forms that models write and that are unambiguous: a number as text, or a number of
+//! lines instead of true.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
 
-/// Returns a number, also as `"12"` or `"#12"`.
+/// Deserializes a number, also as `"12"` or `"#12"`.
 pub(crate) fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     deserializer.deserialize_option(Number)
 }
@@ -37,12 +37,12 @@ impl<'de> Visitor<'de> for Number {
     }
 }
 
-/// True if the end is meant, and how many lines of it.
+/// Selects the end of the output, and optionally a number of lines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Tail {
     #[default]
     No,
-    /// As much as fits.
+    /// As many lines as fit.
     Yes,
     Lines(u64),
 }

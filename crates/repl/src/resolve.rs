@@ -1,4 +1,4 @@
-//! From what a caller asks for to what is started: the profile, the command, the directory, the environment.
+//! Resolves a caller's request to a launch: the profile, the command, the directory, the environment.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,17 +10,17 @@ use crate::error::ReplError;
 use crate::profile::{Install, Interpreter, Profile, ProfileError, Profiles, Search};
 use crate::session::Launch;
 
-/// What a caller asks for, and its limits.
+/// A caller's request, with its limits.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Wanted<'a> {
     pub(crate) profile: Option<String>,
     pub(crate) command: Option<Vec<String>>,
     pub(crate) cwd: Option<PathBuf>,
     pub(crate) env: BTreeMap<String, String>,
-    /// Of the project, for profiles that know components.
+    /// The component of the project, for profiles with components.
     pub(crate) component: Option<String>,
     pub(crate) default_profile: Option<&'a str>,
-    /// In bytes; 0 for the default.
+    /// The memory limit in bytes; 0 for the default.
     pub(crate) memory_limit: u64,
 }
 
@@ -49,8 +49,8 @@ pub(crate) fn launch(profiles: &Profiles, caller: &Caller, wanted: Wanted<'_>) -
     if let Some(venv) = &python.activate {
         activate(venv, path, &mut env);
     }
-    // A locale without UTF-8 makes programs end at the first letter beyond ASCII, and a terminal's name makes them
-    // print escape sequences.
+    // A locale without UTF-8 makes programs fail at the first non-ASCII letter, and a terminal name makes them print
+    // escape sequences.
     env.insert("LC_ALL".to_owned(), "C.UTF-8".to_owned());
     env.insert("TERM".to_owned(), "dumb".to_owned());
     let command = match &wanted.component {
@@ -62,10 +62,10 @@ pub(crate) fn launch(profiles: &Profiles, caller: &Caller, wanted: Wanted<'_>) -
         None => python.command,
     };
     let own = match (wanted.command, command) {
-        // A complete command is started exactly as given.
+        // A complete command starts exactly as given.
         (Some(command), _) => {
             let title = command.join(" ");
-            // How to install the profile's own program is no advice for another.
+            // Instructions for the profile's own program do not apply to another one.
             let is_of_profile = command.first().is_some_and(|program| program == profile.program());
             let install = if is_of_profile { profile.install.clone() } else { Install::default() };
             Some(Profile { command, title, install, requires: Vec::new(), memory: Vec::new(), ..profile.clone() })
@@ -102,14 +102,14 @@ fn with_component(profile: &Profile, component: &str) -> Result<Vec<String>, Pro
     Ok(profile.command.iter().cloned().chain(words).collect())
 }
 
-/// What the activation script of a virtual environment does.
+/// Applies the effect of a virtual environment's activation script.
 fn activate(venv: &Path, path: &str, env: &mut BTreeMap<String, String>) {
     env.insert("PATH".to_owned(), format!("{}:{path}", venv.join("bin").display()));
     env.insert("VIRTUAL_ENV".to_owned(), venv.display().to_string());
     env.remove("PYTHONHOME");
 }
 
-/// The profile, where it runs, and why it was chosen where no file spoke for it.
+/// The chosen profile, its directory, and the reason if no file decided.
 struct Choice<'a> {
     profile: &'a Profile,
     cwd: PathBuf,
@@ -148,7 +148,7 @@ fn choose<'a>(
     Ok(Choice { profile: detected.profile, cwd: detected.dir, fallback: detected.fallback })
 }
 
-/// Three quarters of the machine's memory unless configured.
+/// Returns the memory limit: three quarters of the machine's memory unless configured.
 fn memory_limit(configured: u64) -> u64 {
     match configured {
         0 => {

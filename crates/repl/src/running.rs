@@ -1,4 +1,4 @@
-//! What runs in a session, for answers about sessions.
+//! The running evaluation, for answers about sessions.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -6,14 +6,14 @@ use serde::Serialize;
 use crate::session::{SessionInfo, SessionState};
 use crate::text;
 
-/// An evaluation that runs.
+/// A running evaluation.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(crate) struct Running {
     /// Its number.
     pub eval: u64,
     /// The first line of its code.
     pub code: String,
-    /// How long it has run, in milliseconds.
+    /// Its run time so far, in milliseconds.
     pub duration_ms: f64,
     /// True if a call waits for something in the session.
     pub waited_for: bool,
@@ -25,7 +25,7 @@ impl Running {
         info.current.map(|eval| Running { eval, code: info.code.clone(), duration_ms, waited_for: info.waited_for })
     }
 
-    /// What runs, since when, and what to call if nobody waits for it.
+    /// Describes the evaluation and its run time, with the calls to make if no call waits for it.
     pub(crate) fn words(&self, session: &str, state: SessionState) -> String {
         let Running { eval, code, .. } = self;
         let since = text::duration(self.duration_ms);

@@ -1,23 +1,23 @@
-//! The components of a cabal package: its library, its executables, tests and benchmarks. GHCi has the modules of one of
-//! them, and a description says which files each has.
+//! The components of a cabal package: its library, executables, tests and benchmarks. GHCi loads the modules of one of
+//! them, and a description lists the files of each.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::packages::packages;
 
-/// What describes a package or a project to cabal and stack.
+/// The files that describe a package or a project to cabal and stack.
 const DESCRIPTIONS: [&str; 6] =
     ["*.cabal", "cabal.project", "cabal.project.local", "cabal.project.freeze", "stack.yaml", "package.yaml"];
-/// The largest description that is read.
+/// The size limit of a description.
 const MAX_BYTES: u64 = 1 << 20;
-/// The most components that are told.
+/// The maximum number of components reported.
 const MANY: usize = 100;
 
-/// A part of a package that GHCi loads by itself.
+/// A part of a package that GHCi loads separately.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Component {
-    /// As cabal and stack call it: `lib:two`, `exe:app`, `test:spec`.
+    /// The name that cabal and stack use: `lib:two`, `exe:app`, `test:spec`.
     pub(crate) name: String,
     /// The directories of its sources.
     dirs: Vec<PathBuf>,
@@ -26,18 +26,18 @@ pub(crate) struct Component {
 }
 
 impl Component {
-    /// Returns true if a module that GHCi loaded from this file is one of its own.
+    /// Returns true if a module that GHCi loaded from this file belongs to the component.
     pub(crate) fn has(&self, module: &str, file: &Path) -> bool {
         let is_main = self.main.as_ref().is_some_and(|main| self.dirs.iter().any(|dir| dir.join(main) == file));
         is_main || self.modules.iter().any(|own| own == module) && self.is_below(file)
     }
 
-    /// Returns true if one of these files, relative to a directory, is its own.
+    /// Returns true if one of these files, relative to a directory, belongs to the component.
     pub(crate) fn is_among(&self, sources: &BTreeSet<String>, cwd: &Path) -> bool {
         self.files().any(|file| sources.iter().any(|source| cwd.join(source) == file))
     }
 
-    /// Returns true if its sources seem to declare a name: a module, a value at a line's beginning, a type or a
+    /// Returns true if its sources seem to declare a name: a module, a value at the start of a line, a type or a
     /// constructor. Reads a bounded number of files.
     pub(crate) fn declares(&self, name: &str) -> bool {
         let is_of_name = |c: char| c.is_alphanumeric() || c == '_' || c == '\'';
@@ -54,14 +54,14 @@ impl Component {
                 .any(|file| project::regular::read(&file, MAX_BYTES).is_ok_and(|text| text.lines().any(declares)))
     }
 
-    /// How to load it, as a clause.
+    /// Returns the instruction to load it, as a clause.
     pub(crate) fn start(&self) -> String {
         let Component { name, .. } = self;
         let session = name.rsplit(':').next().unwrap_or(name);
         format!("repl_start {{\"session\": {session:?}, \"component\": {name:?}}} loads it")
     }
 
-    /// Where its files would be.
+    /// Returns the paths where its files may be.
     fn files(&self) -> impl Iterator<Item = PathBuf> {
         let modules = self.modules.iter().map(|module| module.replace('.', "/"));
         let modules = modules.flat_map(|module| [format!("{module}.hs"), format!("{module}.lhs")]);
@@ -73,13 +73,13 @@ impl Component {
         self.depth(file).is_some()
     }
 
-    /// How near to a file its directories are, where one of them is above it: the number of names in its path.
+    /// Returns the number of path components in its source directory nearest above a file, if there is one.
     pub(crate) fn depth(&self, file: &Path) -> Option<usize> {
         self.dirs.iter().filter(|dir| file.starts_with(dir)).map(|dir| dir.components().count()).max()
     }
 }
 
-/// Returns the components of the package, or of the packages of the project, around a directory; those of the nearest.
+/// Returns the components of the package, or of the packages of the project, around a directory, from the nearest description.
 pub(crate) fn components(cwd: &Path, root: &Path) -> Vec<Component> {
     let above = cwd.ancestors().skip(1).take_while(|dir| dir.starts_with(root));
     for dir in std::iter::once(cwd).chain(above) {
@@ -137,8 +137,8 @@ impl Stanza {
     }
 }
 
-/// Reads a description by its lines: what stands at the margin begins a stanza, `name: words` a field, and what is set in
-/// further goes on with it. Fields in conditions count.
+/// Parses a description line by line: text at the margin begins a stanza, `name: words` a field, and deeper indented
+/// lines continue it. Fields in conditions count.
 fn read(text: &str, dir: &Path) -> Vec<Component> {
     let mut package = String::new();
     let mut stanzas: Vec<Stanza> = Vec::new();

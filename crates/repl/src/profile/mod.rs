@@ -1,8 +1,8 @@
-//! What hob knows about each kind of REPL, as data: how to start it, which projects it fits, which driver speaks to it.
+//! Profiles, the data about each kind of REPL: how to start it, which projects it fits, which driver controls it.
 //!
 //! A profile is a small TOML file. The built-in ones are in `builtin/`; [`Profiles::add`] reads those of a user or a
-//! project. Whether a project may bring commands to run is decided by the caller; an untrusted profile is known by name
-//! only. `detect` picks a profile for a directory.
+//! project. The caller decides if a project may supply commands to run; an untrusted profile is known by name only.
+//! `detect` picks a profile for a directory.
 
 mod components;
 mod detect;
@@ -25,15 +25,15 @@ pub use package_list::NoList;
 pub use virtual_environment::of_directory;
 pub(crate) use virtual_environment::{Interpreter, Search};
 
-/// Which code speaks to the program.
+/// The code that controls the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DriverKind {
-    /// GHCi's compiled prompt function.
+    /// A prompt function compiled in GHCi.
     Ghci,
     /// A bootstrap inside Python.
     Python,
-    /// bash's prompt command.
+    /// A prompt command in bash.
     Bash,
 }
 
@@ -62,47 +62,47 @@ pub struct Profile {
     /// Files that suggest this profile if no directory upwards is a project of any kind.
     #[serde(default)]
     pub sources: Vec<String>,
-    /// If several profiles fit, the lowest rank wins.
+    /// The lowest rank wins if several profiles fit.
     #[serde(default = "default_rank")]
     pub rank: u32,
-    /// Added to the command to bound the program's memory from within; `{mib}` stands for the bound, `{nursery}` for
-    /// the part of it, also in MiB, in which a generational collector may let new objects gather.
+    /// Arguments added to the command to limit the program's memory from within. `{mib}` stands for the limit,
+    /// `{nursery}` for the size, also in MiB, of a generational collector's nursery.
     #[serde(default)]
     pub memory: Vec<String>,
-    /// Added to the session's environment.
+    /// Variables added to the session's environment.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
-    /// How long the first prompt may take.
+    /// The time limit for the first prompt.
     #[serde(default = "default_start_timeout_ms")]
     pub start_timeout_ms: u64,
-    /// Added to the command to choose a component of the project; `{component}` stands for its name. Without it, the
-    /// program knows no components.
+    /// Arguments added to the command to choose a component of the project; `{component}` stands for its name. Without
+    /// them, the program has no components.
     #[serde(default)]
     pub component: Vec<String>,
-    /// True if the project's own virtual environment comes before the command; see `virtual_environment`.
+    /// True if the project's own virtual environment precedes the command; see `virtual_environment`.
     #[serde(default)]
     pub virtual_environments: bool,
-    /// What to do when the program is missing.
+    /// Instructions for a missing program.
     #[serde(default)]
     pub install: Install,
-    /// Where it was read from, which decides whether it may be started.
+    /// The source of the profile, which decides if it may be started.
     #[serde(skip)]
     pub origin: Origin,
 }
 
-/// How to install a missing program.
+/// Installation instructions for a program.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Install {
     /// Packages of Debian and its relatives.
     #[serde(default)]
     pub apt: Vec<String>,
-    /// Anything else worth saying.
+    /// Other instructions.
     #[serde(default)]
     pub note: Option<String>,
 }
 
-/// Where a profile comes from.
+/// The source of a profile.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Origin {
     /// Built in.
@@ -146,7 +146,7 @@ impl Profile {
     }
 }
 
-/// What is wrong with a path that no program can be started from, as a clause.
+/// Describes the problem with a path that no program can be started from, as a clause.
 fn unusable(path: &Path) -> String {
     let shown = project::visible::path(path);
     match (std::fs::metadata(path), std::fs::read_link(path)) {
@@ -158,7 +158,7 @@ fn unusable(path: &Path) -> String {
 }
 
 impl Install {
-    /// How to install the program, as a sentence; empty if unknown.
+    /// Returns installation instructions as a sentence; empty if unknown.
     pub fn sentence(&self) -> String {
         let apt = (!self.apt.is_empty()).then(|| format!("apt-get install {}", self.apt.join(" ")));
         match (apt, &self.note) {
@@ -170,7 +170,7 @@ impl Install {
     }
 }
 
-/// Why a profile is unknown or cannot be started.
+/// Reasons why a profile is unknown or cannot be started.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProfileError {
     /// The name is unknown.
@@ -194,37 +194,37 @@ pub enum ProfileError {
     Missing {
         name: String,
         program: String,
-        /// How to install it, as a sentence.
+        /// Installation instructions, as a sentence.
         install: String,
     },
-    /// The program knows no components, or was not to be asked for one.
+    /// The program has no components, or was not to be asked for one.
     #[error("`component` cannot be chosen: {why}")]
     NoComponent {
-        /// Why, as a clause.
+        /// The reason, as a clause.
         why: String,
     },
-    /// A program with a slash is not where it says.
+    /// A program given with a slash does not exist there.
     #[error("the program {program:?} cannot be started: {problem}")]
     NoProgram {
         program: String,
-        /// What is wrong, with the whole path.
+        /// The problem, with the whole path.
         problem: String,
     },
-    /// A program of a command that a caller gave is not installed.
+    /// The program of a command that a caller gave is not installed.
     #[error("the program {program:?} is not in the PATH")]
     NotInPath { program: String },
-    /// The project brought the profile, and the user has not trusted the project.
+    /// The profile is the project's, and the user has not trusted the project.
     #[error("the profile {name:?} would run {command:?}, which this project asks for and its owner has not allowed")]
     Untrusted {
         name: String,
         /// The command it would run.
         command: String,
     },
-    /// The project brought the profile, and the user has not granted it.
+    /// The profile is the project's, and the user has not granted it.
     #[error("the profile {name:?} of this project's hob.toml is not granted: it {asks}")]
     Withheld {
         name: String,
-        /// What granting it allows.
+        /// The effect of granting it.
         asks: String,
     },
     /// The user has granted the profile since the daemon started.
@@ -279,12 +279,12 @@ impl ProfileError {
     }
 }
 
-/// Asks whether the user has granted by now what was withheld when the daemon started.
+/// Checks if the user has by now granted a profile that was withheld when the daemon started.
 #[derive(Clone)]
 pub struct Granted(Arc<dyn Fn() -> bool + Send + Sync>);
 
 impl Granted {
-    /// `ask` is called each time that a withheld profile is wanted.
+    /// Creates a check that calls `ask` at each request for a withheld profile.
     pub fn new(ask: impl Fn() -> bool + Send + Sync + 'static) -> Granted {
         Granted(Arc::new(ask))
     }
@@ -300,7 +300,7 @@ impl std::fmt::Debug for Granted {
 #[derive(Debug, Clone)]
 pub struct Profiles {
     by_name: BTreeMap<String, Profile>,
-    /// Profiles that cannot be used, and why.
+    /// Unusable profiles, with the reasons.
     left_out: BTreeMap<String, ProfileError>,
     granted: Option<Granted>,
 }
@@ -339,8 +339,8 @@ impl Profiles {
         Ok(())
     }
 
-    /// Adds every `NAME.toml` of a directory; a missing directory adds nothing. An invalid file is an error of its own
-    /// and does not affect the others.
+    /// Adds every `NAME.toml` of a directory; a missing directory adds nothing. An invalid file is a separate error and
+    /// does not affect the others.
     pub fn add_dir(&mut self, dir: &Path, origin: Origin) -> Vec<ProfileError> {
         let Ok(entries) = std::fs::read_dir(dir) else { return Vec::new() };
         let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
@@ -364,12 +364,12 @@ impl Profiles {
         errors
     }
 
-    /// Remembers why a profile is missing, for callers that ask for it by name.
+    /// Records why a profile is unavailable, for callers that request it by name.
     pub fn leave_out(&mut self, name: &str, why: ProfileError) {
         self.left_out.insert(name.to_owned(), why);
     }
 
-    /// Sets what is asked when a withheld profile is wanted.
+    /// Sets the check for requests of a withheld profile.
     pub fn ask_for_grants(&mut self, granted: Granted) {
         self.granted = Some(granted);
     }
@@ -385,7 +385,7 @@ impl Profiles {
         })
     }
 
-    /// Returns the only profile of this program or language, as in `python3` or `shell`.
+    /// Returns the only profile of this program or language, such as `python3` or `shell`.
     fn meant(&self, name: &str) -> Option<&Profile> {
         if self.left_out.contains_key(name) {
             return None;
@@ -422,12 +422,12 @@ impl Profiles {
     }
 }
 
-/// A profile is a page of text; anything larger is a mistake.
+/// The size limit of a profile, which is normally a page of text.
 const MAX_PROFILE_BYTES: u64 = 64 * 1024;
 
 fn read(file: &Path, origin: Origin) -> Result<String, String> {
     let text = match origin {
-        // A command that counts without a grant: only from a file that no other user can have written.
+        // This command counts without a grant, so the file must be one that no other user can have written.
         Origin::User => {
             project::UserConfig::read(file).map(Option::unwrap_or_default).map_err(|error| error.to_string())
         }
@@ -482,7 +482,7 @@ mod tests {
         for file in files {
             let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
             let text = std::fs::read_to_string(path).unwrap();
-            // The places where they stand together.
+            // The lines that list profiles together.
             let lists: Vec<String> = text
                 .lines()
                 .zip(text.lines().skip(1).chain([""]))
