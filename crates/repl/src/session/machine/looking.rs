@@ -1,4 +1,4 @@
-//! What others see of the machine. Changes nothing, but for the records that the actor completes.
+//! Read access to the machine. Changes nothing, except for the records that the actor completes.
 
 use std::sync::atomic::Ordering;
 
@@ -33,7 +33,7 @@ impl Machine {
         self.prompted
     }
 
-    /// How the process ended, if it has.
+    /// Returns how the process ended, if it has.
     pub(in super::super) fn reason(&self) -> Option<&str> {
         match &self.phase {
             Phase::Ended { reason, .. } => Some(reason),
@@ -41,7 +41,7 @@ impl Machine {
         }
     }
 
-    /// Returns the evaluation that runs.
+    /// Returns the running evaluation.
     pub(in super::super) fn current(&self) -> Option<u64> {
         match &self.phase {
             Phase::Running(run) => Some(run.eval),
@@ -54,13 +54,13 @@ impl Machine {
         self.queue.iter().filter(|queued| !queued.claim.withdrawn.load(Ordering::Acquire)).count()
     }
 
-    /// How many evaluations are queued behind this one.
+    /// Returns the number of evaluations queued behind this one.
     pub(in super::super) fn waiting_behind(&self, eval: u64) -> usize {
         let waits = |queued: &&Queued| queued.eval > eval && !queued.claim.withdrawn.load(Ordering::Acquire);
         self.queue.iter().filter(waits).count()
     }
 
-    /// How many are queued before this one.
+    /// Returns the number of evaluations queued before this one.
     pub(in super::super) fn queued_before(&self, eval: u64) -> usize {
         let waits = |queued: &&Queued| queued.eval < eval && !queued.claim.withdrawn.load(Ordering::Acquire);
         self.queue.iter().filter(waits).count()
@@ -101,7 +101,7 @@ impl Machine {
         String::from_utf8_lossy(&self.banner[stream as usize].bytes().0).into_owned()
     }
 
-    /// Returns the language's version, if the banner says it.
+    /// Returns the language's version, if the banner contains it.
     pub(in super::super) fn version(&self) -> Option<String> {
         self.adapter.version(&self.banner(Stream::Stdout))
     }
