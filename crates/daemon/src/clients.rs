@@ -38,10 +38,7 @@ const AGENTS: &[Agent] = &[
 
 /// Returns the form of results for a client of this name, where nobody asks for one.
 fn form_for(client: &str) -> ResultForm {
-    match AGENTS.iter().any(|agent| agent.name == client) {
-        true => ResultForm::Text,
-        false => ResultForm::Both,
-    }
+    if AGENTS.iter().any(|agent| agent.name == client) { ResultForm::Text } else { ResultForm::Both }
 }
 
 /// How the form of results is decided on a connection: by the connection itself, else by the configuration, else by the

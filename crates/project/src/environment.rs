@@ -137,9 +137,12 @@ fn select(variables: impl Iterator<Item = (String, String)>, more: &[String]) ->
     let mut total = 0;
     variables
         .filter(|(name, value)| value.len() <= VALUE_MAX && allowed(name, more))
-        .filter_map(|(name, value)| match SEARCHED.contains(&&*name) {
-            true => absolute_entries(&value).map(|value| (name, value)),
-            false => Some((name, value)),
+        .filter_map(|(name, value)| {
+            if SEARCHED.contains(&&*name) {
+                absolute_entries(&value).map(|value| (name, value))
+            } else {
+                Some((name, value))
+            }
         })
         .take_while(|(name, value)| {
             total += name.len() + value.len();

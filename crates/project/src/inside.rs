@@ -67,10 +67,7 @@ impl Inside {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let opened = rustix::fs::openat(&self.directory, single(name)?, flags, Mode::empty());
         let file = File::from(opened.map_err(|error| self.failed(name, error, "is not a regular file"))?);
-        match file.metadata()?.is_file() {
-            true => Ok(file),
-            false => Err(refused(&self.path.join(name), "is not a regular file")),
-        }
+        if file.metadata()?.is_file() { Ok(file) } else { Err(refused(&self.path.join(name), "is not a regular file")) }
     }
 
     /// Returns the text of a file of at most `most` bytes.

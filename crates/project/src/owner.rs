@@ -35,9 +35,10 @@ impl fmt::Display for Foreign {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Foreign { path, owner, mode } = self;
         let path = visible::path(path);
-        match *owner == 0 {
-            true => write!(f, "{path} can be written to by every user (mode {:04o})", mode & 0o7777),
-            false => write!(f, "{path} belongs to user {owner}, not to you (user {})", me()),
+        if *owner == 0 {
+            write!(f, "{path} can be written to by every user (mode {:04o})", mode & 0o7777)
+        } else {
+            write!(f, "{path} belongs to user {owner}, not to you (user {})", me())
         }
     }
 }

@@ -114,10 +114,7 @@ impl Project {
     /// Returns the location of the daemon's socket in this environment.
     pub fn socket_path(&self) -> Result<PathBuf, PathError> {
         let path = runtime_dir::directory()?.join(self.socket_name());
-        match path.as_os_str().len() <= SOCKET_PATH_MAX {
-            true => Ok(path),
-            false => Err(PathError::TooLong { path }),
-        }
+        if path.as_os_str().len() <= SOCKET_PATH_MAX { Ok(path) } else { Err(PathError::TooLong { path }) }
     }
 
     /// Returns the file with the actual location of the running daemon's socket (its environment may differ from ours).

@@ -162,10 +162,7 @@ fn choose(argument: Option<&Path>, variable: Option<&Path>, cwd: &Path) -> Resul
     if let Some(directory) = upwards().find(|directory| has_project_file(directory)) {
         return Ok((directory.to_owned(), FoundBy::ProjectFile));
     }
-    match shared.contains(&cwd) {
-        true => Err(FindError::Shared { path: cwd }),
-        false => Ok((cwd, FoundBy::CurrentDirectory)),
-    }
+    if shared.contains(&cwd) { Err(FindError::Shared { path: cwd }) } else { Ok((cwd, FoundBy::CurrentDirectory)) }
 }
 
 /// Returns the nearest directory upwards from `directory`, below `root`, that has a project file.

@@ -61,10 +61,7 @@ pub(crate) fn private(path: &Path) -> Result<(), PathError> {
         let _ = fs::set_permissions(path, fs::Permissions::from_mode(0o700));
         metadata = check()?;
     }
-    match owner::is_private_directory(&metadata) {
-        true => Ok(()),
-        false => Err(PathError::NotPrivate { path: path.to_owned() }),
-    }
+    if owner::is_private_directory(&metadata) { Ok(()) } else { Err(PathError::NotPrivate { path: path.to_owned() }) }
 }
 
 #[cfg(test)]

@@ -148,17 +148,19 @@ fn connect_at(path: &Path) -> Result<Option<UnixStream>, SocketError> {
     match UnixStream::connect(path) {
         Ok(stream) => {
             let peer = peer(&stream).map_err(|source| SocketError::Connect { path: path.to_owned(), source })?;
-            match peer.is_me() {
-                true => Ok(Some(stream)),
-                false => Err(SocketError::ForeignPeer { path: path.to_owned(), uid: peer.uid }),
+            if peer.is_me() {
+                Ok(Some(stream))
+            } else {
+                Err(SocketError::ForeignPeer { path: path.to_owned(), uid: peer.uid })
             }
         }
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => Ok(None),
         Err(source) => {
             let path = path.to_owned();
-            match is_sandboxed(&path, &source) {
-                true => Err(SocketError::Sandboxed { path, source }),
-                false => Err(SocketError::Connect { path, source }),
+            if is_sandboxed(&path, &source) {
+                Err(SocketError::Sandboxed { path, source })
+            } else {
+                Err(SocketError::Connect { path, source })
             }
         }
     }

@@ -22,7 +22,7 @@ const MAX_BYTES: usize = 512 << 10;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Asked {
+struct OutputParams {
     session: String,
     eval: u64,
     stream: Stream,
@@ -35,11 +35,11 @@ struct Asked {
 pub async fn output(repl: Arc<Repl>, cx: Context, params: Option<Box<RawValue>>) -> Result<Box<RawValue>, RpcError> {
     let params = params.as_deref().map_or("{}", RawValue::get);
     let wrong = |error: &dyn std::fmt::Display| RpcError::new(INVALID_PARAMS, error.to_string());
-    let asked: Asked = serde_json::from_str(params).map_err(|error| wrong(&error))?;
+    let params: OutputParams = serde_json::from_str(params).map_err(|error| wrong(&error))?;
     let caller = caller(&cx).map_err(|error| wrong(&error))?;
-    let printed = repl.output(caller, Some(&asked.session)).map_err(|error| wrong(&error))?;
-    let mut query = Query::since(asked.cursor).only(asked.stream.logged()).at_most(MAX_BYTES);
-    query.eval = Some(Some(asked.eval));
+    let printed = repl.output(caller, Some(&params.session)).map_err(|error| wrong(&error))?;
+    let mut query = Query::since(params.cursor).only(params.stream.logged()).at_most(MAX_BYTES);
+    query.eval = Some(Some(params.eval));
     let slice = printed.log.read(query).await;
     let answer = json!({
         "bytes": STANDARD.encode(slice.bytes()), "cursor": slice.next, "more": slice.cut, "missing": slice.missing,

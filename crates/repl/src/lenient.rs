@@ -16,7 +16,7 @@ impl<'de> Visitor<'de> for Number {
     type Value = Option<u64>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a whole number from 0 on")
+        f.write_str("a non-negative whole number")
     }
 
     fn visit_none<E: Error>(self) -> Result<Option<u64>, E> {
@@ -90,7 +90,7 @@ mod tests {
     use expect_test::expect;
     use serde_json::{Value, json};
 
-    fn said<T: fmt::Debug>(read: impl Fn(Value) -> Result<T, serde_json::Error>, values: &[Value]) -> String {
+    fn render<T: fmt::Debug>(read: impl Fn(Value) -> Result<T, serde_json::Error>, values: &[Value]) -> String {
         let line = |value: &Value| match read(value.clone()) {
             Ok(read) => format!("{value}: {read:?}\n"),
             Err(error) => format!("{value}: {error}\n"),
@@ -106,12 +106,12 @@ mod tests {
             "7": Some(7)
             "#7": Some(7)
             null: None
-            "seven": invalid value: string "seven", expected a whole number from 0 on
-            -1: invalid type: integer `-1`, expected a whole number from 0 on
-            1.5: invalid type: floating point `1.5`, expected a whole number from 0 on
-            []: invalid type: sequence, expected a whole number from 0 on
+            "seven": invalid value: string "seven", expected a non-negative whole number
+            -1: invalid type: integer `-1`, expected a non-negative whole number
+            1.5: invalid type: floating point `1.5`, expected a non-negative whole number
+            []: invalid type: sequence, expected a non-negative whole number
         "##]]
-        .assert_eq(&said(number, &values));
+        .assert_eq(&render(number, &values));
     }
 
     #[test]
@@ -128,6 +128,6 @@ mod tests {
             "few": invalid value: string "few", expected true, false or a number of lines
             -5: invalid type: integer `-5`, expected true, false or a number of lines
         "#]]
-        .assert_eq(&said(Tail::deserialize, &values));
+        .assert_eq(&render(Tail::deserialize, &values));
     }
 }

@@ -30,6 +30,8 @@ mod tools;
 pub use error::ReplError;
 pub use ghc_mcp::ghc_mcp_tools;
 pub use resources::serve_resources;
-pub use sessions::{DEFAULT_SESSION, Journal, Repl, ReplOptions, Replayed, SessionOutput, StartRequest, Started};
+pub use sessions::{
+    DEFAULT_SESSION, Journal, Repl, ReplOptions, Replayed, SessionOutput, StartRequest, StartedSession,
+};
 pub use settings::ReplSettings;
 pub use tools::tools;

@@ -50,7 +50,7 @@ pub(crate) fn hints(info: &SessionInfo) -> Vec<String> {
             ),
         ];
     }
-    vec!["Correct that and call repl_start again; repl_read shows everything it printed.".to_owned()]
+    vec!["Fix that and call repl_start again; repl_read shows everything it printed.".to_owned()]
 }
 
 /// Returns the existing components if the package does not have the requested one.

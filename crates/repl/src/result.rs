@@ -171,14 +171,14 @@ pub struct Starting {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Truncated {
     /// Standard output.
-    pub stdout: Shown,
+    pub stdout: ByteCounts,
     /// Standard error.
-    pub stderr: Shown,
+    pub stderr: ByteCounts,
 }
 
 /// Byte counts of one stream of one evaluation, in raw output.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Shown {
+pub struct ByteCounts {
     /// Bytes written by the program.
     pub total: u64,
     /// Bytes shown in this answer.

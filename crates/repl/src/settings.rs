@@ -1,5 +1,5 @@
-//! The settings of the REPLs (`[repl]`): the profile of new sessions, profiles beyond the built-in ones, and when an
-//! unused session ends. A profile in a `hob.toml` names a command, so it counts only when granted.
+//! The settings of the REPLs (`[repl]`): the profile of new sessions, additional profiles, and the idle limit. A
+//! profile in a `hob.toml` names a command, so it counts only when granted.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,18 +13,18 @@ use serde::Deserialize;
 pub struct ReplSettings {
     /// The profile of sessions that name none, instead of the detected one.
     pub profile: Option<String>,
-    /// When an unused session is ended.
+    /// The limit after which an unused session is ended.
     pub idle: Limit,
-    /// Profiles beyond the built-in ones, by name.
+    /// Additional profiles, by name.
     pub profiles: BTreeMap<String, ProfileTable>,
 }
 
 /// A profile as written in a configuration file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProfileTable {
-    /// The table as written.
+    /// The TOML table.
     pub table: toml::Table,
-    /// Which file it is from.
+    /// The file that contains it.
     pub source: Source,
 }
 
@@ -64,14 +64,14 @@ impl Settings for ReplSettings {
     }
 }
 
-/// Returns every setting of a profile as a request of its own.
+/// Returns a separate request for every setting of a profile.
 fn profile_requests(name: &str, table: &toml::Table, places: &Places<'_>) -> Vec<Request> {
     let mut requests = Vec::new();
     let mut ask = |path: &[&str], asks: String| {
         let path = [&["repl", "profiles", name], path].concat();
         requests.push(Request { withholds: Some(name.to_owned()), ..places.request(&path, asks) });
     };
-    // The command comes first; a profile without one is requested all the same.
+    // The command comes first; a profile without one is requested nevertheless.
     match table.get("command") {
         Some(command) => ask(&["command"], format!("runs the command {}", value::shown(command))),
         None => ask(&[], format!("defines how the program of the profile {} is run and driven", visible(name))),

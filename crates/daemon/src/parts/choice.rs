@@ -191,9 +191,10 @@ impl Catalog {
         let live = live.map(|PartToolset { toolset, part, .. }| LiveChoice {
             part: *part,
             name: toolset.name,
-            core: match is_default {
-                true => toolset.core.iter().chain(&mcp::server::JOB_TOOLS).copied().collect(),
-                false => Vec::new(),
+            core: if is_default {
+                toolset.core.iter().chain(&mcp::server::JOB_TOOLS).copied().collect()
+            } else {
+                Vec::new()
             },
             instructions: if is_default { toolset.instructions } else { "" },
         });

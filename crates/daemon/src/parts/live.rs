@@ -143,9 +143,10 @@ impl Target {
             tracing::error!(%error, "the tools that files bring are what they were");
         }
         self.prompts.replace(gone, live.prompts());
-        match names.is_empty() {
-            false => self.registry.relist(self.core.iter().copied()),
-            true => self.registry.unlist(self.group, self.core.iter().map(|name| (*name).to_owned())),
+        if names.is_empty() {
+            self.registry.unlist(self.group, self.core.iter().map(|name| (*name).to_owned()))
+        } else {
+            self.registry.relist(self.core.iter().copied())
         }
         self.added = names;
     }

@@ -25,10 +25,10 @@ pub(super) fn parse_line(line: &str) -> Option<Diagnostic> {
         column: message.span.as_ref().map(|span| span.start.column),
         end_line: message.span.as_ref().map(|span| span.end.line),
         // The end is exclusive here; an empty span points at one character.
-        end_column: message.span.as_ref().map(|span| match span.start == span.end {
-            true => span.end.column,
-            false => span.end.column.saturating_sub(1),
-        }),
+        end_column: message
+            .span
+            .as_ref()
+            .map(|span| if span.start == span.end { span.end.column } else { span.end.column.saturating_sub(1) }),
         severity: match message.severity.as_str() {
             "Warning" => Severity::Warning,
             _ => Severity::Error,

@@ -19,10 +19,7 @@ pub fn shown(value: &toml::Value) -> String {
 /// Returns a key, quoted where TOML requires it.
 pub fn key(name: &str) -> String {
     let is_bare = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    match !name.is_empty() && name.chars().all(is_bare) {
-        true => name.to_owned(),
-        false => quoted(name),
-    }
+    if !name.is_empty() && name.chars().all(is_bare) { name.to_owned() } else { quoted(name) }
 }
 
 /// Returns a text as a basic string that contains nothing else, with invisible characters written out.

@@ -68,9 +68,10 @@ impl Index {
             Index { from: BufReader::new(file.take(MAX_BYTES)), hash, version: 0, entries: 0, length, read: 0 };
         let head = index.bytes(4)?;
         (index.version, index.entries) = (index.number()?, index.number()?);
-        match head == *b"DIRC" && (2..=4).contains(&index.version) && length <= MAX_BYTES {
-            true => Ok(index),
-            false => Err(invalid()),
+        if head == *b"DIRC" && (2..=4).contains(&index.version) && length <= MAX_BYTES {
+            Ok(index)
+        } else {
+            Err(invalid())
         }
     }
 

@@ -356,7 +356,7 @@ mod tests {
 
     #[test]
     fn a_bash_with_one_prompt_command_marks_as_well() {
-        let nonce = Nonce::known("0123456789abcdef0123456789abcdef");
+        let nonce = Nonce::fixed("0123456789abcdef0123456789abcdef");
         let old = marks(&nonce, 0).replace("> 500)", "> 50000)");
         assert_ne!(old, marks(&nonce, 0));
         let mut lines = format!("PS1=\n{INTERACTIVE}\nPS1=; {old}\n");
@@ -394,7 +394,7 @@ mod tests {
 
     #[test]
     fn barriers_leave_no_trace() {
-        let nonce = Nonce::known("0123456789abcdef0123456789abcdef");
+        let nonce = Nonce::fixed("0123456789abcdef0123456789abcdef");
         assert_eq!(Bash.without_barriers(b"\nhob-barrier-0123456789ab-4\n\n", &nonce), b"");
         assert_eq!(Bash.without_barriers(b"late\nhob-barrier-0123456789ab-4\n", &nonce), b"late\n");
         assert_eq!(Bash.without_barriers(b"10 %, hob-barrier-0123456789ab-4\n20 %, ", &nonce), b"10 %, 20 %, ");
@@ -402,7 +402,7 @@ mod tests {
 
     #[test]
     fn nor_do_barriers_that_an_interrupt_cut() {
-        let nonce = Nonce::known("0123456789abcdef0123456789abcdef");
+        let nonce = Nonce::fixed("0123456789abcdef0123456789abcdef");
         let barrier = String::from_utf8(Bash.barrier(&nonce, 42).bytes).expect("text");
         let cuts: String = (1..barrier.len()).map(|cut| &barrier[cut..]).collect();
         let lines = format!("PS1=\n{INTERACTIVE}\nPS1=; exec 2>&1\n{cuts}PATH=\nexec 2>/dev/null\n");

@@ -34,7 +34,7 @@ impl Nonce {
 
     /// Creates a fixed nonce for a test.
     #[cfg(test)]
-    pub(crate) fn known(digits: &str) -> Nonce {
+    pub(crate) fn fixed(digits: &str) -> Nonce {
         Nonce(digits.parse().expect("32 digits"))
     }
 }
@@ -139,17 +139,17 @@ pub struct StderrPayload<'a> {
     /// True if the evaluation stopped at a breakpoint.
     pub stopped: bool,
     /// The REPL's own messages.
-    pub said: Heard<'a>,
+    pub messages: ReplMessages<'a>,
 }
 
 /// The REPL's own messages, as transmitted by its payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Heard<'a> {
+pub enum ReplMessages<'a> {
     Nothing,
     /// Some messages may be missing.
     Missed,
     /// The messages, as a literal of the REPL's language.
-    Words(&'a str),
+    Text(&'a str),
 }
 
 impl StderrPayload<'_> {
@@ -166,12 +166,12 @@ impl StderrPayload<'_> {
             Some(rest) => (true, rest),
             None => (false, rest),
         };
-        let said = match rest {
-            "" => Heard::Nothing,
-            literal if literal.starts_with('"') => Heard::Words(literal),
-            _ => Heard::Missed,
+        let messages = match rest {
+            "" => ReplMessages::Nothing,
+            literal if literal.starts_with('"') => ReplMessages::Text(literal),
+            _ => ReplMessages::Missed,
         };
-        StderrPayload { unread, stopped, said }
+        StderrPayload { unread, stopped, messages }
     }
 }
 
@@ -359,7 +359,7 @@ pub trait Adapter: Send + Sync + fmt::Debug {
     }
 
     /// Decodes a literal on standard error, see [`StderrPayload`]; `None` if it is not a literal.
-    fn words(&self, _literal: &str) -> Option<String> {
+    fn decode_literal(&self, _literal: &str) -> Option<String> {
         None
     }
 
@@ -427,21 +427,21 @@ mod tests {
 
     #[test]
     fn what_stands_beside_on_standard_error() {
-        let aside = |unread, stopped, said| StderrPayload { unread, stopped, said };
+        let aside = |unread, stopped, said| StderrPayload { unread, stopped, messages };
         for (payload, expected) in [
-            ("", aside(None, false, Heard::Nothing)),
-            ("+", aside(Some(0), false, Heard::Nothing)),
-            ("+27", aside(Some(27), false, Heard::Nothing)),
-            ("?", aside(None, false, Heard::Missed)),
-            ("+?", aside(Some(0), false, Heard::Missed)),
-            ("+3!", aside(Some(3), true, Heard::Nothing)),
-            ("!\"+1\"", aside(None, true, Heard::Words("\"+1\""))),
-            ("+3\"5!?\"", aside(Some(3), false, Heard::Words("\"5!?\""))),
-            ("+12!\"a\\n\"", aside(Some(12), true, Heard::Words("\"a\\n\""))),
+            ("", aside(None, false, ReplMessages::Nothing)),
+            ("+", aside(Some(0), false, ReplMessages::Nothing)),
+            ("+27", aside(Some(27), false, ReplMessages::Nothing)),
+            ("?", aside(None, false, ReplMessages::Missed)),
+            ("+?", aside(Some(0), false, ReplMessages::Missed)),
+            ("+3!", aside(Some(3), true, ReplMessages::Nothing)),
+            ("!\"+1\"", aside(None, true, ReplMessages::Text("\"+1\""))),
+            ("+3\"5!?\"", aside(Some(3), false, ReplMessages::Text("\"5!?\""))),
+            ("+12!\"a\\n\"", aside(Some(12), true, ReplMessages::Text("\"a\\n\""))),
             // Payloads that hob never writes.
-            ("!+3", aside(None, true, Heard::Missed)),
-            ("+99999999999999999999999", aside(Some(0), false, Heard::Nothing)),
-            ("\u{3bb}", aside(None, false, Heard::Missed)),
+            ("!+3", aside(None, true, ReplMessages::Missed)),
+            ("+99999999999999999999999", aside(Some(0), false, ReplMessages::Nothing)),
+            ("\u{3bb}", aside(None, false, ReplMessages::Missed)),
         ] {
             assert_eq!(StderrPayload::read(payload), expected, "{payload}");
         }

@@ -134,7 +134,7 @@ impl Forwarder {
         loop {
             tokio::select! {
                 event = next(&mut events) => {
-                    if self.hear(event).is_err() {
+                    if self.handle_event(event).is_err() {
                         events = None;
                     }
                 }
@@ -153,7 +153,7 @@ impl Forwarder {
     }
 
     /// Handles one event. An error ends this process's output. Never waits, so that events do not pile up.
-    fn hear(&mut self, event: Result<SessionEvent, RecvError>) -> Result<(), Ended> {
+    fn handle_event(&mut self, event: Result<SessionEvent, RecvError>) -> Result<(), OutputEnded> {
         match event {
             Ok(SessionEvent::Output { stream, text, .. }) => self.output(stream, &text),
             Ok(SessionEvent::EvalFinished { prompt, status, .. }) => {
@@ -168,7 +168,7 @@ impl Forwarder {
             Ok(SessionEvent::Started | SessionEvent::EvalStarted { .. }) => {}
             Ok(SessionEvent::Ended { .. }) | Err(RecvError::Closed) => {
                 self.flush();
-                return Err(Ended);
+                return Err(OutputEnded);
             }
             Err(RecvError::Lagged(missed)) => {
                 self.flush();
@@ -245,4 +245,4 @@ async fn next(events: &mut Option<broadcast::Receiver<SessionEvent>>) -> Result<
 }
 
 /// Signals the end of this process's output.
-struct Ended;
+struct OutputEnded;

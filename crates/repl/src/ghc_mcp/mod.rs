@@ -29,7 +29,7 @@ use crate::tools::{caller, stay};
 pub fn ghc_mcp_tools(repl: Arc<Repl>) -> Vec<Arc<dyn AnyTool>> {
     vec![
         tool(listen::Listen::new(repl.clone())),
-        tool(read::Read(repl.clone())),
+        tool(read::ReadTool(repl.clone())),
         tool(send::Send(repl.clone())),
         tool(send_sync::SendSync(repl.clone())),
         tool(start::Start(repl.clone())),

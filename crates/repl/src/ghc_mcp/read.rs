@@ -31,9 +31,9 @@ pub(super) struct Args {
     session: Option<String>,
 }
 
-pub(super) struct Read(pub(super) Arc<Repl>);
+pub(super) struct ReadTool(pub(super) Arc<Repl>);
 
-impl Tool for Read {
+impl Tool for ReadTool {
     const NAME: &'static str = "read";
     const TITLE: &'static str = "Read GHCi's output";
     const EFFECT: Effect = Effect::READ;

@@ -43,9 +43,12 @@ impl Component {
         let is_of_name = |c: char| c.is_alphanumeric() || c == '_' || c == '\'';
         let begins = |line: &str| line.strip_prefix(name).is_some_and(|rest| !rest.starts_with(is_of_name));
         let is_type = name.starts_with(char::is_uppercase);
-        let declares = |line: &str| match is_type {
-            true => !line.starts_with("import") && line.split(|c: char| !is_of_name(c)).any(|word| word == name),
-            false => begins(line),
+        let declares = |line: &str| {
+            if is_type {
+                !line.starts_with("import") && line.split(|c: char| !is_of_name(c)).any(|word| word == name)
+            } else {
+                begins(line)
+            }
         };
         self.modules.iter().any(|module| module == name)
             || self
@@ -132,7 +135,7 @@ struct Stanza {
 }
 
 impl Stanza {
-    fn words<'a>(&'a self, field: &'a str) -> impl Iterator<Item = &'a String> {
+    fn field_values<'a>(&'a self, field: &'a str) -> impl Iterator<Item = &'a String> {
         self.fields.iter().filter(move |(name, _)| name == field).flat_map(|(_, words)| words)
     }
 }
@@ -180,10 +183,10 @@ fn read(text: &str, dir: &Path) -> Vec<Component> {
         };
         let name = if stanza.name.is_empty() { &package } else { &stanza.name };
         let imported = stanza
-            .words("import")
+            .field_values("import")
             .flat_map(|name| stanzas.iter().filter(move |common| common.kind == "common" && common.name == *name));
         let all: Vec<&Stanza> = std::iter::once(stanza).chain(imported).collect();
-        let of = |field: &str| -> Vec<String> { all.iter().flat_map(|one| one.words(field)).cloned().collect() };
+        let of = |field: &str| -> Vec<String> { all.iter().flat_map(|one| one.field_values(field)).cloned().collect() };
         let mut dirs: Vec<PathBuf> = of("hs-source-dirs").iter().map(|below| dir.join(below)).collect();
         if dirs.is_empty() {
             dirs.push(dir.to_owned());

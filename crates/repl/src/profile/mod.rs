@@ -151,9 +151,11 @@ fn unusable(path: &Path) -> String {
     let shown = project::visible::path(path);
     match (std::fs::metadata(path), std::fs::read_link(path)) {
         (Ok(meta), _) if meta.is_file() => format!("{shown} is not executable"),
-        (Ok(_), _) => format!("{shown} is no file"),
-        (Err(_), Ok(target)) => format!("{shown} is a link to {}, which is not there", project::visible::path(&target)),
-        (Err(_), Err(_)) => format!("{shown} is not there"),
+        (Ok(_), _) => format!("{shown} is not a file"),
+        (Err(_), Ok(target)) => {
+            format!("{shown} is a link to {}, which does not exist", project::visible::path(&target))
+        }
+        (Err(_), Err(_)) => format!("{shown} does not exist"),
     }
 }
 
@@ -174,16 +176,14 @@ impl Install {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProfileError {
     /// The name is unknown.
-    #[error("there is no profile {name:?}; known are {known}")]
+    #[error("unknown profile {name:?}; available: {known}")]
     Unknown {
         name: String,
         /// The known names.
         known: String,
     },
     /// The name that the configuration gives to sessions without a profile is unknown.
-    #[error(
-        "the configuration wants the profile {name:?} (`profile` under [repl]), which there is not; known are {known}"
-    )]
+    #[error("unknown profile {name:?} in the configuration (`profile` under [repl]); available: {known}")]
     UnknownDefault {
         name: String,
         /// The known names.
@@ -214,7 +214,7 @@ pub enum ProfileError {
     #[error("the program {program:?} is not in the PATH")]
     NotInPath { program: String },
     /// The profile is the project's, and the user has not trusted the project.
-    #[error("the profile {name:?} would run {command:?}, which this project asks for and its owner has not allowed")]
+    #[error("the profile {name:?} of this project would run {command:?}, and the project is not trusted")]
     Untrusted {
         name: String,
         /// The command it would run.
@@ -270,7 +270,9 @@ impl ProfileError {
                 "A person can read and grant it with `hob trust` in a terminal.".to_owned(),
                 "Or name a built-in `profile`: bash, cabal, ghci, python or stack.".to_owned(),
             ],
-            ProfileError::GrantedSince { .. } => vec!["`hob stop`, and the next call knows it.".to_owned()],
+            ProfileError::GrantedSince { .. } => {
+                vec!["Run `hob stop`; the next call starts a daemon that knows it.".to_owned()]
+            }
             ProfileError::Invalid { .. } => vec![
                 "Correct it there, then `hob stop`: the next call starts a daemon that reads it again.".to_owned(),
                 "Or name another `profile`.".to_owned(),
@@ -376,7 +378,7 @@ impl Profiles {
 
     /// Returns the profile of that name.
     pub fn get(&self, name: &str) -> Result<&Profile, ProfileError> {
-        self.by_name.get(name).or_else(|| self.meant(name)).ok_or_else(|| match self.left_out.get(name) {
+        self.by_name.get(name).or_else(|| self.find_alias(name)).ok_or_else(|| match self.left_out.get(name) {
             Some(ProfileError::Withheld { .. }) if self.granted.as_ref().is_some_and(|granted| granted.0()) => {
                 ProfileError::GrantedSince { name: name.to_owned() }
             }
@@ -386,7 +388,7 @@ impl Profiles {
     }
 
     /// Returns the only profile of this program or language, such as `python3` or `shell`.
-    fn meant(&self, name: &str) -> Option<&Profile> {
+    fn find_alias(&self, name: &str) -> Option<&Profile> {
         if self.left_out.contains_key(name) {
             return None;
         }
@@ -405,10 +407,10 @@ impl Profiles {
 
     /// Returns the profiles of one driver.
     #[must_use]
-    pub fn of(&self, driver: DriverKind) -> Profiles {
-        let of =
+    pub fn with_driver(&self, driver: DriverKind) -> Profiles {
+        let matching =
             |(name, profile): (&String, &Profile)| (profile.driver == driver).then(|| (name.clone(), profile.clone()));
-        let by_name = self.by_name.iter().filter_map(of).collect();
+        let by_name = self.by_name.iter().filter_map(matching).collect();
         Profiles { by_name, left_out: self.left_out.clone(), granted: self.granted.clone() }
     }
 
@@ -433,9 +435,10 @@ fn read(file: &Path, origin: Origin) -> Result<String, String> {
         }
         _ => project::regular::read(file, MAX_PROFILE_BYTES).map_err(|error| error.to_string()),
     }?;
-    match text.len() as u64 > MAX_PROFILE_BYTES {
-        true => Err(format!("it is longer than {MAX_PROFILE_BYTES} bytes")),
-        false => Ok(text),
+    if text.len() as u64 > MAX_PROFILE_BYTES {
+        Err(format!("it is longer than {MAX_PROFILE_BYTES} bytes"))
+    } else {
+        Ok(text)
     }
 }
 
@@ -546,7 +549,7 @@ mod tests {
             Install it: apt-get install cabal-install ghc (or install both with ghcup).
             Or name another `profile`."#]]
         .assert_eq(&format!("{error}\n{}", error.hints().join("\n")));
-        expect![[r#"there is no profile "perl"; known are bash, cabal, ghci, python, stack"#]]
+        expect![[r#"unknown profile "perl"; available: bash, cabal, ghci, python, stack"#]]
             .assert_eq(&profiles.get("perl").expect_err("unknown").to_string());
     }
 
@@ -559,10 +562,8 @@ mod tests {
         assert_eq!(profiles.get("ghci").expect("built in").program(), "ghci");
         let error =
             profiles.get("evil").expect("known").check("/bin:/usr/bin", Path::new("/")).expect_err("not allowed");
-        expect![[
-            r#"the profile "evil" would run "sh -c evil", which this project asks for and its owner has not allowed"#
-        ]]
-        .assert_eq(&error.to_string());
+        expect![[r#"the profile "evil" of this project would run "sh -c evil", and the project is not trusted"#]]
+            .assert_eq(&error.to_string());
     }
 
     #[test]
@@ -570,7 +571,7 @@ mod tests {
         let mut profiles = Profiles::builtin();
         let asks = "runs the command [\"sh\"]".to_owned();
         profiles.leave_out("mine", ProfileError::Withheld { name: "mine".to_owned(), asks });
-        let error = profiles.of(DriverKind::Bash).get("mine").expect_err("not granted");
+        let error = profiles.with_driver(DriverKind::Bash).get("mine").expect_err("not granted");
         expect![[r#"
             the profile "mine" of this project's hob.toml is not granted: it runs the command ["sh"]
             A person can read and grant it with `hob trust` in a terminal.

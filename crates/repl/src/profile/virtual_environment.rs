@@ -66,22 +66,24 @@ impl Search<'_> {
         });
         let broken = match found {
             None => None,
-            Some((venv, Judged::Usable(python))) => {
-                let note = format!("Python is that of {}.", self.shown(&venv));
+            Some((venv, EnvironmentState::Usable(python))) => {
+                let note = format!("Python is that of {}.", self.relative(&venv));
                 let command = Some(vec![python.to_string_lossy().into_owned()]);
                 return Interpreter { command, activate: Some(venv), note: Some(note) };
             }
             // uv and poetry would run it.
-            Some((venv, Judged::Withheld(why))) => {
-                let shown = self.shown(&venv);
+            Some((venv, EnvironmentState::Withheld(why))) => {
+                let shown = self.relative(&venv);
                 let command = format!("[{:?}]", format!("{shown}/bin/python"));
                 let note = format!(
-                    "{shown} is not used by itself: {why}. If you know what it holds, repl_start with `command` {command} runs it; \
+                    "{shown} is not used automatically: {why}. If you know what it holds, repl_start with `command` {command} runs it; \
                      a profile with that command in hob.toml does so once `hob trust` has granted it."
                 );
                 return Interpreter { note: Some(note), ..Interpreter::default() };
             }
-            Some((venv, Judged::Broken(why))) => Some(format!("{} has no Python: {why}.", self.shown(&venv))),
+            Some((venv, EnvironmentState::Broken(why))) => {
+                Some(format!("{} has no Python: {why}.", self.relative(&venv)))
+            }
         };
         let mut found = self.tool();
         found.note = match (broken, found.note) {
@@ -133,7 +135,7 @@ impl Search<'_> {
     }
 
     /// Formats a path relative to the session's directory.
-    fn shown(&self, path: &Path) -> String {
+    fn relative(&self, path: &Path) -> String {
         visible::path(path.strip_prefix(self.cwd).unwrap_or(path))
     }
 }
@@ -147,7 +149,7 @@ fn holds_modules(dir: &Path) -> bool {
 }
 
 /// The state of a virtual environment.
-enum Judged {
+enum EnvironmentState {
     /// It was made here and has this Python.
     Usable(PathBuf),
     /// It may have come with the checkout. Holds the reason, as a clause.
@@ -156,8 +158,8 @@ enum Judged {
     Broken(String),
 }
 
-fn judge(dir: &Path, name: &str) -> Judged {
-    let withheld = |why: &str| Judged::Withheld(why.to_owned());
+fn judge(dir: &Path, name: &str) -> EnvironmentState {
+    let withheld = |why: &str| EnvironmentState::Withheld(why.to_owned());
     let Ok(dir) = dir.canonicalize() else { return withheld("its directory cannot be read") };
     let venv = dir.join(name);
     if !venv.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
@@ -170,13 +172,13 @@ fn judge(dir: &Path, name: &str) -> Judged {
     }
     let Some(made) = made_at(&venv) else { return withheld("it does not say where it was made") };
     if made.canonicalize().ok().as_deref() != Some(&*venv) {
-        return Judged::Withheld(format!("it says that it was made at {}", visible::path(&made)));
+        return EnvironmentState::Withheld(format!("it says that it was made at {}", visible::path(&made)));
     }
     let bin = venv.join("bin");
     let python = ["python", "python3"].map(|name| bin.join(name));
     match python.iter().find(|python| program_path(&python.to_string_lossy(), "", &bin).is_some()) {
-        Some(python) => Judged::Usable(python.clone()),
-        None => Judged::Broken(super::unusable(&python[0])),
+        Some(python) => EnvironmentState::Usable(python.clone()),
+        None => EnvironmentState::Broken(super::unusable(&python[0])),
     }
 }
 
@@ -251,7 +253,7 @@ mod tests {
     }
 
     /// Returns the program, or the reason for using the profile's own.
-    fn said(root: &Path) -> String {
+    fn describe(root: &Path) -> String {
         let found = search(root, "", "/nowhere");
         let why = found.note.unwrap_or_default().split_inclusive(". ").next().unwrap_or_default().to_owned();
         let why = why.replace(&root.display().to_string(), "ROOT");
@@ -284,20 +286,26 @@ mod tests {
         let (temp, root) = project();
         let activate = root.join(".venv/bin/activate");
         for (text, why) in [
-            ("", ".venv is not used by itself: it does not say where it was made. "),
-            ("VIRTUAL_ENV=//proc/self/cwd/.venv", ".venv is not used by itself: it does not say where it was made. "),
-            ("VIRTUAL_ENV=.venv", ".venv is not used by itself: it does not say where it was made. "),
-            ("VIRTUAL_ENV=/work/p/.venv", ".venv is not used by itself: it says that it was made at /work/p/.venv. "),
+            ("", ".venv is not used automatically: it does not say where it was made. "),
+            (
+                "VIRTUAL_ENV=//proc/self/cwd/.venv",
+                ".venv is not used automatically: it does not say where it was made. ",
+            ),
+            ("VIRTUAL_ENV=.venv", ".venv is not used automatically: it does not say where it was made. "),
+            (
+                "VIRTUAL_ENV=/work/p/.venv",
+                ".venv is not used automatically: it says that it was made at /work/p/.venv. ",
+            ),
         ] {
             fs::write(&activate, text).unwrap();
-            assert_eq!(said(&root), why, "{text}");
+            assert_eq!(describe(&root), why, "{text}");
         }
         // uv and poetry would run it.
         fs::write(root.join("uv.lock"), "").unwrap();
         assert!(search(&root, "", "/usr/bin:/bin").command.is_none());
         fs::rename(root.join(".venv"), temp.path().join("elsewhere")).unwrap();
         symlink(temp.path().join("elsewhere"), root.join(".venv")).unwrap();
-        assert_eq!(said(&root), ".venv is not used by itself: it is a link. ");
+        assert_eq!(describe(&root), ".venv is not used automatically: it is a link. ");
     }
 
     #[test]
@@ -305,8 +313,8 @@ mod tests {
         let (_temp, root) = project();
         fs::remove_file(root.join(".venv/bin/python")).unwrap();
         symlink("/usr/bin/python2.2", root.join(".venv/bin/python")).unwrap();
-        let gone = ".venv has no Python: ROOT/.venv/bin/python is a link to /usr/bin/python2.2, which is not there.";
-        assert_eq!(said(&root), gone);
+        let gone = ".venv has no Python: ROOT/.venv/bin/python is a link to /usr/bin/python2.2, which does not exist.";
+        assert_eq!(describe(&root), gone);
         let bin = root.join("bin");
         fs::create_dir(&bin).unwrap();
         fs::write(bin.join("uv"), "").unwrap();

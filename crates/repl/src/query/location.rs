@@ -38,9 +38,10 @@ impl Location {
     pub fn text(&self) -> String {
         match (&self.file, self.line, self.column, self.end_line, self.end_column) {
             (Some(file), Some(line), Some(column), Some(end_line), Some(end_column)) if end_line == line => {
-                match end_column == column {
-                    true => format!("{file}:{line}:{column}"),
-                    false => format!("{file}:{line}:{column}-{end_column}"),
+                if end_column == column {
+                    format!("{file}:{line}:{column}")
+                } else {
+                    format!("{file}:{line}:{column}-{end_column}")
                 }
             }
             (Some(file), Some(line), Some(column), Some(end_line), Some(end_column)) => {

@@ -71,7 +71,9 @@ async fn output(repl: &Repl, reader: &Caller, session: &str, cursor: &str) -> Re
     let query = match cursor {
         "" => Query::since(0).at_most(OUTPUT_MAX).from_the_end(),
         cursor => {
-            let cursor = cursor.parse().map_err(|_| ToolError::user(format!("`cursor` is no number: {cursor:?}")))?;
+            let cursor = cursor
+                .parse()
+                .map_err(|_| ToolError::user(format!("invalid `cursor` {cursor:?}: it must be a number")))?;
             Query::since(cursor).at_most(OUTPUT_MAX)
         }
     };

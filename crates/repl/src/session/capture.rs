@@ -103,9 +103,10 @@ impl Capture {
 
     /// Returns the number of bytes, without an incomplete character at the end.
     pub(super) fn whole(&self) -> u64 {
-        let end: Vec<u8> = match self.tail.is_empty() {
-            true => self.head[self.head.len().saturating_sub(4)..].to_vec(),
-            false => self.tail.range(self.tail.len().saturating_sub(4)..).copied().collect(),
+        let end: Vec<u8> = if self.tail.is_empty() {
+            self.head[self.head.len().saturating_sub(4)..].to_vec()
+        } else {
+            self.tail.range(self.tail.len().saturating_sub(4)..).copied().collect()
         };
         self.total - (end.len() - whole_characters(&end)) as u64
     }

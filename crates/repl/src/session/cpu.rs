@@ -10,7 +10,7 @@ use std::time::Duration;
 pub(super) struct CpuClock(Vec<File>);
 
 impl CpuClock {
-    pub(super) fn of(pids: impl IntoIterator<Item = i32>) -> CpuClock {
+    pub(super) fn from_pids(pids: impl IntoIterator<Item = i32>) -> CpuClock {
         // A process that has exited has no file.
         CpuClock(pids.into_iter().filter_map(|pid| File::open(format!("/proc/{pid}/stat")).ok()).collect())
     }
@@ -54,12 +54,12 @@ mod tests {
 
     #[test]
     fn it_runs_while_we_compute() {
-        let clock = CpuClock::of([std::process::id().cast_signed()]);
+        let clock = CpuClock::from_pids([std::process::id().cast_signed()]);
         let begun = clock.now().expect("our own file");
         let mut rounds = 0u64;
         while clock.now().expect("our own file") < begun + Duration::from_millis(50) {
             rounds = std::hint::black_box(rounds + 1);
         }
-        assert_eq!(CpuClock::of([-1]).now(), None);
+        assert_eq!(CpuClock::from_pids([-1]).now(), None);
     }
 }

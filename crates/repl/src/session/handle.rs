@@ -423,7 +423,7 @@ pub enum SessionError {
     #[error("session {session:?} has ended: {reason}")]
     Ended { session: String, reason: String },
     /// The evaluation is not remembered.
-    #[error("session {session:?} remembers no evaluation {eval}")]
+    #[error("session {session:?} does not know evaluation {eval}")]
     UnknownEval { session: String, eval: u64 },
     /// Nothing has been evaluated yet.
     #[error("session {session:?} has evaluated nothing yet")]
@@ -441,13 +441,13 @@ pub enum SessionError {
     #[error("nothing runs in session {session:?} that could read input")]
     NothingRuns { session: String },
     /// The running evaluation was given its whole input beforehand.
-    #[error("evaluation {eval} has all of its input, which `stdin` of repl_eval gave it")]
+    #[error("evaluation {eval} already has its complete input, from `stdin` of repl_eval")]
     HasItsInput { session: String, eval: u64 },
     /// The running code does not react to interrupts.
-    #[error("session {session:?} is uninterruptible: what runs in it does not react to interrupts")]
+    #[error("session {session:?} is uninterruptible: the running code does not react to interrupts")]
     Uninterruptible { session: String },
     /// The running code waits for input.
-    #[error("evaluation {eval} waits for input in session {session:?}, and what is asked waits behind it")]
+    #[error("evaluation {eval} waits for input in session {session:?}, and this request waits behind it")]
     WaitsForInput { session: String, eval: u64 },
     /// A command did not end in time and still runs.
     #[error("the command still runs in session {session:?} as evaluation {eval}")]
@@ -456,8 +456,9 @@ pub enum SessionError {
 
 fn not_running(eval: u64, status: Status, runs: Option<u64>) -> String {
     let runs = runs.map_or("nothing runs now".to_owned(), |runs| format!("#{runs} runs now"));
-    match status.is_final() {
-        true => format!("evaluation {eval} is over ({}); {runs}", status.name()),
-        false => format!("evaluation {eval} has not begun ({}); {runs}", status.name()),
+    if status.is_final() {
+        format!("evaluation {eval} has ended ({}); {runs}", status.name())
+    } else {
+        format!("evaluation {eval} has not begun ({}); {runs}", status.name())
     }
 }

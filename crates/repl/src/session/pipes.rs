@@ -263,7 +263,7 @@ mod tests {
     fn output(stream: Stream) -> (pipe::Sender, OutputPipe) {
         let (ours, theirs) = pipe::pipe().expect("a pipe");
         // The nonce is fixed: bytes that look like the beginning of a marker are held back.
-        (ours, OutputPipe::new(stream, Some(theirs), &Nonce::known("0123456789abcdef0123456789abcdef")))
+        (ours, OutputPipe::new(stream, Some(theirs), &Nonce::fixed("0123456789abcdef0123456789abcdef")))
     }
 
     fn wakes(output: &OutputPipe) -> bool {

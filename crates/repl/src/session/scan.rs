@@ -122,7 +122,7 @@ mod tests {
 
     /// Returns the segments with neighbouring data joined, so that the result does not depend on the chunks.
     fn pieces(chunks: &[&[u8]]) -> Vec<String> {
-        let mut scanner = Scanner::new(&Nonce::known(NONCE));
+        let mut scanner = Scanner::new(&Nonce::fixed(NONCE));
         let mut out: Vec<String> = Vec::new();
         let mut data = Vec::new();
         let mut sink = |segment: Segment<'_>| match segment {
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn nothing_but_a_possible_start_is_held() {
-        let mut scanner = Scanner::new(&Nonce::known(NONCE));
+        let mut scanner = Scanner::new(&Nonce::fixed(NONCE));
         let mut seen = Vec::new();
         scanner.push(b"Name? 0123", |segment| match segment {
             Segment::Data(bytes) => seen.extend_from_slice(bytes),

@@ -7,7 +7,7 @@ use process::output::text::{Excerpt, Shape, excerpt, excerpt_of_parts, grouped};
 use super::RawOutput;
 use super::capture::{Capture, Part};
 use super::machine::EvalRecord;
-use crate::result::{Behind, Between, Completion, EvalResult, Shown, Starting, Truncated};
+use crate::result::{Behind, Between, ByteCounts, Completion, EvalResult, Starting, Truncated};
 use crate::text;
 
 /// The limit per stream for the output between two evaluations, in bytes.
@@ -52,7 +52,7 @@ pub(super) fn result(record: &EvalRecord, frame: &Frame<'_>, now: Instant) -> Ev
     let shown = |excerpt: &Excerpt, side: usize| {
         // The oldest bytes, which the reader already received, are dropped first.
         let dropped = frame.dropped[side].saturating_sub(frame.since.unwrap_or_default()[side]);
-        Shown { total: excerpt.total, shown: excerpt.shown, dropped }
+        ByteCounts { total: excerpt.total, shown: excerpt.shown, dropped }
     };
     let truncated =
         (out.omitted + err.omitted > 0).then(|| Truncated { stdout: shown(&out, 0), stderr: shown(&err, 1) });

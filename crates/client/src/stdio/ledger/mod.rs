@@ -466,9 +466,10 @@ impl Ledger {
         match item.kind {
             Kind::Request(request) => {
                 (0..request.duplicates).for_each(|_| answers::duplicate(answers, &request.id));
-                match lost {
-                    true => answers::may_have_run(answers, &request.id, &item.line, loss, &self.rules),
-                    false => answers::unanswered(answers, &request.id, loss),
+                if lost {
+                    answers::may_have_run(answers, &request.id, &item.line, loss, &self.rules)
+                } else {
+                    answers::unanswered(answers, &request.id, loss)
                 }
             }
             Kind::Batch(ids) => answers::batch(answers, &ids, lost, loss),

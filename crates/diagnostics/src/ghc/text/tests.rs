@@ -142,10 +142,8 @@ fn text_and_machine_form_of_the_real_compiler_agree() {
     for ((name, _), (text, machine)) in sections(MODULES).into_iter().zip(texts.iter().zip(&machine)) {
         let mut from_text = parse(text);
         assert_eq!(from_text.rest, "", "{name}");
-        let mut from_machine: Vec<Diagnostic> = match newer {
-            true => parse(machine).diagnostics,
-            false => machine.lines().filter_map(dumped).collect(),
-        };
+        let mut from_machine: Vec<Diagnostic> =
+            if newer { parse(machine).diagnostics } else { machine.lines().filter_map(dumped).collect() };
         compared += from_text.diagnostics.len();
         // The older form names flags by the compiler's own constructor; an error from a warning has none.
         for diagnostic in from_text.diagnostics.iter_mut().chain(&mut from_machine) {
@@ -156,9 +154,10 @@ fn text_and_machine_form_of_the_real_compiler_agree() {
             let words = list(diagnostics).replace(['‘', '’', '`', '\''], "").replace("\\n", " ").replace("Type", "*");
             words.split_whitespace().collect::<Vec<_>>().join(" ")
         };
-        let (text, machine) = match newer {
-            true => (plain(&from_text.diagnostics), plain(&from_machine)),
-            false => (list(&from_text.diagnostics), list(&from_machine)),
+        let (text, machine) = if newer {
+            (plain(&from_text.diagnostics), plain(&from_machine))
+        } else {
+            (list(&from_text.diagnostics), list(&from_machine))
         };
         assert_eq!(text, machine, "{name}, GHC {version}");
     }

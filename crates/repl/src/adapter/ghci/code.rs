@@ -115,7 +115,7 @@ fn command(line: &str) -> Result<String, Refusal> {
                 "prompt" | "prompt2" | "prompt-cont" | "prompt-function" | "prompt-cont-function" => {
                     return refuse(
                         "the session's prompt tells when an evaluation has ended",
-                        "Leave the prompt as it is; nobody sees it.",
+                        "Leave the prompt unchanged; it is never shown.",
                     );
                 }
                 "+m" => {
@@ -435,7 +435,7 @@ mod tests {
             ":{\n:set prompt \"x\"\n:}",
             expect![[r#"
             the session's prompt tells when an evaluation has ended
-            Leave the prompt as it is; nobody sees it.
+            Leave the prompt unchanged; it is never shown.
         "#]],
         );
     }
@@ -446,7 +446,7 @@ mod tests {
             ":set prompt \"> \"",
             expect![[r#"
             the session's prompt tells when an evaluation has ended
-            Leave the prompt as it is; nobody sees it.
+            Leave the prompt unchanged; it is never shown.
         "#]],
         );
         check(

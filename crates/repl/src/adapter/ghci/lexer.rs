@@ -364,12 +364,13 @@ const LOOK_AHEAD: usize = 100;
 fn is_name_start(c: char) -> bool {
     use GeneralCategory as G;
     c == '_'
-        || match c.is_ascii() {
-            true => c.is_ascii_alphabetic(),
-            false => matches!(
+        || if c.is_ascii() {
+            c.is_ascii_alphabetic()
+        } else {
+            matches!(
                 get_general_category(c),
                 G::UppercaseLetter | G::TitlecaseLetter | G::LowercaseLetter | G::OtherLetter
-            ),
+            )
         }
 }
 
@@ -388,9 +389,10 @@ fn is_name(c: char) -> bool {
 /// Returns true for the characters of GHC's `$symbol`.
 fn is_symbol(c: char) -> bool {
     use GeneralCategory as G;
-    match c.is_ascii() {
-        true => b"!#$%&*+./<=>?@\\^|-~:".contains(&(c as u8)),
-        false => matches!(
+    if c.is_ascii() {
+        b"!#$%&*+./<=>?@\\^|-~:".contains(&(c as u8))
+    } else {
+        matches!(
             get_general_category(c),
             G::MathSymbol
                 | G::CurrencySymbol
@@ -399,7 +401,7 @@ fn is_symbol(c: char) -> bool {
                 | G::ConnectorPunctuation
                 | G::DashPunctuation
                 | G::OtherPunctuation
-        ),
+        )
     }
 }
 

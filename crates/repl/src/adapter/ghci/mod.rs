@@ -66,7 +66,7 @@ impl Adapter for Ghci {
         }
     }
 
-    fn words(&self, literal: &str) -> Option<String> {
+    fn decode_literal(&self, literal: &str) -> Option<String> {
         report::literal_text(literal)
     }
 
@@ -180,9 +180,10 @@ impl Adapter for Ghci {
         // An interrupted load leaves nothing in scope, not even `+`, or unloaded modules over which any next evaluation
         // would fail. Any change of the scope drops those.
         let step = Step { bytes: b":module +Prelude\n".to_vec(), advance: 1, script: None };
-        let note = match payload.is_empty() {
-            true => "The interrupted load emptied the scope; Prelude was restored. Load again to get the modules back.",
-            false => "The load was interrupted: what it did not come to is not in scope. Load again to get it back.",
+        let note = if payload.is_empty() {
+            "The interrupted load emptied the scope; Prelude was restored. Load again to get the modules back."
+        } else {
+            "The load was interrupted: what it did not come to is not in scope. Load again to get it back."
         };
         (payload.is_empty() || self.loads(code)).then(|| (step, note.to_owned()))
     }
@@ -254,7 +255,7 @@ mod tests {
 
     #[test]
     fn barriers_leave_no_trace() {
-        let nonce = Nonce::known("0123456789abcdef0123456789abcdef");
+        let nonce = Nonce::fixed("0123456789abcdef0123456789abcdef");
         let barrier = "unknown command ':hob-0123456789ab-4'\nuse :? for help.\n";
         let kept = |before, after| {
             let output = format!("{before}{barrier}{after}");

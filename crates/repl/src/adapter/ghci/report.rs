@@ -48,7 +48,7 @@ pub(super) fn judge(printed: Printed<'_>, reports: &[String]) -> Verdict {
 #[derive(Debug, Default)]
 struct GhciReport {
     /// The locations of compiler messages in order, each with true if a flag follows, as in most warnings.
-    places: Vec<(Place, bool)>,
+    places: Vec<(MessageLocation, bool)>,
     exception: Option<String>,
     interrupted: bool,
     /// True if there is any other text: a command was not carried out, or the compiler gave up.
@@ -61,7 +61,7 @@ struct GhciReport {
 
 /// The location that a message names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Place {
+struct MessageLocation {
     source: Source,
     file: Option<String>,
     span: Option<[u32; 4]>,
@@ -86,7 +86,7 @@ impl GhciReport {
                 let line = &*bare;
                 if line == "Interrupted." {
                     said.interrupted = true;
-                } else if let Some((place, text)) = Place::read(line) {
+                } else if let Some((place, text)) = MessageLocation::parse(line) {
                     said.places.push((place, text.contains("-W")));
                     message = true;
                 } else if line.starts_with('{') {
@@ -159,9 +159,9 @@ fn is_cycle(diagnostic: &Diagnostic) -> bool {
     CYCLES.iter().any(|cycle| diagnostic.message.starts_with(cycle))
 }
 
-impl Place {
+impl MessageLocation {
     /// Parses the location at the start of a line, and returns the rest too.
-    fn read(line: &str) -> Option<(Place, &str)> {
+    fn parse(line: &str) -> Option<(MessageLocation, &str)> {
         if line.starts_with([' ', '\t']) {
             return None;
         }
@@ -180,7 +180,7 @@ impl Place {
                 "<no location info>" | "<no source>" => (Source::File, None),
                 file => (Source::File, Some(file.to_owned())),
             };
-            Some((Place { source, file, span }, after))
+            Some((MessageLocation { source, file, span }, after))
         })
     }
 

@@ -63,7 +63,7 @@ impl Actor {
         self.state.watched = Some(Instant::now());
         self.state.measure = Some(tokio::task::spawn_blocking(move || {
             let memory = process::probe::memory(&group);
-            (memory.resident, CpuClock::of(memory.processes))
+            (memory.resident, CpuClock::from_pids(memory.processes))
         }));
     }
 

@@ -144,7 +144,7 @@ impl Actor {
                 Wake::Command(Some(command)) => self.command(command),
                 Wake::Command(None) => {
                     self.state.orphaned = true;
-                    self.on(Event::Stop { reason: "nobody uses it any more".to_owned() });
+                    self.on(Event::Stop { reason: "it is no longer used".to_owned() });
                 }
                 Wake::Readable => self.read(),
                 Wake::Writable => self.inputs.write(),

@@ -50,7 +50,7 @@ impl Actor {
             cursor: *self.log.end().borrow(),
             dropped: self.dropped(record),
             max_bytes: view.max_bytes,
-            since: view.reader.and_then(|reader| record.given.of(reader)),
+            since: view.reader.and_then(|reader| record.given.for_reader(reader)),
         };
         // Only the daemon's own commands, which are quiet, need their exact bytes.
         let raw = if record.quiet { show::raw(record) } else { Default::default() };

@@ -96,7 +96,7 @@ impl Machine {
                 (Status::Killed, format!("somebody else ended it with {}", signal_in_words(signal)))
             }
             (None, Some(signal)) => (Status::Crashed, format!("it crashed with {}", signal_in_words(signal))),
-            (None, None) => (Status::Exited, "it ended, nobody knows how".to_owned()),
+            (None, None) => (Status::Exited, "it ended for an unknown reason".to_owned()),
         }
     }
 

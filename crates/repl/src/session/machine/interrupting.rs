@@ -104,7 +104,7 @@ impl Straggler {
     }
 
     /// Describes the straggler in a clause, for callers that use the session meanwhile.
-    pub(super) fn words(&self, session: &str) -> String {
+    pub(super) fn describe(&self, session: &str) -> String {
         let (eval, doing) = (self.eval, self.doing);
         format!(
             "Something of #{eval}, which was interrupted, {doing} (repl_restart {{\"session\": {session:?}, \"replay\": \"definitions\"}} ends it)"
@@ -246,10 +246,8 @@ impl Machine {
         let Some(asked) = run.asked.as_mut().filter(|asked| asked.signals > 0) else { return false };
         let before = run.before;
         // Any newer number ends the evaluation: a block of code may have been cut short.
-        let ended = match fallback {
-            true => self.sides[0].unnumbered > 0,
-            false => self.sides.iter().all(|side| side.number > before),
-        };
+        let ended =
+            if fallback { self.sides[0].unnumbered > 0 } else { self.sides.iter().all(|side| side.number > before) };
         if ended {
             self.synchronize(SyncReason::Interrupt, now);
         } else if stream == Stream::Stdout && number.is_some_and(|number| number <= before) {

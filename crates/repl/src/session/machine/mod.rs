@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 use super::capture::Capture;
 use super::handle::{Claim, SessionError};
 use super::{SessionState, Stream};
-use crate::adapter::{Adapter, Channel, Heard, Nonce, StderrPayload};
+use crate::adapter::{Adapter, Channel, Nonce, ReplMessages, StderrPayload};
 use crate::load::LoadRecord;
 use crate::numbers::EvalNumbers;
 use crate::result::{Completion, Status};
@@ -257,10 +257,10 @@ impl Machine {
             unasked = number <= run.before;
         }
         self.takes_back |= payload.unread.is_some();
-        let words = match payload.said {
-            Heard::Nothing => Some(String::new()),
-            Heard::Missed => None,
-            Heard::Words(literal) => self.adapter.words(literal),
+        let words = match payload.messages {
+            ReplMessages::Nothing => Some(String::new()),
+            ReplMessages::Missed => None,
+            ReplMessages::Text(literal) => self.adapter.decode_literal(literal),
         };
         // The absence of messages counts only if messages were captured before.
         self.heard |= words.as_ref().is_some_and(|words| !words.is_empty());

@@ -43,15 +43,15 @@ pub(in super::super) struct EvalRecord {
     pub(in super::super) cpu: Option<Duration>,
     /// The log's byte counts at its start, per stream.
     pub(in super::super) logged: [u64; 2],
-    pub(in super::super) given: Given,
+    pub(in super::super) given: DeliveredBytes,
 }
 
 /// The amount of an evaluation's output that each reader received while it ran, per stream.
 #[derive(Debug, Default)]
-pub(in super::super) struct Given(Vec<(u64, [u64; 2])>);
+pub(in super::super) struct DeliveredBytes(Vec<(u64, [u64; 2])>);
 
-impl Given {
-    pub(in super::super) fn of(&self, reader: u64) -> Option<[u64; 2]> {
+impl DeliveredBytes {
+    pub(in super::super) fn for_reader(&self, reader: u64) -> Option<[u64; 2]> {
         self.0.iter().find(|(known, _)| *known == reader).map(|(_, given)| *given)
     }
 
@@ -100,7 +100,7 @@ impl EvalRecords {
             cpu_from: None,
             cpu: None,
             logged: [0; 2],
-            given: Given::default(),
+            given: DeliveredBytes::default(),
         };
         self.evals.insert(eval, record);
         eval

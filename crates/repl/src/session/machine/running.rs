@@ -103,7 +103,7 @@ impl Run {
     }
 
     /// Repeats the question to the kernel. The pending answer concerns earlier code: the prompt between two pieces waits for input too.
-    fn asks_anew(&mut self, now: Instant) {
+    fn repeat_probe(&mut self, now: Instant) {
         self.probing = false;
         self.probe_at = now + if self.has_input() { EAGER } else { QUIET };
     }
@@ -237,7 +237,7 @@ impl Machine {
         run.written = now;
         run.marked = false;
         run.doubt = None;
-        run.asks_anew(now);
+        run.repeat_probe(now);
         self.write(step.bytes, step.script, step.advance);
     }
 
@@ -320,7 +320,7 @@ impl Machine {
             record.notes.push(format!("The session ended: {reason}{}.", told.unwrap_or_default()));
         }
         if let Some(straggler) = self.straggler.as_ref().filter(|straggler| straggler.eval != eval) {
-            record.notes.push(format!("{}; its output may stand among this one's.", straggler.words(&self.name)));
+            record.notes.push(format!("{}; its output may stand among this one's.", straggler.describe(&self.name)));
         }
         if let Some(load) = self.cut_load.filter(|_| !loads) {
             record.notes.push(format!(
@@ -421,7 +421,7 @@ impl Machine {
                 notes.push("The shell was replaced by a new one: what was not exported is gone.".to_owned());
                 return self.write(bytes, None, 1);
             }
-            notes.push(format!("The REPL was replaced by `{command}`; repl_restart starts it anew."));
+            notes.push(format!("The REPL was replaced by `{command}`; repl_restart starts it again."));
         }
         self.feed(now);
     }

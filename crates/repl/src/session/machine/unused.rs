@@ -36,6 +36,6 @@ impl Machine {
     /// Ends the session once the evaluation has ended, or does not.
     pub(super) fn end_unused(&mut self) {
         let idle = self.bounds.idle.unwrap_or_default();
-        self.stop(format!("nobody was connected to it for {}", minutes(idle)), true);
+        self.stop(format!("no connection used it for {}", minutes(idle)), true);
     }
 }

@@ -96,7 +96,7 @@ async fn a_shell_that_is_replaced_by_a_shell_goes_on() {
     // Any other program in its place is left alone.
     let waiting = eval(&session, "exec cat").await;
     assert_eq!(waiting.status, Status::WaitingForInput);
-    assert_eq!(waiting.notes, ["The REPL was replaced by `cat`; repl_restart starts it anew."]);
+    assert_eq!(waiting.notes, ["The REPL was replaced by `cat`; repl_restart starts it again."]);
     session.input("meow\n".to_owned(), true).await.expect("it reads");
     let ended = session.wait(None, LONG, 100).await.expect("an answer");
     assert_eq!((ended.status, ended.stdout.as_str()), (Status::Exited, "meow\n"));

@@ -134,7 +134,7 @@ async fn what_was_given_beforehand_ends() {
     let eval_number = begun.expect("taken").eval;
     assert_eq!(
         refused.to_string(),
-        format!("evaluation {eval_number} has all of its input, which `stdin` of repl_eval gave it")
+        format!("evaluation {eval_number} already has its complete input, from `stdin` of repl_eval")
     );
     let report = interrupt("bash", &bash).await;
     assert_eq!(report.outcome, InterruptOutcome::Interrupted, "{report:?}");

@@ -44,7 +44,7 @@ const fn plain(code: &'static str) -> Program {
     Program { code, input: "", kind: Plain }
 }
 
-const fn of(kind: Kind, code: &'static str) -> Program {
+const fn program(kind: Kind, code: &'static str) -> Program {
     Program { code, input: "", kind }
 }
 
@@ -66,12 +66,15 @@ const GHCI: &[Program] = &[
     plain("callCommand \"sleep SEC\""),
     plain("callCommand \"trap 'sleep SEC; exit 3' INT; sleep 100\""),
     plain("let f = do\n      hPutStrLn stderr \"tick\"\n      threadDelay 500\n      f\nf"),
-    of(Collects, "forever performMajorGC"),
+    program(Collects, "forever performMajorGC"),
     plain("replicateM_ 3 performMajorGC"),
     plain("print (length (show (product [1 .. 20000 :: Integer])))"),
     plain("x = 1\nthreadDelay MS00\ny = 2\nthreadDelay MS00\nprint (x + y)"),
     plain("hPutStrLn stderr \"Interrupted.\" >> threadDelay MS000"),
-    of(Cleans, "bracket_ (putStrLn \"begun\") (threadDelay MS000 >> putStrLn \"cleaned\") (threadDelay 100000000)"),
+    program(
+        Cleans,
+        "bracket_ (putStrLn \"begun\") (threadDelay MS000 >> putStrLn \"cleaned\") (threadDelay 100000000)",
+    ),
     of(
         Cleans,
         "(putStrLn \"begun\" >> mapM_ (\\n -> evaluate (sum [1 .. n])) [1000 ..]) `finally` (print (sum [1 .. MS000]) >> putStrLn \"cleaned\")",
@@ -108,7 +111,10 @@ const PYTHON: &[Program] = &[
     plain("print('Interrupted.', file=sys.stderr); time.sleep(SEC)"),
     plain("try:\n    time.sleep(SEC)\nexcept KeyboardInterrupt:\n    raise ValueError('on purpose')"),
     plain("worker = threading.Thread(target=time.sleep, args=(SEC,))\nworker.start()\nworker.join()"),
-    of(Cleans, "try:\n    print('begun')\n    time.sleep(1000)\nfinally:\n    time.sleep(SEC)\n    print('cleaned')"),
+    program(
+        Cleans,
+        "try:\n    print('begun')\n    time.sleep(1000)\nfinally:\n    time.sleep(SEC)\n    print('cleaned')",
+    ),
     of(
         Cleans,
         "try:\n    print('begun')\n    while True: pass\nfinally:\n    sum(range(MS * 10000))\n    print('cleaned')",
@@ -125,7 +131,7 @@ const PYTHON: &[Program] = &[
         Deaf,
         "over = time.monotonic() + SEC\nwhile time.monotonic() < over:\n    try:\n        sum(range(1000))\n    except BaseException:\n        pass\nprint('end')",
     ),
-    of(Asks("q\n"), "import pdb; pdb.set_trace()\nx = 1"),
+    program(Asks("q\n"), "import pdb; pdb.set_trace()\nx = 1"),
 ];
 
 const BASH: &[Program] = &[
@@ -142,13 +148,13 @@ const BASH: &[Program] = &[
     plain("(exit 130); sleep SEC"),
     plain("echo Interrupted. >&2; sleep SEC"),
     plain("x=$(sleep 1000)"),
-    of(Cleans, "(trap 'sleep SEC; echo cleaned; exit 130' INT; echo begun; while :; do sleep 1000; done)"),
+    program(Cleans, "(trap 'sleep SEC; echo cleaned; exit 130' INT; echo begun; while :; do sleep 1000; done)"),
     of(
         Cleans,
         "(trap 'for ((i = 0; i < MS * 100; i++)); do :; done; echo cleaned; exit 130' INT; echo begun; while :; do :; done)",
     ),
-    of(Deaf, "(trap '' INT; sleep SEC; echo end)"),
-    of(Deaf, "trap '' INT; sleep SEC; trap - INT; echo end"),
+    program(Deaf, "(trap '' INT; sleep SEC; echo end)"),
+    program(Deaf, "trap '' INT; sleep SEC; trap - INT; echo end"),
 ];
 
 /// Busy loops. They end with the test, and on their own if the test is killed.
@@ -306,7 +312,7 @@ async fn interrupts(name: &str, session: Handle, programs: &[Program], next: imp
         let after = eval(&session, &code_after).await;
         // The library that runs commands complains from a separate thread about interrupted children.
         let spilt = after.between.is_some() && !code.contains("callCommand");
-        if said(&after) != expected || spilt {
+        if with_value(&after) != expected || spilt {
             println!("{case}: {:?}, then {after:?}", report.outcome);
             wrong += 1;
         }
@@ -329,14 +335,14 @@ fn outcome_name(outcome: InterruptOutcome) -> &'static str {
     match outcome {
         InterruptOutcome::Idle | InterruptOutcome::Withdrawn => "had ended",
         InterruptOutcome::Interrupted => "interrupted",
-        InterruptOutcome::Finished => "ended by itself",
+        InterruptOutcome::Finished => "finished",
         InterruptOutcome::NotYet => "asked",
         InterruptOutcome::Uninterruptible => "uninterruptible",
         InterruptOutcome::Ended => "lost",
     }
 }
 
-fn said(result: &EvalResult) -> String {
+fn with_value(result: &EvalResult) -> String {
     let value = result.value.as_ref().map_or(String::new(), |value| format!(" = {value}"));
     line(result) + &value
 }

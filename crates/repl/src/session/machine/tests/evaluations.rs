@@ -70,7 +70,7 @@ fn what_has_not_begun_is_withdrawn_by_an_interrupt() {
         answer 8 with #2 interrupted "" ""
         interrupted 9: Withdrawn Some(2) after 0ns
         answer 1 with #1 done "" """#]]);
-    play.interrupt(Some(2)).check(expect!["refuse 9: evaluation 2 is over (interrupted); nothing runs now"]);
+    play.interrupt(Some(2)).check(expect!["refuse 9: evaluation 2 has ended (interrupted); nothing runs now"]);
     // A caller that waits for the last one means one that began.
     play.on(Event::Wait { which: EvalRef::Last, waiter: Waiter(8) }).check(expect!["answer 8 with #1 done \"\" \"\""]);
 }

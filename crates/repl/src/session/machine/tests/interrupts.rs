@@ -231,11 +231,11 @@ fn another_evaluation_than_the_one_that_is_meant_is_left_alone() {
         write "a\n"
         answer 1 with #1 done "" ""
         write "b\n"
-        refuse 9: evaluation 1 is over (done); #2 runs now
+        refuse 9: evaluation 1 has ended (done); #2 runs now
         answer 3 with #3 interrupted "" ""
         interrupted 9: Withdrawn Some(3) after 0ns
-        refuse 9: session "main" remembers no evaluation 7
-        refuse 8: evaluation 1 is over (done); #2 runs now"#
+        refuse 9: session "main" does not know evaluation 7
+        refuse 8: evaluation 1 has ended (done); #2 runs now"#
     ]]);
     play.pass(50).interrupt(Some(2)).quiet().check(expect!["Signal { guarded: true }"]);
 }

@@ -26,7 +26,7 @@ struct Play {
 impl Play {
     fn new() -> Play {
         let bounds = Bounds { queue: 2, start: Duration::from_secs(60), idle: Some(Duration::from_secs(3600)) };
-        let nonce = Nonce::known("0123456789abcdef0123456789abcdef");
+        let nonce = Nonce::fixed("0123456789abcdef0123456789abcdef");
         let now = Instant::now();
         let evals = Arc::new(crate::numbers::EvalNumbers::fresh());
         let machine = Machine::new("main", Arc::new(Ghci), nonce, bounds, evals, now);

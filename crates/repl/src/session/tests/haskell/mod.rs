@@ -31,7 +31,7 @@ enum Outcome {
     Refused,
 }
 
-fn kept() -> Vec<Piece> {
+fn fixed_pieces() -> Vec<Piece> {
     let mut pieces: Vec<Piece> = Vec::new();
     for line in KEPT.lines() {
         if let Some(head) = line.strip_prefix("== ") {
@@ -205,7 +205,7 @@ async fn differences(pieces: &[Piece]) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn kept_pieces_mean_what_they_mean_in_a_file() {
-    let pieces = kept();
+    let pieces = fixed_pieces();
     assert!(pieces.len() >= 300, "{}", pieces.len());
     let wrong = differences(&pieces).await;
     println!("{} pieces, {} differ", pieces.len(), wrong.len());
