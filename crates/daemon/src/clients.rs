@@ -1,16 +1,16 @@
-//! MCP clients that are agents: whose results a model reads, and of which a person sees nothing.
+//! The MCP clients that are agents: a model reads their results, and no person sees them.
 //!
-//! Some hand only the structured content of a result to their model, some only the text, some both. So agents get text
-//! alone: whichever they hand over, the model reads the same, once.
+//! Some pass only the structured content of a result to their model, some only the text, some both. So agents get text
+//! alone: the model reads the same content once in every case.
 
 use mcp::ResultForm;
 use project::{Hello, Results, Role};
 
-/// An agent, as it names itself in `clientInfo`.
+/// An agent, by the name in its `clientInfo`.
 struct Agent {
     name: &'static str,
-    /// The version at which it was seen, and what it hands to its model if it gets both: `docs/generated/agents.md`.
-    /// `None` for a name that is only known from documentation.
+    /// The tested version of an agent. `docs/generated/agents.md` lists what it passes to its model if it gets both
+    /// forms. `None` for a name known only from documentation.
     #[cfg_attr(not(test), expect(dead_code, reason = "says how old the knowledge is"))]
     seen_at: Option<&'static str>,
 }
@@ -36,13 +36,13 @@ const AGENTS: &[Agent] = &[
     documented("Zed"),
 ];
 
-/// Returns the form of results for a client of this name, where nobody asks for one.
+/// Returns the form of results for a client of this name, if none is requested.
 fn form_for(client: &str) -> ResultForm {
     if AGENTS.iter().any(|agent| agent.name == client) { ResultForm::Text } else { ResultForm::Both }
 }
 
-/// How the form of results is decided on a connection: by the connection itself, else by the configuration, else by the
-/// client. Programs of the command line, and the profiles of other systems, get what those promise.
+/// Chooses the form of results on a connection: as the connection requests, else by the configuration, else by the
+/// client. Programs of the command line, and the profiles of other systems, get the form that those promise.
 pub(crate) fn result_form(hello: &Hello, configured: Option<Results>) -> fn(&str) -> ResultForm {
     match hello.results.or(configured) {
         _ if hello.role == Role::Control => |_| ResultForm::Both,
@@ -58,12 +58,12 @@ mod tests {
     use super::*;
     use std::path::Path;
 
-    /// Each agent that `cargo xtask clients agents` runs is known here, at the version that it saw.
+    /// Each agent that `cargo xtask clients agents` runs must be listed here, at the tested version.
     #[test]
     fn the_agents_that_are_run_are_known() {
         let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/generated/agents.md");
         let page = std::fs::read_to_string(page).expect("the page is there");
-        // The first table; others have agents as columns.
+        // Use the first table; in others the agents are columns.
         let first = page.split("\n## What reaches").next().unwrap_or_default();
         let cells = first.lines().filter(|line| line.starts_with("| ") && line.matches(" | ").count() > 3);
         let clients = cells.filter_map(|line| line.split(" | ").nth(2)?.rsplit_once(' '));

@@ -1,5 +1,5 @@
-//! What the hello tells a front-end about its tools, in case its daemon goes away: which calls may be repeated, and
-//! whether the next daemon's list differs.
+//! The tool summary in the hello, for a front-end whose daemon exits: which calls may be repeated, and whether the next
+//! daemon's list differs.
 
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ pub(crate) struct ToolSummaries(Mutex<HashMap<usize, ToolSummary>>);
 
 #[derive(Clone)]
 struct ToolSummary {
-    /// Its registry: while this is held, no other has its address.
+    /// Its registry. While this reference exists, the registry's address is not reused.
     of: Weak<Registry>,
     /// The registry's revision that was summarised.
     revision: u64,
@@ -66,7 +66,7 @@ impl ToolSummary {
     }
 }
 
-/// How a lost call may be repeated; `None` if the tool declares nothing.
+/// Returns how a lost call may be repeated; `None` if the tool declares nothing.
 fn repeat_of(declared: tool::Repeat) -> Option<Repeat> {
     let owned = str::to_owned;
     Some(match declared {
@@ -83,7 +83,7 @@ fn repeat_of(declared: tool::Repeat) -> Option<Repeat> {
     })
 }
 
-/// Hashes everything about a tool that a client is told.
+/// Hashes everything about a tool that a client receives.
 fn hash(declaration: &Declaration, hasher: &mut DefaultHasher) {
     let Declaration { name, title, description, input_schema, output_schema, effect, icons, meta, .. } = declaration;
     let schemas = (input_schema.to_string(), output_schema.as_ref().map(ToString::to_string));

@@ -1,4 +1,4 @@
-//! Questions to a person in the daemon: their file, their methods, and who may answer.
+//! Questions to a person in the daemon: storage, methods, and access rules.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -53,7 +53,7 @@ impl Part for AskPart {
             settings,
             person: person(),
         });
-        // Answers may wait since an earlier life. Without a daemon there is no earlier life to know of.
+        // Answers may be waiting from an earlier daemon process; without a daemon there was none.
         if setup.connections.is_some() && tokio::runtime::Handle::try_current().is_ok() {
             board.open_if_there();
         }
@@ -115,7 +115,7 @@ impl Part for AskPart {
     fn at_hook<'a>(&'a self, hooked: &'a Hooked) -> Told<'a> {
         Box::pin(async {
             let (board, cx, gone) = (self.board.clone(), hooked.cx.clone(), hooked.gone());
-            // It stores what it hands out.
+            // It stores what it returns.
             let late = tokio::task::spawn_blocking(move || late_at_hook(&board, &cx, gone)).await;
             let (text, lost) = late.ok().flatten()?;
             Some(hooked.piece(text, true, Some(lost)))
@@ -169,7 +169,7 @@ impl Part for AskPart {
     }
 }
 
-/// Returns the person at this machine, by the name of their account.
+/// Returns the person at this machine, by account name.
 fn person() -> String {
     let name = ["USER", "LOGNAME"].iter().find_map(|variable| std::env::var(variable).ok());
     let name = name.map(|name| project::visible(name.trim())).filter(|name| !name.is_empty());

@@ -1,4 +1,4 @@
-//! Answers about code in the daemon.
+//! Code search in the daemon.
 
 use std::sync::Arc;
 
@@ -16,13 +16,13 @@ outline a path. An answer that says `complete` has every place that a language s
 const TIDEPOOL_INSTRUCTIONS: &str = "Code: find_callers, show_fields and show_constructors take names. While `warning` is not \
 null, no absence is proven.";
 
-/// How long `hob doctor --try` waits for a language server.
+/// The time limit of `hob doctor --try` for a language server.
 const TRIED_MS: u64 = 50_000;
 
-/// What the questions about code share: searches and language servers.
+/// The shared state of code questions: searches and language servers.
 pub(crate) struct CodePart {
     questions: Arc<Questions>,
-    /// `None` where only the tools are declared.
+    /// `None` if the tools are only declared.
     project: Option<Project>,
 }
 
@@ -118,7 +118,7 @@ impl Part for CodePart {
         (!findings.is_empty()).then_some(Health { title: "Language servers", findings })
     }
 
-    /// Who calls a function, for each language of which one is declared.
+    /// Returns a call per detected language that finds the callers of a function.
     fn trials(project: &Project) -> Vec<Trial> {
         let trial = |tried: ::code::Tried| {
             let name = tried.name?;
@@ -159,24 +159,24 @@ impl Part for CodePart {
     }
 }
 
-/// Tells whether the code of a worktree of the project is trusted.
+/// Returns the check for trust in the code of a worktree.
 fn trusts(project: &Project) -> ::code::Trusts {
     let project = project.clone();
     Arc::new(move |worktree| CodeTrust::of(&project, worktree).is_some())
 }
 
-/// Servers whose command in `hob.toml` waits for a grant.
+/// Returns the servers whose command in `hob.toml` waits for a grant.
 fn withheld(config: &Config) -> Vec<String> {
     let commands = config.withheld.iter().filter(|request| request.key.starts_with("code.servers."));
     commands.filter_map(|request| request.withholds.clone()).collect()
 }
 
-/// Where this part keeps what outlives a call.
+/// Returns the directory of this part's persistent state.
 fn directory(project: &Project) -> std::path::PathBuf {
     project.state_dir().join("code")
 }
 
-/// Where language servers keep what they make.
+/// Returns the directory of the language servers' files.
 fn servers(project: &Project) -> std::path::PathBuf {
     directory(project).join("servers")
 }

@@ -56,7 +56,7 @@ impl Part for CurePart {
     }
 }
 
-/// What the configuration means for the compiler.
+/// Returns the compiler's options, from the configuration.
 fn options(config: &Config) -> Options {
     let CureSettings { roots, run, run_steps, run_memory, run_time } = config.of();
     let limits = RunLimits { steps: run_steps, memory: run_memory, time: run_time };

@@ -14,11 +14,11 @@ use super::choice::Toolset;
 
 pub(super) const NAME: &str = "more_tools";
 
-/// The tools of a toolset that are not listed.
+/// The unlisted tools of a toolset.
 struct Rest {
     toolset: &'static str,
     about: &'static str,
-    /// A line for each tool: its name, and the first sentence of its description.
+    /// A line for each tool: its name and the first sentence of its description.
     lines: Vec<String>,
 }
 
@@ -49,7 +49,7 @@ pub(super) fn more_tools(toolsets: &[&Toolset]) -> Arc<dyn AnyTool> {
     Arc::new(MoreTools { declaration, rests })
 }
 
-/// What there is to add: the names of a toolset's other tools, or, if none of it is listed, what it is.
+/// Describes the available additions: the names of a toolset's other tools, or, if none of it is listed, its description.
 fn about(set: &Toolset) -> String {
     if set.listed().is_empty() {
         return format!("{}: {}", set.name, set.about);

@@ -18,10 +18,10 @@ use super::{BoxFuture, Following, Live, Part, Setup, Toolset};
 const INSTRUCTIONS: &str = "Nodes are prompt files of the project with a typed input and output: nodes_status lists them, node_run \
 runs one on its model. Its value conforms to its type; whether it is true is a model's word.";
 
-/// What the key is for that seals the tickets of delegated calls.
+/// The purpose of the key that seals the tickets of delegated calls.
 const TICKETS: &str = "tickets of delegated calls";
 
-/// The models, and where node files lie.
+/// The models, and the locations of node files.
 pub(crate) struct NodesPart {
     nodes: Arc<Nodes>,
 }
@@ -38,7 +38,7 @@ impl Part for NodesPart {
     }
 
     fn declared() -> NodesPart {
-        // Nothing is called, so nothing is kept.
+        // Nothing is called, so nothing is stored.
         let delegation = Delegation::new(None, PathBuf::new());
         let settings = NodesSettings::default();
         let nodes = Nodes::new(&settings, Models::default(), delegation, Path::new(""), Arc::new(|_| ()));
@@ -79,7 +79,7 @@ impl Part for NodesPart {
         unusable(config, false).into_iter().chain(ignored).collect()
     }
 
-    /// Keys that are not there.
+    /// Returns the missing keys.
     fn lacks(config: &Config) -> Vec<String> {
         unusable(config, true)
     }

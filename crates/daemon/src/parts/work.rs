@@ -1,4 +1,4 @@
-//! Where the work stands, in the daemon.
+//! The work status (git, pull request, issue) in the daemon.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -68,7 +68,7 @@ impl Part for WorkPart {
 
     fn beside(&self) -> Option<Beside> {
         let work = self.work.clone();
-        // Nothing is added; that a result leaves shows that those before it arrived.
+        // Nothing is added; a returned result proves that earlier ones arrived.
         Some(Box::new(move |cx, _| {
             if let Some(caller) = cx.caller::<Caller>() {
                 work.heard_of(caller, false);
@@ -105,7 +105,7 @@ impl Part for WorkPart {
 
     fn fact<'a>(&'a self, name: &'a str, worktree: &'a Path) -> Said<'a> {
         Box::pin(async move {
-            // A hook's connection brings no environment; git is found with the daemon's own.
+            // A hook's connection has no environment; git is found by the daemon's own.
             let text =
                 |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
             self.work.fact(name, worktree, || std::env::vars_os().filter_map(text).collect()).await
@@ -121,7 +121,7 @@ impl Part for WorkPart {
     }
 }
 
-/// What the other parts know.
+/// Access to the other parts.
 struct AroundHere(Arc<Neighbours>);
 
 impl Around for AroundHere {
@@ -138,7 +138,7 @@ impl Around for AroundHere {
     }
 }
 
-/// What git says of a worktree where no daemon is asked, for rules. Blocks.
+/// Returns git's facts about a worktree without asking a daemon, for rules. Blocks.
 pub(super) fn facts(worktree: &Path) -> BTreeMap<String, String> {
     let env = Environment::of_this_process();
     let known = async { ::work::for_rules::look(worktree, &env).await };
