@@ -12,23 +12,23 @@ struct Agent {
     /// The tested version of an agent. `docs/generated/agents.md` lists what it passes to its model if it gets both
     /// forms. `None` for a name known only from documentation.
     #[cfg_attr(not(test), expect(dead_code, reason = "says how old the knowledge is"))]
-    seen_at: Option<&'static str>,
+    tested_version: Option<&'static str>,
 }
 
-const fn seen(name: &'static str, version: &'static str) -> Agent {
-    Agent { name, seen_at: Some(version) }
+const fn tested(name: &'static str, version: &'static str) -> Agent {
+    Agent { name, tested_version: Some(version) }
 }
 
 const fn documented(name: &'static str) -> Agent {
-    Agent { name, seen_at: None }
+    Agent { name, tested_version: None }
 }
 
 const AGENTS: &[Agent] = &[
-    seen("claude-code", "2.1.331"),
-    seen("codex-mcp-client", "0.169.0"),
-    seen("copilot-cli", "1.0.102"),
-    seen("gemini-cli-mcp-client", "0.61.0"),
-    seen("opencode", "1.18.33"),
+    tested("claude-code", "2.1.331"),
+    tested("codex-mcp-client", "0.169.0"),
+    tested("copilot-cli", "1.0.102"),
+    tested("gemini-cli-mcp-client", "0.61.0"),
+    tested("opencode", "1.18.33"),
     documented("claude-ai"),
     documented("cursor-vscode"),
     documented("Visual Studio Code"),
@@ -70,7 +70,7 @@ mod tests {
         let mut seen = 0;
         for (name, version) in clients.filter(|(_, version)| version.contains('.')) {
             let known = AGENTS.iter().find(|agent| agent.name == name);
-            assert_eq!(known.map(|agent| agent.seen_at), Some(Some(version)), "{name}");
+            assert_eq!(known.map(|agent| agent.tested_version), Some(Some(version)), "{name}");
             seen += 1;
         }
         assert!(seen >= 5, "{seen}");

@@ -31,7 +31,7 @@ pub(crate) fn add_methods(server: Server, daemon: &Arc<Daemon>) -> Server {
 
 async fn status(daemon: Weak<Daemon>) -> Result<Box<RawValue>, RpcError> {
     let daemon = there(&daemon)?;
-    result(&Status::of(&daemon))
+    result(&Status::from_daemon(&daemon))
 }
 
 /// The parameters of `shutdown`.

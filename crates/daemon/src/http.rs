@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use mcp::server::ConnectionOptions;
 use mcp::transport::http::{self, Authorize, Connect, HttpLimits, HttpOptions, ServedOn, Visitor};
-use project::{Caller, Hello, Known, Role};
+use project::{Caller, Hello, Identification, Role};
 use subtle::ConstantTimeEq;
 use tokio::sync::watch;
 
@@ -114,7 +114,8 @@ fn connect(daemon: Arc<Daemon>, hello: Hello) -> Connect {
     let anybody = Caller::new(&daemon.project, &hello, 0, 0);
     let result_form = clients::result_form(&hello, daemon.config.results);
     // All of them are one run: a stateless request is not a separate run.
-    let anybody = Caller { run: Some(format!("http-{}", daemon.life)), known: Known::BySharedToken, ..anybody };
+    let anybody =
+        Caller { run: Some(format!("http-{}", daemon.life)), known: Identification::BySharedToken, ..anybody };
     Arc::new(move |visitor| {
         let caller = Caller {
             connection: daemon.connections.next_number(),
@@ -146,7 +147,7 @@ fn run_of<'a>(visitor: &Visitor<'a>) -> Run<'a> {
 
 fn as_agent(caller: Caller, agent: HttpAgent) -> Caller {
     Caller {
-        known: Known::ByAgentToken,
+        known: Identification::ByAgentToken,
         name: Some(agent.name),
         cwd: agent.worktree.clone(),
         worktree: agent.worktree.clone(),

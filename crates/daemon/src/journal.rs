@@ -35,7 +35,7 @@ pub(crate) struct Entry {
     pub(crate) seq: u64,
     /// The time in milliseconds since 1970.
     at_ms: u64,
-    record: Box<dyn Written>,
+    record: Box<dyn AnyEvent>,
 }
 
 impl Entry {
@@ -46,11 +46,11 @@ impl Entry {
 }
 
 /// A record of the daemon or of a part.
-trait Written: Debug + Send + Sync {
+trait AnyEvent: Debug + Send + Sync {
     fn json(&self, seq: u64, at_ms: u64) -> serde_json::Result<Box<RawValue>>;
 }
 
-impl<E: Event> Written for E {
+impl<E: Event> AnyEvent for E {
     fn json(&self, seq: u64, at_ms: u64) -> serde_json::Result<Box<RawValue>> {
         #[derive(Serialize)]
         struct Line<'a, E> {

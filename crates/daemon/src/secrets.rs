@@ -38,7 +38,7 @@ pub(crate) struct Seal {
 }
 
 impl Seal {
-    pub(crate) fn of(project: &Project) -> Result<Seal, SecretError> {
+    pub(crate) fn for_project(project: &Project) -> Result<Seal, SecretError> {
         let failed = |path: PathBuf| move |source| SecretError { path, source };
         let kept = SecretsDir::hold(project).map_err(failed(project.state_dir().to_owned()))?;
         let path = kept.seal_key_path();

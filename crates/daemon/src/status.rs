@@ -102,7 +102,7 @@ pub struct ToolsetLine {
 
 impl Status {
     /// Takes the snapshot.
-    pub(crate) fn of(daemon: &Daemon) -> Status {
+    pub(crate) fn from_daemon(daemon: &Daemon) -> Status {
         let line = |set: &Toolset| ToolsetLine { name: set.name, about: set.about, tools: set.tools.len() };
         let connection = |open: crate::connections::Open| Connection {
             connection: open.number,

@@ -30,10 +30,11 @@ impl ToolSummaries {
         let revision = *registry.changes().borrow();
         let mut summaries = self.0.lock();
         summaries.retain(|_, known| known.of.strong_count() > 0);
-        let known =
-            summaries.entry(Arc::as_ptr(registry).addr()).or_insert_with(|| ToolSummary::of(registry, revision));
+        let known = summaries
+            .entry(Arc::as_ptr(registry).addr())
+            .or_insert_with(|| ToolSummary::from_registry(registry, revision));
         if known.revision != revision {
-            *known = ToolSummary::of(registry, revision);
+            *known = ToolSummary::from_registry(registry, revision);
         }
         let ToolSummary { listing, read_only, repeat, .. } = known.clone();
         HelloAck { listing, read_only, repeat: Some(repeat), ..ack }
@@ -41,7 +42,7 @@ impl ToolSummaries {
 }
 
 impl ToolSummary {
-    fn of(registry: &Arc<Registry>, revision: u64) -> ToolSummary {
+    fn from_registry(registry: &Arc<Registry>, revision: u64) -> ToolSummary {
         let tools = registry.list();
         let declarations = || tools.iter().map(|tool| tool.declaration());
         let mut hasher = DefaultHasher::new();

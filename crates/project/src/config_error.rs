@@ -1,4 +1,4 @@
-//! Errors in a configuration file, `hob.toml` or one of the user's own: which file, which line, what to do.
+//! Errors in a configuration file, `hob.toml` or one of the user's own: the file, the line, and the fix.
 
 use std::io;
 use std::ops::RangeInclusive;
@@ -10,7 +10,7 @@ use toml::de::Error;
 use crate::owner;
 use crate::visible::{path as shown, visible};
 
-/// The largest configuration file that is read, in bytes.
+/// The size limit of a configuration file, in bytes.
 pub(crate) const FILE_MAX: u64 = 1024 * 1024;
 
 /// A configuration that is invalid or unreadable.
@@ -61,17 +61,17 @@ pub(crate) fn wrong(path: &Path, text: &str, error: &Error) -> ConfigError {
     {
         return twice;
     }
-    let message = wanted(text, error).unwrap_or_else(|| error.message().trim_end().replace('\n', ", "));
+    let message = expected_form(text, error).unwrap_or_else(|| error.message().trim_end().replace('\n', ", "));
     wrong_at(path, text, at, &message)
 }
 
-/// What to write where a value is of another type than its setting: serde names types of Rust and gives no example.
-fn wanted(text: &str, error: &Error) -> Option<String> {
+/// Returns the form to write if a value has another type than its setting: serde names Rust types and gives no example.
+fn expected_form(text: &str, error: &Error) -> Option<String> {
     let message = error.message().trim_end();
     let of_type = message.strip_prefix("invalid type: ").or(message.strip_prefix("invalid value: "));
     let expected = match of_type {
         Some(of_type) => of_type.rsplit_once(", expected ")?.1,
-        // One of several words; which there are is said of a text.
+        // It is one of several words; the error for a text lists them.
         None if message == "wanted string or table" => "a word",
         None => return None,
     };
@@ -108,8 +108,8 @@ fn wanted(text: &str, error: &Error) -> Option<String> {
     })
 }
 
-/// Returns the error for a table or a key that stands there twice, if its first place is found: a file from `hob init`
-/// has the headers of all tables already.
+/// Returns the error for a duplicate table or key, if its first location is found: a file from `hob init` already has
+/// the headers of all tables.
 fn twice(path: &Path, text: &str, offset: usize) -> Option<ConfigError> {
     let bare = |line: &str| line.split('#').next().unwrap_or_default().replace(char::is_whitespace, "");
     let is_header = |line: &str| line.starts_with('[') && line.ends_with(']');

@@ -1,4 +1,4 @@
-//! Errors about the directories in which hob keeps a project's state, and what to do about them.
+//! Errors about the directories of a project's state, with fixes.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use crate::visible::path as shown;
 /// The longest path a Unix socket can have: `sun_path` is 108 bytes, the last one a NUL.
 pub(crate) const SOCKET_PATH_MAX: usize = 107;
 
-/// A path that does not exist, or is not as required.
+/// A path that does not exist, or is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum PathError {
     #[error("create {}: {source}; check that the directory above it is writable and the disk not full", shown(path))]

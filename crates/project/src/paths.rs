@@ -7,7 +7,7 @@ use crate::path_error::{PathError, SOCKET_PATH_MAX};
 use crate::root::{CONFIG_FILE, FindError, FoundBy, find, hash_of};
 use crate::{git, origin, runtime_dir, state};
 
-/// A project: its root and what derives from it.
+/// A project: its root and derived paths.
 #[derive(Debug, Clone)]
 pub struct Project {
     root: PathBuf,
@@ -31,15 +31,15 @@ impl Project {
         &self.root
     }
 
-    /// What identified the root.
+    /// Returns how the root was identified.
     pub fn found_by(&self) -> FoundBy {
         self.found_by
     }
 
-    /// Returns the worktree of this project in which `cwd` lies, else the root.
+    /// Returns the worktree of this project that contains `cwd`, else the root.
     pub fn worktree(&self, cwd: &Path) -> PathBuf {
         let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
-        // A repository inside of a worktree lies in that worktree.
+        // A repository inside of a worktree belongs to that worktree.
         let own = git::worktrees(&cwd).find(|worktree| worktree.main == self.root);
         own.map_or_else(|| self.root.clone(), |worktree| worktree.top)
     }
@@ -50,17 +50,17 @@ impl Project {
         crate::root::project_below(&self.root, &cwd.canonicalize().ok()?)
     }
 
-    /// Returns the repository that this one is a clone of, the same for all its clones; `None` without a remote `origin`.
+    /// Returns the repository that this one was cloned from, the same for all its clones; `None` without a remote `origin`.
     pub fn origin(&self) -> Option<String> {
         origin::origin(&self.root)
     }
 
-    /// 16 hexadecimal digits that name the root where a path is too long.
+    /// Returns 16 hexadecimal digits that identify the root where a path is too long.
     pub fn hash(&self) -> &str {
         &self.hash
     }
 
-    /// `hob.toml` at the root, whether it exists or not.
+    /// Returns the path of `hob.toml` at the root, which may not exist.
     pub fn config_path(&self) -> PathBuf {
         self.root.join(CONFIG_FILE)
     }
@@ -77,21 +77,21 @@ impl Project {
         Ok(&self.state_dir)
     }
 
-    /// Returns the state of other projects that used to stand at this path, kept until their directories are found again.
+    /// Returns the state of other projects that used to be at this path, kept until their directories are found again.
     pub fn states_set_aside(&self) -> Vec<PathBuf> {
         state::aside(&self.state_dir)
     }
 
-    /// Returns true if the state directory still belongs to another directory, which used to stand at this path:
-    /// nothing in it is this project's. [`Project::create_state_dir`] sets it aside.
+    /// Returns true if the state directory still belongs to another directory that used to be at this path: nothing in
+    /// it is this project's. [`Project::create_state_dir`] sets it aside.
     pub fn state_is_of_another(&self) -> bool {
         state::is_of_another(&self.state_dir, &self.root)
     }
 
-    /// Returns true if the state directory can be used or created, as far as that shows without creating it.
+    /// Checks if the state directory can be used or created, without creating it.
     ///
     /// # Errors
-    /// When it is in a place that is unavailable now.
+    /// If it is in a place that is unavailable now.
     pub fn look_at_state(&self) -> Result<(), PathError> {
         state::usable(&self.state_dir)
     }
@@ -106,7 +106,7 @@ impl Project {
         self.state_dir.join("log")
     }
 
-    /// What sessions print.
+    /// Returns the directory of sessions' output.
     pub fn output_dir(&self) -> PathBuf {
         self.state_dir.join("output")
     }

@@ -44,7 +44,7 @@ pub(crate) fn open(note: &Path, make: bool) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create(make).truncate(false).mode(0o600).custom_flags(flags).open(note)
 }
 
-/// Returns true if the lock was taken, or the file system has no locks: then nothing is excluded, and nothing cleaned up.
+/// Takes the lock. Returns true if it was taken, or the file system has no locks: then nothing is excluded, and nothing cleaned up.
 pub(crate) fn lock(file: &File, operation: FlockOperation) -> bool {
     flock(file, operation) != Err(Errno::WOULDBLOCK)
 }

@@ -47,7 +47,7 @@ fn directory_in(xdg: Option<&Path>, temp: &Path) -> PathBuf {
     }
 }
 
-/// Creates a directory that only this user can enter, or checks that it is one.
+/// Creates a directory that only this user can enter, or checks that an existing one is private.
 pub(crate) fn private(path: &Path) -> Result<(), PathError> {
     match DirBuilder::new().mode(0o700).create(path) {
         Ok(()) => {}

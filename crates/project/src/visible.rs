@@ -1,11 +1,11 @@
-//! Text from outside, shown but never obeyed: characters that a terminal would act on, or that people cannot see, are
+//! Makes untrusted text safe to show: characters that a terminal would interpret, or that people cannot see, are
 //! written out. Names, paths and values of a checkout pass through here before a person judges them.
 
 use std::fmt::Write;
 use std::path::Path;
 
-/// Returns a text on one line. Everything that would break the line, is invisible or only looks like a space is written
-/// out: that matters in a name, while running text in French and Japanese is full of such spaces.
+/// Returns a text on one line. Every character that would break the line, is invisible or only looks like a space is
+/// written out. That matters in names; running text in French and Japanese is full of such spaces.
 pub fn visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in escaped(text).chars() {
@@ -50,12 +50,12 @@ pub fn push_visible(out: &mut String, before: char, c: char) {
     }
 }
 
-/// Characters that look like a space and do not separate words: other spaces, and the Braille pattern without dots.
+/// Returns true for characters that look like a space and do not separate words: other spaces, and the Braille pattern without dots.
 fn is_blank(c: char) -> bool {
     c == '\u{2800}' || c.is_whitespace() && !c.is_ascii()
 }
 
-/// Invisible parts of a drawn symbol: the colour selector and the joiner of emoji.
+/// Returns true for invisible parts of a drawn symbol: the colour selector and the joiner of emoji.
 fn is_joint(c: char) -> bool {
     matches!(c, '\u{fe0f}' | '\u{200d}')
 }
@@ -70,8 +70,8 @@ fn joins(before: char, joint: char) -> bool {
     }
 }
 
-/// Invisible characters that change how others are read: directions, line and paragraph separators, tags, variation
-/// selectors, annotations (Unicode, "Default_Ignorable_Code_Point" and "Bidi_Control").
+/// Returns true for invisible characters that change how others are read: directions, line and paragraph separators,
+/// tags, variation selectors, annotations (Unicode, "Default_Ignorable_Code_Point" and "Bidi_Control").
 pub fn is_hidden(c: char) -> bool {
     matches!(
         u32::from(c),

@@ -73,20 +73,20 @@ fn profile_requests(name: &str, table: &toml::Table, places: &Places<'_>) -> Vec
     };
     // The command comes first; a profile without one is requested nevertheless.
     match table.get("command") {
-        Some(command) => ask(&["command"], format!("runs the command {}", value::shown(command))),
+        Some(command) => ask(&["command"], format!("runs the command {}", value::format(command))),
         None => ask(&[], format!("defines how the program of the profile {} is run and driven", visible(name))),
     }
     for (key, said) in table.iter().filter(|(key, _)| *key != "command") {
         match (key.as_str(), said) {
             ("env", toml::Value::Table(variables)) => {
                 for (variable, said) in variables {
-                    let sets = format!("runs it with {}={}", value::key(variable), value::shown(said));
+                    let sets = format!("runs it with {}={}", value::key(variable), value::format(said));
                     ask(&["env", variable], sets);
                 }
             }
-            ("memory", said) => ask(&["memory"], format!("runs it with {} behind its arguments", value::shown(said))),
-            ("requires", said) => ask(&["requires"], format!("looks for the programs {}", value::shown(said))),
-            (key, said) => ask(&[key], format!("sets {} = {}", visible(key), value::shown(said))),
+            ("memory", said) => ask(&["memory"], format!("runs it with {} behind its arguments", value::format(said))),
+            ("requires", said) => ask(&["requires"], format!("looks for the programs {}", value::format(said))),
+            (key, said) => ask(&[key], format!("sets {} = {}", visible(key), value::format(said))),
         }
     }
     requests
@@ -105,7 +105,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let project = Project::find(Some(root.path()), Path::new("/")).unwrap();
         std::fs::write(project.config_path(), text).unwrap();
-        Config::requests(&project, &[Section::of::<ReplSettings>()]).unwrap()
+        Config::requests(&project, &[Section::for_settings::<ReplSettings>()]).unwrap()
     }
 
     fn check(text: &str, expected: Expect) {

@@ -14,7 +14,7 @@ use project::config::Section;
 use project::{Caller, ancestry};
 use serde_json::{Map, Value, json};
 
-use super::{Hooked, Part, PersonAnswering, PersonAsked, Said, Setup, Surface, Told, Toolset};
+use super::{Hooked, Part, PartText, PersonAnswering, PersonAsked, PieceFuture, Setup, Surface, Toolset};
 use crate::connections;
 use crate::notify::notify;
 
@@ -33,7 +33,7 @@ pub(crate) struct AskPart {
 impl Part for AskPart {
     fn open(setup: &Setup<'_>) -> AskPart {
         let (project, journal) = (setup.project.clone(), setup.journal.clone());
-        let settings = setup.config.of::<AskSettings>();
+        let settings = setup.config.settings::<AskSettings>();
         let (of_processes, neighbours) = (setup.connections.cloned(), Arc::downgrade(setup.neighbours));
         let board = Board::new(BoardOptions {
             path: project.state_dir().join("ask.db"),
@@ -94,7 +94,7 @@ impl Part for AskPart {
     fn add_methods(&self, server: Server, surface: Surface) -> Server {
         let board = self.board.clone();
         match surface {
-            Surface::Agent | Surface::Http => server.beside(move |cx, _| ::ask::late(&board, cx)),
+            Surface::Agent | Surface::Http => server.annotation(move |cx, _| ::ask::late(&board, cx)),
             Surface::Control => {
                 let [answering, claiming, watching, asking] = [(); 4].map(|()| board.clone());
                 server
@@ -107,12 +107,12 @@ impl Part for AskPart {
         }
     }
 
-    fn waiting<'a>(&'a self, cx: &'a Context) -> Said<'a> {
+    fn waiting<'a>(&'a self, cx: &'a Context) -> PartText<'a> {
         let waiting = cx.caller::<Caller>().and_then(|caller| self.board.waiting(&caller.worktree));
         Box::pin(std::future::ready(waiting))
     }
 
-    fn at_hook<'a>(&'a self, hooked: &'a Hooked) -> Told<'a> {
+    fn at_hook<'a>(&'a self, hooked: &'a Hooked) -> PieceFuture<'a> {
         Box::pin(async {
             let (board, cx, gone) = (self.board.clone(), hooked.cx.clone(), hooked.gone());
             // It stores what it returns.
@@ -165,7 +165,7 @@ impl Part for AskPart {
     }
 
     fn section() -> Option<Section> {
-        Some(Section::of::<AskSettings>())
+        Some(Section::for_settings::<AskSettings>())
     }
 }
 

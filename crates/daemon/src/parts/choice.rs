@@ -110,7 +110,7 @@ pub enum ChoiceError {
     /// The toolset is unknown.
     #[error(
         "there is no toolset '{name}'; there are: {known}. {}Start `hob mcp` with one of these, or with `all`",
-        meant(name, known)
+        suggestion(name, known)
     )]
     UnknownToolset {
         /// The requested name.
@@ -121,7 +121,7 @@ pub enum ChoiceError {
     /// The profile is unknown.
     #[error(
         "there is no profile '{name}'; there are: {known}. {}Start `hob mcp` without --profile for hob's own tools",
-        meant(name, known)
+        suggestion(name, known)
     )]
     UnknownProfile {
         /// The requested name.
@@ -135,7 +135,7 @@ pub enum ChoiceError {
 }
 
 /// Suggests a similar name, as a sentence.
-fn meant(name: &str, known: &str) -> String {
+fn suggestion(name: &str, known: &str) -> String {
     nearest(name, known.split(", ")).map_or_else(String::new, |near| format!("Did you mean '{near}'? "))
 }
 
@@ -151,7 +151,7 @@ pub(crate) fn unknown(wanted: &[String], known: &[&str]) -> Option<ChoiceError> 
 impl Catalog {
     /// Builds the catalog of these parts. `enabled` are the toolsets for connections that name none; `None` for the
     /// cores of the default ones, an empty list for all.
-    pub(crate) fn of(parts: &[Arc<dyn Part>], enabled: Option<Vec<String>>) -> Result<Catalog, ChoiceError> {
+    pub(crate) fn from_parts(parts: &[Arc<dyn Part>], enabled: Option<Vec<String>>) -> Result<Catalog, ChoiceError> {
         let entry = |toolset, part, is_live| PartToolset { toolset, part, is_live };
         let parts = || parts.iter().enumerate();
         let toolsets = parts().map(|(number, part)| entry(part.toolset(), number, part.is_live()));

@@ -30,7 +30,7 @@ impl Part for CodePart {
     fn open(setup: &Setup<'_>) -> CodePart {
         let (project, journal) = (setup.project.clone(), setup.journal.clone());
         let questions = Questions::with_judges(Options {
-            settings: setup.config.of::<CodeSettings>(),
+            settings: setup.config.settings::<CodeSettings>(),
             withheld: withheld(setup.config),
             trusts: trusts(&project),
             state_dir: servers(&project),
@@ -65,11 +65,11 @@ impl Part for CodePart {
     }
 
     fn section() -> Option<Section> {
-        Some(Section::of::<CodeSettings>())
+        Some(Section::for_settings::<CodeSettings>())
     }
 
     fn status(&self) -> Map<String, Value> {
-        let trust = self.project.as_ref().and_then(|project| CodeTrust::of(project, project.root()));
+        let trust = self.project.as_ref().and_then(|project| CodeTrust::lookup(project, project.root()));
         Map::from_iter([
             ("language_servers".to_owned(), json!(self.questions.servers())),
             ("code_trust".to_owned(), json!(trust.map(|trust| trust.to_string()))),
@@ -82,7 +82,7 @@ impl Part for CodePart {
             servers.iter().map(|server| format!("language server: {}", server.line())).collect();
         let project = self.project.as_ref();
         if let Some((project, runner)) = project.and_then(|project| Some((project, runner_of_code(project.root())?))) {
-            lines.push(match CodeTrust::of(project, project.root()) {
+            lines.push(match CodeTrust::lookup(project, project.root()) {
                 Some(trust) => format!("code of this project may run: {trust}"),
                 None => format!("code of this project may not run: {runner} waits for `hob trust`"),
             });
@@ -94,7 +94,7 @@ impl Part for CodePart {
     fn health(project: &Project, config: &Config) -> Option<Health> {
         let checked = ::code::checked(
             project.root(),
-            &config.of::<CodeSettings>(),
+            &config.settings::<CodeSettings>(),
             withheld(config),
             trusts(project),
             &Environment::of_this_process(),
@@ -107,7 +107,7 @@ impl Part for CodePart {
         };
         let mut findings: Vec<Finding> = checked.into_iter().map(finding).collect();
         if runs_code {
-            findings.push(match CodeTrust::of(project, project.root()) {
+            findings.push(match CodeTrust::lookup(project, project.root()) {
                 Some(trust) => Finding::good("trust", format!("{trust}: language servers may run this project's code")),
                 None => Finding::note(
                     "trust",
@@ -162,7 +162,7 @@ impl Part for CodePart {
 /// Returns the check for trust in the code of a worktree.
 fn trusts(project: &Project) -> ::code::Trusts {
     let project = project.clone();
-    Arc::new(move |worktree| CodeTrust::of(&project, worktree).is_some())
+    Arc::new(move |worktree| CodeTrust::lookup(&project, worktree).is_some())
 }
 
 /// Returns the servers whose command in `hob.toml` waits for a grant.

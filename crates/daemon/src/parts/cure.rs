@@ -52,7 +52,7 @@ impl Part for CurePart {
     }
 
     fn section() -> Option<Section> {
-        Some(Section::of::<CureSettings>())
+        Some(Section::for_settings::<CureSettings>())
     }
 }
 

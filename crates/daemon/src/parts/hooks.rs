@@ -54,7 +54,7 @@ struct Hooks {
 
 impl Part for HooksPart {
     fn open(setup: &Setup<'_>) -> HooksPart {
-        let settings = setup.config.of::<HooksSettings>();
+        let settings = setup.config.settings::<HooksSettings>();
         let belonging = Belonging::new(setup.neighbours.clone(), &settings);
         let neighbours = setup.neighbours.clone();
         // Decisions run on a thread that may block.
@@ -122,7 +122,7 @@ impl Part for HooksPart {
     }
 
     fn section() -> Option<Section> {
-        Some(Section::of::<HooksSettings>())
+        Some(Section::for_settings::<HooksSettings>())
     }
 
     fn health(project: &project::Project, _: &project::Config) -> Option<Health> {

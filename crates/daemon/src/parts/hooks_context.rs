@@ -16,7 +16,7 @@ use ::hooks::{Brief, Event, HooksSettings};
 use mcp::tool::Context;
 use parking_lot::Mutex;
 use project::ancestry::{FrontEnd, front_end_of};
-use project::{Caller, Environment, Known, Role};
+use project::{Caller, Environment, Identification, Role};
 use serde_json::{Map, Value};
 
 use super::Neighbours;
@@ -39,7 +39,7 @@ pub(crate) struct Hooked {
 }
 
 /// A part's contribution to such an event.
-pub(crate) type Told<'a> = Pin<Box<dyn Future<Output = Option<Piece>> + Send + 'a>>;
+pub(crate) type PieceFuture<'a> = Pin<Box<dyn Future<Output = Option<Piece>> + Send + 'a>>;
 
 /// A question to a person on behalf of a hook.
 pub(crate) struct PersonAsked {
@@ -174,7 +174,7 @@ impl Belonging {
         };
         let without = || Caller { connection: 0, run: Some(alone.clone()), ..hook.clone() };
         let agent = open.map_or_else(without, of);
-        Caller { role: Role::Mcp, known: Known::ByProcess, env: Environment::of_this_process(), ..agent }
+        Caller { role: Role::Mcp, known: Identification::ByProcess, env: Environment::of_this_process(), ..agent }
     }
 
     /// Names the process of a hook's agent, if that agent has a connection.
@@ -190,7 +190,8 @@ impl Belonging {
         if known.len() > FRONT_ENDS_MAX {
             known.clear();
         }
-        let of = |open: &Open| known.entry(open.number).or_insert_with(|| FrontEnd::of(open.pid, SESSION)).clone();
+        let of =
+            |open: &Open| known.entry(open.number).or_insert_with(|| FrontEnd::from_pid(open.pid, SESSION)).clone();
         let front_ends: Vec<FrontEnd> = open.iter().map(of).collect();
         drop(known);
         let at = front_end_of(hook, &front_ends, session)?;

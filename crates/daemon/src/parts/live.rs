@@ -28,7 +28,7 @@ pub(crate) trait Live: Send + Sync {
 #[derive(Clone)]
 pub(crate) struct Served {
     pub server: Server,
-    _branch: Option<Arc<Kept>>,
+    _branch: Option<Arc<SharedServer>>,
 }
 
 impl Served {
@@ -39,11 +39,11 @@ impl Served {
 
 /// The servers of worktrees, by the kind of connection, the registry without the worktree's tools, and the worktree.
 #[derive(Default)]
-pub(super) struct Branches(Mutex<HashMap<Key, Weak<Kept>>>);
+pub(super) struct Branches(Mutex<HashMap<Key, Weak<SharedServer>>>);
 
 type Key = (Surface, usize, PathBuf);
 
-struct Kept {
+struct SharedServer {
     server: Server,
     _branch: Branch,
 }
@@ -60,7 +60,7 @@ impl Branches {
         branches.retain(|_, kept| kept.strong_count() > 0);
         let known = branches.get(&key).and_then(Weak::upgrade);
         let kept = known.unwrap_or_else(|| {
-            let kept = Arc::new(Kept { server, _branch: branch });
+            let kept = Arc::new(SharedServer { server, _branch: branch });
             branches.insert(key, Arc::downgrade(&kept));
             kept
         });

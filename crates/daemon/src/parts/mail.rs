@@ -21,7 +21,9 @@ use project::config::Section;
 use project::{Config, Project, visible};
 use serde_json::{Map, Value, json};
 
-use super::{Beside, BoxFuture, Finding, Health, Hooked, HttpAgent, Part, Run, Said, Setup, Surface, Told, Toolset};
+use super::{
+    Annotate, BoxFuture, Finding, Health, Hooked, HttpAgent, Part, PartText, PieceFuture, Run, Setup, Surface, Toolset,
+};
 use crate::connections::Connections;
 
 /// Some clients show only the first 150 bytes.
@@ -40,10 +42,10 @@ const OPEN_AGAIN: Duration = Duration::from_secs(2);
 pub(crate) struct MailPart {
     callers: Arc<Callers>,
     /// `None` without a project.
-    place: Option<Place>,
+    place: Option<MailLocation>,
 }
 
-struct Place {
+struct MailLocation {
     /// The location of the mail.
     home: Arc<Home>,
     /// The project's root.
@@ -56,7 +58,7 @@ impl Part for MailPart {
     fn open(setup: &Setup<'_>) -> MailPart {
         let (callers, home) = callers(setup);
         let (root, identities) = (setup.project.root().to_owned(), setup.project.state_dir().join("identities"));
-        MailPart { callers, place: Some(Place { home, root, identities }) }
+        MailPart { callers, place: Some(MailLocation { home, root, identities }) }
     }
 
     fn declared() -> MailPart {
@@ -95,7 +97,7 @@ impl Part for MailPart {
         }]
     }
 
-    fn beside(&self) -> Option<Beside> {
+    fn annotation(&self) -> Option<Annotate> {
         let callers = self.callers.clone();
         let own =
             ::mail::tools::tools(&callers).iter().map(|tool| tool.declaration().name.clone()).collect::<HashSet<_>>();
@@ -106,7 +108,7 @@ impl Part for MailPart {
         self.callers.begin_hints(cx);
     }
 
-    fn waiting<'a>(&'a self, cx: &'a mcp::tool::Context) -> Said<'a> {
+    fn waiting<'a>(&'a self, cx: &'a mcp::tool::Context) -> PartText<'a> {
         Box::pin(self.callers.waiting(cx))
     }
 
@@ -114,7 +116,7 @@ impl Part for MailPart {
         Some(self.callers.registered_name(cx)?.to_string())
     }
 
-    fn at_hook<'a>(&'a self, hooked: &'a Hooked) -> Told<'a> {
+    fn at_hook<'a>(&'a self, hooked: &'a Hooked) -> PieceFuture<'a> {
         Box::pin(async {
             // Without any stored mail there is no name either, and the store need not be opened.
             let place = self.place.as_ref()?;
@@ -146,7 +148,7 @@ impl Part for MailPart {
         let subscribe = move |cx, params| control::subscribe(subscribing.clone(), cx, params);
         match (surface, &self.place) {
             (Surface::Http, _) => server.method("subscribe", subscribe),
-            (Surface::Control, Some(Place { home, root, .. })) => {
+            (Surface::Control, Some(MailLocation { home, root, .. })) => {
                 let [confirming, importing, tokens, placed] = [(); 4].map(|()| self.callers.clone());
                 let [looking, renaming, forgetting] = [(); 3].map(|()| self.callers.clone());
                 let (home, root) = (home.clone(), root.clone());
@@ -214,7 +216,7 @@ impl Part for MailPart {
     }
 
     fn section() -> Option<Section> {
-        Some(Section::of::<MailSettings>())
+        Some(Section::for_settings::<MailSettings>())
     }
 }
 
@@ -227,7 +229,7 @@ fn callers(setup: &Setup<'_>) -> (Arc<Callers>, Arc<Home>) {
     let is_here = connections.map(|connections| is_here(project, connections.clone()));
     let open = {
         let (journal, project, space) = (journal.clone(), project.clone(), space.clone());
-        let (mail, home) = (config.of::<MailSettings>(), home.clone());
+        let (mail, home) = (config.settings::<MailSettings>(), home.clone());
         move || {
             let (journal, limits, project) = (journal.clone(), limits.clone(), project.clone());
             let (space, mail, is_here, home) = (space.clone(), mail.clone(), is_here.clone(), home.clone());
@@ -261,7 +263,7 @@ fn callers(setup: &Setup<'_>) -> (Arc<Callers>, Arc<Home>) {
 
 /// Returns the space that the project's name currently refers to, and its description for people.
 fn space(project: &Project, config: &Config) -> (Space, String) {
-    match (config.of::<MailSettings>().space, project.origin()) {
+    match (config.settings::<MailSettings>().space, project.origin()) {
         (Some(name), _) => (Space::named(&name), format!("the name {name:?}")),
         (None, Some(origin)) => (Space::of_origin(&origin), format!("the clones of {}", visible(&origin))),
         (None, None) => (Space::of_path(&host(), project.root()), format!("{} alone", visible::path(project.root()))),
@@ -270,8 +272,8 @@ fn space(project: &Project, config: &Config) -> (Space, String) {
 
 fn limits(config: &Config) -> Limits {
     Limits {
-        broadcast_max: usize::try_from(config.of::<MailSettings>().broadcast_max).unwrap_or(usize::MAX),
-        thread_max: config.of::<MailSettings>().thread_max,
+        broadcast_max: usize::try_from(config.settings::<MailSettings>().broadcast_max).unwrap_or(usize::MAX),
+        thread_max: config.settings::<MailSettings>().thread_max,
         ..Limits::default()
     }
 }
@@ -280,7 +282,7 @@ fn limits(config: &Config) -> Limits {
 pub fn home(project: &Project, config: &Config) -> Home {
     let (space, called) = space(project, config);
     let database = {
-        let (project, mail) = (project.clone(), config.of::<MailSettings>());
+        let (project, mail) = (project.clone(), config.settings::<MailSettings>());
         move || mail.database(&project).map_err(|error| StoreError::Away { reason: error.to_string() })
     };
     Home::new(HomeOptions {
@@ -355,7 +357,7 @@ fn faults(project: &Project, config: &Config) -> Vec<(PathBuf, String)> {
         }
     };
     // If a database is configured, the earlier file is not used.
-    if matches!(config.of::<MailSettings>().database(project), Ok(None)) {
+    if matches!(config.settings::<MailSettings>().database(project), Ok(None)) {
         look(project.state_dir().join("mail.db"), sqlite::examine);
     }
     look(spool_path(project), sqlite::examine_spool);

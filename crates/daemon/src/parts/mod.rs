@@ -34,9 +34,9 @@ use serde_json::{Map, Value};
 use self::choice::Catalog;
 pub use self::choice::ChoiceError;
 pub(crate) use self::choice::Toolset;
-pub(crate) use self::hooks_context::{Hooked, PersonAnswering, PersonAsked, Told};
+pub(crate) use self::hooks_context::{Hooked, PersonAnswering, PersonAsked, PieceFuture};
 pub(crate) use self::live::Live;
-pub(crate) use self::neighbours::{Neighbours, Said};
+pub(crate) use self::neighbours::{Neighbours, PartText};
 pub(crate) use self::servers::Parts;
 use crate::connections::Connections;
 use crate::journal::Journal;
@@ -44,14 +44,14 @@ use crate::secrets::Seal;
 
 /// The parts, in the order in which they are listed.
 const PARTS: &[Entry] = &[
-    Entry::of::<repl::ReplPart>(),
-    Entry::of::<mail::MailPart>(),
-    Entry::of::<ask::AskPart>(),
-    Entry::of::<code::CodePart>(),
-    Entry::of::<cure::CurePart>(),
-    Entry::of::<work::WorkPart>(),
-    Entry::of::<hooks::HooksPart>(),
-    Entry::of::<nodes::NodesPart>(),
+    Entry::for_part::<repl::ReplPart>(),
+    Entry::for_part::<mail::MailPart>(),
+    Entry::for_part::<ask::AskPart>(),
+    Entry::for_part::<code::CodePart>(),
+    Entry::for_part::<cure::CurePart>(),
+    Entry::for_part::<work::WorkPart>(),
+    Entry::for_part::<hooks::HooksPart>(),
+    Entry::for_part::<nodes::NodesPart>(),
 ];
 
 /// Returns the sections of the configuration files, one for each configurable part.
@@ -110,7 +110,7 @@ pub(crate) trait Part: Send + Sync + 'static {
 
     /// Returns a function that adds text to the results of all of a connection's tools. Not for connections that
     /// imitate another system.
-    fn beside(&self) -> Option<Beside> {
+    fn annotation(&self) -> Option<Annotate> {
         None
     }
 
@@ -118,12 +118,12 @@ pub(crate) trait Part: Send + Sync + 'static {
     fn connected(&self, _: &Context) {}
 
     /// Returns the pending messages for this caller, as one text with its effects. The work brief shows it.
-    fn waiting<'a>(&'a self, _: &'a Context) -> Said<'a> {
+    fn waiting<'a>(&'a self, _: &'a Context) -> PartText<'a> {
         Box::pin(std::future::ready(None))
     }
 
     /// Returns the part's addition to an agent's context at a hook event; `None` costs nothing.
-    fn at_hook<'a>(&'a self, _: &'a Hooked) -> Told<'a> {
+    fn at_hook<'a>(&'a self, _: &'a Hooked) -> PieceFuture<'a> {
         Box::pin(std::future::ready(None))
     }
 
@@ -141,7 +141,7 @@ pub(crate) trait Part: Send + Sync + 'static {
     }
 
     /// Returns a fact about a worktree, by the name of a condition in rules (`work.base`); `None` if it is not available in time.
-    fn fact<'a>(&'a self, _name: &'a str, _worktree: &'a Path) -> Said<'a> {
+    fn fact<'a>(&'a self, _name: &'a str, _worktree: &'a Path) -> PartText<'a> {
         Box::pin(std::future::ready(None))
     }
 
@@ -225,7 +225,7 @@ pub(crate) trait Part: Send + Sync + 'static {
 }
 
 /// A function that returns additional text for a result, given its call and the tool.
-pub(crate) type Beside = Box<dyn Fn(&Context, &Declaration) -> Option<String> + Send + Sync>;
+pub(crate) type Annotate = Box<dyn Fn(&Context, &Declaration) -> Option<String> + Send + Sync>;
 
 /// The followed contents of a live toolset in a worktree.
 pub(crate) type Following<'a> = Pin<Box<dyn Future<Output = Option<Box<dyn Live>>> + Send + 'a>>;
@@ -363,7 +363,7 @@ struct Entry {
 }
 
 impl Entry {
-    const fn of<P: Part>() -> Entry {
+    const fn for_part<P: Part>() -> Entry {
         Entry {
             section: P::section,
             open: |setup| Arc::new(P::open(setup)),
@@ -385,14 +385,14 @@ pub fn declared(
     enabled: Vec<String>,
 ) -> Result<Vec<Declaration>, ChoiceError> {
     let parts: Vec<Arc<dyn Part>> = PARTS.iter().map(|entry| (entry.declared)()).collect();
-    let registry = Catalog::of(&parts, Some(enabled))?.choose(toolsets, profile)?.registry;
+    let registry = Catalog::from_parts(&parts, Some(enabled))?.choose(toolsets, profile)?.registry;
     Ok(registry.list().iter().map(|tool: &Arc<dyn AnyTool>| tool.declaration().clone()).collect())
 }
 
 /// Returns the names of all tools that do not come from files: those of every toolset and profile.
 pub fn tool_names() -> BTreeSet<String> {
     let parts: Vec<Arc<dyn Part>> = PARTS.iter().map(|entry| (entry.declared)()).collect();
-    Catalog::of(&parts, None).map(|catalog| catalog.tool_names()).unwrap_or_default()
+    Catalog::from_parts(&parts, None).map(|catalog| catalog.tool_names()).unwrap_or_default()
 }
 
 /// Returns the toolsets of a connection that requests none: the configured ones, otherwise the defaults.

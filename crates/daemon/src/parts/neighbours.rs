@@ -19,7 +19,7 @@ pub(crate) struct Neighbours {
 }
 
 /// A future with a part's text, if it has any.
-pub(crate) type Said<'a> = Pin<Box<dyn Future<Output = Option<String>> + Send + 'a>>;
+pub(crate) type PartText<'a> = Pin<Box<dyn Future<Output = Option<String>> + Send + 'a>>;
 
 impl Neighbours {
     pub(super) fn new(connections: Option<&Arc<Connections>>) -> Arc<Neighbours> {

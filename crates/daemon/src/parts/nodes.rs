@@ -74,7 +74,7 @@ impl Part for NodesPart {
     }
 
     fn faults(config: &Config) -> Vec<String> {
-        let models = Models::new(&config.of::<NodesSettings>());
+        let models = Models::new(&config.settings::<NodesSettings>());
         let ignored = models.ignored().to_vec();
         unusable(config, false).into_iter().chain(ignored).collect()
     }
@@ -85,13 +85,13 @@ impl Part for NodesPart {
     }
 
     fn section() -> Option<Section> {
-        Some(Section::of::<NodesSettings>())
+        Some(Section::for_settings::<NodesSettings>())
     }
 }
 
 /// Returns the models that cannot be used: those whose key is in the environment, or the others.
 fn unusable(config: &Config, of_environment: bool) -> Vec<String> {
-    let settings = config.of::<NodesSettings>();
+    let settings = config.settings::<NodesSettings>();
     let is_of_it = |alias: &str| settings.models.get(alias).is_some_and(|model| model.key_env.is_some());
     let models = Models::new(&settings);
     let unusable = models.list().filter_map(|(alias, model)| Some((alias, model.err()?)));

@@ -16,7 +16,7 @@ use project::{Caller, Config, Project, UserConfig};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::{BoxFuture, Finding, Health, Part, Said, Setup, Surface, Toolset};
+use super::{BoxFuture, Finding, Health, Part, PartText, Setup, Surface, Toolset};
 
 // Some clients show a model only the first 150 bytes.
 const INSTRUCTIONS: &str = "Live REPLs for this project (GHCi, cabal, stack, Python, bash): run code with repl_eval instead \
@@ -86,11 +86,11 @@ impl Part for ReplPart {
     }
 
     fn status(&self) -> Map<String, Value> {
-        let sessions: Vec<Session> = self.repl.status().into_iter().map(Session::of).collect();
+        let sessions: Vec<Session> = self.repl.status().into_iter().map(Session::from_info).collect();
         Map::from_iter([("sessions".to_owned(), json!(sessions))])
     }
 
-    fn waiting<'a>(&'a self, cx: &'a Context) -> Said<'a> {
+    fn waiting<'a>(&'a self, cx: &'a Context) -> PartText<'a> {
         let worktree = cx.caller::<Caller>().map(|caller| caller.worktree.clone());
         let sessions = self.repl.status().into_iter().filter(|session| Some(&session.worktree) == worktree.as_ref());
         let running = sessions.filter_map(|session| {
@@ -115,7 +115,7 @@ impl Part for ReplPart {
     /// Returns the invalid profiles.
     fn faults(config: &Config) -> Vec<String> {
         let (profiles, problems) = profiles(config);
-        let default = config.of::<ReplSettings>().profile.map(|name| profiles.get_default(&name));
+        let default = config.settings::<ReplSettings>().profile.map(|name| profiles.get_default(&name));
         let default = default.and_then(Result::err).filter(|why| matches!(why, ProfileError::UnknownDefault { .. }));
         problems.into_iter().chain(default).map(|problem| problem.to_string()).collect()
     }
@@ -166,7 +166,7 @@ impl Part for ReplPart {
     }
 
     fn section() -> Option<Section> {
-        Some(Section::of::<ReplSettings>())
+        Some(Section::for_settings::<ReplSettings>())
     }
 }
 
@@ -213,7 +213,7 @@ struct Session {
 }
 
 impl Session {
-    fn of(info: SessionInfo) -> Session {
+    fn from_info(info: SessionInfo) -> Session {
         Session {
             session: info.name,
             worktree: info.worktree,
@@ -244,7 +244,7 @@ fn profiles(config: &Config) -> (Profiles, Vec<ProfileError>) {
     if let Some(dir) = UserConfig::path().as_deref().and_then(Path::parent) {
         problems.extend(profiles.add_dir(&dir.join("profiles"), Origin::User));
     }
-    for (name, profile) in &config.of::<ReplSettings>().profiles {
+    for (name, profile) in &config.settings::<ReplSettings>().profiles {
         let (place, origin) = match profile.source {
             Source::User => ("the user's configuration", Origin::User),
             // Profiles that the user has not granted were already withheld.

@@ -42,7 +42,7 @@ impl Parts {
         connections: Option<&Arc<Connections>>,
     ) -> Result<Parts, ChoiceError> {
         let neighbours = Neighbours::new(connections);
-        let seal = Seal::of(project);
+        let seal = Seal::for_project(project);
         let seal = seal.inspect_err(|error| {
             // Without a daemon they end with this process anyway.
             if connections.is_some() {
@@ -53,7 +53,7 @@ impl Parts {
         let setup = Setup { project, config, journal, connections, neighbours: &neighbours, seal: seal.as_ref() };
         let parts: Vec<Arc<dyn Part>> = PARTS.iter().map(|entry| (entry.open)(&setup)).collect();
         neighbours.introduce(&parts);
-        let catalog = Catalog::of(&parts, config.toolsets.clone())?;
+        let catalog = Catalog::from_parts(&parts, config.toolsets.clone())?;
         let names = catalog.tool_names();
         parts.iter().for_each(|part| part.reserve(&names));
         let (servers, branches, tool_summaries) = (Mutex::default(), Branches::default(), ToolSummaries::default());
@@ -153,8 +153,8 @@ impl Parts {
         }
         if surface != Surface::Control {
             let mut heard_by = Vec::new();
-            for (part, beside) in extras().filter_map(|part| Some((part, part.beside()?))) {
-                server = server.beside(move |cx, tool| beside(cx, tool).into_iter().collect());
+            for (part, beside) in extras().filter_map(|part| Some((part, part.annotation()?))) {
+                server = server.annotation(move |cx, tool| annotation(cx, tool).into_iter().collect());
                 heard_by.push(part.clone());
             }
             if !heard_by.is_empty() {

@@ -16,7 +16,7 @@ use project::config::Section;
 use project::{Caller, Environment};
 use tokio::runtime;
 
-use super::{Beside, Hooked, Neighbours, Part, Said, Setup, Surface, Told, Toolset};
+use super::{Annotate, Hooked, Neighbours, Part, PartText, PieceFuture, Setup, Surface, Toolset};
 
 const INSTRUCTIONS: &str = "Where the work stands: work_brief when you start (what is under way, the last agent's note, what \
 waits) and when you end (what is unfinished; leaves your note); work_status has branch, base, changed files, pull request and \
@@ -37,7 +37,7 @@ impl Part for WorkPart {
             notes: project.state_dir().join("notes"),
             prepare: Box::new(move || project.create_state_dir().map(drop).map_err(std::io::Error::other)),
             around: Arc::new(AroundHere(setup.neighbours.clone())),
-            settings: setup.config.of::<WorkSettings>(),
+            settings: setup.config.settings::<WorkSettings>(),
         });
         WorkPart { work }
     }
@@ -63,10 +63,10 @@ impl Part for WorkPart {
     }
 
     fn section() -> Option<Section> {
-        Some(Section::of::<WorkSettings>())
+        Some(Section::for_settings::<WorkSettings>())
     }
 
-    fn beside(&self) -> Option<Beside> {
+    fn annotation(&self) -> Option<Annotate> {
         let work = self.work.clone();
         // Nothing is added; a returned result proves that earlier ones arrived.
         Some(Box::new(move |cx, _| {
@@ -77,7 +77,7 @@ impl Part for WorkPart {
         }))
     }
 
-    fn at_hook<'a>(&'a self, hooked: &'a Hooked) -> Told<'a> {
+    fn at_hook<'a>(&'a self, hooked: &'a Hooked) -> PieceFuture<'a> {
         Box::pin(async {
             let moment = match hooked.at.memory {
                 Memory::Begins => Moment::Begin,
@@ -103,7 +103,7 @@ impl Part for WorkPart {
         }
     }
 
-    fn fact<'a>(&'a self, name: &'a str, worktree: &'a Path) -> Said<'a> {
+    fn fact<'a>(&'a self, name: &'a str, worktree: &'a Path) -> PartText<'a> {
         Box::pin(async move {
             // A hook's connection has no environment; git is found by the daemon's own.
             let text =

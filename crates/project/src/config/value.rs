@@ -1,15 +1,15 @@
-//! Values of a configuration file, as shown to the person who decides on a grant.
+//! Formats values of a configuration file for the user who decides on a grant.
 
 use crate::visible;
 
-/// Returns a value on one line, with its texts as basic strings of TOML, however they were written.
-pub fn shown(value: &toml::Value) -> String {
+/// Formats a value on one line, with its texts as basic strings of TOML.
+pub fn format(value: &toml::Value) -> String {
     match value {
         toml::Value::String(text) => quoted(text),
         toml::Value::Array(values) => format!("[{}]", values.iter().map(shown).collect::<Vec<_>>().join(", ")),
         toml::Value::Table(table) if table.is_empty() => "{}".to_owned(),
         toml::Value::Table(table) => {
-            let pairs = table.iter().map(|(name, value)| format!("{} = {}", key(name), shown(value)));
+            let pairs = table.iter().map(|(name, value)| format!("{} = {}", key(name), format(value)));
             format!("{{ {} }}", pairs.collect::<Vec<_>>().join(", "))
         }
         value => visible(value.to_string().trim_end()),
@@ -24,6 +24,6 @@ pub fn key(name: &str) -> String {
 
 /// Returns a text as a basic string that contains nothing else, with invisible characters written out.
 pub fn quoted(text: &str) -> String {
-    // A backslash in the text must not be taken for one of ours.
+    // A backslash in the text must not be read as ours.
     format!("\"{}\"", visible(&text.replace('\\', "\\\\").replace('"', "\\\"")))
 }

@@ -13,7 +13,7 @@ pub use head::head_commit;
 pub use index::is_tracked;
 pub use view::{GitPlaces, GitView, Purpose, misleading_link};
 
-/// How many linked worktrees of a bare repository are examined.
+/// The maximum number of linked worktrees of a bare repository that are examined.
 const LINKS_MAX: usize = 1000;
 
 /// The position of a directory in a git repository.
@@ -46,7 +46,7 @@ pub(crate) fn worktrees(directory: &Path) -> impl Iterator<Item = Worktree> {
     std::iter::successors(worktree(directory), |inner| worktree(inner.top.parent()?))
 }
 
-/// Returns the main worktree of the repository that a path (absolute, without links) lies in.
+/// Returns the main worktree of the repository that contains a path (absolute, without links).
 pub fn main_worktree(path: &Path) -> Option<PathBuf> {
     worktree(path).map(|worktree| worktree.main)
 }
@@ -91,7 +91,7 @@ fn common_dir_at(root: &Path) -> Option<PathBuf> {
     }
 }
 
-/// Returns the git directory of a submodule, or one that was put elsewhere; not that of another worktree.
+/// Returns the git directory of a submodule or a relocated one, not that of another worktree.
 fn separate(top: &Path, dot_git: &Path) -> Option<PathBuf> {
     if dot_git.symlink_metadata().ok()?.is_symlink() {
         return None;
@@ -119,9 +119,9 @@ fn named_by(dot_git: &Path) -> Option<PathBuf> {
     Some(PathBuf::from(read_line(dot_git)?.strip_prefix("gitdir:")?.trim_start()))
 }
 
-/// `.git` is a file in a linked worktree, in a submodule, and where the git directory was put elsewhere. Only the first
-/// has a common directory. It counts only if the repository lists this worktree; otherwise any checkout could claim to
-/// belong to another project. Returns the common directory.
+/// Returns the common directory of a linked worktree. `.git` is a file in a linked worktree, in a submodule, and for a
+/// relocated git directory; only the first has a common directory. It counts only if the repository lists this
+/// worktree: otherwise any checkout could claim to belong to another project.
 fn linked(top: &Path, dot_git: &Path) -> Option<PathBuf> {
     if dot_git.symlink_metadata().ok()?.is_symlink() {
         return None;
@@ -138,7 +138,7 @@ fn linked(top: &Path, dot_git: &Path) -> Option<PathBuf> {
 /// Returns the main worktree of the repository that a linked worktree belongs to.
 fn main_of_linked(top: &Path, dot_git: &Path) -> Option<PathBuf> {
     let common = linked(top, dot_git)?;
-    // Only if it is a worktree of this repository: a repository from an archive may name any directory.
+    // This applies only to a worktree of this repository: a repository from an archive may name any directory.
     if let Some(elsewhere) = configured_worktree(&common).filter(|path| git_dir_of(path).as_ref() == Some(&common)) {
         return Some(elsewhere);
     }
@@ -157,7 +157,7 @@ fn git_dir_of(worktree: &Path) -> Option<PathBuf> {
     worktree.join(named_by(&dot_git)?).canonicalize().ok()
 }
 
-/// `core.worktree`: the location of a submodule's main worktree.
+/// Returns `core.worktree`: the location of a submodule's main worktree.
 fn configured_worktree(common: &Path) -> Option<PathBuf> {
     common.join(core(common, "worktree")?).canonicalize().ok().filter(|path| path.is_dir())
 }
@@ -192,7 +192,7 @@ fn read_line(path: &Path) -> Option<String> {
     text.lines().next().map(str::trim_end).filter(|line| !line.is_empty()).map(str::to_owned)
 }
 
-/// These files hold a line or a page; a larger file, or anything but a regular file, is not valid.
+/// Reads a file that holds a line or a page; a larger file, or one that is not regular, is invalid.
 pub(crate) fn read_small(path: &Path) -> Option<String> {
     regular::read(path, 256 * 1024).ok()
 }

@@ -427,7 +427,7 @@ mod tests {
 
     #[test]
     fn what_stands_beside_on_standard_error() {
-        let aside = |unread, stopped, said| StderrPayload { unread, stopped, messages };
+        let aside = |unread, stopped, messages| StderrPayload { unread, stopped, messages };
         for (payload, expected) in [
             ("", aside(None, false, ReplMessages::Nothing)),
             ("+", aside(Some(0), false, ReplMessages::Nothing)),

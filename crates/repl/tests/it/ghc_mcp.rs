@@ -50,10 +50,10 @@ impl Connection {
         let dir = tempfile::tempdir().expect("a directory");
         let caller = Caller { profile: Some("ghc-mcp".to_owned()), ..fixture::caller(dir.path()) };
         let repl = Repl::new(ReplOptions { guard: Guard::Without, ..ReplOptions::default() });
-        Connection::new(repl, caller, Arc::new(dir))
+        Connection::with_repl(repl, caller, Arc::new(dir))
     }
 
-    fn new(repl: Arc<Repl>, caller: Caller, dir: Arc<tempfile::TempDir>) -> Connection {
+    fn with_repl(repl: Arc<Repl>, caller: Caller, dir: Arc<tempfile::TempDir>) -> Connection {
         let client = Client { sent: Mutex::default(), count: watch::Sender::new(0), closed: watch::Sender::new(false) };
         Connection { client: Arc::new(client), caller, tools: ghc_mcp_tools(repl.clone()), repl, _dir: dir }
     }

@@ -75,23 +75,23 @@ const GHCI: &[Program] = &[
         Cleans,
         "bracket_ (putStrLn \"begun\") (threadDelay MS000 >> putStrLn \"cleaned\") (threadDelay 100000000)",
     ),
-    of(
+    program(
         Cleans,
         "(putStrLn \"begun\" >> mapM_ (\\n -> evaluate (sum [1 .. n])) [1000 ..]) `finally` (print (sum [1 .. MS000]) >> putStrLn \"cleaned\")",
     ),
-    of(
+    program(
         Cleans,
         "(putStrLn \"begun\" >> threadDelay 100000000) `finally` (performMajorGC >> performMajorGC >> putStrLn \"cleaned\")",
     ),
-    of(
+    program(
         Cleans,
         "(putStrLn \"begun\" >> callCommand \"sleep 100\") `finally` (callCommand \"sleep SEC\" >> putStrLn \"cleaned\")",
     ),
-    of(
+    program(
         Deaf,
         "let deaf = (evaluate (sum [1 .. 20000]) >> return ()) `catch` \\e -> const (return ()) (e :: SomeException)\nmapM_ (const deaf) [1 .. MS] >> putStrLn \"end\"",
     ),
-    of(
+    program(
         Deaf,
         "replicateM_ MS (threadDelay 1000 `catch` \\e -> const (return ()) (e :: SomeException)) >> putStrLn \"end\"",
     ),
@@ -115,19 +115,19 @@ const PYTHON: &[Program] = &[
         Cleans,
         "try:\n    print('begun')\n    time.sleep(1000)\nfinally:\n    time.sleep(SEC)\n    print('cleaned')",
     ),
-    of(
+    program(
         Cleans,
         "try:\n    print('begun')\n    while True: pass\nfinally:\n    sum(range(MS * 10000))\n    print('cleaned')",
     ),
-    of(
+    program(
         Cleans,
         "try:\n    print('begun')\n    subprocess.run(['sleep', '1000'])\nfinally:\n    subprocess.run(['sleep', 'SEC'])\n    print('cleaned')",
     ),
-    of(
+    program(
         Deaf,
         "for _ in range(MS):\n    try:\n        time.sleep(0.001)\n    except BaseException:\n        pass\nprint('end')",
     ),
-    of(
+    program(
         Deaf,
         "over = time.monotonic() + SEC\nwhile time.monotonic() < over:\n    try:\n        sum(range(1000))\n    except BaseException:\n        pass\nprint('end')",
     ),
@@ -149,7 +149,7 @@ const BASH: &[Program] = &[
     plain("echo Interrupted. >&2; sleep SEC"),
     plain("x=$(sleep 1000)"),
     program(Cleans, "(trap 'sleep SEC; echo cleaned; exit 130' INT; echo begun; while :; do sleep 1000; done)"),
-    of(
+    program(
         Cleans,
         "(trap 'for ((i = 0; i < MS * 100; i++)); do :; done; echo cleaned; exit 130' INT; echo begun; while :; do :; done)",
     ),
