@@ -12,14 +12,14 @@ use serde_json::{Map, Value, json};
 
 use crate::connect::{ConnectError, Connection, connect, connect_or_start};
 
-/// A connection for control.
+/// A control connection.
 #[derive(Debug)]
 pub struct Control {
     connection: Connection,
     last_id: u64,
 }
 
-/// Why a call failed.
+/// Reasons why a call failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ControlError {
     #[error(transparent)]
@@ -34,7 +34,7 @@ pub enum ControlError {
     Odd { method: String, reason: String },
 }
 
-/// What to do about a lost answer.
+/// Returns the advice about a lost answer.
 fn after(method: &str) -> &'static str {
     match method {
         "tools/call" => {
@@ -74,7 +74,7 @@ impl Control {
         Ok(Control::over(connect_or_start(project, hello)?))
     }
 
-    /// Returns a control connection over one whose hello had the role `control`.
+    /// Wraps a connection whose hello had the role `control`.
     pub fn over(connection: Connection) -> Control {
         Control { connection, last_id: 0 }
     }
@@ -89,7 +89,7 @@ impl Control {
         self.request("ping", json!({}), |_, _| {}).map(drop)
     }
 
-    /// Returns the daemon, its sessions, connections, queues, memory and versions.
+    /// Returns the status of the daemon: its sessions, connections, queues, memory and versions.
     pub fn status(&mut self) -> Result<Value, ControlError> {
         self.request("status", json!({}), |_, _| {})
     }
@@ -124,12 +124,12 @@ impl Control {
         })
     }
 
-    /// Asks the daemon to end; with `force`, even if sessions are live. Returns the daemon's answer.
+    /// Asks the daemon to stop; with `force`, even if sessions are live. Returns the daemon's answer.
     pub fn shutdown(&mut self, force: bool) -> Result<Value, ControlError> {
         self.request("shutdown", json!({"force": force}), |_, _| {})
     }
 
-    /// Follows the journal until the daemon ends or `on_entry` returns false.
+    /// Follows the journal until the daemon stops or `on_entry` returns false.
     pub fn events(mut self, mut on_entry: impl FnMut(journal::Entry) -> bool) -> Result<(), ControlError> {
         let going = Cell::new(true);
         let mut take = |method: &str, params: &Value| {
@@ -190,7 +190,7 @@ impl Control {
         self.exchange(method, &params.to_string(), None, on_notification).map(Option::unwrap_or_default)
     }
 
-    /// Makes a request with these parameters, JSON in one line; `None` if no answer came before the deadline. The connection is of no use then.
+    /// Makes a request with these parameters, JSON in one line. `None` if no answer came before the deadline; then the connection is unusable.
     pub fn request_before(
         &mut self,
         method: &str,

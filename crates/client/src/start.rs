@@ -1,4 +1,4 @@
-//! Starts a daemon and waits until it serves or says why it cannot.
+//! Starts a daemon and waits until it serves or reports a failure.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -16,10 +16,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 
-/// Maximum bytes kept of what a failing daemon printed.
+/// The limit of the kept output of a failing daemon, in bytes.
 const PRINTED_MAX: usize = 16 * 1024;
 
-/// The program of the daemon. By default this very program, even if its file was replaced meanwhile.
+/// The program of the daemon. By default this program, even if its file was replaced meanwhile.
 #[derive(Debug, Clone)]
 pub struct Launch {
     pub program: PathBuf,
@@ -34,7 +34,7 @@ impl Default for Launch {
     }
 }
 
-/// See [`turn`].
+/// The right to start a daemon, see [`turn`].
 pub(crate) struct Turn {
     /// Locked until it is closed.
     _file: Option<File>,
@@ -49,7 +49,7 @@ pub(crate) enum Started {
     Failed(String),
 }
 
-/// Starts a daemon. Its caller holds the [`turn`] to do so.
+/// Starts a daemon. The caller holds the [`turn`].
 pub(crate) fn start(project: &Project, launch: &Launch, within: Duration) -> Started {
     match spawn(project, launch) {
         Ok((child, output)) => {
@@ -64,9 +64,9 @@ pub(crate) fn start(project: &Project, launch: &Launch, within: Duration) -> Sta
     }
 }
 
-/// Returns the turn to start a daemon, until it is dropped; `None` while another process has it. Of many front-ends
-/// that start at once, one starts the daemon. This lock only saves work: the daemon's own ensures that there is one
-/// daemon, so nothing breaks without this one (a full disk).
+/// Takes the turn to start a daemon, until it is dropped; `None` while another process has it. Of many front-ends that
+/// start at once, one starts the daemon. This lock only saves work: the daemon's own lock ensures that there is one
+/// daemon, so failing to take this one (a full disk) is harmless.
 pub(crate) fn turn(project: &Project) -> Option<Turn> {
     let open = || {
         let directory = project.create_state_dir().ok()?;
@@ -81,7 +81,7 @@ pub(crate) fn turn(project: &Project) -> Option<Turn> {
     }
 }
 
-/// One pipe takes both outputs: the readiness line, or whatever a failing program prints instead.
+/// Spawns the daemon. One pipe takes both outputs: the readiness line, or the output of a failing program.
 fn spawn(project: &Project, launch: &Launch) -> io::Result<(Child, File)> {
     let (output, theirs) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
     let mut command = Command::new(&launch.program);
@@ -135,7 +135,7 @@ fn wait_until_ready(project: &Project, mut output: File, within: Duration) -> St
     }
 }
 
-/// Returns the readiness line among everything printed.
+/// Finds the readiness line in the output.
 fn readiness(printed: &[u8]) -> Option<Readiness> {
     let whole = &printed[..=memchr::memrchr(b'\n', printed)?];
     let readiness = |line| serde_json::from_slice::<Readiness>(line).ok();
@@ -162,7 +162,7 @@ pub(crate) fn readable_before(file: &impl AsFd, deadline: Instant) -> io::Result
     }
 }
 
-/// The started process detaches the daemon and ends; a daemon that stays our child is reaped too.
+/// Reaps the started process. It detaches the daemon and exits; a daemon that stays our child is reaped too.
 fn reap(mut child: Child) {
     if let Ok(Some(_)) = child.try_wait() {
         return;

@@ -1,7 +1,7 @@
-//! A started program: our ends of its pipes, and how it ended.
+//! A started program: our ends of its pipes, and its exit.
 //!
-//! The end is learned from the child itself, never from its pipes: a grandchild may hold those open indefinitely. After
-//! [`Exit`], read what is available without waiting for an end of file.
+//! The exit is learned from the child itself, never from its pipes: a grandchild may hold those open indefinitely.
+//! After [`Exit`], read the available data without waiting for an end of file.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -19,12 +19,12 @@ use crate::subreaper;
 
 /// A started program. Users take the pipes they need out of it; [`Child::group`] is the handle that is shared.
 ///
-/// Dropping everything, group included, ends the session through its guardian (or at once, if it has none).
+/// Dropping everything, group included, ends the session through its guardian (or at once without a guardian).
 #[derive(Debug)]
 pub struct Child {
     /// The process number, which is also that of its process group and session.
     pub pid: i32,
-    /// Everything that descends from the program.
+    /// The program and all its descendants.
     pub group: Group,
     /// The program's standard input; dropping it closes it.
     pub stdin: Option<pipe::Sender>,
@@ -36,16 +36,16 @@ pub struct Child {
     pub extra: Vec<Extra>,
     /// Keeps the terminal of [`crate::Spec::terminal`].
     pub terminal: Option<OwnedFd>,
-    /// `None` while it runs, then how it ended. Changes once.
+    /// `None` while it runs, then its exit. Changes once.
     pub exit: watch::Receiver<Option<Exit>>,
 }
 
 /// Our end of an extra pipe.
 #[derive(Debug)]
 pub enum Extra {
-    /// The child reads what is written here.
+    /// Data written here goes to the child.
     ToChild(pipe::Sender),
-    /// The child writes what is read here.
+    /// Data read here comes from the child.
     FromChild(pipe::Receiver),
 }
 

@@ -1,4 +1,4 @@
-//! The shared handle on everything that descends from a started program.
+//! The shared handle on a started program and all its descendants.
 
 use parking_lot::Mutex;
 use std::io;
@@ -22,14 +22,14 @@ pub struct Group(Arc<Inner>);
 
 struct Inner {
     identity: Identity,
-    /// What was alive at the last look: identifies processes that escape later.
+    /// The processes alive at the last observation, which identify processes that escape later.
     known: Mutex<Known>,
     input: u64,
     exit: watch::Receiver<Option<Exit>>,
     resources: Mutex<Resources>,
 }
 
-/// What is released once nothing is left of the session.
+/// The resources to release once the session is empty.
 #[derive(Default)]
 struct Resources {
     guardian: Option<Guardian>,
@@ -70,7 +70,7 @@ impl Group {
         Some(words.join(" ").trim_end().to_owned())
     }
 
-    /// How the first process ended, once it has.
+    /// Returns a receiver of the first process's exit.
     pub fn exit(&self) -> watch::Receiver<Option<Exit>> {
         self.0.exit.clone()
     }
@@ -78,7 +78,7 @@ impl Group {
     /// Sends a signal to the process group, as a terminal would.
     ///
     /// # Errors
-    /// `NotFound` when the first process has ended: [`Group::end`] ends what it left behind.
+    /// `NotFound` if the first process has exited: [`Group::end`] ends the processes it left behind.
     pub fn signal(&self, signal: Signal) -> io::Result<()> {
         // While the first process is not reaped, its number cannot name another group.
         if self.0.exit.borrow().is_some() {
@@ -102,7 +102,7 @@ impl Group {
         self.resources().jobs = Some(jobs);
     }
 
-    /// Children of the first process that have their own group in its session.
+    /// Returns children of the first process that have their own group in its session.
     fn jobs(&self) -> Vec<Member> {
         let shell = self.pid();
         let children =
@@ -118,12 +118,12 @@ impl Group {
         self.remember(self.0.identity.members(&self.known()))
     }
 
-    /// Returns the members, without reading environments: cheaper, and enough to see what a session does and costs.
+    /// Returns the members, without reading environments: cheaper, and enough for a session's activity and costs.
     pub(crate) fn near_members(&self) -> Vec<Member> {
         self.remember(self.0.identity.near_members(&self.known()))
     }
 
-    /// Returns the near members as seen at most `age` ago; looks now if there is no such view.
+    /// Returns the near members as observed at most `age` ago; observes now if the last observation is older.
     pub(crate) fn near_members_cached(&self, age: Duration) -> Vec<Member> {
         match self.0.identity.near_members_cached(&self.known(), age) {
             none if none.is_empty() => self.near_members(),
@@ -131,7 +131,7 @@ impl Group {
         }
     }
 
-    /// What was alive at the last look.
+    /// Returns the processes alive at the last observation.
     pub(crate) fn known(&self) -> Known {
         self.0.known.lock().clone()
     }
@@ -161,7 +161,7 @@ impl Group {
         group.is_some_and(|group| rustix::process::test_kill_process_group(group) != Err(rustix::io::Errno::SRCH))
     }
 
-    /// Dismisses the guardian and removes the record, once nothing is left of the session.
+    /// Dismisses the guardian and removes the record, once the session is empty.
     pub(crate) fn release(&self) {
         let mut resources = self.resources();
         resources.ended = true;
@@ -182,7 +182,7 @@ impl Drop for Inner {
     fn drop(&mut self) {
         let resources = self.resources.get_mut();
         if !resources.ended && resources.guardian.is_none() {
-            // No guardian will do it: kill at once, without waiting for zombies to be reaped.
+            // Without a guardian, kill at once, without waiting for zombies to be reaped.
             let known = std::mem::take(self.known.get_mut());
             self.identity.end(known, Duration::ZERO, Duration::from_millis(200));
         }

@@ -1,4 +1,4 @@
-//! What `/proc` says about processes; and signals that cannot hit the wrong process.
+//! Process information from `/proc`; and signals that cannot hit the wrong process.
 //!
 //! A process is identified by its number together with its start time, because numbers are reused. [`Identity`]
 //! identifies a whole session; [`Identity::members`] finds everything that belongs to it, including escaped
@@ -50,12 +50,12 @@ impl Member {
         (self.pid, self.start)
     }
 
-    /// Returns true if it has ended but was not reaped by its parent yet.
+    /// Returns true if it has exited but was not yet reaped by its parent.
     pub fn is_zombie(&self) -> bool {
         matches!(self.state, 'Z' | 'X')
     }
 
-    /// Sends a signal if this is still the same process. False when it was already gone.
+    /// Sends a signal if this is still the same process. Returns false if it was already gone.
     pub(crate) fn signal(&self, signal: Signal) -> bool {
         let Some(pid) = Pid::from_raw(self.pid) else { return false };
         let same = || Member::read(self.pid).is_some_and(|now| now.start == self.start);
@@ -77,7 +77,7 @@ pub(crate) struct Identity {
     pub(crate) nonce: Nonce,
     /// The first process, if one was started: its number is also that of its group and session.
     pub(crate) leader: Option<(i32, u64)>,
-    /// Nothing that started earlier can belong to the session, so those environments need not be read.
+    /// No process that started earlier can belong to the session, so those environments need not be read.
     pub(crate) since: u64,
 }
 
@@ -98,7 +98,7 @@ impl Identity {
         self.near_members_cached(known, Duration::ZERO)
     }
 
-    /// Returns the near members as seen at most `age` ago, by whichever session looked last.
+    /// Returns the near members as observed at most `age` ago, by any session.
     pub(crate) fn near_members_cached(&self, known: &Known, age: Duration) -> Vec<Member> {
         self.find(&all_processes(age), |member| known.contains(&member.key()))
     }
@@ -127,12 +127,12 @@ impl Identity {
             .collect()
     }
 
-    /// Ends everything that belongs to the session: TERM, then KILL after `grace`, repeated until two looks in a row
-    /// find nothing or `limit` has passed. Blocks. Returns how many different processes were signalled, and how many
-    /// are left.
+    /// Ends everything that belongs to the session: TERM, then KILL after `grace`, repeated until two observations in a
+    /// row find nothing or `limit` has passed. Blocks. Returns the number of different processes that were signalled,
+    /// and of those that are left.
     ///
-    /// Processes that left the session and its environment are known only by their parents, which may end first. So
-    /// whatever was found once stays known, and everything is stopped before anything is ended.
+    /// Processes that left the session and its environment are known only by their parents, which may exit first. So
+    /// every process found once stays known, and all are stopped before any is ended.
     pub(crate) fn end(&self, mut known: Known, grace: Duration, limit: Duration) -> (usize, usize) {
         const BETWEEN: Duration = Duration::from_millis(25);
         /// No program takes longer than this to begin.
@@ -142,7 +142,7 @@ impl Identity {
         let mut clean = 0;
         loop {
             let hard = began.elapsed() >= grace;
-            // Decided before the look, which may take long on a busy machine: nothing is found and then left stopped.
+            // Decided before the observation, which may take long on a busy machine: no process is found and then left stopped.
             let last = began.elapsed() >= limit;
             // A process that got TERM is left alone until its grace is over.
             let spared = if hard { Known::new() } else { signalled.clone() };
@@ -193,7 +193,7 @@ impl Identity {
                     member.signal(Signal::STOP);
                 }
             }
-            // A process that forks faster than we look is met again in the next round.
+            // A process that forks faster than we observe is found again in the next round.
             if stopped.len() == before || stopped.len() > enough {
                 return members;
             }
@@ -229,7 +229,7 @@ fn descends(pid: i32, set: &HashSet<i32>, parents: &HashMap<i32, i32>) -> bool {
 }
 
 /// Returns all processes but this one, as seen at most `age` ago. Reading them takes milliseconds on a full machine, so
-/// callers that allow some age share the last look.
+/// callers that allow some age share the last observation.
 fn all_processes(age: Duration) -> Arc<Vec<Member>> {
     static LAST: Mutex<Option<(Instant, Arc<Vec<Member>>)>> = Mutex::new(None);
     let last = || LAST.lock();
@@ -252,8 +252,8 @@ pub(crate) fn processes() -> impl Iterator<Item = i32> {
 }
 
 /// Returns all processes in ascending order, each read only after the one before was handled, so that new ones are
-/// included. [`processes`] is cheaper, but reads all at once, and so never meets a process that lives for a millisecond
-/// and leaves another behind.
+/// included. [`processes`] is cheaper, but reads all at once, and so misses a process that lives for a millisecond and
+/// leaves another behind.
 fn one_by_one() -> impl Iterator<Item = i32> {
     /// Room for one entry of the directory, but not two, including alignment.
     const ONE: usize = 32 + 7;
@@ -269,7 +269,7 @@ fn one_by_one() -> impl Iterator<Item = i32> {
                     Ok(Ok(pid)) => return Some(pid),
                     _ => room = ONE,
                 },
-                // A name that is longer than any number gets just the room it needs.
+                // A name that is longer than any number gets exactly the space it needs.
                 Err(Errno::INVAL) if room < LONGEST => room += 8,
                 Err(_) => return None,
             }
@@ -306,7 +306,7 @@ pub(crate) fn clock_ticks_ago(age: Duration) -> u64 {
     ((up - age.as_secs_f64()).max(0.0) * rustix::param::clock_ticks_per_second() as f64) as u64
 }
 
-/// Identifies this run of the machine's kernel.
+/// Returns the id of this boot of the machine.
 pub(crate) fn boot_id() -> String {
     std::fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned()).unwrap_or_default()
 }
@@ -316,7 +316,7 @@ pub(crate) fn inode(fd: impl AsFd) -> io::Result<u64> {
     Ok(rustix::fs::fstat(fd)?.st_ino)
 }
 
-/// `pid (name) state ppid pgrp session …`; the name may hold spaces and parentheses, so the last one counts.
+/// Parses `pid (name) state ppid pgrp session …`; the name may hold spaces and parentheses, so the last one counts.
 fn parse_stat(stat: &[u8]) -> Option<Member> {
     let open = memchr::memchr(b'(', stat)?;
     let close = memchr::memrchr(b')', stat)?;

@@ -66,7 +66,7 @@ fn none_runs() {
 fn accepted_and_refused() {
     let place = Place::new();
     let accepted = String::from_utf8(HelloAck::accepted(1, "l1").to_line()).unwrap();
-    // What follows the answer in the same read is not lost.
+    // Bytes after the answer in the same read are not lost.
     let refused = String::from_utf8(HelloAck::refused("too many connections; end one", "l1").to_line()).unwrap();
     let server = place.serve(vec![accepted + "next\n", refused, "SSH-2.0-x\r\n".to_owned(), String::new()]);
     let mut connection = connect(&place.project, &place.hello()).unwrap().expect("accepted");

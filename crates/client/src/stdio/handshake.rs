@@ -1,5 +1,5 @@
-//! What the agent told the daemon about itself, to be replayed to the next daemon: `initialize`, `initialized`, the log
-//! level, resource subscriptions, and calls that last as long as their connection. (Listens stay open requests; the ledger holds them.)
+//! The agent's connection state, to be replayed to the next daemon: `initialize`, `initialized`, the log level, resource subscriptions, and calls that last
+//! as long as their connection. (Listens stay open requests; the ledger holds them.)
 
 use std::collections::HashSet;
 
@@ -19,7 +19,7 @@ pub(super) struct Handshake {
     level: Option<Box<[u8]>>,
     /// The subscriptions, by resource.
     subscriptions: Vec<(String, Box<[u8]>)>,
-    /// Calls that changed what the connection is given.
+    /// Calls that changed the connection's tools.
     lasting: Vec<Box<[u8]>>,
     /// Ids of replayed requests: their answers are not for the agent.
     replayed: HashSet<Id>,
@@ -27,7 +27,7 @@ pub(super) struct Handshake {
     promised: Promised,
 }
 
-/// How many lasting calls are replayed at most.
+/// The maximum number of lasting calls replayed.
 const MAX_LASTING: usize = 32;
 
 const INITIALIZED: &[u8] = br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
@@ -42,13 +42,13 @@ impl Handshake {
         !self.subscriptions.is_empty()
     }
 
-    /// Returns the changes that an agent which said `initialized` was promised to hear of, and the resources it watches.
+    /// Returns the announcements promised to an initialized agent, and the resources it watches.
     pub(super) fn promised(&self) -> (Promised, impl Iterator<Item = &str>) {
         let promised = if self.initialized { self.promised } else { Promised::default() };
         (promised, self.subscriptions.iter().map(|(uri, _)| uri.as_str()))
     }
 
-    /// A request of the agent got a result.
+    /// Records the result of an agent's request.
     pub(super) fn answered(&mut self, method: Method, asked: &[u8], answer: &[u8]) {
         match method {
             Method::Initialize => {
@@ -72,7 +72,7 @@ impl Handshake {
         }
     }
 
-    /// A call that changed what the connection is given got a result.
+    /// Records the result of a call that changed the connection's tools.
     pub(super) fn lasts(&mut self, call: Box<[u8]>) {
         if self.lasting.len() < MAX_LASTING && !self.lasting.iter().any(|known| peek::is_same_call(known, &call)) {
             self.lasting.push(call);

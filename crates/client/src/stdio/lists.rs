@@ -1,4 +1,4 @@
-//! What an agent knows of the server's lists, so that it is told when another daemon has different ones: after an
+//! The agent's knowledge of the server's lists, used to announce that another daemon has different ones: after an
 //! upgrade or a change of configuration the tools differ, and the sessions that were resources are gone.
 
 use mcp::wire::{Envelope, Id, build};
@@ -24,7 +24,7 @@ const RESOURCES: &str = "notifications/resources/list_changed";
 const UPDATED: &str = "notifications/resources/updated";
 
 impl Promised {
-    /// Returns the promises in an answer to `initialize`.
+    /// Parses the promises in an answer to `initialize`.
     pub(super) fn by(answer: &[u8]) -> Promised {
         #[derive(Deserialize)]
         struct Answer {
@@ -51,7 +51,7 @@ impl Promised {
 }
 
 impl Changed {
-    /// Notifies an agent that was promised to hear of changes. `subscribed` are the resources that it watches.
+    /// Notifies an agent of promised announcements. `subscribed` are the resources that it watches.
     pub(super) fn tell<'a>(self, out: &mut Vec<u8>, promised: Promised, subscribed: impl Iterator<Item = &'a str>) {
         if self.tools && promised.tools {
             build::notification(out, TOOLS, None);

@@ -1,4 +1,4 @@
-//! The few parts of a message that the front-end needs, read cheaply: every message passes through here.
+//! Reads cheaply the few fields of a message that the front-end needs: every message passes through here.
 
 use mcp::wire::{DEFAULT_BATCH_LIMIT, Envelope, Id, Json};
 use serde::Deserialize;
@@ -83,7 +83,7 @@ pub(super) fn glance(line: &[u8]) -> Glance {
     glance.unwrap_or(Glance::Other)
 }
 
-/// Returns an answer as our own daemon writes it: recognised by its beginning, so that long results are not parsed.
+/// Recognises an answer of our own daemon by its beginning, so that long results are not parsed.
 fn plain_answer(line: &[u8]) -> Option<(Id, bool)> {
     let rest = line.strip_prefix(b"{\"jsonrpc\":\"2.0\",\"id\":")?;
     let end = match rest.first()? {
@@ -101,7 +101,7 @@ fn plain_answer(line: &[u8]) -> Option<(Id, bool)> {
     Some((Id::from_json(std::str::from_utf8(&rest[..end]).ok()?)?, failed))
 }
 
-/// Returns true if an answer refuses its request as invalid, as a second one under an id in flight is.
+/// Returns true if an answer rejects its request as invalid, such as a duplicate of an id in flight.
 pub(super) fn is_refusal(line: &[u8]) -> bool {
     #[derive(Deserialize)]
     struct Code {
@@ -139,7 +139,7 @@ pub(super) fn is_initialized(line: &[u8]) -> bool {
     Envelope::peek(line).is_some_and(|envelope| envelope.method() == Some("notifications/initialized"))
 }
 
-/// `params.requestId`.
+/// Returns `params.requestId`.
 pub(super) fn request_id(params: Json<'_>) -> Option<Id> {
     #[derive(Deserialize)]
     struct Cancelled<'a> {
@@ -207,7 +207,7 @@ pub(super) fn call(line: &[u8]) -> (Option<String>, Option<String>) {
     (call.name.map(Cow::into_owned), session.map(Cow::into_owned))
 }
 
-/// Returns true if two calls are of one tool, with the same arguments.
+/// Returns true if two calls have the same tool and the same arguments.
 pub(super) fn is_same_call(one: &[u8], other: &[u8]) -> bool {
     let said = |line| read_call(line).map(|call| (call.name, call.arguments.map(RawValue::get)));
     said(one) == said(other)

@@ -1,6 +1,6 @@
 //! GHC's machine form (`-fdiagnostics-as-json`, 9.10 and newer): one object a line on standard error.
 //!
-//! Schema 1.0 and 1.1 (which adds the reason) are read; unknown fields are ignored, since the compiler may add more.
+//! Schema 1.0 and 1.1 (which adds the reason) are supported; unknown fields are ignored, since the compiler may add more.
 
 use serde::Deserialize;
 
@@ -78,7 +78,7 @@ impl Reason {
     }
 }
 
-/// Returns the parts as the text form prints them: a list only if there are several.
+/// Formats the parts like the text form: a list only if there are several.
 fn bullets(parts: &[String]) -> String {
     match parts {
         [one] => one.clone(),

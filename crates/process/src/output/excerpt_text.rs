@@ -10,7 +10,7 @@ use super::text::{Shape, fold_lines, grouped, strip_escapes};
 pub(super) struct Tidied {
     pub(super) text: String,
     pub(super) folded: u64,
-    /// Where long lines were cut, in order.
+    /// The positions where long lines were cut, in order.
     cuts: Vec<Cut>,
     pub(super) lossy: bool,
 }
@@ -18,7 +18,7 @@ pub(super) struct Tidied {
 /// A note that replaces the rest of a long line.
 struct Cut {
     note: Range<usize>,
-    /// How many bytes the note stands for.
+    /// The number of bytes the note stands for.
     left: u64,
 }
 
@@ -46,7 +46,7 @@ impl Tidied {
         tidied
     }
 
-    /// Bytes that were cut out of long lines.
+    /// Returns the number of bytes cut out of long lines.
     pub(super) fn cut(&self) -> u64 {
         self.cut_in(0..self.text.len())
     }
@@ -55,13 +55,13 @@ impl Tidied {
         self.cuts_in(range).map(|cut| cut.left).sum()
     }
 
-    /// No range that [`Tidied::head`] and [`Tidied::tail`] give begins or ends within a note.
+    /// Returns the cuts in a range. No range from [`Tidied::head`] and [`Tidied::tail`] begins or ends within a note.
     fn cuts_in(&self, range: Range<usize>) -> impl Iterator<Item = &Cut> {
         let from = self.cuts.partition_point(|cut| cut.note.start < range.start);
         self.cuts[from..].iter().take_while(move |cut| cut.note.end <= range.end)
     }
 
-    /// How many printed bytes a part stands for. A note counts as the bytes it replaces.
+    /// Returns the number of printed bytes a part stands for. A note counts as the bytes it replaces.
     pub(super) fn printed(&self, range: Range<usize>) -> u64 {
         let notes: u64 = self.cuts_in(range.clone()).map(|cut| cut.note.len() as u64).sum();
         printed(&self.text[range.clone()]) - notes + self.cut_in(range)
@@ -106,7 +106,7 @@ pub(super) fn decoded(bytes: &[u8]) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// How many printed bytes a text stands for.
+/// Returns the number of printed bytes a text stands for.
 pub(super) fn printed(text: &str) -> u64 {
     // All three placeholders begin with these two bytes.
     let broken = memchr::memmem::find_iter(text.as_bytes(), b"\xEF\xB7");

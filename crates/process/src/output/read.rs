@@ -8,23 +8,23 @@ use super::segment::Segment;
 use super::text;
 use super::{OutputLog, State};
 
-/// What to read.
+/// The parameters of a read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
     /// Absolute offsets; the range may reach beyond the log's end.
     pub range: Range<u64>,
     /// Only these streams.
     pub streams: Vec<Stream>,
-    /// Only this evaluation; `Some(None)` is what came while none was running. A number narrows the range to between
+    /// Only this evaluation; `Some(None)` selects output while none was running. A number narrows the range to between
     /// the evaluation's first and last byte.
     pub eval: Option<Option<u64>>,
     /// Maximum number of bytes.
     pub max_bytes: usize,
-    /// Which part to return if more bytes match.
+    /// The part to return if more bytes match.
     pub take: Take,
 }
 
-/// Which part of the matching bytes to return.
+/// The part of the matching bytes to return.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Take {
     /// The first bytes; continue at [`Slice::next`].
@@ -34,7 +34,7 @@ pub enum Take {
 }
 
 impl Default for Query {
-    /// Returns everything a program printed, at most 64 KiB of it, from the start.
+    /// Selects everything a program printed, at most 64 KiB of it, from the start.
     fn default() -> Query {
         let streams = vec![Stream::Stdout, Stream::Stderr];
         Query { range: 0..u64::MAX, streams, eval: None, max_bytes: 64 << 10, take: Take::First }
@@ -42,7 +42,7 @@ impl Default for Query {
 }
 
 impl Query {
-    /// Returns everything from a cursor on.
+    /// Selects everything from a cursor on.
     pub fn since(cursor: u64) -> Query {
         Query { range: cursor..u64::MAX, ..Query::default() }
     }
@@ -52,7 +52,7 @@ impl Query {
         Query { streams: vec![stream], ..self }
     }
 
-    /// Includes the log keeper's notes, such as where another process begins.
+    /// Includes the log keeper's notes, such as the start of another process.
     pub fn with_notes(mut self) -> Query {
         self.streams.push(Stream::Note);
         self
@@ -73,7 +73,7 @@ impl Query {
     }
 }
 
-/// What was read.
+/// The result of a read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Slice {
     /// In printing order; adjacent bytes of the same stream and evaluation form one piece.
@@ -82,7 +82,7 @@ pub struct Slice {
     pub next: u64,
     /// Bytes of the range, of any stream, that are no longer kept.
     pub missing: u64,
-    /// The limit on bytes was reached before the end of the range.
+    /// True if the limit on bytes was reached before the end of the range.
     pub cut: bool,
 }
 
@@ -134,24 +134,24 @@ pub struct Found {
     pub line: Vec<u8>,
 }
 
-/// Where a search stopped.
+/// The point where a search stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cut {
-    /// Search on from here.
+    /// The offset to continue the search from.
     pub next: u64,
-    /// Bytes before `next`, of any stream, that are no longer kept and so were not searched.
+    /// Bytes before `next`, of any stream, that are no longer kept and were not searched.
     pub missing: u64,
     /// True if the search stopped at the limit on matches.
     pub more: bool,
 }
 
-/// How much of a long line is searched, in bytes.
+/// The searched part of a long line, in bytes.
 const LINE: usize = 64 << 10;
-/// How much is read at once while searching.
+/// The amount read at once while searching.
 const WINDOW: usize = 1 << 20;
 
 impl OutputLog {
-    /// Reads immediately. What is no longer in memory is read from files, which blocks: see [`OutputLog::read`].
+    /// Reads immediately. Data that is no longer in memory is read from files, which blocks: see [`OutputLog::read`].
     pub fn read_blocking(&self, query: &Query) -> Slice {
         let query = self.narrowed(query);
         match query.take {
@@ -160,7 +160,7 @@ impl OutputLog {
         }
     }
 
-    /// Reads; whatever needs the disk runs on a blocking thread.
+    /// Reads; disk access runs on a blocking thread.
     pub async fn read(&self, query: Query) -> Slice {
         let in_memory = query.range.start >= self.shared.state().ring.start();
         if in_memory {
@@ -168,12 +168,12 @@ impl OutputLog {
         }
         let log = self.clone();
         let read = tokio::task::spawn_blocking(move || log.read_blocking(&query));
-        // Fails only when the runtime is shutting down.
+        // This fails only when the runtime is shutting down.
         read.await.unwrap_or_default()
     }
 
-    /// Returns the lines for which `matches` is true, at most `limit` of them. A line is what one stream printed between two newlines, regardless of
-    /// what others printed meanwhile. Blocks. Ignores [`Query::max_bytes`] and [`Query::take`].
+    /// Returns the lines for which `matches` is true, at most `limit` of them. A line is the output of one stream between two newlines, regardless of other
+    /// streams' output meanwhile. Blocks. Ignores [`Query::max_bytes`] and [`Query::take`].
     pub fn search_blocking(&self, query: &Query, limit: usize, matches: &dyn Fn(&[u8]) -> bool) -> (Vec<Found>, Cut) {
         let mut found: Vec<Found> = Vec::new();
         let mut partial: [Option<Found>; 3] = [None, None, None];
@@ -213,7 +213,7 @@ impl OutputLog {
         }
     }
 
-    /// Returns the query, with its range narrowed to where its evaluation can be.
+    /// Returns the query, with its range narrowed to the possible range of its evaluation.
     fn narrowed(&self, query: &Query) -> Query {
         let mut query = query.clone();
         if let Some(Some(eval)) = query.eval {
@@ -232,7 +232,7 @@ impl OutputLog {
         query
     }
 
-    /// How many bytes match.
+    /// Returns the number of matching bytes.
     fn count(&self, query: &Query) -> u64 {
         let mut total = 0;
         self.visit(&query.range, &mut |part| {
@@ -317,14 +317,14 @@ impl OutputLog {
             slice.cut = true;
             begin_with_a_character(&mut slice.pieces);
         } else {
-            // What lies further back is lost, not cut.
+            // Data further back is lost, not cut.
             slice.missing += self.visit(&(range.start..from), &mut |_| Ok(true)).1;
         }
         slice
     }
 
     /// Calls `each` with all records of the range, oldest first, until it returns false. Returns the offset it reached,
-    /// and how many bytes before that are lost.
+    /// and the number of lost bytes before it.
     fn visit(&self, range: &Range<u64>, each: &mut dyn FnMut(&Part<'_>) -> io::Result<bool>) -> (u64, u64) {
         let mut at = range.start;
         let mut missing = 0;
@@ -391,7 +391,7 @@ impl OutputLog {
     }
 }
 
-/// A record, and where its bytes are.
+/// A record, and the location of its bytes.
 struct Part<'a> {
     record: Record,
     source: Source<'a>,

@@ -1,4 +1,4 @@
-//! Ending: the ladder, what escapes, what outlives, and what happens when the parent is killed.
+//! Ending a session: the ladder, escaped processes, daemons, and a killed parent.
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader};

@@ -1,4 +1,4 @@
-//! What the tests share. This test binary also plays the processes that need our code: run with `--exact fixture::play
+//! Shared fixtures. This test binary also plays the processes that need our code: run with `--exact fixture::play
 //! ROLE…`, it becomes a guardian, or a parent that starts a session.
 
 use std::ffi::OsString;
@@ -16,7 +16,7 @@ pub(crate) const LIMIT: Duration = Duration::from_secs(20);
 
 const PLAY: [&str; 3] = ["--exact", "fixture::play", "--nocapture"];
 
-/// Tests nothing when run with the others: it is the entry point for this binary's other roles.
+/// Is the entry point for this binary's other roles; tests nothing when run with the others.
 #[test]
 fn play() {
     let args: Vec<OsString> = std::env::args_os().collect();
@@ -84,7 +84,7 @@ pub(crate) fn alive(pid: i32) -> bool {
         .is_ok_and(|stat| !stat.rsplit(')').next().unwrap().trim_start().starts_with(['Z', 'X']))
 }
 
-/// Waits for a condition on the outside world for which there is no event.
+/// Waits for an external condition without an event.
 pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) -> Duration {
     let began = Instant::now();
     while !holds() {

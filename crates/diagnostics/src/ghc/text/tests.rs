@@ -83,9 +83,9 @@ fn load_all(dir: &std::path::Path, flags: &[&str]) -> [Vec<String>; 2] {
     })
 }
 
-/// GHC up to 9.8 has another machine form, used here only to prove the text parser.
+/// GHC up to 9.8 has another machine form, used here only to verify the text parser.
 fn dumped(line: &str) -> Option<Diagnostic> {
-    // A prompt may stand before it.
+    // A prompt may precede it.
     let value: serde_json::Value = serde_json::from_str(&line[line.find('{')?..]).ok()?;
     // `"severity"` up to 9.2, then words in `"messageClass"`, the last of which may be the code.
     let words: Vec<&str> = value["severity"].as_str().or(value["messageClass"].as_str())?.split(' ').collect();
@@ -145,7 +145,7 @@ fn text_and_machine_form_of_the_real_compiler_agree() {
         let mut from_machine: Vec<Diagnostic> =
             if newer { parse(machine).diagnostics } else { machine.lines().filter_map(dumped).collect() };
         compared += from_text.diagnostics.len();
-        // The older form names flags by the compiler's own constructor; an error from a warning has none.
+        // The older form names flags by the compiler's own constructor; an error made from a warning has no flag.
         for diagnostic in from_text.diagnostics.iter_mut().chain(&mut from_machine) {
             diagnostic.flag = None;
         }
