@@ -318,7 +318,7 @@ mod tests {
     use std::thread;
 
     /// Returns a control connection whose other end has already sent everything, and the requests it receives.
-    fn told(lines: &'static str) -> (Control, thread::JoinHandle<String>) {
+    fn scripted(lines: &'static str) -> (Control, thread::JoinHandle<String>) {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         theirs.write_all(lines.as_bytes()).unwrap();
         let asked = thread::spawn(move || {
@@ -333,7 +333,7 @@ mod tests {
 
     #[test]
     fn calls_and_what_comes_meanwhile() {
-        let (mut control, asked) = told(concat!(
+        let (mut control, asked) = scripted(concat!(
             r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":0.5,"message":"half"}}"#,
             "\n",
             r#"{"jsonrpc":"2.0","method":"repl/output","params":{"text":"x"}}"#,
@@ -378,7 +378,7 @@ mod tests {
 
     #[test]
     fn the_journal_is_followed_to_its_end() {
-        let (control, _) = told(concat!(
+        let (control, _) = scripted(concat!(
             r#"{"jsonrpc":"2.0","id":1,"result":{}}"#,
             "\n",
             r#"{"jsonrpc":"2.0","method":"events/entry","params":{"seq":1,"at_ms":5,"record":"daemon_stopping","reason":"idle"}}"#,

@@ -42,7 +42,7 @@ pub(crate) struct Turn {
 
 /// The outcome of an attempt to start a daemon.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Started {
+pub(crate) enum StartOutcome {
     /// The daemon serves.
     Ready,
     /// The daemon could not start, for this reason.
@@ -50,14 +50,14 @@ pub(crate) enum Started {
 }
 
 /// Starts a daemon. The caller holds the [`turn`].
-pub(crate) fn start(project: &Project, launch: &Launch, within: Duration) -> Started {
+pub(crate) fn start(project: &Project, launch: &Launch, within: Duration) -> StartOutcome {
     match spawn(project, launch) {
         Ok((child, output)) => {
             let started = wait_until_ready(project, output, within);
             reap(child);
             started
         }
-        Err(error) => Started::Failed(format!(
+        Err(error) => StartOutcome::Failed(format!(
             "start the daemon with {}: {error}; start it by hand with `hob serve`",
             project::visible::path(&launch.program)
         )),
@@ -98,7 +98,7 @@ fn spawn(project: &Project, launch: &Launch) -> io::Result<(Child, File)> {
     Ok((child, File::from(output)))
 }
 
-fn wait_until_ready(project: &Project, mut output: File, within: Duration) -> Started {
+fn wait_until_ready(project: &Project, mut output: File, within: Duration) -> StartOutcome {
     let deadline = Instant::now() + within;
     let mut printed = Vec::new();
     loop {
@@ -106,30 +106,34 @@ fn wait_until_ready(project: &Project, mut output: File, within: Duration) -> St
             Ok(true) => {}
             Ok(false) => {
                 let seconds = within.as_secs_f64();
-                return Started::Failed(format!(
+                return StartOutcome::Failed(format!(
                     "the daemon did not serve within {seconds:.1} s{}; look into {}, or run `hob serve` to watch it",
                     quoted(&printed),
                     project::visible::path(&project.log_dir()),
                 ));
             }
-            Err(error) => return Started::Failed(format!("wait for the daemon: {error}; run `hob serve` to watch it")),
+            Err(error) => {
+                return StartOutcome::Failed(format!("wait for the daemon: {error}; run `hob serve` to watch it"));
+            }
         }
         let mut chunk = [0; 4096];
         match output.read(&mut chunk) {
             Ok(0) => {
                 let said = quoted(&printed);
-                return Started::Failed(format!("the daemon ended at its start{said}; run `hob serve` to watch it"));
+                return StartOutcome::Failed(format!(
+                    "the daemon ended at its start{said}; run `hob serve` to watch it"
+                ));
             }
             Ok(count) => printed.extend_from_slice(&chunk[..count.min(PRINTED_MAX.saturating_sub(printed.len()))]),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => {
-                return Started::Failed(format!("read from the daemon: {error}; run `hob serve` to watch it"));
+                return StartOutcome::Failed(format!("read from the daemon: {error}; run `hob serve` to watch it"));
             }
         }
         if let Some(readiness) = readiness(&printed) {
             return match readiness.error {
-                None => Started::Ready,
-                Some(error) => Started::Failed(error),
+                None => StartOutcome::Ready,
+                Some(error) => StartOutcome::Failed(error),
             };
         }
     }
@@ -213,7 +217,7 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let project = Project::find(Some(temp.path()), Path::new("/")).unwrap();
         let launch = Launch { program: "/nonexistent/hob".into(), arguments: Vec::new() };
-        let Started::Failed(reason) = start(&project, &launch, LONG) else { panic!("started") };
+        let StartOutcome::Failed(reason) = start(&project, &launch, LONG) else { panic!("started") };
         assert!(reason.starts_with("start the daemon with /nonexistent/hob: No such file"), "{reason}");
     }
 }

@@ -29,7 +29,7 @@ pub struct Activity {
 impl Activity {
     /// Observes twice, `window` apart. A process is young if it started within the last `age`. Empty if the session has
     /// ended.
-    pub async fn of(group: &Group, window: Duration, age: Duration) -> Activity {
+    pub async fn observe(group: &Group, window: Duration, age: Duration) -> Activity {
         let begun = Instant::now();
         let before = sample(group).await;
         tokio::time::sleep(window).await;

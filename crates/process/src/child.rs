@@ -50,24 +50,24 @@ pub enum Extra {
 }
 
 /// A running child whose end nothing awaits yet.
-pub(crate) struct Started {
+pub(crate) struct StartedChild {
     child: tokio::process::Child,
     pid: i32,
     exit: watch::Sender<Option<Exit>>,
 }
 
 /// Forks and executes, and registers the child with the reaper as owned.
-pub(crate) fn start(command: &mut tokio::process::Command) -> io::Result<Started> {
+pub(crate) fn start(command: &mut tokio::process::Command) -> io::Result<StartedChild> {
     let (child, pid) = subreaper::spawn_owned(|| {
         let child = command.spawn()?;
         let pid = child.id().expect("a child that was not awaited has a number").cast_signed();
         Ok((child, pid))
     })?;
-    Ok(Started { child, pid, exit: watch::Sender::new(None) })
+    Ok(StartedChild { child, pid, exit: watch::Sender::new(None) })
 }
 
 /// Returns the handle on a started child's descendants.
-pub(crate) fn group_of(started: &Started, nonce: Nonce, input: u64, guardian: Option<Guardian>) -> Group {
+pub(crate) fn group_of(started: &StartedChild, nonce: Nonce, input: u64, guardian: Option<Guardian>) -> Group {
     // The child has not been awaited: even if it has ended, its entry is still there.
     let start = Member::read(started.pid).map_or(0, |member| member.start);
     let identity = Identity { nonce, leader: Some((started.pid, start)), since: start };
@@ -76,14 +76,14 @@ pub(crate) fn group_of(started: &Started, nonce: Nonce, input: u64, guardian: Op
 
 /// Assembles the [`Child`], and starts the task that awaits its end.
 pub(crate) fn watch(
-    started: Started,
+    started: StartedChild,
     group: Group,
     stdin: pipe::Sender,
     stdout: pipe::Receiver,
     stderr: pipe::Receiver,
     extra: Vec<Extra>,
 ) -> Child {
-    let Started { child, pid, exit } = started;
+    let StartedChild { child, pid, exit } = started;
     let seen = exit.subscribe();
     tokio::spawn(await_end(child, pid, exit));
     let (stdin, stdout, stderr) = (Some(stdin), Some(stdout), Some(stderr));

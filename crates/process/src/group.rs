@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use crate::exit::Exit;
 use crate::guardian::Guardian;
 use crate::nonce::Nonce;
-use crate::procfs::{Identity, Known, Member};
+use crate::procfs::{Identity, Member, ProcessSet};
 use crate::records;
 
 /// A handle on a session's processes. Cheap to clone. If the last clone is dropped before [`Group::end`] ran, the
@@ -23,7 +23,7 @@ pub struct Group(Arc<Inner>);
 struct Inner {
     identity: Identity,
     /// The processes alive at the last observation, which identify processes that escape later.
-    known: Mutex<Known>,
+    known: Mutex<ProcessSet>,
     input: u64,
     exit: watch::Receiver<Option<Exit>>,
     resources: Mutex<Resources>,
@@ -115,24 +115,24 @@ impl Group {
     /// Returns everything alive that belongs to the session, including escaped descendants. Reads all of `/proc`, which
     /// takes some milliseconds.
     pub fn members(&self) -> Vec<Member> {
-        self.remember(self.0.identity.members(&self.known()))
+        self.remember(self.0.identity.members(&self.known_processes()))
     }
 
     /// Returns the members, without reading environments: cheaper, and enough for a session's activity and costs.
     pub(crate) fn near_members(&self) -> Vec<Member> {
-        self.remember(self.0.identity.near_members(&self.known()))
+        self.remember(self.0.identity.near_members(&self.known_processes()))
     }
 
     /// Returns the near members as observed at most `age` ago; observes now if the last observation is older.
     pub(crate) fn near_members_cached(&self, age: Duration) -> Vec<Member> {
-        match self.0.identity.near_members_cached(&self.known(), age) {
+        match self.0.identity.near_members_cached(&self.known_processes(), age) {
             none if none.is_empty() => self.near_members(),
             members => self.remember(members),
         }
     }
 
     /// Returns the processes alive at the last observation.
-    pub(crate) fn known(&self) -> Known {
+    pub(crate) fn known_processes(&self) -> ProcessSet {
         self.0.known.lock().clone()
     }
 

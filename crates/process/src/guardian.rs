@@ -17,7 +17,7 @@ use rustix::pipe::{PipeFlags, pipe_with};
 
 use crate::exec::{close_on_exec_from, default_signals};
 use crate::nonce::Nonce;
-use crate::procfs::{Identity, Known, Member};
+use crate::procfs::{Identity, Member, ProcessSet};
 use crate::subreaper;
 
 /// The time from TERM to KILL, after our death.
@@ -200,7 +200,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let since = Member::read(std::process::id().cast_signed()).map_or(0, |me| me.start);
     match listen(Identity { nonce, leader: None, since }) {
         Some(orphaned) => {
-            let (_, left) = orphaned.end(Known::new(), GRACE, LIMIT);
+            let (_, left) = orphaned.end(ProcessSet::new(), GRACE, LIMIT);
             if left == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
         None => ExitCode::SUCCESS,

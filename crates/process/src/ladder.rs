@@ -9,7 +9,7 @@ use tokio::sync::watch;
 
 use crate::exit::Exit;
 use crate::group::Group;
-use crate::procfs::Known;
+use crate::procfs::ProcessSet;
 use crate::subreaper;
 
 /// How long each rung waits for the program to end before the next one.
@@ -66,7 +66,7 @@ pub enum Rung {
 
 /// The outcome of [`Group::end`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ended {
+pub struct EndReport {
     /// The last rung that the first process needed.
     pub rung: Rung,
     /// How it ended; `None` only when stuck.
@@ -85,14 +85,14 @@ impl Group {
     ///
     /// Keep reading the program's output meanwhile: a program blocked on a full pipe cannot end. Dropping the future
     /// leaves the session somewhere on the ladder; call again, or drop the group.
-    pub async fn end(&self, mut stdin: Option<pipe::Sender>, ladder: &Ladder) -> Ended {
+    pub async fn end(&self, mut stdin: Option<pipe::Sender>, ladder: &Ladder) -> EndReport {
         let began = Instant::now();
         let mut exit = self.exit();
         // Look before the parents end: only they identify processes that left the session.
         let group = self.clone();
         let look =
             tokio::task::spawn_blocking(move || group.members().into_iter().map(|member| member.key()).collect());
-        let known: Known = look.await.unwrap_or_default();
+        let known: ProcessSet = look.await.unwrap_or_default();
         let rung = self.climb(&mut stdin, &mut exit, ladder).await;
         drop(stdin);
         let identity = self.identity().clone();
@@ -107,7 +107,7 @@ impl Group {
             self.release();
         }
         let exit = *exit.borrow();
-        Ended { rung, exit, took: began.elapsed(), swept, left }
+        EndReport { rung, exit, took: began.elapsed(), swept, left }
     }
 
     async fn climb(

@@ -12,9 +12,9 @@
 //! This crate knows nothing of REPLs, MCP or projects. Linux only. Start at `spec.rs`.
 
 mod answer;
+mod capture;
 mod mark;
 mod nonce;
-mod said;
 mod spec;
 
 mod child;
@@ -35,13 +35,13 @@ pub mod output;
 pub mod probe;
 
 pub use answer::{Answer, AnswerError, Bounds};
+pub use capture::capture;
 pub use child::{Child, Extra};
 pub use exit::Exit;
 pub use group::Group;
-pub use ladder::{Ended, Ladder, Rung};
+pub use ladder::{EndReport, Ladder, Rung};
 pub use mark::unmark;
 pub use nonce::{Nonce, SESSION_VARIABLE};
 pub use procfs::Member;
 pub use rustix::process::Signal;
-pub use said::said;
 pub use spec::{ExtraPipe, GIVEN_MAX, GIVEN_PATH, Guard, NICEST, SpawnError, Spec};

@@ -15,7 +15,7 @@ pub(crate) struct Mark(u64);
 
 impl Mark {
     /// Computes the mark of a session: 60 bits of its nonce, which is less than any limit that was not set on purpose.
-    pub(crate) fn of(nonce: &Nonce) -> Mark {
+    pub(crate) fn from_nonce(nonce: &Nonce) -> Mark {
         Mark(u64::from_str_radix(&nonce.as_str()[..15], 16).unwrap_or_default())
     }
 
@@ -53,7 +53,7 @@ mod tests {
     #[test]
     fn a_process_is_marked_until_it_leaves() {
         let me = std::process::id().cast_signed();
-        let (mark, other) = (Mark::of(&Nonce::random()), Mark::of(&Nonce::random()));
+        let (mark, other) = (Mark::from_nonce(&Nonce::random()), Mark::from_nonce(&Nonce::random()));
         assert!(!mark.is_on(me));
         mark.apply();
         assert!(mark.is_on(me) && !other.is_on(me));

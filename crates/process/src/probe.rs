@@ -134,7 +134,7 @@ fn verdict(members: &[Member], input: u64) -> Doing {
     let mut computing = false;
     let mut unclear = false;
     for member in members {
-        let held = InputUse::of(member.pid, input);
+        let held = InputUse::read(member.pid, input);
         unclear |= held.always_watched || held.hidden;
         if held.armed {
             return Doing::WaitingForInput;
@@ -170,7 +170,7 @@ struct InputUse {
 }
 
 impl InputUse {
-    fn of(pid: i32, input: u64) -> InputUse {
+    fn read(pid: i32, input: u64) -> InputUse {
         let mut held = InputUse::default();
         let mut sets = Vec::new();
         let Ok(entries) = std::fs::read_dir(format!("/proc/{pid}/fd")) else {

@@ -69,7 +69,7 @@ impl Member {
 }
 
 /// Processes, by number and start time.
-pub(crate) type Known = HashSet<(i32, u64)>;
+pub(crate) type ProcessSet = HashSet<(i32, u64)>;
 
 /// A session as seen from outside: its nonce, and its first process.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,8 +85,8 @@ impl Identity {
     /// Returns everything alive that belongs to the session: processes with its mark, with its nonce in the
     /// environment, in the leader's session or group, or known from before; and all descendants of those. Never this
     /// process itself, and no zombies.
-    pub(crate) fn members(&self, known: &Known) -> Vec<Member> {
-        let (entry, mark) = (self.nonce.entry(), Mark::of(&self.nonce));
+    pub(crate) fn members(&self, known: &ProcessSet) -> Vec<Member> {
+        let (entry, mark) = (self.nonce.entry(), Mark::from_nonce(&self.nonce));
         self.find(&all_processes(Duration::ZERO), |member| {
             known.contains(&member.key()) || mark.is_on(member.pid) || carries(member.pid, &entry)
         })
@@ -94,12 +94,12 @@ impl Identity {
 
     /// Returns the members without reading limits and environments. Much cheaper; misses only processes that left the
     /// session and lost their parent before they were known.
-    pub(crate) fn near_members(&self, known: &Known) -> Vec<Member> {
+    pub(crate) fn near_members(&self, known: &ProcessSet) -> Vec<Member> {
         self.near_members_cached(known, Duration::ZERO)
     }
 
     /// Returns the near members as observed at most `age` ago, by any session.
-    pub(crate) fn near_members_cached(&self, known: &Known, age: Duration) -> Vec<Member> {
+    pub(crate) fn near_members_cached(&self, known: &ProcessSet, age: Duration) -> Vec<Member> {
         self.find(&all_processes(age), |member| known.contains(&member.key()))
     }
 
@@ -133,19 +133,19 @@ impl Identity {
     ///
     /// Processes that left the session and its environment are known only by their parents, which may exit first. So
     /// every process found once stays known, and all are stopped before any is ended.
-    pub(crate) fn end(&self, mut known: Known, grace: Duration, limit: Duration) -> (usize, usize) {
+    pub(crate) fn end(&self, mut known: ProcessSet, grace: Duration, limit: Duration) -> (usize, usize) {
         const BETWEEN: Duration = Duration::from_millis(25);
         /// No program takes longer than this to begin.
         const UNDECIDED: Duration = Duration::from_secs(1);
         let began = Instant::now();
-        let mut signalled = Known::new();
+        let mut signalled = ProcessSet::new();
         let mut clean = 0;
         loop {
             let hard = began.elapsed() >= grace;
             // Decided before the observation, which may take long on a busy machine: no process is found and then left stopped.
             let last = began.elapsed() >= limit;
             // A process that got TERM is left alone until its grace is over.
-            let spared = if hard { Known::new() } else { signalled.clone() };
+            let spared = if hard { ProcessSet::new() } else { signalled.clone() };
             let members = self.stop_all(&mut known, spared);
             let clear = members.is_empty() && !(began.elapsed() < UNDECIDED && self.undecided());
             clean = if clear { clean + 1 } else { 0 };
@@ -180,7 +180,7 @@ impl Identity {
 
     /// Stops everything but `spared`, until a look finds nothing new: a stopped process starts nothing, and stays the
     /// parent of its children.
-    fn stop_all(&self, known: &mut Known, spared: Known) -> Vec<Member> {
+    fn stop_all(&self, known: &mut ProcessSet, spared: ProcessSet) -> Vec<Member> {
         let mut stopped = spared;
         let enough = stopped.len() + 1000;
         loop {
@@ -202,8 +202,8 @@ impl Identity {
 
     /// Stops marked processes as soon as they are found. A process that restarts itself and ends is followed from one
     /// instance to the next: the next has a higher number, which [`one_by_one`] reaches later.
-    fn stop_marked(&self, stopped: &mut Known) {
-        let (me, mark) = (std::process::id().cast_signed(), Mark::of(&self.nonce));
+    fn stop_marked(&self, stopped: &mut ProcessSet) {
+        let (me, mark) = (std::process::id().cast_signed(), Mark::from_nonce(&self.nonce));
         for met in one_by_one().filter(|&pid| pid != me && mark.is_on(pid)).filter_map(Member::read) {
             if met.start >= self.since && !met.is_zombie() && stopped.insert(met.key()) {
                 met.signal(Signal::STOP);
@@ -356,8 +356,8 @@ mod tests {
         let child = spec.spawn().unwrap();
         let start = Member::read(child.pid).unwrap().start;
         let session = |start| Identity { nonce: Nonce::random(), leader: Some((child.pid, start)), since: 0 };
-        assert_eq!(session(start).near_members(&Known::new()).len(), 1);
-        assert_eq!(session(start + 1).near_members(&Known::new()), []);
+        assert_eq!(session(start).near_members(&ProcessSet::new()).len(), 1);
+        assert_eq!(session(start + 1).near_members(&ProcessSet::new()), []);
     }
 
     #[tokio::test]
@@ -365,7 +365,7 @@ mod tests {
         let mut spec = crate::Spec::new("sleep", "/").args(["1000"]).env([("PATH", "/usr/bin:/bin")]);
         spec.guard = crate::Guard::Without;
         let mut child = spec.spawn().unwrap();
-        assert_eq!(child.group.identity().end(Known::new(), Duration::ZERO, Duration::ZERO), (1, 1));
+        assert_eq!(child.group.identity().end(ProcessSet::new(), Duration::ZERO, Duration::ZERO), (1, 1));
         let ended = tokio::time::timeout(Duration::from_secs(20), child.exit.wait_for(Option::is_some)).await;
         assert_eq!(ended.expect("it ends").unwrap().as_ref().unwrap().signal, Some(libc::SIGKILL));
     }

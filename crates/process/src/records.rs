@@ -12,7 +12,7 @@ use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use crate::nonce::Nonce;
-use crate::procfs::{self, Identity, Known, Member};
+use crate::procfs::{self, Identity, Member, ProcessSet};
 
 /// The record of a live session, written as `NONCE.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,7 +66,7 @@ pub fn sweep(directory: &Path) -> io::Result<Swept> {
                 swept.sessions += 1;
                 let identity =
                     Identity { nonce: record.nonce, leader: Some((record.pid, record.start)), since: record.start };
-                let (ended, left) = identity.end(Known::new(), Duration::from_millis(300), Duration::from_secs(2));
+                let (ended, left) = identity.end(ProcessSet::new(), Duration::from_millis(300), Duration::from_secs(2));
                 swept.ended += ended;
                 left
             }
@@ -89,7 +89,7 @@ fn is_record(path: &Path) -> bool {
 }
 
 impl Record {
-    pub(crate) fn of(identity: &Identity) -> Record {
+    pub(crate) fn from_identity(identity: &Identity) -> Record {
         let me = std::process::id().cast_signed();
         let (pid, start) = identity.leader.unwrap_or_default();
         Record {

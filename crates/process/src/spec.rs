@@ -224,7 +224,13 @@ impl Spec {
             inherited.push(theirs);
         }
         command.stdin(Stdio::from(stdin.child)).stdout(Stdio::from(stdout.child)).stderr(Stdio::from(stderr.child));
-        set_before_exec(&mut command, inherited, limits::original_open_files(), self.nice, Mark::of(&self.nonce));
+        set_before_exec(
+            &mut command,
+            inherited,
+            limits::original_open_files(),
+            self.nice,
+            Mark::from_nonce(&self.nonce),
+        );
 
         let guardian = match &self.guard {
             Guard::Without => None,
@@ -243,7 +249,7 @@ impl Spec {
         let mut child = child::watch(started, group, stdin.ours, stdout.ours, stderr.ours, extra);
         child.terminal = terminal;
         if let Some(path) = &self.records {
-            let written = records::Record::of(child.group.identity()).write(path);
+            let written = records::Record::from_identity(child.group.identity()).write(path);
             let record = written.map_err(|source| SpawnError::Record { path: path.clone(), source })?;
             child.group.keep_record(record);
         }
@@ -333,7 +339,7 @@ struct Ends<Ours> {
 }
 
 /// Returns the read end of a pipe that holds `text` and nothing after it.
-fn given(text: &[u8]) -> io::Result<OwnedFd> {
+fn text_pipe(text: &[u8]) -> io::Result<OwnedFd> {
     let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
     if text.len() > GIVEN_MAX || rustix::io::write(&write, text)? < text.len() {
         return Err(io::ErrorKind::FileTooLarge.into());

@@ -10,7 +10,7 @@ use project::hello::{self, agree};
 use project::socket::{self, SocketError};
 use project::{Hello, HelloAck, Project};
 
-use crate::start::{Launch, Started, start, turn};
+use crate::start::{Launch, StartOutcome, start, turn};
 
 /// The time limits of an attempt.
 #[derive(Debug, Clone, Copy)]
@@ -146,9 +146,9 @@ pub(crate) fn connect_or_start_within(
                             Attempt::MakingRoom => {}
                             Attempt::Absent => match start(project, launch, patience.ready) {
                                 // Stop retrying if it exits right after it was ready each time.
-                                Started::Ready if Instant::now() < deadline => continue,
-                                Started::Ready => {}
-                                Started::Failed(reason) => failed = Some((reason, Instant::now() + APPEAR_WITHIN)),
+                                StartOutcome::Ready if Instant::now() < deadline => continue,
+                                StartOutcome::Ready => {}
+                                StartOutcome::Failed(reason) => failed = Some((reason, Instant::now() + APPEAR_WITHIN)),
                             },
                         }
                         drop(turn);

@@ -68,28 +68,28 @@ impl Changed {
     pub(super) fn tell_listen(self, out: &mut Vec<u8>, id: &Id, listen: &[u8]) {
         #[derive(Deserialize)]
         struct Listen {
-            notifications: Wanted,
+            notifications: Subscriptions,
         }
         #[derive(Deserialize)]
         #[serde(default, rename_all = "camelCase")]
         #[derive(Default)]
-        struct Wanted {
+        struct Subscriptions {
             tools_list_changed: bool,
             resources_list_changed: bool,
             resource_subscriptions: Vec<String>,
         }
         let params = Envelope::peek(listen).and_then(|envelope| envelope.params());
-        let wanted = params.and_then(|params| serde_json::from_str::<Listen>(params.get()).ok());
-        let Some(Listen { notifications: wanted }) = wanted else { return };
+        let subscribed = params.and_then(|params| serde_json::from_str::<Listen>(params.get()).ok());
+        let Some(Listen { notifications: subscribed }) = subscribed else { return };
         let meta = serde_json::from_str(id.as_json()).ok().map(|subscription| Meta { subscription });
-        if self.tools && wanted.tools_list_changed {
+        if self.tools && subscribed.tools_list_changed {
             notify(out, TOOLS, &Params { meta, uri: None });
         }
-        if self.resources && wanted.resources_list_changed {
+        if self.resources && subscribed.resources_list_changed {
             notify(out, RESOURCES, &Params { meta, uri: None });
         }
         if self.resources {
-            for uri in &wanted.resource_subscriptions {
+            for uri in &subscribed.resource_subscriptions {
                 notify(out, UPDATED, &Params { meta, uri: Some(uri) });
             }
         }

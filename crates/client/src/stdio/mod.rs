@@ -255,7 +255,7 @@ struct Downward {
 }
 
 /// Reasons for the downward thread to wake up while disconnected.
-enum Wanted {
+enum WakeReason {
     /// A request waits for a daemon.
     Daemon,
     /// Nothing waits, but if a daemon is running, the agent wants its notifications.
@@ -267,12 +267,12 @@ enum Wanted {
 impl Downward {
     fn run(mut self) {
         // The daemon is started before the agent's first request, while the agent itself starts.
-        let mut wanted = Wanted::Daemon;
+        let mut wanted = WakeReason::Daemon;
         loop {
             let connection = match wanted {
-                Wanted::Nothing => break,
-                Wanted::Look => self.look(),
-                Wanted::Daemon => match self.connect() {
+                WakeReason::Nothing => break,
+                WakeReason::Look => self.look(),
+                WakeReason::Daemon => match self.connect() {
                     Ok(connection) => Some(connection),
                     Err(loss) => {
                         if let LossReason::Unreachable(reason) | LossReason::Refused(reason) = &loss {
@@ -295,7 +295,7 @@ impl Downward {
             {
                 break;
             }
-            wanted = self.wanted();
+            wanted = self.wait_for_reason();
         }
         let mut state = self.shared.lock();
         state.finished = true;
@@ -326,19 +326,19 @@ impl Downward {
     }
 
     /// Waits for a reason to connect. A stopped daemon is not restarted before it is needed.
-    fn wanted(&self) -> Wanted {
+    fn wait_for_reason(&self) -> WakeReason {
         let mut state = self.shared.lock();
         loop {
             if state.ledger.needs_daemon() {
-                return Wanted::Daemon;
+                return WakeReason::Daemon;
             }
             if state.input_ended.is_some() {
-                return Wanted::Nothing;
+                return WakeReason::Nothing;
             }
             if state.ledger.listens() {
                 state = self.shared.wait_for(state, LOOK_EVERY);
                 if !state.ledger.needs_daemon() && state.input_ended.is_none() {
-                    return Wanted::Look;
+                    return WakeReason::Look;
                 }
             } else {
                 state = self.shared.wait(state);

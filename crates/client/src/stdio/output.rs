@@ -42,11 +42,11 @@ impl Output {
     pub(super) fn take_stdout() -> io::Result<Output> {
         let taken = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3)?;
         rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
-        Output::of(taken)
+        Output::new(taken)
     }
 
     /// Creates an output of whole lines to any descriptor.
-    pub(super) fn of(descriptor: OwnedFd) -> io::Result<Output> {
+    pub(super) fn new(descriptor: OwnedFd) -> io::Result<Output> {
         let file = File::from(descriptor);
         let kind = file.metadata()?.file_type();
         let queue = match () {
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn apart_means_in_two_reads() {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
-        let mut output = Output::of(ours.into()).unwrap();
+        let mut output = Output::new(ours.into()).unwrap();
         let reader = thread::spawn(move || {
             let (mut reads, mut chunk) = (Vec::new(), [0; 64]);
             while let Ok(count @ 1..) = theirs.read(&mut chunk) {
@@ -162,7 +162,7 @@ mod tests {
     fn a_full_non_blocking_pipe_is_waited_for() {
         let (theirs, ours) = rustix::pipe::pipe().unwrap();
         rustix::io::ioctl_fionbio(&ours, true).unwrap();
-        let mut output = Output::of(ours).unwrap();
+        let mut output = Output::new(ours).unwrap();
         let line = vec![b'x'; 300_000];
         let reader = thread::spawn(move || {
             let mut all = Vec::new();

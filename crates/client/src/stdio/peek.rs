@@ -21,7 +21,7 @@ pub(super) enum Method {
 }
 
 impl Method {
-    pub(super) fn of(method: &str) -> Method {
+    pub(super) fn from_name(method: &str) -> Method {
         match method {
             "tools/call" => Method::Call,
             "initialize" => Method::Initialize,
@@ -74,7 +74,7 @@ pub(super) fn glance(line: &[u8]) -> Glance {
         (Some(_), Some(_)) => Some(Glance::Question),
         (None, Some("notifications/cancelled")) => Some(Glance::Withdrawn),
         (None, Some("notifications/tools/list_changed")) => Some(Glance::ToolsChanged),
-        (None, Some("notifications/progress")) => params.and_then(told_token).map(Glance::Progress),
+        (None, Some("notifications/progress")) => params.and_then(reported_token).map(Glance::Progress),
         (None, Some("notifications/subscriptions/acknowledged")) => {
             params.and_then(subscription_id).map(Glance::Acknowledged)
         }
@@ -185,13 +185,13 @@ fn subscription_id(params: Json<'_>) -> Option<Id> {
     Id::from_json(meta(params)?.subscription_id?.get())
 }
 
-fn told_token(params: Json<'_>) -> Option<Box<str>> {
+fn reported_token(params: Json<'_>) -> Option<Box<str>> {
     #[derive(Deserialize)]
-    struct Told<'a> {
+    struct ProgressParams<'a> {
         #[serde(borrow, rename = "progressToken")]
         token: &'a RawValue,
     }
-    Some(serde_json::from_str::<Told>(params.get()).ok()?.token.get().into())
+    Some(serde_json::from_str::<ProgressParams>(params.get()).ok()?.token.get().into())
 }
 
 /// Returns the tool that a call names, and the session among its arguments.

@@ -29,7 +29,7 @@ impl Questions {
     }
 
     /// Handles a question of the daemon. Returns the line for the agent.
-    pub(super) fn asked(&mut self, line: &[u8]) -> Option<Vec<u8>> {
+    pub(super) fn ask(&mut self, line: &[u8]) -> Option<Vec<u8>> {
         let envelope = Envelope::peek(line)?;
         let theirs = envelope.raw_id()?;
         if self.open.len() >= OPEN_MAX {

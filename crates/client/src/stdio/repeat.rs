@@ -13,7 +13,7 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    pub(super) fn of(daemon: &HelloAck) -> Rules {
+    pub(super) fn from_hello(daemon: &HelloAck) -> Rules {
         Rules { read_only: daemon.read_only.clone(), rules: daemon.repeat.clone() }
     }
 

@@ -203,7 +203,7 @@ impl Agent {
     fn new(launch: Launch, locate: impl FnMut() -> Result<(Project, Hello), String> + Send + 'static) -> Agent {
         let (stdin, input) = rustix::pipe::pipe().unwrap();
         let (output, stdout) = rustix::pipe::pipe().unwrap();
-        let stdout = Output::of(stdout).unwrap();
+        let stdout = Output::new(stdout).unwrap();
         let thread = thread::spawn(move || serve(stdin, stdout, Box::new(locate), launch));
         let (sender, lines) = mpsc::channel();
         thread::spawn(move || {

@@ -133,7 +133,7 @@ impl Part for ReplPart {
             let mut command = std::process::Command::new(&cabal);
             // The checkout is not the working directory: a version manager would read its files.
             command.arg("--help").current_dir("/");
-            let help = ::process::said(command).ok()?;
+            let help = ::process::capture(command).ok()?;
             NoList::look(&home, |name| std::env::var_os(name), &help)
         }) {
             let empty = if none.config.exists() { "empty" } else { "make an empty file" };

@@ -26,7 +26,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use rustix::fs::{FlockOperation, flock};
 use tokio::sync::watch;
 
-pub use read::{Cut, Found, Piece, Query, Slice, Take};
+pub use read::{Cut, FoundLine, Piece, Query, Slice, Take};
 pub use record::{Counts, Printed, Record, Stream};
 use ring::Ring;
 use segment::Segment;

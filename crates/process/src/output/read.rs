@@ -123,7 +123,7 @@ impl Slice {
 
 /// A line that a search found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundLine {
     /// The offset of its first byte.
     pub offset: u64,
     /// The stream it was printed on.
@@ -174,9 +174,14 @@ impl OutputLog {
 
     /// Returns the lines for which `matches` is true, at most `limit` of them. A line is the output of one stream between two newlines, regardless of other
     /// streams' output meanwhile. Blocks. Ignores [`Query::max_bytes`] and [`Query::take`].
-    pub fn search_blocking(&self, query: &Query, limit: usize, matches: &dyn Fn(&[u8]) -> bool) -> (Vec<Found>, Cut) {
-        let mut found: Vec<Found> = Vec::new();
-        let mut partial: [Option<Found>; 3] = [None, None, None];
+    pub fn search_blocking(
+        &self,
+        query: &Query,
+        limit: usize,
+        matches: &dyn Fn(&[u8]) -> bool,
+    ) -> (Vec<FoundLine>, Cut) {
+        let mut found: Vec<FoundLine> = Vec::new();
+        let mut partial: [Option<FoundLine>; 3] = [None, None, None];
         let mut query = Query { max_bytes: WINDOW, take: Take::First, ..self.narrowed(query) };
         let mut missing = 0;
         loop {
@@ -189,7 +194,7 @@ impl OutputLog {
                     let ended = part.ends_with(b"\n");
                     let text = if ended { &part[..part.len() - 1] } else { part };
                     let (stream, eval) = (piece.record.stream, piece.record.eval);
-                    let line = pending.get_or_insert_with(|| Found { offset, stream, eval, line: Vec::new() });
+                    let line = pending.get_or_insert_with(|| FoundLine { offset, stream, eval, line: Vec::new() });
                     line.line.extend_from_slice(&text[..text.len().min(LINE - line.line.len())]);
                     offset += part.len() as u64;
                     if let Some(line) = pending.take_if(|line| ended && matches(&line.line)) {

@@ -87,7 +87,7 @@ pub struct Counts {
 
 impl Counts {
     /// Returns the count of one stream.
-    pub fn of(&self, stream: Stream) -> u64 {
+    pub fn get(&self, stream: Stream) -> u64 {
         match stream {
             Stream::Note => self.note,
             Stream::Stdout => self.stdout,

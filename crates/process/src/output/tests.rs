@@ -81,7 +81,7 @@ fn verify(model: &Model, log: &OutputLog, queries: &[Query]) {
     assert_eq!(status.dropped.sum(), kept.missing);
     for stream in Stream::ALL {
         let held = kept.bytes_of(stream).len() as u64;
-        assert_eq!(held + status.dropped.of(stream), status.total.of(stream), "{stream:?}");
+        assert_eq!(held + status.dropped.get(stream), status.total.get(stream), "{stream:?}");
     }
     for query in queries {
         let slice = log.read_blocking(query);

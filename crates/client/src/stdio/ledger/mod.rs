@@ -140,7 +140,7 @@ impl Ledger {
             }
             return;
         }
-        let method = Method::of(envelope.method().unwrap_or_default());
+        let method = Method::from_name(envelope.method().unwrap_or_default());
         let token = envelope.params().and_then(peek::progress_token);
         self.take(line, Kind::Request(Request { id, method, token, duplicates: 0, acknowledged: false }));
     }
@@ -220,7 +220,7 @@ impl Ledger {
                 }
                 _ => Verdict::Forward,
             },
-            Glance::Question => self.questions.asked(line).map_or(Verdict::Swallow, Verdict::Replace),
+            Glance::Question => self.questions.ask(line).map_or(Verdict::Swallow, Verdict::Replace),
             Glance::Withdrawn => self.questions.withdrawn(line).map_or(Verdict::Forward, Verdict::Replace),
             Glance::ToolsChanged => {
                 // The next daemon's list will differ from the one this daemon began with.
@@ -402,7 +402,7 @@ impl Ledger {
     /// Handles the hello of this connection's daemon, after [`Ledger::resume`] has settled the last daemon's requests.
     /// Returns lines for the agent: the changes since the last daemon.
     pub(super) fn on_hello_ack(&mut self, daemon: &HelloAck, is_new_life: bool) -> Vec<u8> {
-        self.rules = Rules::of(daemon);
+        self.rules = Rules::from_hello(daemon);
         let before = self.listing.replace(daemon.listing.clone());
         let changed = Changed {
             tools: before.as_ref().is_some_and(|before| *before != daemon.listing),

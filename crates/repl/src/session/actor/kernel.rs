@@ -55,7 +55,7 @@ impl Actor {
     /// Observes the activity in the session. A pending observation is discarded.
     pub(super) fn watch(&mut self, window: Duration, age: Duration) {
         let group = self.group.clone();
-        self.state.watch = Some(tokio::spawn(async move { Activity::of(&group, window, age).await }));
+        self.state.watch = Some(tokio::spawn(async move { Activity::observe(&group, window, age).await }));
     }
 
     pub(super) fn measure(&mut self) {

@@ -115,7 +115,7 @@ impl LoopState {
             muted: None,
             busy_wait: BusyWait::new(),
             watched: None,
-            logged: [Stream::Stdout, Stream::Stderr].map(|stream| total.of(stream.logged())),
+            logged: [Stream::Stdout, Stream::Stderr].map(|stream| total.get(stream.logged())),
             alarm: Alarm::default(),
             dead: false,
             orphaned: false,

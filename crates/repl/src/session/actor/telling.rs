@@ -65,7 +65,7 @@ impl Actor {
                 let dropped = self.log.status().dropped;
                 let of = |stream: Stream| {
                     let side = stream as usize;
-                    dropped.of(stream.logged()).saturating_sub(record.logged[side]).min(record.output[side].total())
+                    dropped.get(stream.logged()).saturating_sub(record.logged[side]).min(record.output[side].total())
                 };
                 [of(Stream::Stdout), of(Stream::Stderr)]
             }

@@ -15,7 +15,7 @@ const MAX_BYTES: u64 = 64 * 1024;
 ///
 /// # Errors
 /// If it does not start, fails or times out: its exit status, and the first line of its standard error.
-pub fn said(mut command: Command) -> Result<String, String> {
+pub fn capture(mut command: Command) -> Result<String, String> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|error| error.to_string())?;
     let end = Instant::now() + PATIENCE;
