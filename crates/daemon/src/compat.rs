@@ -206,10 +206,10 @@ impl Socket {
         let path = PathBuf::from(format!("/proc/self/fd/{}/{FILE}", directory.as_raw_fd()));
         if let Ok(found) = path.symlink_metadata() {
             if !found.file_type().is_socket() {
-                return Err(io::Error::other("a file that is no socket stands there"));
+                return Err(io::Error::other("the path is a file, not a socket"));
             }
             if std::os::unix::net::UnixStream::connect(&path).is_ok() {
-                return Err(io::Error::other("another program serves there"));
+                return Err(io::Error::other("another program already serves it"));
             }
             std::fs::remove_file(&path)?;
         }

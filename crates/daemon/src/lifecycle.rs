@@ -156,7 +156,7 @@ fn misconfigured(error: &ChoiceError) -> String {
     match error {
         ChoiceError::UnknownToolset { name, known } => {
             format!(
-                "`toolsets` in hob.toml, or in your own config.toml, names '{name}', which is none; there are: {known}. Correct it there"
+                "`toolsets` in hob.toml, or in your own config.toml, names the unknown toolset '{name}'; available: {known}. Correct it there"
             )
         }
         error => error.to_string(),
@@ -320,7 +320,7 @@ async fn stop_when_idle(daemon: Arc<Daemon>) {
             () = tokio::time::sleep_until(deadline) => {}
         }
         if daemon.busy().is_none() {
-            daemon.begin_stop(format!("nobody used it for {}", people_time(limit)));
+            daemon.begin_stop(format!("it was unused for {}", people_time(limit)));
             return;
         }
         // A live session has its own idle limit; the daemon's starts after that.

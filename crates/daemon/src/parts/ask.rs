@@ -19,11 +19,11 @@ use crate::connections;
 use crate::notify::notify;
 
 const INSTRUCTIONS: &str = "Questions to your user: confirm_action, select_option, request_guidance. `unavailable` and \
-`timed_out` are never a no.";
+`timed_out` never mean no.";
 
 const TIDEPOOL_INSTRUCTIONS: &str = "Questions to your user: confirm_action before what cannot be undone, select_option among \
-several ways, request_guidance where you are unsure. Nobody there (`unavailable`) and no answer yet (`timed_out`) are never a no; \
-an answer that comes later is given with a later result.";
+several ways, request_guidance when you are unsure. No person available (`unavailable`) and no answer yet (`timed_out`) never mean no; \
+a late answer is delivered with a later result.";
 
 /// The questions of a project.
 pub(crate) struct AskPart {

@@ -109,7 +109,7 @@ enum Choice {
 pub enum ChoiceError {
     /// The toolset is unknown.
     #[error(
-        "there is no toolset '{name}'; there are: {known}. {}Start `hob mcp` with one of these, or with `all`",
+        "unknown toolset '{name}'; available: {known}. {}Start `hob mcp` with one of these, or with `all`",
         suggestion(name, known)
     )]
     UnknownToolset {
@@ -120,7 +120,7 @@ pub enum ChoiceError {
     },
     /// The profile is unknown.
     #[error(
-        "there is no profile '{name}'; there are: {known}. {}Start `hob mcp` without --profile for hob's own tools",
+        "unknown profile '{name}'; available: {known}. {}Start `hob mcp` without --profile for hob's own tools",
         suggestion(name, known)
     )]
     UnknownProfile {
@@ -343,10 +343,10 @@ mod tests {
         ];
         let texts: Vec<String> = errors.into_iter().map(|error| error.expect("refused").to_string()).collect();
         expect![[r#"
-            there is no toolset 'rpl'; there are: repl, mail. Did you mean 'repl'? Start `hob mcp` with one of these, or with `all`
-            there is no profile 'thrum'; there are: ghc-mcp. Start `hob mcp` without --profile for hob's own tools
+            unknown toolset 'rpl'; available: repl, mail. Did you mean 'repl'? Start `hob mcp` with one of these, or with `all`
+            unknown profile 'thrum'; available: ghc-mcp. Start `hob mcp` without --profile for hob's own tools
             a profile fixes its own tools, so it takes no toolsets; leave out --profile or the toolsets
-            there is no toolset 'code'; there are: repl, mail. Start `hob mcp` with one of these, or with `all`"#]]
+            unknown toolset 'code'; available: repl, mail. Start `hob mcp` with one of these, or with `all`"#]]
         .assert_eq(&texts.join("\n"));
     }
 }

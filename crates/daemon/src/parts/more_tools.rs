@@ -41,7 +41,7 @@ pub(super) fn more_tools(toolsets: &[&Toolset]) -> Arc<dyn AnyTool> {
     let description = format!("Adds tools to your list. {}.", about.join("; "));
     let schema = json!({
         "type": "object",
-        "properties": {"toolset": {"type": "string", "enum": names, "description": "The toolset."}},
+        "properties": {"toolset": {"type": "string", "enum": names, "description": "The toolset whose tools are added."}},
         "additionalProperties": false,
     });
     let declaration =
@@ -89,7 +89,7 @@ impl AnyTool for MoreTools {
                         let lines = rest.lines.join("\n");
                         Outcome::text(format!("Listed from now on; each can be called at once:\n{lines}"))
                     }
-                    None => Outcome::error(format!("There is no toolset {toolset:?} with more tools: {}.", names())),
+                    None => Outcome::error(format!("Unknown toolset {toolset:?}; available: {}.", names())),
                 }
             }
             None => Outcome::error(format!("{NAME} takes `toolset`, one of {}.", names())),

@@ -16,7 +16,7 @@ use tokio::sync::watch::Receiver;
 use super::{BoxFuture, Following, Live, Part, Setup, Toolset};
 
 const INSTRUCTIONS: &str = "Nodes are prompt files of the project with a typed input and output: nodes_status lists them, node_run \
-runs one on its model. Its value conforms to its type; whether it is true is a model's word.";
+runs one on its model. The value matches the declared type; its truth is only as good as the model.";
 
 /// The purpose of the key that seals the tickets of delegated calls.
 const TICKETS: &str = "tickets of delegated calls";

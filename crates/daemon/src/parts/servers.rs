@@ -227,7 +227,7 @@ impl Parts {
 fn info(instructions: String) -> ServerInfo {
     ServerInfo {
         title: Some("hob".to_owned()),
-        description: Some("Keeps warm what a coding agent cannot keep for itself.".to_owned()),
+        description: Some("Keeps REPLs, mail and language servers running for coding agents.".to_owned()),
         instructions: Some(instructions),
         ..ServerInfo::new("hob", VERSION)
     }

@@ -18,8 +18,8 @@ use tokio::runtime;
 
 use super::{Annotate, Hooked, Neighbours, Part, PartText, PieceFuture, Setup, Surface, Toolset};
 
-const INSTRUCTIONS: &str = "Where the work stands: work_brief when you start (what is under way, the last agent's note, what \
-waits) and when you end (what is unfinished; leaves your note); work_status has branch, base, changed files, pull request and \
+const INSTRUCTIONS: &str = "Work status: call work_brief when you start (current work, the last agent's note, pending \
+items) and when you finish (unfinished work; leaves your note). work_status has branch, base, changed files, pull request and \
 issue.";
 
 const TIDEPOOL_INSTRUCTIONS: &str = "Work: exo_status has issue, worktree, dirty files and pull request; exo_reconstitute \

@@ -125,7 +125,7 @@ fn a_configuration_that_names_what_there_is_not() {
         &said,
         &[
             "`toolsets` in hob.toml",
-            "names 'repls'",
+            "names the unknown toolset 'repls'",
             "there are: repl, mail, ask, code, cure, work, nodes. Correct it there",
         ],
     );
@@ -133,7 +133,7 @@ fn a_configuration_that_names_what_there_is_not() {
     assert_eq!(doctor.code, Some(5), "{doctor:#?}");
     assert_says(
         &doctor.stdout,
-        &["!! hob.toml: there is no toolset 'repls'", "!! hob.toml: the configuration wants the profile"],
+        &["!! hob.toml: unknown toolset 'repls'", "!! hob.toml: unknown profile"],
     );
 }
 
