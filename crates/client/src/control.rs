@@ -28,9 +28,7 @@ pub enum ControlError {
     Lost { method: String },
     #[error("{message}")]
     Refused { method: String, code: i64, message: String, data: Option<Box<Value>> },
-    #[error(
-        "the daemon's answer to {method} is not what it should be: {reason}; `hob stop` ends a daemon of another version"
-    )]
+    #[error("malformed answer of the daemon to {method}: {reason}; `hob stop` ends a daemon of another version")]
     Odd { method: String, reason: String },
 }
 

@@ -121,7 +121,7 @@ fn wait_until_ready(project: &Project, mut output: File, within: Duration) -> St
             Ok(0) => {
                 let said = quoted(&printed);
                 return StartOutcome::Failed(format!(
-                    "the daemon ended at its start{said}; run `hob serve` to watch it"
+                    "the daemon exited at startup{said}; run `hob serve` to watch it"
                 ));
             }
             Ok(count) => printed.extend_from_slice(&chunk[..count.min(PRINTED_MAX.saturating_sub(printed.len()))]),
@@ -198,7 +198,7 @@ mod tests {
         check(r#"echo '{"error":"no room; make some"}'"#, expect![[r#"Failed("no room; make some")"#]]);
         check(
             "echo broken >&2; exit 1",
-            expect![[r#"Failed("the daemon ended at its start, saying: broken; run `hob serve` to watch it")"#]],
+            expect![[r#"Failed("the daemon exited at startup, saying: broken; run `hob serve` to watch it")"#]],
         );
     }
 

@@ -61,7 +61,7 @@ pub enum ServeError {
     #[error("another daemon of this project is running{} and cannot be reached from here: its environment has another XDG_RUNTIME_DIR or TMPDIR, or it was started by hand and the project moved; {} ends it in good order, then try again", pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default(), pid.map_or_else(|| "SIGTERM".to_owned(), |pid| format!("`kill {pid}`")))]
     OutOfReach { pid: Option<u32> },
     #[error(
-        "the process {pid} holds the lock of this project and is no daemon of hob; `ps -p {pid}` shows what it is: end it, then try again"
+        "the process {pid} holds the lock of this project and is not a hob daemon; inspect it with `ps -p {pid}`, end it, then try again"
     )]
     HeldByOther { pid: u32 },
     #[error(transparent)]

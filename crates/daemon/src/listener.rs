@@ -137,10 +137,10 @@ impl Listener {
         let anew = socket::bind(&self.daemon.project, &self.lock).map_err(|error| error.to_string());
         match anew.and_then(|(listener, bound)| Ok((adopt(listener).map_err(|error| error.to_string())?, bound))) {
             Ok((listener, bound)) => {
-                tracing::warn!(path = %bound.path().display(), "the socket file was gone; bound anew");
+                tracing::warn!(path = %bound.path().display(), "the socket file was gone; bound it again");
                 (self.listener, self.bound) = (listener, bound);
             }
-            Err(error) => tracing::error!(error, "the socket file is gone and could not be bound anew"),
+            Err(error) => tracing::error!(error, "the socket file is gone and could not be bound again"),
         }
     }
 }
@@ -234,7 +234,8 @@ fn principal(caller: &Caller) -> String {
 /// Refuses a connection and stops this daemon: the caller means the project that is here now, and this daemon serves
 /// the one that was here before.
 async fn make_room(daemon: Arc<Daemon>, mut stream: UnixStream) {
-    let why = format!("this daemon served what stood at {} before", project::visible::path(daemon.project.root()));
+    let why =
+        format!("this daemon served another project that was at {}", project::visible::path(daemon.project.root()));
     let making_room = HelloAck { making_room: true, ..HelloAck::refused(&why, &daemon.life) };
     // The clean-up only checks for a listening daemon, and sends nothing.
     if let Ok(Ok(Some(_))) = timeout(HELLO_TIME, first_line(&mut stream)).await {

@@ -21,7 +21,7 @@ pub(crate) fn notify(words: &[String], id: &str, title: &str, failed: impl FnOnc
     let Some((program, first)) = words.split_first() else { return false };
     if RUNNING.fetch_add(1, Ordering::Relaxed) >= AT_ONCE {
         RUNNING.fetch_sub(1, Ordering::Relaxed);
-        tracing::warn!(program, question = id, "{AT_ONCE} run, so the person is not told of this one");
+        tracing::warn!(program, question = id, "{AT_ONCE} run, so the user is not notified of this one");
         return false;
     }
     let title = visible(title);
@@ -51,7 +51,7 @@ pub(crate) fn notify(words: &[String], id: &str, title: &str, failed: impl FnOnc
         }
         Err(error) => {
             RUNNING.fetch_sub(1, Ordering::Relaxed);
-            tracing::warn!(%error, program, "what is to tell the person cannot be started");
+            tracing::warn!(%error, program, "the notification program cannot be started");
             false
         }
     }

@@ -50,7 +50,7 @@ struct Process {
 pub fn refusal(pid: u32, front_ends: &[u32], daemon: u32) -> Option<String> {
     let advice = "an agent must not answer for its person: do this in a terminal of your own";
     let Some(process) = Process::from_pid(pid) else {
-        return Some(format!("it cannot be told which process this is; {advice}"));
+        return Some(format!("this process cannot be identified; {advice}"));
     };
     let environment = environment(pid);
     let has = |name: &str| {

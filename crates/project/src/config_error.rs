@@ -18,7 +18,7 @@ pub(crate) const FILE_MAX: u64 = 1024 * 1024;
 pub enum ConfigError {
     #[error("{}, line {line}: {message}; correct the line, or delete it for the default", shown(path))]
     Wrong { path: PathBuf, line: usize, message: String },
-    #[error("{}, line {line}: {what} stands at line {first} already: {next}", shown(path))]
+    #[error("{}, line {line}: {what} is already at line {first}: {next}", shown(path))]
     Twice { path: PathBuf, line: usize, what: String, first: usize, next: &'static str },
     #[error("{}, line {line}: {key} = {value} is outside {} to {}; correct it, or delete it for the default", shown(path), range.start(), range.end())]
     Range { path: PathBuf, line: usize, key: &'static str, value: u64, range: RangeInclusive<u64> },
@@ -104,7 +104,7 @@ fn expected_form(text: &str, error: &Error) -> Option<String> {
     };
     Some(match key {
         Some(key) => format!("`{key}` is {what}: write `{key} = {example}`"),
-        None => format!("`{}` stands where {what} belongs: write `{example}`", if is_short { value } else { "…" }),
+        None => format!("`{}` is not {what}: write `{example}`", if is_short { value } else { "…" }),
     })
 }
 
@@ -118,7 +118,7 @@ fn twice(path: &Path, text: &str, offset: usize) -> Option<ConfigError> {
     let second = lines.get(at)?;
     let (first, what, next) = if is_header(second) {
         let first = lines[..at].iter().position(|line| line == second)?;
-        (first, second.as_str(), "write below that line what stands below this one, and delete this one")
+        (first, second.as_str(), "move the lines below this one there, and delete this one")
     } else {
         let key = second.split_once('=')?.0;
         let of = |line: &String| line.split_once('=').is_some_and(|(other, _)| other == key);

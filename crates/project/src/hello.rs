@@ -199,7 +199,7 @@ impl HelloAck {
             "this daemon (hob {VERSION}, pid {}) speaks protocol {PROTOCOL} and the caller {theirs}; {}",
             std::process::id(),
             match (theirs > PROTOCOL, &busy) {
-                (false, _) => "install the newer hob for the caller too, then start the agent anew".to_owned(),
+                (false, _) => "install the newer hob for the caller too, then restart the agent".to_owned(),
                 (true, Some(busy)) => format!("it is kept by {busy}; end it with `hob stop` when that may be lost"),
                 (true, None) => "nothing keeps it; end it with `hob stop`".to_owned(),
             }

@@ -32,7 +32,7 @@ pub enum PathError {
     )]
     Gone { link: PathBuf, target: PathBuf },
     #[error(
-        "{} is still in use by the daemon that served this project, or this place, before a directory was moved; it ends by itself once any `hob` command starts a daemon here, or with `kill` and the number in its file `lock`",
+        "{} is still in use by the daemon that served this project, or this path, before a directory was moved; it stops once any `hob` command starts a daemon here; or run `kill` with the process id in its file `lock`",
         shown(path)
     )]
     InUse { path: PathBuf },

@@ -203,7 +203,7 @@ impl Trust {
     /// Replaces the file atomically, so that a reader never sees a part of it.
     fn store(&self, file: &Path) -> io::Result<()> {
         let text = toml::to_string(self).map_err(io::Error::other)?;
-        let head = "# Written by `hob trust` and `hob init`: what you granted to projects.";
+        let head = "# Written by `hob trust` and `hob init`: your grants to projects.";
         private::replace(file, format!("{head}\n{text}\n").as_bytes())
     }
 }

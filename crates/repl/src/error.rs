@@ -58,11 +58,11 @@ impl ReplError {
                 vec!["Name a `session` to wait for its last evaluation; repl_list lists the sessions.".to_owned()]
             }
             ReplError::EarlierDaemon { eval, session: Some(session), .. } => vec![
-                format!("repl_read with `session` {session:?} and `eval` {eval} has what it printed."),
+                format!("repl_read with `session` {session:?} and `eval` {eval} has its output."),
                 "Evaluate it again with repl_eval if that is safe.".to_owned(),
             ],
             ReplError::EarlierDaemon { session: None, .. } => {
-                vec!["repl_read without `eval` has what is left of a session's output.".to_owned()]
+                vec!["repl_read without `eval` has the remaining output of a session.".to_owned()]
             }
             ReplError::NotStarted(info) => hints(info),
             ReplError::Busy { .. } => vec!["Call again in a moment.".to_owned()],
@@ -129,7 +129,8 @@ fn session_hints(error: &SessionError) -> Vec<String> {
     let hint = match error {
         SessionError::Refused(refusal) => refusal.hint.clone(),
         SessionError::QueueFull { runs, .. } => {
-            let stop = runs.map_or(String::new(), |runs| format!(", or repl_interrupt {{\"eval\": {runs}}} what runs"));
+            let stop = runs
+                .map_or(String::new(), |runs| format!(", or stop #{runs} with repl_interrupt {{\"eval\": {runs}}}"));
             format!("Wait with repl_wait{stop}; `limits.queued_evaluations` in hob.toml sets the limit.")
         }
         // The daemon exits and closes its connections.
@@ -152,10 +153,10 @@ fn session_hints(error: &SessionError) -> Vec<String> {
             "Give input in `stdin` of repl_eval, or while the evaluation runs.".to_owned()
         }
         SessionError::HasItsInput { eval, .. } => format!(
-            "repl_wait {{\"eval\": {eval}}} continues to wait; to answer what a program asks, leave `stdin` out and use repl_input."
+            "repl_wait {{\"eval\": {eval}}} continues to wait; to answer a program's questions, leave `stdin` out and use repl_input."
         ),
         SessionError::Uninterruptible { session } => format!(
-            "repl_restart {{\"session\": {session:?}, \"replay\": \"definitions\"}} starts it again; repl_list shows what runs."
+            "repl_restart {{\"session\": {session:?}, \"replay\": \"definitions\"}} starts it again; repl_list shows the running code."
         ),
         SessionError::WaitsForInput { eval, .. } => {
             format!(

@@ -84,7 +84,9 @@ fn profile_requests(name: &str, table: &toml::Table, places: &Places<'_>) -> Vec
                     ask(&["env", variable], sets);
                 }
             }
-            ("memory", said) => ask(&["memory"], format!("runs it with {} behind its arguments", value::format(said))),
+            ("memory", said) => {
+                ask(&["memory"], format!("runs it with {} appended to its arguments", value::format(said)))
+            }
             ("requires", said) => ask(&["requires"], format!("looks for the programs {}", value::format(said))),
             (key, said) => ask(&[key], format!("sets {} = {}", visible(key), value::format(said))),
         }
@@ -139,7 +141,7 @@ mod tests {
                 repl.profiles.b\x1b[2J.driver (line 7): sets driver = "ghci"
                 repl.profiles.b\x1b[2J.env.A (line 15): runs it with A="1"
                 repl.profiles.b\x1b[2J.env.LD_PRELOAD (line 16): runs it with LD_PRELOAD="./x.so\n"
-                repl.profiles.b\x1b[2J.memory (line 12): runs it with ["-M{mib}m"] behind its arguments
+                repl.profiles.b\x1b[2J.memory (line 12): runs it with ["-M{mib}m"] appended to its arguments
                 repl.profiles.b\x1b[2J.requires (line 11): looks for the programs ["y"]
             "#]],
         );

@@ -142,7 +142,7 @@ fn next(result: &EvalResult) -> String {
         (Status::Starting, _) => format!("{wait}, repl_stop {{\"session\": {session:?}}} ends the session"),
         (Status::WaitingForInput, _) => input(*eval),
         (Status::Queued | Status::Running, _) if result.uninterruptible => {
-            format!("{wait}; interrupts do not end what runs, {restart} does")
+            format!("{wait}; interrupts do not end it, {restart} does")
         }
         (Status::Queued, Some(front)) if front.status == Status::WaitingForInput => {
             format!("#{} first: {}", front.eval, input(front.eval))

@@ -63,7 +63,7 @@ pub enum ConnectError {
     Refused(String),
     #[error("the daemon{} does not answer; end it with `kill -KILL{}`, the next call starts a new one", pid_text(*pid, " (pid ", ")"), pid_text(*pid, " ", ""))]
     Silent { pid: Option<u32> },
-    #[error("what listens at the project's socket is no hob daemon (it said {said}); end that process")]
+    #[error("the process at the project's socket is not a hob daemon (it sent {said}); end that process")]
     Stranger { said: String },
     #[error("{0}")]
     NotStarted(String),

@@ -74,7 +74,10 @@ fn accepted_and_refused() {
     assert!(matches!(connection.framer.next_frame(), Some(Frame::Line(b"next")) | None));
     let error = || connect(&place.project, &place.hello()).map(|_| ()).unwrap_err().to_string();
     assert_eq!(error(), "too many connections; end one");
-    assert_eq!(error(), "what listens at the project's socket is no hob daemon (it said SSH-2.0-x); end that process");
+    assert_eq!(
+        error(),
+        "the process at the project's socket is not a hob daemon (it sent SSH-2.0-x); end that process"
+    );
     assert!(connect(&place.project, &place.hello()).unwrap().is_none(), "gone before it answered");
     assert_eq!(server.join().unwrap()[0]["role"], "control");
 }

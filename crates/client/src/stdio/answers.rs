@@ -39,17 +39,17 @@ impl LossReason {
         };
         match self {
             LossReason::Replaced => {
-                let more = more(restarted, "; start it anew.");
+                let more = more(restarted, "; start it again.");
                 format!("A new daemon runs. {what} ended with the old one{more}")
             }
             LossReason::SameLife => {
                 let more = more(reconnected, ".");
-                format!("The daemon runs on, only the connection broke. {what} lives on{more}")
+                format!("The daemon is still running; only the connection broke. {what} continues{more}")
             }
             LossReason::Unreachable(reason) | LossReason::Refused(reason) => {
                 format!("{what} ended with it, and no new daemon could be reached: {reason}.")
             }
-            LossReason::InputEnded => format!("{what} lives on if the daemon does."),
+            LossReason::InputEnded => format!("{what} continues if the daemon does."),
         }
     }
 }

@@ -94,7 +94,7 @@ impl Around for Belonging {
                 let hooked = Hooked { cx: cx.clone(), at, brief: self.brief, part: name, connections };
                 match tokio::time::timeout_at(until, part.at_hook(&hooked)).await {
                     Ok(piece) => pieces.extend(piece),
-                    Err(_) => tracing::debug!(part = name, "what it adds to a hook's event came too late"),
+                    Err(_) => tracing::debug!(part = name, "the part's contribution to a hook event timed out"),
                 }
             }
             pieces

@@ -140,7 +140,7 @@ impl Target {
         let is_ours = |name: &String| !self.added.contains(name) && self.registry.get(name).is_some();
         let tools = tools.into_iter().filter(|tool| !is_ours(&tool.declaration().name));
         if let Err(error) = self.registry.replace(gone.iter().copied(), tools.collect::<Vec<_>>()) {
-            tracing::error!(%error, "the tools that files bring are what they were");
+            tracing::error!(%error, "the tools from files are unchanged");
         }
         self.prompts.replace(gone, live.prompts());
         if names.is_empty() {

@@ -349,7 +349,7 @@ fn faults(project: &Project, config: &Config) -> Vec<(PathBuf, String)> {
         if let Err(error) = examine(&path) {
             let next = match (&error, path.ends_with("mail-spool.db")) {
                 (StoreError::Corrupt { .. }, true) => {
-                    "Move it aside, with its -wal and -shm files; what waited in it was not sent.".to_owned()
+                    "Move it aside, with its -wal and -shm files; its queued messages were not sent.".to_owned()
                 }
                 _ => error.hints().join(" "),
             };

@@ -149,7 +149,7 @@ impl Parts {
             part.add_resources(&resources)
         };
         for error in extras().filter_map(|part| add(part).err()) {
-            tracing::error!(%error, "what could be read as resources is not served");
+            tracing::error!(%error, "the resources are not served");
         }
         if surface != Surface::Control {
             let mut heard_by = Vec::new();

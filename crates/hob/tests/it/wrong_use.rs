@@ -131,10 +131,7 @@ fn a_configuration_that_names_what_there_is_not() {
     );
     let doctor = project.run(["doctor"]);
     assert_eq!(doctor.code, Some(5), "{doctor:#?}");
-    assert_says(
-        &doctor.stdout,
-        &["!! hob.toml: unknown toolset 'repls'", "!! hob.toml: unknown profile"],
-    );
+    assert_says(&doctor.stdout, &["!! hob.toml: unknown toolset 'repls'", "!! hob.toml: unknown profile"]);
 }
 
 #[test]

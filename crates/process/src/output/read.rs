@@ -58,7 +58,6 @@ impl Query {
         self
     }
 
-    /// Limits the number of bytes.
     pub fn at_most(self, max_bytes: usize) -> Query {
         Query { max_bytes, ..self }
     }
@@ -96,7 +95,6 @@ pub struct Piece {
 }
 
 impl Slice {
-    /// Returns all bytes of one stream.
     pub fn bytes_of(&self, stream: Stream) -> Vec<u8> {
         let pieces = self.pieces.iter().filter(|piece| piece.record.stream == stream);
         pieces.flat_map(|piece| piece.bytes.iter().copied()).collect()

@@ -80,7 +80,7 @@ impl<S: Settings> Table for ParsedTable<S> {
     }
 
     fn apply(self: Box<Self>, config: &mut Config, file: &File<'_>) -> Result<(), ConfigError> {
-        let mut settings: S = config.of();
+        let mut settings: S = config.settings();
         settings.apply(self.0, file)?;
         config.parts.insert(S::NAME, Arc::new(settings) as Arc<dyn Any + Send + Sync>);
         Ok(())

@@ -231,7 +231,7 @@ fn a_value_of_another_type_is_answered_by_what_to_write() {
         words = { a = 1 }
             `words` is a list: write `words = ["…"]`
         words = ["a", 1]
-            `1` stands where a text belongs: write `"1"`
+            `1` is not a text: write `"1"`
         plots.north.words = "rake it"
             `plots.north.words` is a list: write `plots.north.words = ["rake", "it"]`
         plots.north = { words = "a\u0022b" }

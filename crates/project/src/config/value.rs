@@ -6,7 +6,7 @@ use crate::visible;
 pub fn format(value: &toml::Value) -> String {
     match value {
         toml::Value::String(text) => quoted(text),
-        toml::Value::Array(values) => format!("[{}]", values.iter().map(shown).collect::<Vec<_>>().join(", ")),
+        toml::Value::Array(values) => format!("[{}]", values.iter().map(format).collect::<Vec<_>>().join(", ")),
         toml::Value::Table(table) if table.is_empty() => "{}".to_owned(),
         toml::Value::Table(table) => {
             let pairs = table.iter().map(|(name, value)| format!("{} = {}", key(name), format(value)));

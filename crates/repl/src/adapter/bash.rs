@@ -159,8 +159,8 @@ fn marks(nonce: &Nonce, number: u64) -> String {
 const MARKS: &str = r#"
 set +o history; history -c; HISTIGNORE='VARIABLE=*:?__hob_*:__hob_*'; VARIABLE= __hob_few= __hob_last=0 __hob_line= __hob_flags= __hob_traps= __hob_debug= __hob_prompt= __hob_by= __hob_via= __hob_odd= __hob_enabled= __hob_opts=;
 __hob_ended() { __hob_end=; };
-# Whether builtins are reached through this word, and `eval` by itself; what we need of what the session has disabled is
-# enabled. FUNCNEST is 1 meanwhile: where a function of the session's has one of these names, bash gives the line up
+# True if this word reaches builtins, and `eval` directly; builtins that we need and the session has disabled are
+# enabled. FUNCNEST is 1 meanwhile: if a function of the session has one of these names, bash gives the line up
 # before it runs any of it.
 __hob_probe() {
 "$1" printf -v __hob_by 1 || "$1" eval __hob_by=1;
@@ -170,7 +170,7 @@ if [[ $__hob_by ]]; then __hob_via=$1; fi;
 if [[ ! ${BASH_ALIASES[*]+any} ]]; then \eval '[[ 1 ]]; __hob_check=1'; fi;
 if [[ $__hob_check ]]; then __hob_eval=1; else \eval '__hob_eval=1'; fi;
 };
-# In posix mode no function hides `eval`, `set` and `trap`. It brings options that stay behind when it goes.
+# In posix mode no function hides `eval`, `set` and `trap`. It sets options that remain after it is turned off.
 __hob_posix() { if [[ :$SHELLOPTS: != *:posix:* ]]; then __hob_opts=$BASHOPTS POSIXLY_CORRECT=1; fi; };
 __hob_unposix() { if [[ $__hob_opts ]]; then \unset POSIXLY_CORRECT; fi; };
 __hob_options() {
@@ -178,12 +178,12 @@ ${__hob_via:+"$__hob_via"} unset POSIXLY_CORRECT;
 for __hob_some in inherit_errexit sourcepath interactive_comments shift_verbose expand_aliases; do
 if [[ :$__hob_opts: == *:$__hob_some:* ]]; then __hob_on=-s; else __hob_on=-u; fi; ${__hob_via:+"$__hob_via"} shopt "$__hob_on" "$__hob_some"; done; __hob_opts=;
 };
-# A trap on DEBUG that functions have, too, goes first: one that is given up at that depth makes bash count from 0 again.
+# A trap on DEBUG that functions inherit is removed first: giving one up at that depth makes bash count from 0 again.
 __hob_begin() {
 __hob_was=$- __hob_by= __hob_via= __hob_eval= __hob_check= __hob_ready= __hob_looked= __hob_tried=1;
 if [[ $__hob_was == *T* ]]; then __hob_posix; \set +T; __hob_unposix; fi;
 };
-# What would show or hit our own lines is put aside.
+# Settings that would show or affect our own lines are put aside.
 __hob_quiet() {
 if [[ $__hob_by$__hob_looked ]]; then
 __hob_on=${__hob_was//[^aeuvxEHT]}; __hob_flags+=$__hob_on; if [[ $__hob_on && $__hob_by ]]; then "$__hob_via" set +"$__hob_on"; fi;
@@ -193,27 +193,27 @@ if [[ $__hob_opts ]]; then __hob_options; fi;
 __hob_ready=$__hob_by;
 fi;
 };
-# Whether the next line will be read as it is meant. A `[[` that ended too early leaves the parser in the middle of it.
+# True if the next line will be parsed correctly. A `[[` that ended too early leaves the parser in the middle of it.
 __hob_ask() {
 __hob_odd=1;
 if [[ ! $__hob_eval ]]; then "$__hob_via" unset -f eval; __hob_say 'bash: the function eval kept code from the shell, and was removed' 2; fi;
 if [[ ${BASH_ALIASES[!]+set} ]]; then "$__hob_via" unalias '!'; __hob_say 'bash: the alias ! kept code from the shell, and was removed' 2; fi;
 };
-# Before each evaluation. Another error ends what the parser was in the middle of.
+# Runs before each evaluation. Another error ends a construct that the parser was in the middle of.
 __hob_first() { if [[ $__hob_odd && $__hob_via ]]; then __hob_odd=; "$__hob_via" eval ')' 2</dev/null; fi; };
-# The traps, as they are taken before they are removed. Nothing is run later but what bash itself writes of a trap.
+# The traps, saved before they are removed. Only bash's own output about a trap is run later.
 __hob_keep() {
 if __hob_is_trap "$__hob_debug" DEBUG; then __hob_debug=" \${__hob_via:+\"\$__hob_via\"} $__hob_debug;"; else __hob_debug=; fi;
 if __hob_is_trap "$__hob_traps" ERR; then __hob_traps="\${__hob_via:+\"\$__hob_via\"} $__hob_traps"; else __hob_traps=; fi;
 };
-# In posix mode a trap that is not set is told, too.
+# In posix mode a trap that is not set is listed, too.
 __hob_is_trap() {
 __hob_some=${1//"'\\''"};
 if [[ $__hob_some == "trap -- '"*"' $2" ]]; then
 __hob_some=${__hob_some#"trap -- '"}; __hob_some=${__hob_some%"' $2"}; [[ $__hob_some != *"'"* ]];
 else [[ ! $1 || $1 == "trap -- - $2" ]] || __hob_say "bash: the trap on $2 cannot be read, and was removed" 2; [[ ! 1 ]]; fi;
 };
-# Where nothing could be put aside: an alias stood in for our brace, or there is no room for another descriptor.
+# Nothing could be put aside: an alias replaced our brace, or no further descriptor is available.
 __hob_again() {
 __hob_begin; __hob_probe builtin;
 if [[ $__hob_by && ${BASH_ALIASES["{"]+set} ]]; then
@@ -241,18 +241,18 @@ if [[ ! -p /dev/fd/$1 ]]; then __hob_to=; else
 if [[ ! $__hob_few ]]; then if [[ $1 == 1 ]]; then exec 58>&1; else exec 59>&2; fi; if [[ ! -p /dev/fd/$__hob_to ]]; then __hob_few=1; fi; fi;
 if [[ $__hob_few ]]; then __hob_to=$1; fi; fi;
 };
-# To the copy, or where there was no number for one to the stream.
+# Writes to the copy, or without a free descriptor number to the stream.
 __hob_say() {
 __hob_to=$((57 + $2)); if [[ ! -p /dev/fd/$__hob_to ]]; then __hob_copy "$2"; fi;
 if [[ ! $__hob_to ]]; then ((1)); elif [[ ${TIMEFORMAT+set} && BASH_VERSINFO -gt 4 && ${TIMEFORMAT@a} == *r* ]]; then
 /proc/self/exe -p -c 'printf "%s\n" "$1"' bash "$1" >&"$__hob_to";
 else TIMEFORMAT=${1//%/%%} __hob_print || __hob_to=; fi;
 };
-# `time` is a keyword: no function stands in for it, and nothing disables it. It prints its format and a newline.
+# `time` is a keyword: no function replaces it, and nothing disables it. It prints its format and a newline.
 __hob_print() { { time ((1)); } 2>&"$__hob_to"; };
-# Without an answer, the end is one.
+# Without an answer, exiting is the answer.
 __hob_lost() { __hob_say 'bash: the code closed the descriptors by which this session answers' "$1"; ${__hob_via:+"$__hob_via"} exit 1; };
-# Puts back what was put aside, and the last status with it. The trap on DEBUG comes after it.
+# Restores the settings, and the last status. The trap on DEBUG is restored last.
 __hob_before() {
 if [[ $__hob_prompt ]]; then PS1=$__hob_prompt; fi;
 if [[ $__hob_traps ]]; then ${__hob_via:+"$__hob_via"} eval "$__hob_traps"; fi;
@@ -260,20 +260,20 @@ __hob_on=$__hob_flags __hob_flags= __hob_traps= __hob_debug= __hob_prompt=;
 if [[ $__hob_on ]]; then ${__hob_via:+"$__hob_via"} set -"$__hob_on"; fi;
 if [[ $__hob_via ]]; then "$__hob_via" return "$__hob_last"; else /proc/self/exe -p -c "exit $__hob_last"; fi;
 } 2</dev/null;
-# A trap on DEBUG that a subshell has, or a trace that goes to its output, would add to what is read here.
+# A trap on DEBUG in a subshell, or a trace to its output, would add to the text read here.
 __hob_look='${__hob_via:+"$__hob_via"} set +aeuvxEHT; __hob_debug=$(${__hob_via:+"$__hob_via"} trap -p DEBUG) __hob_traps=$(${__hob_via:+"$__hob_via"} trap -p ERR); ${__hob_via:+"$__hob_via"} trap - DEBUG ERR; __hob_looked=1; \__hob_keep';
-# What is done where that line was given up.
+# Runs if that line was given up.
 __hob_slow="$__hob_look"$'\n((__hob_by)) || FUNCNEST=1 \\__hob_probe builtin || ((1))\n((__hob_by)) || FUNCNEST=1 \\__hob_probe command || ((1))\n\\__hob_unposix\n\\__hob_quiet';
 readonly -f __hob_begin __hob_probe __hob_posix __hob_unposix __hob_options __hob_quiet __hob_ask __hob_first __hob_keep __hob_is_trap __hob_again __hob_mark __hob_copy __hob_say __hob_print __hob_lost __hob_before; readonly __hob_look __hob_slow; PS1= PS2=;
-# Read anew each time, with the aliases of then and whatever state the parser is in: so no word in it is one that either
-# changes, but for the brace. Not in a function, where traps on DEBUG and ERR do not show. A descriptor that cannot be
-# written to tells whether there are any, and holds no file that a restricted shell refuses.
+# Parsed each time, with the current aliases and in any parser state: so no word in it is affected by either,
+# except the brace. Not in a function, where traps on DEBUG and ERR are not visible. A descriptor that cannot be
+# written to detects them, and needs no file that a restricted shell refuses.
 PROMPT_COMMAND='{
 \__hob_begin; FUNCNEST=1 \__hob_probe builtin || ((1));
 ((!__hob_by)) || "$__hob_via" trap -p DEBUG ERR || "$__hob_via" eval "$__hob_look";
 \__hob_quiet;
 } 1</dev/null 2<&1'$'\n((__hob_ready)) || { \\__hob_posix; \\eval "$__hob_slow" || ((1)); ((__hob_looked)) || FUNCNEST=1 \\__hob_probe command || ((1)); ((__hob_looked)) || \\eval "$__hob_slow"; } 1</dev/null 2<&1';
-# The status is taken apart from that, so that it is right even where that fails; before bash 5.1 there is one text.
+# The status is saved separately, so that it is right even if that fails; before bash 5.1 there is one text.
 if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] > 500)); then PROMPT_COMMAND=("$PROMPT_COMMAND" '\__hob_mark "$?" "${PIPESTATUS[0]}"');
 else PROMPT_COMMAND="{ __hob_status=\$? __hob_pipe=\${PIPESTATUS[0]};${PROMPT_COMMAND#?}"$'\n\\__hob_mark "$__hob_status" "$__hob_pipe"'; fi;
 readonly PROMPT_COMMAND

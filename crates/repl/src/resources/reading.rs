@@ -135,7 +135,7 @@ fn render_transcript(transcript: &Transcript, log: &OutputLog) -> String {
     let left_out = transcript.forgotten + (transcript.evals.len() - shown.len()) as u64;
     let mut text = match left_out {
         0 => String::new(),
-        count => format!("[{count} earlier evaluations are left out; repl_read has what they printed]\n"),
+        count => format!("[{count} earlier evaluations are left out; repl_read has their output]\n"),
     };
     text.extend(shown.iter().rev().map(String::as_str));
     text

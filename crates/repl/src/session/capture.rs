@@ -64,7 +64,6 @@ impl Capture {
         self.tail.extend(bytes);
     }
 
-    /// Returns the number of bytes pushed.
     pub(super) fn total(&self) -> u64 {
         self.total
     }

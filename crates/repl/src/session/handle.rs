@@ -213,7 +213,6 @@ impl Handle {
         self.look(EvalRef::Number(eval), View::all(0)).await.is_ok()
     }
 
-    /// Returns the present state of the session.
     pub fn info(&self) -> SessionInfo {
         let (now, users) = (Instant::now(), &self.shared.users);
         let away = users.away_since().map(|since| now.saturating_duration_since(since));

@@ -301,7 +301,6 @@ impl Repl {
         }
     }
 
-    /// Returns all sessions, sorted by worktree and name.
     pub fn status(&self) -> Vec<SessionInfo> {
         let mut sessions: Vec<SessionInfo> = self.lock().entries().map(|entry| entry.handle.info()).collect();
         sessions.sort_by(|a, b| (&a.worktree, &a.name).cmp(&(&b.worktree, &b.name)));

@@ -105,7 +105,7 @@ impl Tool for Interrupt {
 /// Describes the outcome beyond the evaluation's status, and suggests the next call.
 fn next(output: &Output, result: &EvalResult) -> String {
     let (eval, running) = (result.eval, !result.status.is_final());
-    let rest = output.rest.as_deref().unwrap_or("goes on");
+    let rest = output.rest.as_deref().unwrap_or("continues");
     let again = format!(
         "repl_wait {{\"eval\": {eval}}} continues to wait; repl_interrupt {{\"eval\": {eval}}} sends another signal, which may cut a cleanup off"
     );

@@ -34,9 +34,9 @@ const MAX_BYTES: usize = 200_000;
 
 /// The repeat rule for calls that change a session.
 const REPEAT: Repeat = Repeat::Unsafe {
-    restarted: "what was printed can still be read with repl_read, repl_list shows what there is, and repl_start or the next \
-                repl_eval starts a session anew.",
-    reconnected: "repl_list shows it, repl_wait waits for what still runs, repl_read gives what it printed.",
+    restarted: "its output can still be read with repl_read, repl_list lists the sessions, and repl_start or the next repl_eval \
+                starts a new session.",
+    reconnected: "repl_list shows it, repl_wait waits for running code, repl_read returns its output.",
 };
 
 pub(crate) use start::wait_for_start;

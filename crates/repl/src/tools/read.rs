@@ -102,8 +102,8 @@ impl Tool for ReadTool {
             text.push('\n');
         }
         let more = match (output.more, output.cut) {
-            (true, _) => format!("; `cursor` {} goes on", output.cursor),
-            (false, true) => "; more stands before it".to_owned(),
+            (true, _) => format!("; continue with `cursor` {}", output.cursor),
+            (false, true) => "; there is more before it".to_owned(),
             (false, false) => String::new(),
         };
         let dropped =

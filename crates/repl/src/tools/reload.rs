@@ -126,7 +126,7 @@ impl Tool for Reload {
             (false, Some(eval)) => {
                 let _ = write!(
                     text,
-                    "; it goes on: repl_wait {{\"eval\": {eval}}} waits for it, repl_interrupt {{\"eval\": {eval}}} ends it"
+                    "; it is still running: repl_wait {{\"eval\": {eval}}} waits for it, repl_interrupt {{\"eval\": {eval}}} ends it"
                 );
             }
             (false, None) => {

@@ -75,13 +75,13 @@ impl Tool for Restart {
             notes.push(match replayed.done {
                 0 if replayed.failed.is_empty() && replayed.left == 0 => {
                     "Nothing was evaluated again: no code that ended well in that session only defined, imported, loaded or set \
-                     something. What also had an effect is not repeated; evaluate it anew."
+                     something. Code with other effects is not repeated; evaluate it again."
                         .to_owned()
                 }
-                1 => "1 piece of earlier code (what defines, imports, loads or sets) was evaluated again.".to_owned(),
+                1 => "1 piece of earlier code (definitions, imports, loads, settings) was evaluated again.".to_owned(),
                 count => {
                     format!(
-                        "{count} pieces of earlier code (what defines, imports, loads or sets) were evaluated again."
+                        "{count} pieces of earlier code (definitions, imports, loads, settings) were evaluated again."
                     )
                 }
             });
@@ -103,10 +103,6 @@ impl Tool for Restart {
     }
 
     fn examples() -> Vec<Example> {
-        vec![Example {
-            title: "Start anew with the definitions",
-            arguments: json!({"replay": "definitions"}),
-            text: None,
-        }]
+        vec![Example { title: "Restart with the definitions", arguments: json!({"replay": "definitions"}), text: None }]
     }
 }

@@ -164,7 +164,7 @@ pub(super) fn text(output: &Output) -> String {
     };
     let next = match output.state {
         SessionState::Starting => format!(
-            "; repl_eval waits for it, repl_read {{\"session\": {session:?}}} has what it printed, repl_stop {{\"session\": {session:?}}} ends it"
+            "; repl_eval waits for it, repl_read {{\"session\": {session:?}}} has its output, repl_stop {{\"session\": {session:?}}} ends it"
         ),
         _ => String::new(),
     };

@@ -207,7 +207,7 @@ async fn what_is_cut_says_how_to_get_the_rest() {
         3
         4
         5
-        [b: up to byte 37 of 3920; `cursor` 37 goes on]"#]],
+        [b: up to byte 37 of 3920; continue with `cursor` 37]"#]],
         )
         .await;
     fixture
@@ -221,7 +221,7 @@ async fn what_is_cut_says_how_to_get_the_rest() {
         5
         6
         7
-        [b: up to byte 40 of 3920; `cursor` 40 goes on]"#]],
+        [b: up to byte 40 of 3920; continue with `cursor` 40]"#]],
         )
         .await;
     fixture
@@ -232,7 +232,7 @@ async fn what_is_cut_says_how_to_get_the_rest() {
 
         999
         1000
-        [b: up to byte 3920 of 3920; more stands before it]"#]],
+        [b: up to byte 3920 of 3920; there is more before it]"#]],
         )
         .await;
     fixture.repl.shutdown().await;

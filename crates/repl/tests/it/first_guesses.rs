@@ -53,7 +53,7 @@ async fn what_means_one_thing_is_taken() {
         7
         8
         9
-        [b: up to byte 45 of 45; more stands before it]"#]],
+        [b: up to byte 45 of 45; there is more before it]"#]],
         )
         .await;
     let (text, _) = fixture.call("repl_read", json!({"session": "b", "eval": "#2", "cursor": "0"})).await;
@@ -116,11 +116,11 @@ async fn a_profile_that_no_file_spoke_for_says_why_it_was_chosen() {
     fixture.check("repl_eval", json!({"code": "6 * 7"}), expect![[r#"
         42
         [main #1: done, N ms]
-        The session is new, of profile `python`, since hob has no REPL for what Cargo.toml describes; `profile` with another `session` starts another."#]]).await;
+        The session is new, of profile `python`, because hob has no REPL for a project with Cargo.toml; `profile` with another `session` starts another."#]]).await;
     let (text, _) = fixture.call("repl_start", json!({"session": "second"})).await;
     assert!(
         text.ends_with(
-            "since hob has no REPL for what Cargo.toml describes; `profile` with another `session` starts another."
+            "because hob has no REPL for a project with Cargo.toml; `profile` with another `session` starts another."
         ),
         "{text}"
     );

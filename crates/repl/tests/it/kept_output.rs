@@ -100,7 +100,7 @@ async fn a_number_of_an_earlier_life_means_that_evaluation_and_no_other() {
     let fixture = fixture.next_daemon().await;
     fixture.check("repl_wait", json!({"eval": 3}), expect![[r#"
         error: Evaluation 3 of session "main" ran under an earlier daemon; it may not have ended, and its result is lost.
-        repl_read with `session` "main" and `eval` 3 has what it printed.
+        repl_read with `session` "main" and `eval` 3 has its output.
         Evaluate it again with repl_eval if that is safe."#]]).await;
     fixture
         .check(
@@ -108,7 +108,7 @@ async fn a_number_of_an_earlier_life_means_that_evaluation_and_no_other() {
             json!({"eval": 1, "session": "main"}),
             expect![[r#"
         error: Evaluation 1 of session "main" ran under an earlier daemon; it had ended, and its result is lost.
-        repl_read with `session` "main" and `eval` 1 has what it printed.
+        repl_read with `session` "main" and `eval` 1 has its output.
         Evaluate it again with repl_eval if that is safe."#]],
         )
         .await;
@@ -118,7 +118,7 @@ async fn a_number_of_an_earlier_life_means_that_evaluation_and_no_other() {
             json!({"eval": 2}),
             expect![[r#"
         error: Evaluation 2 ran under an earlier daemon; it may not have ended, and its result is lost.
-        repl_read without `eval` has what is left of a session's output."#]],
+        repl_read without `eval` has the remaining output of a session."#]],
         )
         .await;
     fixture.call("repl_start", json!({"profile": "bash"})).await;

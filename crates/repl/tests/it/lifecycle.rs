@@ -115,7 +115,7 @@ async fn a_session_from_start_to_end() {
                 "hello"
                 "hello"
                 Interrupted.
-                [main: up to byte 132 of 132; more stands before it]"#]],
+                [main: up to byte 132 of 132; there is more before it]"#]],
         )
         .await;
     fixture
@@ -158,7 +158,7 @@ async fn a_session_from_start_to_end() {
             json!({"replay": "definitions"}),
             expect![[r#"
                 [main: ghci 9.0.2, idle, process N, in /w0]
-                1 piece of earlier code (what defines, imports, loads or sets) was evaluated again."#]],
+                1 piece of earlier code (definitions, imports, loads, settings) was evaluated again."#]],
         )
         .await;
     fixture

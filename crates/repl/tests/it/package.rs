@@ -251,7 +251,7 @@ async fn questions() {
         json!({"kind": "type"}),
         expect![[r#"
         refused: type needs a `target`.
-        Say in `target` what to ask about."#]],
+        Give the name or expression in `target`."#]],
     )
     .await;
     p.check(

@@ -174,7 +174,7 @@ async fn wrong_use_says_what_to_do() {
             json!({"code": "1", "session": "mine"}),
             expect![[r#"
                 error: 1 evaluations wait in session "mine" already.
-                Wait with repl_wait, or repl_interrupt {"eval": 3} what runs; `limits.queued_evaluations` in hob.toml sets the limit."#]],
+                Wait with repl_wait, or stop #3 with repl_interrupt {"eval": 3}; `limits.queued_evaluations` in hob.toml sets the limit."#]],
         )
         .await;
     fixture.repl.shutdown().await;

@@ -54,7 +54,6 @@ pub(super) struct Ledger {
     listing: Option<String>,
     /// Progress tokens sent to the agent since the last gap, as JSON.
     told: Vec<Box<str>>,
-    /// True if there is a connection.
     connected: bool,
     outbox: Vec<u8>,
     /// Bytes of this connection that went through the outbox, and the number of them that were written.
@@ -115,7 +114,7 @@ impl Ledger {
                     self.push(&line);
                     None
                 }
-                _ => Some("the agent answered a question that nobody asks any more"),
+                _ => Some("the agent answered a question that is no longer open"),
             };
         }
         match (envelope.id(), envelope.method()) {

@@ -15,7 +15,7 @@ pub(super) fn plan(code: &str) -> Result<Plan, Refusal> {
                 "Put something else on that line, or put the code in a file and `:load` it.",
             ),
             EndsBlock::Unopened => (
-                "a line holds nothing but `:}`, and no `:{` stands before it",
+                "a line consists of `:}`, without a `:{` before it",
                 "Leave it out: code of several lines needs neither.",
             ),
         };
@@ -27,7 +27,7 @@ pub(super) fn plan(code: &str) -> Result<Plan, Refusal> {
         units.retain(|unit| unit.kind != Kind::Header);
     }
     if units.len() < all {
-        notes.push("`module … where` was left out: what is defined at a prompt belongs to no module.".to_owned());
+        notes.push("`module … where` was left out: definitions at a prompt belong to no module.".to_owned());
     }
     if units.is_empty() {
         return Err(Refusal {
@@ -126,7 +126,7 @@ fn command(line: &str) -> Result<String, Refusal> {
                 }
                 "-ddump-json" => {
                     return refuse(
-                        "with `-ddump-json` nothing tells the compiler's messages from what programs print",
+                        "with `-ddump-json` compiler messages cannot be told from program output",
                         "Leave it out: `diagnostics` has the messages as data.",
                     );
                 }
@@ -368,7 +368,7 @@ mod tests {
         );
         for lone in ["f x =\n  1\n:}\nf 2", "k = [1\n  ,2\n:}\n  ]", ":}", "f 0 = 1\n:}  \nf n = 2"] {
             let refused = plan(lone).unwrap_err();
-            assert_eq!(refused.message, "a line holds nothing but `:}`, and no `:{` stands before it", "{lone}");
+            assert_eq!(refused.message, "a line consists of `:}`, without a `:{` before it", "{lone}");
         }
     }
 

@@ -120,7 +120,6 @@ impl<'a> Lexer<'a> {
         self.at
     }
 
-    /// Returns the rest of the line.
     pub(super) fn rest_of_line(&self) -> &'a str {
         let rest = &self.code[self.at..];
         &rest[..memchr::memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len())]
@@ -136,7 +135,6 @@ impl<'a> Lexer<'a> {
         self.unterminated
     }
 
-    /// Moves to the beginning of the next line.
     pub(super) fn skip_line(&mut self) {
         self.at += self.rest_of_line().len();
         self.advance(1);

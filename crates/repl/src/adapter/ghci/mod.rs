@@ -183,7 +183,7 @@ impl Adapter for Ghci {
         let note = if payload.is_empty() {
             "The interrupted load emptied the scope; Prelude was restored. Load again to get the modules back."
         } else {
-            "The load was interrupted: what it did not come to is not in scope. Load again to get it back."
+            "The load was interrupted: modules it did not reach are not in scope. Load again to get them back."
         };
         (payload.is_empty() || self.loads(code)).then(|| (step, note.to_owned()))
     }

@@ -324,7 +324,7 @@ impl Machine {
         }
         if let Some(load) = self.cut_load.filter(|_| !loads) {
             record.notes.push(format!(
-                "Load #{load} was interrupted: what it did not come to is not loaded. repl_reload loads it."
+                "Load #{load} was interrupted: modules it did not reach are not loaded. repl_reload loads them."
             ));
         }
         let quiet = record.quiet;
@@ -418,7 +418,7 @@ impl Machine {
             let bytes = self.adapter.revive(command, &self.nonce, number);
             let notes = &mut self.records.running(eval).notes;
             if let Some(bytes) = bytes {
-                notes.push("The shell was replaced by a new one: what was not exported is gone.".to_owned());
+                notes.push("The shell was replaced by a new one: unexported definitions are gone.".to_owned());
                 return self.write(bytes, None, 1);
             }
             notes.push(format!("The REPL was replaced by `{command}`; repl_restart starts it again."));

@@ -154,7 +154,7 @@ impl Machine {
         } else if prints {
             "prints"
         } else {
-            "goes on"
+            "continues"
         };
         observed.doing = (!over).then_some(doing);
         match sync.stage {

@@ -86,7 +86,7 @@ async fn a_shell_that_is_replaced_by_a_shell_goes_on() {
     for replace in ["exec bash", "exec bash --norc", "exec env x=1 bash"] {
         let result = eval(&session, replace).await;
         assert_eq!(line(&result), "done | \"\" | \"\"", "{replace}");
-        assert_eq!(result.notes, ["The shell was replaced by a new one: what was not exported is gone."]);
+        assert_eq!(result.notes, ["The shell was replaced by a new one: unexported definitions are gone."]);
         assert_eq!(line(&eval(&session, "echo $kept-$lost; echo e >&2").await), "done | \"1-\\n\" | \"e\\n\"");
     }
     let waiting = eval(&session, "read x; echo \"<$x>\"").await;

@@ -393,8 +393,8 @@ async fn python_keeps_the_last_exception_and_asks_the_hook_of_the_session() {
     assert!(result.stdout.contains("(Pdb) 42\n") && result.stdout.contains("*** Oldest frame"), "{result:?}");
     for (hook, expected) in [
         ("lambda kind, error, trace: print('hook:', error)", r#"error | "hook: division by zero\n" | """#),
-        ("lambda: 5", "sys.excepthook failed (TypeError), and this is what it was given:\\nTraceback"),
-        ("lambda *_: sys.exit()", "sys.excepthook failed (SystemExit), and this is what it was given:\\nTraceback"),
+        ("lambda: 5", "sys.excepthook failed (TypeError), with this exception:\\nTraceback"),
+        ("lambda *_: sys.exit()", "sys.excepthook failed (SystemExit), with this exception:\\nTraceback"),
         ("None", "sys.excepthook failed (TypeError)"),
     ] {
         let result = eval(&session, &format!("sys.excepthook = {hook}\n1 / 0")).await;

@@ -20,7 +20,6 @@ const MODULES: usize = 30;
 /// A position after the end of every file, for questions about a name anywhere in it.
 const NOWHERE: &str = "9999999 1 9999999 1";
 
-/// A pending question.
 pub(super) struct Asking {
     pub(super) handle: Handle,
     /// The worktree.
@@ -50,7 +49,7 @@ impl Asking {
                 let target = args.target.as_deref().map(str::trim).unwrap_or_default();
                 if target.is_empty() && kind != Question::Browse {
                     let error = ToolError::user(format!("{} needs a `target`.", name(kind)));
-                    return Err(error.hint("Say in `target` what to ask about."));
+                    return Err(error.hint("Give the name or expression in `target`."));
                 }
                 one_line(target)?;
                 self.about(kind, target).await
@@ -196,9 +195,7 @@ impl Asking {
     /// Returns the note on uses in components of the package that GHCi has not loaded.
     fn elsewhere(&self, modules: &[Loaded], cwd: &Path) -> Option<String> {
         if self.failed_load().is_some() {
-            return Some(
-                "The last load failed: what needs those modules is not loaded and was not searched.".to_owned(),
-            );
+            return Some("The last load failed: dependent modules are not loaded and were not searched.".to_owned());
         }
         let components = self.not_among(modules, cwd);
         let names: Vec<&str> = components.iter().map(|component| &*component.name).collect();

@@ -34,7 +34,7 @@ impl Position {
             (Some(at), _) => Position::read(at).map(Some).ok_or_else(|| {
                 let error = ToolError::user(format!("Invalid position {at:?} in `at`."));
                 error.hint(
-                    "Write FILE:LINE:COLUMN, such as \"src/Area.hs:8:15\", or what a compiler's message begins with.",
+                    "Write FILE:LINE:COLUMN, such as \"src/Area.hs:8:15\", or the beginning of a compiler's message.",
                 )
             }),
         }

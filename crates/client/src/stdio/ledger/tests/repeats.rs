@@ -90,7 +90,7 @@ fn a_whole_line_without_its_end_counts_as_delivered() {
     let bytes = ledger.take_outbox().len();
     ledger.wrote(bytes - 1);
     ledger.lost();
-    assert!(String::from_utf8(ledger.resume(LossReason::SameLife)).unwrap().contains("The session `s` lives on"));
+    assert!(String::from_utf8(ledger.resume(LossReason::SameLife)).unwrap().contains("The session `s` continues"));
     assert!(ledger.take_outbox().is_empty());
 }
 

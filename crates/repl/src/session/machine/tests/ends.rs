@@ -32,7 +32,7 @@ fn limits_end_it() {
 fn what_the_end_interrupts_is_killed() {
     let mut play = Play::ready();
     play.eval("a").on(Event::Stop { reason: "it was stopped".to_owned() });
-    // The signal reaches the program as an exception, and the REPL lives on for a moment.
+    // The signal reaches the program as an exception, and the REPL continues for a moment.
     play.err("*** Exception: ghc: signal: 15\n").mark(6).check(expect![[r#"
         write "a\n"
         End(Terminate)

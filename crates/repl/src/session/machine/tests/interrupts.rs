@@ -206,14 +206,14 @@ fn a_thread_that_the_repl_has_given_up_is_running() {
     }
     play.barrier(3, 8).quiet().check(expect![[r#"
         Signal { guarded: true }
-        interrupted 9: Uninterruptible Some(1) after 10.2s, goes on, and the REPL has given it up"#]]);
+        interrupted 9: Uninterruptible Some(1) after 10.2s, continues, and the REPL has given it up"#]]);
     let status = |play: &Play| play.machine.record(1).expect("remembered").status;
     assert_eq!((play.machine.state(), status(&play)), (SessionState::Uninterruptible, Status::Running));
     // A repeated request observes again; a signal would hit the prompt.
     play.interrupt(None)
         .rest(0.05)
         .quiet()
-        .check(expect!["interrupted 9: Uninterruptible Some(1) after 0ns, goes on, and the REPL has given it up"]);
+        .check(expect!["interrupted 9: Uninterruptible Some(1) after 0ns, continues, and the REPL has given it up"]);
     play.pass(3000);
     for _ in 0..3 {
         play.rest(0.0);
