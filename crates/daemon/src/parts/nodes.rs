@@ -28,7 +28,7 @@ pub(crate) struct NodesPart {
 
 impl Part for NodesPart {
     fn open(setup: &Setup<'_>) -> NodesPart {
-        let settings: NodesSettings = setup.config.of();
+        let settings: NodesSettings = setup.config.settings();
         let models = Models::of(setup.config);
         let journal = setup.journal.clone();
         let delegation = Delegation::new(setup.seal_for(TICKETS), setup.project.state_dir().join("nodes/delegated"));

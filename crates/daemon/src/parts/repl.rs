@@ -270,7 +270,7 @@ fn profiles(config: &Config) -> (Profiles, Vec<ProfileError>) {
 fn options(setup: &Setup<'_>) -> ReplOptions {
     let Setup { project, config, journal, .. } = *setup;
     let (mut profiles, problems) = profiles(config);
-    let settings: ReplSettings = config.of();
+    let settings: ReplSettings = config.settings();
     let (asked, of) = (project.clone(), config.clone());
     profiles.ask_for_grants(Granted::new(move || of.is_granted_by_now(&asked, &super::sections())));
     let journal = journal.clone();
