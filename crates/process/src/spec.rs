@@ -191,7 +191,7 @@ impl Spec {
         let input = procfs::inode(&stdin.child).map_err(system)?;
 
         let mut command = tokio::process::Command::new(&program);
-        let given = self.given.as_deref().map(given).transpose().map_err(system)?;
+        let given = self.given.as_deref().map(text_pipe).transpose().map_err(system)?;
         let path = given.as_ref().map(|given| OsString::from(format!("/proc/self/fd/{}", given.as_raw_fd())));
         let args = self.args.iter().map(|arg| path.as_ref().filter(|_| arg == GIVEN_PATH).unwrap_or(arg));
         command.arg0(&self.program).args(args).current_dir(&self.cwd).env_clear();
