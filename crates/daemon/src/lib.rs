@@ -26,7 +26,7 @@ mod trim_memory;
 pub use http::HttpError;
 pub use lifecycle::{Options, ServeError, serve};
 pub use parts::{ChoiceError, declared, enabled, faults, health, lacks, sections, tool_names, trials};
-pub use process::{guardian, said};
+pub use process::{capture, guardian};
 pub use secrets::{SecretError, http_token};
 pub use standalone::{StandaloneError, standalone};
 pub use status::Status;
