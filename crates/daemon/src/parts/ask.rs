@@ -94,7 +94,7 @@ impl Part for AskPart {
     fn add_methods(&self, server: Server, surface: Surface) -> Server {
         let board = self.board.clone();
         match surface {
-            Surface::Agent | Surface::Http => server.annotation(move |cx, _| ::ask::late(&board, cx)),
+            Surface::Agent | Surface::Http => server.beside(move |cx, _| ::ask::late(&board, cx)),
             Surface::Control => {
                 let [answering, claiming, watching, asking] = [(); 4].map(|()| board.clone());
                 server

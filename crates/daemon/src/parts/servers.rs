@@ -153,8 +153,8 @@ impl Parts {
         }
         if surface != Surface::Control {
             let mut heard_by = Vec::new();
-            for (part, beside) in extras().filter_map(|part| Some((part, part.annotation()?))) {
-                server = server.annotation(move |cx, tool| annotation(cx, tool).into_iter().collect());
+            for (part, annotate) in extras().filter_map(|part| Some((part, part.annotation()?))) {
+                server = server.beside(move |cx, tool| beside(cx, tool).into_iter().collect());
                 heard_by.push(part.clone());
             }
             if !heard_by.is_empty() {
