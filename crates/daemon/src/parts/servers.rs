@@ -154,7 +154,7 @@ impl Parts {
         if surface != Surface::Control {
             let mut heard_by = Vec::new();
             for (part, annotate) in extras().filter_map(|part| Some((part, part.annotation()?))) {
-                server = server.beside(move |cx, tool| beside(cx, tool).into_iter().collect());
+                server = server.beside(move |cx, tool| annotate(cx, tool).into_iter().collect());
                 heard_by.push(part.clone());
             }
             if !heard_by.is_empty() {
