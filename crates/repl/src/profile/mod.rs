@@ -376,7 +376,6 @@ impl Profiles {
         self.granted = Some(granted);
     }
 
-    /// Returns the profile of that name.
     pub fn get(&self, name: &str) -> Result<&Profile, ProfileError> {
         self.by_name.get(name).or_else(|| self.find_alias(name)).ok_or_else(|| match self.left_out.get(name) {
             Some(ProfileError::Withheld { .. }) if self.granted.as_ref().is_some_and(|granted| granted.0()) => {
