@@ -12,14 +12,14 @@ use serde_json::{Map, Value, json};
 
 use crate::connect::{ConnectError, Connection, connect, connect_or_start};
 
-/// A connection for control.
+/// A control connection.
 #[derive(Debug)]
 pub struct Control {
     connection: Connection,
     last_id: u64,
 }
 
-/// Why a call failed.
+/// Reasons why a call failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ControlError {
     #[error(transparent)]
@@ -28,13 +28,11 @@ pub enum ControlError {
     Lost { method: String },
     #[error("{message}")]
     Refused { method: String, code: i64, message: String, data: Option<Box<Value>> },
-    #[error(
-        "the daemon's answer to {method} is not what it should be: {reason}; `hob stop` ends a daemon of another version"
-    )]
+    #[error("malformed answer of the daemon to {method}: {reason}; `hob stop` ends a daemon of another version")]
     Odd { method: String, reason: String },
 }
 
-/// What to do about a lost answer.
+/// Returns the advice about a lost answer.
 fn after(method: &str) -> &'static str {
     match method {
         "tools/call" => {
@@ -59,7 +57,7 @@ pub struct Progress {
 }
 
 impl Control {
-    /// The hello of a control connection from this process's working directory.
+    /// Returns the hello of a control connection from this process's working directory.
     pub fn hello(project: &Project, cwd: &std::path::Path) -> Hello {
         Hello::new(Role::Control, project, cwd)
     }
@@ -74,12 +72,12 @@ impl Control {
         Ok(Control::over(connect_or_start(project, hello)?))
     }
 
-    /// A control connection over one whose hello had the role `control`.
+    /// Wraps a connection whose hello had the role `control`.
     pub fn over(connection: Connection) -> Control {
         Control { connection, last_id: 0 }
     }
 
-    /// The daemon's answer to the hello: its version, process id and life.
+    /// Returns the daemon's answer to the hello: its version, process id and life.
     pub fn daemon(&self) -> &HelloAck {
         &self.connection.ack
     }
@@ -89,12 +87,12 @@ impl Control {
         self.request("ping", json!({}), |_, _| {}).map(drop)
     }
 
-    /// The daemon, its sessions, connections, queues, memory and versions.
+    /// Returns the status of the daemon: its sessions, connections, queues, memory and versions.
     pub fn status(&mut self) -> Result<Value, ControlError> {
         self.request("status", json!({}), |_, _| {})
     }
 
-    /// The tools, as MCP lists them; those of one toolset or imitated system if named.
+    /// Returns the tools, as MCP lists them; those of one toolset or imitated system if named.
     pub fn tools(&mut self, toolset: Option<&str>, profile: Option<&str>) -> Result<Vec<Value>, ControlError> {
         let params = without_nulls(json!({"toolset": toolset, "profile": profile}));
         let mut result = self.request("tools/list", params, |_, _| {})?;
@@ -124,12 +122,12 @@ impl Control {
         })
     }
 
-    /// Asks the daemon to end; with `force`, even if sessions are live. Returns the daemon's answer.
+    /// Asks the daemon to stop; with `force`, even if sessions are live. Returns the daemon's answer.
     pub fn shutdown(&mut self, force: bool) -> Result<Value, ControlError> {
         self.request("shutdown", json!({"force": force}), |_, _| {})
     }
 
-    /// Follows the journal until the daemon ends or `on_entry` returns false.
+    /// Follows the journal until the daemon stops or `on_entry` returns false.
     pub fn events(mut self, mut on_entry: impl FnMut(journal::Entry) -> bool) -> Result<(), ControlError> {
         let going = Cell::new(true);
         let mut take = |method: &str, params: &Value| {
@@ -190,7 +188,7 @@ impl Control {
         self.exchange(method, &params.to_string(), None, on_notification).map(Option::unwrap_or_default)
     }
 
-    /// Makes a request with these parameters, JSON in one line; `None` if no answer came before the deadline. The connection is of no use then.
+    /// Makes a request with these parameters, JSON in one line. `None` if no answer came before the deadline; then the connection is unusable.
     pub fn request_before(
         &mut self,
         method: &str,
@@ -257,7 +255,7 @@ impl Control {
         }
     }
 
-    /// The next line; `None` if the socket's time-out passed first.
+    /// Returns the next line; `None` if the socket's time-out passed first.
     fn next_line_or_timeout(&mut self, method: &str) -> Result<Option<Vec<u8>>, ControlError> {
         loop {
             match self.connection.framer.next_frame() {
@@ -317,8 +315,8 @@ mod tests {
     use std::os::unix::net::UnixStream;
     use std::thread;
 
-    /// A control connection whose other end has already sent everything, and the requests it receives.
-    fn told(lines: &'static str) -> (Control, thread::JoinHandle<String>) {
+    /// Returns a control connection whose other end has already sent everything, and the requests it receives.
+    fn scripted(lines: &'static str) -> (Control, thread::JoinHandle<String>) {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         theirs.write_all(lines.as_bytes()).unwrap();
         let asked = thread::spawn(move || {
@@ -333,7 +331,7 @@ mod tests {
 
     #[test]
     fn calls_and_what_comes_meanwhile() {
-        let (mut control, asked) = told(concat!(
+        let (mut control, asked) = scripted(concat!(
             r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":0.5,"message":"half"}}"#,
             "\n",
             r#"{"jsonrpc":"2.0","method":"repl/output","params":{"text":"x"}}"#,
@@ -378,7 +376,7 @@ mod tests {
 
     #[test]
     fn the_journal_is_followed_to_its_end() {
-        let (control, _) = told(concat!(
+        let (control, _) = scripted(concat!(
             r#"{"jsonrpc":"2.0","id":1,"result":{}}"#,
             "\n",
             r#"{"jsonrpc":"2.0","method":"events/entry","params":{"seq":1,"at_ms":5,"record":"daemon_stopping","reason":"idle"}}"#,

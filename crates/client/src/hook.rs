@@ -1,5 +1,5 @@
-//! `hob hook`: asks the daemon what to answer to an agent's hook event. An agent waits for each of these, so everything
-//! here ends by a deadline, and whoever calls says then what a failure means.
+//! `hob hook`: asks the daemon for the answer to an agent's hook event. An agent waits for each of these, so everything
+//! here has a deadline, and the caller decides how to treat a failure.
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -13,37 +13,37 @@ use crate::Launch;
 use crate::connect::{ConnectError, Patience, connect_or_start_within};
 use crate::control::{Control, ControlError};
 
-/// How long a daemon may take to be there.
+/// The time limit for finding or starting a daemon.
 const THERE_WITHIN: Duration = Duration::from_millis(500);
 
-/// An event, as the agent's program gave it.
+/// An event, as received from the agent's program.
 #[derive(Debug)]
 pub struct HookEvent {
-    /// The agent that the command line says, or that was told by the payload.
+    /// The agent, from the command line or the payload.
     pub agent: String,
-    /// The event that the command line says.
+    /// The event, from the command line.
     pub event: String,
     pub raw: Vec<u8>,
-    /// Where the hook runs.
+    /// The hook's directory.
     pub cwd: PathBuf,
-    /// When the caller answers by itself.
+    /// The time at which the caller answers without the daemon.
     pub deadline: Instant,
-    /// The same, once a person is asked.
+    /// The deadline once a person is asked.
     pub person: Instant,
 }
 
-/// What to print and how to exit.
+/// The output and the exit status.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 pub struct HookReply {
     #[serde(default)]
     pub stdout: String,
     #[serde(default)]
     pub stderr: String,
-    /// Without it, the reply is not whole.
+    /// Required: without it, the reply is incomplete.
     pub exit: u8,
 }
 
-/// Why there is no reply.
+/// Reasons why there is no reply.
 #[derive(Debug, thiserror::Error)]
 pub enum HookError {
     #[error(transparent)]
@@ -58,7 +58,7 @@ pub enum HookError {
     NotWhole(String),
 }
 
-/// What the daemon is told. The payload is in one of the last four.
+/// The request to the daemon. The payload is in one of the last four.
 #[derive(Serialize)]
 struct Params<'a> {
     agent: &'a str,
@@ -66,10 +66,10 @@ struct Params<'a> {
     within_ms: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     person_ms: Option<u64>,
-    /// A line of JSON, as it stands: to write and read it as a text would take several times as long.
+    /// A line of JSON, unchanged: encoding it as a string would take several times as long.
     #[serde(skip_serializing_if = "Option::is_none")]
     json: Option<&'a RawValue>,
-    /// The same, with the line's end after it.
+    /// The same, followed by a line end.
     #[serde(skip_serializing_if = "Option::is_none")]
     json_line: Option<&'a RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -82,14 +82,14 @@ fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The notification by which the daemon says that a person is asked.
+/// The notification that a person is asked.
 const ASKING: &str = "hook/asking";
 
-/// Asks the daemon, which is started if none runs. `on_asking` is told when a person is asked, from when on the later deadline
-/// counts.
+/// Asks the daemon, which is started if none runs. `on_asking` is called when a person is asked; from then on the later
+/// deadline applies.
 ///
 /// # Errors
-/// When there is no whole reply before the deadline.
+/// If there is no complete reply before the deadline.
 pub fn ask(
     project: &Project,
     event: HookEvent,
@@ -101,7 +101,7 @@ pub fn ask(
     let hello = Hello::brief(project, &cwd);
     let connection = connect_or_start_within(project, &hello, launch, Patience::until(there));
     let connection = connection.map_err(|error| match error {
-        // It may be busy for a moment.
+        // The daemon may be busy for a moment.
         ConnectError::Silent { .. } => HookError::TimedOut,
         error => error.into(),
     })?;
@@ -135,7 +135,7 @@ pub fn ask(
     HookReply::deserialize(&reply).map_err(|error| HookError::NotWhole(error.to_string()))
 }
 
-/// The directory of the project that an agent says it works in; a hook of it may stand elsewhere.
+/// Returns the directory of the project that an agent reports; its hook may run elsewhere.
 pub fn agent_directory() -> Option<PathBuf> {
     let variables = ["CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "CURSOR_PROJECT_DIR"];
     let said = variables.into_iter().filter_map(std::env::var_os).map(PathBuf::from);
@@ -152,7 +152,7 @@ mod tests {
     use std::io::{Read, Write};
     use std::os::unix::net::UnixListener;
 
-    /// A project whose daemon sends these bytes after the answer to the hello, and keeps the connection.
+    /// Runs a hook against a daemon that sends these bytes after the answer to the hello, and keeps the connection.
     fn answered(reply: &'static str) -> Result<HookReply, HookError> {
         let temp = tempfile::tempdir().unwrap();
         let root = temp.path().to_owned();
@@ -168,7 +168,7 @@ mod tests {
             let count = stream.read(&mut said).unwrap();
             assert!(String::from_utf8_lossy(&said[..count]).contains(r#""raw_hex":"ff""#));
             stream.write_all(reply.as_bytes()).unwrap();
-            // Until the other end has given up.
+            // Wait until the other end has given up.
             let _ = stream.read(&mut said);
         });
         let event = HookEvent {

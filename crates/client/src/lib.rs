@@ -1,8 +1,8 @@
-//! Clients of the daemon: finding or starting it, speaking to it, and the small program that an agent starts.
+//! Clients of the daemon: finding or starting it, communicating with it, and the small program that an agent starts.
 //!
 //! Blocking code on one or two threads, without an async runtime: many front-ends run at once, each as long as its
-//! agent, so a front-end must be small. Start with [`connect_or_start`]; [`stdio`] is `hob mcp`; [`control`] is what
-//! the command line uses, and [`hook`] what agents' hooks run.
+//! agent, so a front-end must be small. Start with [`connect_or_start`]; [`stdio`] is `hob mcp`; [`control`] is for the
+//! command line, and [`hook`] for agents' hooks.
 
 mod connect;
 pub mod control;

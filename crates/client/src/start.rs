@@ -1,4 +1,4 @@
-//! Starts a daemon and waits until it serves or says why it cannot.
+//! Starts a daemon and waits until it serves or reports a failure.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -16,10 +16,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 
-/// Maximum bytes kept of what a failing daemon printed.
+/// The limit of the kept output of a failing daemon, in bytes.
 const PRINTED_MAX: usize = 16 * 1024;
 
-/// The program of the daemon. By default this very program, even if its file was replaced meanwhile.
+/// The program of the daemon. By default this program, even if its file was replaced meanwhile.
 #[derive(Debug, Clone)]
 pub struct Launch {
     pub program: PathBuf,
@@ -34,7 +34,7 @@ impl Default for Launch {
     }
 }
 
-/// See [`turn`].
+/// The right to start a daemon, see [`turn`].
 pub(crate) struct Turn {
     /// Locked until it is closed.
     _file: Option<File>,
@@ -42,31 +42,31 @@ pub(crate) struct Turn {
 
 /// The outcome of an attempt to start a daemon.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Started {
+pub(crate) enum StartOutcome {
     /// The daemon serves.
     Ready,
     /// The daemon could not start, for this reason.
     Failed(String),
 }
 
-/// Starts a daemon. Its caller holds the [`turn`] to do so.
-pub(crate) fn start(project: &Project, launch: &Launch, within: Duration) -> Started {
+/// Starts a daemon. The caller holds the [`turn`].
+pub(crate) fn start(project: &Project, launch: &Launch, within: Duration) -> StartOutcome {
     match spawn(project, launch) {
         Ok((child, output)) => {
             let started = wait_until_ready(project, output, within);
             reap(child);
             started
         }
-        Err(error) => Started::Failed(format!(
+        Err(error) => StartOutcome::Failed(format!(
             "start the daemon with {}: {error}; start it by hand with `hob serve`",
             project::visible::path(&launch.program)
         )),
     }
 }
 
-/// The turn to start a daemon, until it is dropped; `None` while another process has it. Of many front-ends that start at
-/// once, one starts the daemon. This lock only saves work: the daemon's own ensures that there is one daemon, so nothing
-/// breaks without this one (a full disk).
+/// Takes the turn to start a daemon, until it is dropped; `None` while another process has it. Of many front-ends that
+/// start at once, one starts the daemon. This lock only saves work: the daemon's own lock ensures that there is one
+/// daemon, so failing to take this one (a full disk) is harmless.
 pub(crate) fn turn(project: &Project) -> Option<Turn> {
     let open = || {
         let directory = project.create_state_dir().ok()?;
@@ -81,7 +81,7 @@ pub(crate) fn turn(project: &Project) -> Option<Turn> {
     }
 }
 
-/// One pipe takes both outputs: the readiness line, or whatever a failing program prints instead.
+/// Spawns the daemon. One pipe takes both outputs: the readiness line, or the output of a failing program.
 fn spawn(project: &Project, launch: &Launch) -> io::Result<(Child, File)> {
     let (output, theirs) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
     let mut command = Command::new(&launch.program);
@@ -98,7 +98,7 @@ fn spawn(project: &Project, launch: &Launch) -> io::Result<(Child, File)> {
     Ok((child, File::from(output)))
 }
 
-fn wait_until_ready(project: &Project, mut output: File, within: Duration) -> Started {
+fn wait_until_ready(project: &Project, mut output: File, within: Duration) -> StartOutcome {
     let deadline = Instant::now() + within;
     let mut printed = Vec::new();
     loop {
@@ -106,36 +106,40 @@ fn wait_until_ready(project: &Project, mut output: File, within: Duration) -> St
             Ok(true) => {}
             Ok(false) => {
                 let seconds = within.as_secs_f64();
-                return Started::Failed(format!(
+                return StartOutcome::Failed(format!(
                     "the daemon did not serve within {seconds:.1} s{}; look into {}, or run `hob serve` to watch it",
                     quoted(&printed),
                     project::visible::path(&project.log_dir()),
                 ));
             }
-            Err(error) => return Started::Failed(format!("wait for the daemon: {error}; run `hob serve` to watch it")),
+            Err(error) => {
+                return StartOutcome::Failed(format!("wait for the daemon: {error}; run `hob serve` to watch it"));
+            }
         }
         let mut chunk = [0; 4096];
         match output.read(&mut chunk) {
             Ok(0) => {
                 let said = quoted(&printed);
-                return Started::Failed(format!("the daemon ended at its start{said}; run `hob serve` to watch it"));
+                return StartOutcome::Failed(format!(
+                    "the daemon exited at startup{said}; run `hob serve` to watch it"
+                ));
             }
             Ok(count) => printed.extend_from_slice(&chunk[..count.min(PRINTED_MAX.saturating_sub(printed.len()))]),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => {
-                return Started::Failed(format!("read from the daemon: {error}; run `hob serve` to watch it"));
+                return StartOutcome::Failed(format!("read from the daemon: {error}; run `hob serve` to watch it"));
             }
         }
         if let Some(readiness) = readiness(&printed) {
             return match readiness.error {
-                None => Started::Ready,
-                Some(error) => Started::Failed(error),
+                None => StartOutcome::Ready,
+                Some(error) => StartOutcome::Failed(error),
             };
         }
     }
 }
 
-/// The readiness line among everything printed.
+/// Finds the readiness line in the output.
 fn readiness(printed: &[u8]) -> Option<Readiness> {
     let whole = &printed[..=memchr::memrchr(b'\n', printed)?];
     let readiness = |line| serde_json::from_slice::<Readiness>(line).ok();
@@ -149,7 +153,7 @@ fn quoted(printed: &[u8]) -> String {
     }
 }
 
-/// Whether there is something to read, or the end of the stream, before the deadline.
+/// Returns true if there is something to read, or the end of the stream, before the deadline.
 pub(crate) fn readable_before(file: &impl AsFd, deadline: Instant) -> io::Result<bool> {
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
@@ -162,7 +166,7 @@ pub(crate) fn readable_before(file: &impl AsFd, deadline: Instant) -> io::Result
     }
 }
 
-/// The started process detaches the daemon and ends; a daemon that stays our child is reaped too.
+/// Reaps the started process. It detaches the daemon and exits; a daemon that stays our child is reaped too.
 fn reap(mut child: Child) {
     if let Ok(Some(_)) = child.try_wait() {
         return;
@@ -194,7 +198,7 @@ mod tests {
         check(r#"echo '{"error":"no room; make some"}'"#, expect![[r#"Failed("no room; make some")"#]]);
         check(
             "echo broken >&2; exit 1",
-            expect![[r#"Failed("the daemon ended at its start, saying: broken; run `hob serve` to watch it")"#]],
+            expect![[r#"Failed("the daemon exited at startup, saying: broken; run `hob serve` to watch it")"#]],
         );
     }
 
@@ -213,7 +217,7 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let project = Project::find(Some(temp.path()), Path::new("/")).unwrap();
         let launch = Launch { program: "/nonexistent/hob".into(), arguments: Vec::new() };
-        let Started::Failed(reason) = start(&project, &launch, LONG) else { panic!("started") };
+        let StartOutcome::Failed(reason) = start(&project, &launch, LONG) else { panic!("started") };
         assert!(reason.starts_with("start the daemon with /nonexistent/hob: No such file"), "{reason}");
     }
 }

@@ -1,5 +1,5 @@
-//! `hob wait`: blocks until a message arrives, over any number of daemons. The kernel waits: one read on a socket, with
-//! its time-out. The message is not taken: `check_messages` does that.
+//! `hob wait`: blocks until a message arrives, across daemon restarts. The kernel waits: one read on a socket, with its
+//! time-out. The message stays in the mailbox: `check_messages` takes it.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,14 +11,14 @@ use serde_json::{Value, json};
 use crate::connect::ConnectError;
 use crate::control::{Control, ControlError};
 
-/// How long another program may take to restart a lost daemon before this one does.
+/// The time for another program to restart a lost daemon before this one does.
 const BY_ANOTHER: Duration = Duration::from_secs(1);
 /// The pause between two checks.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Announces a message.
 const MESSAGE: &str = "notification.message";
-/// Says why no further messages come, such as that the name was taken over.
+/// Reports why no further messages come, such as that the name was taken over.
 const END: &str = "notification.end";
 
 /// The message to wait for.
@@ -26,14 +26,14 @@ const END: &str = "notification.end";
 pub struct Wait {
     /// The lowest priority: `all`, `normal_and_above`, `high_and_above` or `critical`.
     pub floor: Option<String>,
-    /// Only messages after this position in the mailbox. If absent, a message that already waits ends the wait.
+    /// Only messages after this position in the mailbox. If absent, a pending message ends the wait.
     pub after: Option<u64>,
-    /// When to give up.
+    /// The time to give up.
     pub deadline: Option<Instant>,
 }
 
 /// Waits, and calls `show` with the parameters of the notification (`message_id`, `from`, `priority`, `preview`,
-/// `timestamp`, `seq`) before it hangs up, since the caller waits for them; `None` if nothing arrived in time.
+/// `timestamp`, `seq`) before it disconnects, since the caller waits for them. `None` if nothing arrived in time.
 pub fn wait<T>(
     project: &Project,
     hello: &Hello,
@@ -83,7 +83,7 @@ fn over(control: &mut Control, wanted: &Wait) -> Result<Option<Value>, ControlEr
     }
 }
 
-/// Reconnects after a daemon went away. Another program that needs a daemon starts one; if none does in time, this one
+/// Reconnects after a daemon exited. Another program that needs a daemon starts one; if none does in time, this one
 /// does.
 fn again(project: &Project, hello: &Hello, deadline: Option<Instant>) -> Result<Control, ControlError> {
     let until = Instant::now() + BY_ANOTHER;

@@ -1,34 +1,34 @@
-//! MCP clients that are agents: whose results a model reads, and of which a person sees nothing.
+//! The MCP clients that are agents: a model reads their results, and no person sees them.
 //!
-//! Some hand only the structured content of a result to their model, some only the text, some both. So agents get text
-//! alone: whichever they hand over, the model reads the same, once.
+//! Some pass only the structured content of a result to their model, some only the text, some both. So agents get text
+//! alone: the model reads the same content once in every case.
 
 use mcp::ResultForm;
 use project::{Hello, Results, Role};
 
-/// An agent, as it names itself in `clientInfo`.
+/// An agent, by the name in its `clientInfo`.
 struct Agent {
     name: &'static str,
-    /// The version at which it was seen, and what it hands to its model if it gets both: `docs/generated/agents.md`.
-    /// `None` for a name that is only known from documentation.
+    /// The tested version of an agent. `docs/generated/agents.md` lists what it passes to its model if it gets both
+    /// forms. `None` for a name known only from documentation.
     #[cfg_attr(not(test), expect(dead_code, reason = "says how old the knowledge is"))]
-    seen_at: Option<&'static str>,
+    tested_version: Option<&'static str>,
 }
 
-const fn seen(name: &'static str, version: &'static str) -> Agent {
-    Agent { name, seen_at: Some(version) }
+const fn tested(name: &'static str, version: &'static str) -> Agent {
+    Agent { name, tested_version: Some(version) }
 }
 
 const fn documented(name: &'static str) -> Agent {
-    Agent { name, seen_at: None }
+    Agent { name, tested_version: None }
 }
 
 const AGENTS: &[Agent] = &[
-    seen("claude-code", "2.1.331"),
-    seen("codex-mcp-client", "0.169.0"),
-    seen("copilot-cli", "1.0.102"),
-    seen("gemini-cli-mcp-client", "0.61.0"),
-    seen("opencode", "1.18.33"),
+    tested("claude-code", "2.1.331"),
+    tested("codex-mcp-client", "0.169.0"),
+    tested("copilot-cli", "1.0.102"),
+    tested("gemini-cli-mcp-client", "0.61.0"),
+    tested("opencode", "1.18.33"),
     documented("claude-ai"),
     documented("cursor-vscode"),
     documented("Visual Studio Code"),
@@ -36,16 +36,13 @@ const AGENTS: &[Agent] = &[
     documented("Zed"),
 ];
 
-/// The form of results for a client of this name, where nobody asks for one.
+/// Returns the form of results for a client of this name, if none is requested.
 fn form_for(client: &str) -> ResultForm {
-    match AGENTS.iter().any(|agent| agent.name == client) {
-        true => ResultForm::Text,
-        false => ResultForm::Both,
-    }
+    if AGENTS.iter().any(|agent| agent.name == client) { ResultForm::Text } else { ResultForm::Both }
 }
 
-/// How the form of results is decided on a connection: by the connection itself, else by the configuration, else by the
-/// client. Programs of the command line, and the profiles of other systems, get what those promise.
+/// Chooses the form of results on a connection: as the connection requests, else by the configuration, else by the
+/// client. Programs of the command line, and the profiles of other systems, get the form that those promise.
 pub(crate) fn result_form(hello: &Hello, configured: Option<Results>) -> fn(&str) -> ResultForm {
     match hello.results.or(configured) {
         _ if hello.role == Role::Control => |_| ResultForm::Both,
@@ -61,19 +58,19 @@ mod tests {
     use super::*;
     use std::path::Path;
 
-    /// Each agent that `cargo xtask clients agents` runs is known here, at the version that it saw.
+    /// Each agent that `cargo xtask clients agents` runs must be listed here, at the tested version.
     #[test]
     fn the_agents_that_are_run_are_known() {
         let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/generated/agents.md");
         let page = std::fs::read_to_string(page).expect("the page is there");
-        // The first table; others have agents as columns.
+        // Use the first table; in others the agents are columns.
         let first = page.split("\n## What reaches").next().unwrap_or_default();
         let cells = first.lines().filter(|line| line.starts_with("| ") && line.matches(" | ").count() > 3);
         let clients = cells.filter_map(|line| line.split(" | ").nth(2)?.rsplit_once(' '));
         let mut seen = 0;
         for (name, version) in clients.filter(|(_, version)| version.contains('.')) {
             let known = AGENTS.iter().find(|agent| agent.name == name);
-            assert_eq!(known.map(|agent| agent.seen_at), Some(Some(version)), "{name}");
+            assert_eq!(known.map(|agent| agent.tested_version), Some(Some(version)), "{name}");
             seen += 1;
         }
         assert!(seen >= 5, "{seen}");

@@ -1,8 +1,8 @@
-//! Programs that were written for Tidepool's control server: its four messages as the first line of a connection, each
-//! answered in its form, and its socket's path if `compat.tidepool` says so.
+//! Support for programs written for Tidepool's control server: its four messages as the first line of a connection,
+//! each answered in its form, and its socket path if `compat.tidepool` is set.
 //!
-//! One message, one answer, and the connection ends. Where that server said "allow", which switched the agent's own prompts
-//! off, this passes: only a rule allows.
+//! A connection carries one message and one answer, then closes. Where that server answered "allow", which disabled the
+//! agent's own prompts, this answers without a decision: only a rule allows.
 
 use std::fs::Permissions;
 use std::io;
@@ -22,14 +22,14 @@ use tokio::net::{UnixListener, UnixStream};
 
 use crate::daemon::Daemon;
 
-/// The tools that were that server's.
+/// The profile with that server's tools.
 const PROFILE: &str = "tidepool";
-/// Where its socket was, below the project's root.
+/// The directories of its socket, below the project's root.
 const DIRECTORIES: [&str; 2] = [".tidepool", "sockets"];
 const FILE: &str = "control.sock";
-/// How long its clients wait for an answer, less what the way takes.
+/// Its clients' timeout, less a margin for the transfer.
 const WITHIN: Duration = Duration::from_secs(29);
-/// JSON-RPC's code for what failed.
+/// The JSON-RPC code for an internal error.
 const FAILED: i64 = -32603;
 
 /// A message of that server's clients.
@@ -53,12 +53,12 @@ pub(crate) enum Message {
 }
 
 impl Message {
-    /// The message that a line is, if it is one.
+    /// Parses a line as a message.
     pub(crate) fn parse(line: &[u8]) -> Option<Message> {
         serde_json::from_slice(line).ok()
     }
 
-    /// The answer, with its newline.
+    /// Answers the message. The answer ends with a newline.
     pub(crate) async fn answer(self, daemon: &Arc<Daemon>, pid: u32) -> Vec<u8> {
         let answer = match self {
             Message::Ping => json!({"type": "Pong"}),
@@ -100,7 +100,7 @@ impl Message {
                 let params = json!({"agent": agent, "event": named, "raw": input.to_string(), "within_ms": within});
                 let answered = request(daemon, pid, cwd.as_deref(), "hook", &params).await.unwrap_or_default();
                 let said = answered["stdout"].as_str().and_then(|said| serde_json::from_str::<Value>(said).ok());
-                // Its clients print this as it is: an object without a word changes nothing.
+                // Its clients print this verbatim: an object without text changes nothing.
                 let mut output = said.unwrap_or_else(|| json!({}));
                 if let Some(reason) = answered["stderr"].as_str().filter(|reason| !reason.is_empty()) {
                     output["systemMessage"] = reason.trim().into();
@@ -112,7 +112,7 @@ impl Message {
     }
 }
 
-/// An error of JSON-RPC.
+/// A JSON-RPC error.
 #[derive(Serialize)]
 struct Fault {
     code: i64,
@@ -123,13 +123,13 @@ fn fault(message: String) -> Value {
     json!(Fault { code: FAILED, message })
 }
 
-/// What a result says, for people.
+/// Returns the text of a result, for people.
 fn text(result: &Value) -> String {
     let blocks = result["content"].as_array().into_iter().flatten();
     blocks.filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join("\n")
 }
 
-/// A request as one of the command line's, answered within this process.
+/// Handles a request like one from the command line, within this process.
 async fn request(
     daemon: &Arc<Daemon>,
     pid: u32,
@@ -187,10 +187,10 @@ pub(crate) struct Socket {
 }
 
 impl Socket {
-    /// Binds it below the root, through no link.
+    /// Binds the socket below the root, following no link.
     ///
     /// # Errors
-    /// When a directory is not ours, or another process serves there.
+    /// If a directory has another owner, or another process serves there.
     pub(crate) fn bind(root: &Path) -> io::Result<Socket> {
         let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut directory = rustix::fs::open(root, flags - OFlags::NOFOLLOW, Mode::empty())?;
@@ -202,14 +202,14 @@ impl Socket {
             directory = rustix::fs::openat(&directory, name, flags, Mode::empty())?;
         }
         rustix::fs::fchmod(&directory, Mode::RWXU)?;
-        // Through the descriptor: no link in between is followed, and the path is short.
+        // The path through the descriptor follows no link in between, and is short.
         let path = PathBuf::from(format!("/proc/self/fd/{}/{FILE}", directory.as_raw_fd()));
         if let Ok(found) = path.symlink_metadata() {
             if !found.file_type().is_socket() {
-                return Err(io::Error::other("a file that is no socket stands there"));
+                return Err(io::Error::other("the path is a file, not a socket"));
             }
             if std::os::unix::net::UnixStream::connect(&path).is_ok() {
-                return Err(io::Error::other("another program serves there"));
+                return Err(io::Error::other("another program already serves it"));
             }
             std::fs::remove_file(&path)?;
         }
@@ -220,7 +220,7 @@ impl Socket {
         Ok(Socket { directory, inode: (made.dev(), made.ino()), listener: UnixListener::from_std(listener)? })
     }
 
-    /// The next connection.
+    /// Returns the next connection.
     pub(crate) async fn accept(&self) -> io::Result<UnixStream> {
         self.listener.accept().await.map(|(stream, _)| stream)
     }
@@ -230,7 +230,7 @@ impl Drop for Socket {
     fn drop(&mut self) {
         let path = PathBuf::from(format!("/proc/self/fd/{}/{FILE}", self.directory.as_raw_fd()));
         if path.symlink_metadata().is_ok_and(|found| (found.dev(), found.ino()) == self.inode) {
-            // A leftover is recognised by connecting to it.
+            // A stale socket is recognised by connecting to it.
             let _ = std::fs::remove_file(path);
         }
     }

@@ -12,7 +12,7 @@ use tokio::sync::watch;
 
 use crate::journal::Journal;
 
-/// How many connections of the command line are admitted beyond the limit.
+/// The number of command-line connections admitted beyond the limit.
 const CONTROL_ROOM: usize = 16;
 
 /// The open connections of a daemon.
@@ -28,7 +28,7 @@ pub(crate) struct Connections {
 #[derive(Debug, Clone)]
 pub(crate) struct Open {
     pub number: u64,
-    /// What it is for.
+    /// The role of the connection.
     pub role: Role,
     /// The process at the other end.
     pub pid: u32,
@@ -36,13 +36,13 @@ pub(crate) struct Open {
     pub name: Option<String>,
     /// Its working directory.
     pub cwd: PathBuf,
-    /// The worktree that the process stands in, according to the kernel.
+    /// The worktree of the process's directory, according to the kernel.
     pub stands_in: Option<PathBuf>,
     /// The profile it chose.
     pub profile: Option<String>,
     /// The run of its agent.
     pub run: Option<String>,
-    /// When the connection was made.
+    /// The time when the connection was made.
     pub since: Instant,
 }
 
@@ -51,12 +51,12 @@ pub(crate) struct Slot {
     connections: Arc<Connections>,
     number: u64,
     reason: &'static str,
-    /// Whether the journal has the connection.
+    /// True if the connection is recorded in the journal.
     is_journalled: bool,
 }
 
 impl Connections {
-    /// An empty set with the given limit.
+    /// Returns an empty set with the given limit.
     pub(crate) fn new(limit: usize, journal: Arc<Journal>) -> Arc<Connections> {
         Arc::new(Connections {
             open: Mutex::default(),
@@ -67,7 +67,7 @@ impl Connections {
         })
     }
 
-    /// The next connection's number.
+    /// Returns the next connection's number.
     pub(crate) fn next_number(&self) -> u64 {
         let mut last = self.last.lock();
         *last += 1;
@@ -77,7 +77,7 @@ impl Connections {
     /// Takes a slot for a caller; at the limit, returns the number of connections.
     pub(crate) fn enter(self: &Arc<Self>, caller: &Caller) -> Result<Slot, usize> {
         let mut open = self.open.lock();
-        // The command line is still admitted, to show why agents are not, or to end the daemon.
+        // The command line is still admitted, to explain the refusal of agents or to stop the daemon.
         let limit = match caller.role {
             Role::Mcp => self.limit,
             Role::Control => self.limit.saturating_add(CONTROL_ROOM),
@@ -110,12 +110,12 @@ impl Connections {
         Ok(Slot { connections: Arc::clone(self), number, reason: "its end was lost", is_journalled })
     }
 
-    /// All connections, in order of arrival.
+    /// Returns all connections, in order of arrival.
     pub(crate) fn list(&self) -> Vec<Open> {
         self.open.lock().values().cloned().collect()
     }
 
-    /// Whether an agent's program that was started with that name, or without one, stands in the worktree.
+    /// Returns true if a program of an agent with that name, or started without a name, is in the worktree.
     pub(crate) fn has_agent(&self, name: Option<&str>, worktree: &Path) -> bool {
         let is_it = |open: &Open| {
             open.role == Role::Mcp
@@ -125,13 +125,13 @@ impl Connections {
         self.open.lock().values().any(is_it)
     }
 
-    /// The connections of agents whose programs stand in the worktree.
+    /// Returns the connections of agents whose programs are in the worktree.
     pub(crate) fn agents(&self, worktree: &Path) -> Vec<Open> {
         let stands_there = |open: &&Open| open.role == Role::Mcp && open.stands_in.as_deref() == Some(worktree);
         self.open.lock().values().filter(stands_there).cloned().collect()
     }
 
-    /// Whether that run of an agent is connected. A connection whose calls may still finish outlives its process.
+    /// Returns true if that run of an agent is connected. A connection with unfinished calls outlives its process.
     pub(crate) fn has_run(&self, run: &str) -> bool {
         let open = self.open.lock();
         let of_run = open.values().filter(|open| open.run.as_deref() == Some(run));
@@ -140,20 +140,20 @@ impl Connections {
         pids.into_iter().any(lives)
     }
 
-    /// The processes at the other ends of agents' connections.
+    /// Returns the processes at the other ends of agents' connections.
     pub(crate) fn front_ends(&self) -> Vec<u32> {
         let open = self.open.lock();
         open.values().filter(|open| open.role == Role::Mcp).map(|open| open.pid).collect()
     }
 
-    /// The number of connections; a receiver wakes up on each change.
+    /// Returns the number of connections; the receiver wakes up on each change.
     pub(crate) fn count(&self) -> watch::Receiver<usize> {
         self.count.subscribe()
     }
 }
 
-/// Whether a process of this user lives; what has ended and was not waited for has no directory any more. True without a
-/// process.
+/// Returns true if a process of this user is alive; zombies do not count, since they have no such directory. True for
+/// an unknown process.
 pub(crate) fn lives(pid: u32) -> bool {
     pid == 0 || std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok()
 }

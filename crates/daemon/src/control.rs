@@ -1,4 +1,4 @@
-//! hob's own methods on control connections, beside MCP's and those of the parts: `status`, `shutdown`,
+//! hob's own methods on control connections, in addition to those of MCP and of the parts: `status`, `shutdown`,
 //! `events/subscribe`.
 
 use std::sync::{Arc, Weak};
@@ -17,7 +17,7 @@ use crate::daemon::Daemon;
 use crate::journal::Entry;
 use crate::status::Status;
 
-/// The notification that carries one entry of the journal.
+/// The notification for one journal entry.
 const ENTRY: &str = "events/entry";
 
 /// Adds the methods to a server. They hold the daemon weakly: the daemon holds the server.
@@ -31,14 +31,14 @@ pub(crate) fn add_methods(server: Server, daemon: &Arc<Daemon>) -> Server {
 
 async fn status(daemon: Weak<Daemon>) -> Result<Box<RawValue>, RpcError> {
     let daemon = there(&daemon)?;
-    result(&Status::of(&daemon))
+    result(&Status::from_daemon(&daemon))
 }
 
-/// How to shut down.
+/// The parameters of `shutdown`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Shutdown {
-    /// Even if sessions are live.
+    /// True to shut down even if sessions are live.
     force: bool,
 }
 
@@ -53,11 +53,11 @@ async fn shutdown(daemon: Weak<Daemon>, cx: Context, params: Option<Box<RawValue
     result(&json!({ "stopping": true }))
 }
 
-/// Where a subscription begins.
+/// The start of a subscription.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Subscribe {
-    /// Entries with a greater number are sent, as far back as the journal remembers. If absent, only new ones.
+    /// Entries with a greater number are sent, if the journal still has them. Without it, only new ones are sent.
     since: Option<u64>,
 }
 
@@ -81,7 +81,7 @@ async fn subscribe(
             };
             match entry {
                 Ok(entry) if send(&cx, &entry) == Err(NotifyError::Closed) => return,
-                // Gaps in the numbers show a subscriber what it missed.
+                // Subscribers detect missed entries by gaps in the numbers.
                 Ok(_) | Err(RecvError::Lagged(_)) => {}
                 Err(RecvError::Closed) => return,
             }

@@ -1,4 +1,4 @@
-//! The state of a running daemon, which all its tasks share. `lifecycle.rs` starts and ends it.
+//! The state of a running daemon, shared by all its tasks. `lifecycle.rs` starts and ends it.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -14,14 +14,14 @@ use crate::connections::Connections;
 use crate::journal::Journal;
 use crate::parts::Parts;
 
-/// The least limit of a line that has an agent's hook event: `hob hook` takes 6 MiB, each byte of which may take six.
+/// The minimum line limit for an agent's hook event: `hob hook` accepts 6 MiB, and each byte may be encoded as six.
 const HOOK_LINE: usize = 40 * 1024 * 1024;
 
 /// A running daemon.
 pub(crate) struct Daemon {
     pub project: Project,
     pub config: Config,
-    /// Identifies this life: a different value means that the sessions of the life before are gone.
+    /// The id of this daemon process: a different value means that the previous process's sessions are gone.
     pub life: String,
     pub started: Instant,
     pub journal: Arc<Journal>,
@@ -29,12 +29,12 @@ pub(crate) struct Daemon {
     pub parts: Parts,
     /// The address that HTTP is served on, and the file with its token.
     pub http: Option<(SocketAddr, PathBuf)>,
-    /// Why the daemon ends, once it does.
+    /// The reason for stopping, once the daemon stops.
     pub stop: watch::Sender<Option<String>>,
 }
 
 impl Daemon {
-    /// Begins the graceful end. The first reason is kept.
+    /// Begins a graceful stop. The first reason is kept.
     pub(crate) fn begin_stop(&self, reason: impl Into<String>) {
         self.stop.send_if_modified(|stop| match stop {
             Some(_) => false,
@@ -45,7 +45,7 @@ impl Daemon {
         });
     }
 
-    /// Ends the parts gracefully, within limits, once nothing is accepted any more.
+    /// Stops the parts gracefully, within limits, after new connections are refused.
     pub(crate) async fn wind_down(&self) {
         let reason = self.stop.borrow().clone().unwrap_or_default();
         tracing::info!(%reason, "stopping");
@@ -53,7 +53,7 @@ impl Daemon {
         self.parts.shutdown().await;
     }
 
-    /// The sessions that would be lost if the daemon ended now, in words; `None` without sessions.
+    /// Describes the sessions that would be lost if the daemon stopped now; `None` without sessions.
     pub(crate) fn busy(&self) -> Option<String> {
         let sessions = self.parts.live();
         match sessions.len() {
@@ -63,14 +63,14 @@ impl Daemon {
         }
     }
 
-    /// The limits of a connection of the command line. A checkout's `limits.line_bytes` does not keep an agent's hook from
-    /// being decided on: its largest event fits into a line.
+    /// Returns the limits of a command-line connection. A checkout's `limits.line_bytes` must not block decisions on an
+    /// agent's hook events: the largest event fits into a line.
     pub(crate) fn control_limits(&self) -> Limits {
         let limits = self.connection_limits();
         Limits { line: limits.line.max(HOOK_LINE), ..limits }
     }
 
-    /// The configured limits of one connection.
+    /// Returns the configured limits of one connection.
     pub(crate) fn connection_limits(&self) -> Limits {
         let limit = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
         let limits = &self.config.limits;

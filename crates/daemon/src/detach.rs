@@ -1,9 +1,9 @@
 //! Detaches the daemon from the process that started it: its own session, nothing inherited, init as its parent.
 //!
-//! Two steps, both run by this binary. The first (`hob serve --background`, started by a front-end) becomes a session
-//! leader, starts the second and ends at once. So the daemon is a child of init, not a session leader, and out of reach
-//! of signals to the agent's group. The second step's stdout is the front-end's pipe until readiness is reported; then
-//! it becomes /dev/null.
+//! There are two steps, both run by this binary. The first (`hob serve --background`, started by a front-end) becomes a
+//! session leader, starts the second and exits at once. So the daemon is a child of init, not a session leader, and
+//! signals to the agent's group do not reach it. The second step's stdout is the front-end's pipe until readiness is
+//! reported; then it becomes /dev/null.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -17,21 +17,21 @@ use project::Readiness;
 use project::handed::{self, Keep};
 use rustix::io::FdFlags;
 
-/// Marks the second step.
+/// The environment variable that marks the second step.
 const SECOND_STEP: &str = "HOB_DETACHED";
 
-/// Whether this process is the second step. If so, sets its process name: it was started through a link called `exe`,
-/// which `ps` and `top` would show.
+/// Returns true if this process is the second step. If so, sets its process name: it was started through a link called
+/// `exe`, which `ps` and `top` would show.
 pub(crate) fn is_detached() -> bool {
     let detached = std::env::var_os(SECOND_STEP).is_some();
     if detached {
-        // For people only.
+        // The name is only for people.
         let _ = rustix::thread::set_name(c"hob");
     }
     detached
 }
 
-/// The first step: starts the second and returns; the caller then exits. `arguments` are those of this process.
+/// Performs the first step: starts the second and returns; the caller then exits. `arguments` are those of this process.
 pub(crate) fn start_second(arguments: &[std::ffi::OsString], root: &Path) -> io::Result<()> {
     // EPERM means that this process already leads a group (as under a shell); then the second step is not a leader
     // either.
@@ -41,7 +41,7 @@ pub(crate) fn start_second(arguments: &[std::ffi::OsString], root: &Path) -> io:
     ::process::unmark();
     let mut command = Command::new("/proc/self/exe");
     if !handed::is_handed_over() {
-        // Started by hand.
+        // The daemon was started by hand.
         handed::hand_over(&mut command, Keep::Needed)?;
     }
     command
@@ -58,7 +58,7 @@ pub(crate) fn start_second(arguments: &[std::ffi::OsString], root: &Path) -> io:
         .map(drop)
 }
 
-/// Executes this program again, with nothing in its environment that a session must not see. Returns only on failure.
+/// Executes this program again, without environment variables that a session must not see. Returns only on failure.
 pub(crate) fn start_clean(arguments: &[std::ffi::OsString]) -> io::Error {
     let mut command = Command::new("/proc/self/exe");
     match handed::hand_over(&mut command, Keep::ForSessions) {
@@ -72,14 +72,14 @@ pub(crate) fn say_ready() -> io::Result<()> {
     say(&Readiness::ready())
 }
 
-/// Reports on stdout why there is no daemon, and closes stdout.
+/// Reports a start failure on stdout, and closes stdout.
 pub(crate) fn say_failed(reason: &str) -> io::Result<()> {
     say(&Readiness::failed(reason))
 }
 
 fn say(readiness: &Readiness) -> io::Result<()> {
     let line = serde_json::to_string(readiness)?;
-    // A front-end that is already gone does not matter.
+    // The front-end may already be gone.
     let _ = writeln!(io::stdout(), "{line}").and_then(|()| io::stdout().flush());
     let null = File::options().read(true).write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdout(null.as_fd())?;
@@ -93,7 +93,7 @@ pub(crate) fn stderr_to(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Agents leak descriptors to their children; a daemon that kept one would hold a pipe open indefinitely.
+/// Closes inherited descriptors on exec. Agents leak descriptors to their children; a daemon would keep a pipe open indefinitely.
 fn close_inherited_on_exec() -> io::Result<()> {
     for entry in std::fs::read_dir("/proc/self/fd")? {
         let Some(number) = entry?.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else { continue };

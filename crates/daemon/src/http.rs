@@ -1,4 +1,4 @@
-//! The same tools over HTTP, for clients that cannot start a program: only on this machine, with a token.
+//! Serves the same tools over HTTP, for clients that cannot start a program: on this machine only, with a token.
 //!
 //! All holders of the project's token are one caller, in the project's root and without an agent's name. The holder of
 //! an agent's token is that agent, in the worktree of its name.
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use mcp::server::ConnectionOptions;
 use mcp::transport::http::{self, Authorize, Connect, HttpLimits, HttpOptions, ServedOn, Visitor};
-use project::{Caller, Hello, Known, Role};
+use project::{Caller, Hello, Identification, Role};
 use subtle::ConstantTimeEq;
 use tokio::sync::watch;
 
@@ -21,7 +21,7 @@ use crate::parts::{HttpAgent, Run};
 use crate::secrets::{self, SecretError};
 use crate::trim_memory;
 
-/// How long the body of a request may take to arrive: it comes from this machine.
+/// The time limit for the body of a request, which comes from this machine.
 const BODY_TIME: Duration = Duration::from_secs(10);
 
 /// The principal of the holders of the project's token.
@@ -31,7 +31,7 @@ const RUN: &str = "hob-run";
 /// The prefix of an agent's principal, as on the daemon's socket.
 const AGENT: &str = "agent ";
 
-/// Why HTTP cannot be served.
+/// Reasons why HTTP cannot be served.
 #[derive(Debug, thiserror::Error)]
 pub enum HttpError {
     #[error("HTTP is served on this machine only, and {address} is not: name 127.0.0.1:{} or [::1]:{}", address.port(), address.port())]
@@ -66,7 +66,7 @@ impl Http {
         Ok(Http { listener, address, token, token_file })
     }
 
-    /// The URL that clients send messages to.
+    /// Returns the URL that clients send messages to.
     pub(crate) fn url(address: SocketAddr) -> String {
         format!("http://{address}/mcp")
     }
@@ -97,8 +97,8 @@ impl Http {
     }
 }
 
-/// Admits the project's token and those of agents. An agent's token is read for every request, so that a new or revoked
-/// token takes effect immediately.
+/// Creates the check for the project's token and those of agents. An agent's token is read for every request, so that a
+/// new or revoked token takes effect immediately.
 fn authorize(daemon: Arc<Daemon>, token: String) -> Authorize {
     Arc::new(move |headers| {
         let said = http::bearer(headers)?;
@@ -109,12 +109,13 @@ fn authorize(daemon: Arc<Daemon>, token: String) -> Authorize {
     })
 }
 
-/// The caller of a connection: an agent in its worktree, or the holder of the project's token in the project's root.
+/// Returns the caller of a connection: an agent in its worktree, or the holder of the project's token in the project's root.
 fn connect(daemon: Arc<Daemon>, hello: Hello) -> Connect {
     let anybody = Caller::new(&daemon.project, &hello, 0, 0);
     let result_form = clients::result_form(&hello, daemon.config.results);
-    // All of them are one run: a stateless request is not a run of its own.
-    let anybody = Caller { run: Some(format!("http-{}", daemon.life)), known: Known::BySharedToken, ..anybody };
+    // All of them are one run: a stateless request is not a separate run.
+    let anybody =
+        Caller { run: Some(format!("http-{}", daemon.life)), known: Identification::BySharedToken, ..anybody };
     Arc::new(move |visitor| {
         let caller = Caller {
             connection: daemon.connections.next_number(),
@@ -124,7 +125,7 @@ fn connect(daemon: Arc<Daemon>, hello: Hello) -> Connect {
         let agent = visitor.principal.strip_prefix(AGENT);
         let caller = match agent.and_then(|agent| daemon.parts.http_agent(agent, run_of(&visitor))) {
             Some(agent) => as_agent(caller, agent),
-            // The project's token, or an agent's token that was revoked meanwhile.
+            // The token is the project's, or an agent's that was revoked meanwhile.
             None => caller,
         };
         ConnectionOptions {
@@ -146,7 +147,7 @@ fn run_of<'a>(visitor: &Visitor<'a>) -> Run<'a> {
 
 fn as_agent(caller: Caller, agent: HttpAgent) -> Caller {
     Caller {
-        known: Known::ByAgentToken,
+        known: Identification::ByAgentToken,
         name: Some(agent.name),
         cwd: agent.worktree.clone(),
         worktree: agent.worktree.clone(),

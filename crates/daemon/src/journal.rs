@@ -1,4 +1,4 @@
-//! The daemon's journal: typed records, kept for late readers, sent to subscribers and written as JSON lines.
+//! The daemon's journal: typed records, kept for late subscribers, sent to subscribers and written as JSON lines.
 
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::VecDeque;
@@ -16,41 +16,41 @@ use tokio::sync::broadcast;
 
 use crate::log::CappedFile;
 
-/// How many entries are kept for late subscribers.
+/// The number of entries kept for late subscribers.
 const KEPT: usize = 512;
 
-/// How many entries a subscriber may fall behind before some are skipped.
+/// The number of entries a subscriber may fall behind before some are skipped.
 const BEHIND: usize = 1024;
 
-/// How long a record may wait before it is written to the file. Some come thousands of times a second, and each write
-/// would delay its caller.
+/// The maximum delay before a record is written to the file. Some records come thousands of times a second, and each
+/// write would delay its caller.
 const GATHERED: Duration = Duration::from_millis(20);
 
-/// The journal's file beside the log.
+/// The journal's file in the log directory.
 pub(crate) const FILE_NAME: &str = "journal.jsonl";
 
-/// A record with its place in the journal.
+/// A record with its number in the journal.
 #[derive(Debug)]
 pub(crate) struct Entry {
     pub(crate) seq: u64,
-    /// When, in milliseconds since 1970.
+    /// The time in milliseconds since 1970.
     at_ms: u64,
-    record: Box<dyn Written>,
+    record: Box<dyn AnyEvent>,
 }
 
 impl Entry {
-    /// The JSON that is written and sent.
+    /// Returns the JSON that is written and sent.
     pub(crate) fn json(&self) -> serde_json::Result<Box<RawValue>> {
         self.record.json(self.seq, self.at_ms)
     }
 }
 
 /// A record of the daemon or of a part.
-trait Written: Debug + Send + Sync {
+trait AnyEvent: Debug + Send + Sync {
     fn json(&self, seq: u64, at_ms: u64) -> serde_json::Result<Box<RawValue>>;
 }
 
-impl<E: Event> Written for E {
+impl<E: Event> AnyEvent for E {
     fn json(&self, seq: u64, at_ms: u64) -> serde_json::Result<Box<RawValue>> {
         #[derive(Serialize)]
         struct Line<'a, E> {
@@ -63,11 +63,11 @@ impl<E: Event> Written for E {
     }
 }
 
-/// The journal of one life of the daemon.
+/// The journal of one daemon process.
 pub(crate) struct Journal {
     me: Weak<Journal>,
     state: Mutex<State>,
-    /// Absent if the disk is unusable: front-ends and tests read the journal in memory. Locked before the state.
+    /// `None` if the disk is unusable: front-ends and tests read the journal in memory. Locked before the state.
     file: Mutex<Option<CappedFile>>,
     subscribers: broadcast::Sender<Arc<Entry>>,
 }
@@ -80,12 +80,12 @@ struct State {
 }
 
 impl Journal {
-    /// A journal that also writes to the log directory, at most `limit` bytes per file.
+    /// Opens a journal that also writes to the log directory, at most `limit` bytes per file.
     pub(crate) fn open(log_dir: &Path, limit: u64) -> io::Result<Arc<Journal>> {
         Ok(Journal::with(Some(CappedFile::open(log_dir.join(FILE_NAME), limit)?)))
     }
 
-    /// A journal in memory only.
+    /// Creates a journal in memory only.
     pub(crate) fn in_memory() -> Arc<Journal> {
         Journal::with(None)
     }
@@ -112,7 +112,7 @@ impl Journal {
             state.kept.pop_front();
         }
         state.kept.push_back(Arc::clone(&entry));
-        // Sent under the lock, so that subscribers see entries in order. Having no subscribers is not an error.
+        // Sent under the lock, so that subscribers see entries in order. There may be no subscribers.
         let _ = self.subscribers.send(entry);
         drop(state);
         match runtime::Handle::try_current() {
@@ -122,7 +122,7 @@ impl Journal {
         }
     }
 
-    /// Writes the waiting entries to the file.
+    /// Writes the pending entries to the file.
     fn write(&self) {
         let mut file = self.file.lock();
         let unwritten = std::mem::take(&mut self.lock().unwritten);
@@ -138,7 +138,7 @@ impl Journal {
         let _ = file.write_lines(&lines);
     }
 
-    /// The kept entries after number `since`, and all later ones.
+    /// Returns the kept entries after number `since`, and all later ones.
     pub(crate) fn subscribe(&self, since: u64) -> (Vec<Arc<Entry>>, broadcast::Receiver<Arc<Entry>>) {
         let state = self.lock();
         let kept = state.kept.iter().filter(|entry| entry.seq > since).cloned().collect();
@@ -155,7 +155,7 @@ impl Drop for Journal {
 async fn write_soon(journal: Weak<Journal>) {
     tokio::time::sleep(GATHERED).await;
     if let Some(journal) = journal.upgrade() {
-        // There may be hundreds of entries; callers that wait for an answer need not wait for them.
+        // There may be hundreds of entries; callers need not wait for them.
         let _ = tokio::task::spawn_blocking(move || journal.write()).await;
     }
 }

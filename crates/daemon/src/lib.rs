@@ -1,7 +1,7 @@
-//! One process per project: it holds the parts, serves them to every connection, and knows when to end.
+//! The daemon, one process per project: it holds the parts, serves them to every connection, and stops when unused.
 //!
-//! Start with [`serve`]: `lifecycle.rs` starts and ends a daemon, whose state is in `daemon.rs`; `listener.rs` admits
-//! connections; `parts/` is what it serves. [`standalone()`] serves one agent on stdio without a daemon.
+//! Start with [`serve`]: `lifecycle.rs` starts and stops a daemon, whose state is in `daemon.rs`; `listener.rs` admits
+//! connections; `parts/` holds the served parts. [`standalone()`] serves one agent on stdio without a daemon.
 
 mod clients;
 mod compat;
@@ -26,7 +26,7 @@ mod trim_memory;
 pub use http::HttpError;
 pub use lifecycle::{Options, ServeError, serve};
 pub use parts::{ChoiceError, declared, enabled, faults, health, lacks, sections, tool_names, trials};
-pub use process::{guardian, said};
+pub use process::{capture, guardian};
 pub use secrets::{SecretError, http_token};
 pub use standalone::{StandaloneError, standalone};
 pub use status::Status;

@@ -1,7 +1,7 @@
-//! Start and end of a daemon: lock, log, socket, readiness; then idle time, signals, `hob stop`.
+//! Starts and stops the daemon: lock, log, socket, readiness; then idle time, signals, `hob stop`.
 //!
-//! The daemon binds first and loads later, so that a front-end waits only for the socket. The first request to end is
-//! graceful (sessions end in order); the second ends the daemon at once.
+//! The daemon binds first and loads later, so that a front-end waits only for the socket. The first stop request is
+//! graceful (sessions end in order); the second stops the daemon at once.
 
 use std::fs::DirBuilder;
 use std::io::{self, Write};
@@ -28,20 +28,20 @@ use crate::journal::Journal;
 use crate::parts::{ChoiceError, Parts};
 use crate::{detach, listener, log, parts};
 
-/// How long to wait for another daemon that is starting or ending.
+/// The time to wait for another daemon that is starting or stopping.
 const PLACE_TIME: Duration = Duration::from_secs(10);
 
-/// How to serve.
+/// The options of a daemon.
 #[derive(Debug)]
 pub struct Options {
     pub project: Project,
-    /// Whether to detach from the terminal and the caller, as front-ends need it.
+    /// True to detach from the terminal and the caller, as front-ends need it.
     pub background: bool,
     /// The local address to serve HTTP on, if any.
     pub http: Option<SocketAddr>,
 }
 
-/// Why the daemon did not serve.
+/// Reasons why the daemon did not serve.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     #[error(transparent)]
@@ -61,7 +61,7 @@ pub enum ServeError {
     #[error("another daemon of this project is running{} and cannot be reached from here: its environment has another XDG_RUNTIME_DIR or TMPDIR, or it was started by hand and the project moved; {} ends it in good order, then try again", pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default(), pid.map_or_else(|| "SIGTERM".to_owned(), |pid| format!("`kill {pid}`")))]
     OutOfReach { pid: Option<u32> },
     #[error(
-        "the process {pid} holds the lock of this project and is no daemon of hob; `ps -p {pid}` shows what it is: end it, then try again"
+        "the process {pid} holds the lock of this project and is not a hob daemon; inspect it with `ps -p {pid}`, end it, then try again"
     )]
     HeldByOther { pid: u32 },
     #[error(transparent)]
@@ -70,7 +70,7 @@ pub enum ServeError {
     Start(#[source] io::Error),
 }
 
-/// Serves the project until told to end. With `background`, this process ends at once and another serves.
+/// Serves the project until stopped. With `background`, this process exits at once and another one serves.
 pub fn serve(options: Options) -> Result<(), ServeError> {
     if !options.background {
         if !handed::is_handed_over() {
@@ -91,14 +91,14 @@ pub fn serve(options: Options) -> Result<(), ServeError> {
     })
 }
 
-/// Reads what the starting process handed over, then replaces stdin by /dev/null.
+/// Reads the secrets passed by the starting process, then replaces stdin by /dev/null.
 fn take_input() {
     handed::take();
     // If this fails, sessions still cannot read the secrets: the pipe is empty.
     let _ = std::fs::File::open("/dev/null").and_then(|null| Ok(rustix::stdio::dup2_stdin(&null)?));
 }
 
-/// Who started the daemon. A front-end waits for its readiness.
+/// The starter of the daemon. A front-end waits for its readiness.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Starter {
     FrontEnd,
@@ -107,7 +107,7 @@ enum Starter {
 
 fn run(project: Project, starter: Starter, http: Option<SocketAddr>) -> Result<(), ServeError> {
     let Some(lock) = take_place(&project)? else {
-        // Another daemon already serves, which is all that a front-end needs.
+        // Another daemon already serves, which is enough for a front-end.
         return match starter {
             Starter::FrontEnd => detach::say_ready().map_err(ServeError::Start),
             Starter::Person => Err(Lock::acquire(&project).map_or_else(ServeError::Lock, |_| ServeError::Replaced)),
@@ -118,13 +118,13 @@ fn run(project: Project, starter: Starter, http: Option<SocketAddr>) -> Result<(
     // Log and journal each keep two files.
     let journal = match logs(&project.log_dir(), config.limits.log_bytes / 4, starter) {
         Ok(journal) => journal,
-        // Existing state can still be read, and each call that would write reports why it cannot.
+        // Existing state is still readable, and each call that would write reports the error.
         Err(error) if error.kind() == io::ErrorKind::ReadOnlyFilesystem => Journal::in_memory(),
         Err(source) => return Err(ServeError::Log { path: project.log_dir(), source }),
     };
     let runtime = runtime().map_err(ServeError::Start)?;
     let outcome = runtime.block_on(serve_until_stopped(project, config, journal, lock, starter, http));
-    // Work that still runs on a blocking thread must not keep the process alive.
+    // A blocked thread must not keep the process alive.
     runtime.shutdown_background();
     outcome
 }
@@ -134,7 +134,7 @@ pub(crate) fn runtime() -> io::Result<Runtime> {
     ::process::allocator::single_arena();
     ::process::limits::raise_open_files();
     ::process::subreaper::become_subreaper()?;
-    // One worker beside the listener's thread: a call passes through its connection's task and its session's, and with
+    // One worker besides the listener's thread: a call passes through its connection's task and its session's, and with
     // more workers every hand-over wakes another thread, which costs more than the work. Slow work runs on the blocking
     // threads.
     tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()
@@ -151,20 +151,20 @@ fn logs(dir: &Path, limit: u64, starter: Starter) -> io::Result<Arc<Journal>> {
     Ok(journal)
 }
 
-/// The message for an invalid toolset at the start. No connection has chosen any yet, so the error is in a file.
+/// Returns the message for an invalid toolset at startup. No connection exists yet, so the error is in a file.
 fn misconfigured(error: &ChoiceError) -> String {
     match error {
         ChoiceError::UnknownToolset { name, known } => {
             format!(
-                "`toolsets` in hob.toml, or in your own config.toml, names '{name}', which is none; there are: {known}. Correct it there"
+                "`toolsets` in hob.toml, or in your own config.toml, names the unknown toolset '{name}'; available: {known}. Correct it there"
             )
         }
         error => error.to_string(),
     }
 }
 
-/// Takes the lock; `None` when another daemon serves. A daemon that holds the lock without serving is starting or
-/// ending: this waits for it. A daemon that serves the project at its former path is ended.
+/// Takes the lock; `None` if another daemon serves. A daemon that holds the lock without serving is starting or
+/// stopping: this waits for it. A daemon that serves the project at its former path is ended.
 fn take_place(project: &Project) -> Result<Option<Lock>, ServeError> {
     let deadline = Instant::now() + PLACE_TIME;
     let mut ended = false;
@@ -191,15 +191,15 @@ fn take_place(project: &Project) -> Result<Option<Lock>, ServeError> {
     }
 }
 
-/// Ends the daemon `pid` if it serves the project at its former path. Returns whether it did.
+/// Ends the daemon `pid` if it serves the project at its former path. Returns true if it did.
 fn end_moved(project: &Project, pid: u32) -> bool {
     let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) else { return false };
-    // Opened before the check: the number may belong to another process a moment later.
+    // Opened before the check, because the process id may be reused a moment later.
     let held = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty());
     if project::served_at(project, pid.as_raw_pid().unsigned_abs()).is_none() {
         return false;
     }
-    // A daemon that is already gone has also made room.
+    // A daemon that has already exited has released the lock too.
     let _ = match held {
         Ok(held) => rustix::process::pidfd_send_signal(&held, rustix::process::Signal::TERM),
         // Not every kernel has process descriptors.
@@ -249,16 +249,16 @@ async fn serve_until_stopped(
     tokio::spawn(crate::trim_memory::after_each_crowd(daemon.connections.count()));
     Parts::clean_up_former_life(&daemon.project).await;
     let project = daemon.project.clone();
-    // In the background: another project may be on a disk that does not respond.
+    // Runs in the background: another project may be on an unresponsive disk.
     tokio::task::spawn_blocking(move || stale::clean_up(&project));
     let signalled = tokio::spawn(stop_on_signal(daemon.clone(), signals));
-    // HTTP clients come and go, so a daemon that serves them stays.
+    // HTTP clients come and go, so a daemon that serves them never stops when idle.
     if http.is_none() {
         tokio::spawn(stop_when_idle(daemon.clone()));
     }
     if let (Some(http), Starter::Person) = (&http, starter) {
         let (url, token) = (Http::url(http.address), shown(&http.token_file));
-        // Stderr may be closed, which does not matter.
+        // Stderr may be closed.
         let _ = writeln!(
             io::stderr(),
             "Serving {url} too; the token is in {token}. `hob init --http` shows how to connect."
@@ -273,8 +273,8 @@ struct Signals {
     terminate: Signal,
     interrupt: Signal,
     hangup: Signal,
-    /// Handled, so that it does not end the daemon: a write beyond an inherited file size limit then fails like one on
-    /// a full disk.
+    /// This signal is handled, so that it does not kill the daemon: a write beyond an inherited file size limit then
+    /// fails like one on a full disk.
     _too_large: Signal,
 }
 
@@ -297,7 +297,7 @@ impl Signals {
     }
 }
 
-/// The first signal ends gracefully, the second at once; the guardians then end what is left.
+/// Stops gracefully at the first signal, at once at the second; the guardians then end the remaining processes.
 async fn stop_on_signal(daemon: Arc<Daemon>, mut signals: Signals) {
     daemon.begin_stop(format!("it got {}", signals.next().await));
     let second = signals.next().await;
@@ -305,7 +305,7 @@ async fn stop_on_signal(daemon: Arc<Daemon>, mut signals: Signals) {
     process::exit(1);
 }
 
-/// Ends the daemon after the configured time without connections and live sessions.
+/// Stops the daemon after the configured time without connections and live sessions.
 async fn stop_when_idle(daemon: Arc<Daemon>) {
     let Limit::After(limit) = daemon.config.idle else { return };
     let mut count = daemon.connections.count();
@@ -320,7 +320,7 @@ async fn stop_when_idle(daemon: Arc<Daemon>) {
             () = tokio::time::sleep_until(deadline) => {}
         }
         if daemon.busy().is_none() {
-            daemon.begin_stop(format!("nobody used it for {}", people_time(limit)));
+            daemon.begin_stop(format!("it was unused for {}", people_time(limit)));
             return;
         }
         // A live session has its own idle limit; the daemon's starts after that.

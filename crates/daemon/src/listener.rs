@@ -1,4 +1,4 @@
-//! The socket: accepts a connection, reads its first line, identifies the caller, and hands it to the MCP server.
+//! The socket listener: accepts a connection, reads its first line, identifies the caller, and passes it to the MCP server.
 //!
 //! Both roles speak MCP on the same server code; `control` also has hob's own methods (`control.rs`).
 
@@ -22,13 +22,13 @@ use crate::control;
 use crate::daemon::Daemon;
 use crate::http::Http;
 
-/// How long a connection's first line may take.
+/// The time limit for a connection's first line.
 const HELLO_TIME: Duration = Duration::from_secs(10);
 
-/// How often to check that the socket file still exists: cleaners of temporary directories remove it.
+/// The interval for checking that the socket file still exists: cleaners of temporary directories remove it.
 const CHECK_TIME: Duration = Duration::from_secs(5);
 
-/// How long connections have to close gracefully when the daemon stops.
+/// The time limit for connections to close gracefully when the daemon stops.
 const LEAVE_TIME: Duration = Duration::from_secs(3);
 
 /// The listening socket and its state.
@@ -50,7 +50,7 @@ impl Listener {
         Ok(Listener { daemon, listener: adopt(listener)?, bound, lock })
     }
 
-    /// Serves until the daemon stops, and returns when everything has ended.
+    /// Serves until the daemon stops, and returns when all connections have closed.
     pub(crate) async fn run(mut self, http: Option<Http>) {
         let mut stop = self.daemon.stop.subscribe();
         let (leave, leaving) = watch::channel(false);
@@ -81,7 +81,7 @@ impl Listener {
                         connections.spawn(connection(self.daemon.clone(), stream, leaving.clone()));
                     }
                     Err(error) => {
-                        // Probably out of descriptors: others must close before this can continue.
+                        // Probably the process is out of descriptors: others must close before this can continue.
                         tracing::error!(%error, "accept");
                         tokio::time::sleep(Duration::from_millis(50)).await;
                     }
@@ -137,10 +137,10 @@ impl Listener {
         let anew = socket::bind(&self.daemon.project, &self.lock).map_err(|error| error.to_string());
         match anew.and_then(|(listener, bound)| Ok((adopt(listener).map_err(|error| error.to_string())?, bound))) {
             Ok((listener, bound)) => {
-                tracing::warn!(path = %bound.path().display(), "the socket file was gone; bound anew");
+                tracing::warn!(path = %bound.path().display(), "the socket file was gone; bound it again");
                 (self.listener, self.bound) = (listener, bound);
             }
-            Err(error) => tracing::error!(error, "the socket file is gone and could not be bound anew"),
+            Err(error) => tracing::error!(error, "the socket file is gone and could not be bound again"),
         }
     }
 }
@@ -163,7 +163,7 @@ async fn connection(daemon: Arc<Daemon>, mut stream: UnixStream, leaving: watch:
         Ok(Err(HelloError::Predecessor(message))) => {
             let answer = tokio::select! {
                 answer = message.answer(&daemon, peer.pid) => answer,
-                // Nobody waits for it any more.
+                // The caller is gone.
                 () = closed(&stream) => return,
             };
             let _ = stream.write_all(&answer).await;
@@ -222,8 +222,8 @@ async fn connection(daemon: Arc<Daemon>, mut stream: UnixStream, leaving: watch:
     });
 }
 
-/// The principal that may answer a question and reach the jobs it started: an agent of the same name, otherwise any
-/// caller in the same worktree. Not a connection or process, since questions and jobs outlive both.
+/// Returns the principal that may answer a question and access the jobs it started: an agent of the same name,
+/// otherwise any caller in the same worktree. It is not a connection or process, since questions and jobs outlive both.
 fn principal(caller: &Caller) -> String {
     match &caller.name {
         Some(name) => format!("agent {name}"),
@@ -231,19 +231,20 @@ fn principal(caller: &Caller) -> String {
     }
 }
 
-/// Refuses a connection and ends this daemon: the caller means the project that is here now, and this daemon serves the
-/// one that was here before.
+/// Refuses a connection and stops this daemon: the caller means the project that is here now, and this daemon serves
+/// the one that was here before.
 async fn make_room(daemon: Arc<Daemon>, mut stream: UnixStream) {
-    let why = format!("this daemon served what stood at {} before", project::visible::path(daemon.project.root()));
+    let why =
+        format!("this daemon served another project that was at {}", project::visible::path(daemon.project.root()));
     let making_room = HelloAck { making_room: true, ..HelloAck::refused(&why, &daemon.life) };
-    // A clean-up only checks whether a daemon listens, and sends nothing.
+    // The clean-up only checks for a listening daemon, and sends nothing.
     if let Ok(Ok(Some(_))) = timeout(HELLO_TIME, first_line(&mut stream)).await {
         answer(&mut stream, &making_room).await;
         daemon.begin_stop(why);
     }
 }
 
-/// Why a first line was invalid.
+/// Reasons why a first line was invalid.
 #[derive(Debug, thiserror::Error)]
 enum HelloError {
     /// One of Tidepool's messages.
@@ -257,7 +258,7 @@ enum HelloError {
     Read(io::Error),
 }
 
-/// The first line and what was read after it; `None` if the peer left without sending one.
+/// Reads the first line and any bytes after it; `None` if the peer left without sending a line.
 async fn first_line(stream: &mut UnixStream) -> Result<Option<(Hello, Vec<u8>)>, HelloError> {
     let mut buffer = Vec::with_capacity(4096);
     loop {
@@ -278,7 +279,7 @@ async fn first_line(stream: &mut UnixStream) -> Result<Option<(Hello, Vec<u8>)>,
     }
 }
 
-/// Returns when the other end is gone. It sends nothing more.
+/// Returns when the other end, which sends nothing more, has closed the connection.
 async fn closed(stream: &UnixStream) {
     let mut byte = [0];
     loop {
@@ -299,7 +300,7 @@ async fn refuse(daemon: &Daemon, stream: &mut UnixStream, why: &str) {
     answer(stream, &HelloAck::refused(why, &daemon.life)).await;
 }
 
-/// Whether the answer was delivered to the kernel.
+/// Sends the answer. Returns true if it was delivered to the kernel.
 async fn answer(stream: &mut UnixStream, ack: &HelloAck) -> bool {
     stream.write_all(&ack.to_line()).await.is_ok()
 }

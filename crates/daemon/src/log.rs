@@ -26,7 +26,7 @@ pub(crate) const FILE_NAME: &str = "daemon.jsonl";
 pub(crate) fn start(log_dir: &Path, limit: u64) -> io::Result<()> {
     let file = CappedFile::open(log_dir.join(FILE_NAME), limit)?;
     let filter = EnvFilter::try_from_env("HOB_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
-    // An error means that a subscriber is already set, which keeps working.
+    // An error means that a subscriber is already set, which continues to work.
     let _ = tracing_subscriber::fmt()
         .json()
         .flatten_event(true)
@@ -38,10 +38,10 @@ pub(crate) fn start(log_dir: &Path, limit: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Sends warnings to stderr, a sentence each: for a server without a daemon, whose agent keeps its stderr.
+/// Sends warnings to stderr, one sentence each: for a server without a daemon, whose agent keeps its stderr.
 pub(crate) fn start_on_stderr() {
     let filter = EnvFilter::try_from_env("HOB_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
-    // As above: an earlier subscriber keeps working.
+    // As above, an earlier subscriber continues to work.
     let _ = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(io::stderr)
@@ -50,7 +50,7 @@ pub(crate) fn start_on_stderr() {
         .try_init();
 }
 
-/// An event for a person: what, why, and the details.
+/// The format of an event for a person: the event, its cause, and the details.
 struct Sentence;
 
 impl<S, N> FormatEvent<S, N> for Sentence
@@ -88,7 +88,7 @@ impl Visit for Fields {
     }
 }
 
-/// A file of whole lines that is moved aside when it reaches its limit.
+/// A file of whole lines that is rotated when it reaches its limit.
 pub(crate) struct CappedFile {
     path: PathBuf,
     file: File,
@@ -127,7 +127,7 @@ impl<'a> MakeWriter<'a> for Shared {
 struct Line(Arc<Mutex<CappedFile>>);
 
 impl Write for Line {
-    /// The JSON formatter passes one whole line per call.
+    /// Writes one line: the JSON formatter passes one whole line per call.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().write_lines(bytes)?;
         Ok(bytes.len())

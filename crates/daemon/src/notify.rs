@@ -1,4 +1,4 @@
-//! Tells the person of something by a program of their own configuration.
+//! Notifies the user by a program from their own configuration.
 
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -6,33 +6,33 @@ use std::time::{Duration, Instant};
 
 use project::visible;
 
-/// How long the program may take; a window that it opens goes on without it.
+/// The time limit of the program; a window that it opens continues without it.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How often is looked whether it ended.
+/// The interval for checking if it exited.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// The most of them at once: an agent that asks very much starts no more.
+/// The maximum number of concurrent programs, for an agent that asks many questions.
 const AT_ONCE: usize = 8;
-/// How many run.
+/// The number of running programs.
 static RUNNING: AtomicUsize = AtomicUsize::new(0);
 
-/// Starts the program; false if it cannot be started. `failed` is called when it says that it failed.
+/// Starts the program; false if it cannot be started. `failed` is called if it reports a failure.
 pub(crate) fn notify(words: &[String], id: &str, title: &str, failed: impl FnOnce() + Send + 'static) -> bool {
     let Some((program, first)) = words.split_first() else { return false };
     if RUNNING.fetch_add(1, Ordering::Relaxed) >= AT_ONCE {
         RUNNING.fetch_sub(1, Ordering::Relaxed);
-        tracing::warn!(program, question = id, "{AT_ONCE} run, so the person is not told of this one");
+        tracing::warn!(program, question = id, "{AT_ONCE} run, so the user is not notified of this one");
         return false;
     }
     let title = visible(title);
-    // No title reads as an option.
+    // A title must not look like an option.
     let title = if title.starts_with('-') { format!(" {title}") } else { title };
     let started = Command::new(program)
         .args(first)
         .args([id, &title])
         .env("HOB_QUESTION", id)
         .env("HOB_TITLE", &title)
-        // Not the checkout: nothing of it is found by a relative path.
+        // The checkout is not the working directory, so a relative path finds nothing in it.
         .current_dir("/")
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -51,14 +51,14 @@ pub(crate) fn notify(words: &[String], id: &str, title: &str, failed: impl FnOnc
         }
         Err(error) => {
             RUNNING.fetch_sub(1, Ordering::Relaxed);
-            tracing::warn!(%error, program, "what is to tell the person cannot be started");
+            tracing::warn!(%error, program, "the notification program cannot be started");
             false
         }
     }
 }
 
-/// Waits for the program, and ends it when it takes too long. False if it says that it failed; one that goes on, such as a
-/// window, told the person.
+/// Waits for the program, and kills it on a timeout. Returns false if it reports a failure. A program that is still
+/// running, such as a window, has notified the user.
 fn end(mut child: Child) -> bool {
     let begun = Instant::now();
     let mut is_killed = false;
@@ -69,7 +69,7 @@ fn end(mut child: Child) -> bool {
             Err(_) => return true,
         }
         if begun.elapsed() > PATIENCE {
-            // It may have ended just now.
+            // It may have just exited.
             is_killed = child.kill().is_ok();
         }
         std::thread::sleep(LOOK);

@@ -1,5 +1,5 @@
 //! Secrets of a project that only its user can read: the key that seals tickets, and the HTTP token. They are stored
-//! outside the project's directory, where a checkout could bring its own.
+//! outside the project's directory, since a checkout could supply its own.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
@@ -12,7 +12,7 @@ use project::visible::path as shown;
 use project::{Project, private};
 use sha2::Sha256;
 
-/// How many random bytes a secret has.
+/// The length of a secret in random bytes.
 const BYTES: usize = 32;
 
 /// A secret could not be stored.
@@ -23,31 +23,31 @@ pub struct SecretError {
     source: io::Error,
 }
 
-/// The token that HTTP clients of this project's daemon need, and the file that holds it (mode 0600). Created on first
-/// use; deleting the file creates a new one.
+/// Returns the token that HTTP clients of this project's daemon need, and the file that holds it (mode 0600). Created
+/// on first use; deleting the file creates a new one.
 pub fn http_token(project: &Project) -> Result<(String, PathBuf), SecretError> {
     let path = project.state_dir().join("http-token");
     let bytes = secret(&path).map_err(|source| SecretError { path: path.clone(), source })?;
     Ok((hex::encode(bytes), path))
 }
 
-/// Seals tickets of open questions; the same over restarts of the daemon.
+/// Seals tickets of open questions; stable over restarts of the daemon.
 pub(crate) struct Seal {
     pub(crate) key: [u8; BYTES],
     _kept: SecretsDir,
 }
 
 impl Seal {
-    pub(crate) fn of(project: &Project) -> Result<Seal, SecretError> {
+    pub(crate) fn for_project(project: &Project) -> Result<Seal, SecretError> {
         let failed = |path: PathBuf| move |source| SecretError { path, source };
         let kept = SecretsDir::hold(project).map_err(failed(project.state_dir().to_owned()))?;
         let path = kept.seal_key_path();
         Ok(Seal { key: secret(&path).map_err(failed(path))?, _kept: kept })
     }
 
-    /// A key for one use, from which neither this key nor that of another use can be found.
+    /// Derives a key for one use. Neither the master key nor another derived key can be computed from it.
     pub(crate) fn key_for(&self, what: &str) -> [u8; BYTES] {
-        // HKDF-Expand (RFC 5869) with one block.
+        // This is HKDF-Expand (RFC 5869) with one block.
         let mut mac = Hmac::<Sha256>::new_from_slice(&self.key).expect("HMAC takes a key of any length");
         mac.update(format!("hob {what}\x01").as_bytes());
         mac.finalize().into_bytes().into()
@@ -66,9 +66,9 @@ fn secret(path: &Path) -> io::Result<[u8; BYTES]> {
     let _ = fs::remove_file(&draft);
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
     let written = writeln!(file, "{}", hex::encode(fresh)).and_then(|()| {
-        // An existing file that was rejected is no longer a secret.
+        // A rejected file is no longer a secret.
         let _ = fs::remove_file(path);
-        // Unlike a rename, a link never replaces what another process has just made.
+        // Unlike a rename, a link never replaces a file that another process has just created.
         fs::hard_link(&draft, path)
     });
     let _ = fs::remove_file(&draft);
@@ -79,10 +79,10 @@ fn secret(path: &Path) -> io::Result<[u8; BYTES]> {
     }
 }
 
-/// The content of the file, if no other user can have read or written it.
+/// Returns the content of the file, if no other user can have read or written it.
 fn read(path: &Path) -> io::Result<Option<[u8; BYTES]>> {
     let text = private::read(path, 256)?;
-    // Anything but text is not one of our secrets.
+    // Our secrets are text only.
     let text = text.and_then(|text| String::from_utf8(text).ok());
     Ok(text.and_then(|text| hex::decode(text.trim_end()).ok()?.try_into().ok()))
 }

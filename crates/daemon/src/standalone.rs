@@ -10,7 +10,7 @@ use crate::journal::Journal;
 use crate::parts::{ChoiceError, Parts};
 use crate::{clients, lifecycle, log, parts};
 
-/// Why a standalone server failed.
+/// Reasons why a standalone server failed.
 #[derive(Debug, thiserror::Error)]
 pub enum StandaloneError {
     #[error(transparent)]
@@ -25,7 +25,7 @@ pub enum StandaloneError {
 
 /// Serves the agent at this process's stdin and stdout until its input ends.
 pub fn standalone(project: &Project, hello: &Hello) -> Result<(), StandaloneError> {
-    // First of all: from here on only protocol messages reach the agent.
+    // This comes first: from here on only protocol messages reach the agent.
     let stdio = mcp::transport::stdio::take().map_err(StandaloneError::Stdio)?;
     log::start_on_stderr();
     let config = Config::load(project, &parts::sections())?;
@@ -42,7 +42,7 @@ pub fn standalone(project: &Project, hello: &Hello) -> Result<(), StandaloneErro
         };
         let end = mcp::transport::stdio::serve(&served.server, stdio, options).await;
         parts.shutdown().await;
-        // The agent is gone, however it ended.
+        // The agent is gone, for any reason.
         end.map(drop).map_err(StandaloneError::Stdio)
     });
     // A thread may still be blocked in a read of stdin.

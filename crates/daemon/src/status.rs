@@ -1,4 +1,4 @@
-//! What `hob status` shows: one snapshot, taken without waiting for anything.
+//! The data of `hob status`: one snapshot, taken without waiting.
 
 use std::path::PathBuf;
 
@@ -15,23 +15,23 @@ use crate::parts::{self, Toolset};
 pub struct Status {
     /// The process itself.
     pub daemon: Process,
-    /// Who is connected.
+    /// The open connections.
     pub connections: Vec<Connection>,
-    /// What each part has to tell.
+    /// The status of each part.
     #[serde(flatten)]
     pub parts: Map<String, Value>,
-    /// What a connection may ask for.
+    /// The available toolsets.
     pub toolsets: Vec<ToolsetLine>,
     /// The systems whose tools can be imitated.
     pub profiles: Vec<ToolsetLine>,
-    /// What `hob.toml` asks for without a grant; `hob trust` shows and grants it.
+    /// The settings in `hob.toml` that lack a grant; `hob trust` shows and grants them.
     pub withheld: Vec<project::trust::Request>,
-    /// Whether that was granted since this daemon started: the next one knows it.
+    /// True if they were granted since this daemon started: only the next one applies them.
     pub granted_since: bool,
-    /// What settings take from the environment, and that of this daemon does not have.
+    /// Environment variables that the settings need and this daemon lacks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lacks: Vec<String>,
-    /// Why the daemon is ending, if it is.
+    /// The reason why the daemon is stopping, if it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stopping: Option<String>,
 }
@@ -43,29 +43,29 @@ pub struct Process {
     pub version: &'static str,
     /// The highest protocol number it speaks.
     pub protocol: u32,
-    /// Names this life.
+    /// The id of this daemon process.
     pub life: String,
-    /// Since its start.
+    /// The uptime.
     pub uptime_ms: u64,
     /// The project it serves.
     pub root: PathBuf,
-    /// Where the project's state is.
+    /// The directory of the project's state.
     pub state: PathBuf,
-    /// Where it listens.
+    /// The socket that it listens on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub socket: Option<PathBuf>,
     /// Its log directory.
     pub log: PathBuf,
-    /// Resident memory, in bytes; absent where the kernel does not say.
+    /// Resident memory, in bytes; absent if the kernel does not report it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
-    /// Where it serves HTTP; absent where it does not.
+    /// The HTTP address; absent without HTTP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub http: Option<String>,
-    /// The file of HTTP's token.
+    /// The file with the HTTP token.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub http_token: Option<PathBuf>,
-    /// When it ends without connections and sessions; absent for never.
+    /// The idle time without connections and sessions after which it stops; absent for never.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_limit_ms: Option<u64>,
 }
@@ -74,11 +74,11 @@ pub struct Process {
 #[derive(Debug, Clone, Serialize)]
 pub struct Connection {
     pub connection: u64,
-    /// What it is for.
+    /// Its role.
     pub role: Role,
     /// The process at the other end.
     pub pid: u32,
-    /// The name its agent goes by.
+    /// The name of its agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The profile it chose.
@@ -86,7 +86,7 @@ pub struct Connection {
     pub profile: Option<String>,
     /// Its working directory.
     pub cwd: PathBuf,
-    /// For how long.
+    /// Its age.
     pub age_ms: u64,
 }
 
@@ -94,15 +94,15 @@ pub struct Connection {
 #[derive(Debug, Clone, Serialize)]
 pub struct ToolsetLine {
     pub name: &'static str,
-    /// What it is.
+    /// A description.
     pub about: &'static str,
-    /// How many tools it has.
+    /// The number of its tools.
     pub tools: usize,
 }
 
 impl Status {
     /// Takes the snapshot.
-    pub(crate) fn of(daemon: &Daemon) -> Status {
+    pub(crate) fn from_daemon(daemon: &Daemon) -> Status {
         let line = |set: &Toolset| ToolsetLine { name: set.name, about: set.about, tools: set.tools.len() };
         let connection = |open: crate::connections::Open| Connection {
             connection: open.number,
@@ -146,7 +146,7 @@ impl Status {
     }
 }
 
-/// One line a name: several parts may bring tools to one profile.
+/// Merges lines of the same name: several parts may add tools to one profile.
 fn merged(lines: impl Iterator<Item = ToolsetLine>) -> Vec<ToolsetLine> {
     let mut merged: Vec<ToolsetLine> = Vec::new();
     for line in lines {
@@ -162,7 +162,7 @@ fn millis(time: std::time::Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The second field of statm counts resident pages (proc(5)).
+/// Returns the resident memory: the second field of statm counts resident pages (proc(5)).
 fn resident_memory() -> Option<u64> {
     let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
     let pages: u64 = statm.split_whitespace().nth(1)?.parse().ok()?;

@@ -1,5 +1,5 @@
-//! What the hello tells a front-end about its tools, in case its daemon goes away: which calls may be repeated, and
-//! whether the next daemon's list differs.
+//! The tool summary in the hello, for a front-end whose daemon exits: which calls may be repeated, and whether the next
+//! daemon's list differs.
 
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ pub(crate) struct ToolSummaries(Mutex<HashMap<usize, ToolSummary>>);
 
 #[derive(Clone)]
 struct ToolSummary {
-    /// Its registry: while this is held, no other has its address.
+    /// Its registry. While this reference exists, the registry's address is not reused.
     of: Weak<Registry>,
     /// The registry's revision that was summarised.
     revision: u64,
@@ -25,15 +25,16 @@ struct ToolSummary {
 }
 
 impl ToolSummaries {
-    /// The answer, with the summary of these tools.
+    /// Returns the answer, with the summary of these tools.
     pub(crate) fn add_to(&self, ack: HelloAck, registry: &Arc<Registry>) -> HelloAck {
         let revision = *registry.changes().borrow();
         let mut summaries = self.0.lock();
         summaries.retain(|_, known| known.of.strong_count() > 0);
-        let known =
-            summaries.entry(Arc::as_ptr(registry).addr()).or_insert_with(|| ToolSummary::of(registry, revision));
+        let known = summaries
+            .entry(Arc::as_ptr(registry).addr())
+            .or_insert_with(|| ToolSummary::from_registry(registry, revision));
         if known.revision != revision {
-            *known = ToolSummary::of(registry, revision);
+            *known = ToolSummary::from_registry(registry, revision);
         }
         let ToolSummary { listing, read_only, repeat, .. } = known.clone();
         HelloAck { listing, read_only, repeat: Some(repeat), ..ack }
@@ -41,7 +42,7 @@ impl ToolSummaries {
 }
 
 impl ToolSummary {
-    fn of(registry: &Arc<Registry>, revision: u64) -> ToolSummary {
+    fn from_registry(registry: &Arc<Registry>, revision: u64) -> ToolSummary {
         let tools = registry.list();
         let declarations = || tools.iter().map(|tool| tool.declaration());
         let mut hasher = DefaultHasher::new();
@@ -66,7 +67,7 @@ impl ToolSummary {
     }
 }
 
-/// How a lost call may be repeated; `None` if the tool declares nothing.
+/// Returns how a lost call may be repeated; `None` if the tool declares nothing.
 fn repeat_of(declared: tool::Repeat) -> Option<Repeat> {
     let owned = str::to_owned;
     Some(match declared {
@@ -83,7 +84,7 @@ fn repeat_of(declared: tool::Repeat) -> Option<Repeat> {
     })
 }
 
-/// Hashes everything about a tool that a client is told.
+/// Hashes everything about a tool that a client receives.
 fn hash(declaration: &Declaration, hasher: &mut DefaultHasher) {
     let Declaration { name, title, description, input_schema, output_schema, effect, icons, meta, .. } = declaration;
     let schemas = (input_schema.to_string(), output_schema.as_ref().map(ToString::to_string));

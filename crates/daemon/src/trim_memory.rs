@@ -1,19 +1,19 @@
-//! Trims the heap after a crowd of connections has left. A thousand connections take some 50 MiB, all of it free once
-//! they are gone. But the allocator itself returns only the end of its heap, and longer-lived allocations made
-//! meanwhile (a session, a log line) lie there.
+//! Trims the heap after many connections have closed. A thousand connections use some 50 MiB, all of it free
+//! afterwards. But the allocator returns only the end of its heap, which longer-lived allocations made meanwhile (a
+//! session, a log line) occupy.
 
 use std::time::Duration;
 
 use tokio::sync::watch;
 
-/// The number of connections that make a crowd.
+/// The number of connections from which the heap is trimmed.
 const CROWD: usize = 64;
-/// A crowd is gone when at most one in `LEFT` of its connections remains.
+/// The heap is trimmed when at most one in `LEFT` of the connections remains.
 const LEFT: usize = 4;
-/// Time for connections that are about to end.
+/// Time for connections that are about to close.
 const MOMENT: Duration = Duration::from_millis(500);
 
-/// Trims the heap after each crowd, until the counter is dropped.
+/// Trims the heap after each peak of connections, until the counter is dropped.
 pub(crate) async fn after_each_crowd(mut count: watch::Receiver<usize>) {
     let mut most = 0;
     while count.changed().await.is_ok() {
@@ -24,7 +24,7 @@ pub(crate) async fn after_each_crowd(mut count: watch::Receiver<usize>) {
         }
         tokio::time::sleep(MOMENT).await;
         most = *count.borrow();
-        // Trimming takes longer than a task may hold its worker.
+        // Trimming takes longer than a task may block its worker.
         if tokio::task::spawn_blocking(::process::allocator::trim).await.is_err() {
             return;
         }

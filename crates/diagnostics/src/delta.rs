@@ -1,23 +1,23 @@
-//! What changed from one list of diagnostics to the next. A message that only moved is no change.
+//! The difference between two lists of diagnostics. A message that only moved counts as unchanged.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::diagnostic::{Diagnostic, Severity, without_dot};
 
-/// What a load changed. The current list is `unchanged` and `added` together.
+/// The changes by a load. The current list is `unchanged` and `added` together.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Delta {
-    /// Said now, not said before.
+    /// New messages.
     pub added: Vec<Diagnostic>,
-    /// Said before, not any more.
+    /// Messages that are gone.
     pub removed: Vec<Diagnostic>,
-    /// Said before and still true, at its present place.
+    /// Messages that are still present, at their current location.
     pub unchanged: Vec<Diagnostic>,
 }
 
 impl Delta {
-    /// Compares two lists. Messages are paired by what they say, wherever they stand now.
+    /// Compares two lists. Messages are paired by their text, independent of their location.
     #[must_use]
     pub fn between(before: &[Diagnostic], now: &[Diagnostic]) -> Delta {
         let mut left: Vec<(Identity<'_>, &Diagnostic)> = before.iter().map(|old| (identity(old), old)).collect();
@@ -49,7 +49,7 @@ fn identity(diagnostic: &Diagnostic) -> Identity<'_> {
     )
 }
 
-/// Messages name places ("bound at A.hs:4:3"), which move with the text above them.
+/// Removes locations from a message ("bound at A.hs:4:3"), which move with the text above them.
 fn without_places(message: &str) -> String {
     let mut plain = String::with_capacity(message.len());
     let mut after_colon = false;

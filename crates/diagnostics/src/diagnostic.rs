@@ -1,12 +1,12 @@
-//! One message of a compiler: its promised shape, and how a person reads it.
+//! A compiler message: its stable data type, and its form for people.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// One message of a compiler.
+/// A compiler message.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Diagnostic {
-    /// The file, as the compiler names it; absent for code typed at the prompt and for messages without a place.
+    /// The file, as the compiler names it; absent for code typed at the prompt and for messages without a location.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// The first line, from 1.
@@ -21,7 +21,7 @@ pub struct Diagnostic {
     /// The last column, inclusive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end_column: Option<u32>,
-    /// How bad it is.
+    /// The severity.
     pub severity: Severity,
     /// The compiler's code, such as `GHC-88464`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -29,28 +29,28 @@ pub struct Diagnostic {
     /// The warning flag, such as `-Wunused-imports`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flag: Option<String>,
-    /// What is wrong.
+    /// The message.
     pub message: String,
-    /// What the compiler suggests.
+    /// The compiler's suggestions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hints: Vec<String>,
-    /// Whether it is about code typed at the prompt or about a file.
+    /// The origin of the code: the prompt or a file.
     pub source: Source,
 }
 
-/// How bad a diagnostic is.
+/// The severity of a diagnostic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// Nothing runs.
+    /// An error: nothing runs.
     Error,
-    /// Worth a look.
+    /// A warning.
     Warning,
-    /// For information.
+    /// Information.
     Info,
 }
 
-/// What a diagnostic is about.
+/// The origin of a diagnostic's code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
@@ -61,7 +61,7 @@ pub enum Source {
 }
 
 impl Diagnostic {
-    /// One line: place, severity, code and the first line of the message.
+    /// Formats one line: location, severity, code and the first line of the message.
     pub fn summary(&self) -> String {
         let mut line = String::new();
         match (&self.file, self.source) {
@@ -92,7 +92,7 @@ impl Diagnostic {
         line
     }
 
-    /// The whole message as a compiler would print it: the summary's head, the body indented, the hints.
+    /// Returns the whole message as a compiler would print it: the summary's head, the body indented, the hints.
     pub fn full(&self) -> String {
         let mut text = self.summary();
         for line in self.message.lines().skip(1) {
@@ -106,13 +106,13 @@ impl Diagnostic {
         text
     }
 
-    /// Whether the message is about this file. GHC writes `./A.hs` and `A.hs` for the same one.
+    /// Returns true if the message is about this file. GHC writes `./A.hs` and `A.hs` for the same one.
     pub fn is_about(&self, file: &str) -> bool {
         self.file.as_deref().is_some_and(|own| without_dot(own) == without_dot(file))
     }
 }
 
-/// A path without the `./` that it may begin with.
+/// Returns a path without a leading `./`.
 pub(crate) fn without_dot(file: &str) -> &str {
     file.strip_prefix("./").unwrap_or(file)
 }

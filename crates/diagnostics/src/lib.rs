@@ -1,7 +1,7 @@
-//! What a compiler says about code, as data.
+//! Compiler messages as data.
 //!
-//! [`Diagnostic`] is one message, whichever compiler and form it came in; [`ghc`] reads GHC's forms; [`Delta`] is the
-//! difference between two lists. Everything takes text and gives values: no session, process or protocol is known here.
+//! [`Diagnostic`] is one message of any compiler and form; [`ghc`] parses GHC's forms; [`Delta`] is the difference
+//! between two lists. All functions are pure: this crate knows no session, process or protocol.
 
 mod delta;
 mod diagnostic;

@@ -1,5 +1,5 @@
-//! Activity of a session that should be at rest: how much processor time its threads want, and which of its processes
-//! are younger than a given age.
+//! Activity of a session that should be idle: the processor time its threads want, and its processes younger than a
+//! given age.
 //!
 //! A thread that waits for a processor counts like one that runs: on a busy machine even an endless loop gets little.
 
@@ -10,26 +10,26 @@ use crate::group::Group;
 use crate::probe::threads;
 use crate::procfs::{self, Member};
 
-/// A thread that ran for less than one part in `REST_PART` of the window is at rest: the time it waited for a processor
-/// does not count.
+/// The idle threshold: a thread that ran for less than one part in `REST_PART` of the window is idle, regardless of its
+/// time in the run queue.
 const REST_PART: u64 = 20;
 
-/// What two looks at a session, some time apart, show.
+/// The result of two observations of a session.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Activity {
-    /// How many processors the session's threads wanted: 0.0 is rest, 1.0 a thread that never pauses, however little it
-    /// got.
+    /// The number of processors the session's threads wanted: 0.0 is idle, 1.0 a thread that never pauses, even if it
+    /// got little time.
     pub wanted: f64,
-    /// How many processors they got.
+    /// The number of processors they got.
     pub had: f64,
-    /// The living processes below the given age but for the group's leader, each with the short name of its program.
+    /// The living processes below the given age except the group's leader, each with the short name of its program.
     pub young: Vec<(i32, String)>,
 }
 
 impl Activity {
-    /// Looks twice, `window` apart. A process is young if it started within the last `age`. Empty if the session has
+    /// Observes twice, `window` apart. A process is young if it started within the last `age`. Empty if the session has
     /// ended.
-    pub async fn of(group: &Group, window: Duration, age: Duration) -> Activity {
+    pub async fn observe(group: &Group, window: Duration, age: Duration) -> Activity {
         let begun = Instant::now();
         let before = sample(group).await;
         tokio::time::sleep(window).await;
@@ -37,7 +37,7 @@ impl Activity {
         let passed = u64::try_from((after.at - before.at).as_nanos()).unwrap_or(u64::MAX).max(1);
         let (mut wanted, mut had) = (0, 0);
         for (thread, now) in after.times {
-            // All the time of a thread that was not there before belongs to this window.
+            // All the time of a new thread belongs to this window.
             let then = before.times.get(&thread).copied().unwrap_or_default();
             let (ran, queued) = (now.0.saturating_sub(then.0), now.1.saturating_sub(then.1));
             had += ran;
@@ -73,7 +73,7 @@ async fn sample(group: &Group) -> Option<Sample> {
     tokio::task::spawn_blocking(look).await.ok()?
 }
 
-/// How long a thread ran, and how long it waited in the run queue, in nanoseconds.
+/// Returns the time a thread ran, and the time it waited in the run queue, in nanoseconds.
 fn times((pid, thread): (i32, i32)) -> Option<(u64, u64)> {
     let text = procfs::read_small(pid, &format!("task/{thread}/schedstat"), 256)?;
     let mut fields = std::str::from_utf8(&text).ok()?.split_ascii_whitespace().map(|field| field.parse().ok());

@@ -1,4 +1,4 @@
-//! The allocator of glibc: a single arena, and the return of free memory.
+//! glibc's allocator: a single arena, and the return of free memory.
 
 /// Keeps one heap for all threads (mallopt(3), `M_ARENA_MAX`) instead of one for each. Call once at start, before there
 /// are threads.
@@ -20,7 +20,7 @@ pub fn single_arena() {
 pub fn trim() {
     #[cfg(target_env = "gnu")]
     #[expect(unsafe_code, reason = "glibc's malloc_trim has no safe wrapper")]
-    // SAFETY: it takes the allocator's own lock, touches only what is free, and may be called at any time.
+    // SAFETY: it takes the allocator's own lock, touches only free memory, and may be called at any time.
     unsafe {
         libc::malloc_trim(0);
     }

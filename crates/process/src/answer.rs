@@ -1,4 +1,4 @@
-//! Programs that are asked something, answer and end: their output within bounds, by a deadline.
+//! Runs short-lived programs with limits on output and time.
 
 use std::ffi::OsString;
 use std::time::Duration;
@@ -11,14 +11,14 @@ use crate::exit::Exit;
 use crate::ladder::Ladder;
 use crate::spec::{SpawnError, Spec};
 
-/// What a program may take to answer.
+/// The limits of a program.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
-    /// From its start to its end.
+    /// The time limit.
     pub deadline: Duration,
-    /// Bytes of its standard output.
+    /// The limit of its standard output, in bytes.
     pub stdout: usize,
-    /// Bytes of its standard error that are kept; what exceeds them is dropped.
+    /// The kept part of its standard error, in bytes; the rest is dropped.
     pub stderr: usize,
 }
 
@@ -31,26 +31,26 @@ pub struct Answer {
     pub exit: Exit,
 }
 
-/// Why there is no answer.
+/// Reasons why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum AnswerError {
     #[error(transparent)]
     Spawn(#[from] SpawnError),
-    /// It ran for too long, and was ended.
+    /// It exceeded the time limit, and was ended.
     #[error("{program:?} did not end within {after:?}")]
     Late { program: OsString, after: Duration },
-    /// It printed too much, and was ended.
+    /// It exceeded the output limit, and was ended.
     #[error("{program:?} printed more than {most} bytes")]
     TooLong { program: OsString, most: usize },
 }
 
 impl Spec {
-    /// Runs the program to its end, with an empty standard input. What ends the wait before that also ends the program and all
-    /// that it started, a dropped future included. When it has ended by itself, what it left in its process group is ended; what
-    /// made itself a daemon stays, as those of `ssh` and of git's credentials mean to. Needs a tokio runtime.
+    /// Runs the program to its end, with an empty standard input. If the wait ends early, also by a dropped future, the
+    /// program and all its child processes are ended. After a normal exit, the rest of its process group is ended;
+    /// daemons that left the group stay, as those of `ssh` and of git's credentials intend. Needs a tokio runtime.
     ///
     /// # Errors
-    /// When it does not start, or exceeds its bounds. How it ended is for the caller to judge.
+    /// If it does not start, or exceeds its limits. The caller judges its exit status.
     pub async fn answer(self, bounds: Bounds) -> Result<Answer, AnswerError> {
         let program = self.program.clone();
         let mut child = self.spawn()?;
@@ -70,22 +70,22 @@ impl Spec {
         if answer.is_err() || child.group.has_group() {
             child.group.end(None, &Ladder::at_once()).await;
         } else {
-            // To look for what else descends from it, as dropping the group would, takes fifty milliseconds of a thread.
+            // Searching for other descendants, as dropping the group would, takes fifty milliseconds of a thread.
             child.group.release();
         }
         answer
     }
 }
 
-/// All that comes, or `None` once it is more than `most`.
+/// Returns all output, or `None` if it exceeds `most` bytes.
 async fn whole(pipe: Option<pipe::Receiver>, most: usize) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
-    // An error is the end of what can be read.
+    // An error ends the readable output.
     let _ = pipe?.take(most as u64 + 1).read_to_end(&mut bytes).await;
     (bytes.len() <= most).then_some(bytes)
 }
 
-/// The first `most` bytes; the rest is read and dropped, so that the program goes on.
+/// Returns the first `most` bytes; the rest is read and dropped, so that the program can continue.
 async fn beginning(pipe: Option<pipe::Receiver>, most: usize) -> Vec<u8> {
     let Some(mut pipe) = pipe else { return Vec::new() };
     let mut bytes = Vec::new();

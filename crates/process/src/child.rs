@@ -1,7 +1,7 @@
-//! A started program: our ends of its pipes, and how it ended.
+//! A started program: our ends of its pipes, and its exit.
 //!
-//! The end is learned from the child itself, never from its pipes: a grandchild may hold those open indefinitely. After
-//! [`Exit`], read what is available without waiting for an end of file.
+//! The exit is learned from the child itself, never from its pipes: a grandchild may hold those open indefinitely.
+//! After [`Exit`], read the available data without waiting for an end of file.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -19,12 +19,12 @@ use crate::subreaper;
 
 /// A started program. Users take the pipes they need out of it; [`Child::group`] is the handle that is shared.
 ///
-/// Dropping everything, group included, ends the session through its guardian (or at once, if it has none).
+/// Dropping everything, group included, ends the session through its guardian (or at once without a guardian).
 #[derive(Debug)]
 pub struct Child {
     /// The process number, which is also that of its process group and session.
     pub pid: i32,
-    /// Everything that descends from the program.
+    /// The program and all its descendants.
     pub group: Group,
     /// The program's standard input; dropping it closes it.
     pub stdin: Option<pipe::Sender>,
@@ -36,38 +36,38 @@ pub struct Child {
     pub extra: Vec<Extra>,
     /// Keeps the terminal of [`crate::Spec::terminal`].
     pub terminal: Option<OwnedFd>,
-    /// `None` while it runs, then how it ended. Changes once.
+    /// `None` while it runs, then its exit. Changes once.
     pub exit: watch::Receiver<Option<Exit>>,
 }
 
 /// Our end of an extra pipe.
 #[derive(Debug)]
 pub enum Extra {
-    /// The child reads what is written here.
+    /// Data written here goes to the child.
     ToChild(pipe::Sender),
-    /// The child writes what is read here.
+    /// Data read here comes from the child.
     FromChild(pipe::Receiver),
 }
 
 /// A running child whose end nothing awaits yet.
-pub(crate) struct Started {
+pub(crate) struct StartedChild {
     child: tokio::process::Child,
     pid: i32,
     exit: watch::Sender<Option<Exit>>,
 }
 
 /// Forks and executes, and registers the child with the reaper as owned.
-pub(crate) fn start(command: &mut tokio::process::Command) -> io::Result<Started> {
+pub(crate) fn start(command: &mut tokio::process::Command) -> io::Result<StartedChild> {
     let (child, pid) = subreaper::spawn_owned(|| {
         let child = command.spawn()?;
         let pid = child.id().expect("a child that was not awaited has a number").cast_signed();
         Ok((child, pid))
     })?;
-    Ok(Started { child, pid, exit: watch::Sender::new(None) })
+    Ok(StartedChild { child, pid, exit: watch::Sender::new(None) })
 }
 
-/// The handle on a started child's descendants.
-pub(crate) fn group_of(started: &Started, nonce: Nonce, input: u64, guardian: Option<Guardian>) -> Group {
+/// Returns the handle on a started child's descendants.
+pub(crate) fn group_of(started: &StartedChild, nonce: Nonce, input: u64, guardian: Option<Guardian>) -> Group {
     // The child has not been awaited: even if it has ended, its entry is still there.
     let start = Member::read(started.pid).map_or(0, |member| member.start);
     let identity = Identity { nonce, leader: Some((started.pid, start)), since: start };
@@ -76,14 +76,14 @@ pub(crate) fn group_of(started: &Started, nonce: Nonce, input: u64, guardian: Op
 
 /// Assembles the [`Child`], and starts the task that awaits its end.
 pub(crate) fn watch(
-    started: Started,
+    started: StartedChild,
     group: Group,
     stdin: pipe::Sender,
     stdout: pipe::Receiver,
     stderr: pipe::Receiver,
     extra: Vec<Extra>,
 ) -> Child {
-    let Started { child, pid, exit } = started;
+    let StartedChild { child, pid, exit } = started;
     let seen = exit.subscribe();
     tokio::spawn(await_end(child, pid, exit));
     let (stdin, stdout, stderr) = (Some(stdin), Some(stdout), Some(stderr));

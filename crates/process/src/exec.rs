@@ -1,8 +1,8 @@
-//! What a child changes in itself between fork and exec. Only system calls: nothing here allocates or takes a lock.
+//! Changes that a child makes to itself between fork and exec. Only system calls: nothing here allocates or takes a lock.
 
 use rustix::fs::{Mode, OFlags};
 
-/// Raises the niceness of this process, and of what it starts, to at least `nice`. Only system calls: runs between fork
+/// Raises the niceness of this process and its future children to at least `nice`. Only system calls: runs between fork
 /// and exec.
 pub(crate) fn lower_priority(nice: i32) -> rustix::io::Result<()> {
     let now = rustix::process::getpriority_process(None)?;
@@ -20,12 +20,12 @@ pub(crate) fn lower_priority(nice: i32) -> rustix::io::Result<()> {
     Ok(())
 }
 
-/// Marks every descriptor from `first` up to be closed at exec. Our own descriptors are so from birth, but those that
-/// our parent left open are not.
+/// Marks every descriptor from `first` up to be closed at exec. Our own descriptors already are, but inherited ones are
+/// not.
 #[expect(unsafe_code, reason = "rustix has no close_range")]
 pub(crate) fn close_on_exec_from(first: u32) {
-    // SAFETY: sets a flag on descriptors and closes none. A kernel older than 5.11 refuses, and then what our parent
-    // left open stays open.
+    // SAFETY: sets a flag on descriptors and closes none. A kernel older than 5.11 refuses; then inherited descriptors
+    // stay open.
     unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, libc::CLOSE_RANGE_CLOEXEC) };
 }
 

@@ -1,19 +1,19 @@
-//! [`Exit`]: how a program ended, and the names of signals.
+//! [`Exit`]: how a program exited, and the names of signals.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::SystemTime;
 
-/// How a program ended.
+/// How a program exited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exit {
-    /// The exit status, if the program ended by itself.
+    /// The exit status, if the program exited normally.
     pub code: Option<i32>,
     /// The signal that ended it, otherwise.
     pub signal: Option<i32>,
-    /// Whether it dumped core.
+    /// True if it dumped core.
     pub core: bool,
-    /// When this process learned of the end.
+    /// The time when this process learned of the exit.
     pub at: SystemTime,
 }
 
@@ -22,7 +22,7 @@ impl Exit {
         Exit { code: status.code(), signal: status.signal(), core: status.core_dumped(), at: SystemTime::now() }
     }
 
-    /// Ended with status 0.
+    /// Returns true if it exited with status 0.
     pub fn success(&self) -> bool {
         self.code == Some(0)
     }

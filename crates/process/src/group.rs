@@ -1,4 +1,4 @@
-//! The shared handle on everything that descends from a started program.
+//! The shared handle on a started program and all its descendants.
 
 use parking_lot::Mutex;
 use std::io;
@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use crate::exit::Exit;
 use crate::guardian::Guardian;
 use crate::nonce::Nonce;
-use crate::procfs::{Identity, Known, Member};
+use crate::procfs::{Identity, Member, ProcessSet};
 use crate::records;
 
 /// A handle on a session's processes. Cheap to clone. If the last clone is dropped before [`Group::end`] ran, the
@@ -22,14 +22,14 @@ pub struct Group(Arc<Inner>);
 
 struct Inner {
     identity: Identity,
-    /// What was alive at the last look: identifies processes that escape later.
-    known: Mutex<Known>,
+    /// The processes alive at the last observation, which identify processes that escape later.
+    known: Mutex<ProcessSet>,
     input: u64,
     exit: watch::Receiver<Option<Exit>>,
     resources: Mutex<Resources>,
 }
 
-/// What is released once nothing is left of the session.
+/// The resources to release once the session is empty.
 #[derive(Default)]
 struct Resources {
     guardian: Option<Guardian>,
@@ -53,24 +53,24 @@ impl Group {
         Group(Arc::new(Inner { identity, known: Mutex::default(), input, exit, resources }))
     }
 
-    /// The number of the first process, which is also that of its group.
+    /// Returns the number of the first process, which is also that of its group.
     pub fn pid(&self) -> i32 {
         self.0.identity.leader.map_or(0, |(pid, _)| pid)
     }
 
-    /// The session's name in the environment of its processes.
+    /// Returns the session's name in the environment of its processes.
     pub fn nonce(&self) -> &Nonce {
         &self.0.identity.nonce
     }
 
-    /// The current command line of the first process, in words: it may have executed another program.
+    /// Returns the current command line of the first process, in words: it may have executed another program.
     pub fn command_line(&self) -> Option<String> {
         let line = std::fs::read(format!("/proc/{}/cmdline", self.pid())).ok().filter(|line| !line.is_empty())?;
         let words: Vec<_> = line.split(|&byte| byte == 0).map(String::from_utf8_lossy).collect();
         Some(words.join(" ").trim_end().to_owned())
     }
 
-    /// How the first process ended, once it has.
+    /// Returns a receiver of the first process's exit.
     pub fn exit(&self) -> watch::Receiver<Option<Exit>> {
         self.0.exit.clone()
     }
@@ -78,7 +78,7 @@ impl Group {
     /// Sends a signal to the process group, as a terminal would.
     ///
     /// # Errors
-    /// `NotFound` when the first process has ended: [`Group::end`] ends what it left behind.
+    /// `NotFound` if the first process has exited: [`Group::end`] ends the processes it left behind.
     pub fn signal(&self, signal: Signal) -> io::Result<()> {
         // While the first process is not reaped, its number cannot name another group.
         if self.0.exit.borrow().is_some() {
@@ -102,7 +102,7 @@ impl Group {
         self.resources().jobs = Some(jobs);
     }
 
-    /// Children of the first process that have their own group in its session.
+    /// Returns children of the first process that have their own group in its session.
     fn jobs(&self) -> Vec<Member> {
         let shell = self.pid();
         let children =
@@ -112,27 +112,27 @@ impl Group {
         members.filter(|job| job.parent == shell && job.group == job.pid && job.session == shell).collect()
     }
 
-    /// Everything alive that belongs to the session, including escaped descendants. Reads all of `/proc`, which takes
-    /// some milliseconds.
+    /// Returns everything alive that belongs to the session, including escaped descendants. Reads all of `/proc`, which
+    /// takes some milliseconds.
     pub fn members(&self) -> Vec<Member> {
-        self.remember(self.0.identity.members(&self.known()))
+        self.remember(self.0.identity.members(&self.known_processes()))
     }
 
-    /// The members, without reading environments: cheaper, and enough to see what a session does and costs.
+    /// Returns the members, without reading environments: cheaper, and enough for a session's activity and costs.
     pub(crate) fn near_members(&self) -> Vec<Member> {
-        self.remember(self.0.identity.near_members(&self.known()))
+        self.remember(self.0.identity.near_members(&self.known_processes()))
     }
 
-    /// The near members as seen at most `age` ago; looks now if there is no such view.
+    /// Returns the near members as observed at most `age` ago; observes now if the last observation is older.
     pub(crate) fn near_members_cached(&self, age: Duration) -> Vec<Member> {
-        match self.0.identity.near_members_cached(&self.known(), age) {
+        match self.0.identity.near_members_cached(&self.known_processes(), age) {
             none if none.is_empty() => self.near_members(),
             members => self.remember(members),
         }
     }
 
-    /// What was alive at the last look.
-    pub(crate) fn known(&self) -> Known {
+    /// Returns the processes alive at the last observation.
+    pub(crate) fn known_processes(&self) -> ProcessSet {
         self.0.known.lock().clone()
     }
 
@@ -142,7 +142,7 @@ impl Group {
         members
     }
 
-    /// The inode of the pipe that is the session's standard input, which identifies its descriptors in `/proc`.
+    /// Returns the inode of the pipe that is the session's standard input, which identifies its descriptors in `/proc`.
     pub(crate) fn input(&self) -> u64 {
         self.0.input
     }
@@ -155,13 +155,13 @@ impl Group {
         self.resources().record = Some(path);
     }
 
-    /// Whether a process of the first one's group is left, once that one has ended.
+    /// Returns true if a process of the first one's group is left, once that one has ended.
     pub(crate) fn has_group(&self) -> bool {
         let group = rustix::process::Pid::from_raw(self.pid());
         group.is_some_and(|group| rustix::process::test_kill_process_group(group) != Err(rustix::io::Errno::SRCH))
     }
 
-    /// Dismisses the guardian and removes the record, once nothing is left of the session.
+    /// Dismisses the guardian and removes the record, once the session is empty.
     pub(crate) fn release(&self) {
         let mut resources = self.resources();
         resources.ended = true;
@@ -182,7 +182,7 @@ impl Drop for Inner {
     fn drop(&mut self) {
         let resources = self.resources.get_mut();
         if !resources.ended && resources.guardian.is_none() {
-            // No guardian will do it: kill at once, without waiting for zombies to be reaped.
+            // Without a guardian, kill at once, without waiting for zombies to be reaped.
             let known = std::mem::take(self.known.get_mut());
             self.identity.end(known, Duration::ZERO, Duration::from_millis(200));
         }

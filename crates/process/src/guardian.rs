@@ -1,9 +1,9 @@
-//! The guardian: one tiny process per session, which ends the session once this process is gone, for whatever reason.
+//! The guardian: one tiny process per session, which ends the session if this process exits for any reason.
 //!
 //! There are two sides: [`Guardian`] is ours, and [`run`] is the body of the guardian process. Between them is a pipe,
 //! the guardian's standard input, which carries two kinds of lines: `watch PID START` and `farewell`. On an end of file
 //! without a farewell, the guardian ends the session. It starts before the session's first process, and identifies the
-//! session by its nonce until it is told more.
+//! session by its nonce until it learns more.
 
 use parking_lot::Mutex;
 use std::ffi::OsString;
@@ -17,21 +17,21 @@ use rustix::pipe::{PipeFlags, pipe_with};
 
 use crate::exec::{close_on_exec_from, default_signals};
 use crate::nonce::Nonce;
-use crate::procfs::{Identity, Known, Member};
+use crate::procfs::{Identity, Member, ProcessSet};
 use crate::subreaper;
 
 /// The time from TERM to KILL, after our death.
 const GRACE: Duration = Duration::from_millis(400);
 /// The time after which the guardian gives up on processes that hang in the kernel.
 const LIMIT: Duration = Duration::from_secs(30);
-/// How many times a guardian that died is replaced.
+/// The number of replacements for guardians that died.
 const REPLACEMENTS: u32 = 3;
 
 /// Our side. Dropping it without [`Guardian::farewell`] ends the session.
 #[derive(Debug)]
 pub(crate) struct Guardian(Arc<Supervisor>);
 
-/// Starts guardian processes, one after the other, and tells each what it needs to know.
+/// Starts guardian processes, one after the other, and sends each its information.
 #[derive(Debug)]
 struct Supervisor {
     program: PathBuf,
@@ -40,7 +40,7 @@ struct Supervisor {
     line: Mutex<Line>,
 }
 
-/// The pipe to the guardian, and what was written to it.
+/// The pipe to the guardian, and the text written to it.
 #[derive(Debug, Default)]
 struct Line {
     pipe: Option<std::fs::File>,
@@ -102,8 +102,8 @@ impl Supervisor {
         Ok((child, pid))
     }
 
-    /// A pipe that already holds everything known. A guardian started on it knows the session from its first moment,
-    /// even if this process dies in the next.
+    /// Returns a pipe that already contains all known lines. A guardian started on it knows the session from its first
+    /// moment, even if this process dies in the next.
     fn ready(&self) -> io::Result<Ready> {
         let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
         let told = self.line().watch;
@@ -117,7 +117,7 @@ impl Supervisor {
     }
 }
 
-/// A pipe that already holds everything known, for a guardian that is yet to be started.
+/// A pipe that already contains all known lines, for a guardian that is not yet started.
 struct Ready {
     read: std::os::fd::OwnedFd,
     write: std::fs::File,
@@ -136,7 +136,7 @@ impl Line {
         }
     }
 
-    /// A few bytes never block on an empty pipe; a guardian that is gone gets replaced.
+    /// Writes to the pipe. A few bytes never block on an empty pipe; a dead guardian gets replaced.
     fn say(&mut self, text: &str) {
         if let Some(pipe) = &mut self.pipe {
             let _ = pipe.write_all(text.as_bytes());
@@ -182,13 +182,13 @@ fn in_own_session(command: &mut tokio::process::Command) {
     };
 }
 
-/// The body of the guardian process. Call it with the arguments after the hidden command's name, before anything else
-/// is set up (no runtime, no logging). Returns when the session is over.
+/// Runs the guardian process. Call it with the arguments after the hidden command's name, before anything else is set
+/// up (no runtime, no logging). Returns when the session is over.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let mut args = args.into_iter();
     let nonce = args.next().and_then(|text| text.to_str()?.parse::<Nonce>().ok());
     let (Some(nonce), None) = (nonce, args.next()) else {
-        // Someone who started it by hand should see why nothing happens.
+        // A person who started it by hand should see an explanation.
         let _ = writeln!(io::stderr(), "guardian: started by hob itself, with the nonce of a session");
         return ExitCode::from(64);
     };
@@ -200,7 +200,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let since = Member::read(std::process::id().cast_signed()).map_or(0, |me| me.start);
     match listen(Identity { nonce, leader: None, since }) {
         Some(orphaned) => {
-            let (_, left) = orphaned.end(Known::new(), GRACE, LIMIT);
+            let (_, left) = orphaned.end(ProcessSet::new(), GRACE, LIMIT);
             if left == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
         None => ExitCode::SUCCESS,
@@ -240,7 +240,7 @@ fn listen(mut session: Identity) -> Option<Identity> {
     }
 }
 
-/// Only the end of its pipe, or KILL, may end a guardian.
+/// Ignores all other signals: only the end of its pipe, or KILL, may end a guardian.
 #[expect(unsafe_code, reason = "rustix sets no signal dispositions")]
 fn ignore_signals() {
     // SAFETY: plain system calls; a guardian has one thread and executes no other program.

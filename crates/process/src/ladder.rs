@@ -1,4 +1,4 @@
-//! The ladder that ends a session: ask, close its input, TERM, KILL; then end everything that escaped, and reap.
+//! The ladder that ends a session: ask, close its input, TERM, KILL; then end all escaped processes, and reap.
 
 use std::time::{Duration, Instant};
 
@@ -9,14 +9,13 @@ use tokio::sync::watch;
 
 use crate::exit::Exit;
 use crate::group::Group;
-use crate::procfs::Known;
+use crate::procfs::ProcessSet;
 use crate::subreaper;
 
 /// How long each rung waits for the program to end before the next one.
 #[derive(Debug, Clone)]
 pub struct Ladder {
-    /// The line that makes the program end by itself, with its newline. `None`, or a `quit_wait` of zero, skips this
-    /// rung.
+    /// The line that makes the program exit, with its newline. `None`, or a `quit_wait` of zero, skips this rung.
     pub quit: Option<Vec<u8>>,
     /// The wait after the quit line.
     pub quit_wait: Duration,
@@ -41,7 +40,7 @@ impl Default for Ladder {
 }
 
 impl Ladder {
-    /// KILL at once, for programs that are known to ignore the other rungs.
+    /// Returns a ladder of KILL only, for programs that are known to ignore the other rungs.
     pub fn at_once() -> Ladder {
         let none = Duration::ZERO;
         Ladder { quit_wait: none, close_wait: none, term_wait: none, ..Ladder::default() }
@@ -67,33 +66,33 @@ pub enum Rung {
 
 /// The outcome of [`Group::end`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ended {
+pub struct EndReport {
     /// The last rung that the first process needed.
     pub rung: Rung,
     /// How it ended; `None` only when stuck.
     pub exit: Option<Exit>,
-    /// How long the whole ladder took.
+    /// The time that the whole ladder took.
     pub took: Duration,
-    /// How many other processes of the session had to be signalled individually, after the first had ended.
+    /// The number of other processes of the session that were signalled individually, after the first had ended.
     pub swept: usize,
-    /// How many processes are left: 0 unless one hangs in the kernel.
+    /// The number of remaining processes: 0 unless one hangs in the kernel.
     pub left: usize,
 }
 
 impl Group {
     /// Ends the session and everything that descends from it, then releases guardian and record. Pass the program's
-    /// input if you hold it: the first two rungs need it. May be called again; later calls find the session ended.
+    /// input if you hold it: the first two rungs need it. It may be called again; later calls find the session ended.
     ///
     /// Keep reading the program's output meanwhile: a program blocked on a full pipe cannot end. Dropping the future
     /// leaves the session somewhere on the ladder; call again, or drop the group.
-    pub async fn end(&self, mut stdin: Option<pipe::Sender>, ladder: &Ladder) -> Ended {
+    pub async fn end(&self, mut stdin: Option<pipe::Sender>, ladder: &Ladder) -> EndReport {
         let began = Instant::now();
         let mut exit = self.exit();
         // Look before the parents end: only they identify processes that left the session.
         let group = self.clone();
         let look =
             tokio::task::spawn_blocking(move || group.members().into_iter().map(|member| member.key()).collect());
-        let known: Known = look.await.unwrap_or_default();
+        let known: ProcessSet = look.await.unwrap_or_default();
         let rung = self.climb(&mut stdin, &mut exit, ladder).await;
         drop(stdin);
         let identity = self.identity().clone();
@@ -108,7 +107,7 @@ impl Group {
             self.release();
         }
         let exit = *exit.borrow();
-        Ended { rung, exit, took: began.elapsed(), swept, left }
+        EndReport { rung, exit, took: began.elapsed(), swept, left }
     }
 
     async fn climb(
@@ -134,7 +133,7 @@ impl Group {
             return Rung::CloseInput;
         }
         if !ladder.term_wait.is_zero() {
-            // A failure means that it has just ended, which the wait sees.
+            // A failure means that it has just exited, which the wait detects.
             let _ = self.signal(Signal::TERM);
             let _ = self.signal(Signal::CONT);
             if within(ladder.term_wait, exit).await {

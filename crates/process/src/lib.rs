@@ -1,20 +1,20 @@
-//! Child processes and what they print, for programs that must outlive a call and leave nothing behind.
+//! Child processes and their output, for programs that must outlive a call and leave nothing behind.
 //!
-//! - [`Spec::spawn`] starts a program in a session of its own, with pipes, under a [`guardian`] that ends it if we die.
-//! - [`Spec::answer`] runs one that answers and ends, within bounds; [`said`] is that for callers without a runtime.
+//! - [`Spec::spawn`] starts a program in its own session, with pipes, under a [`guardian`] that ends it if we die.
+//! - [`Spec::answer`] runs a short-lived program with limits; [`capture()`] does so for callers without a runtime.
 //! - [`Group`] is the handle on everything that descends from it: signals, members, and [`Group::end`], the kill
 //!   ladder.
-//! - [`probe`] asks the kernel what a program is doing: waiting for input, sleeping or computing. [`activity`] tells
-//!   whether anything goes on in a session that should be at rest.
+//! - [`probe`] asks the kernel what a program is doing: waiting for input, sleeping or computing. [`activity`] detects
+//!   activity in a session that should be idle.
 //! - [`subreaper`] adopts and reaps what escaped; [`records`] cleans up after an earlier daemon that crashed.
 //! - [`output`] keeps everything a program printed, by absolute offset, within fixed bounds.
 //!
 //! This crate knows nothing of REPLs, MCP or projects. Linux only. Start at `spec.rs`.
 
 mod answer;
+mod capture;
 mod mark;
 mod nonce;
-mod said;
 mod spec;
 
 mod child;
@@ -35,13 +35,13 @@ pub mod output;
 pub mod probe;
 
 pub use answer::{Answer, AnswerError, Bounds};
+pub use capture::capture;
 pub use child::{Child, Extra};
 pub use exit::Exit;
 pub use group::Group;
-pub use ladder::{Ended, Ladder, Rung};
+pub use ladder::{EndReport, Ladder, Rung};
 pub use mark::unmark;
 pub use nonce::{Nonce, SESSION_VARIABLE};
 pub use procfs::Member;
 pub use rustix::process::Signal;
-pub use said::said;
 pub use spec::{ExtraPipe, GIVEN_MAX, GIVEN_PATH, Guard, NICEST, SpawnError, Spec};

@@ -10,7 +10,7 @@ static ORIGINAL: OnceLock<Rlimit> = OnceLock::new();
 
 /// Raises the soft limit on open files to the hard limit, and remembers the old one for children. Call once at start.
 ///
-/// Returns the number of files that may now be open; on failure the limit stays as it was.
+/// Returns the number of files that may now be open; on failure the limit is unchanged.
 pub fn raise_open_files() -> Option<u64> {
     let now = getrlimit(Resource::Nofile);
     let original = ORIGINAL.get_or_init(|| now);
@@ -21,7 +21,7 @@ pub fn raise_open_files() -> Option<u64> {
     }
 }
 
-/// The limit that a child gets back, if [`raise_open_files`] changed ours.
+/// Returns the limit that a child gets back, if [`raise_open_files`] changed ours.
 pub(crate) fn original_open_files() -> Option<Rlimit> {
     ORIGINAL.get().cloned()
 }

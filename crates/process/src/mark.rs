@@ -2,8 +2,8 @@
 //!
 //! A process that has left its session, cleared its environment and lost its parent shows no trace of its origin. But
 //! limits are inherited, and the kernel has ignored one of them since Linux 2.4: the number of file locks
-//! (getrlimit(2), `RLIMIT_LOCKS`). Its soft value is the session's mark. The hard value stays, so that a process that
-//! is to outlive the session can remove the mark ([`unmark`]).
+//! (getrlimit(2), `RLIMIT_LOCKS`). Its soft value is the session's mark. The hard value is kept, so that a process that
+//! must outlive the session can remove the mark ([`unmark`]).
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -14,18 +14,18 @@ use crate::nonce::Nonce;
 pub(crate) struct Mark(u64);
 
 impl Mark {
-    /// The mark of a session: 60 bits of its nonce, which is less than any limit that was not set on purpose.
-    pub(crate) fn of(nonce: &Nonce) -> Mark {
+    /// Computes the mark of a session: 60 bits of its nonce, which is less than any limit that was not set on purpose.
+    pub(crate) fn from_nonce(nonce: &Nonce) -> Mark {
         Mark(u64::from_str_radix(&nonce.as_str()[..15], 16).unwrap_or_default())
     }
 
-    /// Marks this process, and with it what it executes and starts. If the limit is already used for something else,
-    /// the session goes without a mark.
+    /// Marks this process, and thereby its future children and programs. If the limit already has another use, the
+    /// session gets no mark.
     pub(crate) fn apply(self) {
         let _ = set(Some(self.0));
     }
 
-    /// Whether a process carries the mark. Another user's process cannot be asked.
+    /// Returns true if a process carries the mark. Another user's process cannot be queried.
     #[expect(unsafe_code, reason = "rustix's prlimit knows no RLIMIT_LOCKS of another process")]
     pub(crate) fn is_on(self, pid: i32) -> bool {
         let mut limit = libc::rlimit64 { rlim_cur: 0, rlim_max: 0 };
@@ -35,8 +35,8 @@ impl Mark {
     }
 }
 
-/// Removes the mark from this process, for what it starts from now on: for a process that was started within a session
-/// and must outlive it, such as another daemon.
+/// Removes the mark from this process and its future children: for a process that was started within a session and must
+/// outlive it, such as another daemon.
 pub fn unmark() {
     let _ = set(None);
 }
@@ -53,7 +53,7 @@ mod tests {
     #[test]
     fn a_process_is_marked_until_it_leaves() {
         let me = std::process::id().cast_signed();
-        let (mark, other) = (Mark::of(&Nonce::random()), Mark::of(&Nonce::random()));
+        let (mark, other) = (Mark::from_nonce(&Nonce::random()), Mark::from_nonce(&Nonce::random()));
         assert!(!mark.is_on(me));
         mark.apply();
         assert!(mark.is_on(me) && !other.is_on(me));

@@ -9,26 +9,26 @@ use serde::{Deserialize, Serialize};
 /// such as another daemon, gets an environment without it.
 pub const SESSION_VARIABLE: &str = "HOB_SESSION";
 
-/// 128 random bits as 32 hexadecimal digits. The child has it as `HOB_SESSION` and passes it on to what it starts, so
-/// that everything that belongs to a session can be found. A program can print it: do not use it to mark output.
+/// 128 random bits as 32 hexadecimal digits. The child has it as `HOB_SESSION` and passes it on to its children, so
+/// that all processes of a session can be found. A program can print it: do not use it to mark output.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Nonce(String);
 
 impl Nonce {
-    /// A fresh nonce.
+    /// Returns a fresh nonce.
     pub fn random() -> Nonce {
         let mut bytes = [0u8; 16];
         getrandom::fill(&mut bytes).expect("the kernel gives random bytes");
         Nonce(format!("{:032x}", u128::from_ne_bytes(bytes)))
     }
 
-    /// The 32 digits.
+    /// Returns the 32 digits.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The entry of the environment, `HOB_SESSION=…`.
+    /// Returns the entry of the environment, `HOB_SESSION=…`.
     pub(crate) fn entry(&self) -> Vec<u8> {
         format!("{SESSION_VARIABLE}={}", self.0).into_bytes()
     }
@@ -46,7 +46,7 @@ impl fmt::Debug for Nonce {
     }
 }
 
-/// Why a text is not a nonce.
+/// The error for a text that is not a nonce.
 #[derive(Debug, thiserror::Error)]
 #[error("a session nonce is 32 hexadecimal digits")]
 pub struct NotANonce;

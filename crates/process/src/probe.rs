@@ -1,8 +1,8 @@
-//! What the processes of a session do, according to the kernel: wait for input, sleep or compute; and how much memory
-//! they use. Nothing is guessed from text.
+//! The activity of a session's processes, according to the kernel: wait for input, sleep or compute; and their memory
+//! use. Nothing is guessed from text.
 //!
-//! A program waits for input when one of its threads stands in `read`, `poll` or `select` on the session's input pipe,
-//! or when its runtime has armed that pipe in an epoll set for one shot (as GHC's does while a thread is in `getLine`).
+//! A program waits for input if one of its threads is in `read`, `poll` or `select` on the session's input pipe, or if
+//! its runtime has armed that pipe in an epoll set for one shot (as GHC's does while a thread is in `getLine`).
 //! Runtimes that watch their input all the time (Node) give no verdict. Only processes that hold the session's own
 //! input pipe count: in `yes | sort`, `sort` waits for `yes`, not for a person.
 
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use crate::group::Group;
 use crate::procfs::{self, Member};
 
-/// What a session is doing.
+/// The activity of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Doing {
     /// One of its processes waits for bytes on the session's standard input.
@@ -21,11 +21,11 @@ pub enum Doing {
     Sleeping,
     /// One of its processes uses a processor, or waits for a disk.
     Computing,
-    /// The kernel does not tell, or the session has ended.
+    /// The kernel does not report it, or the session has ended.
     Unknown,
 }
 
-/// Probes one session repeatedly: the processor time between two looks tells sleeping from computing.
+/// Probes one session repeatedly: the processor time between two observations tells sleeping from computing.
 #[derive(Debug)]
 pub struct Prober {
     group: Group,
@@ -38,20 +38,20 @@ const BUSY_PART: u32 = 20;
 /// The maximum age of a list of processes: sessions that are watched at the same time share one.
 const CACHE_AGE: Duration = Duration::from_millis(500);
 
-/// How old the list of processes may be for a look that comes `since` after the one before. During repeated looks it is
-/// half that time. A look after a pause asks about something new.
+/// Returns the maximum age of the list of processes for an observation that comes `since` after the previous one.
+/// During repeated observations it is half that time. An observation after a pause concerns new activity.
 fn cache_age(since: Duration) -> Duration {
     if since < CACHE_AGE { since / 2 } else { Duration::ZERO }
 }
 
 impl Prober {
-    /// A prober for one session.
+    /// Returns a prober for one session.
     pub fn new(group: &Group) -> Prober {
         Prober { group: group.clone(), last: None }
     }
 
-    /// Looks now. Takes some milliseconds on a blocking thread; the first look takes 30 ms longer, since it needs two
-    /// samples.
+    /// Observes now. Takes some milliseconds on a blocking thread; the first observation takes 30 ms longer, since it
+    /// needs two samples.
     pub async fn look(&mut self) -> Doing {
         if self.last.is_none() {
             let first = self.sample().await;
@@ -68,8 +68,8 @@ impl Prober {
         if busy && verdict != Doing::WaitingForInput { Doing::Computing } else { verdict }
     }
 
-    /// Looks now whether a processor is used, whatever else waits for input: a server reads in one thread and computes in
-    /// others. Takes some milliseconds on a blocking thread; the first look takes 100 ms longer.
+    /// Checks now if a processor is used, even if another thread waits for input: a server reads in one thread and
+    /// computes in others. Takes some milliseconds on a blocking thread; the first observation takes 100 ms longer.
     pub async fn is_computing(&mut self) -> bool {
         for _ in 0..2 {
             let Some((_, is_running, cpu)) = self.sample().await else { return false };
@@ -85,12 +85,12 @@ impl Prober {
         false
     }
 
-    /// What the session does, whether one of its threads uses a processor, and how much time all have used.
+    /// Returns the activity, true if one of its threads uses a processor, and the time used by all.
     async fn sample(&self) -> Option<(Doing, bool, Duration)> {
         let group = self.group.clone();
         let age = self.last.map_or(Duration::ZERO, |(then, _)| cache_age(then.elapsed()));
         tokio::task::spawn_blocking(move || {
-            // The list of processes may come from the last look at any session; what each one does may not.
+            // The list of processes may come from the last observation of any session; the activity of each may not.
             let now = |member: Member| Member::read(member.pid).filter(|now| now.key() == member.key());
             let members: Vec<_> = group.near_members_cached(age).into_iter().filter_map(now).collect();
             let cpu = members.iter().map(thread_time).sum();
@@ -110,13 +110,13 @@ pub struct Memory {
     pub processes: Vec<i32>,
 }
 
-/// Resident memory of the session's processes, from a list at most half a second old. Reads `/proc`: at most some
-/// milliseconds.
+/// Returns the resident memory of the session's processes, from a list at most half a second old. Reads `/proc`: at
+/// most some milliseconds.
 pub fn memory(group: &Group) -> Memory {
     let page = rustix::param::page_size() as u64;
     let mut memory = Memory::default();
     for member in group.near_members_cached(CACHE_AGE) {
-        // The number may belong to another process by now; the next look corrects that.
+        // The process id may be reused by now; the next observation corrects that.
         let pages = procfs::read_small(member.pid, "statm", 256).and_then(|text| number_after(&text, 1));
         memory.resident += pages.unwrap_or(0) * page;
         memory.processes.push(member.pid);
@@ -124,7 +124,7 @@ pub fn memory(group: &Group) -> Memory {
     memory
 }
 
-/// Whether one of its threads uses a processor, or waits for a disk.
+/// Returns true if one of its threads uses a processor, or waits for a disk.
 fn is_running(member: &Member) -> bool {
     let is_running = |thread| matches!(thread_state(member.pid, thread), ThreadState::Running);
     matches!(member.state, 'R' | 'D') || threads(member.pid).any(is_running)
@@ -134,7 +134,7 @@ fn verdict(members: &[Member], input: u64) -> Doing {
     let mut computing = false;
     let mut unclear = false;
     for member in members {
-        let held = InputUse::of(member.pid, input);
+        let held = InputUse::read(member.pid, input);
         unclear |= held.always_watched || held.hidden;
         if held.armed {
             return Doing::WaitingForInput;
@@ -161,16 +161,16 @@ fn verdict(members: &[Member], input: u64) -> Doing {
 struct InputUse {
     /// Its descriptors of that input.
     numbers: Vec<i32>,
-    /// Whether it is in an epoll set, armed to report once.
+    /// True if it is in an epoll set, armed to report once.
     armed: bool,
-    /// Whether it is in an epoll set that reports repeatedly.
+    /// True if it is in an epoll set that reports repeatedly.
     always_watched: bool,
-    /// Whether we may not see its descriptors.
+    /// True if its descriptors are not visible to us.
     hidden: bool,
 }
 
 impl InputUse {
-    fn of(pid: i32, input: u64) -> InputUse {
+    fn read(pid: i32, input: u64) -> InputUse {
         let mut held = InputUse::default();
         let mut sets = Vec::new();
         let Ok(entries) = std::fs::read_dir(format!("/proc/{pid}/fd")) else {
@@ -193,7 +193,7 @@ impl InputUse {
         held
     }
 
-    /// `tfd:        0 events: 40000019 data: …`, one line for each descriptor in the set.
+    /// Parses `tfd:        0 events: 40000019 data: …`, one line for each descriptor in the set.
     fn look_into(&mut self, pid: i32, set: i32) {
         const IN: u32 = 0x1;
         const ONE_SHOT: u32 = 1 << 30;
@@ -215,7 +215,7 @@ impl InputUse {
         }
     }
 
-    /// Whether a system call waits for this input.
+    /// Returns true if a system call waits for this input.
     fn waits_in(&self, pid: i32, call: &Call) -> bool {
         let holds = |number: u64| i32::try_from(number).is_ok_and(|number| self.numbers.contains(&number));
         match call.kind() {
@@ -247,7 +247,7 @@ enum ThreadState {
     /// On a processor, or ready for one.
     Running,
     In(Call),
-    /// We may not see the state.
+    /// The state is not visible to us.
     Hidden,
 }
 
@@ -279,10 +279,10 @@ impl Call {
     }
 }
 
-/// `running`, or the call's number and its arguments in hexadecimal, or `-1` when blocked outside of any call.
+/// Parses `running`, or the call's number and its arguments in hexadecimal, or `-1` when blocked outside of any call.
 fn thread_state(pid: i32, thread: i32) -> ThreadState {
     let Some(text) = procfs::read_small(pid, &format!("task/{thread}/syscall"), 512) else {
-        // The thread is gone, or we may not see it.
+        // The thread is gone, or not visible to us.
         return if Member::read(pid).is_some() {
             ThreadState::Hidden
         } else {
@@ -315,7 +315,7 @@ fn remote(pid: i32, address: u64, len: usize) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Processor time of the living threads, to the nanosecond where the kernel counts that precisely.
+/// Returns the processor time of the living threads, to the nanosecond if the kernel counts that precisely.
 fn thread_time(member: &Member) -> Duration {
     let exact = |thread| {
         let text = procfs::read_small(member.pid, &format!("task/{thread}/schedstat"), 256)?;
@@ -330,14 +330,14 @@ fn thread_time(member: &Member) -> Duration {
     }
 }
 
-/// The process's own time in user and kernel mode, and that of its reaped children.
+/// Returns the process's own time in user and kernel mode, and that of its reaped children.
 fn ticks(pid: i32) -> Option<u64> {
     let stat = procfs::read_small(pid, "stat", 4096)?;
     let rest = &stat[memchr::memrchr(b')', &stat)? + 1..];
     (11..=14).map(|index| number_after(rest, index)).sum()
 }
 
-/// Word number `index` of a line, counted from 0, as a number.
+/// Parses word number `index` of a line, counted from 0, as a number.
 fn number_after(text: &[u8], index: usize) -> Option<u64> {
     std::str::from_utf8(text).ok()?.split_ascii_whitespace().nth(index)?.parse().ok()
 }

@@ -1,4 +1,4 @@
-//! What `/proc` says about processes; and signals that cannot hit the wrong process.
+//! Process information from `/proc`; and signals that cannot hit the wrong process.
 //!
 //! A process is identified by its number together with its start time, because numbers are reused. [`Identity`]
 //! identifies a whole session; [`Identity::members`] finds everything that belongs to it, including escaped
@@ -45,17 +45,17 @@ impl Member {
         parse_stat(&read_small(pid, "stat", 4096)?)
     }
 
-    /// The pair that no other process of this boot shares.
+    /// Returns the pair that no other process of this boot shares.
     pub(crate) fn key(&self) -> (i32, u64) {
         (self.pid, self.start)
     }
 
-    /// Whether it has ended but was not reaped by its parent yet.
+    /// Returns true if it has exited but was not yet reaped by its parent.
     pub fn is_zombie(&self) -> bool {
         matches!(self.state, 'Z' | 'X')
     }
 
-    /// Sends a signal if this is still the same process. False when it was already gone.
+    /// Sends a signal if this is still the same process. Returns false if it was already gone.
     pub(crate) fn signal(&self, signal: Signal) -> bool {
         let Some(pid) = Pid::from_raw(self.pid) else { return false };
         let same = || Member::read(self.pid).is_some_and(|now| now.start == self.start);
@@ -69,7 +69,7 @@ impl Member {
 }
 
 /// Processes, by number and start time.
-pub(crate) type Known = HashSet<(i32, u64)>;
+pub(crate) type ProcessSet = HashSet<(i32, u64)>;
 
 /// A session as seen from outside: its nonce, and its first process.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,29 +77,29 @@ pub(crate) struct Identity {
     pub(crate) nonce: Nonce,
     /// The first process, if one was started: its number is also that of its group and session.
     pub(crate) leader: Option<(i32, u64)>,
-    /// Nothing that started earlier can belong to the session, so those environments need not be read.
+    /// No process that started earlier can belong to the session, so those environments need not be read.
     pub(crate) since: u64,
 }
 
 impl Identity {
-    /// Everything alive that belongs to the session: processes with its mark, with its nonce in the environment, in the
-    /// leader's session or group, or known from before; and all descendants of those. Never this process itself, and no
-    /// zombies.
-    pub(crate) fn members(&self, known: &Known) -> Vec<Member> {
-        let (entry, mark) = (self.nonce.entry(), Mark::of(&self.nonce));
+    /// Returns everything alive that belongs to the session: processes with its mark, with its nonce in the
+    /// environment, in the leader's session or group, or known from before; and all descendants of those. Never this
+    /// process itself, and no zombies.
+    pub(crate) fn members(&self, known: &ProcessSet) -> Vec<Member> {
+        let (entry, mark) = (self.nonce.entry(), Mark::from_nonce(&self.nonce));
         self.find(&all_processes(Duration::ZERO), |member| {
             known.contains(&member.key()) || mark.is_on(member.pid) || carries(member.pid, &entry)
         })
     }
 
-    /// The members without reading limits and environments. Much cheaper; misses only processes that left the session
-    /// and lost their parent before they were known.
-    pub(crate) fn near_members(&self, known: &Known) -> Vec<Member> {
+    /// Returns the members without reading limits and environments. Much cheaper; misses only processes that left the
+    /// session and lost their parent before they were known.
+    pub(crate) fn near_members(&self, known: &ProcessSet) -> Vec<Member> {
         self.near_members_cached(known, Duration::ZERO)
     }
 
-    /// The near members as seen at most `age` ago, by whichever session looked last.
-    pub(crate) fn near_members_cached(&self, known: &Known, age: Duration) -> Vec<Member> {
+    /// Returns the near members as observed at most `age` ago, by any session.
+    pub(crate) fn near_members_cached(&self, known: &ProcessSet, age: Duration) -> Vec<Member> {
         self.find(&all_processes(age), |member| known.contains(&member.key()))
     }
 
@@ -127,25 +127,25 @@ impl Identity {
             .collect()
     }
 
-    /// Ends everything that belongs to the session: TERM, then KILL after `grace`, repeated until two looks in a row
-    /// find nothing or `limit` has passed. Blocks. Returns how many different processes were signalled, and how many
-    /// are left.
+    /// Ends everything that belongs to the session: TERM, then KILL after `grace`, repeated until two observations in a
+    /// row find nothing or `limit` has passed. Blocks. Returns the number of different processes that were signalled,
+    /// and of those that are left.
     ///
-    /// Processes that left the session and its environment are known only by their parents, which may end first. So
-    /// whatever was found once stays known, and everything is stopped before anything is ended.
-    pub(crate) fn end(&self, mut known: Known, grace: Duration, limit: Duration) -> (usize, usize) {
+    /// Processes that left the session and its environment are known only by their parents, which may exit first. So
+    /// every process found once stays known, and all are stopped before any is ended.
+    pub(crate) fn end(&self, mut known: ProcessSet, grace: Duration, limit: Duration) -> (usize, usize) {
         const BETWEEN: Duration = Duration::from_millis(25);
         /// No program takes longer than this to begin.
         const UNDECIDED: Duration = Duration::from_secs(1);
         let began = Instant::now();
-        let mut signalled = Known::new();
+        let mut signalled = ProcessSet::new();
         let mut clean = 0;
         loop {
             let hard = began.elapsed() >= grace;
-            // Decided before the look, which may take long on a busy machine: nothing is found and then left stopped.
+            // Decided before the observation, which may take long on a busy machine: no process is found and then left stopped.
             let last = began.elapsed() >= limit;
             // A process that got TERM is left alone until its grace is over.
-            let spared = if hard { Known::new() } else { signalled.clone() };
+            let spared = if hard { ProcessSet::new() } else { signalled.clone() };
             let members = self.stop_all(&mut known, spared);
             let clear = members.is_empty() && !(began.elapsed() < UNDECIDED && self.undecided());
             clean = if clear { clean + 1 } else { 0 };
@@ -167,8 +167,8 @@ impl Identity {
         }
     }
 
-    /// Whether a process that may belong to the session is just executing another program: for a moment it has closed
-    /// our descriptors and has no environment yet.
+    /// Returns true if a process that may belong to the session is just executing another program: for a moment it has
+    /// closed our descriptors and has no environment yet.
     fn undecided(&self) -> bool {
         const KERNEL: i32 = 2;
         let empty = |pid, file| read_small(pid, file, 1).is_some_and(|bytes| bytes.is_empty());
@@ -180,7 +180,7 @@ impl Identity {
 
     /// Stops everything but `spared`, until a look finds nothing new: a stopped process starts nothing, and stays the
     /// parent of its children.
-    fn stop_all(&self, known: &mut Known, spared: Known) -> Vec<Member> {
+    fn stop_all(&self, known: &mut ProcessSet, spared: ProcessSet) -> Vec<Member> {
         let mut stopped = spared;
         let enough = stopped.len() + 1000;
         loop {
@@ -193,7 +193,7 @@ impl Identity {
                     member.signal(Signal::STOP);
                 }
             }
-            // A process that forks faster than we look is met again in the next round.
+            // A process that forks faster than we observe is found again in the next round.
             if stopped.len() == before || stopped.len() > enough {
                 return members;
             }
@@ -202,8 +202,8 @@ impl Identity {
 
     /// Stops marked processes as soon as they are found. A process that restarts itself and ends is followed from one
     /// instance to the next: the next has a higher number, which [`one_by_one`] reaches later.
-    fn stop_marked(&self, stopped: &mut Known) {
-        let (me, mark) = (std::process::id().cast_signed(), Mark::of(&self.nonce));
+    fn stop_marked(&self, stopped: &mut ProcessSet) {
+        let (me, mark) = (std::process::id().cast_signed(), Mark::from_nonce(&self.nonce));
         for met in one_by_one().filter(|&pid| pid != me && mark.is_on(pid)).filter_map(Member::read) {
             if met.start >= self.since && !met.is_zombie() && stopped.insert(met.key()) {
                 met.signal(Signal::STOP);
@@ -212,7 +212,7 @@ impl Identity {
     }
 }
 
-/// Whether a process, or one it descends from, is in the set.
+/// Returns true if a process, or one it descends from, is in the set.
 fn descends(pid: i32, set: &HashSet<i32>, parents: &HashMap<i32, i32>) -> bool {
     let mut at = pid;
     // Bounded, because the table was read while processes came and went, and could hold a cycle.
@@ -228,8 +228,8 @@ fn descends(pid: i32, set: &HashSet<i32>, parents: &HashMap<i32, i32>) -> bool {
     false
 }
 
-/// All processes but this one, as seen at most `age` ago. Reading them takes milliseconds on a full machine, so callers
-/// that allow some age share the last look.
+/// Returns all processes but this one, as seen at most `age` ago. Reading them takes milliseconds on a full machine, so
+/// callers that allow some age share the last observation.
 fn all_processes(age: Duration) -> Arc<Vec<Member>> {
     static LAST: Mutex<Option<(Instant, Arc<Vec<Member>>)>> = Mutex::new(None);
     let last = || LAST.lock();
@@ -243,7 +243,7 @@ fn all_processes(age: Duration) -> Arc<Vec<Member>> {
     all
 }
 
-/// The numbers of all processes.
+/// Returns the numbers of all processes.
 pub(crate) fn processes() -> impl Iterator<Item = i32> {
     std::fs::read_dir("/proc")
         .into_iter()
@@ -251,8 +251,8 @@ pub(crate) fn processes() -> impl Iterator<Item = i32> {
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok())
 }
 
-/// All processes in ascending order, each read only after the one before was handled, so that new ones are included.
-/// [`processes`] is cheaper, but reads all at once, and so never meets a process that lives for a millisecond and
+/// Returns all processes in ascending order, each read only after the one before was handled, so that new ones are
+/// included. [`processes`] is cheaper, but reads all at once, and so misses a process that lives for a millisecond and
 /// leaves another behind.
 fn one_by_one() -> impl Iterator<Item = i32> {
     /// Room for one entry of the directory, but not two, including alignment.
@@ -269,7 +269,7 @@ fn one_by_one() -> impl Iterator<Item = i32> {
                     Ok(Ok(pid)) => return Some(pid),
                     _ => room = ONE,
                 },
-                // A name that is longer than any number gets just the room it needs.
+                // A name that is longer than any number gets exactly the space it needs.
                 Err(Errno::INVAL) if room < LONGEST => room += 8,
                 Err(_) => return None,
             }
@@ -277,13 +277,13 @@ fn one_by_one() -> impl Iterator<Item = i32> {
     })
 }
 
-/// Whether the environment that a process was started with holds the entry.
+/// Returns true if the environment that a process was started with holds the entry.
 pub(crate) fn carries(pid: i32, entry: &[u8]) -> bool {
     // The kernel allows environments of many MiB; [`crate::Spec`] builds ours, and they are far smaller.
     read_small(pid, "environ", 4 << 20).is_some_and(|bytes| bytes.split(|&byte| byte == 0).any(|one| one == entry))
 }
 
-/// A variable's value in the environment that a process was started with.
+/// Returns a variable's value in the environment that a process was started with.
 pub(crate) fn variable(pid: i32, name: &str) -> Option<String> {
     let bytes = read_small(pid, "environ", 4 << 20)?;
     let prefix = format!("{name}=");
@@ -291,7 +291,7 @@ pub(crate) fn variable(pid: i32, name: &str) -> Option<String> {
     String::from_utf8(entry[prefix.len()..].to_vec()).ok()
 }
 
-/// A file of `/proc/PID`, at most `limit` bytes of it.
+/// Returns a file of `/proc/PID`, at most `limit` bytes of it.
 pub(crate) fn read_small(pid: i32, file: &str, limit: u64) -> Option<Vec<u8>> {
     // Enough for most files to be read in one call; growing from empty would take five.
     let mut bytes = Vec::with_capacity(1024);
@@ -299,24 +299,24 @@ pub(crate) fn read_small(pid: i32, file: &str, limit: u64) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// The start time of a process that began `age` ago, in the unit of [`Member::start`].
+/// Returns the start time of a process that began `age` ago, in the unit of [`Member::start`].
 pub(crate) fn clock_ticks_ago(age: Duration) -> u64 {
     let uptime = std::fs::read_to_string("/proc/uptime").unwrap_or_default();
     let up = uptime.split_ascii_whitespace().next().and_then(|seconds| seconds.parse().ok()).unwrap_or(0.0);
     ((up - age.as_secs_f64()).max(0.0) * rustix::param::clock_ticks_per_second() as f64) as u64
 }
 
-/// Identifies this run of the machine's kernel.
+/// Returns the id of this boot of the machine.
 pub(crate) fn boot_id() -> String {
     std::fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned()).unwrap_or_default()
 }
 
-/// The inode that both ends of a pipe share.
+/// Returns the inode that both ends of a pipe share.
 pub(crate) fn inode(fd: impl AsFd) -> io::Result<u64> {
     Ok(rustix::fs::fstat(fd)?.st_ino)
 }
 
-/// `pid (name) state ppid pgrp session …`; the name may hold spaces and parentheses, so the last one counts.
+/// Parses `pid (name) state ppid pgrp session …`; the name may hold spaces and parentheses, so the last one counts.
 fn parse_stat(stat: &[u8]) -> Option<Member> {
     let open = memchr::memchr(b'(', stat)?;
     let close = memchr::memrchr(b')', stat)?;
@@ -356,8 +356,8 @@ mod tests {
         let child = spec.spawn().unwrap();
         let start = Member::read(child.pid).unwrap().start;
         let session = |start| Identity { nonce: Nonce::random(), leader: Some((child.pid, start)), since: 0 };
-        assert_eq!(session(start).near_members(&Known::new()).len(), 1);
-        assert_eq!(session(start + 1).near_members(&Known::new()), []);
+        assert_eq!(session(start).near_members(&ProcessSet::new()).len(), 1);
+        assert_eq!(session(start + 1).near_members(&ProcessSet::new()), []);
     }
 
     #[tokio::test]
@@ -365,7 +365,7 @@ mod tests {
         let mut spec = crate::Spec::new("sleep", "/").args(["1000"]).env([("PATH", "/usr/bin:/bin")]);
         spec.guard = crate::Guard::Without;
         let mut child = spec.spawn().unwrap();
-        assert_eq!(child.group.identity().end(Known::new(), Duration::ZERO, Duration::ZERO), (1, 1));
+        assert_eq!(child.group.identity().end(ProcessSet::new(), Duration::ZERO, Duration::ZERO), (1, 1));
         let ended = tokio::time::timeout(Duration::from_secs(20), child.exit.wait_for(Option::is_some)).await;
         assert_eq!(ended.expect("it ends").unwrap().as_ref().unwrap().signal, Some(libc::SIGKILL));
     }

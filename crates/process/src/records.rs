@@ -1,6 +1,6 @@
 //! Records of live sessions on disk, for the start after a crash in which the guardian died too.
 //!
-//! A process number alone ends nothing: the machine's boot, the start time and the nonce must all agree.
+//! A process id alone is not sufficient to end a process: the machine's boot, the start time and the nonce must all agree.
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::{self, Read, Write};
@@ -12,7 +12,7 @@ use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use crate::nonce::Nonce;
-use crate::procfs::{self, Identity, Known, Member};
+use crate::procfs::{self, Identity, Member, ProcessSet};
 
 /// The record of a live session, written as `NONCE.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,7 +26,7 @@ pub(crate) struct Record {
     owner_start: u64,
 }
 
-/// What [`sweep`] did.
+/// The result of [`sweep`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Swept {
     /// Records of sessions of this boot whose owner is gone.
@@ -35,7 +35,7 @@ pub struct Swept {
     pub ended: usize,
     /// Processes that could not be ended; their records stay.
     pub left: usize,
-    /// Records that were left alone because their owner lives.
+    /// Records that were kept because their owner is alive.
     pub spared: usize,
 }
 
@@ -53,7 +53,7 @@ pub fn sweep(directory: &Path) -> io::Result<Swept> {
     let boot = procfs::boot_id();
     for entry in entries {
         let path = entry?.path();
-        // Files that hob did not write are not hob's to remove, whatever they hold.
+        // Files that hob did not write must not be removed.
         if !is_record(&path) {
             continue;
         }
@@ -66,7 +66,7 @@ pub fn sweep(directory: &Path) -> io::Result<Swept> {
                 swept.sessions += 1;
                 let identity =
                     Identity { nonce: record.nonce, leader: Some((record.pid, record.start)), since: record.start };
-                let (ended, left) = identity.end(Known::new(), Duration::from_millis(300), Duration::from_secs(2));
+                let (ended, left) = identity.end(ProcessSet::new(), Duration::from_millis(300), Duration::from_secs(2));
                 swept.ended += ended;
                 left
             }
@@ -80,7 +80,7 @@ pub fn sweep(directory: &Path) -> io::Result<Swept> {
     Ok(swept)
 }
 
-/// Whether the file's name is one that [`Record::write`] gives.
+/// Returns true if the file's name has the form that [`Record::write`] uses.
 fn is_record(path: &Path) -> bool {
     let name = path.file_stem().and_then(|stem| stem.to_str());
     path.extension().is_some_and(|extension| extension == "json")
@@ -89,7 +89,7 @@ fn is_record(path: &Path) -> bool {
 }
 
 impl Record {
-    pub(crate) fn of(identity: &Identity) -> Record {
+    pub(crate) fn from_identity(identity: &Identity) -> Record {
         let me = std::process::id().cast_signed();
         let (pid, start) = identity.leader.unwrap_or_default();
         Record {

@@ -1,4 +1,4 @@
-//! [`Spec`]: what to start and how, and starting it.
+//! [`Spec`]: a program to start, with its options.
 //!
 //! The child gets its own session and process group, pipes whose ends on its side stay blocking, exactly the
 //! environment that the spec names, default signal dispositions, an empty signal mask and its user's file limit. It
@@ -40,24 +40,24 @@ pub struct Spec {
     pub nonce: Nonce,
     /// More descriptors, for programs that separate their answers from their output.
     pub extra: Vec<ExtraPipe>,
-    /// The variable in the child's environment that tells it the number of one more descriptor: a terminal of its own,
-    /// which controls nothing and which nobody reads. Where the system has none to give, it is `/dev/null`.
+    /// The variable in the child's environment with the number of one more descriptor: an unread terminal without
+    /// control. If the system provides none, it is `/dev/null`.
     pub terminal: Option<String>,
     /// A text of at most [`GIVEN_MAX`] bytes that the child can read once, from the path that replaces [`GIVEN_PATH`]
-    /// in the arguments. No directory holds it.
+    /// in the arguments. It is in no directory.
     pub given: Option<Vec<u8>>,
-    /// What ends the session when this process is gone.
+    /// The guardian that ends the session if this process exits.
     pub guard: Guard,
-    /// Where the record for [`records::sweep`] is written while the session lives.
+    /// The directory for the record for [`records::sweep`] while the session lives.
     pub records: Option<PathBuf>,
     /// The minimum niceness of the child and everything it starts, from 0 (that of this process) to [`NICEST`].
     /// Priority is only ever lowered: the child of a nicer process stays as nice as its parent.
     pub nice: i32,
 }
 
-/// The lowest priority there is (setpriority(2)).
+/// The lowest priority (setpriority(2)).
 pub const NICEST: i32 = 19;
-/// Stands in the arguments for the path of [`Spec::given`].
+/// A placeholder in the arguments for the path of [`Spec::given`].
 pub const GIVEN_PATH: &str = "@HOB-GIVEN-PATH@";
 /// The number of bytes that every pipe accepts at once.
 pub const GIVEN_MAX: usize = 4096;
@@ -65,13 +65,13 @@ pub const GIVEN_MAX: usize = 4096;
 /// One more pipe between us and the child.
 #[derive(Debug, Clone)]
 pub struct ExtraPipe {
-    /// The variable in the child's environment that tells it the number of its descriptor.
+    /// The variable in the child's environment with the number of its descriptor.
     pub variable: String,
     /// The direction of the bytes.
     pub to_child: bool,
 }
 
-/// How the session is ended if this process dies without doing it.
+/// The way the session is ended if this process dies without doing it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Guard {
     /// `/proc/self/exe guardian NONCE`: right for a binary that has that hidden command.
@@ -82,7 +82,7 @@ pub enum Guard {
     Without,
 }
 
-/// Why a program could not be started. The message says what to do about it.
+/// Reasons why a program could not be started. The message includes the fix.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SpawnError {
@@ -100,12 +100,12 @@ pub enum SpawnError {
     /// The program exists, but may not be executed.
     #[error("program {0} is not executable by this user")]
     NotExecutable(PathBuf),
-    /// The program is a script, and what its first line names is missing.
+    /// The program is a script whose interpreter is missing.
     #[error("program {program} names the interpreter {interpreter} in its first line, which does not exist")]
     NoInterpreter {
         /// The script.
         program: PathBuf,
-        /// What its first line names.
+        /// The interpreter in its first line.
         interpreter: PathBuf,
     },
     /// The working directory is unusable.
@@ -144,7 +144,7 @@ pub enum SpawnError {
 }
 
 impl Spec {
-    /// A spec with only the given program and working directory: no arguments, an empty environment, guarded by
+    /// Creates a spec with only the given program and working directory: no arguments, an empty environment, guarded by
     /// `/proc/self/exe guardian`, without a record.
     pub fn new(program: impl Into<OsString>, cwd: impl Into<PathBuf>) -> Spec {
         Spec {
@@ -191,7 +191,7 @@ impl Spec {
         let input = procfs::inode(&stdin.child).map_err(system)?;
 
         let mut command = tokio::process::Command::new(&program);
-        let given = self.given.as_deref().map(given).transpose().map_err(system)?;
+        let given = self.given.as_deref().map(text_pipe).transpose().map_err(system)?;
         let path = given.as_ref().map(|given| OsString::from(format!("/proc/self/fd/{}", given.as_raw_fd())));
         let args = self.args.iter().map(|arg| path.as_ref().filter(|_| arg == GIVEN_PATH).unwrap_or(arg));
         command.arg0(&self.program).args(args).current_dir(&self.cwd).env_clear();
@@ -224,7 +224,13 @@ impl Spec {
             inherited.push(theirs);
         }
         command.stdin(Stdio::from(stdin.child)).stdout(Stdio::from(stdout.child)).stderr(Stdio::from(stderr.child));
-        set_before_exec(&mut command, inherited, limits::original_open_files(), self.nice, Mark::of(&self.nonce));
+        set_before_exec(
+            &mut command,
+            inherited,
+            limits::original_open_files(),
+            self.nice,
+            Mark::from_nonce(&self.nonce),
+        );
 
         let guardian = match &self.guard {
             Guard::Without => None,
@@ -234,7 +240,7 @@ impl Spec {
         let guardian = guardian.transpose().map_err(SpawnError::Guardian)?;
 
         let started = child::start(&mut command).map_err(|error| match missing_interpreter(&program, &error) {
-            // The system says of the script that it does not exist.
+            // The system reports that the script itself does not exist.
             Some(interpreter) => SpawnError::NoInterpreter { program: program.clone(), interpreter },
             None => system(error),
         })?;
@@ -243,7 +249,7 @@ impl Spec {
         let mut child = child::watch(started, group, stdin.ours, stdout.ours, stderr.ours, extra);
         child.terminal = terminal;
         if let Some(path) = &self.records {
-            let written = records::Record::of(child.group.identity()).write(path);
+            let written = records::Record::from_identity(child.group.identity()).write(path);
             let record = written.map_err(|source| SpawnError::Record { path: path.clone(), source })?;
             child.group.keep_record(record);
         }
@@ -296,7 +302,7 @@ fn usable(path: &Path) -> Usable {
     }
 }
 
-/// What a script names in its first line, where that is why it could not be started.
+/// Returns the interpreter in a script's first line, if it is missing and caused the error.
 fn missing_interpreter(program: &Path, error: &io::Error) -> Option<PathBuf> {
     if error.kind() != io::ErrorKind::NotFound {
         return None;
@@ -332,8 +338,8 @@ struct Ends<Ours> {
     child: OwnedFd,
 }
 
-/// The read end of a pipe that holds `text` and nothing after it.
-fn given(text: &[u8]) -> io::Result<OwnedFd> {
+/// Returns the read end of a pipe that holds `text` and nothing after it.
+fn text_pipe(text: &[u8]) -> io::Result<OwnedFd> {
     let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
     if text.len() > GIVEN_MAX || rustix::io::write(&write, text)? < text.len() {
         return Err(io::ErrorKind::FileTooLarge.into());
@@ -341,7 +347,7 @@ fn given(text: &[u8]) -> io::Result<OwnedFd> {
     Ok(read)
 }
 
-/// A terminal: the end that keeps it, and the one for the child.
+/// Returns a terminal: the end that keeps it, and the one for the child.
 fn own_terminal() -> io::Result<(OwnedFd, OwnedFd)> {
     let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
     let ours = rustix::pty::openpt(flags)?;

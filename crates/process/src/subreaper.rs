@@ -64,7 +64,7 @@ pub struct Adopted {
     pub nonce: Option<Nonce>,
 }
 
-/// The adopted processes that are still alive, for status displays. [`crate::Group::end`] ends those of its session.
+/// Returns the adopted processes that are still alive, for status displays. [`crate::Group::end`] ends those of its session.
 pub fn adopted() -> Vec<Adopted> {
     let owned = owned_children();
     let nonce = |pid| procfs::variable(pid, nonce::SESSION_VARIABLE)?.parse().ok();
@@ -117,7 +117,7 @@ fn adopted_children(owned: &Option<HashSet<i32>>) -> impl Iterator<Item = Member
     })
 }
 
-/// A cheap check that reaps nothing.
+/// Returns a cheap check that reaps nothing.
 fn any_ended_child() -> bool {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     matches!(rustix::process::waitid(WaitId::All, options), Ok(Some(_)))

@@ -1,5 +1,5 @@
-//! Whom a process descends from, by what the kernel says and by marks in its environment: an agent must not answer for its
-//! person. This stops accidents, not malice: the same user has other means.
+//! Determines a process's ancestry, from the kernel and from marks in its environment: an agent must not answer for its
+//! user. This prevents accidents, not malice: the same user has other means.
 
 use std::fs;
 use std::io::Read;
@@ -19,20 +19,20 @@ const AGENTS: &[(&str, &str)] = &[
     ("CURSOR_AGENT", "Cursor"),
     ("OPENCODE", "opencode"),
 ];
-/// The variable of what runs in a REPL session.
+/// The variable of processes in a REPL session.
 const SESSION: &str = "HOB_SESSION";
-/// Programs that start another and are nobody's agent, if they were told a command.
+/// Programs that start another program and are not agents themselves if they were given a command.
 const WRAPPERS: &[&str] = &["sh", "bash", "dash", "ash", "zsh", "ksh", "fish"];
-/// How far up is looked.
+/// The maximum number of ancestors examined.
 const GENERATIONS: usize = 64;
-/// How many processes of shells are looked at for each.
+/// The maximum number of a shell's child processes examined.
 const CHILDREN: usize = 1000;
-/// The most bytes of an environment that are read.
+/// The size limit of an environment, in bytes.
 const ENVIRONMENT: usize = 4 << 20;
-/// How much is read at a time.
+/// The size of one read.
 const PAGE: usize = 4096;
 
-/// A process: its number may be used again, with another start.
+/// A process. Its id may be reused with another start time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Process {
     pid: u32,
@@ -41,16 +41,16 @@ struct Process {
     session: u32,
     /// Its controlling terminal; 0 for none.
     terminal: i32,
-    /// When it started, in the kernel's ticks.
+    /// The start time, in the kernel's ticks.
     start: u64,
 }
 
-/// Why this process cannot speak for the person at the machine; `None` if it can. `front_ends` are the processes by which
-/// agents are served here, `daemon` is the one that serves them.
+/// Returns why this process cannot speak for the user at the machine; `None` if it can. `front_ends` are the processes
+/// that serve agents here, `daemon` is the one that serves them.
 pub fn refusal(pid: u32, front_ends: &[u32], daemon: u32) -> Option<String> {
     let advice = "an agent must not answer for its person: do this in a terminal of your own";
-    let Some(process) = Process::of(pid) else {
-        return Some(format!("it cannot be told which process this is; {advice}"));
+    let Some(process) = Process::from_pid(pid) else {
+        return Some(format!("this process cannot be identified; {advice}"));
     };
     let environment = environment(pid);
     let has = |name: &str| {
@@ -71,19 +71,19 @@ pub fn refusal(pid: u32, front_ends: &[u32], daemon: u32) -> Option<String> {
              that ends (`( … & )`)"
         ));
     }
-    // A daemon that began just now, or was stopped, knows of none; and those of other projects are agents too.
+    // A daemon that just started, or is stopped, knows none; and those of other projects are agents too.
     let served: Vec<Process> = front_ends.iter().filter(|of| **of != pid).filter_map(|of| agent_of(*of)).collect();
     let agent = chain.iter().find(|process| served.contains(process) || starts_front_end(process.pid, pid))?;
     let name = name(agent.pid);
     Some(format!("this was started by {name} (process {}), an agent that hob serves here; {advice}", agent.pid))
 }
 
-/// A front-end, as far as hooks need to know it: what it is is told when it is first looked at.
+/// A front-end as hooks need it. Its identity is determined once, at the first look.
 #[derive(Debug, Clone)]
 pub struct FrontEnd {
     /// The process that started it.
     agent: Option<Process>,
-    /// The session of the agent, where that gives it to what it starts.
+    /// The session of the agent, if the agent passes it to its child processes.
     session: Option<String>,
 }
 
@@ -93,8 +93,8 @@ impl FrontEnd {
         self.agent.as_ref().map(|agent| format!("{} {}", agent.pid, agent.start))
     }
 
-    /// The front-end of this process. `variable` is that of its environment which names the agent's session.
-    pub fn of(pid: u32, variable: &str) -> FrontEnd {
+    /// Returns the front-end of this process. `variable` is the environment variable that names the agent's session.
+    pub fn from_pid(pid: u32, variable: &str) -> FrontEnd {
         let environment = environment(pid);
         let mut entries = environment.split(|byte| *byte == 0);
         let session = entries.find_map(|entry| entry.strip_prefix(variable.as_bytes())?.strip_prefix(b"="));
@@ -102,14 +102,14 @@ impl FrontEnd {
     }
 }
 
-/// Returns which of these front-ends, in order of arrival, belongs to the agent that a process descends from: of those that its
-/// nearest ancestor with any started, the one of the same session, else the latest. A session that is named counts among these
-/// alone: who names another agent's does not become that agent.
+/// Returns which of these front-ends, in order of arrival, belongs to the agent that a process descends from. Among
+/// those started by its nearest ancestor with any, it is the one of the same session, else the latest. A session name
+/// selects among these alone: naming another agent's session does not select that agent.
 pub fn front_end_of(pid: u32, front_ends: &[FrontEnd], session: Option<&str>) -> Option<usize> {
     if front_ends.is_empty() {
         return None;
     }
-    let mut ancestors = Process::of(pid)?.and_ancestors().skip(1);
+    let mut ancestors = Process::from_pid(pid)?.and_ancestors().skip(1);
     ancestors.find_map(|ancestor| {
         let is_started = |of: &FrontEnd| of.agent.as_ref() == Some(&ancestor);
         let of_session = |of: &FrontEnd| is_started(of) && session.is_some() && of.session.as_deref() == session;
@@ -117,10 +117,10 @@ pub fn front_end_of(pid: u32, front_ends: &[FrontEnd], session: Option<&str>) ->
     })
 }
 
-/// Whether a process is an agent by what it started: a front-end other than `but`, itself or by shells that were told a
-/// command.
+/// Returns true if a process is an agent, judged by what it started: a front-end other than `but`, directly or by
+/// shells that were given a command.
 fn starts_front_end(pid: u32, but: u32) -> bool {
-    // What an orphan's parent started is nobody's. A shell that was told a command does what another said.
+    // A process started by an orphan's parent has no owner. A shell that was given a command runs it for another program.
     if pid <= 1 || is_wrapper(pid) {
         return false;
     }
@@ -138,7 +138,7 @@ fn starts_front_end(pid: u32, but: u32) -> bool {
     false
 }
 
-/// The children of a process: those that it has now.
+/// Returns the current children of a process.
 fn children(pid: u32) -> Vec<u32> {
     let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     let list = |thread: fs::DirEntry| {
@@ -153,15 +153,15 @@ fn children(pid: u32) -> Vec<u32> {
             .filter_map(|pid| pid.parse().ok())
             .collect();
     }
-    // A kernel without those lists.
+    // This kernel lacks those lists.
     let me = crate::owner::me();
     let numbers = fs::read_dir("/proc").into_iter().flatten().flatten();
     let numbers = numbers.filter(|entry| entry.metadata().is_ok_and(|entry| entry.uid() == me));
     let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    numbers.filter(|of| Process::of(*of).is_some_and(|process| process.parent == pid)).collect()
+    numbers.filter(|of| Process::from_pid(*of).is_some_and(|process| process.parent == pid)).collect()
 }
 
-/// Whether a process is `hob mcp`: the program of this process, or one of its name, so that an older one counts too.
+/// Returns true if a process is `hob mcp`: it runs the program of this process, or one of its name, so that an older version counts too.
 fn is_front_end(pid: u32) -> bool {
     let line = contents(pid, "cmdline", ENVIRONMENT).unwrap_or_default();
     let mut words = line.split(|byte| *byte == 0);
@@ -175,37 +175,37 @@ fn is_this_program(pid: u32) -> bool {
     program(&pid.to_string()).is_some_and(|of| program("self") == Some(of))
 }
 
-/// The process that started a front-end: what lies between, such as `sh -c`, is not it.
+/// Returns the process that started a front-end, skipping intermediate processes such as `sh -c`.
 fn agent_of(front_end: u32) -> Option<Process> {
-    let mut ancestors = Process::of(front_end)?.and_ancestors().skip(1);
+    let mut ancestors = Process::from_pid(front_end)?.and_ancestors().skip(1);
     let agent = ancestors.find(|process| !is_wrapper(process.pid))?;
-    // An orphan's parent is nobody's agent.
+    // An orphan's parent is not its agent.
     (agent.pid > 1).then_some(agent)
 }
 
-/// Whether nobody is left who could have started this: what a shell leaves behind in the background belongs to the system's
-/// first process, or to one that stands for it (a supervisor, a person's session). In a terminal, the person is there.
+/// Returns true if the process that started this one is gone: a shell's background job then belongs to the init
+/// process, or to its substitute (a supervisor, a user's session). In a terminal, the user is present.
 fn is_orphan(chain: &[Process]) -> bool {
     let Some(process) = chain.first().filter(|process| process.terminal == 0) else { return false };
-    // A script's file stands for nobody here: an agent can write one.
+    // A script's file does not count as the user: an agent can write one.
     let Some(at) = chain.iter().skip(1).position(|process| shell_words(process.pid).is_none()) else { return false };
     let (top, parent) = (&chain[at], &chain[at + 1]);
     match parent.pid {
-        // Of a container the first process may be what a person started.
+        // In a container the user may have started the first process.
         1 => parent.session != process.session || top.is_adopted_by(parent),
         _ => name(parent.pid) == "systemd" || top.is_adopted_by(parent),
     }
 }
 
-/// Whether a process is a shell that was told a command, and no script's file.
+/// Returns true if a process is a shell that was given a command, not a script's file.
 fn is_wrapper(pid: u32) -> bool {
     let Some(words) = shell_words(pid) else { return false };
-    // `-c`, also as a part of `-lc` and behind `-l` or `--norc`.
+    // This covers `-c`, also as a part of `-lc` and after `-l` or `--norc`.
     let mut options = words.iter().take_while(|word| word.starts_with(['-', '+']));
     options.any(|word| !word.starts_with("--") && word.contains('c'))
 }
 
-/// The words of a shell's command line after its name; `None` for another program.
+/// Returns the words of a shell's command line after its name; `None` for another program.
 fn shell_words(pid: u32) -> Option<Vec<String>> {
     let line = contents(pid, "cmdline", ENVIRONMENT).unwrap_or_default();
     let mut words = line.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned());
@@ -221,12 +221,12 @@ fn name(pid: u32) -> String {
 }
 
 fn environment(pid: u32) -> Vec<u8> {
-    // What cannot be read marks nothing.
+    // An unreadable environment has no marks.
     contents(pid, "environ", ENVIRONMENT).unwrap_or_default()
 }
 
-/// What the kernel says of a process, up to so many bytes: a page at a time, since each read costs as much as a long one
-/// and an answer waits for all of them.
+/// Reads a file about a process from the kernel, up to `most` bytes. It reads one page at a time, since each read costs
+/// as much as a long one and an answer waits for all of them.
 fn contents(pid: u32, what: &str, most: usize) -> std::io::Result<Vec<u8>> {
     let mut file = fs::File::open(format!("/proc/{pid}/{what}"))?;
     let mut bytes = Vec::new();
@@ -235,7 +235,7 @@ fn contents(pid: u32, what: &str, most: usize) -> std::io::Result<Vec<u8>> {
         bytes.resize(begin + PAGE, 0);
         let count = file.read(&mut bytes[begin..])?;
         bytes.truncate(begin + count);
-        // A line of facts comes whole.
+        // A line of values arrives whole.
         if count == 0 || bytes.len() >= most || most == PAGE {
             return Ok(bytes);
         }
@@ -243,9 +243,9 @@ fn contents(pid: u32, what: &str, most: usize) -> std::io::Result<Vec<u8>> {
 }
 
 impl Process {
-    fn of(pid: u32) -> Option<Process> {
+    fn from_pid(pid: u32) -> Option<Process> {
         let stat = contents(pid, "stat", PAGE).ok()?;
-        // `pid (name) state ppid …`: the name may hold anything, so its last parenthesis counts (proc(5)).
+        // In `pid (name) state ppid …` the name may contain anything, so the last parenthesis counts (proc(5)).
         let close = stat.iter().rposition(|byte| *byte == b')')?;
         let rest = std::str::from_utf8(&stat[close + 1..]).ok()?;
         let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
@@ -260,21 +260,21 @@ impl Process {
         })
     }
 
-    /// Whether its parent is not the one that started it: session and process group are its own or those of who did.
+    /// Returns true if its parent is not the process that started it: session and process group are its own or those of the starter.
     fn is_adopted_by(&self, parent: &Process) -> bool {
         (self.session != self.pid && self.session != parent.session)
             || (self.group != self.pid && self.group != parent.group)
     }
 
-    /// The process itself, its parent, and so on.
+    /// Returns the process, its parent, and so on.
     fn ancestry(self) -> Vec<Process> {
         self.and_ancestors().collect()
     }
 
     fn and_ancestors(self) -> impl Iterator<Item = Process> {
         let next = |process: &Process| {
-            // A parent that began later is another process under the number of the parent that is gone.
-            Process::of(process.parent).filter(|parent| parent.start <= process.start)
+            // A parent that started later is another process that reuses the id.
+            Process::from_pid(process.parent).filter(|parent| parent.start <= process.start)
         };
         std::iter::successors(Some(self), next).take(GENERATIONS)
     }
@@ -287,7 +287,7 @@ mod tests {
     use std::os::unix::process::CommandExt;
     use std::process::{Child, Command, Stdio};
 
-    /// A program that starts another: `python3` and the like are agents here, shells are not.
+    /// Starts a program that starts another: `python3` and the like are agents here, shells are not.
     fn started(program: &mut Command) -> (Child, u32) {
         let mut child = program.env_clear().env("PATH", "/usr/bin:/bin").stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
@@ -320,7 +320,7 @@ front.wait()";
         };
         let (one, first_front, first_hook) = agent("one");
         let (two, second_front, second_hook) = agent("two");
-        let fronts = [first_front, second_front].map(|pid| FrontEnd::of(pid, "MARK"));
+        let fronts = [first_front, second_front].map(|pid| FrontEnd::from_pid(pid, "MARK"));
         assert_eq!(front_end_of(first_hook, &fronts, None), Some(0));
         assert_eq!(front_end_of(second_hook, &fronts, None), Some(1));
         // The session of another agent is a claim, which makes no difference.
@@ -345,13 +345,13 @@ front.wait()";
     #[test]
     fn who_descends_from_an_agent_is_refused() {
         let me = std::process::id();
-        // A shell that was told a command and starts another program is no agent: this process is.
+        // A shell that was given a command and starts another program is not an agent: this process is.
         let (shell, front_end) = started(Command::new("sh").args(["-c", "sleep 60 & echo $!; wait"]));
         let (other, person) = started(Command::new("sh").args(["-c", "sleep 60 & echo $!; wait"]));
         let refused = refusal(person, &[front_end], 1).unwrap();
         assert!(refused.contains(&format!("(process {me}), an agent that hob serves here")), "{refused}");
         assert!(refusal(person, &[], me).unwrap().contains("REPL session"));
-        // A shell that runs a file stands for an agent's program: what it did not start is not its own.
+        // A shell that runs a file counts as an agent's program, but only with the processes it started.
         let temp = tempfile::tempdir().unwrap();
         let script = temp.path().join("agent");
         fs::write(&script, "sleep 60 & echo $!; wait").unwrap();
@@ -371,18 +371,18 @@ front.wait()";
             "sleep 60 & echo $!",
             "setsid --fork sh -c 'echo $$; exec sleep 60'",
             "nohup sh -c 'sleep 60; :' & echo $!",
-            // A script's file, which an agent has written.
+            // This is a script's file, which an agent has written.
             &format!("sh '{}' &", script.display()),
         ] {
             let (mut shell, left) =
                 started(Command::new("sh").args(["-c", line]).stdin(Stdio::null()).process_group(0));
             shell.wait().unwrap();
-            // The kernel gives it to the first process, or to a supervisor, before the shell's end is seen.
-            let heir = Process::of(left).unwrap().parent;
+            // The kernel reparents it to the first process, or to a supervisor, before the shell's end is visible.
+            let heir = Process::from_pid(left).unwrap().parent;
             let refused = refusal(left, &[], 1);
             Command::new("kill").arg(left.to_string()).status().unwrap();
             if line.contains("setsid") && heir != 1 && name(heir) != "systemd" {
-                // A session of its own under a supervisor of some name: nothing tells it from what the supervisor started.
+                // It has its own session under a supervisor, and cannot be told from the supervisor's own children.
                 continue;
             }
             assert!(refused.as_deref().is_some_and(|why| why.contains("is gone")), "{line}: {refused:?}");
@@ -412,7 +412,7 @@ front.wait()";
         let marked = |name: &str| {
             let mut command = Command::new("sleep");
             let mut child = command.arg("60").env_clear().env(name, "1").spawn().unwrap();
-            // The environment is there once the program is: until then it is this process's.
+            // Until the program starts, the environment is this process's.
             while fs::read(format!("/proc/{}/comm", child.id())).unwrap() != b"sleep\n" {
                 std::thread::yield_now();
             }

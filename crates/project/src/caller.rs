@@ -1,4 +1,4 @@
-//! The caller at the other end of a connection: what the daemon knows of it and tools read.
+//! The caller at the other end of a connection: the data that the daemon has about it and tools read.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -7,12 +7,12 @@ use crate::{Hello, Project, Role};
 
 /// How the daemon identifies a caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Known {
+pub enum Identification {
     /// By its process: the kernel names the process and its working directory.
     ByProcess,
     /// By the token of one agent, made for the holder of its name.
     ByAgentToken,
-    /// By a token that many share, so not as one agent.
+    /// By a token that many callers share, which identifies no single agent.
     BySharedToken,
 }
 
@@ -21,7 +21,7 @@ pub enum Known {
 pub struct Caller {
     /// The number of the connection since the daemon started.
     pub connection: u64,
-    /// What the connection is for.
+    /// The role of the connection.
     pub role: Role,
     /// The process at the other end, according to the kernel; 0 without one.
     pub pid: u32,
@@ -29,37 +29,37 @@ pub struct Caller {
     pub cwd: PathBuf,
     /// Its worktree: the default names belong to it.
     pub worktree: PathBuf,
-    /// The environment for what is started on its behalf.
+    /// The environment of processes started on its behalf.
     pub env: BTreeMap<String, String>,
-    /// More variables, for programs that are asked something on its behalf and end, not for sessions.
+    /// Additional variables, for short-lived programs run on its behalf, not for sessions.
     pub asked_env: BTreeMap<String, String>,
     /// The session that tools use when the call names none.
     pub session: Option<String>,
     /// The agent's name (`--as`, `HOB_AGENT`).
     pub name: Option<String>,
-    /// Whether to take that name from its holder elsewhere.
+    /// True to take that name from its holder elsewhere.
     pub takeover: bool,
-    /// This run of the agent, the same over all its connections.
+    /// The run of the agent, the same over all its connections.
     pub run: Option<String>,
-    /// Whether the previous connection lost answers that handed something out.
+    /// True if the previous connection lost answers that delivered something.
     pub answers_lost: bool,
-    /// The first message in the last answer that arrived and handed something out.
+    /// The first message in the last answer that arrived and delivered something.
     pub last_receipt: Option<String>,
-    /// The worktree that the process stands in according to the kernel, not to itself; `None` where the kernel does not
-    /// tell.
+    /// The worktree of the process's directory according to the kernel, not to itself; `None` if the kernel does not
+    /// report it.
     pub stands_in: Option<PathBuf>,
     /// The system whose tools are imitated for this caller.
     pub profile: Option<String>,
     /// How the daemon identified the caller.
-    pub known: Known,
-    /// Whether each of its requests has its own connection: only answers to requests reach it.
+    pub known: Identification,
+    /// True if each of its requests has its own connection: only answers to requests reach it.
     pub by_requests: bool,
-    /// Whether the connection is for one request, and left out of the journal.
+    /// True if the connection is for one request, and left out of the journal.
     pub brief: bool,
 }
 
 impl Caller {
-    /// The caller that said `hello` on this connection.
+    /// Returns the caller that said `hello` on this connection.
     pub fn new(project: &Project, hello: &Hello, connection: u64, pid: u32) -> Caller {
         Caller {
             connection,
@@ -77,14 +77,14 @@ impl Caller {
             last_receipt: hello.last_receipt.clone(),
             stands_in: working_directory(pid).map(|cwd| project.worktree(&cwd)),
             profile: hello.profile.clone(),
-            known: Known::ByProcess,
+            known: Identification::ByProcess,
             by_requests: false,
             brief: hello.brief,
         }
     }
 }
 
-/// The working directory of a process (proc(5)); `None` if there is no process, or it is gone.
+/// Returns the working directory of a process (proc(5)); `None` if there is no process.
 fn working_directory(pid: u32) -> Option<PathBuf> {
     std::fs::read_link(format!("/proc/{pid}/cwd")).ok()
 }

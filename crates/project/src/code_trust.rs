@@ -1,7 +1,7 @@
-//! Whether code of a project may run that nobody called: the build scripts, macros and toolchains that language servers run.
+//! Decides if a project's code may run implicitly: the build scripts, macros and toolchains that language servers run.
 //!
-//! The person says so, as in an editor: to hob (`hob trust`, `hob init`), for the directory at the project's root; or to a coding
-//! agent that keeps a list of trusted folders in the user's own files. Nothing in a checkout counts.
+//! The user grants this, as in an editor: to hob (`hob trust`, `hob init`), for the directory at the project's root; or
+//! to a coding agent that keeps a list of trusted folders in the user's own files. Nothing in a checkout counts.
 
 use std::fmt;
 use std::os::unix::fs::MetadataExt;
@@ -11,12 +11,12 @@ use serde_json::Value;
 
 use crate::{Project, Trust, git, owner, regular};
 
-/// Who trusts a project's code.
+/// The source of trust in a project's code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CodeTrust {
-    /// The person said so to hob.
+    /// The user granted it to hob.
     Granted,
-    /// The person said so to this agent.
+    /// The user granted it to this agent.
     Agent(&'static str),
 }
 
@@ -29,12 +29,12 @@ impl fmt::Display for CodeTrust {
     }
 }
 
-/// The longest file of an agent that is read. Claude Code keeps its history in its own.
+/// The size limit of an agent's file. Claude Code keeps its history in its own.
 const FILE_MAX: u64 = 64 << 20;
 
 impl CodeTrust {
-    /// Looks up who trusts the code of a worktree of the project. A grant that cannot be read counts as none.
-    pub fn of(project: &Project, worktree: &Path) -> Option<CodeTrust> {
+    /// Returns the source of trust in the code of a worktree of the project. An unreadable grant does not count.
+    pub fn lookup(project: &Project, worktree: &Path) -> Option<CodeTrust> {
         let (root, worktree) = (project.root(), worktree.canonicalize().ok()?);
         // A caller may name any directory as its worktree.
         if worktree != root && git::main_worktree(&worktree).as_deref() != Some(root) {
@@ -49,7 +49,7 @@ impl CodeTrust {
     }
 }
 
-/// The folders that an agent may trust, and where it says so.
+/// The folders that an agent may trust, and the location of its files.
 struct Folders<'a> {
     home: PathBuf,
     root: &'a Path,
@@ -69,7 +69,7 @@ impl Folders<'_> {
         self.json(".gemini/trustedFolders.json").is_some_and(|rules| self.gemini(&rules)).then_some("Gemini CLI")
     }
 
-    /// Reads a file of the user's: nobody else may have written it, and it is not part of the checkout.
+    /// Reads a file of the user's, which no other user may have written and which is outside the checkout.
     fn read(&self, name: &str) -> Option<String> {
         let path = self.home.join(name);
         let file = regular::open(&path).ok()?;
@@ -84,26 +84,26 @@ impl Folders<'_> {
         serde_json::from_str(&self.read(name)?).ok()
     }
 
-    /// Whether a folder is the home or above it: that every project is trusted is nothing that anybody said.
+    /// Returns true if a folder is the home or above it: such an entry does not count as trust in every project.
     fn is_all(&self, folder: &Path) -> bool {
         self.home.starts_with(folder)
     }
 
-    /// `projects[FOLDER].hasTrustDialogAccepted`, of the folder or of one around it.
+    /// Checks `projects[FOLDER].hasTrustDialogAccepted`, of the folder or of one around it.
     fn claude(&self, state: &Value) -> bool {
         let around = [self.worktree, self.root].into_iter().flat_map(Path::ancestors);
         let mut folders = around.filter(|folder| !self.is_all(folder)).filter_map(Path::to_str);
         folders.any(|folder| state["projects"][folder]["hasTrustDialogAccepted"] == true)
     }
 
-    /// `[projects."FOLDER"] trust_level = "trusted"`, of the folder itself.
+    /// Checks `[projects."FOLDER"] trust_level = "trusted"`, of the folder itself.
     fn codex(&self, config: &toml::Table) -> bool {
         let mut folders = [self.worktree, self.root].into_iter().filter_map(Path::to_str);
         let level = |folder: &str| config.get("projects")?.get(folder)?.get("trust_level")?.as_str();
         folders.any(|folder| level(folder) == Some("trusted"))
     }
 
-    /// `"FOLDER": "TRUST_FOLDER"`, or `TRUST_PARENT` for the folder around it; the longest rule decides.
+    /// Checks `"FOLDER": "TRUST_FOLDER"`, or `TRUST_PARENT` for the folder around it; the longest rule decides.
     fn gemini(&self, rules: &Value) -> bool {
         let decided = |folder: &Path| {
             let covering = rules.as_object()?.iter().filter_map(|(path, level)| {
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
     use std::fs;
 
-    /// Which agent trusts a folder when this stands in a file of the home.
+    /// Returns the agent that trusts a folder if this text is in a file of the home.
     fn trusting(file: &str, text: &str) -> Option<&'static str> {
         let temp = tempfile::tempdir().unwrap();
         let top = temp.path().canonicalize().unwrap();
@@ -135,7 +135,7 @@ mod tests {
         fs::write(home.join(file), &text).unwrap();
         let folders = |home: &Path| Folders { home: home.to_owned(), root: &root, worktree: &root }.agent();
         let said = folders(&home);
-        // The same text in the checkout says nothing, not even as the home's own file.
+        // The same text in the checkout does not count, not even as the home's own file.
         let forged = root.join(file);
         fs::create_dir_all(forged.parent().unwrap()).unwrap();
         fs::write(&forged, &text).unwrap();

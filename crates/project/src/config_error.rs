@@ -1,4 +1,4 @@
-//! Errors in a configuration file, `hob.toml` or one of the user's own: which file, which line, what to do.
+//! Errors in a configuration file, `hob.toml` or one of the user's own: the file, the line, and the fix.
 
 use std::io;
 use std::ops::RangeInclusive;
@@ -10,7 +10,7 @@ use toml::de::Error;
 use crate::owner;
 use crate::visible::{path as shown, visible};
 
-/// The largest configuration file that is read, in bytes.
+/// The size limit of a configuration file, in bytes.
 pub(crate) const FILE_MAX: u64 = 1024 * 1024;
 
 /// A configuration that is invalid or unreadable.
@@ -18,7 +18,7 @@ pub(crate) const FILE_MAX: u64 = 1024 * 1024;
 pub enum ConfigError {
     #[error("{}, line {line}: {message}; correct the line, or delete it for the default", shown(path))]
     Wrong { path: PathBuf, line: usize, message: String },
-    #[error("{}, line {line}: {what} stands at line {first} already: {next}", shown(path))]
+    #[error("{}, line {line}: {what} is already at line {first}: {next}", shown(path))]
     Twice { path: PathBuf, line: usize, what: String, first: usize, next: &'static str },
     #[error("{}, line {line}: {key} = {value} is outside {} to {}; correct it, or delete it for the default", shown(path), range.start(), range.end())]
     Range { path: PathBuf, line: usize, key: &'static str, value: u64, range: RangeInclusive<u64> },
@@ -61,17 +61,17 @@ pub(crate) fn wrong(path: &Path, text: &str, error: &Error) -> ConfigError {
     {
         return twice;
     }
-    let message = wanted(text, error).unwrap_or_else(|| error.message().trim_end().replace('\n', ", "));
+    let message = expected_form(text, error).unwrap_or_else(|| error.message().trim_end().replace('\n', ", "));
     wrong_at(path, text, at, &message)
 }
 
-/// What to write where a value is of another type than its setting: serde names types of Rust and gives no example.
-fn wanted(text: &str, error: &Error) -> Option<String> {
+/// Returns the form to write if a value has another type than its setting: serde names Rust types and gives no example.
+fn expected_form(text: &str, error: &Error) -> Option<String> {
     let message = error.message().trim_end();
     let of_type = message.strip_prefix("invalid type: ").or(message.strip_prefix("invalid value: "));
     let expected = match of_type {
         Some(of_type) => of_type.rsplit_once(", expected ")?.1,
-        // One of several words; which there are is said of a text.
+        // It is one of several words; the error for a text lists them.
         None if message == "wanted string or table" => "a word",
         None => return None,
     };
@@ -104,12 +104,12 @@ fn wanted(text: &str, error: &Error) -> Option<String> {
     };
     Some(match key {
         Some(key) => format!("`{key}` is {what}: write `{key} = {example}`"),
-        None => format!("`{}` stands where {what} belongs: write `{example}`", if is_short { value } else { "…" }),
+        None => format!("`{}` is not {what}: write `{example}`", if is_short { value } else { "…" }),
     })
 }
 
-/// The error for a table or a key that stands there twice, if its first place is found: a file from `hob init` has the
-/// headers of all tables already.
+/// Returns the error for a duplicate table or key, if its first location is found: a file from `hob init` already has
+/// the headers of all tables.
 fn twice(path: &Path, text: &str, offset: usize) -> Option<ConfigError> {
     let bare = |line: &str| line.split('#').next().unwrap_or_default().replace(char::is_whitespace, "");
     let is_header = |line: &str| line.starts_with('[') && line.ends_with(']');
@@ -118,7 +118,7 @@ fn twice(path: &Path, text: &str, offset: usize) -> Option<ConfigError> {
     let second = lines.get(at)?;
     let (first, what, next) = if is_header(second) {
         let first = lines[..at].iter().position(|line| line == second)?;
-        (first, second.as_str(), "write below that line what stands below this one, and delete this one")
+        (first, second.as_str(), "move the lines below this one there, and delete this one")
     } else {
         let key = second.split_once('=')?.0;
         let of = |line: &String| line.split_once('=').is_some_and(|(other, _)| other == key);
@@ -129,7 +129,7 @@ fn twice(path: &Path, text: &str, offset: usize) -> Option<ConfigError> {
     Some(ConfigError::Twice { path: path.to_owned(), line: at + 1, what, first: first + 1, next })
 }
 
-/// The number of the line that a byte is in.
+/// Returns the number of the line that a byte is in.
 fn line_of(text: &str, offset: usize) -> usize {
     1 + text.bytes().take(offset).filter(|byte| *byte == b'\n').count()
 }

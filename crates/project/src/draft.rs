@@ -1,5 +1,5 @@
-//! Files that are replaced as a whole: a reader sees the old bytes or the new ones, never half of them. The new bytes
-//! are drafted under an unpredictable name; an existing file is never written to.
+//! Replaces files as a whole: a reader sees the old bytes or the new ones, never a mixture. The new bytes are drafted
+//! under an unpredictable name; an existing file is never written to.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write};
@@ -13,11 +13,10 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Drafts the bytes in the directory of the file they are meant for, with the given permissions, or with those of
-    /// any new file.
+    /// Drafts the bytes in the target directory, with the given permissions, or with those of any new file.
     ///
     /// # Errors
-    /// When the draft cannot be written; then nothing is left of it.
+    /// If the draft cannot be written; then it is removed.
     pub fn new(directory: &Path, mode: Option<u32>, bytes: &[u8]) -> io::Result<Draft> {
         Draft::open(directory, mode, bytes).map(|(draft, _)| draft)
     }
@@ -41,7 +40,7 @@ impl Draft {
     /// Puts the draft in place. A link at that place is replaced, wherever it leads.
     ///
     /// # Errors
-    /// When that fails; the existing file then stays.
+    /// If that fails; the existing file is kept.
     pub fn put(self, place: &Path) -> io::Result<()> {
         fs::rename(&self.path, place)
     }
@@ -49,7 +48,7 @@ impl Draft {
 
 impl Drop for Draft {
     fn drop(&mut self) {
-        // If the draft was put in place, nothing of this name is left.
+        // If the draft was put in place, this name no longer exists.
         let _ = fs::remove_file(&self.path);
     }
 }
@@ -57,7 +56,7 @@ impl Drop for Draft {
 /// Replaces a file in an existing directory. The bytes are on disk when this returns.
 ///
 /// # Errors
-/// When it cannot be written; the former file then stays.
+/// If it cannot be written; the former file is kept.
 pub fn replace(path: &Path, mode: Option<u32>, bytes: &[u8]) -> io::Result<()> {
     let directory = match path.parent() {
         Some(directory) if directory.as_os_str().is_empty() => Path::new("."),

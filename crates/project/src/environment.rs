@@ -1,5 +1,5 @@
-//! The environment variables that a caller passes to what hob starts for it. An allow-list: programs need to find
-//! compilers, libraries and locale; an agent's secrets stay in its environment.
+//! Selects the environment variables that a caller passes to processes hob starts for it. It is an allow-list: programs
+//! need to find compilers, libraries and locale; an agent's secrets stay in its environment.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -20,7 +20,7 @@ const ALLOWED: &[&str] = &[
     "TZ",
     "TMPDIR",
     "XDG_*",
-    // Terminals and time zones of programs that ask.
+    // For programs that use terminals and time zones.
     "TERM",
     "COLORTERM",
     "NO_COLOR",
@@ -88,8 +88,8 @@ const ALLOWED: &[&str] = &[
     "PGSERVICE",
 ];
 
-/// What programs need that are asked something on a caller's behalf and end (git, for a fetch), and no session: where the keys
-/// are, and which issue is worked on.
+/// Variables for short-lived programs run on a caller's behalf (git, for a fetch), not for sessions: the location of
+/// keys, and the current issue.
 const FOR_QUESTIONS: &[&str] = &["SSH_AUTH_SOCK", "GIT_SSH_COMMAND", "HOB_ISSUE"];
 
 /// Names that would be allowed but carry secrets.
@@ -99,17 +99,17 @@ const DENIED: &[&str] = &["*TOKEN*", "*SECRET*", "*PASSWORD*", "*PASSWD*", "*CRE
 /// checkout would be searched first.
 const SEARCHED: &[&str] = &["PATH", "PYTHONPATH", "RUBYLIB", "NODE_PATH", "LD_LIBRARY_PATH"];
 
-/// The longest value that is passed on, in bytes.
+/// The size limit of a value, in bytes.
 const VALUE_MAX: usize = 64 * 1024;
-/// The total size that is passed on, in bytes.
+/// The size limit of all values together, in bytes.
 const TOTAL_MAX: usize = 512 * 1024;
 
-/// Chooses the variables that may be passed on.
+/// The filter of environment variables.
 #[derive(Debug)]
 pub struct Environment;
 
 impl Environment {
-    /// The part of this process's environment that may be passed on.
+    /// Returns the part of this process's environment that may be passed on.
     pub fn of_this_process() -> BTreeMap<String, String> {
         // Code that loads the whole user configuration reports an invalid one.
         let more = UserConfig::load().map(|config| config.environment).unwrap_or_default();
@@ -118,14 +118,14 @@ impl Environment {
         select(variables, &more)
     }
 
-    /// The part for programs that are asked something and end.
+    /// Returns the variables for short-lived programs.
     pub fn for_questions() -> BTreeMap<String, String> {
         let value = |name: &str| env::var(name).ok().filter(|value| !value.is_empty() && value.len() <= VALUE_MAX);
         FOR_QUESTIONS.iter().filter_map(|name| Some(((*name).to_owned(), value(name)?))).collect()
     }
 }
 
-/// Whether a variable of this name may be passed on; the user's additions, `more`, override everything.
+/// Returns true if a variable of this name may be passed on; the user's additions, `more`, override everything.
 pub fn allowed(name: &str, more: &[String]) -> bool {
     if more.iter().any(|pattern| matches(pattern, name)) {
         return true;
@@ -137,9 +137,12 @@ fn select(variables: impl Iterator<Item = (String, String)>, more: &[String]) ->
     let mut total = 0;
     variables
         .filter(|(name, value)| value.len() <= VALUE_MAX && allowed(name, more))
-        .filter_map(|(name, value)| match SEARCHED.contains(&&*name) {
-            true => absolute_entries(&value).map(|value| (name, value)),
-            false => Some((name, value)),
+        .filter_map(|(name, value)| {
+            if SEARCHED.contains(&&*name) {
+                absolute_entries(&value).map(|value| (name, value))
+            } else {
+                Some((name, value))
+            }
         })
         .take_while(|(name, value)| {
             total += name.len() + value.len();
@@ -148,14 +151,14 @@ fn select(variables: impl Iterator<Item = (String, String)>, more: &[String]) ->
         .collect()
 }
 
-/// A search path without its relative entries; `None` if nothing is left, since an empty path means the current
+/// Removes relative entries from a search path; `None` if no entry remains, since an empty path means the current directory.
 /// directory.
 fn absolute_entries(value: &str) -> Option<String> {
     let entries: Vec<&str> = value.split(':').filter(|entry| entry.starts_with('/')).collect();
     (!entries.is_empty()).then(|| entries.join(":"))
 }
 
-/// Matches `*` at either end with anything.
+/// Matches a name against a pattern with `*` at either end.
 fn matches(pattern: &str, name: &str) -> bool {
     match (pattern.strip_prefix('*'), pattern.strip_suffix('*')) {
         (Some(rest), Some(_)) => name.contains(rest.trim_end_matches('*')),

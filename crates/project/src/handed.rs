@@ -1,5 +1,5 @@
-//! The environment of a daemon. A daemon gets only what it needs: every session that it starts can read its environment
-//! (`/proc/PID/environ`) for as long as it runs. Secrets go through a pipe, and stay in the daemon's memory.
+//! The environment of a daemon. A daemon gets only the variables it needs: every session that it starts can read its
+//! environment (`/proc/PID/environ`) while it runs. Secrets go through a pipe, and stay in the daemon's memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
@@ -15,7 +15,7 @@ use crate::Environment;
 
 /// Marks an environment that was handed over; the secrets are then on standard input.
 const MARK: &str = "HOB_HANDED_OVER";
-/// Variables for the daemon itself, or for what it starts without a caller. `*` matches anything.
+/// Variables for the daemon itself, or for processes it starts without a caller. `*` matches anything.
 const NEEDED: &[&str] = &[
     "PATH",
     "HOME",
@@ -29,36 +29,36 @@ const NEEDED: &[&str] = &[
     "SSL_CERT_FILE",
     "SSL_CERT_DIR",
     "HOB_LOG",
-    // One rule is off: for measurements.
+    // Disables one rule, for measurements.
     "HOB_CODE_WITHOUT",
     "HOB_PROJECT",
     "RUST_BACKTRACE",
 ];
 /// Variables that go through the pipe: `HOB_…_DATABASE`, database addresses with their credentials.
 const ADDRESS: (&str, &str) = ("HOB_", "_DATABASE");
-/// Variables that go through the pipe too: keys of services, as all of them name theirs.
+/// The suffix of further variables for the pipe: API keys of services.
 pub const KEY: &str = "_API_KEY";
 /// The number of bytes that the pipe accepts without a reader.
 const PIPE_MAX: u64 = 64 * 1024;
-/// Maximum length of such a variable, in bytes; a longer one is not an address, and no key.
+/// The length limit of such a variable, in bytes; a longer one is neither an address nor a key.
 const SECRET_MAX: usize = 4096;
 
-/// The variables that this process got through the pipe.
+/// The variables that this process received through the pipe.
 static HANDED: OnceLock<BTreeMap<String, String>> = OnceLock::new();
 
 /// The part of this process's environment that a daemon gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
-    /// Only what the daemon needs: each session gets the environment of its own caller.
+    /// Only the daemon's own variables: each session gets the environment of its own caller.
     Needed,
-    /// Also what sessions may have, for sessions whose caller has no environment (HTTP).
+    /// Also variables for sessions whose caller has no environment (HTTP).
     ForSessions,
 }
 
 /// Prepares a command that becomes a daemon: its environment, and its standard input.
 ///
 /// # Errors
-/// When no pipe can be made.
+/// If no pipe can be created.
 pub fn hand_over(command: &mut Command, keep: Keep) -> io::Result<()> {
     let variables = || env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
     let needed = variables().filter(|(name, _)| NEEDED.iter().any(|pattern| fits(pattern, name)));
@@ -82,7 +82,7 @@ pub fn hand_over(command: &mut Command, keep: Keep) -> io::Result<()> {
     if text.len() as u64 > PIPE_MAX {
         return Err(io::Error::other("there are too many variables HOB_…_DATABASE; unset those that are not needed"));
     }
-    // A machine may have many keys that are not for hob: one that there is no room for stays behind.
+    // A machine may have many keys for other programs: keys that do not fit are dropped.
     for (name, value) in with(is_key).filter(|(_, value)| value.len() <= SECRET_MAX) {
         secrets.insert(name.clone(), value);
         let longer = serde_json::to_vec(&secrets)?;
@@ -102,7 +102,7 @@ pub fn hand_over(command: &mut Command, keep: Keep) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether this process's environment was handed over by [`hand_over`].
+/// Returns true if this process's environment was handed over by [`hand_over`].
 pub fn is_handed_over() -> bool {
     env::var_os(MARK).is_some()
 }
@@ -115,13 +115,13 @@ pub fn take() {
         return;
     }
     let mut text = Vec::new();
-    // The rest of a truncated text is not one of our secrets.
+    // The rest of a truncated text is not a valid secret.
     let _ = input.take(PIPE_MAX).read_to_end(&mut text);
     let _ = HANDED.set(serde_json::from_slice(&text).unwrap_or_default());
 }
 
-/// A variable that may be secret: as handed over to the daemon, otherwise from the environment. An empty one counts as
-/// absent.
+/// Returns a variable that may be secret: as handed over to the daemon, otherwise from the environment. An empty one
+/// counts as absent.
 pub fn secret(name: &str) -> Option<String> {
     let handed = HANDED.get().and_then(|handed| handed.get(name).cloned());
     handed.or_else(|| env::var(name).ok()).filter(|value| !value.is_empty())
@@ -131,7 +131,7 @@ fn is_address(name: &str) -> bool {
     name.starts_with(ADDRESS.0) && name.ends_with(ADDRESS.1)
 }
 
-/// Whether a variable of that name reaches the daemon as a key.
+/// Returns true if a variable of that name reaches the daemon as a key.
 pub fn is_key(name: &str) -> bool {
     name.ends_with(KEY)
 }

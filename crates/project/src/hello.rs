@@ -1,4 +1,4 @@
-//! The first line of a connection and its answer: one JSON object each, before anything else is spoken.
+//! The first line of a connection and its answer: one JSON object each, before any other message.
 //!
 //! Only the number in `hob` decides whether two programs understand each other: version N also speaks N−1. The fields
 //! `hob`, `role`, `make_room`, `ok`, `error`, `busy` and `making_room` keep their meaning in every version, so that
@@ -11,35 +11,35 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Environment, Project, Results, VERSION};
 
-/// What this program speaks.
+/// The protocol number of this program.
 pub const PROTOCOL: u32 = 1;
 
-/// The longest first line either side reads, in bytes.
+/// The length limit of a first line, in bytes.
 pub const LINE_MAX: usize = 1024 * 1024;
 
-/// The number that a program speaking up to `ours` and one speaking up to `theirs` have in common, if any.
+/// Returns the highest protocol number that programs supporting up to `ours` and up to `theirs` have in common, if any.
 pub fn agree(ours: u32, theirs: u32) -> Option<u32> {
     (ours.abs_diff(theirs) <= 1).then_some(ours.min(theirs))
 }
 
-/// What a connection is for.
+/// The purpose of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// An agent: MCP follows.
     Mcp,
-    /// The command line, hooks and faces: JSON-RPC of hob's own follows.
+    /// The command line, hooks and user interfaces: hob's own JSON-RPC follows.
     Control,
 }
 
 /// The first line from the side that connects. Unknown fields are ignored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
-    /// The highest protocol number it speaks.
+    /// The highest protocol number of the sender.
     pub hob: u32,
-    /// What the connection is for.
+    /// The purpose of the connection.
     pub role: Role,
-    /// The session that tools mean when they are not told another.
+    /// The session that tools use by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     /// The working directory.
@@ -50,53 +50,53 @@ pub struct Hello {
     /// The system whose tools are imitated (`ghc-mcp`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
-    /// The toolsets asked for; empty for what the project enables.
+    /// The requested toolsets; empty for the ones that the project enables.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub toolsets: Vec<String>,
     /// The form of tool results; by default it depends on the client's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub results: Option<Results>,
-    /// The name the agent goes by.
+    /// The agent's name.
     #[serde(default, rename = "as", skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Whether to take that name from its holder elsewhere.
+    /// True to take that name from its holder elsewhere.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub takeover: bool,
-    /// This run of the agent: made by its front-end, the same over all its connections, another one when it is started
-    /// again. What was handed out to a run that has ended is handed out again.
+    /// The id of this run of the agent: created by its front-end, the same over all its connections, and new after a
+    /// restart. Items delivered to an earlier run are delivered again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
-    /// Answers that hand something out were lost with the connection before: it is handed out again.
+    /// True if answers that deliver something were lost with the previous connection: it is delivered again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub answers_lost: bool,
-    /// What the last such answer that did come named as its receipt ([`Repeat::HandsOut`]). While the agent has not gone on
-    /// from there, the lost call had no effect.
+    /// The receipt in the last such answer that arrived ([`Repeat::HandsOut`]). If the agent has not gone on from
+    /// there, the lost call had no effect.
     #[serde(default, rename = "last_message", skip_serializing_if = "Option::is_none")]
     pub last_receipt: Option<String>,
-    /// The environment for what is started on this connection's behalf: the allowed variables only.
+    /// The environment of processes started on this connection's behalf: the allowed variables only.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
-    /// More variables, for programs that are asked something on this connection's behalf and end. Sessions do not get them.
+    /// Additional variables, for short-lived programs run on this connection's behalf. Sessions do not get them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub asked_env: BTreeMap<String, String>,
     /// The version, for people.
     #[serde(default)]
     pub version: String,
-    /// Asks an idle daemon that does not understand this `hob` number to end, so that a newer one can start.
+    /// Asks an idle daemon that does not support this `hob` number to stop, so that a newer one can start.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub make_room: bool,
-    /// The connection is for one request, of which there are many: it has no environment and no place in the journal.
+    /// True if the connection is for one request, of which there are many: it has no environment and no journal record.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub brief: bool,
 }
 
 impl Hello {
-    /// A hello of role `control` for one request. It carries no environment: nothing is started on its behalf.
+    /// Creates a hello of role `control` for one request. It carries no environment: nothing is started on its behalf.
     pub fn brief(project: &Project, cwd: &Path) -> Hello {
         Hello { brief: true, ..Hello::with(Role::Control, project, cwd) }
     }
 
-    /// A hello from this process, standing in `cwd`, with the allowed part of its environment.
+    /// Creates a hello from this process for `cwd`, with the allowed part of its environment.
     pub fn new(role: Role, project: &Project, cwd: &Path) -> Hello {
         let (env, asked_env) = (Environment::of_this_process(), Environment::for_questions());
         Hello { env, asked_env, ..Hello::with(role, project, cwd) }
@@ -125,7 +125,7 @@ impl Hello {
         }
     }
 
-    /// The line, with its newline.
+    /// Returns the line, with its newline.
     pub fn to_line(&self) -> Vec<u8> {
         line(self)
     }
@@ -134,9 +134,9 @@ impl Hello {
 /// The answer to a [`Hello`]. Unknown fields are ignored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HelloAck {
-    /// The number that will be spoken; when refused for its number, the highest the daemon speaks.
+    /// The agreed protocol number; when refused for its number, the highest that the daemon supports.
     pub hob: u32,
-    /// Whether the connection stands.
+    /// True if the connection is accepted.
     pub ok: bool,
     /// The daemon's version, for people.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -144,36 +144,36 @@ pub struct HelloAck {
     /// The daemon's process id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
-    /// Names this life of the daemon: another value means that sessions of before are gone.
+    /// The id of this daemon process: another value means that earlier sessions are gone.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub life: String,
-    /// Names the list of tools on this connection: another value, another list.
+    /// The hash of the connection's tool list.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub listing: String,
-    /// The tools of it that only read: a call of them that was lost may be made again.
+    /// The read-only tools in it: a lost call of these may be repeated.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub read_only: Vec<String>,
-    /// How lost calls of the other tools may be made again; `None` from a daemon that does not say.
+    /// How lost calls of the other tools may be repeated; `None` from a daemon without this field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat: Option<Vec<RepeatRule>>,
-    /// Why not, and what to do next.
+    /// The reason for a refusal, with the next step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// What keeps a daemon of another protocol from making room.
+    /// The activity that keeps a daemon of another protocol from stopping.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub busy: Option<String>,
-    /// The daemon ends now, as it was asked to: connect again.
+    /// True if the daemon stops now, as requested: connect again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub making_room: bool,
 }
 
 impl HelloAck {
-    /// The connection stands; `hob` is the number [`agree`] gave.
+    /// Accepts the connection; `hob` is the number from [`agree`].
     pub fn accepted(hob: u32, life: &str) -> HelloAck {
         HelloAck { hob, ok: true, error: None, busy: None, making_room: false, ..HelloAck::refused("", life) }
     }
 
-    /// The connection does not stand: `error` says why and what to do next.
+    /// Refuses the connection: `error` gives the reason and the next step.
     pub fn refused(error: impl Into<String>, life: &str) -> HelloAck {
         HelloAck {
             hob: PROTOCOL,
@@ -190,8 +190,8 @@ impl HelloAck {
         }
     }
 
-    /// A daemon's answer to a hello whose number it does not share. `busy` is what keeps the daemon here, if anything
-    /// does; when the result says `making_room`, the daemon has to end after sending it.
+    /// Returns a daemon's answer to a hello without a common number. `busy` describes the activity that keeps the
+    /// daemon running, if any; if the result says `making_room`, the daemon must stop after sending it.
     pub fn incompatible(hello: &Hello, busy: Option<String>, life: &str) -> HelloAck {
         let theirs = hello.hob;
         let making_room = hello.make_room && busy.is_none() && theirs > PROTOCOL;
@@ -199,7 +199,7 @@ impl HelloAck {
             "this daemon (hob {VERSION}, pid {}) speaks protocol {PROTOCOL} and the caller {theirs}; {}",
             std::process::id(),
             match (theirs > PROTOCOL, &busy) {
-                (false, _) => "install the newer hob for the caller too, then start the agent anew".to_owned(),
+                (false, _) => "install the newer hob for the caller too, then restart the agent".to_owned(),
                 (true, Some(busy)) => format!("it is kept by {busy}; end it with `hob stop` when that may be lost"),
                 (true, None) => "nothing keeps it; end it with `hob stop`".to_owned(),
             }
@@ -207,13 +207,13 @@ impl HelloAck {
         HelloAck { busy, making_room, ..HelloAck::refused(error, life) }
     }
 
-    /// The line, with its newline.
+    /// Returns the line, with its newline.
     pub fn to_line(&self) -> Vec<u8> {
         line(self)
     }
 }
 
-/// How a call of some tools may be made again that was lost with its daemon.
+/// How a call of some tools that was lost with its daemon may be repeated.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RepeatRule {
     pub tools: Vec<String>,
@@ -221,48 +221,48 @@ pub struct RepeatRule {
     pub how: Repeat,
 }
 
-/// As its tool declares it.
+/// The repeat rule that a tool declares.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "how", rename_all = "snake_case")]
 pub enum Repeat {
-    /// Running it twice may do harm. What to tell of where things stand: with a new daemon, and with the same one.
+    /// Running it twice may do harm. Holds the advice with a new daemon, and with the same one.
     Unsafe { restarted: String, reconnected: String },
-    /// The same; the advice says how to see whether it ran.
+    /// Running it twice may do harm; the advice explains how to check if it ran.
     Visible { advice: String },
-    /// With a text in this argument it may be made again. The advice is for one without, and for one with it.
+    /// It may be repeated if this argument has a text. Holds the advice without one, and with one.
     Keyed { argument: String, advice: String, keyed_advice: String },
-    /// It hands something out, and does so again. The field of the answer that names what it was.
+    /// It delivers something, and does so again. Holds the field of the answer that identifies the delivery.
     HandsOut { receipt: String },
-    /// It changes what its connection is given, and has no other effect: it is made again on the next one.
+    /// It only changes its connection: it is repeated on the next one.
     Lasting,
-    /// What a newer daemon says.
+    /// A rule from a newer daemon.
     #[serde(other)]
     Unknown,
 }
 
-/// What `hob serve --background` says on its standard output, once: one line when it serves or when it cannot.
+/// The one line that `hob serve --background` prints on standard output: when it serves, or when it cannot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Readiness {
-    /// The daemon serves.
+    /// True if the daemon serves.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ready: bool,
-    /// Why it does not, and what to do next.
+    /// The reason for a failure, with the next step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
 impl Readiness {
-    /// It serves.
+    /// Reports that it serves.
     pub fn ready() -> Readiness {
         Readiness { ready: true, error: None }
     }
 
-    /// It does not.
+    /// Reports a failure.
     pub fn failed(error: impl Into<String>) -> Readiness {
         Readiness { ready: false, error: Some(error.into()) }
     }
 
-    /// The line, with its newline.
+    /// Returns the line, with its newline.
     pub fn to_line(&self) -> Vec<u8> {
         line(self)
     }
@@ -274,12 +274,12 @@ fn line(value: &impl Serialize) -> Vec<u8> {
     line
 }
 
-/// The agent's name from the environment: `HOB_AGENT`, else `THRUM_NAME`.
+/// Returns the agent's name from the environment: `HOB_AGENT`, else `THRUM_NAME`.
 fn agent_name() -> Option<String> {
     ["HOB_AGENT", "THRUM_NAME"].iter().find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
 }
 
-/// JSON has no other strings; a directory of another name is still a directory, so it is written with marks.
+/// Converts a path to UTF-8, since JSON has no other strings; invalid bytes are replaced.
 fn utf8(path: &Path) -> PathBuf {
     PathBuf::from(path.to_string_lossy().into_owned())
 }

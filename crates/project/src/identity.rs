@@ -1,5 +1,5 @@
-//! The identity of a root directory apart from its path, so that a moved project is found again, and is not confused
-//! with another project that stood at the same path.
+//! The identity of a root directory independent of its path, to find a moved project again, and to distinguish it from
+//! another project that was at the same path.
 
 use std::fmt;
 use std::path::Path;
@@ -9,20 +9,20 @@ use std::os::unix::fs::MetadataExt;
 
 use crate::origin::origin;
 
-/// What stays the same when a directory is moved within its file system, and what identifies it after other moves.
+/// The attributes that survive a move within the file system, and those that identify it after other moves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Identity {
     /// The inode and its birth time, since inodes are reused; the device where the file system has no birth times.
     directory: String,
-    /// The file system's own identifying number.
+    /// The file system's id.
     file_system: u64,
     /// The repository that it was cloned from.
     origin: Option<String>,
 }
 
 impl Identity {
-    /// The identity of the directory at `root`, unless it cannot be seen.
-    pub(crate) fn of(root: &Path) -> Option<Identity> {
+    /// Returns the identity of the directory at `root`, unless it cannot be seen.
+    pub(crate) fn of_directory(root: &Path) -> Option<Identity> {
         let metadata = root.symlink_metadata().ok().filter(|metadata| metadata.is_dir())?;
         let made = metadata.created().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
         let directory = match made {
@@ -34,32 +34,32 @@ impl Identity {
     }
 
     /// Parses what [`fmt::Display`] wrote.
-    pub(crate) fn read(text: &str) -> Option<Identity> {
+    pub(crate) fn parse(text: &str) -> Option<Identity> {
         let mut lines = text.lines();
         let directory = lines.next().filter(|line| !line.is_empty())?.to_owned();
         let file_system = lines.next().and_then(|line| line.parse().ok()).unwrap_or_default();
         Some(Identity { directory, file_system, origin: lines.next().map(str::to_owned) })
     }
 
-    /// The inode, and the directory's birth time where the file system has one.
+    /// Returns the inode, and the directory's birth time where the file system has one.
     fn parts(&self) -> (&str, Option<&str>) {
         let (inode, rest) = self.directory.split_once(' ').unwrap_or((&self.directory, ""));
         (inode, Some(rest).filter(|made| made.contains('.')))
     }
 
-    /// Whether the file systems' numbers say that they are the same.
+    /// Returns true if the file systems' ids are the same.
     fn is_beside(&self, other: &Identity) -> bool {
         self.file_system != 0 && self.file_system == other.file_system
     }
 
-    /// Whether it can be told from any other directory that may stand at its path later.
+    /// Returns true if it can be distinguished from any later directory at its path.
     pub(crate) fn is_certain(&self) -> bool {
         self.parts().1.is_some() || self.file_system != 0
     }
 
-    /// Whether both are the same directory, wherever it is; in doubt, they are not. Inode and birth time alone decide,
-    /// since the number of a file system may change when the machine restarts, and may coincide with another's. Without
-    /// a birth time, the inode means something only within a file system that has a number (every FAT's root has the
+    /// Returns true if both are the same directory, at any path; in doubt, they are not. Inode and birth time alone
+    /// decide, since the id of a file system may change when the machine restarts, and may coincide with another's.
+    /// Without a birth time, the inode is meaningful only within a file system that has an id (every FAT's root has the
     /// same one).
     pub(crate) fn is_directory_of(&self, other: &Identity) -> bool {
         let ((inode, made), (others, made_there)) = (self.parts(), other.parts());
@@ -71,26 +71,26 @@ impl Identity {
         no_doubt && inode == others && made == made_there
     }
 
-    /// Whether `other`, at the same path, is another project: another directory, and not a new clone of the same
-    /// repository.
+    /// Returns true if `other`, at the same path, is another project: another directory, and not a new clone of the
+    /// same repository.
     ///
     /// In doubt, when a grant ends, it mostly counts as another: state that is set aside is reported and returns with
-    /// its directory, but what a stranger has read cannot be taken back. The exception is a file system with neither
-    /// birth times nor a number (FUSE, NFS): there, the same inode of the same device is the same project, or every
-    /// start would lose the state.
+    /// its directory, but a stranger's reads cannot be undone. The exception is a file system with neither birth times
+    /// nor an id (FUSE, NFS): there, the same inode of the same device is the same project, or every start would lose
+    /// the state.
     pub(crate) fn is_replaced_by(&self, other: &Identity) -> bool {
         let same_clone = self.origin.is_some() && self.origin == other.origin;
         let ((inode, made), (others, made_there)) = (self.parts(), other.parts());
         let nothing_apart = match (made, made_there) {
             (Some(_), Some(_)) => false,
             (None, None) => self.directory == other.directory && self.file_system == other.file_system,
-            // Only one has a birth time: the other was read in a sandbox that does not allow asking for it.
+            // Only one has a birth time: the other was read in a sandbox that does not permit the query.
             _ => inode == others && self.is_beside(other),
         };
         !same_clone && !nothing_apart && !self.is_directory_of(other)
     }
 
-    /// A number that practically no other directory at its path has.
+    /// Returns a number that practically no other directory at its path has.
     pub(crate) fn number(&self) -> String {
         let digits: String = self.directory.chars().filter(char::is_ascii_digit).collect();
         if digits.is_empty() { "0".to_owned() } else { digits }
@@ -111,12 +111,12 @@ mod tests {
     #[test]
     fn written_and_read() {
         let temp = tempfile::tempdir().unwrap();
-        let identity = Identity::of(temp.path()).unwrap();
-        assert_eq!(Identity::read(&identity.to_string()), Some(identity.clone()));
+        let identity = Identity::of_directory(temp.path()).unwrap();
+        assert_eq!(Identity::parse(&identity.to_string()), Some(identity.clone()));
         let cloned = Identity { origin: Some("host/path".to_owned()), ..identity };
-        assert_eq!(Identity::read(&cloned.to_string()), Some(cloned));
-        assert_eq!(Identity::read(""), None);
-        assert_eq!(Identity::of(&temp.path().join("absent")), None);
+        assert_eq!(Identity::parse(&cloned.to_string()), Some(cloned));
+        assert_eq!(Identity::parse(""), None);
+        assert_eq!(Identity::of_directory(&temp.path().join("absent")), None);
     }
 
     #[test]

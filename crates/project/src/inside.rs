@@ -1,5 +1,5 @@
-//! A directory of a checkout that is reached, and whose files are read, replaced and removed, through no link: a checkout
-//! can bring links that lead anywhere. It is held open, so what is put in its place meanwhile changes nothing.
+//! Access to a directory of a checkout that follows no link: a checkout can contain links to anywhere. The directory is
+//! held open, so replacing it meanwhile has no effect.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -25,15 +25,15 @@ impl Inside {
     /// Opens a directory below a root. Only the path of the root may lead through links.
     ///
     /// # Errors
-    /// When it is absent (`NotFound`), a link or no directory, or not below the root.
+    /// If it is absent (`NotFound`), a link or not a directory, or not below the root.
     pub fn open(root: &Path, below: &Path) -> io::Result<Inside> {
         Inside::reach(root, below, false)
     }
 
-    /// The same, and makes the directories that are missing.
+    /// Opens it like [`Inside::open`], and creates missing directories.
     ///
     /// # Errors
-    /// Those of [`Inside::open`], and when a directory cannot be made.
+    /// Those of [`Inside::open`], and if a directory cannot be created.
     pub fn create(root: &Path, below: &Path) -> io::Result<Inside> {
         Inside::reach(root, below, true)
     }
@@ -62,21 +62,18 @@ impl Inside {
     /// Opens a file for reading, without waiting for a writer.
     ///
     /// # Errors
-    /// When it is absent (`NotFound`), a link or not a regular file, or unreadable.
+    /// If it is absent (`NotFound`), a link or not a regular file, or unreadable.
     pub fn file(&self, name: &Path) -> io::Result<File> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let opened = rustix::fs::openat(&self.directory, single(name)?, flags, Mode::empty());
         let file = File::from(opened.map_err(|error| self.failed(name, error, "is not a regular file"))?);
-        match file.metadata()?.is_file() {
-            true => Ok(file),
-            false => Err(refused(&self.path.join(name), "is not a regular file")),
-        }
+        if file.metadata()?.is_file() { Ok(file) } else { Err(refused(&self.path.join(name), "is not a regular file")) }
     }
 
-    /// The text of a file of at most `most` bytes.
+    /// Returns the text of a file of at most `most` bytes.
     ///
     /// # Errors
-    /// Those of [`Inside::file`], and when it is too long or not UTF-8.
+    /// Those of [`Inside::file`], and if it is too long or not UTF-8.
     pub fn read(&self, name: &Path, most: u64) -> io::Result<String> {
         regular::text(self.file(name)?, most)
     }
@@ -85,7 +82,7 @@ impl Inside {
     /// returns.
     ///
     /// # Errors
-    /// When it cannot be written; the former file then stays.
+    /// If it cannot be written; the former file is kept.
     pub fn replace(&self, name: &Path, bytes: &[u8]) -> io::Result<()> {
         let name = single(name)?;
         let mut random = [0; 8];
@@ -96,7 +93,7 @@ impl Inside {
         let written = file.write_all(bytes).and_then(|()| file.sync_all());
         let put = written.and_then(|()| Ok(rustix::fs::renameat(&self.directory, &draft, &self.directory, name)?));
         if put.is_err() {
-            // That it could not be written is said; nothing of it is left.
+            // The write error is reported; the draft is removed.
             let _ = rustix::fs::unlinkat(&self.directory, &draft, AtFlags::empty());
         }
         put
@@ -105,15 +102,15 @@ impl Inside {
     /// Removes a file; of a link, the link.
     ///
     /// # Errors
-    /// When it cannot be removed.
+    /// If it cannot be removed.
     pub fn remove(&self, name: &Path) -> io::Result<()> {
         Ok(rustix::fs::unlinkat(&self.directory, single(name)?, AtFlags::empty())?)
     }
 
-    /// The names of all that is in it, sorted.
+    /// Returns the names of all entries, sorted.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// If it cannot be read.
     pub fn names(&self) -> io::Result<Vec<OsString>> {
         let mut names = Vec::new();
         for entry in Dir::read_from(&self.directory)? {
@@ -126,7 +123,7 @@ impl Inside {
         Ok(names)
     }
 
-    /// Says what is wrong in words where something else than a file or a directory stands there.
+    /// Converts an error, and describes an entry that is neither a file nor a directory.
     fn failed(&self, name: &Path, error: Errno, otherwise: &str) -> io::Error {
         let path = self.path.join(name);
         let found = rustix::fs::statat(&self.directory, name, AtFlags::SYMLINK_NOFOLLOW);
@@ -138,7 +135,7 @@ impl Inside {
     }
 }
 
-/// A name alone leads nowhere else.
+/// Checks that a name is a single component.
 fn single(name: &Path) -> io::Result<&Path> {
     let mut parts = name.components();
     match (parts.next(), parts.next()) {

@@ -1,4 +1,4 @@
-//! The form of the journal: what happened, as typed records. Clients show it and tests wait on it; the log is apart.
+//! The format of the journal: typed records of events. Clients show it and tests wait on it; the log is separate.
 //!
 //! Each part declares its own records; the daemon's are [`Record`]. A reader gets all of them in one form, [`Entry`].
 
@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// A record with its place in the journal, as it is read.
+/// A record with its number in the journal, as read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     /// The record's number since the daemon started: counts from 1, without gaps.
@@ -22,58 +22,57 @@ pub struct Entry {
     pub fields: Map<String, Value>,
 }
 
-/// Something that happened, declared by the crate that records it: an enum with `#[serde(tag = "record", rename_all =
-/// "snake_case")]`.
+/// An event, declared by the crate that records it: an enum with `#[serde(tag = "record", rename_all = "snake_case")]`.
 pub trait Event: Serialize + Debug + Send + Sync + 'static {
-    /// Whether the record is written to the file immediately. Records that come thousands of times a second may be
-    /// batched.
+    /// Returns true if the record is written to the file immediately. Records that come thousands of times a second may
+    /// be batched.
     fn is_rare(&self) -> bool {
         false
     }
 }
 
-/// Milliseconds since 1970.
+/// Returns the milliseconds since 1970.
 pub fn now() -> u64 {
     let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(at.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// How a call ended.
+/// The outcome of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CallOutcome {
     /// With a result.
     Done,
-    /// With a result that says what the caller should do differently.
+    /// With a result that tells the caller what to do differently.
     Error,
-    /// By a fault of ours.
+    /// By an internal error.
     Internal,
-    /// Its caller cancelled it or went away.
+    /// Its caller cancelled it or disconnected.
     Cancelled,
 }
 
-/// Something that happened to the daemon itself.
+/// An event of the daemon itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "record", rename_all = "snake_case")]
 pub enum Record {
-    /// A daemon serves.
+    /// The daemon serves.
     DaemonStarted {
         /// Its process id.
         pid: u32,
         version: String,
-        /// Names this life.
+        /// The id of this daemon process.
         life: String,
     },
-    /// The daemon ends.
+    /// The daemon stops.
     DaemonStopping { reason: String },
-    /// A connection stands.
+    /// A connection was accepted.
     ConnectionOpened {
         connection: u64,
-        /// What it is for.
+        /// Its role.
         role: crate::Role,
         /// The process at its other end.
         pid: u32,
-        /// The name that its agent goes by.
+        /// The name of its agent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         name: Option<String>,
     },
@@ -84,7 +83,7 @@ pub enum Record {
         connection: u64,
         tool: String,
         outcome: CallOutcome,
-        /// From its arrival to its answer.
+        /// The time from its arrival to its answer.
         duration_ms: u64,
     },
 }

@@ -1,9 +1,9 @@
-//! Lines of JSON that are passed on as they stand.
+//! Lines of JSON that are passed on unchanged.
 
 use serde_json::value::RawValue;
 
-/// The object of JSON that a text is, if it is one on one line, and whether the line's end stands after it. The object can be part
-/// of another line of JSON without being written anew, byte for byte.
+/// Returns the JSON object in a text, if the text is one on one line, and true if a line end follows it. The object can
+/// be part of another line of JSON without being serialized again, byte for byte.
 pub fn json_line(text: &str) -> Option<(&RawValue, bool)> {
     let bare = text.strip_suffix('\n');
     let (text, has_end) = (bare.unwrap_or(text), bare.is_some());

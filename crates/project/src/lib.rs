@@ -1,9 +1,9 @@
-//! What a project is on this machine: its root, its paths, the lock, the socket, the first line of a connection,
-//! `hob.toml` and trust, and the records of the journal.
+//! A project on this machine: its root, its paths, the lock, the socket, the first line of a connection, `hob.toml` and
+//! trust, and the records of the journal.
 //!
-//! Plain blocking code without an async runtime: the front-end, the daemon and the command line all build on it.
-//! It starts no process and speaks no MCP. Start with [`Project::find`]; then [`hello`] for what two programs of
-//! hob say to each other first, and [`Config::load`] for what is configured.
+//! Plain blocking code without an async runtime: the front-end, the daemon and the command line all build on it. It
+//! starts no process and does not use MCP. Start with [`Project::find`]; then [`hello`] for the handshake between two
+//! programs of hob, and [`Config::load`] for the configuration.
 
 pub mod ancestry;
 mod caller;
@@ -41,7 +41,7 @@ pub mod trust;
 mod user_config;
 pub mod visible;
 
-pub use caller::{Caller, Known};
+pub use caller::{Caller, Identification};
 pub use code_trust::CodeTrust;
 pub use config::{Config, Limits};
 pub use config_error::ConfigError;

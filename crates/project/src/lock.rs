@@ -23,7 +23,7 @@ pub struct Lock {
     root: Option<File>,
 }
 
-/// Why the lock was not taken.
+/// Reasons why the lock was not taken.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
     #[error("another daemon of this project is running{}; `hob status` shows it, `hob stop` ends it", pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default())]
@@ -39,7 +39,7 @@ impl Lock {
     pub fn acquire(project: &Project) -> Result<Lock, LockError> {
         let root = lock_root(project)?;
         match project.create_state_dir() {
-            // A daemon that is about to end holds this lock, or just did.
+            // A daemon that is about to exit holds this lock, or just did.
             Err(PathError::InUse { path }) => {
                 let pid = File::open(path.join("lock")).ok().and_then(|mut file| holder(&mut file));
                 return Err(LockError::Held { pid });
@@ -72,7 +72,7 @@ impl Lock {
         Ok(Lock { _file: Some(file), root })
     }
 
-    /// Whether the project is still at its path: neither moved nor replaced. True if that cannot be seen.
+    /// Returns true if the project is still at its path: neither moved nor replaced. True if that cannot be determined.
     pub fn is_in_place(&self, project: &Project) -> bool {
         let Some(Ok(held)) = self.root.as_ref().map(File::metadata) else { return true };
         match std::fs::metadata(project.root()) {
@@ -86,10 +86,10 @@ fn is_unwritable(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied)
 }
 
-/// The root that the daemon `pid` began to serve, if the project was moved since and the daemon can no longer be found.
-/// `None` for any other process: a name among a process's arguments is no proof.
+/// Returns the root that the daemon `pid` began to serve, if the project was moved since and the daemon can no longer
+/// be found. `None` for any other process: a name among a process's arguments does not prove anything.
 pub fn served_at(project: &Project, pid: u32) -> Option<PathBuf> {
-    let process = Holder::of(pid)?;
+    let process = Holder::from_pid(pid)?;
     let former = process.is_hob().then(|| root_of_daemon(&process.arguments()))??;
     let here = std::fs::metadata(project.root()).ok()?;
     match std::fs::metadata(&former) {
@@ -99,13 +99,13 @@ pub fn served_at(project: &Project, pid: u32) -> Option<PathBuf> {
     .then_some(former)
 }
 
-/// Whether the process `pid` is a daemon of this user.
+/// Returns true if the process `pid` is a daemon of this user.
 pub fn serves(pid: u32) -> bool {
-    Holder::of(pid).is_some_and(|holder| holder.is_daemon())
+    Holder::from_pid(pid).is_some_and(|holder| holder.is_daemon())
 }
 
-/// The root that a daemon serves, from the arguments with which front-ends start daemons. A daemon that was started by
-/// hand must be ended by hand.
+/// Returns the root that a daemon serves, from the arguments with which front-ends start daemons. A daemon that was
+/// started by hand must be ended by hand.
 fn root_of_daemon(arguments: &[Vec<u8>]) -> Option<PathBuf> {
     let [_, rest @ ..] = arguments else { return None };
     let [serve, background, project, root] = rest else { return None };
@@ -113,9 +113,9 @@ fn root_of_daemon(arguments: &[Vec<u8>]) -> Option<PathBuf> {
     Some(PathBuf::from(std::ffi::OsStr::from_bytes(root))).filter(|root| is_ours && root.is_absolute())
 }
 
-/// Needs no write permission, so it also works for a read-only project.
+/// Locks the root. This needs no write permission, so it also works for a read-only project.
 fn lock_root(project: &Project) -> Result<Option<File>, LockError> {
-    // If the root cannot be read, the lock in the state directory has to suffice.
+    // If the root cannot be read, the lock in the state directory must suffice.
     let Ok(root) = File::open(project.root()) else { return Ok(None) };
     match flock(&root, FlockOperation::NonBlockingLockExclusive) {
         Err(rustix::io::Errno::WOULDBLOCK) => match lock_holder(&root) {
@@ -136,18 +136,18 @@ struct Holder {
 }
 
 impl Holder {
-    fn of(pid: u32) -> Option<Holder> {
+    fn from_pid(pid: u32) -> Option<Holder> {
         Some(Holder { pid, uid: std::fs::metadata(format!("/proc/{pid}")).ok()?.uid() })
     }
 
-    /// Whether it is a daemon of this user.
+    /// Returns true if it is a daemon of this user.
     fn is_daemon(&self) -> bool {
         let serves = || self.arguments().iter().any(|argument| argument == b"serve");
         self.pid == std::process::id() || self.is_hob() && serves()
     }
 
-    /// Whether it is this user's and runs a program with the name of this one, which an upgrade may have replaced. Only
-    /// the kernel's word counts: arguments can be forged.
+    /// Returns true if it is this user's and runs a program with the name of this one, which an upgrade may have
+    /// replaced. Only the kernel's information counts: arguments can be forged.
     fn is_hob(&self) -> bool {
         let name = |process: &str| {
             let program = std::fs::read_link(format!("/proc/{process}/exe")).ok()?;
@@ -164,7 +164,7 @@ impl Holder {
     }
 }
 
-/// The process that locks a file or directory, where the kernel tells (proc_locks(5)).
+/// Returns the process that locks a file or directory, if the kernel reports it (proc_locks(5)).
 fn lock_holder(locked: &File) -> Option<Holder> {
     let metadata = locked.metadata().ok()?;
     let (major, minor) = (rustix::fs::major(metadata.dev()), rustix::fs::minor(metadata.dev()));
@@ -175,7 +175,7 @@ fn lock_holder(locked: &File) -> Option<Holder> {
         // `1: FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF`
         let mut words = line.split_whitespace().skip(1);
         let (kind, pid, locked) = (words.next()?, words.nth(2)?.parse().ok()?, words.next()?);
-        let holder = Holder::of(pid).filter(|_| kind == "FLOCK" && locked.ends_with(&inode))?;
+        let holder = Holder::from_pid(pid).filter(|_| kind == "FLOCK" && locked.ends_with(&inode))?;
         Some((locked == name, holder))
     });
     // On some file systems the device number here differs from that of stat(2); then a process of ours is more likely.
@@ -188,7 +188,7 @@ fn note(file: &mut File) -> io::Result<()> {
     writeln!(file, "{} {VERSION}", std::process::id())
 }
 
-/// The process that holds the lock file: according to the kernel, otherwise to its text.
+/// Returns the process that holds the lock file: according to the kernel, otherwise to its text.
 fn holder(file: &mut File) -> Option<u32> {
     if let Some(holder) = lock_holder(file) {
         return Some(holder.pid);
@@ -236,8 +236,8 @@ mod tests {
 
     #[test]
     fn a_process_is_known_by_its_program() {
-        assert!(Holder::of(std::process::id()).unwrap().is_hob());
-        assert!(Holder::of(std::os::unix::process::parent_id()).is_none_or(|parent| !parent.is_hob()));
+        assert!(Holder::from_pid(std::process::id()).unwrap().is_hob());
+        assert!(Holder::from_pid(std::os::unix::process::parent_id()).is_none_or(|parent| !parent.is_hob()));
         assert!(!serves(std::os::unix::process::parent_id()));
     }
 

@@ -1,8 +1,8 @@
-//! Paths normalized by their text alone.
+//! Lexical normalization of paths.
 
 use std::path::{Component, Path, PathBuf};
 
-/// A path without `.` and `..`, by its text alone: no link is followed, and nothing need exist.
+/// Returns a path without `.` and `..`, lexically: no link is followed, and the path need not exist.
 pub fn normal(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for part in path.components() {
@@ -23,7 +23,7 @@ mod tests {
     fn dots_go() {
         let of = |path: &str| normal(Path::new(path)).display().to_string();
         assert_eq!(of("/a/./b/../c"), "/a/c");
-        // There is nothing above the root.
+        // The root has no parent.
         assert_eq!(of("/../a"), "/a");
         assert_eq!(of("a/../../b"), "b");
     }

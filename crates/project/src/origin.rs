@@ -5,12 +5,12 @@ use std::path::Path;
 
 use crate::git;
 
-/// The normalised address of the remote `origin` of the repository at `root`, which is a worktree or a bare repository.
+/// Returns the normalised address of the remote `origin` of the repository at `root`, which is a worktree or a bare repository.
 pub(crate) fn origin(root: &Path) -> Option<String> {
     normalised(&url_of_origin(&git::configuration(root)?)?)
 }
 
-/// `remote.origin.url` of a git configuration (git-config(1), "SYNTAX"; without includes).
+/// Returns `remote.origin.url` of a git configuration (git-config(1), "SYNTAX"; without includes).
 fn url_of_origin(config: &str) -> Option<String> {
     let mut in_origin = false;
     for line in config.lines().map(str::trim) {
@@ -25,8 +25,8 @@ fn url_of_origin(config: &str) -> Option<String> {
     None
 }
 
-/// `https://host/path`: the host in lower case, without user, port, `.git` or trailing slash. A local path stays as it
-/// is.
+/// Normalises `https://host/path`: the host in lower case, without user, port, `.git` or trailing slash. A local path
+/// is unchanged.
 fn normalised(url: &str) -> Option<String> {
     let url = url.trim();
     let (host, path) = match url.split_once("://") {

@@ -1,4 +1,4 @@
-//! The owner of a file, without following links, and which other users can change what stands at a path.
+//! The owner of a file, without following links, and other users who can change the file at a path.
 
 use std::fmt;
 use std::fs::Metadata;
@@ -8,22 +8,22 @@ use std::path::{Path, PathBuf};
 
 use crate::visible;
 
-/// The user this process acts as.
+/// Returns the user this process acts as.
 pub(crate) fn me() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Whether something at `path` (a link counts as itself) belongs to this user.
+/// Returns true if something at `path` (a link counts as itself) belongs to this user.
 pub(crate) fn is_mine(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|metadata| metadata.uid() == me())
 }
 
-/// Whether this is a real directory of this user that no other user can write to or read.
+/// Returns true if this is a real directory of this user that no other user can write to or read.
 pub(crate) fn is_private_directory(metadata: &Metadata) -> bool {
     metadata.is_dir() && metadata.uid() == me() && metadata.mode() & 0o077 == 0
 }
 
-/// Something that another user made or may change.
+/// A file or directory that another user made or may change.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Foreign {
     pub(crate) path: PathBuf,
@@ -35,17 +35,18 @@ impl fmt::Display for Foreign {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Foreign { path, owner, mode } = self;
         let path = visible::path(path);
-        match *owner == 0 {
-            true => write!(f, "{path} can be written to by every user (mode {:04o})", mode & 0o7777),
-            false => write!(f, "{path} belongs to user {owner}, not to you (user {})", me()),
+        if *owner == 0 {
+            write!(f, "{path} can be written to by every user (mode {:04o})", mode & 0o7777)
+        } else {
+            write!(f, "{path} belongs to user {owner}, not to you (user {})", me())
         }
     }
 }
 
-/// What lets another user change what stands at `path`, from `base` down to it: a directory, a link or the file itself
-/// that belongs neither to this user nor to root, or a directory of root's that everyone may change. If `base` does not
-/// exist, the nearest existing directory above it counts: its owner decides. In a sticky directory users cannot replace
-/// each other's files, so only the file itself counts.
+/// Returns the path by which another user can change the file at `path`, from `base` down to it: a directory, a link or
+/// the file itself that belongs neither to this user nor to root, or a directory of root's that everyone may change. If
+/// `base` does not exist, the nearest existing directory above it counts: its owner decides. In a sticky directory
+/// users cannot replace each other's files, so only the file itself counts.
 pub(crate) fn foreign(base: &Path, path: &Path) -> Option<Foreign> {
     let mut is_there = false;
     for at in path.ancestors() {
@@ -99,7 +100,7 @@ mod tests {
         symlink(temp.path().join("mine"), &path).unwrap();
         assert_eq!(foreign(&base, &path), None);
         assert_eq!(found(&path).as_deref(), Some(&*path));
-        // Where nothing exists, the user who may create it decides.
+        // If nothing exists, the user who may create it decides.
         fs::remove_dir_all(&base).unwrap();
         assert_eq!(found(temp.path()).as_deref(), Some(temp.path()));
         fs::set_permissions(temp.path(), fs::Permissions::from_mode(0o700)).unwrap();

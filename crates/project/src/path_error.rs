@@ -1,4 +1,4 @@
-//! Errors about the directories in which hob keeps a project's state, and what to do about them.
+//! Errors about the directories of a project's state, with fixes.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use crate::visible::path as shown;
 /// The longest path a Unix socket can have: `sun_path` is 108 bytes, the last one a NUL.
 pub(crate) const SOCKET_PATH_MAX: usize = 107;
 
-/// A path that does not exist, or is not as required.
+/// A path that does not exist, or is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum PathError {
     #[error("create {}: {source}; check that the directory above it is writable and the disk not full", shown(path))]
@@ -32,7 +32,7 @@ pub enum PathError {
     )]
     Gone { link: PathBuf, target: PathBuf },
     #[error(
-        "{} is still in use by the daemon that served this project, or this place, before a directory was moved; it ends by itself once any `hob` command starts a daemon here, or with `kill` and the number in its file `lock`",
+        "{} is still in use by the daemon that served this project, or this path, before a directory was moved; it stops once any `hob` command starts a daemon here; or run `kill` with the process id in its file `lock`",
         shown(path)
     )]
     InUse { path: PathBuf },

@@ -7,7 +7,7 @@ use crate::path_error::{PathError, SOCKET_PATH_MAX};
 use crate::root::{CONFIG_FILE, FindError, FoundBy, find, hash_of};
 use crate::{git, origin, runtime_dir, state};
 
-/// A project: its root and what derives from it.
+/// A project: its root and derived paths.
 #[derive(Debug, Clone)]
 pub struct Project {
     root: PathBuf,
@@ -26,47 +26,47 @@ impl Project {
         Ok(Project { root, found_by, hash, state_dir })
     }
 
-    /// The root: absolute, without links, valid UTF-8, owned by this user.
+    /// Returns the root: absolute, without links, valid UTF-8, owned by this user.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// What identified the root.
+    /// Returns how the root was identified.
     pub fn found_by(&self) -> FoundBy {
         self.found_by
     }
 
-    /// The worktree of this project in which `cwd` lies, else the root.
+    /// Returns the worktree of this project that contains `cwd`, else the root.
     pub fn worktree(&self, cwd: &Path) -> PathBuf {
         let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
-        // A repository inside of a worktree lies in that worktree.
+        // A repository inside of a worktree belongs to that worktree.
         let own = git::worktrees(&cwd).find(|worktree| worktree.main == self.root);
         own.map_or_else(|| self.root.clone(), |worktree| worktree.top)
     }
 
-    /// The nearest directory between the root and `cwd` that has a project's file (`pyproject.toml` …), unless it is
-    /// the root.
+    /// Returns the nearest directory between the root and `cwd` that has a project's file (`pyproject.toml` …), unless
+    /// it is the root.
     pub fn project_below(&self, cwd: &Path) -> Option<PathBuf> {
         crate::root::project_below(&self.root, &cwd.canonicalize().ok()?)
     }
 
-    /// The repository that this one is a clone of, the same for all its clones; `None` without a remote `origin`.
+    /// Returns the repository that this one was cloned from, the same for all its clones; `None` without a remote `origin`.
     pub fn origin(&self) -> Option<String> {
         origin::origin(&self.root)
     }
 
-    /// 16 hexadecimal digits that name the root where a path is too long.
+    /// Returns 16 hexadecimal digits that identify the root where a path is too long.
     pub fn hash(&self) -> &str {
         &self.hash
     }
 
-    /// `hob.toml` at the root, whether it exists or not.
+    /// Returns the path of `hob.toml` at the root, which may not exist.
     pub fn config_path(&self) -> PathBuf {
         self.root.join(CONFIG_FILE)
     }
 
-    /// The project's state directory: private, below the user's state directory, never inside the project. It may not
-    /// exist yet: [`Project::create_state_dir`].
+    /// Returns the project's state directory: private, below the user's state directory, never inside the project. It
+    /// may not exist yet: [`Project::create_state_dir`].
     pub fn state_dir(&self) -> &Path {
         &self.state_dir
     }
@@ -77,50 +77,47 @@ impl Project {
         Ok(&self.state_dir)
     }
 
-    /// The state of other projects that used to stand at this path, kept until their directories are found again.
+    /// Returns the state of other projects that used to be at this path, kept until their directories are found again.
     pub fn states_set_aside(&self) -> Vec<PathBuf> {
         state::aside(&self.state_dir)
     }
 
-    /// Whether the state directory still belongs to another directory, which used to stand at this path: nothing in it
-    /// is this project's. [`Project::create_state_dir`] sets it aside.
+    /// Returns true if the state directory still belongs to another directory that used to be at this path: nothing in
+    /// it is this project's. [`Project::create_state_dir`] sets it aside.
     pub fn state_is_of_another(&self) -> bool {
         state::is_of_another(&self.state_dir, &self.root)
     }
 
-    /// Whether the state directory can be used or created, as far as that shows without creating it.
+    /// Checks if the state directory can be used or created, without creating it.
     ///
     /// # Errors
-    /// When it is in a place that is unavailable now.
+    /// If it is in a place that is unavailable now.
     pub fn look_at_state(&self) -> Result<(), PathError> {
         state::usable(&self.state_dir)
     }
 
-    /// The lock of the project's daemon.
+    /// Returns the lock of the project's daemon.
     pub fn lock_path(&self) -> PathBuf {
         self.state_dir.join("lock")
     }
 
-    /// The daemon's logs.
+    /// Returns the daemon's logs.
     pub fn log_dir(&self) -> PathBuf {
         self.state_dir.join("log")
     }
 
-    /// What sessions print.
+    /// Returns the directory of sessions' output.
     pub fn output_dir(&self) -> PathBuf {
         self.state_dir.join("output")
     }
 
-    /// The location of the daemon's socket in this environment.
+    /// Returns the location of the daemon's socket in this environment.
     pub fn socket_path(&self) -> Result<PathBuf, PathError> {
         let path = runtime_dir::directory()?.join(self.socket_name());
-        match path.as_os_str().len() <= SOCKET_PATH_MAX {
-            true => Ok(path),
-            false => Err(PathError::TooLong { path }),
-        }
+        if path.as_os_str().len() <= SOCKET_PATH_MAX { Ok(path) } else { Err(PathError::TooLong { path }) }
     }
 
-    /// The file with the actual location of the running daemon's socket (its environment may differ from ours).
+    /// Returns the file with the actual location of the running daemon's socket (its environment may differ from ours).
     pub fn socket_note_path(&self) -> PathBuf {
         self.state_dir.join("socket")
     }

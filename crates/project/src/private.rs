@@ -11,11 +11,11 @@ use rustix::io::Errno;
 
 use crate::{draft, owner};
 
-/// The first `most` bytes of a file that no other user can have read or written. `None` if there is no such file; links
-/// are not followed.
+/// Returns the first `most` bytes of a file that no other user can have read or written. `None` if the file does not
+/// exist; links are not followed.
 ///
 /// # Errors
-/// When it cannot be read.
+/// If it cannot be read.
 pub fn read(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
     read_without(path, most, 0o077)
 }
@@ -41,22 +41,22 @@ fn read_without(path: &Path, most: u64, rights: u32) -> io::Result<Option<Vec<u8
     Ok(Some(bytes))
 }
 
-/// Replaces a file and creates missing directories. The bytes are on disk when this returns; a reader never sees half
+/// Replaces a file and creates missing directories. The bytes are on disk when this returns; a reader never sees a part
 /// of them.
 ///
 /// # Errors
-/// When it cannot be written; the former file then stays.
+/// If it cannot be written; the former file is kept.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let directory = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
     fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
     draft::replace(path, Some(0o600), bytes)
 }
 
-/// Tests whether a directory can be written to, and leaves nothing there. The file's name cannot be guessed, and an
-/// existing file or link of that name is not opened.
+/// Tests whether a directory is writable, and leaves nothing there. The file's name cannot be guessed, and an existing
+/// file or link of that name is not opened.
 ///
 /// # Errors
-/// Why the directory cannot be written to.
+/// If the directory is not writable.
 pub fn try_to_write(directory: &Path) -> io::Result<()> {
     let probe = directory.join(format!(".hob-probe-{:016x}", RandomState::new().build_hasher().finish()));
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&probe)?;
@@ -85,7 +85,7 @@ mod tests {
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
         assert_eq!(fs::metadata(path.parent().unwrap()).unwrap().mode() & 0o777, 0o700);
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "nothing else is left");
-        // A link, a directory, what others could have read.
+        // A link, a directory, and a file that others could have read.
         let link = temp.path().join("link");
         symlink(&path, &link).unwrap();
         assert_eq!(read(&link, 10).unwrap(), None);

@@ -11,30 +11,31 @@ use rustix::fs::OFlags;
 /// Opens a file for reading, without waiting for a writer.
 ///
 /// # Errors
-/// When it is absent, not a regular file, or unreadable.
+/// If it is absent, not a regular file, or unreadable.
 pub fn open(path: &Path) -> io::Result<File> {
     let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
     let file: File = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-    match file.metadata()?.is_file() {
-        true => Ok(file),
-        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file")),
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"))
     }
 }
 
-/// The text of a file of at most `most` bytes. Does not wait for a writer.
+/// Returns the text of a file of at most `most` bytes. Does not wait for a writer.
 ///
 /// # Errors
-/// When it is absent, not a regular file, too long, not UTF-8, or unreadable.
+/// If it is absent, not a regular file, too long, not UTF-8, or unreadable.
 pub fn read(path: &Path, most: u64) -> io::Result<String> {
     text(open(path)?, most)
 }
 
-/// The text of an open file of at most `most` bytes.
+/// Returns the text of an open file of at most `most` bytes.
 ///
 /// # Errors
-/// When it is too long, not UTF-8, or unreadable.
+/// If it is too long, not UTF-8, or unreadable.
 pub fn text(file: File, most: u64) -> io::Result<String> {
-    // The claimed length of a file says little below /proc: it is room, and no promise.
+    // The reported length of a file below /proc is unreliable; it is only a capacity hint.
     let room = file.metadata().map_or(0, |metadata| metadata.len().min(most)) + 1;
     let mut bytes = Vec::with_capacity(usize::try_from(room).unwrap_or_default());
     file.take(most + 1).read_to_end(&mut bytes)?;
@@ -45,7 +46,7 @@ pub fn text(file: File, most: u64) -> io::Result<String> {
     String::from_utf8(bytes).map_err(no_text)
 }
 
-/// Whether an error says that there is no such file.
+/// Returns true if the error means that the file does not exist.
 pub(crate) fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
@@ -69,7 +70,7 @@ mod tests {
         for name in ["pipe", "zero", ".", "pages"] {
             read(&at(name), 1000).unwrap_err();
         }
-        // What is too long is not blamed for the character that the limit cuts.
+        // The error for a file that is too long is not about the character that the limit cuts.
         std::fs::write(at("umlauts"), "ää").unwrap();
         assert_eq!(read(&at("umlauts"), 2).unwrap_err().to_string(), "it is longer than 2 bytes");
         std::fs::write(at("latin"), b"a\xe4").unwrap();

@@ -1,4 +1,4 @@
-//! What a `hob.toml` asks for beyond the safe set: each setting, and its line. `trust.rs` decides whether it is
+//! The requests of a `hob.toml` beyond the safe set: each setting, and its line. `trust.rs` decides whether it is
 //! granted.
 
 use serde::Serialize;
@@ -13,9 +13,9 @@ pub struct Request {
     pub key: String,
     /// Its line in `hob.toml`, from 1.
     pub line: usize,
-    /// What granting it allows, for people: `runs the command ["x", "y"]`.
+    /// The effect of a grant, for people: `runs the command ["x", "y"]`.
     pub asks: String,
-    /// The name of what is unavailable until then.
+    /// The name of the feature that is unavailable until then.
     #[serde(skip)]
     pub withholds: Option<String>,
 }
@@ -28,14 +28,14 @@ pub struct Places<'a> {
 }
 
 impl<'a> Places<'a> {
-    pub(crate) fn of(text: &'a str) -> Places<'a> {
-        // A file that does not parse asks for nothing.
+    pub(crate) fn new(text: &'a str) -> Places<'a> {
+        // A file that does not parse has no requests.
         let tree = DeTable::parse(text).ok().map(|tree| tree.into_inner());
         let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at).collect();
         Places { ends, tree }
     }
 
-    /// The line of the key at the end of a path, or of the last key on the way that exists.
+    /// Returns the line of the key at the end of a path, or of the last key on the way that exists.
     pub(crate) fn line(&self, path: &[&str]) -> usize {
         let mut line = 1;
         let mut table = self.tree.as_ref();
@@ -49,7 +49,7 @@ impl<'a> Places<'a> {
         line
     }
 
-    /// A request for the setting at the end of a path; `asks` says what granting it allows, for people.
+    /// Returns a request for the setting at the end of a path; `asks` describes the effect of a grant, for people.
     pub fn request(&self, path: &[&str], asks: String) -> Request {
         let key = path.iter().map(|key| visible(key)).collect::<Vec<_>>().join(".");
         Request { key, line: self.line(path), asks, withholds: None }

@@ -1,12 +1,12 @@
-//! The form of tool results, as a connection or the configuration asks for it.
+//! The form of tool results, as requested by a connection or the configuration.
 
 use serde::{Deserialize, Serialize};
 
-/// What tool results carry. Where nothing is said, it depends on the client.
+/// The content of tool results. By default it depends on the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Results {
-    /// Text alone: all that a model needs, once.
+    /// Text only: everything that a model needs, once.
     Text,
     /// Text and structured content (MCP "Structured Content").
     Both,

@@ -1,6 +1,6 @@
 //! Finds the project's root directory. The order is fixed: `--project`, `HOB_PROJECT`, git's main worktree, the nearest
 //! `hob.toml`, `.jj` or `.hg` upwards that belongs to this user, the nearest project file (`*.cabal`, `pyproject.toml`
-//! …), the current directory. Nothing that hob writes makes a root. `/`, a home and the temporary directory are roots
+//! …), the current directory. No file that hob writes marks a root. `/`, a home and the temporary directory are roots
 //! only if named.
 
 use std::io;
@@ -15,12 +15,12 @@ use crate::{git, owner, runtime_dir};
 
 /// The file that configures a project.
 pub(crate) const CONFIG_FILE: &str = "hob.toml";
-/// What marks a root, besides git.
+/// The files that mark a root, besides git.
 const MARKS: [&str; 3] = [CONFIG_FILE, ".jj", ".hg"];
-/// How many entries of a directory are searched for a project file whose name is a pattern.
+/// The maximum number of directory entries searched for a project file whose name is a pattern.
 const ENTRIES_MAX: usize = 10_000;
 
-/// What identified the project root.
+/// The way the project root was identified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FoundBy {
     /// Named with `--project`.
@@ -37,7 +37,7 @@ pub enum FoundBy {
     CurrentDirectory,
 }
 
-/// Why no project root was found.
+/// Reasons why no project root was found.
 #[derive(Debug, thiserror::Error)]
 pub enum FindError {
     #[error(
@@ -85,16 +85,16 @@ pub(crate) fn find(
     if metadata.uid() != owner::me() {
         return Err(FindError::ForeignOwner { path: root, owner: metadata.uid(), me: owner::me() });
     }
-    // Everything that names the root (the hello line, journals, structured results) is JSON.
+    // Everything that contains the root (the hello line, journals, structured results) is JSON.
     if root.to_str().is_none() {
         return Err(FindError::NotUtf8 { path: root });
     }
     Ok((root, found_by))
 }
 
-/// Returns the directories around `directory` that may be roots, nearest first: the directories upwards, as the path names
-/// them and without links, below the shared ones. A main worktree stands for its linked worktrees, whose own copies of a
-/// project's files do not count.
+/// Returns the directories around `directory` that may be roots, nearest first: the directories upwards, as the path
+/// names them and without links, below the shared ones. A main worktree stands for its linked worktrees, whose own
+/// copies of a project's files do not count.
 pub fn around(directory: &Path) -> Vec<PathBuf> {
     let shared = Shared::of_environment();
     let real = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
@@ -110,12 +110,12 @@ pub fn around(directory: &Path) -> Vec<PathBuf> {
     roots
 }
 
-/// 16 hexadecimal digits that name a root, or a worktree.
+/// Returns 16 hexadecimal digits that identify a root, or a worktree.
 pub fn hash_of(root: &Path) -> String {
     hex::encode(&Sha256::digest(root.as_os_str().as_encoded_bytes())[..8])
 }
 
-/// Whether the last component of a path is such a hash.
+/// Returns true if the last component of a path is such a hash.
 pub(crate) fn is_hash(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
     name.len() == 16 && name.iter().all(u8::is_ascii_hexdigit)
@@ -162,13 +162,10 @@ fn choose(argument: Option<&Path>, variable: Option<&Path>, cwd: &Path) -> Resul
     if let Some(directory) = upwards().find(|directory| has_project_file(directory)) {
         return Ok((directory.to_owned(), FoundBy::ProjectFile));
     }
-    match shared.contains(&cwd) {
-        true => Err(FindError::Shared { path: cwd }),
-        false => Ok((cwd, FoundBy::CurrentDirectory)),
-    }
+    if shared.contains(&cwd) { Err(FindError::Shared { path: cwd }) } else { Ok((cwd, FoundBy::CurrentDirectory)) }
 }
 
-/// The nearest directory upwards from `directory`, below `root`, that has a project file.
+/// Returns the nearest directory upwards from `directory`, below `root`, that has a project file.
 pub(crate) fn project_below(root: &Path, directory: &Path) -> Option<PathBuf> {
     let below = directory.ancestors().take_while(|path| *path != root && path.starts_with(root));
     below.into_iter().find(|path| has_project_file(path)).map(Path::to_owned)
@@ -193,8 +190,8 @@ fn is_my_file(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| metadata.is_file()) && owner::is_mine(path)
 }
 
-/// Directories that many projects share: a root here would be the root of everything below. They are roots only if the
-/// user names them.
+/// Directories that many projects share: a root here would include everything below. They are roots only if the user
+/// names them.
 struct Shared(Vec<PathBuf>);
 
 impl Shared {
@@ -205,7 +202,7 @@ impl Shared {
         Shared(places.map(|path| path.canonicalize().unwrap_or(path)).collect())
     }
 
-    /// Whether a directory is one of them, or above one.
+    /// Returns true if a directory is one of them, or above one.
     fn contains(&self, directory: &Path) -> bool {
         directory.parent().is_none() || self.0.iter().any(|place| place.starts_with(directory))
     }
@@ -231,7 +228,7 @@ mod tests {
         check(&inner, None, None, (&inner, FoundBy::CurrentDirectory));
         fs::write(top.join("marked/hob.toml"), "").unwrap();
         check(&inner, None, None, (&top.join("marked"), FoundBy::Marker));
-        // State does not make a root, and an explicit marker precedes a project file.
+        // State does not mark a root, and an explicit marker precedes a project file.
         fs::create_dir_all(top.join("marked/a/.hob")).unwrap();
         fs::write(top.join("marked/a/package.json"), "").unwrap();
         check(&inner, None, None, (&top.join("marked"), FoundBy::Marker));

@@ -14,14 +14,14 @@ use crate::root::{hash_of, is_hash};
 /// The file's name. Users of the state hold its lock; its modification time is that of the last use.
 pub(crate) const ROOT: &str = "root";
 
-/// The root that the note of a state directory names, in use or not.
+/// Returns the root that the note of a state directory names, in use or not.
 pub(crate) fn root_of(directory: &Path) -> Option<PathBuf> {
     let name = directory.with_extension("");
     read_root(&mut open(&directory.join(ROOT), false).ok()?).filter(|root| name.ends_with(hash_of(root)))
 }
 
-/// The note of a state directory, locked, and the root it names; `None` if the directory is in use or the note is not
-/// hob's.
+/// Returns the note of a state directory, locked, and the root it names; `None` if the directory is in use or the note
+/// is not hob's.
 pub(crate) fn sole_use(directory: &Path) -> Option<(File, PathBuf)> {
     let note = directory.join(ROOT);
     let mut file = open(&note, false).ok()?;
@@ -33,7 +33,7 @@ pub(crate) fn sole_use(directory: &Path) -> Option<(File, PathBuf)> {
     Some((file, root))
 }
 
-/// Whether a path is named like a state directory, or like one that was set aside.
+/// Returns true if a path is named like a state directory, or like one that was set aside.
 pub(crate) fn is_state(path: &Path) -> bool {
     let is_number = |end: &std::ffi::OsStr| end.as_encoded_bytes().iter().all(u8::is_ascii_digit);
     path.extension().is_none_or(is_number) && is_hash(&path.with_extension(""))
@@ -44,7 +44,7 @@ pub(crate) fn open(note: &Path, make: bool) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create(make).truncate(false).mode(0o600).custom_flags(flags).open(note)
 }
 
-/// Whether the lock was taken, or the file system has no locks: then nothing is excluded, and nothing cleaned up.
+/// Takes the lock. Returns true if it was taken, or the file system has no locks: then nothing is excluded, and nothing cleaned up.
 pub(crate) fn lock(file: &File, operation: FlockOperation) -> bool {
     flock(file, operation) != Err(Errno::WOULDBLOCK)
 }

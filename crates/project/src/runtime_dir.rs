@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::owner;
 use crate::path_error::PathError;
 
-/// The runtime directory, whether it exists or not; an error if it exists and is not private.
+/// Returns the runtime directory, whether it exists or not; an error if it exists and is not private.
 pub(crate) fn directory() -> Result<PathBuf, PathError> {
     let xdg = env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
     let path = directory_in(xdg.as_deref(), &temporary());
@@ -21,13 +21,13 @@ pub(crate) fn directory() -> Result<PathBuf, PathError> {
     }
 }
 
-/// The runtime directory, created if necessary.
+/// Returns the runtime directory, created if necessary.
 pub(crate) fn made() -> Result<PathBuf, PathError> {
     let path = directory()?;
     private(&path).map(|()| path)
 }
 
-/// The temporary directory: `$TMPDIR`, unless that does not exist (a job's directory that its environment outlived).
+/// Returns the temporary directory: `$TMPDIR`, unless that does not exist (a job's directory that its environment outlived).
 pub fn temporary() -> PathBuf {
     temporary_in(env::temp_dir())
 }
@@ -47,7 +47,7 @@ fn directory_in(xdg: Option<&Path>, temp: &Path) -> PathBuf {
     }
 }
 
-/// Creates a directory that only this user can enter, or checks that it is one.
+/// Creates a directory that only this user can enter, or checks that an existing one is private.
 pub(crate) fn private(path: &Path) -> Result<(), PathError> {
     match DirBuilder::new().mode(0o700).create(path) {
         Ok(()) => {}
@@ -61,10 +61,7 @@ pub(crate) fn private(path: &Path) -> Result<(), PathError> {
         let _ = fs::set_permissions(path, fs::Permissions::from_mode(0o700));
         metadata = check()?;
     }
-    match owner::is_private_directory(&metadata) {
-        true => Ok(()),
-        false => Err(PathError::NotPrivate { path: path.to_owned() }),
-    }
+    if owner::is_private_directory(&metadata) { Ok(()) } else { Err(PathError::NotPrivate { path: path.to_owned() }) }
 }
 
 #[cfg(test)]

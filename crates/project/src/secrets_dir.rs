@@ -13,14 +13,14 @@ use crate::paths::Project;
 use crate::root_note::{ROOT, is_at, lock, open, write_root};
 use crate::state;
 
-/// How long to wait for another process's check, which takes a moment.
+/// The time to wait for another process's check.
 const TURN_TIME: Duration = Duration::from_secs(1);
 
-/// The key that seals the tickets of open questions. Unlike a token, which stands in the configuration of a client, the
-/// key is worth nothing without its project.
+/// The key that seals the tickets of open questions. Unlike a token, which is in a client's configuration, the key is
+/// worthless without its project.
 pub(crate) const SEAL_KEY: &str = "seal-key";
 
-/// The directory of a project's secrets, in use: it is not removed.
+/// The directory of a project's secrets, in use, which protects it from removal.
 #[derive(Debug)]
 pub struct SecretsDir {
     path: PathBuf,
@@ -31,7 +31,7 @@ impl SecretsDir {
     /// Creates the directory if necessary, and locks it until this is dropped.
     ///
     /// # Errors
-    /// When it cannot be created or written to.
+    /// If it cannot be created or written to.
     pub fn hold(project: &Project) -> io::Result<SecretsDir> {
         let path = project.create_state_dir().map_err(io::Error::other)?;
         state::remember(path, project.root())?;
@@ -62,7 +62,7 @@ impl SecretsDir {
         }
     }
 
-    /// The file of the key that seals the tickets of open questions.
+    /// Returns the file of the key that seals the tickets of open questions.
     pub fn seal_key_path(&self) -> PathBuf {
         self.path.join(SEAL_KEY)
     }

@@ -12,7 +12,7 @@ use rustix::fs::OFlags;
 use crate::visible::path as shown;
 use crate::{Lock, PathError, Project, owner, runtime_dir, stale};
 
-/// Why the socket could not be bound or reached.
+/// Reasons why the socket could not be bound or reached.
 #[derive(Debug, thiserror::Error)]
 pub enum SocketError {
     #[error(transparent)]
@@ -46,14 +46,14 @@ pub struct Peer {
     pub uid: u32,
 }
 
-/// The process at the other end.
+/// Returns the process at the other end.
 pub fn peer(stream: &impl AsFd) -> io::Result<Peer> {
     let credentials = rustix::net::sockopt::socket_peercred(stream)?;
     Ok(Peer { pid: credentials.pid.as_raw_nonzero().get().cast_unsigned(), uid: credentials.uid.as_raw() })
 }
 
 impl Peer {
-    /// Whether it runs as the same user as this process.
+    /// Returns true if it runs as the same user as this process.
     pub fn is_me(&self) -> bool {
         self.uid == owner::me()
     }
@@ -67,7 +67,7 @@ pub struct Bound {
     inode: (u64, u64),
 }
 
-/// Binds the project's socket, mode 0600. A leftover of an earlier daemon is recognised by connecting to it, and
+/// Binds the project's socket, mode 0600. A stale socket of an earlier daemon is recognised by connecting to it, and
 /// replaced. The lock proves that no other daemon of the project is alive.
 pub fn bind(project: &Project, _lock: &Lock) -> Result<(UnixListener, Bound), SocketError> {
     runtime_dir::made()?;
@@ -91,12 +91,12 @@ pub fn bind(project: &Project, _lock: &Lock) -> Result<(UnixListener, Bound), So
 }
 
 impl Bound {
-    /// The socket's path.
+    /// Returns the socket's path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether the file is still the one that was bound. If something cleaned the temporary directory, bind again.
+    /// Returns true if the file is still the one that was bound. If a cleaner removed it, bind again.
     pub fn is_in_place(&self) -> bool {
         self.path.symlink_metadata().is_ok_and(|metadata| (metadata.dev(), metadata.ino()) == self.inode)
     }
@@ -112,7 +112,7 @@ impl Bound {
     /// Removes the file, unless it belongs to another process by now.
     pub fn remove(&self) {
         if self.is_in_place() {
-            // A leftover is recognised as stale.
+            // A remaining socket is recognised as stale.
             let _ = fs::remove_file(&self.path);
             let _ = fs::remove_file(&self.note);
         }
@@ -138,7 +138,7 @@ pub fn connect(project: &Project) -> Result<Option<UnixStream>, SocketError> {
     Ok(None)
 }
 
-/// Whether the last daemon ended without removing its socket: it was killed or crashed. Only where none runs.
+/// Returns true if the last daemon exited without removing its socket, since it was killed or crashed. Call it only if none is running.
 pub fn is_left_over(project: &Project) -> bool {
     let paths = [project.socket_path().ok(), read_note(project)];
     paths.into_iter().flatten().any(|path| path.symlink_metadata().is_ok_and(|meta| meta.file_type().is_socket()))
@@ -148,24 +148,26 @@ fn connect_at(path: &Path) -> Result<Option<UnixStream>, SocketError> {
     match UnixStream::connect(path) {
         Ok(stream) => {
             let peer = peer(&stream).map_err(|source| SocketError::Connect { path: path.to_owned(), source })?;
-            match peer.is_me() {
-                true => Ok(Some(stream)),
-                false => Err(SocketError::ForeignPeer { path: path.to_owned(), uid: peer.uid }),
+            if peer.is_me() {
+                Ok(Some(stream))
+            } else {
+                Err(SocketError::ForeignPeer { path: path.to_owned(), uid: peer.uid })
             }
         }
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => Ok(None),
         Err(source) => {
             let path = path.to_owned();
-            match is_sandboxed(&path, &source) {
-                true => Err(SocketError::Sandboxed { path, source }),
-                false => Err(SocketError::Connect { path, source }),
+            if is_sandboxed(&path, &source) {
+                Err(SocketError::Sandboxed { path, source })
+            } else {
+                Err(SocketError::Connect { path, source })
             }
         }
     }
 }
 
-/// Whether a connection was refused to this process, not to this user. A filter of system calls answers `EPERM`, to whatever
-/// path; a rule about files answers `EACCES`, as do files of another user.
+/// Returns true if a connection was refused to this process, not to this user. A system-call filter answers `EPERM` for
+/// any path; a rule about files answers `EACCES`, as do files of another user.
 fn is_sandboxed(path: &Path, error: &io::Error) -> bool {
     match error.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
         Some(rustix::io::Errno::PERM) => true,
@@ -183,8 +185,8 @@ fn write_note(note: &Path, socket: &Path) -> io::Result<()> {
     fs::rename(&fresh, note)
 }
 
-/// The socket's path according to the daemon's note. A checkout may contain a file of this name: the note must be ours,
-/// and can only name a socket of this project.
+/// Returns the socket's path according to the daemon's note. A checkout may contain a file of this name: the note must
+/// be ours, and can only name a socket of this project.
 fn read_note(project: &Project) -> Option<PathBuf> {
     let file = fs::OpenOptions::new()
         .read(true)

@@ -1,6 +1,6 @@
 //! Spans of time in words for people.
 
-/// A span in its greatest unit, to the nearest one.
+/// Formats a span in its largest unit, rounded.
 pub fn span(seconds: u64) -> String {
     let nearest = |unit: u64| (seconds + unit / 2) / unit;
     match seconds {

@@ -1,5 +1,5 @@
-//! Removes what projects left outside their directories: sockets of killed daemons, state of projects that are gone.
-//! Every daemon does so at its start. Locks protect what is being created or used; mail and unknown files stay.
+//! Removes files that projects left outside their directories: sockets of killed daemons, state of deleted projects. Every daemon does so at its start. Locks
+//! protect files that are being created or used; mail and unknown files are kept.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -18,18 +18,18 @@ use crate::root::is_hash;
 use crate::root_note::{ROOT, is_state, lock, sole_use};
 use crate::secrets_dir::SEAL_KEY;
 
-/// How long to wait for another process that cleans up or binds: both take a moment.
+/// The time to wait for another process that cleans up or binds.
 const TURN_TIME: Duration = Duration::from_secs(1);
 
 /// Files and directories that are worthless once the project is gone.
 const WORTHLESS: &[&str] =
     &[SEAL_KEY, "lock", "start.lock", "socket", "root-inode", "init.json", "log", "output", "sessions"];
 
-/// How long a project must be gone before its logs and outputs are removed: its disk may merely be unmounted.
+/// The time for which a project must be gone before its logs and outputs are removed: its disk may merely be unmounted.
 const GONE_FOR: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 
-/// The lock under which sockets are bound and removed in their directory. `None` when another process does not give it
-/// up in time; a socket that is then removed by mistake is bound anew by its daemon.
+/// Returns the lock under which sockets are bound and removed in their directory. `None` if another process does not
+/// release it in time; a daemon binds a socket again that is then removed by mistake.
 pub(crate) fn turn(directory: &Path) -> Option<File> {
     let file = File::open(directory).ok()?;
     let end = Instant::now() + TURN_TIME;
@@ -66,7 +66,7 @@ fn clean_sockets(directory: &Path) {
     dead.for_each(|path| drop(fs::remove_file(path)));
 }
 
-/// Whether no daemon listens. Never waits: a stopped daemon may have a full queue.
+/// Returns true if no daemon listens. Never waits: a stopped daemon may have a full queue.
 fn is_dead(path: &Path) -> bool {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None);
@@ -74,8 +74,7 @@ fn is_dead(path: &Path) -> bool {
     connect(&socket, &address) == Err(Errno::CONNREFUSED)
 }
 
-/// Removes the worthless files from the state of a project that has long been gone, and the directory if nothing is
-/// left.
+/// Removes the worthless files from the state of a long-deleted project, and the directory if it is then empty.
 fn clean_state(directory: &Path) {
     if directory.symlink_metadata().is_ok_and(|metadata| metadata.file_type().is_symlink()) {
         // A link for other environments whose target is gone. If the target's parent is gone too, its disk may be
@@ -189,7 +188,7 @@ mod tests {
         fs::create_dir(&root).unwrap();
         clean_state(&path);
         assert!(path.join(SEAL_KEY).exists(), "its project is there");
-        // Not hob's: the note names a root that is gone, but another program wrote it.
+        // This is not hob's: the note names a root that is gone, but another program wrote it.
         fs::write(path.join(ROOT), "/nonexistent").unwrap();
         clean_state(&path);
         assert!(path.join(SEAL_KEY).exists(), "not the root it is named after");

@@ -1,14 +1,14 @@
 //! The location of projects' state: one directory per project below the user's state directory, named by a hash of the
-//! root's path. Never inside the project: a checkout can bring files, links and whole databases of any name.
+//! root's path. Never inside the project: a checkout can contain files, links and whole databases of any name.
 //!
-//! Environments differ between an agent and a shell, so the directory is searched where `XDG_STATE_HOME` points and in
-//! the standard place; a directory made elsewhere gets a link in the standard place. A project that was moved or
-//! renamed keeps its state: the state remembers the identity of its root directory. If another project now stands at
-//! the path, the state is set aside until the moved one is used.
+//! Environments differ between an agent and a shell, so the directory is searched at `XDG_STATE_HOME` and in the
+//! standard place; a directory made elsewhere gets a link in the standard place. A moved or renamed project keeps its
+//! state: the state records the identity of its root directory. If another project is now at the path, the state is set
+//! aside until the moved one is used.
 //!
 //! Without a home, the state is in the temporary directory, where any user may have created that name, so the directory
-//! is checked before anything in it is read. So is a place that the environment names: nothing below another user's
-//! directory is used, and no links but hob's own.
+//! is checked before anything in it is read. The same applies to a place named by the environment: nothing below
+//! another user's directory is used, and no links except hob's own.
 
 use std::env;
 use std::fs::{self, DirBuilder};
@@ -22,13 +22,13 @@ use crate::regular::is_absent;
 use crate::root_note;
 use crate::{owner, private, runtime_dir};
 
-/// The file with the identity of the root directory, beside the file with its path.
+/// The file with the identity of the root directory, next to the file with its path.
 const IDENTITY: &str = "root-inode";
 /// Maximum length of the file, in bytes.
 const FILE_MAX: u64 = 64 * 1024;
 
-/// The state directory of the project with this hash, whether it exists or not; an error if another user's directory is
-/// in its place.
+/// Returns the state directory of the project with this hash, whether it exists or not; an error if another user's
+/// directory is in its place.
 pub(crate) fn directory(hash: &str) -> Result<PathBuf, PathError> {
     directory_in(&Places::of_environment(), hash)
 }
@@ -40,8 +40,8 @@ fn directory_in(places: &Places, hash: &str) -> Result<PathBuf, PathError> {
     Ok(path.canonicalize().unwrap_or(path))
 }
 
-/// The target of a link that hob left for other environments: a directory of the same name, in a place of this user's
-/// own. A path that is not a link stays as it is, and so does a dangling link, which [`usable`] reports.
+/// Returns the target of a link that hob left for other environments: a directory of the same name, in a place of this
+/// user's own. A path that is not a link stays as it is, and so does a dangling link, which [`usable`] reports.
 fn followed(path: PathBuf) -> Result<PathBuf, PathError> {
     let Ok(target) = fs::read_link(&path) else { return Ok(path) };
     let is_gone = || path.metadata().is_err_and(|error| is_absent(&error));
@@ -57,7 +57,7 @@ fn followed(path: PathBuf) -> Result<PathBuf, PathError> {
     }
 }
 
-/// Whether the state can be used or created. A link at its place is dangling, and makes it unusable.
+/// Returns true if the state can be used or created. A link at its place is dangling, and makes it unusable.
 pub(crate) fn usable(path: &Path) -> Result<(), PathError> {
     let Ok(target) = fs::read_link(path) else { return Ok(()) };
     let link = path.to_owned();
@@ -102,7 +102,7 @@ fn private_directory(path: &Path) -> Result<(), PathError> {
     runtime_dir::private(path)
 }
 
-/// The directories that hold projects' state: the one of this environment, and the one where other environments look.
+/// The directories that hold projects' state: the one of this environment, and the one that other environments use.
 struct Places {
     first: PathBuf,
     standard: Option<PathBuf>,
@@ -126,7 +126,7 @@ impl Places {
         let own = xdg.map(|xdg| xdg.join("hob")).or_else(|| standard.clone());
         let shared = own.is_none().then(|| temporary.join(format!("hob-{}", owner::me())));
         let first = own.or_else(|| shared.clone()).unwrap_or_default();
-        // A place that is not this user's alone is not searched.
+        // A place that other users can change is not searched.
         let is_mine = |standard: &PathBuf| home.iter().all(|home| owner::foreign(home, standard).is_none());
         let standard = standard.filter(|standard| *standard != first && is_mine(standard));
         Places { standard, first, shared, named }
@@ -154,7 +154,7 @@ impl Places {
         std::iter::once(self.first.clone()).chain(self.standard.clone())
     }
 
-    /// Without the link (a full disk, a read-only home) only this environment finds the directory.
+    /// Leaves the link. Without it (a full disk, a read-only home) only this environment finds the directory.
     fn leave_link(&self, path: &Path) {
         if let (Some(standard), Some(name)) = (&self.standard, path.file_name())
             && !path.starts_with(standard)
@@ -168,19 +168,19 @@ impl Places {
 /// Moves the state that the directory `root` had under another path to `path`, if there is one below `place`.
 ///
 /// # Errors
-/// While it is in use: a project that started with empty state would never see it again.
+/// If it is in use: a project that started with empty state would never see it again.
 fn adopt(place: &Path, path: &Path, root: &Path) -> Result<bool, PathError> {
-    let Some(identity) = Identity::of(root) else { return Ok(false) };
+    let Some(identity) = Identity::of_directory(root) else { return Ok(false) };
     let entries = fs::read_dir(place).into_iter().flatten().flatten().map(|entry| entry.path());
     for old in entries.filter(|old| root_note::is_state(old)) {
         let is_link = old.symlink_metadata().is_ok_and(|metadata| metadata.file_type().is_symlink());
-        if is_link || !matches!(known(&old), Known::Is(known) if known.is_directory_of(&identity)) {
+        if is_link || !matches!(read_identity(&old), RecordedIdentity::Is(known) if known.is_directory_of(&identity)) {
             continue;
         }
         // It may also be this same root seen under two paths; its set-aside state returns once it is back.
         let Some(former) = root_note::root_of(&old) else { continue };
         let is_back = former == root && old.extension().is_some();
-        if !is_back && Identity::of(&former).is_some_and(|there| there.is_directory_of(&identity)) {
+        if !is_back && Identity::of_directory(&former).is_some_and(|there| there.is_directory_of(&identity)) {
             continue;
         }
         let Some((file, _)) = root_note::sole_use(&old) else { return Err(PathError::InUse { path: old }) };
@@ -196,7 +196,7 @@ fn adopt(place: &Path, path: &Path, root: &Path) -> Result<bool, PathError> {
 /// Sets the state at `path` aside if it belongs to another project than the one at `root`.
 ///
 /// # Errors
-/// While it is in use by the other project.
+/// If it is in use by the other project.
 fn set_aside(path: &Path, root: &Path) -> Result<(), PathError> {
     if !is_of_another(path, root) {
         return Ok(());
@@ -211,9 +211,9 @@ fn set_aside(path: &Path, root: &Path) -> Result<(), PathError> {
             return Ok(());
         }
     }
-    let number = match known(path) {
-        Known::Is(known) => known.number(),
-        Known::Nothing | Known::Unbelievable => "0".to_owned(),
+    let number = match read_identity(path) {
+        RecordedIdentity::Is(known) => known.number(),
+        RecordedIdentity::Nothing | RecordedIdentity::Unbelievable => "0".to_owned(),
     };
     let mut aside = path.to_owned().into_os_string();
     aside.push(format!(".{number}"));
@@ -225,17 +225,17 @@ fn set_aside(path: &Path, root: &Path) -> Result<(), PathError> {
     Ok(())
 }
 
-/// Whether the state at `path` belongs to another project than the one at `root`.
+/// Returns true if the state at `path` belongs to another project than the one at `root`.
 pub(crate) fn is_of_another(path: &Path, root: &Path) -> bool {
-    match known(path) {
-        Known::Nothing => false,
-        Known::Unbelievable => true,
-        // A root that cannot be seen claims nothing.
-        Known::Is(known) => Identity::of(root).is_some_and(|now| known.is_replaced_by(&now)),
+    match read_identity(path) {
+        RecordedIdentity::Nothing => false,
+        RecordedIdentity::Unbelievable => true,
+        // An invisible root claims nothing.
+        RecordedIdentity::Is(known) => Identity::of_directory(root).is_some_and(|now| known.is_replaced_by(&now)),
     }
 }
 
-/// The state of other projects that used to stand at this path.
+/// Returns the state of other projects that used to be at this path.
 pub(crate) fn aside(path: &Path) -> Vec<PathBuf> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let beside = path.parent().and_then(|place| fs::read_dir(place).ok()).into_iter().flatten().flatten();
@@ -251,25 +251,25 @@ pub(crate) fn aside(path: &Path) -> Vec<PathBuf> {
     aside
 }
 
-/// What a state's note says about the directory it belongs to.
+/// The recorded identity of a state's directory.
 #[derive(PartialEq, Eq)]
-enum Known {
-    /// No note: the disk was full, or the user removed it to give the state to the directory at the path.
+enum RecordedIdentity {
+    /// No record: the disk was full, or the user removed it to give the state to the directory at the path.
     Nothing,
-    /// A note that hob did not write, or that other users may have changed: it could name any directory.
+    /// A record that hob did not write, or that other users may have changed: it could name any directory.
     Unbelievable,
     Is(Identity),
 }
 
-fn known(path: &Path) -> Known {
+fn read_identity(path: &Path) -> RecordedIdentity {
     let note = path.join(IDENTITY);
     if note.symlink_metadata().is_err_and(|error| is_absent(&error)) {
-        return Known::Nothing;
+        return RecordedIdentity::Nothing;
     }
     // The note is not secret: after a restore, others may be allowed to read it.
     let text = private::read_unchanged(&note, FILE_MAX).ok().flatten();
-    let identity = text.and_then(|text| Identity::read(std::str::from_utf8(&text).ok()?));
-    identity.map_or(Known::Unbelievable, Known::Is)
+    let identity = text.and_then(|text| Identity::parse(std::str::from_utf8(&text).ok()?));
+    identity.map_or(RecordedIdentity::Unbelievable, RecordedIdentity::Is)
 }
 
 /// Puts the state `old` in the place of `path`, which no daemon has used. Existing files are moved along.
@@ -287,11 +287,11 @@ fn replace_with(path: &Path, old: &Path) -> io::Result<()> {
 
 /// Records which directory the state belongs to, in case it is moved.
 pub(crate) fn remember(path: &Path, root: &Path) -> io::Result<()> {
-    let Some(identity) = Identity::of(root) else { return Ok(()) };
-    if known(path) == Known::Is(identity.clone()) {
+    let Some(identity) = Identity::of_directory(root) else { return Ok(()) };
+    if read_identity(path) == RecordedIdentity::Is(identity.clone()) {
         return Ok(());
     }
-    // On a full disk, a project that is moved later is not recognised; that is no reason to refuse it now.
+    // On a full disk, a project that is moved later is not recognised; that must not prevent its use now.
     match private::replace(&path.join(IDENTITY), identity.to_string().as_bytes()) {
         Err(error) if error.kind() == io::ErrorKind::StorageFull => Ok(()),
         done => done,
@@ -305,7 +305,7 @@ mod tests {
     use crate::secrets_dir::SecretsDir;
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
-    /// The state of `root` below `place`: adopted from where the project was, or new.
+    /// Returns the state of `root` below `place`: adopted from the project's former path, or new.
     fn adopt_or_make(place: &Path, root: &Path) -> SecretsDir {
         let path = place.join(hash_of(root));
         fs::create_dir_all(place).unwrap();
@@ -316,7 +316,7 @@ mod tests {
         SecretsDir::hold_in(path, root).unwrap()
     }
 
-    /// Makes the state of `root` as a daemon does that runs for a moment.
+    /// Creates the state of `root` like a daemon that runs briefly.
     fn make_in(place: &Places, path: &Path, root: &Path) {
         create_in(place, path, root).unwrap();
         remember(path, root).unwrap();

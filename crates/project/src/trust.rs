@@ -1,9 +1,9 @@
-//! What the user granted to a project's `hob.toml` and to other files of it, beyond what every checkout may say.
+//! The user's grants to a project's `hob.toml` and other files, beyond the settings that every checkout may make.
 //!
-//! Besides, that code of a project may run (`code_trust`), for one root and the directory that stands there.
+//! A grant may also allow the code of a project to run (`code_trust`), for one root and the directory there.
 //!
-//! A grant is for one root, the directory that stands there, one file, and one exact text (its SHA-256). Grants live in
-//! `trust.toml` beside the user's `config.toml`, a file that only hob writes. Any edit of `hob.toml` withdraws them. A
+//! A grant applies to one root, the directory there, one file, and one exact text (its SHA-256). Grants are stored in
+//! `trust.toml` next to the user's `config.toml`, a file that only hob writes. Any edit of `hob.toml` withdraws them. A
 //! file of grants that another user wrote, or may replace, grants nothing.
 
 use std::io;
@@ -18,7 +18,7 @@ use crate::identity::Identity;
 pub use crate::request::{Places, Request};
 use crate::{owner, private, user_config, visible};
 
-/// Why a grant was not written.
+/// Reasons why a grant was not written.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
     #[error(transparent)]
@@ -59,25 +59,25 @@ struct CodeGrant {
 struct Grant {
     root: PathBuf,
     sha256: String,
-    /// The directory at the root at that time: another directory brings other programs under the same names.
+    /// The identity of the directory at the root at that time: another directory has other programs under the same names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     directory: Option<String>,
     /// The file at the root; without it, `hob.toml`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     file: Option<String>,
-    /// When it was granted, in milliseconds since 1970: tells a grant from an earlier one of the same text.
+    /// The time of the grant, in milliseconds since 1970: distinguishes it from an earlier one of the same text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     at_ms: Option<u64>,
 }
 
-/// What the user granted to a file at a project's root.
+/// A user's grant to a file at a project's root.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileGrant {
-    /// Exactly this text. The id differs between two grants of the same text.
+    /// Exactly this text is granted. The id differs between two grants of the same text.
     Text {
         id: String,
     },
-    /// Another text of the file.
+    /// Another text of the file is granted.
     OtherText,
     Nothing,
 }
@@ -89,14 +89,14 @@ impl Grant {
     }
 }
 
-/// Whether the directory at the root is the one with that identity. If it may be another one, the user is asked again.
+/// Returns true if the directory at the root has that identity. In doubt, the user is asked again.
 fn is_directory(before: &str, root: &Path) -> bool {
-    Identity::read(before).zip(Identity::of(root)).is_some_and(|(before, now)| before.is_directory_of(&now))
+    Identity::parse(before).zip(Identity::of_directory(root)).is_some_and(|(before, now)| before.is_directory_of(&now))
 }
 
-/// The identity of the directory at the project's root, for a grant.
+/// Returns the identity of the directory at the project's root, for a grant.
 fn directory(project: &Project) -> Result<String, TrustError> {
-    let identity = Identity::of(project.root()).filter(Identity::is_certain);
+    let identity = Identity::of_directory(project.root()).filter(Identity::is_certain);
     let uncertain = || TrustError::Uncertain { root: project.root().to_owned() };
     identity.map(|identity| identity.to_string()).ok_or_else(uncertain)
 }
@@ -107,23 +107,23 @@ impl Trust {
         Trust::path().map_or_else(|_| Ok(Trust::default()), |path| Trust::load_from(&path))
     }
 
-    /// The file with the grants.
+    /// Returns the file with the grants.
     pub(crate) fn path() -> Result<PathBuf, TrustError> {
         user_config::directory().map(|directory| directory.join("trust.toml")).ok_or(TrustError::NoPlace)
     }
 
     fn load_from(path: &Path) -> Result<Trust, ConfigError> {
-        // Not root's either: root decided for itself, not for this user.
+        // A file of root's is not accepted either: root did not decide for this user.
         user_config::read_of(path, &[owner::me()])?.map_or_else(|| Ok(Trust::default()), |text| parse(path, &text))
     }
 
-    /// Whether this text of the project's `hob.toml` is granted.
+    /// Returns true if this text of the project's `hob.toml` is granted.
     pub fn covers(&self, project: &Project, text: &str) -> bool {
         let sha256 = sha256(text);
         self.grants.iter().any(|grant| grant.is_for(project.root(), None) && grant.sha256 == sha256)
     }
 
-    /// Returns what is granted to another file at the project's root that has this text; an absent file has none.
+    /// Returns the grant to another file at the project's root with this text; an absent file has none.
     pub fn of_file(&self, project: &Project, file: &str, text: &str) -> FileGrant {
         let sha256 = sha256(text);
         let mut grants = self.grants.iter().filter(|grant| grant.is_for(project.root(), Some(file))).peekable();
@@ -135,12 +135,12 @@ impl Trust {
         }
     }
 
-    /// Grants this text of another file at the project's root what it asks for.
+    /// Grants the requests of this text of another file at the project's root.
     pub fn grant_file(project: &Project, file: &str, text: &str) -> Result<(), TrustError> {
         Trust::grant_text(&Trust::path()?, project, Some(file), text)
     }
 
-    /// Grants this text of the project's `hob.toml` what it asks for, in this file of grants.
+    /// Grants the requests of this text of the project's `hob.toml`, in this file of grants.
     pub(crate) fn grant(file: &Path, project: &Project, text: &str) -> Result<(), TrustError> {
         Trust::grant_text(file, project, None, text)
     }
@@ -156,7 +156,7 @@ impl Trust {
         trust.store(file).map_err(|source| TrustError::Write { path: file.to_owned(), source })
     }
 
-    /// Whether code of the directory at this root may run.
+    /// Returns true if code of the directory at this root may run.
     pub(crate) fn covers_code(&self, root: &Path) -> bool {
         self.code.iter().any(|grant| grant.root == root && is_directory(&grant.directory, root))
     }
@@ -175,17 +175,17 @@ impl Trust {
         trust.store(file).map_err(|source| TrustError::Write { path: file.to_owned(), source })
     }
 
-    /// Withdraws the project's grants. Returns whether there were any.
+    /// Withdraws the project's grants. Returns true if there were any.
     pub fn revoke(project: &Project) -> Result<bool, TrustError> {
         Trust::withdraw(project, |trust| trust.grants.retain(|grant| grant.root != project.root()))
     }
 
-    /// Withdraws that code of the project may run. Returns whether that was granted.
+    /// Withdraws the permission to run the project's code. Returns true if it was granted.
     pub fn revoke_code(project: &Project) -> Result<bool, TrustError> {
         Trust::withdraw(project, |_| {})
     }
 
-    /// Withdraws that code may run, and more.
+    /// Withdraws the permission to run code, and more.
     fn withdraw(project: &Project, more: impl FnOnce(&mut Trust)) -> Result<bool, TrustError> {
         let file = Trust::path()?;
         let mut trust = Trust::load_from(&file)?;
@@ -200,19 +200,19 @@ impl Trust {
         Ok(true)
     }
 
-    /// Replaces the file atomically, so that a reader never sees half of it.
+    /// Replaces the file atomically, so that a reader never sees a part of it.
     fn store(&self, file: &Path) -> io::Result<()> {
         let text = toml::to_string(self).map_err(io::Error::other)?;
-        let head = "# Written by `hob trust` and `hob init`: what you granted to projects.";
+        let head = "# Written by `hob trust` and `hob init`: your grants to projects.";
         private::replace(file, format!("{head}\n{text}\n").as_bytes())
     }
 }
 
-/// Removes the file of grants, and the directories that hold nothing else.
+/// Removes the file of grants, and the directories that are then empty.
 fn remove(file: &Path) -> io::Result<()> {
     std::fs::remove_file(file)?;
     let mut directories = file.ancestors().skip(1).take(2);
-    // The first that holds something ends it.
+    // The first non-empty directory ends the loop.
     let _ = directories.all(|directory| std::fs::remove_dir(directory).is_ok());
     Ok(())
 }
@@ -249,7 +249,7 @@ mod tests {
         assert!(!trust.covers(&project, &text.replace("mine", "yours")));
         Config::grant_in(&file, &project, SECTIONS, &asked).unwrap();
         assert_eq!(Trust::load_from(&file).unwrap().grants.len(), 1);
-        // A grant of one file is none of another, and both stay.
+        // A grant of one file does not affect another, and both are kept.
         Trust::grant_text(&file, &project, Some("other.toml"), text).unwrap();
         let trust = Trust::load_from(&file).unwrap();
         let granted = trust.of_file(&project, "other.toml", text);

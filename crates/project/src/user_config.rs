@@ -1,8 +1,8 @@
 //! The user's own configuration, `$XDG_CONFIG_HOME/hob/config.toml`. It needs no trust, as only the user writes it. It
 //! holds the settings of `hob.toml`, which overrides it within its limits, and `environment`.
 //!
-//! The file decides what runs as this user, and the environment decides its location. So a file that another user made
-//! or may change is refused, also if that user owns a link or a directory on the way.
+//! The file decides which programs run as this user, and the environment decides its location. So a file that another
+//! user made or may change is refused, also if that user owns a link or a directory on the way.
 
 use std::env;
 use std::io;
@@ -15,7 +15,7 @@ use crate::config_error::{ConfigError, FILE_MAX, parse};
 use crate::owner;
 use crate::regular::{self, is_absent};
 
-/// The user's configuration apart from settings of projects, which [`crate::Config`] reads.
+/// The user's configuration except settings of projects, which [`crate::Config`] reads.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct UserConfig {
@@ -24,7 +24,7 @@ pub struct UserConfig {
 }
 
 impl UserConfig {
-    /// The file's path: `None` when neither `XDG_CONFIG_HOME` nor `HOME` is set.
+    /// Returns the file's path: `None` when neither `XDG_CONFIG_HOME` nor `HOME` is set.
     pub fn path() -> Option<PathBuf> {
         Some(directory()?.join("config.toml"))
     }
@@ -38,19 +38,19 @@ impl UserConfig {
     /// Reads a file of the user's configuration that the user or root wrote; `None` if it is absent.
     ///
     /// # Errors
-    /// When another user wrote it, or may replace it.
+    /// If another user wrote it, or may replace it.
     pub fn read(path: &Path) -> Result<Option<String>, ConfigError> {
         read_of(path, &[owner::me(), 0])
     }
 }
 
-/// The directory of the user's configuration.
+/// Returns the directory of the user's configuration.
 pub(crate) fn directory() -> Option<PathBuf> {
     let (base, below) = place()?;
     Some(base.join(below))
 }
 
-/// The directory from the environment, and the path of hob's configuration below it.
+/// Returns the directory from the environment, and the path of hob's configuration below it.
 fn place() -> Option<(PathBuf, &'static str)> {
     let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let of_home = || Some((absolute("HOME")?, ".config/hob"));
@@ -80,7 +80,7 @@ pub(crate) fn read_of(path: &Path, writers: &[u32]) -> Result<Option<String>, Co
     }
 }
 
-/// Refuses a file in a place that another user controls: the file may be this user's own, but meant for something else
+/// Refuses a file in a place that another user controls: the file may be this user's own, but meant for another purpose
 /// (a link into a checkout).
 pub(crate) fn refuse_foreign_place(path: &Path) -> Result<(), ConfigError> {
     let base = place().map(|(base, _)| base).filter(|base| path.starts_with(base));

@@ -1,11 +1,11 @@
-//! Text from outside, shown but never obeyed: characters that a terminal would act on, or that people cannot see, are
+//! Makes untrusted text safe to show: characters that a terminal would interpret, or that people cannot see, are
 //! written out. Names, paths and values of a checkout pass through here before a person judges them.
 
 use std::fmt::Write;
 use std::path::Path;
 
-/// A text on one line. Everything that would break the line, is invisible or only looks like a space is written out:
-/// that matters in a name, while running text in French and Japanese is full of such spaces.
+/// Returns a text on one line. Every character that would break the line, is invisible or only looks like a space is
+/// written out. That matters in names; running text in French and Japanese is full of such spaces.
 pub fn visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in escaped(text).chars() {
@@ -19,13 +19,13 @@ pub fn visible(text: &str) -> String {
     out
 }
 
-/// A path on one line, treated like the text in [`visible`]: it may be any name.
+/// Returns a path on one line, treated like the text in [`visible`]: it may be any name.
 pub fn path(path: &Path) -> String {
     visible(&path.to_string_lossy())
 }
 
-/// The text with everything invisible written out: control characters (line feeds and tabs stay), and characters that
-/// turn, hide or break text.
+/// Returns the text with everything invisible written out: control characters (line feeds and tabs stay), and
+/// characters that turn, hide or break text.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut before = ' ';
@@ -50,18 +50,18 @@ pub fn push_visible(out: &mut String, before: char, c: char) {
     }
 }
 
-/// Characters that look like a space and do not separate words: other spaces, and the Braille pattern without dots.
+/// Returns true for characters that look like a space and do not separate words: other spaces, and the Braille pattern without dots.
 fn is_blank(c: char) -> bool {
     c == '\u{2800}' || c.is_whitespace() && !c.is_ascii()
 }
 
-/// Invisible parts of a drawn symbol: the colour selector and the joiner of emoji.
+/// Returns true for invisible parts of a drawn symbol: the colour selector and the joiner of emoji.
 fn is_joint(c: char) -> bool {
     matches!(c, '\u{fe0f}' | '\u{200d}')
 }
 
-/// Whether a joiner has a meaning here: after a symbol, at most one of each kind. Elsewhere joiners can hide whole
-/// texts.
+/// Returns true if a joiner has a meaning here: after a symbol, at most one of each kind. Elsewhere joiners can hide
+/// whole texts.
 fn joins(before: char, joint: char) -> bool {
     let is_symbol = |c: char| !c.is_ascii_alphabetic() && !c.is_whitespace() && !c.is_control() && !is_hidden(c);
     match (before, joint) {
@@ -70,8 +70,8 @@ fn joins(before: char, joint: char) -> bool {
     }
 }
 
-/// Invisible characters that change how others are read: directions, line and paragraph separators, tags, variation
-/// selectors, annotations (Unicode, "Default_Ignorable_Code_Point" and "Bidi_Control").
+/// Returns true for invisible characters that change how others are read: directions, line and paragraph separators,
+/// tags, variation selectors, annotations (Unicode, "Default_Ignorable_Code_Point" and "Bidi_Control").
 pub fn is_hidden(c: char) -> bool {
     matches!(
         u32::from(c),

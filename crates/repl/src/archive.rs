@@ -1,6 +1,6 @@
-//! The output of sessions on disk, readable after they have ended and after a restart of the daemon. One directory per
-//! name and worktree, which a later session of that name continues; the least recently used ones are removed when there
-//! are too many or they take too much space.
+//! The output of sessions on disk, readable after they have ended and after a restart of the daemon. There is one
+//! directory per name and worktree, which a later session of that name continues. The least recently used ones are
+//! removed if there are too many or they take too much space.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -10,17 +10,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::session::StartError;
 
-/// How many names keep their output.
+/// The number of names whose output is kept.
 const KEPT: usize = 24;
-/// How many times the limit of one log all of them together may take when a session starts.
+/// The limit of all logs together when a session starts, as a multiple of the limit of one log.
 const SHARES: u64 = 4;
 
-/// The file beside a log that says how its session was to be started.
+/// The file next to a log that records how its session was started.
 const CHOSEN: &str = "chosen.json";
-/// The longest such file.
+/// The size limit of that file.
 const CHOSEN_MAX: u64 = 16 * 1024;
 
-/// What a caller chose for a session, where it did: the next daemon starts the session of that name so.
+/// A caller's explicit choices for a session. The next daemon starts the session of that name with them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Chosen {
@@ -41,8 +41,8 @@ impl Archive {
         Archive { directory, limits }
     }
 
-    /// A log for a session that is starting: the one left by the last session of its name, or a new one; in memory if
-    /// there is no directory.
+    /// Opens a log for a session that is starting: the one left by the last session of its name, or a new one. Without
+    /// a directory, the log is in memory.
     pub(crate) fn open(&self, worktree: &Path, name: &str) -> Result<OutputLog, StartError> {
         if let Some(log) = self.last(worktree, name).and_then(|last| self.reopened(&last)) {
             return Ok(log);
@@ -59,7 +59,7 @@ impl Archive {
             .ok()
     }
 
-    /// Notes beside a log what was chosen for its session, or that nothing was.
+    /// Records the choices for a session next to its log, or removes the record.
     pub(crate) fn note(place: &Path, chosen: &Chosen) {
         let file = place.join(CHOSEN);
         let noted = match serde_json::to_vec(chosen) {
@@ -74,25 +74,25 @@ impl Archive {
         }
     }
 
-    /// What was chosen for the last session of that name.
+    /// Returns the choices for the last session of that name.
     pub(crate) fn chosen(&self, worktree: &Path, name: &str) -> Option<Chosen> {
         let file = self.last(worktree, name)?.join(CHOSEN);
         serde_json::from_str(&project::regular::read(&file, CHOSEN_MAX).ok()?).ok()
     }
 
-    /// The output of the last session of that name, read-only.
+    /// Returns the output of the last session of that name, read-only.
     pub(crate) fn find(&self, worktree: &Path, name: &str) -> Option<OutputLog> {
         read(&self.last(worktree, name)?)
     }
 
-    /// The session of a worktree that has output of an evaluation, with its log.
+    /// Returns the session of a worktree that has output of an evaluation, with its log.
     pub(crate) fn find_eval(&self, worktree: &Path, eval: u64) -> Option<(String, OutputLog)> {
         let places = self.places();
         let of_worktree = places.iter().rev().filter_map(|place| Some((name_in(place, worktree)?, place)));
         of_worktree.filter_map(|(name, place)| Some((name, read(place)?))).find(|(_, log)| log.printed(eval).is_some())
     }
 
-    /// The sessions of a worktree whose output is kept, the last used first, each with the time of that.
+    /// Returns the sessions of a worktree whose output is kept and the time of their last use, most recent first.
     pub(crate) fn names(&self, worktree: &Path) -> Vec<(String, SystemTime)> {
         let mut names: Vec<(String, SystemTime)> = Vec::new();
         for place in self.places().into_iter().rev() {
@@ -103,7 +103,7 @@ impl Archive {
         names
     }
 
-    /// The newest evaluation that any log has output of.
+    /// Returns the newest evaluation that any log has output of.
     pub(crate) fn last_eval(&self) -> Option<u64> {
         self.places().iter().filter_map(|place| read(place)?.last_eval()).max()
     }
@@ -112,8 +112,8 @@ impl Archive {
         self.places().into_iter().rfind(|place| name_in(place, worktree).as_deref() == Some(name))
     }
 
-    /// Makes room for one more log: removes the least recently used ones that are not in use, or in use only by
-    /// sessions that have `ended`. Returns what was removed.
+    /// Makes room for one more log: removes the least recently used ones that are unused, or used only by sessions that
+    /// have `ended`. Returns the removed directories.
     pub(crate) fn make_room(&self, ended: &[PathBuf]) -> Vec<PathBuf> {
         let places = self.places();
         let mut count = places.len() + 1;
@@ -139,7 +139,7 @@ impl Archive {
         removed
     }
 
-    /// All log directories, by the time of their last use.
+    /// Returns all log directories, by the time of their last use.
     fn places(&self) -> Vec<PathBuf> {
         let Some(entries) = self.directory.as_ref().and_then(|directory| std::fs::read_dir(directory).ok()) else {
             return Vec::new();
@@ -173,7 +173,7 @@ fn last_use(place: &Path) -> SystemTime {
     files(place).filter_map(|file| file.modified().ok()).max().unwrap_or(UNIX_EPOCH)
 }
 
-/// `NAME-WORKTREEHASH-`, so that two worktrees never share.
+/// Returns `NAME-WORKTREEHASH-`, so that two worktrees never share a directory.
 fn prefix(worktree: &Path, name: &str) -> String {
     format!("{name}-{}-", hash(worktree))
 }
@@ -187,7 +187,7 @@ fn hash(worktree: &Path) -> String {
     format!("{hash:016x}")
 }
 
-/// The session's name, if the log directory belongs to that worktree.
+/// Returns the session's name, if the log directory belongs to that worktree.
 fn name_in(place: &Path, worktree: &Path) -> Option<String> {
     let (name, of, _) = parts(place)?;
     (of == hash(worktree)).then(|| name.to_owned())

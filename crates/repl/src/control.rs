@@ -1,5 +1,5 @@
-//! hob's own method on control connections: `repl/output`, the bytes that an evaluation printed. Results of tools have them
-//! shortened and as text; a pipe behind `hob eval` gets what the program wrote.
+//! hob's own method on control connections: `repl/output`, the exact bytes that an evaluation printed. Results of tools
+//! have them shortened and as text; `hob eval` passes them on to a pipe.
 
 use std::sync::Arc;
 
@@ -17,29 +17,29 @@ use crate::session::Stream;
 use crate::sessions::Repl;
 use crate::tools::caller;
 
-/// The most bytes of one answer.
+/// The maximum number of bytes in one answer.
 const MAX_BYTES: usize = 512 << 10;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Asked {
+struct OutputParams {
     session: String,
     eval: u64,
     stream: Stream,
-    /// Where to go on; 0 at first.
+    /// The position to continue from; 0 at first.
     cursor: u64,
 }
 
-/// `repl/output {session, eval, stream, cursor}`: `{bytes, cursor, more, missing}`; the bytes in base64, where to go on,
-/// whether there is more now, and how many bytes before it are no longer kept.
+/// Handles `repl/output {session, eval, stream, cursor}`. Returns `{bytes, cursor, more, missing}`: the bytes in
+/// base64, the position to continue from, whether there is more now, and how many bytes before it are no longer kept.
 pub async fn output(repl: Arc<Repl>, cx: Context, params: Option<Box<RawValue>>) -> Result<Box<RawValue>, RpcError> {
     let params = params.as_deref().map_or("{}", RawValue::get);
     let wrong = |error: &dyn std::fmt::Display| RpcError::new(INVALID_PARAMS, error.to_string());
-    let asked: Asked = serde_json::from_str(params).map_err(|error| wrong(&error))?;
+    let params: OutputParams = serde_json::from_str(params).map_err(|error| wrong(&error))?;
     let caller = caller(&cx).map_err(|error| wrong(&error))?;
-    let printed = repl.output(caller, Some(&asked.session)).map_err(|error| wrong(&error))?;
-    let mut query = Query::since(asked.cursor).only(asked.stream.logged()).at_most(MAX_BYTES);
-    query.eval = Some(Some(asked.eval));
+    let printed = repl.output(caller, Some(&params.session)).map_err(|error| wrong(&error))?;
+    let mut query = Query::since(params.cursor).only(params.stream.logged()).at_most(MAX_BYTES);
+    query.eval = Some(Some(params.eval));
     let slice = printed.log.read(query).await;
     let answer = json!({
         "bytes": STANDARD.encode(slice.bytes()), "cursor": slice.next, "more": slice.cut, "missing": slice.missing,

@@ -1,4 +1,4 @@
-//! Why a call does not reach a session, and what to do about it: errors with hints, for the tools.
+//! Reasons why a call does not reach a session, with hints for the tools.
 
 use std::path::PathBuf;
 
@@ -9,12 +9,12 @@ use crate::not_started::{hints, message, not_started};
 use crate::profile::ProfileError;
 use crate::session::{HOB_ENDS, SessionError, SessionInfo, StartError};
 
-/// Why there is no session to talk to.
+/// Reasons why a session is unavailable.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplError {
     #[error("there is no session {session:?} in this worktree")]
     Unknown { session: String, known: Vec<String> },
-    #[error("no session of this worktree remembers evaluation {eval}")]
+    #[error("no session of this worktree knows evaluation {eval}")]
     UnknownEval { eval: u64 },
     #[error("{}", earlier_daemon(*eval, session.as_deref(), *ended))]
     EarlierDaemon { eval: u64, session: Option<String>, ended: bool },
@@ -24,17 +24,17 @@ pub enum ReplError {
     Busy { session: String },
     #[error("session {session:?} belongs to another worktree, {}", worktree.display())]
     Elsewhere { session: String, worktree: PathBuf },
-    #[error("{name:?} is no session name")]
+    #[error("invalid session name {name:?}")]
     Name { name: String },
-    #[error("{limit} sessions run already")]
+    #[error("{limit} sessions are already running")]
     TooMany { limit: usize },
-    #[error("session {session:?} runs already, with {runs}")]
+    #[error("session {session:?} is already running, with {runs}")]
     OtherRuns { session: String, runs: String },
     #[error("the directory {} does not exist", path.display())]
     NoDirectory { path: PathBuf },
     #[error("the cabal project in {} has several packages: {}", dir.display(), paths(packages))]
     Packages { dir: PathBuf, packages: Vec<PathBuf> },
-    #[error("nothing is known of the program {program:?}")]
+    #[error("unknown program {program:?}")]
     UnknownProgram { program: String },
     #[error(transparent)]
     Profile(#[from] ProfileError),
@@ -51,18 +51,18 @@ impl ReplError {
                 vec!["Start one with repl_start or repl_eval.".to_owned()]
             }
             ReplError::Unknown { known, .. } => vec![
-                format!("There are {}; repl_list tells more.", known.join(", ")),
+                format!("Sessions: {}. repl_list has details.", known.join(", ")),
                 "Or start it with repl_start or repl_eval.".to_owned(),
             ],
             ReplError::UnknownEval { .. } => {
                 vec!["Name a `session` to wait for its last evaluation; repl_list lists the sessions.".to_owned()]
             }
             ReplError::EarlierDaemon { eval, session: Some(session), .. } => vec![
-                format!("repl_read with `session` {session:?} and `eval` {eval} has what it printed."),
+                format!("repl_read with `session` {session:?} and `eval` {eval} has its output."),
                 "Evaluate it again with repl_eval if that is safe.".to_owned(),
             ],
             ReplError::EarlierDaemon { session: None, .. } => {
-                vec!["repl_read without `eval` has what is left of a session's output.".to_owned()]
+                vec!["repl_read without `eval` has the remaining output of a session.".to_owned()]
             }
             ReplError::NotStarted(info) => hints(info),
             ReplError::Busy { .. } => vec!["Call again in a moment.".to_owned()],
@@ -93,16 +93,16 @@ impl ReplError {
                 vec!["Give a directory that exists in `cwd`.".to_owned()]
             }
             ReplError::Start { source: StartError::Spawn(SpawnError::NoInterpreter { .. }), .. } => {
-                vec!["Make that script anew, or give another `command`.".to_owned()]
+                vec!["Recreate that script, or give another `command`.".to_owned()]
             }
             ReplError::Start {
                 source: StartError::Spawn(SpawnError::Record { .. }) | StartError::Output { .. },
                 ..
-            } => vec!["Make room on that disk, or see that the directory is yours, and call again.".to_owned()],
+            } => vec!["Free space on that disk, or make the directory writable, then call again.".to_owned()],
             ReplError::Start {
                 source: StartError::Spawn(SpawnError::Guardian(_) | SpawnError::System { .. }), ..
             } => {
-                vec!["End what is not needed (repl_list, repl_stop), and call again.".to_owned()]
+                vec!["End unneeded sessions (repl_list, repl_stop), then call again.".to_owned()]
             }
             ReplError::Start { hint, .. } => Some(hint.clone()).filter(|hint| !hint.is_empty()).into_iter().collect(),
             ReplError::Session(error) => session_hints(error),
@@ -112,8 +112,8 @@ impl ReplError {
 
 fn earlier_daemon(eval: u64, session: Option<&str>, ended: bool) -> String {
     let session = session.map(|session| format!(" of session {session:?}")).unwrap_or_default();
-    let end = if ended { "it had ended" } else { "whether it had ended is not known" };
-    format!("evaluation {eval}{session} ran before hob was started anew; {end}, and its result is not kept")
+    let end = if ended { "it had ended" } else { "it may not have ended" };
+    format!("evaluation {eval}{session} ran under an earlier daemon; {end}, and its result is lost")
 }
 
 fn paths(paths: &[PathBuf]) -> String {
@@ -129,14 +129,15 @@ fn session_hints(error: &SessionError) -> Vec<String> {
     let hint = match error {
         SessionError::Refused(refusal) => refusal.hint.clone(),
         SessionError::QueueFull { runs, .. } => {
-            let stop = runs.map_or(String::new(), |runs| format!(", or repl_interrupt {{\"eval\": {runs}}} what runs"));
+            let stop = runs
+                .map_or(String::new(), |runs| format!(", or stop #{runs} with repl_interrupt {{\"eval\": {runs}}}"));
             format!("Wait with repl_wait{stop}; `limits.queued_evaluations` in hob.toml sets the limit.")
         }
-        // The daemon ends, and its connections with it.
+        // The daemon exits and closes its connections.
         SessionError::Ended { reason, .. } if reason == HOB_ENDS => {
             "Call again in a moment: that starts a new daemon, and repl_eval a new session.".to_owned()
         }
-        SessionError::Ended { .. } => "repl_restart starts it anew; repl_read still has its output.".to_owned(),
+        SessionError::Ended { .. } => "repl_restart starts it again; repl_read still has its output.".to_owned(),
         SessionError::UnknownEval { .. } => {
             "Leave `eval` out for the last one; repl_read may still have its output.".to_owned()
         }
@@ -152,10 +153,10 @@ fn session_hints(error: &SessionError) -> Vec<String> {
             "Give input in `stdin` of repl_eval, or while the evaluation runs.".to_owned()
         }
         SessionError::HasItsInput { eval, .. } => format!(
-            "repl_wait {{\"eval\": {eval}}} waits on; to answer what a program asks, leave `stdin` out and use repl_input."
+            "repl_wait {{\"eval\": {eval}}} continues to wait; to answer a program's questions, leave `stdin` out and use repl_input."
         ),
         SessionError::Uninterruptible { session } => format!(
-            "repl_restart {{\"session\": {session:?}, \"replay\": \"definitions\"}} starts it anew; repl_list shows what runs."
+            "repl_restart {{\"session\": {session:?}, \"replay\": \"definitions\"}} starts it again; repl_list shows the running code."
         ),
         SessionError::WaitsForInput { eval, .. } => {
             format!(
@@ -163,7 +164,7 @@ fn session_hints(error: &SessionError) -> Vec<String> {
             )
         }
         SessionError::StillRunning { eval, .. } => {
-            format!("repl_wait waits on; repl_interrupt {{\"eval\": {eval}}} stops it.")
+            format!("repl_wait continues to wait; repl_interrupt {{\"eval\": {eval}}} stops it.")
         }
     };
     vec![hint]

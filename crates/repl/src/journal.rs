@@ -1,11 +1,11 @@
-//! What happens to sessions, as records of the journal.
+//! Journal records about sessions.
 
 use std::path::PathBuf;
 
 use project::journal::Event;
 use serde::Serialize;
 
-/// Something that happened to a session.
+/// An event in a session's life.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "record", rename_all = "snake_case")]
 pub enum Record {
@@ -23,7 +23,7 @@ pub enum Record {
         session: String,
         /// The worktree that its name belongs to.
         worktree: PathBuf,
-        /// From its start.
+        /// The time since its start.
         duration_ms: u64,
     },
     /// A session's program ended.
@@ -31,7 +31,7 @@ pub enum Record {
         session: String,
         /// The worktree that its name belongs to.
         worktree: PathBuf,
-        /// How: stopped, exited, crashed, killed, idle.
+        /// The outcome: stopped, exited, crashed, killed, idle.
         status: String,
         /// Details: the exit code, the signal.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -52,9 +52,9 @@ pub enum Record {
         worktree: PathBuf,
         /// The evaluation's number in its session.
         eval: u64,
-        /// How: done, error, interrupted, exited, …
+        /// The outcome: done, error, interrupted, exited, …
         status: String,
-        /// How long it ran.
+        /// The evaluation's run time.
         duration_ms: u64,
     },
 }

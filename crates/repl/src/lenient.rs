@@ -1,11 +1,11 @@
-//! Arguments in forms that models write at first and that mean one thing: a number as text, a number of lines where
-//! a yes is wanted.
+//! Lenient parsing of arguments in forms that models write and that are unambiguous: a number as text, or a number of
+//! lines instead of true.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
 
-/// A number, also as `"12"` or `"#12"`.
+/// Deserializes a number, also as `"12"` or `"#12"`.
 pub(crate) fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     deserializer.deserialize_option(Number)
 }
@@ -16,7 +16,7 @@ impl<'de> Visitor<'de> for Number {
     type Value = Option<u64>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a whole number from 0 on")
+        f.write_str("a non-negative whole number")
     }
 
     fn visit_none<E: Error>(self) -> Result<Option<u64>, E> {
@@ -37,12 +37,12 @@ impl<'de> Visitor<'de> for Number {
     }
 }
 
-/// Whether the end is meant, and how many lines of it.
+/// Selects the end of the output, and optionally a number of lines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Tail {
     #[default]
     No,
-    /// As much as fits.
+    /// As many lines as fit.
     Yes,
     Lines(u64),
 }
@@ -90,7 +90,7 @@ mod tests {
     use expect_test::expect;
     use serde_json::{Value, json};
 
-    fn said<T: fmt::Debug>(read: impl Fn(Value) -> Result<T, serde_json::Error>, values: &[Value]) -> String {
+    fn render<T: fmt::Debug>(read: impl Fn(Value) -> Result<T, serde_json::Error>, values: &[Value]) -> String {
         let line = |value: &Value| match read(value.clone()) {
             Ok(read) => format!("{value}: {read:?}\n"),
             Err(error) => format!("{value}: {error}\n"),
@@ -106,12 +106,12 @@ mod tests {
             "7": Some(7)
             "#7": Some(7)
             null: None
-            "seven": invalid value: string "seven", expected a whole number from 0 on
-            -1: invalid type: integer `-1`, expected a whole number from 0 on
-            1.5: invalid type: floating point `1.5`, expected a whole number from 0 on
-            []: invalid type: sequence, expected a whole number from 0 on
+            "seven": invalid value: string "seven", expected a non-negative whole number
+            -1: invalid type: integer `-1`, expected a non-negative whole number
+            1.5: invalid type: floating point `1.5`, expected a non-negative whole number
+            []: invalid type: sequence, expected a non-negative whole number
         "##]]
-        .assert_eq(&said(number, &values));
+        .assert_eq(&render(number, &values));
     }
 
     #[test]
@@ -128,6 +128,6 @@ mod tests {
             "few": invalid value: string "few", expected true, false or a number of lines
             -5: invalid type: integer `-5`, expected true, false or a number of lines
         "#]]
-        .assert_eq(&said(Tail::deserialize, &values));
+        .assert_eq(&render(Tail::deserialize, &values));
     }
 }

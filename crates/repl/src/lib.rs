@@ -1,8 +1,8 @@
-//! Live REPL sessions for agents, and the tools that reach them: evaluate, wait, read, interrupt.
+//! Live REPL sessions for agents, and their tools: evaluate, wait, read, interrupt.
 //!
-//! Start with `tools/eval.rs`, the entry point; `sessions` are all of a project's sessions, `session` is one of them,
-//! whose `actor` owns the running REPL. [`adapter`] is what differs between languages in code, [`profile`] what differs
-//! in data; [`result`] and [`load`] are the results of evaluating and loading.
+//! Start with `tools/eval.rs`, the entry point. `sessions` holds all sessions of a project; `session` is one of them,
+//! whose `actor` owns the running REPL. [`adapter`] holds the code that differs between languages, [`profile`] the
+//! data; [`result`] and [`load`] are the results of evaluating and loading.
 
 pub mod adapter;
 mod archive;
@@ -30,6 +30,8 @@ mod tools;
 pub use error::ReplError;
 pub use ghc_mcp::ghc_mcp_tools;
 pub use resources::serve_resources;
-pub use sessions::{DEFAULT_SESSION, Journal, Repl, ReplOptions, Replayed, SessionOutput, StartRequest, Started};
+pub use sessions::{
+    DEFAULT_SESSION, Journal, Repl, ReplOptions, Replayed, SessionOutput, StartRequest, StartedSession,
+};
 pub use settings::ReplSettings;
 pub use tools::tools;

@@ -1,8 +1,8 @@
 //! The result of loading modules, and the current list of diagnostics over many loads.
 //!
-//! A reload says nothing about modules that are up to date, so the current list is more than the last load's output: a
-//! warning stays until its file is compiled again or leaves the program. `adapter/ghci/load.rs` reads what a load
-//! printed.
+//! A reload reports nothing about modules that are up to date, so the current list is more than the last load's output:
+//! a warning stays until its file is compiled again or leaves the program. `adapter/ghci/load.rs` parses the output of
+//! a load.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,14 +18,14 @@ use crate::default_session::arguments;
 pub struct LoadRecord {
     /// Counts loads from 1; 0 means that there was none.
     pub generation: u64,
-    /// Whether everything loaded.
+    /// True if everything loaded.
     pub ok: bool,
     /// The REPL's own summary line, such as `Ok, two modules loaded.`
     pub summary: String,
-    /// Everything that is wrong with the program now, once [`LoadRecord::after`] was called; before that, what this
-    /// load printed.
+    /// All messages about the program now, once [`LoadRecord::after`] was called; before that, the messages of this
+    /// load.
     pub diagnostics: Vec<Diagnostic>,
-    /// What this load changed; filled by [`LoadRecord::after`].
+    /// The changes by this load; filled by [`LoadRecord::after`].
     pub delta: Delta,
     /// The files compiled in this load.
     pub compiled: Vec<String>,
@@ -35,23 +35,23 @@ pub struct LoadRecord {
     pub at: Option<SystemTime>,
     /// When the first load of this process ended.
     pub first_at: Option<SystemTime>,
-    /// Until when changes of the files were told, in nanoseconds.
+    /// The time up to which changes of the files were reported, in nanoseconds.
     pub told: Arc<AtomicU64>,
-    /// Whether callers were told that the session's first load failed.
+    /// True if callers were told that the session's first load failed.
     pub failure_told: Arc<AtomicBool>,
-    /// Whether the load started from nothing, so that earlier diagnostics no longer count.
+    /// True if the load started from nothing, so that earlier diagnostics no longer count.
     pub fresh: bool,
 }
 
 impl LoadRecord {
-    /// Whether no module has been loaded, though nothing failed.
+    /// Returns true if no module was loaded and nothing failed.
     pub fn is_empty(&self) -> bool {
         let has_none = self.summary.is_empty() || self.summary.contains("no modules");
         self.generation == 0 || self.ok && self.compiled.is_empty() && has_none
     }
 
-    /// What it failed with, and what to do; `None` of a load that did not fail. GHCi has unloaded what it could not compile,
-    /// and all that needs it.
+    /// Returns the failure and a hint, or `None` if the load did not fail. GHCi has unloaded the modules that it could
+    /// not compile, and all modules that import them.
     pub fn failure(&self, session: &str) -> Option<String> {
         if self.generation == 0 || self.ok {
             return None;
@@ -70,7 +70,7 @@ impl LoadRecord {
     #[must_use]
     pub fn after(mut self, before: &LoadRecord) -> LoadRecord {
         // An error means that its module was rejected, so the next load tries it again: if that is silent, the error is
-        // gone or hidden behind another one. A warning of a module that was not compiled again still holds.
+        // fixed or hidden by another one. A warning about a module that was not recompiled still holds.
         let still_holds = |old: &&Diagnostic| {
             !self.fresh
                 && old.severity != Severity::Error

@@ -1,11 +1,11 @@
-//! The error for a program that ended before its first prompt: what it printed, and what to do about it.
+//! The error for a program that exited before its first prompt: its output, with hints.
 
 use mcp::tool::{ToolError, nearest};
 
 use crate::profile::components;
 use crate::session::SessionInfo;
 
-/// What cabal and its download program say when the package list is unavailable.
+/// Messages of cabal and its download program if the package list is unavailable.
 const NO_LIST: [&str; 5] = [
     "Downloading the latest package list",
     "Caught exception during _mirrors lookup",
@@ -14,17 +14,17 @@ const NO_LIST: [&str; 5] = [
     "Run 'cabal update' to download it",
 ];
 
-/// The error with the program's output, the reason and hints.
+/// Returns the error with the program's output, the reason and hints.
 pub(crate) fn not_started(info: &SessionInfo) -> ToolError {
     hints(info).into_iter().fold(ToolError::user(message(info)), ToolError::hint)
 }
 
-/// The program's output and the reason why it ended.
+/// Returns the program's output and the reason why it ended.
 pub(crate) fn message(info: &SessionInfo) -> String {
     let reason = info.reason.as_deref().unwrap_or("it ended");
     let said = info.banner.trim();
     if has_no_list(info) {
-        // Nine lines, and the same ones at each attempt: the hints say what they mean.
+        // cabal prints the same nine lines at each attempt: the hints explain them.
         let why = download_error(said).map(|why| format!(" ({why})")).unwrap_or_default();
         return format!(
             "{} did not start: cabal has no list of packages here and could not download one{why}.",
@@ -32,7 +32,7 @@ pub(crate) fn message(info: &SessionInfo) -> String {
         );
     }
     let line = if said.is_empty() { "" } else { "\n" };
-    // Before what cabal says of it in five lines.
+    // This comes before cabal's own five lines about it.
     let unknown = unknown_component(info).map(|unknown| format!(" {unknown}")).unwrap_or_default();
     format!("{} did not start: {reason}.{unknown}{line}{said}", info.called)
 }
@@ -50,14 +50,14 @@ pub(crate) fn hints(info: &SessionInfo) -> Vec<String> {
             ),
         ];
     }
-    vec!["Correct that and call repl_start again; repl_read shows everything it printed.".to_owned()]
+    vec!["Fix that and call repl_start again; repl_read shows everything it printed.".to_owned()]
 }
 
-/// What there is instead of a component that the package does not have.
+/// Returns the existing components if the package does not have the requested one.
 fn unknown_component(info: &SessionInfo) -> Option<String> {
     let program = info.command.first()?;
     let is_of_haskell = ["cabal", "stack"].iter().any(|name| program.ends_with(name));
-    // After the program and its command; all else are options.
+    // The component is the first non-option after the program and its command.
     let asked = info.command.iter().skip(2).find(|word| is_of_haskell && !word.starts_with('-'))?;
     let all = components(&info.cwd, &info.worktree);
     let names: Vec<&str> = all.iter().map(|component| &*component.name).collect();
@@ -71,20 +71,20 @@ fn unknown_component(info: &SessionInfo) -> Option<String> {
     Some(format!("There is no component `{asked}`; there are: {}.{}", names.join(", "), near.unwrap_or_default()))
 }
 
-/// Whether cabal ended because it has no list of packages.
+/// Returns true if cabal ended because it has no list of packages.
 fn has_no_list(info: &SessionInfo) -> bool {
     let is_cabal = info.command.first().is_some_and(|program| program.ends_with("cabal"));
     is_cabal && NO_LIST.iter().any(|sign| info.banner.contains(sign))
 }
 
-/// What cabal's download program says last, on one line.
+/// Returns the last error of cabal's download program, on one line.
 fn download_error(banner: &str) -> Option<String> {
     let (_, error) = banner.rsplit_once("\ncurl: ")?;
     let error = error.split("\n)").next().unwrap_or(error);
     Some(error.split_whitespace().collect::<Vec<_>>().join(" ")).filter(|error| !error.is_empty() && error.len() < 200)
 }
 
-/// cabal's configuration file, if it names it when it writes it; else where it is by default.
+/// Returns cabal's configuration file: the one that it reports to have written, or else the default path.
 fn configuration(banner: &str) -> &str {
     let mut words = banner.split_whitespace().map(|word| word.trim_matches(['"', '\'', '.', ',', ':']));
     let is_path = |word: &&str| word.starts_with('/') && word.ends_with("/config") && word.chars().all(is_plain);

@@ -1,5 +1,5 @@
-//! The numbers of evaluations: one count for all sessions of a project, continued by the next daemon, so that a number
-//! never means two evaluations.
+//! The numbers of evaluations: one counter for all sessions of a project, continued by the next daemon, so that a
+//! number never refers to two evaluations.
 
 use parking_lot::Mutex;
 use std::fs::{DirBuilder, OpenOptions};
@@ -8,9 +8,9 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How many numbers are reserved on disk at once, and the largest gap that a crash leaves: small, as people see it.
+/// The number of numbers reserved on disk at once, which bounds the gap after a crash. Small, since people see the gap.
 const BLOCK: u64 = 8;
-/// The file, beside the output of the sessions. It holds the first number that its next reader may give.
+/// The file next to the output of the sessions. It holds the first number that the next daemon may assign.
 const FILE: &str = "next-evaluation";
 
 #[derive(Debug)]
@@ -32,8 +32,8 @@ impl EvalNumbers {
         EvalNumbers::from(1, None)
     }
 
-    /// Continues where the last daemon ended. If there is no file, `known` is the newest evaluation that anything is
-    /// known of.
+    /// Continues after the last daemon's numbers. Without the file, it continues after `known`, the newest known
+    /// evaluation.
     pub(crate) fn open(directory: Option<&Path>, known: impl FnOnce() -> Option<u64>) -> EvalNumbers {
         let file = directory.map(|directory| directory.join(FILE));
         let kept = file.as_deref().and_then(|file| match std::fs::read_to_string(file) {
@@ -61,7 +61,7 @@ impl EvalNumbers {
         number
     }
 
-    /// Whether an earlier daemon gave this number.
+    /// Returns true if an earlier daemon assigned this number.
     pub(crate) fn is_from_earlier_daemon(&self, eval: u64) -> bool {
         (1..self.first).contains(&eval)
     }
@@ -81,14 +81,14 @@ impl EvalNumbers {
         if number >= self.reserved.load(Ordering::Acquire) {
             let until = number.saturating_add(BLOCK);
             self.write(until);
-            // On a disk that cannot be written, the count goes on all the same.
+            // If the disk is not writable, counting continues.
             self.reserved.store(until, Ordering::Release);
         }
     }
 
     fn write(&self, next: u64) {
         let Some(file) = &self.file else { return };
-        // Always the same length, in one write: a reader after a crash finds the old number or the new one.
+        // The length is constant and the write is one call: a reader after a crash sees the old number or the new one.
         let write = || {
             DirBuilder::new().recursive(true).mode(0o700).create(file.parent().unwrap_or(Path::new("/")))?;
             let open = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(file)?;

@@ -1,4 +1,4 @@
-//! From what a caller asks for to what is started: the profile, the command, the directory, the environment.
+//! Resolves a caller's request to a launch: the profile, the command, the directory, the environment.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,37 +10,36 @@ use crate::error::ReplError;
 use crate::profile::{Install, Interpreter, Profile, ProfileError, Profiles, Search};
 use crate::session::Launch;
 
-/// What a caller asks for, and its limits.
+/// A caller's request, with its limits.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Wanted<'a> {
+pub(crate) struct LaunchRequest<'a> {
     pub(crate) profile: Option<String>,
     pub(crate) command: Option<Vec<String>>,
     pub(crate) cwd: Option<PathBuf>,
     pub(crate) env: BTreeMap<String, String>,
-    /// Of the project, for profiles that know components.
+    /// The component of the project, for profiles with components.
     pub(crate) component: Option<String>,
     pub(crate) default_profile: Option<&'a str>,
-    /// In bytes; 0 for the default.
+    /// The memory limit in bytes; 0 for the default.
     pub(crate) memory_limit: u64,
 }
 
-pub(crate) fn launch(profiles: &Profiles, caller: &Caller, wanted: Wanted<'_>) -> Result<Launch, ReplError> {
-    let asked = wanted.cwd.as_deref().map_or(caller.cwd.clone(), |cwd| caller.cwd.join(cwd));
+pub(crate) fn launch(profiles: &Profiles, caller: &Caller, request: LaunchRequest<'_>) -> Result<Launch, ReplError> {
+    let asked = request.cwd.as_deref().map_or(caller.cwd.clone(), |cwd| caller.cwd.join(cwd));
     if !asked.is_dir() {
         return Err(ReplError::NoDirectory { path: asked });
     }
-    let path = wanted.env.get("PATH").or(caller.env.get("PATH")).cloned().unwrap_or_default();
+    let path = request.env.get("PATH").or(caller.env.get("PATH")).cloned().unwrap_or_default();
     let path = path.as_str();
-    let Choice { profile, cwd, fallback } = choose(profiles, caller, &wanted, asked, path)?;
+    let Choice { profile, cwd, fallback } = choose(profiles, caller, &request, asked, path)?;
     let mut env = caller.env.clone();
-    env.extend(wanted.env.clone());
-    let (python, sources) = match wanted.command.is_none() && profile.virtual_environments {
-        true => {
-            let active = env.get("VIRTUAL_ENV").map(String::as_str);
-            let search = Search { cwd: &cwd, root: &caller.worktree, path, active };
-            (search.interpreter(), search.sources())
-        }
-        false => (Interpreter::default(), None),
+    env.extend(request.env.clone());
+    let (python, sources) = if request.command.is_none() && profile.virtual_environments {
+        let active = env.get("VIRTUAL_ENV").map(String::as_str);
+        let search = Search { cwd: &cwd, root: &caller.worktree, path, active };
+        (search.interpreter(), search.sources())
+    } else {
+        (Interpreter::default(), None)
     };
     match &sources {
         Some(sources) => env.insert(SOURCES_VARIABLE.to_owned(), sources.display().to_string()),
@@ -49,23 +48,23 @@ pub(crate) fn launch(profiles: &Profiles, caller: &Caller, wanted: Wanted<'_>) -
     if let Some(venv) = &python.activate {
         activate(venv, path, &mut env);
     }
-    // A locale without UTF-8 makes programs end at the first letter beyond ASCII, and a terminal's name makes them
-    // print escape sequences.
+    // A locale without UTF-8 makes programs fail at the first non-ASCII letter, and a terminal name makes them print
+    // escape sequences.
     env.insert("LC_ALL".to_owned(), "C.UTF-8".to_owned());
     env.insert("TERM".to_owned(), "dumb".to_owned());
-    let command = match &wanted.component {
-        Some(component) if wanted.command.is_none() => Some(with_component(profile, component)?),
+    let command = match &request.component {
+        Some(component) if request.command.is_none() => Some(with_component(profile, component)?),
         Some(_) => {
-            let why = "the `command` is given, and names its own".to_owned();
+            let why = "a `command` is given, which chooses its own".to_owned();
             return Err(ProfileError::NoComponent { why }.into());
         }
         None => python.command,
     };
-    let own = match (wanted.command, command) {
-        // A complete command is started exactly as given.
+    let own = match (request.command, command) {
+        // A complete command starts exactly as given.
         (Some(command), _) => {
             let title = command.join(" ");
-            // How to install the profile's own program is no advice for another.
+            // Instructions for the profile's own program do not apply to another one.
             let is_of_profile = command.first().is_some_and(|program| program == profile.program());
             let install = if is_of_profile { profile.install.clone() } else { Install::default() };
             Some(Profile { command, title, install, requires: Vec::new(), memory: Vec::new(), ..profile.clone() })
@@ -73,7 +72,7 @@ pub(crate) fn launch(profiles: &Profiles, caller: &Caller, wanted: Wanted<'_>) -
         (None, Some(command)) => Some(Profile { command, ..profile.clone() }),
         (None, None) => None,
     };
-    let limit = memory_limit(wanted.memory_limit);
+    let limit = memory_limit(request.memory_limit);
     let launch = own.as_ref().unwrap_or(profile).launch(env.into_iter().collect(), cwd, limit);
     let launch = launch.map_err(|error| match error {
         ProfileError::Missing { program, .. } if own.is_some() && program != profile.program() => {
@@ -88,28 +87,28 @@ pub(crate) fn launch(profiles: &Profiles, caller: &Caller, wanted: Wanted<'_>) -
     Ok(Launch { fallback, notes: python.note.into_iter().chain(sources).collect(), ..launch })
 }
 
-/// The profile's command for one component.
+/// Returns the profile's command for one component.
 fn with_component(profile: &Profile, component: &str) -> Result<Vec<String>, ProfileError> {
     let no = |why: String| ProfileError::NoComponent { why };
     if profile.component.is_empty() {
-        return Err(no(format!("the profile `{}` has none", profile.name)));
+        return Err(no(format!("the profile `{}` has no components", profile.name)));
     }
     let is_of_name = |c: char| c.is_ascii_alphanumeric() || ":._/+-".contains(c);
     if component.starts_with('-') || component.is_empty() || !component.chars().all(is_of_name) {
-        return Err(no(format!("{component:?} is no name of one")));
+        return Err(no(format!("{component:?} is not a valid component name")));
     }
     let words = profile.component.iter().map(|word| word.replace("{component}", component));
     Ok(profile.command.iter().cloned().chain(words).collect())
 }
 
-/// What the activation script of a virtual environment does.
+/// Applies the effect of a virtual environment's activation script.
 fn activate(venv: &Path, path: &str, env: &mut BTreeMap<String, String>) {
     env.insert("PATH".to_owned(), format!("{}:{path}", venv.join("bin").display()));
     env.insert("VIRTUAL_ENV".to_owned(), venv.display().to_string());
     env.remove("PYTHONHOME");
 }
 
-/// The profile, where it runs, and why it was chosen where no file spoke for it.
+/// The chosen profile, its directory, and the reason if no file decided.
 struct Choice<'a> {
     profile: &'a Profile,
     cwd: PathBuf,
@@ -119,15 +118,15 @@ struct Choice<'a> {
 fn choose<'a>(
     profiles: &'a Profiles,
     caller: &Caller,
-    wanted: &Wanted<'_>,
+    request: &LaunchRequest<'_>,
     cwd: PathBuf,
     path: &str,
 ) -> Result<Choice<'a>, ReplError> {
     let chosen = |profile, cwd| Choice { profile, cwd, fallback: None };
-    if let Some(name) = &wanted.profile {
+    if let Some(name) = &request.profile {
         return Ok(chosen(profiles.get(name)?, cwd));
     }
-    if let Some(command) = &wanted.command {
+    if let Some(command) = &request.command {
         let program = command.first().map(String::as_str).unwrap_or_default();
         let name = Path::new(program).file_name().unwrap_or_default().to_string_lossy();
         // `ghci-9.6` and `python3.12` are driven like `ghci` and `python`.
@@ -138,17 +137,17 @@ fn choose<'a>(
             None => Err(ReplError::UnknownProgram { program: program.to_owned() }),
         };
     }
-    if let Some(name) = wanted.default_profile {
+    if let Some(name) = request.default_profile {
         return Ok(chosen(profiles.get_default(name)?, cwd));
     }
     let detected = profiles.detect(&cwd, &caller.worktree, path);
-    if !detected.packages.is_empty() && wanted.component.is_none() {
+    if !detected.packages.is_empty() && request.component.is_none() {
         return Err(ReplError::Packages { dir: detected.dir, packages: detected.packages });
     }
     Ok(Choice { profile: detected.profile, cwd: detected.dir, fallback: detected.fallback })
 }
 
-/// Three quarters of the machine's memory unless configured.
+/// Returns the memory limit: three quarters of the machine's memory unless configured.
 fn memory_limit(configured: u64) -> u64 {
     match configured {
         0 => {

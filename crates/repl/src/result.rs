@@ -1,44 +1,44 @@
-//! The result of an evaluation, as agents see it: the promised shapes. The actor and the adapters fill them in;
+//! The result of an evaluation as agents receive it: the stable data types. The actor and the adapters fill them in;
 //! [`crate::text`] has their short form.
 
 use diagnostics::Diagnostic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How an evaluation stands.
+/// The status of an evaluation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// It ended without an error that the REPL reported.
+    /// It ended without an error reported by the REPL.
     Done,
     /// It ended, and the REPL reported an error.
     Error,
     /// The session is still starting; the evaluation runs after that.
     Starting,
-    /// It waits for the evaluations before it.
+    /// It waits for earlier evaluations.
     Queued,
-    /// It runs.
+    /// It is running.
     Running,
-    /// It runs, and the program waits for its standard input.
+    /// It is running, and the program waits for standard input.
     WaitingForInput,
     /// It was interrupted.
     Interrupted,
-    /// The REPL exited by itself meanwhile.
+    /// The REPL exited meanwhile.
     Exited,
-    /// The REPL died of a signal of its own making.
+    /// The REPL died of a signal that it caused itself.
     Crashed,
-    /// The REPL was ended from outside: by us (a limit, a stop, a restart) or by somebody's KILL or TERM.
+    /// The REPL was killed from outside: by hob (a limit, a stop, a restart) or by another process's KILL or TERM.
     Killed,
 }
 
 impl Status {
-    /// Whether nothing more will happen to the evaluation.
+    /// Returns true if the status cannot change any more.
     pub fn is_final(self) -> bool {
         use Status::*;
         matches!(self, Done | Error | Interrupted | Exited | Crashed | Killed)
     }
 
-    /// The name on the wire.
+    /// Returns the name in the protocol.
     pub fn name(self) -> &'static str {
         match self {
             Status::Done => "done",
@@ -55,7 +55,7 @@ impl Status {
     }
 }
 
-/// How sure the end of an evaluation is.
+/// The reliability with which the end of an evaluation is detected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Completion {
@@ -67,25 +67,25 @@ pub enum Completion {
     Heuristic,
 }
 
-/// Everything known about one evaluation.
+/// The result of one evaluation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EvalResult {
     /// The session it belongs to.
     pub session: String,
     /// Its number, for `repl_wait` and `repl_read`.
     pub eval: u64,
-    /// How it stands.
+    /// Its status.
     pub status: Status,
-    /// How sure its end is.
+    /// The reliability of its end.
     pub completion: Completion,
-    /// What it wrote to standard output; cut in the middle if long.
+    /// Its standard output; cut in the middle if long.
     pub stdout: String,
-    /// What it wrote to standard error; cut in the middle if long.
+    /// Its standard error; cut in the middle if long.
     pub stderr: String,
-    /// The value, where the language reports it apart from the output.
+    /// The value, if the language reports it separately from the output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
-    /// The value's type, where the language reports it.
+    /// The value's type, if the language reports it.
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
     pub type_: Option<String>,
     /// Errors and warnings of the compiler.
@@ -94,44 +94,44 @@ pub struct EvalResult {
     /// The exception that ended it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exception: Option<String>,
-    /// How long it has run, in milliseconds.
+    /// Its run time so far, in milliseconds.
     pub duration_ms: f64,
-    /// Processor time the session's processes used meanwhile, in milliseconds, where it was measured.
+    /// Processor time that the session's processes used meanwhile, in milliseconds, if measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_ms: Option<u64>,
-    /// Present when not all output is shown here; `repl_read` has the rest.
+    /// Present if some output is omitted here; `repl_read` has the rest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub truncated: Option<Truncated>,
-    /// Bytes of its output that earlier answers gave this caller while it ran, and that are not here again; `repl_read` has
-    /// them.
+    /// Bytes of its output that earlier answers gave this caller while it ran and that are not repeated here;
+    /// `repl_read` has them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub given_before: Option<u64>,
-    /// Where the session's output log stands; `repl_read` with this cursor gives what comes after.
+    /// The current position in the session's output log; `repl_read` with this cursor returns later output.
     pub cursor: u64,
-    /// What arrived between the end of the evaluation before this one and its own start.
+    /// Output between the end of the previous evaluation and the start of this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub between: Option<Between>,
-    /// How many evaluations wait behind this one.
+    /// The number of evaluations queued behind this one.
     pub queue_depth: usize,
     /// The first line of its code, until it has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// What it waits behind, while it is queued.
+    /// The evaluation it is queued behind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub behind: Option<Behind>,
-    /// The session that it waits for, while that is starting.
+    /// The session it waits for, while that is starting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub starting: Option<Starting>,
-    /// Whether interrupts do not end what runs in the session, so that only `repl_restart` helps.
+    /// True if interrupts do not end the running code, so that only `repl_restart` helps.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub uninterruptible: bool,
-    /// What else is worth knowing, each a sentence.
+    /// Further notes, each a sentence.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
 impl EvalResult {
-    /// The evaluation before it that waits for its input, while it is queued.
+    /// Returns the earlier evaluation that waits for input, if this one is queued behind it.
     pub(crate) fn waits_behind_input(&self) -> Option<u64> {
         let behind = self.behind.as_ref().filter(|behind| behind.status == Status::WaitingForInput);
         behind.map(|behind| behind.eval)
@@ -145,13 +145,13 @@ pub struct Behind {
     pub eval: u64,
     /// The first line of its code.
     pub code: String,
-    /// How it stands.
+    /// Its status.
     pub status: Status,
-    /// How long it has run, in milliseconds.
+    /// Its run time so far, in milliseconds.
     pub duration_ms: f64,
-    /// Whether a call waits for it.
+    /// True if a call waits for it.
     pub waited_for: bool,
-    /// How many are queued between the two.
+    /// The number of evaluations queued between the two.
     pub queued: usize,
 }
 
@@ -160,34 +160,34 @@ pub struct Behind {
 pub struct Starting {
     /// Its profile.
     pub profile: String,
-    /// For how long, in milliseconds.
+    /// The time since its start, in milliseconds.
     pub duration_ms: f64,
-    /// The last line that its program printed, if that takes long.
+    /// The last line that its program printed, if the start takes long.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub printed: String,
 }
 
-/// How much of each stream is shown.
+/// The shown part of each stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Truncated {
     /// Standard output.
-    pub stdout: Shown,
+    pub stdout: ByteCounts,
     /// Standard error.
-    pub stderr: Shown,
+    pub stderr: ByteCounts,
 }
 
-/// Counts of one stream of one evaluation, in bytes of the raw output.
+/// Byte counts of one stream of one evaluation, in raw output.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Shown {
-    /// Written by the program.
+pub struct ByteCounts {
+    /// Bytes written by the program.
     pub total: u64,
-    /// Shown in this answer.
+    /// Bytes shown in this answer.
     pub shown: u64,
-    /// No longer readable anywhere, because the log's limit was reached.
+    /// Bytes that are no longer readable because the log's limit was reached.
     pub dropped: u64,
 }
 
-/// Output that belongs to no evaluation: background threads, child processes that outlived theirs.
+/// Output that belongs to no evaluation: of background threads, or of child processes that outlived theirs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Between {
     /// On standard output.

@@ -1,5 +1,5 @@
-//! The settings of the REPLs (`[repl]`): the profile of new sessions, profiles beyond the built-in ones, and when an
-//! unused session ends. A profile in a `hob.toml` names a command, so it counts only when granted.
+//! The settings of the REPLs (`[repl]`): the profile of new sessions, additional profiles, and the idle limit. A
+//! profile in a `hob.toml` names a command, so it counts only when granted.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,18 +13,18 @@ use serde::Deserialize;
 pub struct ReplSettings {
     /// The profile of sessions that name none, instead of the detected one.
     pub profile: Option<String>,
-    /// When an unused session is ended.
+    /// The limit after which an unused session is ended.
     pub idle: Limit,
-    /// Profiles beyond the built-in ones, by name.
+    /// Additional profiles, by name.
     pub profiles: BTreeMap<String, ProfileTable>,
 }
 
 /// A profile as written in a configuration file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProfileTable {
-    /// The table as written.
+    /// The TOML table.
     pub table: toml::Table,
-    /// Which file it is from.
+    /// The file that contains it.
     pub source: Source,
 }
 
@@ -64,29 +64,31 @@ impl Settings for ReplSettings {
     }
 }
 
-/// Every setting of a profile as a request of its own.
+/// Returns a separate request for every setting of a profile.
 fn profile_requests(name: &str, table: &toml::Table, places: &Places<'_>) -> Vec<Request> {
     let mut requests = Vec::new();
     let mut ask = |path: &[&str], asks: String| {
         let path = [&["repl", "profiles", name], path].concat();
         requests.push(Request { withholds: Some(name.to_owned()), ..places.request(&path, asks) });
     };
-    // The command comes first; a profile without one is requested all the same.
+    // The command comes first; a profile without one is requested nevertheless.
     match table.get("command") {
-        Some(command) => ask(&["command"], format!("runs the command {}", value::shown(command))),
+        Some(command) => ask(&["command"], format!("runs the command {}", value::format(command))),
         None => ask(&[], format!("defines how the program of the profile {} is run and driven", visible(name))),
     }
     for (key, said) in table.iter().filter(|(key, _)| *key != "command") {
         match (key.as_str(), said) {
             ("env", toml::Value::Table(variables)) => {
                 for (variable, said) in variables {
-                    let sets = format!("runs it with {}={}", value::key(variable), value::shown(said));
+                    let sets = format!("runs it with {}={}", value::key(variable), value::format(said));
                     ask(&["env", variable], sets);
                 }
             }
-            ("memory", said) => ask(&["memory"], format!("runs it with {} behind its arguments", value::shown(said))),
-            ("requires", said) => ask(&["requires"], format!("looks for the programs {}", value::shown(said))),
-            (key, said) => ask(&[key], format!("sets {} = {}", visible(key), value::shown(said))),
+            ("memory", said) => {
+                ask(&["memory"], format!("runs it with {} appended to its arguments", value::format(said)))
+            }
+            ("requires", said) => ask(&["requires"], format!("looks for the programs {}", value::format(said))),
+            (key, said) => ask(&[key], format!("sets {} = {}", visible(key), value::format(said))),
         }
     }
     requests
@@ -100,12 +102,12 @@ mod tests {
     use project::{Config, Project};
     use std::path::Path;
 
-    /// The requests of a `hob.toml` with this text.
+    /// Returns the requests of a `hob.toml` with this text.
     fn requests(text: &str) -> Vec<Request> {
         let root = tempfile::tempdir().unwrap();
         let project = Project::find(Some(root.path()), Path::new("/")).unwrap();
         std::fs::write(project.config_path(), text).unwrap();
-        Config::requests(&project, &[Section::of::<ReplSettings>()]).unwrap()
+        Config::requests(&project, &[Section::for_settings::<ReplSettings>()]).unwrap()
     }
 
     fn check(text: &str, expected: Expect) {
@@ -139,7 +141,7 @@ mod tests {
                 repl.profiles.b\x1b[2J.driver (line 7): sets driver = "ghci"
                 repl.profiles.b\x1b[2J.env.A (line 15): runs it with A="1"
                 repl.profiles.b\x1b[2J.env.LD_PRELOAD (line 16): runs it with LD_PRELOAD="./x.so\n"
-                repl.profiles.b\x1b[2J.memory (line 12): runs it with ["-M{mib}m"] behind its arguments
+                repl.profiles.b\x1b[2J.memory (line 12): runs it with ["-M{mib}m"] appended to its arguments
                 repl.profiles.b\x1b[2J.requires (line 11): looks for the programs ["y"]
             "#]],
         );

@@ -1,4 +1,4 @@
-//! The short form of answers, for a model's context: what a person would want to read, then one line of facts in
+//! The short form of answers, for a model's context: the content that a person would read, then one status line in
 //! brackets. The full form is the structured content; this text is never parsed.
 
 use std::fmt::Write as _;
@@ -8,29 +8,29 @@ use process::output::text::{grouped, strip_escapes, written_out};
 use crate::result::{Behind, Between, EvalResult, Starting, Status, Truncated};
 use diagnostics::{Diagnostic, Severity};
 
-/// An evaluation: what it printed, its value, how it stands, and what to call next.
+/// Formats an evaluation: its output, its value, its status, and the next call to make.
 pub fn evaluation(result: &EvalResult) -> String {
     evaluation_and(result, &next(result))
 }
 
-/// An evaluation, with other words on what is next.
+/// Formats an evaluation with another suggestion for the next call.
 pub fn evaluation_and(result: &EvalResult, next: &str) -> String {
     let mut text = String::new();
     if let Some(between) = &result.between {
         between_block(&mut text, between);
     }
     block(&mut text, None, &result.stdout);
-    // Without standard output before it, standard error needs no heading: the facts line says that the evaluation
+    // Without standard output before it, standard error needs no heading: the status line reports that the evaluation
     // failed.
     let heading = (!text.is_empty()).then_some("[stderr]");
     let interrupted = result.status == Status::Interrupted;
     block(&mut text, heading, if interrupted { without_last_word(&result.stderr) } else { &result.stderr });
-    // An interrupt is said by the status.
+    // The status reports an interrupt.
     let exception = result.exception.as_deref().filter(|exception| !interrupted && !shows(&result.stderr, exception));
     if let Some(exception) = exception {
         block(&mut text, None, &written_out(exception));
     }
-    // As the language's own prompt shows it, without its type.
+    // The value appears as at the language's own prompt, without its type.
     if let Some(value) = &result.value {
         block(&mut text, None, &written_out(value));
     }
@@ -42,7 +42,7 @@ pub fn evaluation_and(result: &EvalResult, next: &str) -> String {
     text
 }
 
-/// The first line of code, short enough to stand within a sentence.
+/// Returns the first line of code, short enough for a sentence.
 pub fn headline(code: &str) -> String {
     const LETTERS: usize = 60;
     let code = code.trim();
@@ -52,7 +52,7 @@ pub fn headline(code: &str) -> String {
     format!("{}{cut}", written_out(&short))
 }
 
-/// Compiler messages in full, errors first.
+/// Formats compiler messages in full, errors first.
 pub fn diagnostics(list: &[Diagnostic]) -> String {
     let rank = |diagnostic: &&Diagnostic| diagnostic.severity != Severity::Error;
     let mut sorted: Vec<&Diagnostic> = list.iter().collect();
@@ -60,7 +60,7 @@ pub fn diagnostics(list: &[Diagnostic]) -> String {
     written_out(&sorted.iter().map(|diagnostic| diagnostic.full()).collect::<Vec<_>>().join("\n")).into_owned()
 }
 
-/// `2 errors, 1 warning`, or `no errors, no warnings`.
+/// Formats `2 errors, 1 warning`, or `no errors, no warnings`.
 pub fn counts(list: &[Diagnostic]) -> String {
     let count =
         |severity: Severity, name: &str| match list.iter().filter(|diagnostic| diagnostic.severity == severity).count()
@@ -73,14 +73,14 @@ pub fn counts(list: &[Diagnostic]) -> String {
 }
 
 fn facts(result: &EvalResult, next: &str) -> String {
-    let mut line = format!("[{} #{}: {}", result.session, result.eval, stands(result));
-    // Of a single error the status tells.
+    let mut line = format!("[{} #{}: {}", result.session, result.eval, describe_status(result));
+    // The status line reports a single error.
     let count = result.diagnostics.len();
     if count > 1 || count == 1 && result.status != Status::Error {
         let _ = write!(line, "; {}", counts(&result.diagnostics));
     }
     if let Some(truncated) = &result.truncated {
-        line.push_str(&shown(truncated));
+        line.push_str(&truncation_note(truncated));
         let _ = write!(line, "; repl_read {{\"eval\": {}}} has the rest", result.eval);
     }
     if let Some(given) = result.given_before {
@@ -97,8 +97,8 @@ fn facts(result: &EvalResult, next: &str) -> String {
     line
 }
 
-/// How it stands: what ended and how, or what runs and since when.
-fn stands(result: &EvalResult) -> String {
+/// Describes the status: the outcome of an ended evaluation, or the run time of a running one.
+fn describe_status(result: &EvalResult) -> String {
     let took = duration(result.duration_ms);
     let code = result.code.as_ref().map_or(String::new(), |code| format!(": `{code}`"));
     match (result.status, &result.behind, &result.starting) {
@@ -115,19 +115,19 @@ fn stands(result: &EvalResult) -> String {
     }
 }
 
-/// What an evaluation is queued behind.
+/// Describes the evaluations in front of a queued one.
 fn front(behind: &Behind) -> String {
     let Behind { eval, code, status, waited_for, queued, .. } = behind;
     let input = if *status == Status::WaitingForInput { ", waiting for input" } else { "" };
-    let nobody = if *waited_for { "" } else { ", nobody waits for it" };
+    let unattended = if *waited_for { "" } else { ", no call waits for it" };
     let more = if *queued > 0 { format!(" and {queued} more") } else { String::new() };
-    format!("#{eval} (`{code}`, running for {}{input}{nobody}){more}", duration(behind.duration_ms))
+    format!("#{eval} (`{code}`, running for {}{input}{unattended}){more}", duration(behind.duration_ms))
 }
 
-/// What to call next.
+/// Suggests the next call.
 fn next(result: &EvalResult) -> String {
     let EvalResult { session, eval, .. } = result;
-    let wait = format!("repl_wait {{\"eval\": {eval}}} waits on");
+    let wait = format!("repl_wait {{\"eval\": {eval}}} continues to wait");
     let restart = format!("repl_restart {{\"session\": {session:?}, \"replay\": \"definitions\"}}");
     let input = |eval| {
         format!(
@@ -137,12 +137,12 @@ fn next(result: &EvalResult) -> String {
     match (result.status, &result.behind) {
         (Status::Done | Status::Error | Status::Interrupted, _) => String::new(),
         (Status::Exited | Status::Crashed | Status::Killed, _) => {
-            format!("repl_restart {{\"session\": {session:?}}} starts it anew")
+            format!("repl_restart {{\"session\": {session:?}}} starts it again")
         }
         (Status::Starting, _) => format!("{wait}, repl_stop {{\"session\": {session:?}}} ends the session"),
         (Status::WaitingForInput, _) => input(*eval),
         (Status::Queued | Status::Running, _) if result.uninterruptible => {
-            format!("{wait}; interrupts do not end what runs, {restart} does")
+            format!("{wait}; interrupts do not end it, {restart} does")
         }
         (Status::Queued, Some(front)) if front.status == Status::WaitingForInput => {
             format!("#{} first: {}", front.eval, input(front.eval))
@@ -152,34 +152,30 @@ fn next(result: &EvalResult) -> String {
         }
         (Status::Queued, None) => wait,
         (Status::Running, _) => {
-            let more = match result.stdout.is_empty() && result.stderr.is_empty() {
-                true => String::new(),
-                false => {
-                    format!(
-                        "; repl_read {{\"session\": {session:?}, \"cursor\": {}}} has what comes next",
-                        result.cursor
-                    )
-                }
+            let more = if result.stdout.is_empty() && result.stderr.is_empty() {
+                String::new()
+            } else {
+                format!("; repl_read {{\"session\": {session:?}, \"cursor\": {}}} has later output", result.cursor)
             };
             format!("{wait}, repl_interrupt {{\"eval\": {eval}}} ends it{more}")
         }
     }
 }
 
-fn shown(truncated: &Truncated) -> String {
+fn truncation_note(truncated: &Truncated) -> String {
     let mut text = String::new();
     for (name, shown) in [("stdout", truncated.stdout), ("stderr", truncated.stderr)] {
         if shown.shown < shown.total {
             let _ = write!(text, "; {} of {} bytes of {name} shown", grouped(shown.shown), grouped(shown.total));
         }
         if shown.dropped > 0 {
-            let _ = write!(text, ", {} dropped for good", grouped(shown.dropped));
+            let _ = write!(text, ", {} no longer available", grouped(shown.dropped));
         }
     }
     text
 }
 
-/// A time of so many milliseconds, in words.
+/// Formats a time in milliseconds.
 pub fn duration(ms: f64) -> String {
     if ms < 10.0 {
         format!("{ms:.1} ms")
@@ -191,13 +187,13 @@ pub fn duration(ms: f64) -> String {
 }
 
 fn between_block(text: &mut String, between: &Between) {
-    block(text, Some("[printed since the evaluation before]"), &format!("{}{}", between.stdout, between.stderr));
+    block(text, Some("[printed since the previous evaluation]"), &format!("{}{}", between.stdout, between.stderr));
     if !text.is_empty() {
         text.push_str("[this evaluation]\n");
     }
 }
 
-/// A heading and a text that ends with exactly one newline; nothing for an empty text.
+/// Appends a heading and a text that ends with exactly one newline; nothing for an empty text.
 fn block(text: &mut String, heading: Option<&str>, body: &str) {
     let body = body.trim_end_matches(['\n', '\r']);
     if body.is_empty() {
@@ -211,16 +207,16 @@ fn block(text: &mut String, heading: Option<&str>, body: &str) {
     text.push('\n');
 }
 
-/// Whether a line of standard error ends with the exception, as far as one line of it goes.
+/// Returns true if a line of standard error ends with the first line of the exception.
 fn shows(stderr: &str, exception: &str) -> bool {
     let first = exception.lines().next().unwrap_or_default();
-    // The output has lost its escape sequences.
+    // The output has no escape sequences.
     let plain = strip_escapes(first.as_bytes());
     let plain = String::from_utf8_lossy(&plain);
     stderr.lines().any(|line| line.ends_with(first) || line.ends_with(&*plain))
 }
 
-/// Without what GHCi says of an interrupt, which the status says too.
+/// Removes GHCi's message about an interrupt, which the status reports too.
 fn without_last_word(stderr: &str) -> &str {
     let before = stderr.strip_suffix("Interrupted.\n").filter(|before| before.is_empty() || before.ends_with('\n'));
     before.unwrap_or(stderr)
@@ -229,7 +225,7 @@ fn without_last_word(stderr: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::{Completion, Shown};
+    use crate::result::{ByteCounts, Completion};
     use expect_test::{Expect, expect};
 
     fn result(stdout: &str, stderr: &str) -> EvalResult {
@@ -297,7 +293,7 @@ mod tests {
                 ValueError: \x1b[2J\u{9b}1m\x07
                 [main #3: done, 2.3 ms]"#]],
         );
-        // Standard error without escape sequences says the same.
+        // Standard error without escape sequences has the same text.
         check(
             EvalResult { exception: Some("ValueError: \u{1b}[31mred".into()), ..result("", "ValueError: red\n") },
             expect![[r#"
@@ -318,7 +314,7 @@ mod tests {
             EvalResult { status: Status::Running, queue_depth: 2, duration_ms: 20_000.0, ..result("...", "") },
             expect![[r#"
                 ...
-                [main #3: running for 20.0 s; 2 queued behind it; repl_wait {"eval": 3} waits on, repl_interrupt {"eval": 3} ends it; repl_read {"session": "main", "cursor": 100} has what comes next]"#]],
+                [main #3: running for 20.0 s; 2 queued behind it; repl_wait {"eval": 3} continues to wait, repl_interrupt {"eval": 3} ends it; repl_read {"session": "main", "cursor": 100} has later output]"#]],
         );
         check(
             EvalResult { status: Status::WaitingForInput, duration_ms: 310.0, ..result("Name? ", "") },
@@ -331,8 +327,8 @@ mod tests {
     #[test]
     fn what_is_missing_and_what_came_late() {
         let truncated = Truncated {
-            stdout: Shown { total: 100_000_000, shown: 12_000, dropped: 1_000 },
-            stderr: Shown { total: 5, shown: 5, dropped: 0 },
+            stdout: ByteCounts { total: 100_000_000, shown: 12_000, dropped: 1_000 },
+            stderr: ByteCounts { total: 5, shown: 5, dropped: 0 },
         };
         check(
             EvalResult {
@@ -342,11 +338,11 @@ mod tests {
                 ..result("y\n", "")
             },
             expect![[r#"
-                [printed since the evaluation before]
+                [printed since the previous evaluation]
                 tick
                 [this evaluation]
                 y
-                [main #3: done, 2.3 ms; 12,000 of 100,000,000 bytes of stdout shown, 1,000 dropped for good; repl_read {"eval": 3} has the rest]
+                [main #3: done, 2.3 ms; 12,000 of 100,000,000 bytes of stdout shown, 1,000 no longer available; repl_read {"eval": 3} has the rest]
                 Scope was lost by the interrupt, Prelude restored."#]],
         );
     }

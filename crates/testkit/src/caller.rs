@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use project::{Caller, Known, Role};
+use project::{Caller, Identification, Role};
 
 /// A caller on connection 1 that asks for this name and, according to the kernel, runs in this worktree.
 pub fn caller(worktree: &Path, name: &str) -> Caller {
@@ -22,7 +22,7 @@ pub fn caller(worktree: &Path, name: &str) -> Caller {
         last_receipt: None,
         stands_in: Some(worktree.to_owned()),
         profile: None,
-        known: Known::ByProcess,
+        known: Identification::ByProcess,
         by_requests: false,
         brief: false,
     }

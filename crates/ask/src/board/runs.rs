@@ -2,7 +2,7 @@
 //! earlier answer as history.
 
 use mcp::tool::Context;
-use project::{Caller, Known, Role, journal};
+use project::{Caller, Identification, Role, journal};
 
 use super::{Board, BoardError, Draft, Held, QUESTIONS_MAX, State};
 use crate::question::{Asker, Event, Question, Standing};
@@ -92,7 +92,7 @@ impl Board {
     /// Returns the caller of a tool as an asker; `None` outside of a call.
     pub(crate) fn asker(&self, cx: &Context) -> Option<Asker> {
         let caller = cx.caller::<Caller>()?;
-        let is_shared = caller.known == Known::BySharedToken;
+        let is_shared = caller.known == Identification::BySharedToken;
         // Nothing else tells callers apart who share a token, nor a connection from one of an earlier daemon.
         let of_connection = || format!("connection {} of {}", caller.connection, self.life);
         let is_script = caller.role == Role::Control;

@@ -10,35 +10,35 @@ use project::hello::{self, agree};
 use project::socket::{self, SocketError};
 use project::{Hello, HelloAck, Project};
 
-use crate::start::{Launch, Started, start, turn};
+use crate::start::{Launch, StartOutcome, start, turn};
 
-/// How long an attempt may take.
+/// The time limits of an attempt.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Patience {
-    /// The limit for the whole attempt: starting a daemon, waiting for others to start one, waiting for an old daemon to
-    /// make room.
+    /// The limit for the whole attempt: starting a daemon, waiting for others to start one, waiting for an old daemon
+    /// to stop.
     pub(crate) whole: Duration,
-    /// How long a daemon may take to answer a hello.
+    /// The time a daemon may take to answer a hello.
     pub(crate) ack: Duration,
-    /// How long a daemon may take to serve.
+    /// The time a daemon may take to serve.
     pub(crate) ready: Duration,
 }
 
 impl Patience {
-    /// For what waits as long as it must.
+    /// For callers that wait as long as necessary.
     const LONG: Patience =
         Patience { whole: Duration::from_secs(20), ack: Duration::from_secs(10), ready: Duration::from_secs(15) };
 
-    /// For what goes on without a daemon after this time.
+    /// For callers that continue without a daemon after this time.
     pub(crate) fn until(deadline: Instant) -> Patience {
         let left = deadline.saturating_duration_since(Instant::now());
-        // A time-out of zero would be none.
+        // A time-out of zero would mean no time-out.
         let left = left.max(Duration::from_millis(1));
         Patience { whole: left, ack: left, ready: left }
     }
 }
 
-/// After a failed start: how long to wait for another daemon, which may hold the lock, to appear.
+/// After a failed start: the time to wait for another daemon, which may hold the lock, to appear.
 const APPEAR_WITHIN: Duration = Duration::from_millis(300);
 /// The pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(3);
@@ -54,7 +54,7 @@ pub struct Connection {
     pub ack: HelloAck,
 }
 
-/// Why there is no connection.
+/// Reasons why there is no connection.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
     #[error(transparent)]
@@ -63,7 +63,7 @@ pub enum ConnectError {
     Refused(String),
     #[error("the daemon{} does not answer; end it with `kill -KILL{}`, the next call starts a new one", pid_text(*pid, " (pid ", ")"), pid_text(*pid, " ", ""))]
     Silent { pid: Option<u32> },
-    #[error("what listens at the project's socket is no hob daemon (it said {said}); end that process")]
+    #[error("the process at the project's socket is not a hob daemon (it sent {said}); end that process")]
     Stranger { said: String },
     #[error("{0}")]
     NotStarted(String),
@@ -72,7 +72,7 @@ pub enum ConnectError {
 }
 
 impl ConnectError {
-    /// Whether this process may connect to nothing, though the daemon may run: as in an agent's sandbox.
+    /// Returns true if this process may not connect at all, though the daemon may be running: as in an agent's sandbox.
     pub fn is_sandbox(&self) -> bool {
         matches!(self, ConnectError::Socket(SocketError::Sandboxed { .. }))
     }
@@ -92,9 +92,9 @@ fn time(time: Duration) -> String {
 /// The outcome of one attempt.
 enum Attempt {
     Connected(Box<Connection>),
-    /// No daemon listens, or it went away meanwhile.
+    /// No daemon listens, or it exited meanwhile.
     Absent,
-    /// An older daemon ends to let a newer one start.
+    /// An older daemon is stopping to let a newer one start.
     MakingRoom,
 }
 
@@ -116,7 +116,7 @@ pub fn connect_or_start_with(project: &Project, hello: &Hello, launch: &Launch) 
     connect_or_start_within(project, hello, launch, Patience::LONG)
 }
 
-/// Like [`connect_or_start_with`], with a limit of its own.
+/// Like [`connect_or_start_with`], with separate time limits.
 pub(crate) fn connect_or_start_within(
     project: &Project,
     hello: &Hello,
@@ -124,7 +124,7 @@ pub(crate) fn connect_or_start_within(
     patience: Patience,
 ) -> Result<Connection, ConnectError> {
     let deadline = Instant::now() + patience.whole;
-    // Asked in the first line already: only an idle daemon of an older protocol complies.
+    // The first line asks for it; only an idle daemon of an older protocol complies.
     let hello = Hello { make_room: true, ..hello.clone() };
     let mut failed: Option<(String, Instant)> = None;
     loop {
@@ -132,23 +132,23 @@ pub(crate) fn connect_or_start_within(
             Attempt::Connected(connection) => return Ok(*connection),
             Attempt::MakingRoom => {}
             Attempt::Absent => match &failed {
-                // The start failed because of another daemon that is about to appear, or for good.
+                // The start failed because another daemon is about to appear, or it failed permanently.
                 Some((reason, until)) if Instant::now() > *until => {
                     return Err(ConnectError::NotStarted(reason.clone()));
                 }
                 Some(_) => {}
-                // Who has no turn waits for who is starting one.
+                // Without the turn, wait for the process that is starting a daemon.
                 None => {
                     if let Some(turn) = turn(project) {
-                        // While this came to its turn, the daemon of another may have begun to serve.
+                        // Meanwhile another daemon may have begun to serve.
                         match attempt(project, &hello, patience.ack)? {
                             Attempt::Connected(connection) => return Ok(*connection),
                             Attempt::MakingRoom => {}
                             Attempt::Absent => match start(project, launch, patience.ready) {
-                                // Unless it ends right after it was ready each time.
-                                Started::Ready if Instant::now() < deadline => continue,
-                                Started::Ready => {}
-                                Started::Failed(reason) => failed = Some((reason, Instant::now() + APPEAR_WITHIN)),
+                                // Stop retrying if it exits right after it was ready each time.
+                                StartOutcome::Ready if Instant::now() < deadline => continue,
+                                StartOutcome::Ready => {}
+                                StartOutcome::Failed(reason) => failed = Some((reason, Instant::now() + APPEAR_WITHIN)),
                             },
                         }
                         drop(turn);
@@ -174,7 +174,7 @@ fn attempt(project: &Project, hello: &Hello, ack_within: Duration) -> Result<Att
         Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
             return Err(ConnectError::Silent { pid });
         }
-        // The daemon went away meanwhile.
+        // The daemon exited meanwhile.
         Err(_) => return Ok(Attempt::Absent),
     };
     match ack {
@@ -190,10 +190,10 @@ fn attempt(project: &Project, hello: &Hello, ack_within: Duration) -> Result<Att
     }
 }
 
-/// Maximum length of a line from a daemon, in bytes: enough for everything that may be kept of a session's output.
+/// Maximum length of a line from a daemon, in bytes: enough for the largest kept output of a session.
 const LINE_MAX: usize = 256 * 1024 * 1024;
 
-/// Says hello and reads the answer; `None` if the other end went away first.
+/// Sends a hello and reads the answer; `None` if the other end disconnected first.
 fn exchange(
     stream: &mut UnixStream,
     framer: &mut Framer,

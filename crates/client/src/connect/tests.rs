@@ -11,16 +11,16 @@ use std::sync::{Arc, Barrier};
 use project::Role;
 use serde_json::Value;
 
-struct Place {
+struct TestProject {
     _temp: tempfile::TempDir,
     project: Project,
 }
 
-impl Place {
-    fn new() -> Place {
+impl TestProject {
+    fn new() -> TestProject {
         let temp = tempfile::tempdir().unwrap();
         let project = Project::find(Some(temp.path()), Path::new("/")).unwrap();
-        Place { _temp: temp, project }
+        TestProject { _temp: temp, project }
     }
 
     fn hello(&self) -> Hello {
@@ -46,7 +46,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for TestProject {
     fn drop(&mut self) {
         let _ = fs::remove_file(self.project.socket_path().unwrap());
     }
@@ -58,15 +58,15 @@ fn script(script: &str) -> Launch {
 
 #[test]
 fn none_runs() {
-    let place = Place::new();
+    let place = TestProject::new();
     assert!(connect(&place.project, &place.hello()).unwrap().is_none());
 }
 
 #[test]
 fn accepted_and_refused() {
-    let place = Place::new();
+    let place = TestProject::new();
     let accepted = String::from_utf8(HelloAck::accepted(1, "l1").to_line()).unwrap();
-    // What follows the answer in the same read is not lost.
+    // Bytes after the answer in the same read are not lost.
     let refused = String::from_utf8(HelloAck::refused("too many connections; end one", "l1").to_line()).unwrap();
     let server = place.serve(vec![accepted + "next\n", refused, "SSH-2.0-x\r\n".to_owned(), String::new()]);
     let mut connection = connect(&place.project, &place.hello()).unwrap().expect("accepted");
@@ -74,14 +74,17 @@ fn accepted_and_refused() {
     assert!(matches!(connection.framer.next_frame(), Some(Frame::Line(b"next")) | None));
     let error = || connect(&place.project, &place.hello()).map(|_| ()).unwrap_err().to_string();
     assert_eq!(error(), "too many connections; end one");
-    assert_eq!(error(), "what listens at the project's socket is no hob daemon (it said SSH-2.0-x); end that process");
+    assert_eq!(
+        error(),
+        "the process at the project's socket is not a hob daemon (it sent SSH-2.0-x); end that process"
+    );
     assert!(connect(&place.project, &place.hello()).unwrap().is_none(), "gone before it answered");
     assert_eq!(server.join().unwrap()[0]["role"], "control");
 }
 
 #[test]
 fn an_old_daemon_makes_room_if_it_is_idle() {
-    let place = Place::new();
+    let place = TestProject::new();
     let old = r#"{"hob":0,"ok":false,"error":"protocol 0 here","#;
     let server = place.serve(vec![
         format!("{old}\"making_room\":true}}\n"),
@@ -106,7 +109,7 @@ fn an_old_daemon_makes_room_if_it_is_idle() {
 #[test]
 fn many_at_once_start_one_daemon() {
     const MANY: usize = 12;
-    let place = Place::new();
+    let place = TestProject::new();
     let root = place.project.root().to_owned();
     let (started, bound) = (root.join("started"), root.join("bound"));
     let daemon = {
@@ -145,7 +148,7 @@ fn many_at_once_start_one_daemon() {
 
 #[test]
 fn a_failed_start_says_why() {
-    let place = Place::new();
+    let place = TestProject::new();
     let launch = script(r#"echo '{"error":"the disk is full; make room"}'"#);
     let error = connect_or_start_with(&place.project, &place.hello(), &launch).unwrap_err().to_string();
     assert_eq!(error, "the disk is full; make room");

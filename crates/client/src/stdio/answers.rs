@@ -1,4 +1,4 @@
-//! Answers of the front-end itself, to calls that no daemon can answer: their texts and their form.
+//! Answers of the front-end itself, to calls that no daemon can answer: texts and format.
 
 use mcp::wire::{Envelope, Id, build, code};
 use project::Repeat;
@@ -7,7 +7,7 @@ use serde_json::json;
 use super::peek;
 use super::repeat::Rules;
 
-/// What became of the daemon that had the calls.
+/// The fate of the daemon that had the calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum LossReason {
     /// Another daemon runs now.
@@ -18,7 +18,7 @@ pub(super) enum LossReason {
     Unreachable(String),
     /// The daemon refuses this caller, for this reason.
     Refused(String),
-    /// The agent closed its end and waits no longer.
+    /// The agent closed its end and no longer waits.
     InputEnded,
 }
 
@@ -39,22 +39,22 @@ impl LossReason {
         };
         match self {
             LossReason::Replaced => {
-                let more = more(restarted, "; start it anew.");
+                let more = more(restarted, "; start it again.");
                 format!("A new daemon runs. {what} ended with the old one{more}")
             }
             LossReason::SameLife => {
                 let more = more(reconnected, ".");
-                format!("The daemon runs on, only the connection broke. {what} lives on{more}")
+                format!("The daemon is still running; only the connection broke. {what} continues{more}")
             }
             LossReason::Unreachable(reason) | LossReason::Refused(reason) => {
                 format!("{what} ended with it, and no new daemon could be reached: {reason}.")
             }
-            LossReason::InputEnded => format!("{what} lives on if the daemon does."),
+            LossReason::InputEnded => format!("{what} continues if the daemon does."),
         }
     }
 }
 
-/// The answer to a tool call that a lost daemon had: a result for the model to read.
+/// Answers a tool call that a lost daemon had, with a result for the model to read.
 pub(super) fn may_have_run(out: &mut Vec<u8>, id: &Id, line: &[u8], loss: &LossReason, rules: &Rules) {
     let (tool, session) = peek::call(line);
     let name = tool.as_deref().unwrap_or("the call");
@@ -90,18 +90,18 @@ pub(super) fn may_have_run(out: &mut Vec<u8>, id: &Id, line: &[u8], loss: &LossR
     build::result(out, id, &result.to_string());
 }
 
-/// The answer to a request that got none and had no effect.
+/// Answers a request that was not answered and had no effect.
 pub(super) fn unanswered(out: &mut Vec<u8>, id: &Id, loss: &LossReason) {
     build::error(out, Some(id), &error(false, loss));
 }
 
-/// The answer to a request whose id is already in flight.
+/// Answers a request whose id is already in flight.
 pub(super) fn duplicate(out: &mut Vec<u8>, id: &Id) {
     let error = build::RpcError::new(code::INVALID_REQUEST, "a request with this id is still in flight");
     build::error(out, Some(id), &error);
 }
 
-/// The answer to a batch: one array with an answer to each of its requests.
+/// Answers a batch: one array with an answer to each of its requests.
 pub(super) fn batch(out: &mut Vec<u8>, ids: &[Id], may_have_run: bool, loss: &LossReason) {
     let error = error(may_have_run, loss);
     let mut lines = Vec::new();

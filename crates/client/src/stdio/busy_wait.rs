@@ -17,7 +17,7 @@ pub(super) struct Pause(BusyWait);
 
 impl Pause {
     /// Waits until there is something to read, or the end. Polls instead of reading: a read on a socket also wakes up
-    /// when the daemon takes what was written to it.
+    /// when the daemon receives earlier data.
     pub(super) fn wait(&mut self, stream: &UnixStream) {
         self.0.begin();
         while self.0.goes_on() {

@@ -1,5 +1,5 @@
-//! What the agent told the daemon about itself, to be replayed to the next daemon: `initialize`, `initialized`, the log
-//! level, resource subscriptions, and calls that last as long as their connection. (Listens stay open requests; the ledger holds them.)
+//! The agent's connection state, to be replayed to the next daemon: `initialize`, `initialized`, the log level, resource subscriptions, and calls that last
+//! as long as their connection. (Listens stay open requests; the ledger holds them.)
 
 use std::collections::HashSet;
 
@@ -14,12 +14,12 @@ use super::questions::random;
 pub(super) struct Handshake {
     /// The request that a daemon accepted.
     initialize: Option<Box<[u8]>>,
-    /// Whether `notifications/initialized` was sent to a daemon.
+    /// True if `notifications/initialized` was sent to a daemon.
     pub(super) initialized: bool,
     level: Option<Box<[u8]>>,
     /// The subscriptions, by resource.
     subscriptions: Vec<(String, Box<[u8]>)>,
-    /// Calls that changed what the connection is given.
+    /// Calls that changed the connection's tools.
     lasting: Vec<Box<[u8]>>,
     /// Ids of replayed requests: their answers are not for the agent.
     replayed: HashSet<Id>,
@@ -27,13 +27,13 @@ pub(super) struct Handshake {
     promised: Promised,
 }
 
-/// How many lasting calls are replayed at most.
+/// The maximum number of lasting calls replayed.
 const MAX_LASTING: usize = 32;
 
 const INITIALIZED: &[u8] = br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
 impl Handshake {
-    /// Whether the negotiated revision has batches: only 2025-03-26 does.
+    /// Returns true if the negotiated revision has batches: only 2025-03-26 does.
     pub(super) fn batches(&self) -> bool {
         self.batches
     }
@@ -42,13 +42,13 @@ impl Handshake {
         !self.subscriptions.is_empty()
     }
 
-    /// The changes that an agent which said `initialized` was promised to hear of, and the resources it watches.
+    /// Returns the announcements promised to an initialized agent, and the resources it watches.
     pub(super) fn promised(&self) -> (Promised, impl Iterator<Item = &str>) {
         let promised = if self.initialized { self.promised } else { Promised::default() };
         (promised, self.subscriptions.iter().map(|(uri, _)| uri.as_str()))
     }
 
-    /// A request of the agent got a result.
+    /// Records the result of an agent's request.
     pub(super) fn answered(&mut self, method: Method, asked: &[u8], answer: &[u8]) {
         match method {
             Method::Initialize => {
@@ -72,14 +72,14 @@ impl Handshake {
         }
     }
 
-    /// A call that changed what the connection is given got a result.
+    /// Records the result of a call that changed the connection's tools.
     pub(super) fn lasts(&mut self, call: Box<[u8]>) {
         if self.lasting.len() < MAX_LASTING && !self.lasting.iter().any(|known| peek::is_same_call(known, &call)) {
             self.lasting.push(call);
         }
     }
 
-    /// Whether this is the answer to a replayed request.
+    /// Returns true if this is the answer to a replayed request.
     pub(super) fn swallows(&mut self, id: &Id) -> bool {
         self.replayed.remove(id)
     }
@@ -88,7 +88,7 @@ impl Handshake {
         self.replayed.clear();
     }
 
-    /// The notification, if it must follow a replayed `initialize`.
+    /// Returns the notification, if it must follow a replayed `initialize`.
     pub(super) fn initialized_line(&self) -> Option<&'static [u8]> {
         self.initialized.then_some(INITIALIZED)
     }

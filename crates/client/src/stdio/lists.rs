@@ -1,4 +1,4 @@
-//! What an agent knows of the server's lists, so that it is told when another daemon has different ones: after an
+//! The agent's knowledge of the server's lists, used to announce that another daemon has different ones: after an
 //! upgrade or a change of configuration the tools differ, and the sessions that were resources are gone.
 
 use mcp::wire::{Envelope, Id, build};
@@ -24,7 +24,7 @@ const RESOURCES: &str = "notifications/resources/list_changed";
 const UPDATED: &str = "notifications/resources/updated";
 
 impl Promised {
-    /// The promises in an answer to `initialize`.
+    /// Parses the promises in an answer to `initialize`.
     pub(super) fn by(answer: &[u8]) -> Promised {
         #[derive(Deserialize)]
         struct Answer {
@@ -51,7 +51,7 @@ impl Promised {
 }
 
 impl Changed {
-    /// Notifies an agent that was promised to hear of changes. `subscribed` are the resources that it watches.
+    /// Notifies an agent of promised announcements. `subscribed` are the resources that it watches.
     pub(super) fn tell<'a>(self, out: &mut Vec<u8>, promised: Promised, subscribed: impl Iterator<Item = &'a str>) {
         if self.tools && promised.tools {
             build::notification(out, TOOLS, None);
@@ -68,28 +68,28 @@ impl Changed {
     pub(super) fn tell_listen(self, out: &mut Vec<u8>, id: &Id, listen: &[u8]) {
         #[derive(Deserialize)]
         struct Listen {
-            notifications: Wanted,
+            notifications: Subscriptions,
         }
         #[derive(Deserialize)]
         #[serde(default, rename_all = "camelCase")]
         #[derive(Default)]
-        struct Wanted {
+        struct Subscriptions {
             tools_list_changed: bool,
             resources_list_changed: bool,
             resource_subscriptions: Vec<String>,
         }
         let params = Envelope::peek(listen).and_then(|envelope| envelope.params());
-        let wanted = params.and_then(|params| serde_json::from_str::<Listen>(params.get()).ok());
-        let Some(Listen { notifications: wanted }) = wanted else { return };
+        let subscribed = params.and_then(|params| serde_json::from_str::<Listen>(params.get()).ok());
+        let Some(Listen { notifications: subscribed }) = subscribed else { return };
         let meta = serde_json::from_str(id.as_json()).ok().map(|subscription| Meta { subscription });
-        if self.tools && wanted.tools_list_changed {
+        if self.tools && subscribed.tools_list_changed {
             notify(out, TOOLS, &Params { meta, uri: None });
         }
-        if self.resources && wanted.resources_list_changed {
+        if self.resources && subscribed.resources_list_changed {
             notify(out, RESOURCES, &Params { meta, uri: None });
         }
         if self.resources {
-            for uri in &wanted.resource_subscriptions {
+            for uri in &subscribed.resource_subscriptions {
                 notify(out, UPDATED, &Params { meta, uri: Some(uri) });
             }
         }

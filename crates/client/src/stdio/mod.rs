@@ -1,8 +1,8 @@
-//! The front-end: `hob mcp`, the program that an agent starts and speaks MCP to.
+//! The front-end: `hob mcp`, the MCP server that an agent starts.
 //!
 //! It passes lines between the agent and the project's daemon, and outlives daemons: agents do not restart a server
-//! that ended, so it never ends before its input does. It has two threads with blocking I/O. The caller's thread reads
-//! standard input and writes to the socket ([`Shared::upward`]); the other owns the connection, reads from it and
+//! that exited, so it never exits before its input ends. It has two threads with blocking I/O. The caller's thread
+//! reads standard input and writes to the socket ([`Shared::upward`]); the other owns the connection, reads from it and
 //! writes standard output ([`Downward`]). Both share the [`ledger`](Ledger); start there.
 
 mod answers;
@@ -38,24 +38,24 @@ use output::Output;
 use questions::random;
 use transfer::{End, read_some, write_counted};
 
-/// How many bytes of the agent's may wait for the daemon before reading of its input pauses.
+/// The number of bytes from the agent that may wait for the daemon before reading of its input pauses.
 const BACKLOG_MAX: usize = 16 * 1024 * 1024;
 /// A larger backlog is sent to a new daemon by a separate thread, since writing might block: a socket accepts less at
 /// once.
 const INLINE_MAX: usize = 64 * 1024;
-/// How long a connected daemon has to answer what is left after the input ended. The daemon itself takes a second.
+/// The time for a connected daemon to answer the remaining requests after the input ended. The daemon itself takes a second.
 const AFTER_INPUT: Duration = Duration::from_millis(2500);
 /// The same, while a daemon is still being started.
 const AFTER_INPUT_STARTING: Duration = Duration::from_secs(30);
-/// How long reporting unanswered requests may take.
+/// The time limit for reporting unanswered requests.
 const LAST_CHANCE: Duration = Duration::from_millis(300);
-/// How often an idle front-end checks for a daemon that could notify the agent.
+/// The interval at which an idle front-end checks for a daemon that could notify the agent.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// The stack of the second thread.
 const STACK: usize = 256 * 1024;
 
 /// Serves the agent on standard input and output until the input ends. `locate` finds the project and identifies the
-/// caller. It is called for every connection, and the agent is told its error. Returns whether the last attempt to
+/// caller. It is called for every connection, and its error is sent to the agent. Returns true if the last attempt to
 /// reach a daemon succeeded.
 pub fn run(
     locate: impl FnMut() -> Result<(Project, Hello), String> + Send + 'static,
@@ -76,13 +76,13 @@ fn serve(input: impl AsFd, output: Output, locate: Locate, launch: Launch) -> io
     Ok(!unserved)
 }
 
-/// A unique name for one run of an agent.
+/// Creates a unique id for one run of an agent.
 pub fn new_run() -> String {
     format!("run-{:016x}{:016x}", random(), random())
 }
 
 fn warn(text: &str) {
-    // Stderr may be closed, which does not matter.
+    // Stderr may be closed.
     let _ = writeln!(io::stderr(), "hob mcp: {text}");
 }
 
@@ -96,15 +96,15 @@ struct Shared {
 struct State {
     ledger: Ledger,
     stream: Option<Arc<UnixStream>>,
-    /// Whether a thread is writing to the stream.
+    /// True if a thread is writing to the stream.
     writing: bool,
     input_ended: Option<Instant>,
-    /// Whether the last attempt found no daemon, or was refused.
+    /// True if the last attempt found no daemon, or was refused.
     unserved: bool,
     connected_at: Option<Instant>,
-    /// Whether the downward thread is done.
+    /// True if the downward thread is done.
     finished: bool,
-    /// How many threads wait for a change.
+    /// The number of threads that wait for a change.
     waiting: u32,
 }
 
@@ -131,7 +131,7 @@ impl Shared {
         state
     }
 
-    /// Standard input → socket, until the input ends.
+    /// Copies standard input to the socket, until the input ends.
     fn upward(&self, input: impl AsFd, output: &Mutex<Output>) {
         let mut framer = Framer::default();
         loop {
@@ -166,7 +166,7 @@ impl Shared {
         }
     }
 
-    /// Writes the outbox, unless another thread is already writing, which then does so.
+    /// Writes the outbox, unless another thread is already writing it.
     fn write_outbox(&self) {
         loop {
             let (stream, bytes) = {
@@ -175,7 +175,7 @@ impl Shared {
                 let bytes = state.ledger.take_outbox();
                 if bytes.is_empty() {
                     if state.input_ended.is_some() {
-                        // The daemon answers what is left and closes.
+                        // The daemon answers the rest and closes.
                         let _ = stream.shutdown(Shutdown::Write);
                     }
                     return;
@@ -192,14 +192,14 @@ impl Shared {
             }
             self.tell(&state);
             if ended.is_err() {
-                // The other thread reads what was still sent, then finds the end.
+                // The other thread reads the remaining data, then finds the end.
                 let _ = stream.shutdown(Shutdown::Both);
                 return;
             }
         }
     }
 
-    /// After the end of the input: waits until everything is answered, within limits.
+    /// Waits, within limits, until all requests are answered after the end of the input.
     fn wait_for_end(&self) {
         let mut state = self.lock();
         let mut last_chance = None;
@@ -215,7 +215,7 @@ impl Shared {
                 if last_chance.is_some() {
                     return;
                 }
-                // Without a connection, the other thread reports what was not answered.
+                // Without a connection, the other thread reports the unanswered requests.
                 if let Some(stream) = &state.stream {
                     let _ = stream.shutdown(Shutdown::Both);
                 }
@@ -229,7 +229,7 @@ impl Shared {
 
 fn take(state: &mut State, frame: Frame, refused: &mut Vec<u8>) {
     match frame {
-        // No one is left to answer to.
+        // The agent is gone.
         _ if state.finished => {}
         Frame::Line(line) => {
             if let Some(warning) = state.ledger.agent_said(line) {
@@ -248,17 +248,17 @@ struct Downward {
     output: Arc<Mutex<Output>>,
     locate: Locate,
     launch: Launch,
-    /// The life of the last daemon.
+    /// The id of the last daemon process.
     life: Option<String>,
-    /// Identifies this run of the agent to daemons, over all connections.
+    /// The id of this run of the agent, over all connections.
     run: String,
 }
 
-/// Why the downward thread wakes up while disconnected.
-enum Wanted {
-    /// Something waits for a daemon.
+/// Reasons for the downward thread to wake up while disconnected.
+enum WakeReason {
+    /// A request waits for a daemon.
     Daemon,
-    /// Nothing waits, but if there is a daemon, the agent wants its notifications.
+    /// Nothing waits, but if a daemon is running, the agent wants its notifications.
     Look,
     /// The input has ended and everything is answered.
     Nothing,
@@ -267,12 +267,12 @@ enum Wanted {
 impl Downward {
     fn run(mut self) {
         // The daemon is started before the agent's first request, while the agent itself starts.
-        let mut wanted = Wanted::Daemon;
+        let mut wanted = WakeReason::Daemon;
         loop {
             let connection = match wanted {
-                Wanted::Nothing => break,
-                Wanted::Look => self.look(),
-                Wanted::Daemon => match self.connect() {
+                WakeReason::Nothing => break,
+                WakeReason::Look => self.look(),
+                WakeReason::Daemon => match self.connect() {
                     Ok(connection) => Some(connection),
                     Err(loss) => {
                         if let LossReason::Unreachable(reason) | LossReason::Refused(reason) = &loss {
@@ -295,7 +295,7 @@ impl Downward {
             {
                 break;
             }
-            wanted = self.wanted();
+            wanted = self.wait_for_reason();
         }
         let mut state = self.shared.lock();
         state.finished = true;
@@ -315,30 +315,30 @@ impl Downward {
         connect(&project, &hello).ok()?
     }
 
-    /// The project, and the first line of the next connection.
+    /// Returns the project, and the first line of the next connection.
     fn caller(&mut self) -> Result<(Project, Hello), String> {
         let (project, mut hello) = (self.locate)()?;
         hello.run = Some(self.run.clone());
         (hello.answers_lost, hello.last_receipt) = self.shared.lock().ledger.lost_hand_outs();
-        // The name is taken over only once: a second time would take it from an agent that took it since.
+        // The name is taken over only once: a second time would take it from an agent that has since taken it.
         hello.takeover &= self.life.is_none();
         Ok((project, hello))
     }
 
     /// Waits for a reason to connect. A stopped daemon is not restarted before it is needed.
-    fn wanted(&self) -> Wanted {
+    fn wait_for_reason(&self) -> WakeReason {
         let mut state = self.shared.lock();
         loop {
             if state.ledger.needs_daemon() {
-                return Wanted::Daemon;
+                return WakeReason::Daemon;
             }
             if state.input_ended.is_some() {
-                return Wanted::Nothing;
+                return WakeReason::Nothing;
             }
             if state.ledger.listens() {
                 state = self.shared.wait_for(state, LOOK_EVERY);
                 if !state.ledger.needs_daemon() && state.input_ended.is_none() {
-                    return Wanted::Look;
+                    return WakeReason::Look;
                 }
             } else {
                 state = self.shared.wait(state);
@@ -375,7 +375,7 @@ impl Downward {
         self.after_input()
     }
 
-    /// Sends a new daemon what it must know, while its answers are read.
+    /// Sends a new daemon the handshake and pending requests, while its answers are read.
     fn write_first(&self, bytes: usize) {
         if bytes > INLINE_MAX {
             let shared = self.shared.clone();
@@ -387,7 +387,7 @@ impl Downward {
         self.shared.write_outbox();
     }
 
-    /// Socket → standard output, until the socket ends.
+    /// Copies the socket to standard output, until the socket ends.
     fn pass_on(&self, stream: &UnixStream, framer: &mut Framer) -> io::Result<()> {
         let mut pause = Pause::default();
         let mut has_passed = false;
@@ -403,7 +403,7 @@ impl Downward {
             }
             if is_first {
                 has_passed = true;
-                // Code that was still in use the first time.
+                // This code was still in use the first time.
                 trim_memory::forget_code();
             }
             pause.wait(stream);
@@ -444,9 +444,9 @@ impl Downward {
         }
     }
 
-    /// Ends the connection. Returns lines for the agent.
+    /// Closes the connection. Returns lines for the agent.
     fn disconnect(&self, stream: &UnixStream) -> Vec<u8> {
-        // Ends a write in progress, so that it is known how much went through.
+        // Ends a pending write, so that the number of written bytes is known.
         let _ = stream.shutdown(Shutdown::Both);
         let mut state = self.shared.lock();
         state.stream = None;
@@ -456,8 +456,8 @@ impl Downward {
         state.ledger.lost()
     }
 
-    /// The agent waits for nothing new: what a daemon closed without answering stays unanswered, unless the daemon died
-    /// before it could.
+    /// Handles a loss after the end of the input: a request that a daemon closed without answering stays unanswered,
+    /// unless the daemon died before it could answer.
     fn after_input(&self) -> io::Result<()> {
         let mut state = self.shared.lock();
         if state.input_ended.is_none() || state.ledger.can_be_resent() {

@@ -1,4 +1,4 @@
-//! Standard output, which nothing else in the process can write to: only whole lines, in few writes.
+//! Standard output, used by no other code in the process: only whole lines, in few writes.
 
 use std::fs::File;
 use std::io;
@@ -12,9 +12,9 @@ use rustix::io::Errno;
 
 /// Bytes gathered before a write; also the capacity that an idle buffer keeps.
 const BATCH: usize = 64 * 1024;
-/// How long to wait for the reader before a line that must be apart from the last one.
+/// The time to wait for the reader before a line that must be separate from the last one.
 const DRAINED_WITHIN: Duration = Duration::from_millis(250);
-/// Minimum time between two lines that must be apart.
+/// Minimum time between two lines that must be separate.
 const APART: Duration = Duration::from_millis(1);
 
 #[derive(Debug)]
@@ -42,11 +42,11 @@ impl Output {
     pub(super) fn take_stdout() -> io::Result<Output> {
         let taken = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3)?;
         rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
-        Output::of(taken)
+        Output::new(taken)
     }
 
-    /// Whole lines to any descriptor.
-    pub(super) fn of(descriptor: OwnedFd) -> io::Result<Output> {
+    /// Creates an output of whole lines to any descriptor.
+    pub(super) fn new(descriptor: OwnedFd) -> io::Result<Output> {
         let file = File::from(descriptor);
         let kind = file.metadata()?.file_type();
         let queue = match () {
@@ -70,7 +70,7 @@ impl Output {
         if self.buffer.len() >= BATCH { self.flush() } else { Ok(()) }
     }
 
-    /// Writes what was appended.
+    /// Writes the appended data.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         if self.buffer.is_empty() {
             return Ok(());
@@ -91,7 +91,7 @@ impl Output {
         Ok(())
     }
 
-    /// Writes what was appended and waits, within limits, until the reader has taken it and had a moment to handle it.
+    /// Writes the appended data and waits, within limits, until the reader has received it and had time to handle it.
     pub(super) fn gap(&mut self) -> io::Result<()> {
         if self.buffer.is_empty() && self.last_write.elapsed() >= APART && self.unread() == 0 {
             return Ok(());
@@ -114,13 +114,13 @@ impl Output {
     }
 }
 
-/// Bytes on their way out of a socket or a terminal (TIOCOUTQ, which is SIOCOUTQ: tty_ioctl(4), unix(7)).
+/// Returns the number of bytes not yet sent by a socket or a terminal (TIOCOUTQ, which is SIOCOUTQ: tty_ioctl(4), unix(7)).
 #[expect(unsafe_code, reason = "rustix names no TIOCOUTQ")]
 fn outgoing(file: &File) -> u64 {
     use rustix::ioctl::{Getter, Opcode, ioctl};
     const TIOCOUTQ: Opcode = 0x5411;
-    // SAFETY: the request writes one C int; where the number means something else, the kernel refuses it for these
-    // kinds of file.
+    // SAFETY: the request writes one C int; where the number has another meaning, the kernel refuses it for these kinds
+    // of file.
     let result = unsafe { ioctl(file, Getter::<TIOCOUTQ, i32>::new()) };
     result.ok().and_then(|count| u64::try_from(count).ok()).unwrap_or(0)
 }
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn apart_means_in_two_reads() {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
-        let mut output = Output::of(ours.into()).unwrap();
+        let mut output = Output::new(ours.into()).unwrap();
         let reader = thread::spawn(move || {
             let (mut reads, mut chunk) = (Vec::new(), [0; 64]);
             while let Ok(count @ 1..) = theirs.read(&mut chunk) {
@@ -162,7 +162,7 @@ mod tests {
     fn a_full_non_blocking_pipe_is_waited_for() {
         let (theirs, ours) = rustix::pipe::pipe().unwrap();
         rustix::io::ioctl_fionbio(&ours, true).unwrap();
-        let mut output = Output::of(ours).unwrap();
+        let mut output = Output::new(ours).unwrap();
         let line = vec![b'x'; 300_000];
         let reader = thread::spawn(move || {
             let mut all = Vec::new();

@@ -1,4 +1,4 @@
-//! The few parts of a message that the front-end needs, read cheaply: every message passes through here.
+//! Reads cheaply the few fields of a message that the front-end needs: every message passes through here.
 
 use mcp::wire::{DEFAULT_BATCH_LIMIT, Envelope, Id, Json};
 use serde::Deserialize;
@@ -21,7 +21,7 @@ pub(super) enum Method {
 }
 
 impl Method {
-    pub(super) fn of(method: &str) -> Method {
+    pub(super) fn from_name(method: &str) -> Method {
         match method {
             "tools/call" => Method::Call,
             "initialize" => Method::Initialize,
@@ -74,7 +74,7 @@ pub(super) fn glance(line: &[u8]) -> Glance {
         (Some(_), Some(_)) => Some(Glance::Question),
         (None, Some("notifications/cancelled")) => Some(Glance::Withdrawn),
         (None, Some("notifications/tools/list_changed")) => Some(Glance::ToolsChanged),
-        (None, Some("notifications/progress")) => params.and_then(told_token).map(Glance::Progress),
+        (None, Some("notifications/progress")) => params.and_then(reported_token).map(Glance::Progress),
         (None, Some("notifications/subscriptions/acknowledged")) => {
             params.and_then(subscription_id).map(Glance::Acknowledged)
         }
@@ -83,7 +83,7 @@ pub(super) fn glance(line: &[u8]) -> Glance {
     glance.unwrap_or(Glance::Other)
 }
 
-/// An answer as our own daemon writes it: recognised by its beginning, so that long results are not parsed.
+/// Recognises an answer of our own daemon by its beginning, so that long results are not parsed.
 fn plain_answer(line: &[u8]) -> Option<(Id, bool)> {
     let rest = line.strip_prefix(b"{\"jsonrpc\":\"2.0\",\"id\":")?;
     let end = match rest.first()? {
@@ -101,7 +101,7 @@ fn plain_answer(line: &[u8]) -> Option<(Id, bool)> {
     Some((Id::from_json(std::str::from_utf8(&rest[..end]).ok()?)?, failed))
 }
 
-/// Whether an answer refuses its request as invalid, as a second one under an id in flight is.
+/// Returns true if an answer rejects its request as invalid, such as a duplicate of an id in flight.
 pub(super) fn is_refusal(line: &[u8]) -> bool {
     #[derive(Deserialize)]
     struct Code {
@@ -111,13 +111,13 @@ pub(super) fn is_refusal(line: &[u8]) -> bool {
     error.and_then(|error| serde_json::from_str::<Code>(error.get()).ok()).is_some_and(|error| error.code == -32600)
 }
 
-/// The ids of the requests in a batch of the agent; `None` if the line is not a batch, contains no request or exceeds
-/// the daemon's limits.
+/// Returns the ids of the requests in a batch of the agent; `None` if the line is not a batch, contains no request or
+/// exceeds the daemon's limits.
 pub(super) fn batch(line: &[u8]) -> Option<Vec<Id>> {
     batch_of(line, |envelope| envelope.is_request())
 }
 
-/// The tool calls in a batch, as individual requests.
+/// Returns the tool calls in a batch, as individual requests.
 pub(super) fn batch_calls(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     let items = serde_json::from_slice::<Vec<&RawValue>>(line).unwrap_or_default();
     let lines = items.into_iter().map(|item| item.get().as_bytes());
@@ -139,7 +139,7 @@ pub(super) fn is_initialized(line: &[u8]) -> bool {
     Envelope::peek(line).is_some_and(|envelope| envelope.method() == Some("notifications/initialized"))
 }
 
-/// `params.requestId`.
+/// Returns `params.requestId`.
 pub(super) fn request_id(params: Json<'_>) -> Option<Id> {
     #[derive(Deserialize)]
     struct Cancelled<'a> {
@@ -171,12 +171,12 @@ fn meta(params: Json<'_>) -> Option<Meta<'_>> {
     serde_json::from_str::<WithMeta>(params.get()).ok()?.meta
 }
 
-/// The token under which a request wants progress, as JSON.
+/// Returns the token under which a request wants progress, as JSON.
 pub(super) fn progress_token(params: Json<'_>) -> Option<Box<str>> {
     Some(meta(params)?.progress_token?.get().into())
 }
 
-/// Whether a request is of an era that states its version in every request (since 2026-07-28).
+/// Returns true if a request is of an era that states its version in every request (since 2026-07-28).
 pub(super) fn is_modern(params: Json<'_>) -> bool {
     meta(params).is_some_and(|meta| meta.version.is_some())
 }
@@ -185,16 +185,16 @@ fn subscription_id(params: Json<'_>) -> Option<Id> {
     Id::from_json(meta(params)?.subscription_id?.get())
 }
 
-fn told_token(params: Json<'_>) -> Option<Box<str>> {
+fn reported_token(params: Json<'_>) -> Option<Box<str>> {
     #[derive(Deserialize)]
-    struct Told<'a> {
+    struct ProgressParams<'a> {
         #[serde(borrow, rename = "progressToken")]
         token: &'a RawValue,
     }
-    Some(serde_json::from_str::<Told>(params.get()).ok()?.token.get().into())
+    Some(serde_json::from_str::<ProgressParams>(params.get()).ok()?.token.get().into())
 }
 
-/// The tool that a call names, and the session among its arguments.
+/// Returns the tool that a call names, and the session among its arguments.
 pub(super) fn call(line: &[u8]) -> (Option<String>, Option<String>) {
     #[derive(Default, Deserialize)]
     struct Arguments<'a> {
@@ -207,13 +207,13 @@ pub(super) fn call(line: &[u8]) -> (Option<String>, Option<String>) {
     (call.name.map(Cow::into_owned), session.map(Cow::into_owned))
 }
 
-/// Whether two calls are of one tool, with the same arguments.
+/// Returns true if two calls have the same tool and the same arguments.
 pub(super) fn is_same_call(one: &[u8], other: &[u8]) -> bool {
     let said = |line| read_call(line).map(|call| (call.name, call.arguments.map(RawValue::get)));
     said(one) == said(other)
 }
 
-/// Whether an argument of a call is a text.
+/// Returns true if an argument of a call is a text.
 pub(super) fn has_text(line: &[u8], argument: &str) -> bool {
     let arguments = read_call(line).and_then(|call| call.arguments);
     let arguments = arguments.and_then(|raw| serde_json::from_str::<HashMap<Cow<str>, &RawValue>>(raw.get()).ok());
@@ -233,7 +233,7 @@ fn read_call(line: &[u8]) -> Option<Call<'_>> {
     serde_json::from_str(params.get()).ok()
 }
 
-/// The first value of this field in an answer, at any depth. It must be a string without escapes.
+/// Returns the first value of this field in an answer, at any depth. It must be a string without escapes.
 pub(super) fn text_of(line: &[u8], field: &str) -> Option<String> {
     let field = format!("\"{field}\":\"");
     let start = memchr::memmem::find(line, field.as_bytes())? + field.len();

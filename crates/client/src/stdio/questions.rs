@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use super::peek;
 
-/// How many open questions are remembered.
+/// The maximum number of open questions kept.
 const OPEN_MAX: usize = 1024;
 
 #[derive(Debug, Default)]
@@ -22,14 +22,14 @@ pub(super) struct Questions {
 }
 
 impl Questions {
-    /// A new connection was made.
+    /// Starts with a new connection.
     pub(super) fn connected(&mut self) {
         self.prefix = format!("hob-{:016x}", random());
         self.count = 0;
     }
 
-    /// The daemon asks: returns the line for the agent.
-    pub(super) fn asked(&mut self, line: &[u8]) -> Option<Vec<u8>> {
+    /// Handles a question of the daemon. Returns the line for the agent.
+    pub(super) fn ask(&mut self, line: &[u8]) -> Option<Vec<u8>> {
         let envelope = Envelope::peek(line)?;
         let theirs = envelope.raw_id()?;
         if self.open.len() >= OPEN_MAX {
@@ -41,7 +41,7 @@ impl Questions {
         splice(line, theirs, &ours)
     }
 
-    /// The daemon withdraws a question: returns the line for the agent, if the question is open.
+    /// Handles the withdrawal of a question. Returns the line for the agent, if the question is open.
     pub(super) fn withdrawn(&mut self, line: &[u8]) -> Option<Vec<u8>> {
         let envelope = Envelope::peek(line)?;
         let theirs = peek::request_id(envelope.params()?)?;
@@ -51,13 +51,13 @@ impl Questions {
         splice(line, params.get("requestId")?.get(), ours.as_json())
     }
 
-    /// The agent answers: returns the line for the daemon, if it still waits for it.
+    /// Handles an answer of the agent. Returns the line for the daemon, if it still waits for it.
     pub(super) fn answered(&mut self, line: &[u8], envelope: &Envelope) -> Option<Vec<u8>> {
         let theirs = self.open.remove(&envelope.id()?)?;
         splice(line, envelope.raw_id()?, &theirs)
     }
 
-    /// The daemon is gone: returns lines that cancel its questions.
+    /// Cancels the questions of a lost daemon. Returns lines for the agent.
     pub(super) fn abandon(&mut self) -> Vec<u8> {
         let mut lines = Vec::new();
         for id in self.open.drain().map(|(id, _)| id) {
@@ -78,14 +78,14 @@ struct Cancelled<'a> {
     reason: &'a str,
 }
 
-/// `line` with `part`, a slice of it, replaced.
+/// Returns `line` with `part`, a slice of it, replaced.
 fn splice(line: &[u8], part: &str, with: &str) -> Option<Vec<u8>> {
     let start = (part.as_ptr() as usize).checked_sub(line.as_ptr() as usize)?;
     let (before, after) = (line.get(..start)?, line.get(start + part.len()..)?);
     Some([before, with.as_bytes(), after].concat())
 }
 
-/// A unique number.
+/// Returns a unique number.
 pub(super) fn random() -> u64 {
     // Keyed by the system's randomness; two calls differ.
     RandomState::new().build_hasher().finish()

@@ -1,4 +1,4 @@
-//! How lost calls may be repeated, as the daemon declared for each tool.
+//! The rules for repeating lost calls, as the daemon declared them for each tool.
 
 use project::{HelloAck, Repeat, RepeatRule};
 
@@ -13,17 +13,17 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    pub(super) fn of(daemon: &HelloAck) -> Rules {
+    pub(super) fn from_hello(daemon: &HelloAck) -> Rules {
         Rules { read_only: daemon.read_only.clone(), rules: daemon.repeat.clone() }
     }
 
-    /// The rule for a tool.
+    /// Returns the rule for a tool.
     pub(super) fn rule(&self, tool: &str) -> Option<&Repeat> {
         let mut rules = self.rules.iter().flatten();
         rules.find(|rule| rule.tools.iter().any(|name| name == tool)).map(|rule| &rule.how)
     }
 
-    /// For a call that hands something out: the field of its answer that names what.
+    /// Returns the receipt field in the answer of a call that delivers something.
     pub(super) fn receipt(&self, call: &[u8]) -> Option<&str> {
         // Most calls do not, and searching is cheaper than parsing.
         let mut rules = self.rules.iter().flatten().filter(|rule| matches!(rule.how, Repeat::HandsOut { .. }));
@@ -37,7 +37,7 @@ impl Rules {
         }
     }
 
-    /// Whether a call changes what its connection is given, so that it must be made again on the next one.
+    /// Returns true if a call changes its connection's tools, so that it must be repeated on the next one.
     pub(super) fn lasts(&self, call: &[u8]) -> bool {
         let lasting = |rule: &&RepeatRule| matches!(rule.how, Repeat::Lasting);
         let mut tools = self.rules.iter().flatten().filter(lasting).flat_map(|rule| &rule.tools);
@@ -45,7 +45,7 @@ impl Rules {
         tools.any(|tool| contains(call, tool) && peek::call(call).0.as_ref() == Some(tool))
     }
 
-    /// Whether a call may have handed something out: without rules, every call that does more than read.
+    /// Returns true if a call may have delivered something: without rules, every call that does more than read.
     pub(super) fn may_hand_out(&self, call: &[u8]) -> bool {
         match self.rules {
             Some(_) => self.receipt(call).is_some(),
@@ -53,7 +53,7 @@ impl Rules {
         }
     }
 
-    /// Whether a call runs only once, however often it is sent.
+    /// Returns true if a call runs only once, even if sent repeatedly.
     pub(super) fn is_keyed(&self, call: &[u8]) -> bool {
         let key = |rule: &RepeatRule| matches!(&rule.how, Repeat::Keyed { argument, .. } if contains(call, argument));
         if !self.rules.iter().flatten().any(key) {
@@ -66,7 +66,7 @@ impl Rules {
         }
     }
 
-    /// Whether a call must not run twice.
+    /// Returns true if a call must not run twice.
     pub(super) fn has_effect(&self, call: &[u8]) -> bool {
         self.receipt(call).is_none() && !self.is_keyed(call) && !self.lasts(call) && !self.only_reads(call)
     }

@@ -16,7 +16,7 @@ use project::{HelloAck, Role};
 use rustix::event::{PollFd, PollFlags};
 use serde_json::Value;
 
-/// Where a life of the fake daemon ends.
+/// The point at which a fake daemon's process ends.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Death {
     Never,
@@ -27,11 +27,11 @@ enum Death {
     AfterBytes(usize),
     /// Before reading anything after the hello.
     Deaf,
-    /// When something has come after the hello that it never reads.
+    /// When data has arrived after the hello that it never reads.
     Unread,
 }
 
-/// What the fake daemon did, over all its lives.
+/// The activity of all fake daemon processes.
 #[derive(Default)]
 struct Record {
     ran: Mutex<HashMap<String, u32>>,
@@ -48,7 +48,7 @@ struct Fake {
 }
 
 impl Fake {
-    /// A daemon that dies these deaths, one after the other, and then survives.
+    /// Creates a daemon that dies these deaths, one after the other, and then survives.
     fn new(deaths: Vec<Death>) -> Fake {
         let temp = tempfile::tempdir().unwrap();
         let project = Project::find(Some(temp.path()), Path::new("/")).unwrap();
@@ -67,7 +67,7 @@ impl Fake {
                     let listener = UnixListener::bind(&path).unwrap();
                     record.lives.lock().unwrap().push(death);
                     let (stream, _) = listener.accept().unwrap();
-                    // Closed before the stream, so that no front-end connects to a life that is over.
+                    // Closed before the stream, so that no front-end connects to an ended process.
                     let life = Life { record: &record, number, death, sent: 0, lines: 0 };
                     drop(listener);
                     let _ = life.serve(stream);
@@ -77,7 +77,7 @@ impl Fake {
         Fake { project, record, thread: Some(thread), _temp: temp }
     }
 
-    /// A program that claims to have started a daemon; the fake's next life starts by itself.
+    /// Returns a program that claims to have started a daemon; the next fake process starts on its own.
     fn launch(&self) -> Launch {
         Launch {
             program: "/bin/sh".into(),
@@ -99,7 +99,7 @@ impl Drop for Fake {
     fn drop(&mut self) {
         self.record.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // It may be between two lives, and thus unreachable.
+            // It may be between two processes, and thus unreachable.
             while !thread.is_finished() {
                 let _ = UnixStream::connect(self.project.socket_path().unwrap());
                 thread::yield_now();
@@ -119,7 +119,7 @@ struct Life<'a> {
     lines: usize,
 }
 
-/// The end of a life.
+/// The end of a fake process.
 struct Dead;
 
 impl Life<'_> {
@@ -203,11 +203,11 @@ impl Agent {
     fn new(launch: Launch, locate: impl FnMut() -> Result<(Project, Hello), String> + Send + 'static) -> Agent {
         let (stdin, input) = rustix::pipe::pipe().unwrap();
         let (output, stdout) = rustix::pipe::pipe().unwrap();
-        let stdout = Output::of(stdout).unwrap();
+        let stdout = Output::new(stdout).unwrap();
         let thread = thread::spawn(move || serve(stdin, stdout, Box::new(locate), launch));
         let (sender, lines) = mpsc::channel();
         thread::spawn(move || {
-            // What comes in one read is known by its number: that is what the peer of a real agent would see.
+            // Data of one read is identified by its number, as the peer of a real agent would see it.
             let (mut output, mut rest) = (File::from(output), Vec::new());
             let mut chunk = vec![0; 64 * 1024];
             for number in 0.. {
@@ -286,7 +286,7 @@ fn what_is_in_flight_at_the_end_of_input_is_answered() {
     let fake = Fake::new(vec![]);
     let mut agent = fake.front_end();
     agent.send(&call(1, "big"));
-    // The last line has no end.
+    // The last line has no newline.
     agent.send(plain(2).trim_end());
     assert_eq!(agent.end().len(), 2);
 }
@@ -346,7 +346,7 @@ fn each_way_to_die() {
     }
 }
 
-/// As right after a kill -9: the call goes into a socket without a reader, and can be made again.
+/// As right after a kill -9: the call is written to a socket without a reader, and can be repeated.
 #[test]
 fn a_call_that_no_daemon_read_is_made_of_the_next() {
     let fake = Fake::new(vec![Death::Unread, Death::Unread]);

@@ -9,15 +9,15 @@ use rustix::io::Errno;
 
 use super::output::wait;
 
-/// How much is read at once, in bytes.
+/// The size of one read, in bytes.
 const READ: usize = 64 * 1024;
 
 /// How a stream ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
-    /// Nothing more comes.
+    /// The end of the data.
     Plain,
-    /// The peer went away without reading everything. The kernel reports that only once.
+    /// The peer disconnected without reading everything. The kernel reports that only once.
     Unread,
 }
 
@@ -37,7 +37,7 @@ pub(super) fn read_some(input: &impl AsFd, buffer: &mut Vec<u8>) -> Result<(), E
     }
 }
 
-/// Writes, and returns how much went through.
+/// Writes, and returns the number of bytes written.
 pub(super) fn write_counted(mut stream: &UnixStream, bytes: &[u8]) -> (usize, Result<(), End>) {
     let mut written = 0;
     while written < bytes.len() {

@@ -1,10 +1,9 @@
 //! Releases memory that only the start needed.
 //!
-//! A front-end runs a small part of the program. Most of the code touched before it is connected (the dynamic linker,
+//! A front-end runs a small part of the program. Most of the code used before it is connected (the dynamic linker,
 //! parsing the command line, finding and starting the daemon) never runs again, and the kernel maps 64 KiB of code for
-//! each place that is touched. Forgetting all of it costs some tens of microseconds; code that is still needed returns
+//! each address that is touched. Unmapping all of it costs some tens of microseconds; code that is still needed returns
 //! from the page cache when it next runs.
-//! comes back from the page cache when it is next run.
 
 use std::ffi::c_void;
 use std::fs::File;
@@ -24,7 +23,7 @@ pub(super) fn forget_code() {
     }
 }
 
-/// The addresses of a mapping that is only code from a file (proc_pid_maps(5)).
+/// Returns the addresses of a mapping that is only code from a file (proc_pid_maps(5)).
 fn code(line: &str) -> Option<(usize, usize)> {
     let mut words = line.split_ascii_whitespace();
     let (range, permissions, path) = (words.next()?, words.next()?, words.nth(3)?);
@@ -48,7 +47,7 @@ fn forget(start: usize, end: usize) {
 mod tests {
     use super::*;
 
-    /// Whether the page of this program's code at this address is mapped into the process (proc_pid_pagemap(5)).
+    /// Returns true if the page of this program's code at this address is mapped into the process (proc_pid_pagemap(5)).
     fn is_mapped(address: usize) -> bool {
         use std::os::unix::fs::FileExt;
         let mut entry = [0; 8];
@@ -62,7 +61,7 @@ mod tests {
         let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
         let (start, end) = maps.lines().find_map(code).unwrap();
         let pages = || (start..end).step_by(rustix::param::page_size()).filter(|page| is_mapped(*page)).count();
-        // All of it is touched, and a test needs only a part of it again.
+        // The test touches all pages, and then needs only some of them.
         for page in (start..end).step_by(rustix::param::page_size()) {
             touch(page);
         }

@@ -362,7 +362,7 @@ impl Pool {
         let mut command = std::process::Command::new(program);
         // Not in the checkout, whose files a version manager would read.
         command.arg("--version").env_clear().envs(env).current_dir("/");
-        let said = process::said(command).map(|said| {
+        let said = process::capture(command).map(|said| {
             let digits = said.split(|c: char| !c.is_ascii_digit()).find(|part| !part.is_empty());
             digits.and_then(|digits| digits.parse().ok())
         });

@@ -1,4 +1,4 @@
-//! Questions to a person in the daemon: their file, their methods, and who may answer.
+//! Questions to a person in the daemon: storage, methods, and access rules.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,16 +14,16 @@ use project::config::Section;
 use project::{Caller, ancestry};
 use serde_json::{Map, Value, json};
 
-use super::{Hooked, Part, PersonAnswering, PersonAsked, Said, Setup, Surface, Told, Toolset};
+use super::{Hooked, Part, PartText, PersonAnswering, PersonAsked, PieceFuture, Setup, Surface, Toolset};
 use crate::connections;
 use crate::notify::notify;
 
 const INSTRUCTIONS: &str = "Questions to your user: confirm_action, select_option, request_guidance. `unavailable` and \
-`timed_out` are never a no.";
+`timed_out` never mean no.";
 
 const TIDEPOOL_INSTRUCTIONS: &str = "Questions to your user: confirm_action before what cannot be undone, select_option among \
-several ways, request_guidance where you are unsure. Nobody there (`unavailable`) and no answer yet (`timed_out`) are never a no; \
-an answer that comes later is given with a later result.";
+several ways, request_guidance when you are unsure. No person available (`unavailable`) and no answer yet (`timed_out`) never mean no; \
+a late answer is delivered with a later result.";
 
 /// The questions of a project.
 pub(crate) struct AskPart {
@@ -33,7 +33,7 @@ pub(crate) struct AskPart {
 impl Part for AskPart {
     fn open(setup: &Setup<'_>) -> AskPart {
         let (project, journal) = (setup.project.clone(), setup.journal.clone());
-        let settings = setup.config.of::<AskSettings>();
+        let settings = setup.config.settings::<AskSettings>();
         let (of_processes, neighbours) = (setup.connections.cloned(), Arc::downgrade(setup.neighbours));
         let board = Board::new(BoardOptions {
             path: project.state_dir().join("ask.db"),
@@ -53,7 +53,7 @@ impl Part for AskPart {
             settings,
             person: person(),
         });
-        // Answers may wait since an earlier life. Without a daemon there is no earlier life to know of.
+        // Answers may be waiting from an earlier daemon process; without a daemon there was none.
         if setup.connections.is_some() && tokio::runtime::Handle::try_current().is_ok() {
             board.open_if_there();
         }
@@ -107,15 +107,15 @@ impl Part for AskPart {
         }
     }
 
-    fn waiting<'a>(&'a self, cx: &'a Context) -> Said<'a> {
+    fn waiting<'a>(&'a self, cx: &'a Context) -> PartText<'a> {
         let waiting = cx.caller::<Caller>().and_then(|caller| self.board.waiting(&caller.worktree));
         Box::pin(std::future::ready(waiting))
     }
 
-    fn at_hook<'a>(&'a self, hooked: &'a Hooked) -> Told<'a> {
+    fn at_hook<'a>(&'a self, hooked: &'a Hooked) -> PieceFuture<'a> {
         Box::pin(async {
             let (board, cx, gone) = (self.board.clone(), hooked.cx.clone(), hooked.gone());
-            // It stores what it hands out.
+            // It stores what it returns.
             let late = tokio::task::spawn_blocking(move || late_at_hook(&board, &cx, gone)).await;
             let (text, lost) = late.ok().flatten()?;
             Some(hooked.piece(text, true, Some(lost)))
@@ -165,11 +165,11 @@ impl Part for AskPart {
     }
 
     fn section() -> Option<Section> {
-        Some(Section::of::<AskSettings>())
+        Some(Section::for_settings::<AskSettings>())
     }
 }
 
-/// The person at this machine, by the name of their account.
+/// Returns the person at this machine, by account name.
 fn person() -> String {
     let name = ["USER", "LOGNAME"].iter().find_map(|variable| std::env::var(variable).ok());
     let name = name.map(|name| project::visible(name.trim())).filter(|name| !name.is_empty());

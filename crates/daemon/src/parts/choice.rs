@@ -1,7 +1,7 @@
 //! The tools that a connection sees: the cores of the default toolsets, named toolsets, or the profile of a system that
 //! hob replaces.
 //!
-//! A registry is made once per choice and shared by all connections with that choice, so that a listing is serialized
+//! A registry is built once per choice and shared by all connections with that choice, so that a listing is serialized
 //! once and a tool added later appears everywhere.
 
 use parking_lot::Mutex;
@@ -12,30 +12,30 @@ use mcp::tool::{AnyTool, Registry, nearest};
 
 use super::{Part, more_tools};
 
-/// One named list of tools.
+/// A named list of tools.
 pub(crate) struct Toolset {
     /// Its name, as in `hob mcp NAME`.
     pub name: &'static str,
     /// A description in one line.
     pub about: &'static str,
-    /// What a model should know before its first call of these tools.
+    /// Information for a model before its first call of these tools.
     pub instructions: &'static str,
     pub tools: Vec<Arc<dyn AnyTool>>,
-    /// The names of those that the default listing has, if this toolset is in it; `more_tools` adds the others.
+    /// The names of its tools in the default listing, if it is part of it; `more_tools` adds the others.
     pub core: &'static [&'static str],
-    /// Whether connections that name no toolsets get its core.
+    /// True if connections that name no toolsets get its core.
     pub is_default: bool,
-    /// Whether its part's resources and prompts come with it.
+    /// True if it includes its part's resources and prompts.
     pub extras: bool,
 }
 
 impl Toolset {
-    /// Of a part without tools: it is in no listing, and no connection can choose it.
+    /// Creates the toolset of a part without tools: it is in no listing, and no connection can choose it.
     pub(crate) fn without_tools(name: &'static str) -> Toolset {
         Toolset { name, about: "", instructions: "", tools: Vec::new(), core: &[], is_default: false, extras: false }
     }
 
-    /// A part's share of the tools of Tidepool's control server: a profile, which several parts have a share of.
+    /// Creates a part's share of the profile of Tidepool's control server, to which several parts contribute.
     pub(super) fn tidepool(instructions: &'static str, tools: Vec<Arc<dyn AnyTool>>) -> Toolset {
         let about = "the tools of Tidepool's control server, under their names";
         Toolset { name: "tidepool", about, instructions, tools, core: &[], is_default: false, extras: false }
@@ -45,12 +45,12 @@ impl Toolset {
         !self.tools.is_empty()
     }
 
-    /// The names of its tools in the default listing.
+    /// Returns the names of its tools in the default listing.
     pub(super) fn listed(&self) -> &'static [&'static str] {
         if self.is_default { self.core } else { &[] }
     }
 
-    /// The tools that the default listing leaves out.
+    /// Returns the tools that the default listing leaves out.
     pub(super) fn rest(&self) -> impl Iterator<Item = &Arc<dyn AnyTool>> {
         self.tools.iter().filter(|tool| !self.listed().contains(&tool.declaration().name.as_str()))
     }
@@ -70,29 +70,29 @@ struct PartToolset {
     toolset: Toolset,
     /// The index of the part.
     part: usize,
-    /// Whether each worktree brings tools of its own.
+    /// True if each worktree adds its own tools.
     is_live: bool,
 }
 
-/// What a connection gets.
+/// The result of a connection's choice.
 pub(crate) struct Chosen {
     pub registry: Arc<Registry>,
     /// The instructions for the model.
     pub instructions: String,
     /// The indices of the parts whose resources and prompts are included.
     pub extras: Vec<usize>,
-    /// The index of the part whose toolset is live, if it is chosen, with the tools that are listed once a worktree has
-    /// some of its own, and what a model is told then.
+    /// The live toolset, if it is chosen: the index of its part, and the tools and instructions that apply once a
+    /// worktree has its own tools.
     pub live: Option<LiveChoice>,
 }
 
 /// The live toolset of a choice.
 pub(crate) struct LiveChoice {
     pub part: usize,
-    /// What is listed then: its core, and what jobs are reached by. Empty where all of its tools are listed anyway.
+    /// The tools listed then: its core, and the tools for jobs. Empty if all of its tools are listed anyway.
     pub core: Vec<&'static str>,
     pub name: &'static str,
-    /// Empty where it is in the instructions anyway.
+    /// Empty if they are already in the instructions.
     pub instructions: &'static str,
 }
 
@@ -107,26 +107,26 @@ enum Choice {
 /// An invalid choice.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChoiceError {
-    /// No toolset of that name.
+    /// The toolset is unknown.
     #[error(
-        "there is no toolset '{name}'; there are: {known}. {}Start `hob mcp` with one of these, or with `all`",
-        meant(name, known)
+        "unknown toolset '{name}'; available: {known}. {}Start `hob mcp` with one of these, or with `all`",
+        suggestion(name, known)
     )]
     UnknownToolset {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// What there is.
+        /// The available names.
         known: String,
     },
-    /// No profile of that name.
+    /// The profile is unknown.
     #[error(
-        "there is no profile '{name}'; there are: {known}. {}Start `hob mcp` without --profile for hob's own tools",
-        meant(name, known)
+        "unknown profile '{name}'; available: {known}. {}Start `hob mcp` without --profile for hob's own tools",
+        suggestion(name, known)
     )]
     UnknownProfile {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// What there is.
+        /// The available names.
         known: String,
     },
     /// Both were named.
@@ -134,24 +134,24 @@ pub enum ChoiceError {
     Both,
 }
 
-/// The name that was probably meant, as a sentence.
-fn meant(name: &str, known: &str) -> String {
+/// Suggests a similar name, as a sentence.
+fn suggestion(name: &str, known: &str) -> String {
     nearest(name, known.split(", ")).map_or_else(String::new, |near| format!("Did you mean '{near}'? "))
 }
 
-/// Asks for every toolset there is.
+/// The name that requests all toolsets.
 const EVERYTHING: &str = "all";
 
-/// The first unknown toolset among these.
+/// Returns an error for the first unknown toolset among these.
 pub(crate) fn unknown(wanted: &[String], known: &[&str]) -> Option<ChoiceError> {
     let name = wanted.iter().find(|name| *name != EVERYTHING && !known.contains(&name.as_str()))?;
     Some(ChoiceError::UnknownToolset { name: name.clone(), known: known.join(", ") })
 }
 
 impl Catalog {
-    /// What these parts offer. `enabled` are the toolsets for connections that name none; `None` for the cores of the
-    /// default ones, an empty list for all.
-    pub(crate) fn of(parts: &[Arc<dyn Part>], enabled: Option<Vec<String>>) -> Result<Catalog, ChoiceError> {
+    /// Builds the catalog of these parts. `enabled` are the toolsets for connections that name none; `None` for the
+    /// cores of the default ones, an empty list for all.
+    pub(crate) fn from_parts(parts: &[Arc<dyn Part>], enabled: Option<Vec<String>>) -> Result<Catalog, ChoiceError> {
         let entry = |toolset, part, is_live| PartToolset { toolset, part, is_live };
         let parts = || parts.iter().enumerate();
         let toolsets = parts().map(|(number, part)| entry(part.toolset(), number, part.is_live()));
@@ -173,7 +173,7 @@ impl Catalog {
         Ok(catalog)
     }
 
-    /// What a connection gets that names these toolsets or this profile.
+    /// Returns the tools for a connection that names these toolsets or this profile.
     pub(crate) fn choose(&self, toolsets: &[String], profile: Option<&str>) -> Result<Chosen, ChoiceError> {
         let choice = self.choice(toolsets, profile)?;
         let is_chosen = |entry: &&PartToolset| match &choice {
@@ -183,7 +183,7 @@ impl Catalog {
         };
         let source = if matches!(choice, Choice::Profile(_)) { &self.profiles } else { &self.toolsets };
         let chosen: Vec<&PartToolset> = source.iter().filter(is_chosen).collect();
-        // The default listing has a live toolset too: it lists nothing until a worktree brings something.
+        // The default listing includes a live toolset, which lists nothing until a worktree adds tools.
         let is_default = choice == Choice::Cores;
         let is_live =
             |entry: &&PartToolset| entry.is_live && (is_default || chosen.iter().any(|one| one.part == entry.part));
@@ -191,9 +191,10 @@ impl Catalog {
         let live = live.map(|PartToolset { toolset, part, .. }| LiveChoice {
             part: *part,
             name: toolset.name,
-            core: match is_default {
-                true => toolset.core.iter().chain(&mcp::server::JOB_TOOLS).copied().collect(),
-                false => Vec::new(),
+            core: if is_default {
+                toolset.core.iter().chain(&mcp::server::JOB_TOOLS).copied().collect()
+            } else {
+                Vec::new()
             },
             instructions: if is_default { toolset.instructions } else { "" },
         });
@@ -224,19 +225,19 @@ impl Catalog {
         Arc::new(registry)
     }
 
-    /// The names of all tools, of every toolset and profile, and of those that come with them.
+    /// Returns the names of all tools, of every toolset and profile, and of their accompanying tools.
     pub(crate) fn tool_names(&self) -> BTreeSet<String> {
         let tools = self.toolsets().chain(self.profiles()).flat_map(|set| &set.tools);
         let names = tools.map(|tool| tool.declaration().name.clone());
         names.chain([more_tools::NAME].into_iter().chain(mcp::server::JOB_TOOLS).map(str::to_owned)).collect()
     }
 
-    /// The toolsets, for a listing.
+    /// Returns the toolsets, for a listing.
     pub(crate) fn toolsets(&self) -> impl Iterator<Item = &Toolset> {
         self.toolsets.iter().map(|entry| &entry.toolset)
     }
 
-    /// The profiles, for a listing.
+    /// Returns the profiles, for a listing.
     pub(crate) fn profiles(&self) -> impl Iterator<Item = &Toolset> {
         self.profiles.iter().map(|entry| &entry.toolset)
     }
@@ -244,7 +245,7 @@ impl Catalog {
     fn choice(&self, toolsets: &[String], profile: Option<&str>) -> Result<Choice, ChoiceError> {
         let names = |sets: &[PartToolset]| {
             let mut names: Vec<&'static str> = sets.iter().map(|set| set.toolset.name).collect();
-            // Several parts may bring tools to one profile.
+            // Several parts may add tools to one profile.
             let mut known = HashSet::new();
             names.retain(|name| known.insert(*name));
             names
@@ -342,10 +343,10 @@ mod tests {
         ];
         let texts: Vec<String> = errors.into_iter().map(|error| error.expect("refused").to_string()).collect();
         expect![[r#"
-            there is no toolset 'rpl'; there are: repl, mail. Did you mean 'repl'? Start `hob mcp` with one of these, or with `all`
-            there is no profile 'thrum'; there are: ghc-mcp. Start `hob mcp` without --profile for hob's own tools
+            unknown toolset 'rpl'; available: repl, mail. Did you mean 'repl'? Start `hob mcp` with one of these, or with `all`
+            unknown profile 'thrum'; available: ghc-mcp. Start `hob mcp` without --profile for hob's own tools
             a profile fixes its own tools, so it takes no toolsets; leave out --profile or the toolsets
-            there is no toolset 'code'; there are: repl, mail. Start `hob mcp` with one of these, or with `all`"#]]
+            unknown toolset 'code'; available: repl, mail. Start `hob mcp` with one of these, or with `all`"#]]
         .assert_eq(&texts.join("\n"));
     }
 }

@@ -1,4 +1,4 @@
-//! Answers about code in the daemon.
+//! Code search in the daemon.
 
 use std::sync::Arc;
 
@@ -16,13 +16,13 @@ outline a path. An answer that says `complete` has every place that a language s
 const TIDEPOOL_INSTRUCTIONS: &str = "Code: find_callers, show_fields and show_constructors take names. While `warning` is not \
 null, no absence is proven.";
 
-/// How long `hob doctor --try` waits for a language server.
+/// The time limit of `hob doctor --try` for a language server.
 const TRIED_MS: u64 = 50_000;
 
-/// What the questions about code share: searches and language servers.
+/// The shared state of code questions: searches and language servers.
 pub(crate) struct CodePart {
     questions: Arc<Questions>,
-    /// `None` where only the tools are declared.
+    /// `None` if the tools are only declared.
     project: Option<Project>,
 }
 
@@ -30,7 +30,7 @@ impl Part for CodePart {
     fn open(setup: &Setup<'_>) -> CodePart {
         let (project, journal) = (setup.project.clone(), setup.journal.clone());
         let questions = Questions::with_judges(Options {
-            settings: setup.config.of::<CodeSettings>(),
+            settings: setup.config.settings::<CodeSettings>(),
             withheld: withheld(setup.config),
             trusts: trusts(&project),
             state_dir: servers(&project),
@@ -65,11 +65,11 @@ impl Part for CodePart {
     }
 
     fn section() -> Option<Section> {
-        Some(Section::of::<CodeSettings>())
+        Some(Section::for_settings::<CodeSettings>())
     }
 
     fn status(&self) -> Map<String, Value> {
-        let trust = self.project.as_ref().and_then(|project| CodeTrust::of(project, project.root()));
+        let trust = self.project.as_ref().and_then(|project| CodeTrust::lookup(project, project.root()));
         Map::from_iter([
             ("language_servers".to_owned(), json!(self.questions.servers())),
             ("code_trust".to_owned(), json!(trust.map(|trust| trust.to_string()))),
@@ -82,7 +82,7 @@ impl Part for CodePart {
             servers.iter().map(|server| format!("language server: {}", server.line())).collect();
         let project = self.project.as_ref();
         if let Some((project, runner)) = project.and_then(|project| Some((project, runner_of_code(project.root())?))) {
-            lines.push(match CodeTrust::of(project, project.root()) {
+            lines.push(match CodeTrust::lookup(project, project.root()) {
                 Some(trust) => format!("code of this project may run: {trust}"),
                 None => format!("code of this project may not run: {runner} waits for `hob trust`"),
             });
@@ -90,11 +90,11 @@ impl Part for CodePart {
         lines
     }
 
-    /// The language server of each language here. Starts nothing.
+    /// Returns the language server of each language here. Starts nothing.
     fn health(project: &Project, config: &Config) -> Option<Health> {
         let checked = ::code::checked(
             project.root(),
-            &config.of::<CodeSettings>(),
+            &config.settings::<CodeSettings>(),
             withheld(config),
             trusts(project),
             &Environment::of_this_process(),
@@ -107,7 +107,7 @@ impl Part for CodePart {
         };
         let mut findings: Vec<Finding> = checked.into_iter().map(finding).collect();
         if runs_code {
-            findings.push(match CodeTrust::of(project, project.root()) {
+            findings.push(match CodeTrust::lookup(project, project.root()) {
                 Some(trust) => Finding::good("trust", format!("{trust}: language servers may run this project's code")),
                 None => Finding::note(
                     "trust",
@@ -118,7 +118,7 @@ impl Part for CodePart {
         (!findings.is_empty()).then_some(Health { title: "Language servers", findings })
     }
 
-    /// Who calls a function, for each language of which one is declared.
+    /// Returns a call per detected language that finds the callers of a function.
     fn trials(project: &Project) -> Vec<Trial> {
         let trial = |tried: ::code::Tried| {
             let name = tried.name?;
@@ -159,24 +159,24 @@ impl Part for CodePart {
     }
 }
 
-/// Tells whether the code of a worktree of the project is trusted.
+/// Returns the check for trust in the code of a worktree.
 fn trusts(project: &Project) -> ::code::Trusts {
     let project = project.clone();
-    Arc::new(move |worktree| CodeTrust::of(&project, worktree).is_some())
+    Arc::new(move |worktree| CodeTrust::lookup(&project, worktree).is_some())
 }
 
-/// Servers whose command in `hob.toml` waits for a grant.
+/// Returns the servers whose command in `hob.toml` waits for a grant.
 fn withheld(config: &Config) -> Vec<String> {
     let commands = config.withheld.iter().filter(|request| request.key.starts_with("code.servers."));
     commands.filter_map(|request| request.withholds.clone()).collect()
 }
 
-/// Where this part keeps what outlives a call.
+/// Returns the directory of this part's persistent state.
 fn directory(project: &Project) -> std::path::PathBuf {
     project.state_dir().join("code")
 }
 
-/// Where language servers keep what they make.
+/// Returns the directory of the language servers' files.
 fn servers(project: &Project) -> std::path::PathBuf {
     directory(project).join("servers")
 }

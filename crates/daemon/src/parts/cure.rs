@@ -52,13 +52,13 @@ impl Part for CurePart {
     }
 
     fn section() -> Option<Section> {
-        Some(Section::of::<CureSettings>())
+        Some(Section::for_settings::<CureSettings>())
     }
 }
 
-/// What the configuration means for the compiler.
+/// Returns the compiler's options, from the configuration.
 fn options(config: &Config) -> Options {
-    let CureSettings { roots, run, run_steps, run_memory, run_time } = config.of();
+    let CureSettings { roots, run, run_steps, run_memory, run_time } = config.settings();
     let limits = RunLimits { steps: run_steps, memory: run_memory, time: run_time };
     Options { roots, run: run.then_some(limits) }
 }

@@ -1,5 +1,5 @@
-//! The hooks of agents in the daemon: the method `hook`, which decides on an event, and what becomes of the answer. What
-//! other parts add, and who is meant by an event: `hooks_context.rs`.
+//! Agents' hooks in the daemon: the method `hook`, which decides on an event, and the handling of its answer.
+//! `hooks_context.rs` has the contributions of other parts, and finds the agent of an event.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -28,10 +28,10 @@ use super::hooks_context::{Belonging, PersonSaid};
 use super::{BoxFuture, Finding, Health, Part, Setup, Surface, Toolset};
 use crate::journal::Journal;
 
-/// How long a line of the journal may wait until it is on disk.
+/// The maximum time until a line of the journal is on disk.
 const SYNC_WITHIN: Duration = Duration::from_secs(1);
 
-/// The most decisions that run at once, and of those on events of more bytes than `LARGE`.
+/// The maximum number of concurrent decisions, in all and on events of more bytes than `LARGE`.
 const DECISIONS_MAX: usize = 16;
 const LARGE_DECISIONS_MAX: usize = 2;
 const LARGE: usize = 16 * 1024;
@@ -46,18 +46,18 @@ struct Hooks {
     decider: Decider,
     belonging: Belonging,
     journal: Arc<Journal>,
-    /// The decisions that may run at once: on events of ordinary size, and on large ones.
+    /// The permits for concurrent decisions: on events of ordinary size, and on large ones.
     deciding: [Arc<Semaphore>; 2],
-    /// Whether a task waits to have the journal on disk.
+    /// True if a task waits to sync the journal to disk.
     is_syncing: AtomicBool,
 }
 
 impl Part for HooksPart {
     fn open(setup: &Setup<'_>) -> HooksPart {
-        let settings = setup.config.of::<HooksSettings>();
+        let settings = setup.config.settings::<HooksSettings>();
         let belonging = Belonging::new(setup.neighbours.clone(), &settings);
         let neighbours = setup.neighbours.clone();
-        // An event is decided on a thread that may block.
+        // Decisions run on a thread that may block.
         let known = move |names: &[&str], worktree: &Path| {
             let elsewhere = |name: &str| Handle::try_current().ok()?.block_on(neighbours.fact(name, worktree));
             let known = |name: &&str| Some(((*name).to_owned(), fact(name, worktree).or_else(|| elsewhere(name))?));
@@ -122,7 +122,7 @@ impl Part for HooksPart {
     }
 
     fn section() -> Option<Section> {
-        Some(Section::of::<HooksSettings>())
+        Some(Section::for_settings::<HooksSettings>())
     }
 
     fn health(project: &project::Project, _: &project::Config) -> Option<Health> {
@@ -148,27 +148,27 @@ impl Part for HooksPart {
     }
 }
 
-/// An event, as `hob hook` sends it.
+/// The parameters of an event from `hob hook`.
 #[derive(Debug, Deserialize)]
 struct Params {
     agent: String,
     event: String,
-    /// The payload, if it is a line of JSON: as it stands.
+    /// The payload, if it is a line of JSON, unchanged.
     #[serde(default)]
     json: Option<Box<RawValue>>,
-    /// The same, with the line's end after it.
+    /// The same, followed by a line end.
     #[serde(default)]
     json_line: Option<Box<RawValue>>,
-    /// Another text.
+    /// A payload of any other text.
     #[serde(default)]
     raw: String,
-    /// What is not UTF-8.
+    /// A payload that is not UTF-8.
     #[serde(default)]
     raw_hex: Option<String>,
-    /// How long the client waits for the answer.
+    /// The client's timeout for the answer.
     #[serde(default = "default_within")]
     within_ms: u64,
-    /// How long it waits for a person, if it is told that one is asked; as long as for the answer without it.
+    /// Its timeout if it is told that a person is asked; the same as for the answer if absent.
     #[serde(default)]
     person_ms: Option<u64>,
 }
@@ -177,9 +177,9 @@ fn default_within() -> u64 {
     5000
 }
 
-/// The notification by which the client knows that a person is asked.
+/// The notification that tells the client that a person is asked.
 const ASKING: &str = "hook/asking";
-/// How long before its client gives up an answer leaves, so that it arrives.
+/// The time reserved before the client's timeout for the answer to arrive.
 const MARGIN: Duration = Duration::from_millis(250);
 
 async fn hook(hooks: Arc<Hooks>, cx: Context, params: Option<Box<RawValue>>) -> Result<Box<RawValue>, RpcError> {
@@ -218,7 +218,7 @@ async fn hook(hooks: Arc<Hooks>, cx: Context, params: Option<Box<RawValue>>) -> 
             let answering = hooks.belonging.asks(caller, &decided.event, &asking, agent.title(), until - MARGIN, &cx);
             if let Some(answering) = answering {
                 deadline = until;
-                // One that is gone is not told, and its question is taken back.
+                // A disconnected client is not told, and its question is withdrawn.
                 let _ = cx.notify(ASKING, &json!({}));
                 by_person(&mut added, &asking, answering.await);
             }
@@ -245,8 +245,8 @@ async fn hook(hooks: Arc<Hooks>, cx: Context, params: Option<Box<RawValue>>) -> 
     to_raw_value(&answered.rendered).map_err(|error| RpcError::new(INTERNAL, error.to_string()))
 }
 
-/// Decides on an event off the runtime's threads. Where the decision does not come in time, or has to wait for others too long,
-/// the answer is that on what cannot be told.
+/// Decides on an event off the runtime's threads. On a timeout of the decision or of the wait for a permit, the answer
+/// is the one for undecidable events.
 async fn decide(
     hooks: &Arc<Hooks>,
     mut asked: Asked,
@@ -262,9 +262,9 @@ async fn decide(
     let (deciding, decided_by, caller) = (hooks.deciding[of_size].clone(), hooks.clone(), caller.clone());
     let decided = async move {
         let permit = deciding.acquire_owned().await;
-        // Files may be on a disk that does not answer: no other event waits for that.
+        // Files may be on an unresponsive disk, which must not delay other events.
         let decided = tokio::task::spawn_blocking(move || {
-            // One that is given up counts until it has ended.
+            // An abandoned decision keeps its permit until it has ended.
             let _permit = permit;
             asked.process = decided_by.belonging.process(&caller);
             decided_by.decider.decide(asked, begun)
@@ -281,15 +281,15 @@ async fn decide(
     }
 }
 
-/// What other parts have to say at this moment.
+/// Returns the contributions of other parts to this event.
 async fn pieces(hooks: &Hooks, caller: &Caller, decided: &Decided, within_ms: u64) -> Vec<Piece> {
     let Some(at) = decided.at else { return Vec::new() };
-    // No event waits for a store that does not answer; the brief of the work asks git, at events that are rare.
+    // No event waits for an unresponsive store. The work brief, which asks git, is limited to rare events.
     let within = Duration::from_millis(within_ms / if at.memory == Memory::Whole { 4 } else { 2 });
     hooks.belonging.added(caller, &decided.event, at, within).await
 }
 
-/// Adds what a person said, or why none did.
+/// Adds a person's answer, or the reason why there is none.
 fn by_person(added: &mut Added, asking: &Asking, said: PersonSaid) {
     match said {
         Ok((values, note, by)) => {
@@ -311,7 +311,7 @@ async fn sync(hooks: Arc<Hooks>) {
     }
 }
 
-/// What is known of a worktree without a daemon, by the name of a condition in rules.
+/// Returns a fact about a worktree that needs no daemon, by the name of a condition in rules.
 pub(super) fn fact(name: &str, worktree: &Path) -> Option<String> {
     match name {
         "work.branch" => branch(worktree),
@@ -319,12 +319,12 @@ pub(super) fn fact(name: &str, worktree: &Path) -> Option<String> {
     }
 }
 
-/// The branch that is checked out, by git's own file; `None` for none.
+/// Reads the checked-out branch from git's own file; `None` for none.
 fn branch(worktree: &Path) -> Option<String> {
     const FILE_MAX: u64 = 4096;
     let dot_git = worktree.join(".git");
     let git_dir = match project::regular::read(&dot_git, FILE_MAX) {
-        // A linked worktree.
+        // This is a linked worktree.
         Ok(text) => worktree.join(text.trim().strip_prefix("gitdir: ")?),
         Err(_) => dot_git,
     };

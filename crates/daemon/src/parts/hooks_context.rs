@@ -1,8 +1,8 @@
-//! Whom an event of a hook is about, and what other parts add to it or ask on its behalf.
+//! Finds the agent of a hook event, and collects other parts' contributions and questions for it.
 //!
-//! A hook belongs to the MCP connection of its agent: the one whose front-end was started by the hook's nearest ancestor, and
-//! among several of these for the same session. The session that an event names is a claim, and chooses no other agent's
-//! connection. Without one it belongs to the agent of its worktree, in a run of its own session.
+//! A hook belongs to the MCP connection of its agent: the one whose front-end was started by the hook's nearest ancestor, and among several of these the one
+//! of the same session. The session in an event is a claim, and cannot select another agent's connection. Without a connection, the hook belongs to the agent
+//! of its worktree, in a run named by its session.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -16,15 +16,15 @@ use ::hooks::{Brief, Event, HooksSettings};
 use mcp::tool::Context;
 use parking_lot::Mutex;
 use project::ancestry::{FrontEnd, front_end_of};
-use project::{Caller, Environment, Known, Role};
+use project::{Caller, Environment, Identification, Role};
 use serde_json::{Map, Value};
 
 use super::Neighbours;
 use crate::connections::{Connections, Open};
 
-/// The variable by which Claude Code tells what it starts of its session.
+/// The variable by which Claude Code tells its child processes the session.
 const SESSION: &str = "CLAUDE_CODE_SESSION_ID";
-/// The most front-ends that are remembered.
+/// The maximum number of front-ends in the cache.
 const FRONT_ENDS_MAX: usize = 4096;
 
 /// An event of an agent's hooks, as other parts see it.
@@ -33,38 +33,38 @@ pub(crate) struct Hooked {
     pub cx: Context,
     pub at: At,
     pub brief: Brief,
-    /// The part that is asked.
+    /// The contributing part.
     part: &'static str,
     connections: Option<Arc<Connections>>,
 }
 
-/// What a part says at such an event.
-pub(crate) type Told<'a> = Pin<Box<dyn Future<Output = Option<Piece>> + Send + 'a>>;
+/// A part's contribution to such an event.
+pub(crate) type PieceFuture<'a> = Pin<Box<dyn Future<Output = Option<Piece>> + Send + 'a>>;
 
 /// A question to a person on behalf of a hook.
 pub(crate) struct PersonAsked {
     pub asking: Asking,
-    /// The agent's name, and its program's.
+    /// The agent's name, or else its program's.
     pub agent: Option<String>,
     pub client: &'static str,
     pub run: String,
     pub worktree: PathBuf,
     pub deadline: tokio::time::Instant,
-    /// The hook's own.
+    /// The hook's own context.
     pub cx: Context,
 }
 
-/// The values, the note and the name of a person; or why there are none.
+/// A person's values, note and name, or the reason why there are none.
 pub(crate) type PersonAnswering = Pin<Box<dyn Future<Output = PersonSaid> + Send>>;
 pub(crate) type PersonSaid = Result<(Map<String, Value>, Option<String>, String), String>;
 
 impl Hooked {
-    /// Something to say.
+    /// Creates a contribution.
     pub(crate) fn piece(&self, text: String, holds: bool, lost: Option<Box<dyn FnOnce() + Send>>) -> Piece {
         Piece { from: self.part, text, holds, lost }
     }
 
-    /// Tells when the agent's connection has ended; never for an agent without one.
+    /// Returns a future that resolves when the agent's connection has closed; never for an agent without one.
     pub(crate) fn gone(&self) -> impl Fn() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + use<> {
         let connections = self.connections.clone();
         let run = self.cx.caller::<Caller>().filter(|caller| caller.connection != 0).and_then(|of| of.run.clone());
@@ -73,7 +73,7 @@ impl Hooked {
             Box::pin(async move {
                 let (Some(connections), Some(run)) = (connections, run) else { return std::future::pending().await };
                 let mut count = connections.count();
-                // An error means that the daemon ends.
+                // An error means that the daemon stops.
                 while connections.has_run(&run) && count.changed().await.is_ok() {}
             })
         }
@@ -94,7 +94,7 @@ impl Around for Belonging {
                 let hooked = Hooked { cx: cx.clone(), at, brief: self.brief, part: name, connections };
                 match tokio::time::timeout_at(until, part.at_hook(&hooked)).await {
                     Ok(piece) => pieces.extend(piece),
-                    Err(_) => tracing::debug!(part = name, "what it adds to a hook's event came too late"),
+                    Err(_) => tracing::debug!(part = name, "the part's contribution to a hook event timed out"),
                 }
             }
             pieces
@@ -107,10 +107,10 @@ impl Around for Belonging {
     }
 }
 
-/// Whom events belong to, and those who may add to them.
+/// Finds the agents of events, and the parts that contribute to them.
 pub(super) struct Belonging {
     neighbours: Arc<Neighbours>,
-    /// The parts that add to the context, and when the brief is one of it.
+    /// The parts that add to the context, and the events at which the brief is added.
     adding: Vec<String>,
     brief: Brief,
     /// The front-ends of the connections, by number.
@@ -123,14 +123,14 @@ impl Belonging {
         Belonging { neighbours, adding, brief, front_ends: Mutex::default() }
     }
 
-    /// What other parts add to an event, within this time.
+    /// Collects other parts' contributions to an event, within this time.
     pub(super) async fn added(&self, hook: &Caller, event: &Event, at: At, within: Duration) -> Vec<Piece> {
         let agent = self.agent(hook, event);
         self.heard_of(&agent);
         self.said(&agent, at, within).await
     }
 
-    /// Asks a person on behalf of a hook, if a part can.
+    /// Asks a person on behalf of a hook, if a part supports it.
     pub(super) fn asks(
         &self,
         hook: &Caller,
@@ -156,7 +156,7 @@ impl Belonging {
         self.neighbours.parts().find_map(|(_, part)| part.asks_person(&asked))
     }
 
-    /// The agent that a hook is of, as a caller.
+    /// Returns the agent of a hook, as a caller.
     fn agent(&self, hook: &Caller, event: &Event) -> Caller {
         let session = event.session.as_deref();
         let open = self.connection(hook.pid, session).map(|(open, _)| open);
@@ -174,15 +174,15 @@ impl Belonging {
         };
         let without = || Caller { connection: 0, run: Some(alone.clone()), ..hook.clone() };
         let agent = open.map_or_else(without, of);
-        Caller { role: Role::Mcp, known: Known::ByProcess, env: Environment::of_this_process(), ..agent }
+        Caller { role: Role::Mcp, known: Identification::ByProcess, env: Environment::of_this_process(), ..agent }
     }
 
-    /// Names the process of the agent that a hook is of, if that agent has a connection.
+    /// Names the process of a hook's agent, if that agent has a connection.
     pub(super) fn process(&self, hook: &Caller) -> Option<String> {
         self.connection(hook.pid, None).and_then(|(_, front_end)| front_end.agent())
     }
 
-    /// The agent's own connection.
+    /// Returns the agent's own connection.
     fn connection(&self, hook: u32, session: Option<&str>) -> Option<(Open, FrontEnd)> {
         let connections = self.neighbours.connections()?.list();
         let open: Vec<Open> = connections.into_iter().filter(|open| open.role == Role::Mcp && open.pid != 0).collect();
@@ -190,7 +190,8 @@ impl Belonging {
         if known.len() > FRONT_ENDS_MAX {
             known.clear();
         }
-        let of = |open: &Open| known.entry(open.number).or_insert_with(|| FrontEnd::of(open.pid, SESSION)).clone();
+        let of =
+            |open: &Open| known.entry(open.number).or_insert_with(|| FrontEnd::from_pid(open.pid, SESSION)).clone();
         let front_ends: Vec<FrontEnd> = open.iter().map(of).collect();
         drop(known);
         let at = front_end_of(hook, &front_ends, session)?;

@@ -1,5 +1,5 @@
-//! Live toolsets: the tools and prompts that a worktree brings by its files. Each worktree has a registry and a server of its
-//! own, a sibling of the one without them; they are gone with the worktree's last connection.
+//! Live toolsets: the tools and prompts that a worktree's files define. Each worktree has its own registry and server,
+//! a sibling of the one without its tools; both are dropped with the worktree's last connection.
 
 use parking_lot::Mutex;
 use std::collections::{BTreeSet, HashMap};
@@ -14,21 +14,21 @@ use tokio::task::JoinHandle;
 use super::choice::LiveChoice;
 use super::{BoxFuture, Surface};
 
-/// What a live toolset has in a worktree. Followed until it is dropped.
+/// The contents of a live toolset in a worktree. Followed until dropped.
 pub(crate) trait Live: Send + Sync {
     fn tools(&self) -> Vec<Arc<dyn AnyTool>>;
 
     fn prompts(&self) -> Vec<Arc<dyn AnyPrompt>>;
 
-    /// Returns once something has changed since the last call; never, if nothing will.
+    /// Returns after a change since the last call; never, if there will be none.
     fn changed(&mut self) -> BoxFuture<'_>;
 }
 
-/// The server of a connection, and what must be kept while it stands.
+/// The server of a connection, and the state that must live as long.
 #[derive(Clone)]
 pub(crate) struct Served {
     pub server: Server,
-    _branch: Option<Arc<Kept>>,
+    _branch: Option<Arc<SharedServer>>,
 }
 
 impl Served {
@@ -39,11 +39,11 @@ impl Served {
 
 /// The servers of worktrees, by the kind of connection, the registry without the worktree's tools, and the worktree.
 #[derive(Default)]
-pub(super) struct Branches(Mutex<HashMap<Key, Weak<Kept>>>);
+pub(super) struct Branches(Mutex<HashMap<Key, Weak<SharedServer>>>);
 
 type Key = (Surface, usize, PathBuf);
 
-struct Kept {
+struct SharedServer {
     server: Server,
     _branch: Branch,
 }
@@ -54,13 +54,13 @@ impl Branches {
         Some(Served { server: kept.server.clone(), _branch: Some(kept) })
     }
 
-    /// Keeps a server for those that come, unless there is one by now: then that one is given.
+    /// Stores a server for later connections, unless there already is one, which is returned then.
     pub(super) fn add(&self, key: Key, server: Server, branch: Branch) -> Served {
         let mut branches = self.0.lock();
         branches.retain(|_, kept| kept.strong_count() > 0);
         let known = branches.get(&key).and_then(Weak::upgrade);
         let kept = known.unwrap_or_else(|| {
-            let kept = Arc::new(Kept { server, _branch: branch });
+            let kept = Arc::new(SharedServer { server, _branch: branch });
             branches.insert(key, Arc::downgrade(&kept));
             kept
         });
@@ -82,7 +82,7 @@ impl Drop for Branch {
 }
 
 impl Branch {
-    /// Adds what there is, and then what comes.
+    /// Adds the current contents, and later changes.
     pub(super) fn new(mut live: Box<dyn Live>, registry: Arc<Registry>, choice: &LiveChoice) -> Branch {
         let prompts = Arc::<Prompts>::default();
         let mut target = Target {
@@ -107,19 +107,19 @@ impl Branch {
         &self.prompts
     }
 
-    /// Whether the worktree had something to begin with.
+    /// Returns true if the worktree had contents at the start.
     pub(super) fn has_some(&self) -> bool {
         self.has_some
     }
 }
 
-/// Where the tools and prompts go.
+/// The destination of the tools and prompts.
 struct Target {
     registry: Arc<Registry>,
     prompts: Arc<Prompts>,
-    /// The names of what was added.
+    /// The names of the added tools.
     added: BTreeSet<String>,
-    /// What is listed while the worktree has something.
+    /// The tools listed while the worktree has contents.
     core: Vec<&'static str>,
     group: &'static str,
 }
@@ -136,16 +136,17 @@ impl Target {
         });
         let names: BTreeSet<String> = tools.iter().map(|tool| tool.declaration().name.clone()).collect();
         let gone: Vec<&str> = self.added.difference(&names).map(String::as_str).collect();
-        // A name of our own is refused where the file is read; this is for one that got through.
+        // Reading the file already rejects a name of our own; this is a second check.
         let is_ours = |name: &String| !self.added.contains(name) && self.registry.get(name).is_some();
         let tools = tools.into_iter().filter(|tool| !is_ours(&tool.declaration().name));
         if let Err(error) = self.registry.replace(gone.iter().copied(), tools.collect::<Vec<_>>()) {
-            tracing::error!(%error, "the tools that files bring are what they were");
+            tracing::error!(%error, "the tools from files are unchanged");
         }
         self.prompts.replace(gone, live.prompts());
-        match names.is_empty() {
-            false => self.registry.relist(self.core.iter().copied()),
-            true => self.registry.unlist(self.group, self.core.iter().map(|name| (*name).to_owned())),
+        if names.is_empty() {
+            self.registry.unlist(self.group, self.core.iter().map(|name| (*name).to_owned()))
+        } else {
+            self.registry.relist(self.core.iter().copied())
         }
         self.added = names;
     }

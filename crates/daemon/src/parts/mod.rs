@@ -1,4 +1,4 @@
-//! The parts of the daemon, and how each joins it.
+//! The parts of the daemon, and their interface to it.
 //!
 //! A part is a crate that knows nothing of the daemon, a file in this folder that connects the two, and a line in
 //! [`PARTS`]. The rest of the daemon names no part: it iterates over this list.
@@ -34,9 +34,9 @@ use serde_json::{Map, Value};
 use self::choice::Catalog;
 pub use self::choice::ChoiceError;
 pub(crate) use self::choice::Toolset;
-pub(crate) use self::hooks_context::{Hooked, PersonAnswering, PersonAsked, Told};
+pub(crate) use self::hooks_context::{Hooked, PersonAnswering, PersonAsked, PieceFuture};
 pub(crate) use self::live::Live;
-pub(crate) use self::neighbours::{Neighbours, Said};
+pub(crate) use self::neighbours::{Neighbours, PartText};
 pub(crate) use self::servers::Parts;
 use crate::connections::Connections;
 use crate::journal::Journal;
@@ -44,37 +44,37 @@ use crate::secrets::Seal;
 
 /// The parts, in the order in which they are listed.
 const PARTS: &[Entry] = &[
-    Entry::of::<repl::ReplPart>(),
-    Entry::of::<mail::MailPart>(),
-    Entry::of::<ask::AskPart>(),
-    Entry::of::<code::CodePart>(),
-    Entry::of::<cure::CurePart>(),
-    Entry::of::<work::WorkPart>(),
-    Entry::of::<hooks::HooksPart>(),
-    Entry::of::<nodes::NodesPart>(),
+    Entry::for_part::<repl::ReplPart>(),
+    Entry::for_part::<mail::MailPart>(),
+    Entry::for_part::<ask::AskPart>(),
+    Entry::for_part::<code::CodePart>(),
+    Entry::for_part::<cure::CurePart>(),
+    Entry::for_part::<work::WorkPart>(),
+    Entry::for_part::<hooks::HooksPart>(),
+    Entry::for_part::<nodes::NodesPart>(),
 ];
 
-/// The sections of the configuration files, one for each configurable part.
+/// Returns the sections of the configuration files, one for each configurable part.
 pub fn sections() -> Vec<Section> {
     PARTS.iter().filter_map(|entry| (entry.section)()).collect()
 }
 
-/// What a part provides to the daemon. Only [`Part::open`], [`Part::declared`] and [`Part::toolset`] have no default.
+/// The interface of a part. Only [`Part::open`], [`Part::declared`] and [`Part::toolset`] have no default.
 pub(crate) trait Part: Send + Sync + 'static {
     /// Opens the part for a project. Starts nothing.
     fn open(setup: &Setup<'_>) -> Self
     where
         Self: Sized;
 
-    /// The part without a project: its tools can be listed but not called. Starts, reads and writes nothing.
+    /// Returns the part without a project: its tools can be listed but not called. Starts, reads and writes nothing.
     fn declared() -> Self
     where
         Self: Sized;
 
-    /// The part's tools, and the instructions for the model. [`Toolset::without_tools`] of a part that has none.
+    /// Returns the part's tools, and the instructions for the model. [`Toolset::without_tools`] of a part that has none.
     fn toolset(&self) -> Toolset;
 
-    /// The tools of the systems that the part replaces.
+    /// Returns the tools of the systems that the part replaces.
     fn profiles(&self) -> Vec<Toolset> {
         Vec::new()
     }
@@ -82,7 +82,7 @@ pub(crate) trait Part: Send + Sync + 'static {
     /// Adds the part's resources.
     ///
     /// # Errors
-    /// When a template is invalid.
+    /// If a template is invalid.
     fn add_resources(&self, _: &Arc<Resources>) -> Result<(), TemplateError> {
         Ok(())
     }
@@ -90,47 +90,47 @@ pub(crate) trait Part: Send + Sync + 'static {
     /// Adds the part's prompts.
     fn add_prompts(&self, _: &Prompts) {}
 
-    /// Hears the names of all tools that do not come from files: those of every toolset and profile.
+    /// Receives the names of all tools that do not come from files: those of every toolset and profile.
     fn reserve(&self, _: &BTreeSet<String>) {}
 
-    /// Whether the toolset is *live*: each worktree brings tools of its own by its files.
+    /// Returns true if the toolset is *live*: each worktree adds its own tools by its files.
     fn is_live(&self) -> bool {
         false
     }
 
-    /// Follows the files of a worktree; all of its tools are there when it returns. Only of a live toolset.
+    /// Follows the files of a worktree; all of its tools are present on return. Only for a live toolset.
     fn follow<'a>(&'a self, _worktree: &'a Path) -> Following<'a> {
         Box::pin(std::future::ready(None))
     }
 
-    /// Adds the part's own methods beside MCP's, whatever tools the connection chose.
+    /// Adds the part's own methods in addition to MCP's, independent of the connection's tools.
     fn add_methods(&self, server: Server, _: Surface) -> Server {
         server
     }
 
-    /// Chooses text beside the results of a connection's tools, its own and those of other parts. Not for connections that
+    /// Returns a function that adds text to the results of all of a connection's tools. Not for connections that
     /// imitate another system.
-    fn beside(&self) -> Option<Beside> {
+    fn annotation(&self) -> Option<Annotate> {
         None
     }
 
-    /// Hears of a connection that gets [`Part::beside`] and is ready, if it says so.
+    /// Called when a connection that gets [`Part::annotation`] reports that it is ready.
     fn connected(&self, _: &Context) {}
 
-    /// What waits for this caller, in one text, with what comes by it. The brief of the work shows it.
-    fn waiting<'a>(&'a self, _: &'a Context) -> Said<'a> {
+    /// Returns the pending messages for this caller, as one text with its effects. The work brief shows it.
+    fn waiting<'a>(&'a self, _: &'a Context) -> PartText<'a> {
         Box::pin(std::future::ready(None))
     }
 
-    /// What the part adds to an agent's context at an event of its hooks; `None` costs nothing.
-    fn at_hook<'a>(&'a self, _: &'a Hooked) -> Told<'a> {
+    /// Returns the part's addition to an agent's context at a hook event; `None` costs nothing.
+    fn at_hook<'a>(&'a self, _: &'a Hooked) -> PieceFuture<'a> {
         Box::pin(std::future::ready(None))
     }
 
-    /// Hears of an agent by an event of its hooks: what was said to it before has arrived.
+    /// Called when an agent's hook fires: confirms earlier deliveries to it.
     fn heard_at_hook(&self, _: &Context) {}
 
-    /// Asks a person on behalf of an agent's hook, if the part can.
+    /// Asks a person on behalf of an agent's hook, if the part supports it.
     fn asks_person(&self, _: &PersonAsked) -> Option<PersonAnswering> {
         None
     }
@@ -140,42 +140,42 @@ pub(crate) trait Part: Send + Sync + 'static {
         None
     }
 
-    /// A fact about a worktree, by the name of a condition in rules (`work.base`); `None` if it is not known soon.
-    fn fact<'a>(&'a self, _name: &'a str, _worktree: &'a Path) -> Said<'a> {
+    /// Returns a fact about a worktree, by the name of a condition in rules (`work.base`); `None` if it is not available in time.
+    fn fact<'a>(&'a self, _name: &'a str, _worktree: &'a Path) -> PartText<'a> {
         Box::pin(std::future::ready(None))
     }
 
-    /// The part's fields of `hob status --json`.
+    /// Returns the part's fields of `hob status --json`.
     fn status(&self) -> Map<String, Value> {
         Map::new()
     }
 
-    /// The part's lines of `hob status`, for fields that the command does not know.
+    /// Returns the part's lines of `hob status`, for fields that the command does not know.
     fn status_lines(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// The names of the sessions that would be lost if the daemon ended.
+    /// Returns the names of the sessions that would be lost if the daemon ended.
     fn live(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// The agent that a token identifies, for a caller over HTTP.
+    /// Returns the agent that a token identifies, for a caller over HTTP.
     fn agent_by_token(&self, _token: &str) -> Option<String> {
         None
     }
 
-    /// The current state of an agent that [`Part::agent_by_token`] identified; `None` if its token was revoked since.
+    /// Returns the current state of an agent that [`Part::agent_by_token`] identified; `None` if its token was revoked since.
     fn http_agent(&self, _agent: &str, _run: Run<'_>) -> Option<HttpAgent> {
         None
     }
 
-    /// Ends the part gracefully, within limits.
+    /// Stops the part gracefully, within limits.
     fn shutdown(&self) -> BoxFuture<'_> {
         Box::pin(async {})
     }
 
-    /// The part's settings.
+    /// Returns the part's settings.
     fn section() -> Option<Section>
     where
         Self: Sized,
@@ -183,7 +183,7 @@ pub(crate) trait Part: Send + Sync + 'static {
         None
     }
 
-    /// Settings that cannot take effect. Waiting for a grant is not a fault.
+    /// Returns settings that cannot take effect. A pending grant is not a fault.
     fn faults(_: &Config) -> Vec<String>
     where
         Self: Sized,
@@ -191,7 +191,7 @@ pub(crate) trait Part: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// What settings take from the environment of the daemon, and this process's does not have: a sentence each.
+    /// Returns a sentence for each environment variable that the settings need and this process lacks.
     fn lacks(_: &Config) -> Vec<String>
     where
         Self: Sized,
@@ -199,7 +199,7 @@ pub(crate) trait Part: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// The part's findings for `hob doctor`. Changes nothing.
+    /// Returns the part's findings for `hob doctor`. Changes nothing.
     fn health(_: &Project, _: &Config) -> Option<Health>
     where
         Self: Sized,
@@ -207,7 +207,7 @@ pub(crate) trait Part: Send + Sync + 'static {
         None
     }
 
-    /// What `hob doctor --try` asks the daemon. Blocks, changes nothing.
+    /// Returns the calls that `hob doctor --try` makes to the daemon. Blocks, changes nothing.
     fn trials(_: &Project) -> Vec<Trial>
     where
         Self: Sized,
@@ -224,38 +224,38 @@ pub(crate) trait Part: Send + Sync + 'static {
     }
 }
 
-/// Chooses the text beside a result: for its call, and the tool.
-pub(crate) type Beside = Box<dyn Fn(&Context, &Declaration) -> Option<String> + Send + Sync>;
+/// A function that returns additional text for a result, given its call and the tool.
+pub(crate) type Annotate = Box<dyn Fn(&Context, &Declaration) -> Option<String> + Send + Sync>;
 
-/// What a live toolset has in a worktree, while it is followed.
+/// The followed contents of a live toolset in a worktree.
 pub(crate) type Following<'a> = Pin<Box<dyn Future<Output = Option<Box<dyn Live>>> + Send + 'a>>;
 
 /// A future of a part.
 pub(crate) type BoxFuture<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
-/// What a part is opened with.
+/// The parameters for opening a part.
 pub(crate) struct Setup<'a> {
     pub project: &'a Project,
-    /// What is configured.
+    /// The configuration.
     pub config: &'a Config,
-    /// Where the part records events.
+    /// The journal for the part's events.
     pub journal: &'a Arc<Journal>,
     /// The open connections; `None` without a daemon.
     pub connections: Option<&'a Arc<Connections>>,
-    /// What the other parts know; they are all made after this one is opened.
+    /// Access to the other parts, which are all created after this one is opened.
     pub neighbours: &'a Arc<Neighbours>,
-    /// The project's key; `None` if it cannot be kept.
+    /// The project's key; `None` if it cannot be stored.
     pub seal: Option<&'a Seal>,
 }
 
 impl Setup<'_> {
-    /// A key for one use, which is the same over restarts of the daemon; `None` if it cannot be kept.
+    /// Returns a key for one use, which is stable over restarts of the daemon; `None` if it cannot be stored.
     fn seal_for(&self, what: &str) -> Option<[u8; 32]> {
         self.seal.map(|seal| seal.key_for(what))
     }
 }
 
-/// The kind of connection, which decides the methods beside the tools.
+/// The kind of connection, which determines the methods in addition to the tools.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Surface {
     /// An agent on the daemon's socket, or on stdio without a daemon.
@@ -269,9 +269,9 @@ pub(crate) enum Surface {
 /// The run of an agent that an HTTP request belongs to.
 #[derive(Clone, Copy)]
 pub(crate) enum Run<'a> {
-    /// A session or connection, which is a run in itself.
+    /// A session or connection, which is itself a run.
     Standing,
-    /// A stateless request, with its statement of the run.
+    /// A stateless request, with the run that it states.
     Said(&'a [u8]),
 }
 
@@ -291,66 +291,66 @@ pub struct Health {
     pub findings: Vec<Finding>,
 }
 
-/// A call of a tool that shows whether it works here.
+/// A tool call that checks if the tool works here.
 pub struct Trial {
-    /// What it is about.
+    /// The subject of the check.
     pub subject: String,
-    /// The call, as a person would say it.
+    /// The call, in words for a person.
     pub asks: String,
     pub toolset: &'static str,
     pub tool: &'static str,
     pub arguments: Map<String, Value>,
-    /// Whether the structured result is all that could be wished for.
+    /// Returns true if the structured result is complete.
     pub is_whole: fn(&Value) -> bool,
-    /// Whether anything could be set up that makes it whole.
+    /// True if further setup can make it complete.
     pub can_be_whole: bool,
 }
 
 /// The result of one check.
 #[derive(Debug)]
 pub struct Finding {
-    /// Whether something would break.
+    /// The severity of the finding.
     pub verdict: Verdict,
-    /// What was checked.
+    /// The subject of the check.
     pub subject: String,
-    /// What was found, and what to do.
+    /// The result, with the fix.
     pub detail: String,
 }
 
 impl Finding {
-    /// Nothing would break.
+    /// Creates a finding without a problem.
     pub fn good(subject: impl Into<String>, detail: impl Into<String>) -> Finding {
         Finding { verdict: Verdict::Good, subject: subject.into(), detail: detail.into() }
     }
 
-    /// Nothing would break, but something could be improved.
+    /// Creates a finding with a possible improvement.
     pub fn note(subject: impl Into<String>, detail: impl Into<String>) -> Finding {
         Finding { verdict: Verdict::Note, ..Finding::good(subject, detail) }
     }
 
-    /// Nothing would break, and nobody could set up more: hob has it not yet.
+    /// Creates a finding about a feature that hob does not support yet.
     pub fn remark(subject: impl Into<String>, detail: impl Into<String>) -> Finding {
         Finding { verdict: Verdict::Remark, ..Finding::good(subject, detail) }
     }
 
-    /// Something would break.
+    /// Creates a finding with a problem.
     pub fn problem(subject: impl Into<String>, detail: impl Into<String>) -> Finding {
         Finding { verdict: Verdict::Problem, ..Finding::good(subject, detail) }
     }
 }
 
-/// Whether something would break.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     Good,
-    /// Nothing, but something could be improved.
+    /// It works, and could be improved.
     Note,
-    /// Nothing, and nothing that anybody could set up here.
+    /// It works, and no setup can improve it.
     Remark,
     Problem,
 }
 
-/// How a part is made, and what it declares without being made.
+/// The constructors and static declarations of a part.
 struct Entry {
     section: fn() -> Option<Section>,
     open: fn(&Setup<'_>) -> Arc<dyn Part>,
@@ -363,7 +363,7 @@ struct Entry {
 }
 
 impl Entry {
-    const fn of<P: Part>() -> Entry {
+    const fn for_part<P: Part>() -> Entry {
         Entry {
             section: P::section,
             open: |setup| Arc::new(P::open(setup)),
@@ -377,25 +377,25 @@ impl Entry {
     }
 }
 
-/// The tool declarations of a choice. Starts, reads and writes nothing. `enabled` are the toolsets for a choice that
-/// names none.
+/// Returns the tool declarations of a choice. Starts, reads and writes nothing. `enabled` are the toolsets for a choice
+/// that names none.
 pub fn declared(
     toolsets: &[String],
     profile: Option<&str>,
     enabled: Vec<String>,
 ) -> Result<Vec<Declaration>, ChoiceError> {
     let parts: Vec<Arc<dyn Part>> = PARTS.iter().map(|entry| (entry.declared)()).collect();
-    let registry = Catalog::of(&parts, Some(enabled))?.choose(toolsets, profile)?.registry;
+    let registry = Catalog::from_parts(&parts, Some(enabled))?.choose(toolsets, profile)?.registry;
     Ok(registry.list().iter().map(|tool: &Arc<dyn AnyTool>| tool.declaration().clone()).collect())
 }
 
-/// The names of all tools that do not come from files: those of every toolset and profile.
+/// Returns the names of all tools that do not come from files: those of every toolset and profile.
 pub fn tool_names() -> BTreeSet<String> {
     let parts: Vec<Arc<dyn Part>> = PARTS.iter().map(|entry| (entry.declared)()).collect();
-    Catalog::of(&parts, None).map(|catalog| catalog.tool_names()).unwrap_or_default()
+    Catalog::from_parts(&parts, None).map(|catalog| catalog.tool_names()).unwrap_or_default()
 }
 
-/// The toolsets of a connection that asks for none: the configured ones, otherwise the defaults.
+/// Returns the toolsets of a connection that requests none: the configured ones, otherwise the defaults.
 pub fn enabled(config: &Config) -> Vec<String> {
     let default = || {
         let toolsets = PARTS.iter().map(|entry| (entry.declared)().toolset()).filter(Toolset::has_tools);
@@ -404,7 +404,7 @@ pub fn enabled(config: &Config) -> Vec<String> {
     config.toolsets.clone().unwrap_or_else(default)
 }
 
-/// Settings that cannot take effect: unknown toolsets, and the faults of each part. Waiting for a grant is not a fault.
+/// Returns settings that cannot take effect: unknown toolsets, and the faults of each part. A pending grant is not a fault.
 pub fn faults(config: &Config) -> Vec<String> {
     let toolsets = PARTS.iter().map(|entry| (entry.declared)().toolset()).filter(Toolset::has_tools);
     let names: Vec<&str> = toolsets.map(|toolset| toolset.name).collect();
@@ -413,26 +413,26 @@ pub fn faults(config: &Config) -> Vec<String> {
     toolset.into_iter().chain(PARTS.iter().flat_map(|entry| (entry.faults)(config))).collect()
 }
 
-/// What settings take from the environment of the daemon, and this process's does not have: a sentence each.
+/// Returns a sentence for each environment variable that the settings need and this process lacks.
 pub fn lacks(config: &Config) -> Vec<String> {
     PARTS.iter().flat_map(|entry| (entry.lacks)(config)).collect()
 }
 
-/// The parts' findings for `hob doctor`. Changes nothing.
+/// Returns the parts' findings for `hob doctor`. Changes nothing.
 pub fn health(project: &Project, config: &Config) -> Vec<Health> {
     PARTS.iter().filter_map(|entry| (entry.health)(project, config)).collect()
 }
 
-/// What `hob doctor --try` asks the daemon. Changes nothing.
+/// Returns the calls that `hob doctor --try` makes to the daemon. Changes nothing.
 pub fn trials(project: &Project) -> Vec<Trial> {
     PARTS.iter().flat_map(|entry| (entry.trials)(project)).collect()
 }
 
-/// What is known of a worktree where no daemon is asked, for rules: the facts of these names, as far as they are known. Blocks.
+/// Returns the available facts of these names about a worktree without asking a daemon, for rules. Blocks.
 pub fn facts(names: &[&str], worktree: &Path) -> BTreeMap<String, String> {
     let branch = |name: &&str| Some(((*name).to_owned(), hooks::fact(name, worktree)?));
     let mut known: BTreeMap<String, String> = names.iter().filter_map(branch).collect();
-    // Git is not asked for a branch alone.
+    // Git is not run for a branch alone.
     if names.iter().any(|name| !known.contains_key(*name)) {
         let more = work::facts(worktree).into_iter().filter(|(name, _)| names.contains(&name.as_str()));
         known.extend(more);

@@ -14,11 +14,11 @@ use super::choice::Toolset;
 
 pub(super) const NAME: &str = "more_tools";
 
-/// The tools of a toolset that are not listed.
+/// The unlisted tools of a toolset.
 struct Rest {
     toolset: &'static str,
     about: &'static str,
-    /// A line for each tool: its name, and the first sentence of its description.
+    /// A line for each tool: its name and the first sentence of its description.
     lines: Vec<String>,
 }
 
@@ -33,7 +33,7 @@ struct MoreToolsArgs {
     toolset: Option<String>,
 }
 
-/// The tool, for these toolsets.
+/// Returns the tool, for these toolsets.
 pub(super) fn more_tools(toolsets: &[&Toolset]) -> Arc<dyn AnyTool> {
     let rests: Vec<Rest> = toolsets.iter().map(|set| rest_of(set)).filter(|rest| !rest.lines.is_empty()).collect();
     let names: Vec<&str> = rests.iter().map(|rest| rest.toolset).collect();
@@ -41,7 +41,7 @@ pub(super) fn more_tools(toolsets: &[&Toolset]) -> Arc<dyn AnyTool> {
     let description = format!("Adds tools to your list. {}.", about.join("; "));
     let schema = json!({
         "type": "object",
-        "properties": {"toolset": {"type": "string", "enum": names, "description": "The toolset."}},
+        "properties": {"toolset": {"type": "string", "enum": names, "description": "The toolset whose tools are added."}},
         "additionalProperties": false,
     });
     let declaration =
@@ -49,7 +49,7 @@ pub(super) fn more_tools(toolsets: &[&Toolset]) -> Arc<dyn AnyTool> {
     Arc::new(MoreTools { declaration, rests })
 }
 
-/// What there is to add: the names of a toolset's other tools, or, if none of it is listed, what it is.
+/// Describes the available additions: the names of a toolset's other tools, or, if none of it is listed, its description.
 fn about(set: &Toolset) -> String {
     if set.listed().is_empty() {
         return format!("{}: {}", set.name, set.about);
@@ -89,7 +89,7 @@ impl AnyTool for MoreTools {
                         let lines = rest.lines.join("\n");
                         Outcome::text(format!("Listed from now on; each can be called at once:\n{lines}"))
                     }
-                    None => Outcome::error(format!("There is no toolset {toolset:?} with more tools: {}.", names())),
+                    None => Outcome::error(format!("Unknown toolset {toolset:?}; available: {}.", names())),
                 }
             }
             None => Outcome::error(format!("{NAME} takes `toolset`, one of {}.", names())),

@@ -16,19 +16,19 @@ use tokio::sync::watch::Receiver;
 use super::{BoxFuture, Following, Live, Part, Setup, Toolset};
 
 const INSTRUCTIONS: &str = "Nodes are prompt files of the project with a typed input and output: nodes_status lists them, node_run \
-runs one on its model. Its value conforms to its type; whether it is true is a model's word.";
+runs one on its model. The value matches the declared type; its truth is only as good as the model.";
 
-/// What the key is for that seals the tickets of delegated calls.
+/// The purpose of the key that seals the tickets of delegated calls.
 const TICKETS: &str = "tickets of delegated calls";
 
-/// The models, and where node files lie.
+/// The models, and the locations of node files.
 pub(crate) struct NodesPart {
     nodes: Arc<Nodes>,
 }
 
 impl Part for NodesPart {
     fn open(setup: &Setup<'_>) -> NodesPart {
-        let settings: NodesSettings = setup.config.of();
+        let settings: NodesSettings = setup.config.settings();
         let models = Models::of(setup.config);
         let journal = setup.journal.clone();
         let delegation = Delegation::new(setup.seal_for(TICKETS), setup.project.state_dir().join("nodes/delegated"));
@@ -38,7 +38,7 @@ impl Part for NodesPart {
     }
 
     fn declared() -> NodesPart {
-        // Nothing is called, so nothing is kept.
+        // Nothing is called, so nothing is stored.
         let delegation = Delegation::new(None, PathBuf::new());
         let settings = NodesSettings::default();
         let nodes = Nodes::new(&settings, Models::default(), delegation, Path::new(""), Arc::new(|_| ()));
@@ -74,24 +74,24 @@ impl Part for NodesPart {
     }
 
     fn faults(config: &Config) -> Vec<String> {
-        let models = Models::new(&config.of::<NodesSettings>());
+        let models = Models::new(&config.settings::<NodesSettings>());
         let ignored = models.ignored().to_vec();
         unusable(config, false).into_iter().chain(ignored).collect()
     }
 
-    /// Keys that are not there.
+    /// Returns the missing keys.
     fn lacks(config: &Config) -> Vec<String> {
         unusable(config, true)
     }
 
     fn section() -> Option<Section> {
-        Some(Section::of::<NodesSettings>())
+        Some(Section::for_settings::<NodesSettings>())
     }
 }
 
-/// The models that cannot be used: those whose key is in the environment, or the others.
+/// Returns the models that cannot be used: those whose key is in the environment, or the others.
 fn unusable(config: &Config, of_environment: bool) -> Vec<String> {
-    let settings = config.of::<NodesSettings>();
+    let settings = config.settings::<NodesSettings>();
     let is_of_it = |alias: &str| settings.models.get(alias).is_some_and(|model| model.key_env.is_some());
     let models = Models::new(&settings);
     let unusable = models.list().filter_map(|(alias, model)| Some((alias, model.err()?)));

@@ -1,5 +1,4 @@
-//! The parts of one daemon, and the MCP servers that offer them: one for each choice of tools and each kind of
-//! connection.
+//! The parts of one daemon, and the MCP servers that offer them: one for each choice of tools and kind of connection.
 
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -28,14 +27,14 @@ pub(crate) struct Parts {
     servers: Mutex<HashMap<(Surface, usize), Server>>,
     /// Their siblings with the tools of a worktree.
     branches: Branches,
-    /// Seals the tickets of open questions; random for this life if it cannot be stored.
+    /// Seals the tickets of open questions; random for this process if it cannot be stored.
     seal: Option<Seal>,
-    /// What front-ends are told about their tools.
+    /// The tool summaries for front-ends.
     pub(crate) tool_summaries: ToolSummaries,
 }
 
 impl Parts {
-    /// Makes the parts. Starts nothing.
+    /// Creates the parts. Starts nothing.
     pub(crate) fn new(
         project: &Project,
         config: &Config,
@@ -43,7 +42,7 @@ impl Parts {
         connections: Option<&Arc<Connections>>,
     ) -> Result<Parts, ChoiceError> {
         let neighbours = Neighbours::new(connections);
-        let seal = Seal::of(project);
+        let seal = Seal::for_project(project);
         let seal = seal.inspect_err(|error| {
             // Without a daemon they end with this process anyway.
             if connections.is_some() {
@@ -54,15 +53,15 @@ impl Parts {
         let setup = Setup { project, config, journal, connections, neighbours: &neighbours, seal: seal.as_ref() };
         let parts: Vec<Arc<dyn Part>> = PARTS.iter().map(|entry| (entry.open)(&setup)).collect();
         neighbours.introduce(&parts);
-        let catalog = Catalog::of(&parts, config.toolsets.clone())?;
+        let catalog = Catalog::from_parts(&parts, config.toolsets.clone())?;
         let names = catalog.tool_names();
         parts.iter().for_each(|part| part.reserve(&names));
         let (servers, branches, tool_summaries) = (Mutex::default(), Branches::default(), ToolSummaries::default());
         Ok(Parts { parts, catalog, servers, branches, seal, tool_summaries })
     }
 
-    /// The server for a connection, or why there is none. `add_control` adds the daemon's own methods, for connections
-    /// of the command line. What comes with it is kept while the connection stands.
+    /// Returns the server for a connection, or an error. `add_control` adds the daemon's own methods, for connections
+    /// of the command line. The returned state lives as long as the connection.
     pub(crate) async fn server(
         &self,
         hello: &Hello,
@@ -71,22 +70,22 @@ impl Parts {
     ) -> Result<Served, ChoiceError> {
         match hello.role {
             Role::Mcp => self.live_server(hello, worktree, Surface::Agent).await,
-            // A command names a node to node_run, so it needs no tool made of one.
+            // The command line calls nodes by node_run, so it needs no tools made of nodes.
             Role::Control => self.server_with(hello, Surface::Control, add_control).map(Served::standing),
         }
     }
 
-    /// The server for callers over HTTP. They share one listing, which is that of the project's root.
+    /// Returns the server for callers over HTTP. They share one listing, that of the project's root.
     pub(crate) async fn http_server(&self, hello: &Hello, root: &Path) -> Result<Served, ChoiceError> {
         self.live_server(hello, root, Surface::Http).await
     }
 
-    /// The server for an agent without a daemon.
+    /// Returns the server for an agent without a daemon.
     pub(crate) async fn standalone_server(&self, hello: &Hello, worktree: &Path) -> Result<Served, ChoiceError> {
         self.live_server(hello, worktree, Surface::Agent).await
     }
 
-    /// The server with the tools that a worktree brings, if the choice has a live toolset.
+    /// Returns the server with the tools that a worktree adds, if the choice has a live toolset.
     async fn live_server(&self, hello: &Hello, worktree: &Path, surface: Surface) -> Result<Served, ChoiceError> {
         let standing = self.server_with(hello, surface, |server| server)?;
         let chosen = self.catalog.choose(&hello.toolsets, hello.profile.as_deref())?;
@@ -130,14 +129,14 @@ impl Parts {
         }
         let server = finish(self.complete(server, &chosen.extras, surface, None));
         if let Some(live) = &chosen.live {
-            // What is listed once a worktree brings something is not listed before.
+            // Tools listed once a worktree has contents are not listed before.
             server.registry().unlist(live.name, live.core.iter().map(|name| (*name).to_owned()));
         }
         servers.insert(key, server.clone());
         Ok(server)
     }
 
-    /// Adds to a server what its parts have besides tools. Prompts that change are there even while they are none.
+    /// Adds the parts' resources, prompts and methods to a server. Changing prompts are added even while there are none.
     fn complete(&self, mut server: Server, extras: &[usize], surface: Surface, live: Option<Arc<Prompts>>) -> Server {
         if server.registry().list().iter().any(|tool| tool.declaration().job_after.is_some()) {
             server = server.jobs();
@@ -150,12 +149,12 @@ impl Parts {
             part.add_resources(&resources)
         };
         for error in extras().filter_map(|part| add(part).err()) {
-            tracing::error!(%error, "what could be read as resources is not served");
+            tracing::error!(%error, "the resources are not served");
         }
         if surface != Surface::Control {
             let mut heard_by = Vec::new();
-            for (part, beside) in extras().filter_map(|part| Some((part, part.beside()?))) {
-                server = server.beside(move |cx, tool| beside(cx, tool).into_iter().collect());
+            for (part, annotate) in extras().filter_map(|part| Some((part, part.annotation()?))) {
+                server = server.beside(move |cx, tool| annotate(cx, tool).into_iter().collect());
                 heard_by.push(part.clone());
             }
             if !heard_by.is_empty() {
@@ -175,12 +174,12 @@ impl Parts {
         self.parts.iter().fold(server, |server, part| part.add_methods(server, surface))
     }
 
-    /// The tools to choose from.
+    /// Returns the tools to choose from.
     pub(crate) fn catalog(&self) -> &Catalog {
         &self.catalog
     }
 
-    /// The parts' fields of the status, and the lines of parts that are shown by their lines.
+    /// Returns the parts' fields of the status, and the lines of parts that are shown as lines.
     pub(crate) fn status(&self) -> Map<String, Value> {
         let mut status: Map<String, Value> = self.parts.iter().flat_map(|part| part.status()).collect();
         // Each part has one toolset.
@@ -195,29 +194,29 @@ impl Parts {
         status
     }
 
-    /// The names of the sessions that would be lost if the daemon ended.
+    /// Returns the names of the sessions that would be lost if the daemon ended.
     pub(crate) fn live(&self) -> Vec<String> {
         self.parts.iter().flat_map(|part| part.live()).collect()
     }
 
-    /// The agent that a token identifies, for a caller over HTTP.
+    /// Returns the agent that a token identifies, for a caller over HTTP.
     pub(crate) fn agent_by_token(&self, token: &str) -> Option<String> {
         self.parts.iter().find_map(|part| part.agent_by_token(token))
     }
 
-    /// That agent's current state; `None` if its token was revoked since.
+    /// Returns that agent's current state; `None` if its token was revoked since.
     pub(crate) fn http_agent(&self, agent: &str, run: Run<'_>) -> Option<HttpAgent> {
         self.parts.iter().find_map(|part| part.http_agent(agent, run))
     }
 
-    /// Ends what the previous daemon may have left behind, in case its guardians were killed too.
+    /// Ends processes that the previous daemon may have left behind, in case its guardians were killed too.
     pub(crate) async fn clean_up_former_life(project: &Project) {
         for entry in PARTS {
             (entry.clean_up_former_life)(project).await;
         }
     }
 
-    /// Ends everything in good order, within bounds.
+    /// Stops all parts gracefully, within limits.
     pub(crate) async fn shutdown(&self) {
         for part in &self.parts {
             part.shutdown().await;
@@ -228,7 +227,7 @@ impl Parts {
 fn info(instructions: String) -> ServerInfo {
     ServerInfo {
         title: Some("hob".to_owned()),
-        description: Some("Keeps warm what a coding agent cannot keep for itself.".to_owned()),
+        description: Some("Keeps REPLs, mail and language servers running for coding agents.".to_owned()),
         instructions: Some(instructions),
         ..ServerInfo::new("hob", VERSION)
     }

@@ -1,4 +1,4 @@
-//! Where the work stands, in the daemon.
+//! The work status (git, pull request, issue) in the daemon.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -16,10 +16,10 @@ use project::config::Section;
 use project::{Caller, Environment};
 use tokio::runtime;
 
-use super::{Beside, Hooked, Neighbours, Part, Said, Setup, Surface, Told, Toolset};
+use super::{Annotate, Hooked, Neighbours, Part, PartText, PieceFuture, Setup, Surface, Toolset};
 
-const INSTRUCTIONS: &str = "Where the work stands: work_brief when you start (what is under way, the last agent's note, what \
-waits) and when you end (what is unfinished; leaves your note); work_status has branch, base, changed files, pull request and \
+const INSTRUCTIONS: &str = "Work status: call work_brief when you start (current work, the last agent's note, pending \
+items) and when you finish (unfinished work; leaves your note). work_status has branch, base, changed files, pull request and \
 issue.";
 
 const TIDEPOOL_INSTRUCTIONS: &str = "Work: exo_status has issue, worktree, dirty files and pull request; exo_reconstitute \
@@ -37,7 +37,7 @@ impl Part for WorkPart {
             notes: project.state_dir().join("notes"),
             prepare: Box::new(move || project.create_state_dir().map(drop).map_err(std::io::Error::other)),
             around: Arc::new(AroundHere(setup.neighbours.clone())),
-            settings: setup.config.of::<WorkSettings>(),
+            settings: setup.config.settings::<WorkSettings>(),
         });
         WorkPart { work }
     }
@@ -63,12 +63,12 @@ impl Part for WorkPart {
     }
 
     fn section() -> Option<Section> {
-        Some(Section::of::<WorkSettings>())
+        Some(Section::for_settings::<WorkSettings>())
     }
 
-    fn beside(&self) -> Option<Beside> {
+    fn annotation(&self) -> Option<Annotate> {
         let work = self.work.clone();
-        // Nothing is added; that a result leaves shows that those before it arrived.
+        // Nothing is added; a returned result proves that earlier ones arrived.
         Some(Box::new(move |cx, _| {
             if let Some(caller) = cx.caller::<Caller>() {
                 work.heard_of(caller, false);
@@ -77,7 +77,7 @@ impl Part for WorkPart {
         }))
     }
 
-    fn at_hook<'a>(&'a self, hooked: &'a Hooked) -> Told<'a> {
+    fn at_hook<'a>(&'a self, hooked: &'a Hooked) -> PieceFuture<'a> {
         Box::pin(async {
             let moment = match hooked.at.memory {
                 Memory::Begins => Moment::Begin,
@@ -103,9 +103,9 @@ impl Part for WorkPart {
         }
     }
 
-    fn fact<'a>(&'a self, name: &'a str, worktree: &'a Path) -> Said<'a> {
+    fn fact<'a>(&'a self, name: &'a str, worktree: &'a Path) -> PartText<'a> {
         Box::pin(async move {
-            // A hook's connection brings no environment; git is found with the daemon's own.
+            // A hook's connection has no environment; git is found by the daemon's own.
             let text =
                 |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
             self.work.fact(name, worktree, || std::env::vars_os().filter_map(text).collect()).await
@@ -121,7 +121,7 @@ impl Part for WorkPart {
     }
 }
 
-/// What the other parts know.
+/// Access to the other parts.
 struct AroundHere(Arc<Neighbours>);
 
 impl Around for AroundHere {
@@ -138,7 +138,7 @@ impl Around for AroundHere {
     }
 }
 
-/// What git says of a worktree where no daemon is asked, for rules. Blocks.
+/// Returns git's facts about a worktree without asking a daemon, for rules. Blocks.
 pub(super) fn facts(worktree: &Path) -> BTreeMap<String, String> {
     let env = Environment::of_this_process();
     let known = async { ::work::for_rules::look(worktree, &env).await };

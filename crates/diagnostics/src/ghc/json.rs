@@ -1,13 +1,13 @@
 //! GHC's machine form (`-fdiagnostics-as-json`, 9.10 and newer): one object a line on standard error.
 //!
-//! Schema 1.0 and 1.1 (which adds the reason) are read; unknown fields are ignored, since the compiler may add more.
+//! Schema 1.0 and 1.1 (which adds the reason) are supported; unknown fields are ignored, since the compiler may add more.
 
 use serde::Deserialize;
 
 use super::text::split_hints;
 use crate::{Diagnostic, Severity, Source};
 
-/// The diagnostic on this line, if there is one.
+/// Returns the diagnostic on this line, if there is one.
 pub(super) fn parse_line(line: &str) -> Option<Diagnostic> {
     // The cheap test first: most lines are a program's output.
     if !line.starts_with("{\"version\"") {
@@ -25,10 +25,10 @@ pub(super) fn parse_line(line: &str) -> Option<Diagnostic> {
         column: message.span.as_ref().map(|span| span.start.column),
         end_line: message.span.as_ref().map(|span| span.end.line),
         // The end is exclusive here; an empty span points at one character.
-        end_column: message.span.as_ref().map(|span| match span.start == span.end {
-            true => span.end.column,
-            false => span.end.column.saturating_sub(1),
-        }),
+        end_column: message
+            .span
+            .as_ref()
+            .map(|span| if span.start == span.end { span.end.column } else { span.end.column.saturating_sub(1) }),
         severity: match message.severity.as_str() {
             "Warning" => Severity::Warning,
             _ => Severity::Error,
@@ -78,7 +78,7 @@ impl Reason {
     }
 }
 
-/// The parts as the text form prints them: a list only if there are several.
+/// Formats the parts like the text form: a list only if there are several.
 fn bullets(parts: &[String]) -> String {
     match parts {
         [one] => one.clone(),

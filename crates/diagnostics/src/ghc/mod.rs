@@ -1,5 +1,5 @@
-//! GHC's messages: `text` reads the form for people (all versions), `json` the form for programs (9.10 and newer).
-//! [`parse`] takes both, mixed with a program's own output.
+//! GHC's messages: `text` parses the form for people (all versions), `json` the form for programs (9.10 and newer).
+//! [`parse`] accepts both, mixed with a program's own output.
 
 mod json;
 mod text;

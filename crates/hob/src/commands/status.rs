@@ -100,7 +100,7 @@ fn text(status: &Value, agents: &Value) -> String {
     }
     if status["withheld"].as_array().is_some_and(|withheld| !withheld.is_empty()) {
         let title = match status["granted_since"] == true {
-            true => "granted since this daemon started (`hob stop`, and the next call knows it)",
+            true => "granted since this daemon started (run `hob stop`; the next call starts a daemon that knows it)",
             false => "not granted (`hob trust` shows and grants it)",
         };
         section(&mut say, title, &status["withheld"], withheld);

@@ -45,7 +45,7 @@ impl TrustCommand {
         };
         let config = Config::load(project, &daemon::sections()).map_err(Failure::new)?;
         nodes::Models::of(&config).ignored().iter().for_each(terminal::line);
-        let code = CodeTrust::of(project, project.root());
+        let code = CodeTrust::lookup(project, project.root());
         if requests.is_empty() && policy.is_none() {
             terminal::line(format!("{shown} asks for nothing that needs to be granted."));
         }

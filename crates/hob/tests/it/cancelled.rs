@@ -18,7 +18,7 @@ fn after_a_cancelled_call_the_next_answers_say_how_to_end_what_runs() {
     // It goes on, and both who looks and who wants the session are told what to call.
     let listed = until("the cancelled call to wait no more", || {
         let listed = peer.call("repl_list", json!({})).text;
-        listed.contains("nobody waits for it").then_some(listed)
+        listed.contains("no call waits for it").then_some(listed)
     });
     assert!(listed.contains("`sleep 600`") && listed.contains("repl_interrupt {\"eval\": 1} ends it"), "{listed}");
     let queued = peer.call("repl_eval", json!({"code": "echo next", "wait_ms": 0})).text;

@@ -68,7 +68,7 @@ fn a_first_line_that_is_none_is_answered_and_harms_nobody() {
         &socket,
         profile.as_bytes(),
         expect![
-            "there is no profile 'tidepuddle'; there are: ghc-mcp, thrum, tidepool, cure. Start `hob mcp` without --profile for hob's own tools"
+            "unknown profile 'tidepuddle'; available: ghc-mcp, thrum, tidepool, cure. Start `hob mcp` without --profile for hob's own tools"
         ],
     );
     refused(
@@ -159,6 +159,6 @@ fn nobody_there_for_the_idle_time_ends_it() {
     project.write("hob.toml", "[daemon]\nidle = \"1s\"\n");
     start(&project);
     until("it ends by itself", || project.daemon_pid().is_none().then_some(()));
-    assert!(project.read_state("log/journal.jsonl").contains("nobody used it for 1 seconds"));
+    assert!(project.read_state("log/journal.jsonl").contains("it was unused for 1 seconds"));
     project.wait_for_nothing_left();
 }

@@ -124,7 +124,7 @@ fn more_tools_adds_the_rest_and_says_what_it_is() {
     assert!(!peer.call("get_syntax_help", json!({"topic": "functions"})).is_error);
     assert_eq!(
         peer.call("more_tools", json!({"toolset": "rpl"})).text,
-        "There is no toolset \"rpl\" with more tools: \"repl\", \"mail\", \"ask\", \"code\", \"cure\", \"work\", \"nodes\"."
+        "Unknown toolset \"rpl\"; available: \"repl\", \"mail\", \"ask\", \"code\", \"cure\", \"work\", \"nodes\"."
     );
 }
 

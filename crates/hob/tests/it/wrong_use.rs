@@ -46,7 +46,7 @@ fn a_wrong_argument_name() {
     assert!(answer.is_error);
     assert_says(&answer.text, &["cod", "code"]);
     let answer = peer.call("repl_eval", json!({"code": "1", "wait_ms": -1}));
-    assert_says(&answer.text, &["`wait_ms`: invalid value: integer `-1`, expected a whole number from 0 on"]);
+    assert_says(&answer.text, &["`wait_ms`: invalid value: integer `-1`, expected a non-negative whole number"]);
     let ran = project.run(["call", "repl_eval", "--cod", "1"]);
     assert_eq!(ran.code, Some(2));
     assert_says(&ran.stderr, &["unexpected argument '--cod'", "'--code'"]);
@@ -84,10 +84,10 @@ fn a_profile_that_is_not_granted_or_not_usable() {
     // Until then no message asks to grant it again.
     let since = "granted since this daemon started";
     let said = failure(project.run(["call", "repl_eval", "--code", "1"]), 4);
-    assert_says(&said, &["\"mine\"", since, "`hob stop`, and the next call knows it"]);
+    assert_says(&said, &["\"mine\"", since, "Run `hob stop`; the next call starts a daemon"]);
     for command in ["status", "doctor"] {
         let said = project.run([command]).stdout;
-        assert_says(&said, &[since, "`hob stop`, and the next"]);
+        assert_says(&said, &[since, "run `hob stop`; the next"]);
         assert!(!said.contains("hob trust"), "{said}");
     }
     project.run(["stop"]);
@@ -112,7 +112,11 @@ fn a_configuration_that_names_what_there_is_not() {
     let said = failure(project.run(["call", "repl_eval", "--code", "1"]), 4);
     assert_says(
         &said,
-        &["the profile \"ghci96\" (`profile` under [repl])", "known are bash", "Correct it in hob.toml"],
+        &[
+            "nknown profile \"ghci96\" in the configuration (`profile` under [repl])",
+            "available: bash",
+            "Correct it in hob.toml",
+        ],
     );
     project.run(["stop"]);
     project.write("hob.toml", "toolsets = [\"repls\"]\n[repl]\nprofile = \"ghci96\"\n");
@@ -121,16 +125,13 @@ fn a_configuration_that_names_what_there_is_not() {
         &said,
         &[
             "`toolsets` in hob.toml",
-            "names 'repls'",
+            "names the unknown toolset 'repls'",
             "there are: repl, mail, ask, code, cure, work, nodes. Correct it there",
         ],
     );
     let doctor = project.run(["doctor"]);
     assert_eq!(doctor.code, Some(5), "{doctor:#?}");
-    assert_says(
-        &doctor.stdout,
-        &["!! hob.toml: there is no toolset 'repls'", "!! hob.toml: the configuration wants the profile"],
-    );
+    assert_says(&doctor.stdout, &["!! hob.toml: unknown toolset 'repls'", "!! hob.toml: unknown profile"]);
 }
 
 #[test]
@@ -400,7 +401,7 @@ fn a_full_disk() {
     // Calls that need no disk are answered; the others report the full disk.
     let codes: Vec<&str> = ran.stdout.lines().filter(|line| line.starts_with("code ")).collect();
     assert_eq!(codes, ["code 0", "code 4", "code 1"], "{ran:#?}");
-    assert_says(&said, &["No sessions", "No space left on device", "Make room on that disk", "cannot write"]);
+    assert_says(&said, &["No sessions", "No space left on device", "Free space on that disk", "cannot write"]);
     assert!(!said.contains("panicked"), "{said}");
 }
 
@@ -427,7 +428,7 @@ fn a_disk_that_fills_up() {
     let codes: Vec<&str> = ran.stdout.lines().filter(|line| line.starts_with("code ")).collect();
     assert_eq!(codes, ["code 0", "code 0", "code 0", "code 4"], "{ran:#?}");
     // A session that could not be cleaned up after a crash is not begun.
-    assert_says(&ran.stderr, &["No space left on device", "Make room on that disk"]);
+    assert_says(&ran.stderr, &["No space left on device", "Free space on that disk"]);
 }
 
 #[test]

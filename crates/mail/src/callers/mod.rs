@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp::tool::{Context, ToolError};
-use project::{Caller, Known, Role as CallerRole};
+use project::{Caller, Identification, Role as CallerRole};
 use tokio::sync::{Mutex as AsyncMutex, watch};
 
 use self::hand_outs::HandOuts;
@@ -336,7 +336,7 @@ impl Callers {
     }
 
     fn holder(&self, caller: &Caller) -> Result<Holder, ToolError> {
-        if caller.known == Known::BySharedToken {
+        if caller.known == Identification::BySharedToken {
             return Err(self.nobody());
         }
         let worktree = match &caller.stands_in {

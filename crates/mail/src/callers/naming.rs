@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use mcp::tool::{Context, ToolError};
-use project::{Caller, Known, Role as CallerRole};
+use project::{Caller, Identification, Role as CallerRole};
 use serde::Serialize;
 
 use super::{Callers, caller, worktree};
@@ -79,7 +79,7 @@ impl Callers {
         let caller = caller(cx)?;
         let holder = self.holder(caller)?;
         let agent = AgentName::new(said.name.trim_start_matches('@')).map_err(failed)?;
-        if caller.known == Known::ByAgentToken && caller.name.as_deref() != Some(agent.as_str()) {
+        if caller.known == Identification::ByAgentToken && caller.name.as_deref() != Some(agent.as_str()) {
             let own = caller.name.as_deref().unwrap_or_default();
             return Err(ToolError::user(format!("This connection's token is that of the agent {own}."))
                 .hint("Another agent has another token: `hob agents token NAME`, in its worktree, prints it."));

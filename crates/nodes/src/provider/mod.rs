@@ -157,7 +157,7 @@ impl Models {
 
     /// The models of a project's configuration; those that wait for a grant are named and cannot be used.
     pub fn of(config: &Config) -> Models {
-        let mut models = Models::new(&config.of::<NodesSettings>());
+        let mut models = Models::new(&config.settings::<NodesSettings>());
         for request in &config.withheld {
             if let Some(alias) = request.withholds.as_deref().filter(|_| request.key.starts_with("nodes.models.")) {
                 models.withhold(alias, "hob.toml asks for it and you have not granted that; `hob trust` shows it");

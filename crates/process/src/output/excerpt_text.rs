@@ -10,7 +10,7 @@ use super::text::{Shape, fold_lines, grouped, strip_escapes};
 pub(super) struct Tidied {
     pub(super) text: String,
     pub(super) folded: u64,
-    /// Where long lines were cut, in order.
+    /// The positions where long lines were cut, in order.
     cuts: Vec<Cut>,
     pub(super) lossy: bool,
 }
@@ -18,7 +18,7 @@ pub(super) struct Tidied {
 /// A note that replaces the rest of a long line.
 struct Cut {
     note: Range<usize>,
-    /// How many bytes the note stands for.
+    /// The number of bytes the note stands for.
     left: u64,
 }
 
@@ -46,7 +46,7 @@ impl Tidied {
         tidied
     }
 
-    /// Bytes that were cut out of long lines.
+    /// Returns the number of bytes cut out of long lines.
     pub(super) fn cut(&self) -> u64 {
         self.cut_in(0..self.text.len())
     }
@@ -55,31 +55,31 @@ impl Tidied {
         self.cuts_in(range).map(|cut| cut.left).sum()
     }
 
-    /// No range that [`Tidied::head`] and [`Tidied::tail`] give begins or ends within a note.
+    /// Returns the cuts in a range. No range from [`Tidied::head`] and [`Tidied::tail`] begins or ends within a note.
     fn cuts_in(&self, range: Range<usize>) -> impl Iterator<Item = &Cut> {
         let from = self.cuts.partition_point(|cut| cut.note.start < range.start);
         self.cuts[from..].iter().take_while(move |cut| cut.note.end <= range.end)
     }
 
-    /// How many printed bytes a part stands for. A note counts as the bytes it replaces.
+    /// Returns the number of printed bytes a part stands for. A note counts as the bytes it replaces.
     pub(super) fn printed(&self, range: Range<usize>) -> u64 {
         let notes: u64 = self.cuts_in(range.clone()).map(|cut| cut.note.len() as u64).sum();
         printed(&self.text[range.clone()]) - notes + self.cut_in(range)
     }
 
-    /// The end of the longest beginning of at most `max` bytes.
+    /// Returns the end of the longest beginning of at most `max` bytes.
     pub(super) fn head(&self, max: usize) -> usize {
         let end = head_of(&self.text, max).len();
         self.note_around(end).map_or(end, |note| note.start)
     }
 
-    /// The start of the longest end of at most `max` bytes, not before `from`.
+    /// Returns the start of the longest end of at most `max` bytes, not before `from`.
     pub(super) fn tail(&self, from: usize, max: usize) -> usize {
         let start = self.text.len() - tail_of(&self.text[from..], max).len();
         self.note_around(start).map_or(start, |note| note.end)
     }
 
-    /// The note that contains an index.
+    /// Returns the note that contains an index.
     fn note_around(&self, index: usize) -> Option<Range<usize>> {
         let after = self.cuts.partition_point(|cut| cut.note.start < index);
         let before = self.cuts[..after].last()?;
@@ -91,7 +91,7 @@ impl Tidied {
 /// replacement character shown instead, and none occurs in real text.
 const BROKEN: [char; 3] = ['\u{FDD0}', '\u{FDD1}', '\u{FDD2}'];
 
-/// The bytes as text, with [`BROKEN`] for invalid UTF-8.
+/// Returns the bytes as text, with [`BROKEN`] for invalid UTF-8.
 pub(super) fn decoded(bytes: &[u8]) -> Cow<'_, str> {
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
@@ -106,7 +106,7 @@ pub(super) fn decoded(bytes: &[u8]) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// How many printed bytes a text stands for.
+/// Returns the number of printed bytes a text stands for.
 pub(super) fn printed(text: &str) -> u64 {
     // All three placeholders begin with these two bytes.
     let broken = memchr::memmem::find_iter(text.as_bytes(), b"\xEF\xB7");
@@ -117,17 +117,17 @@ pub(super) fn printed(text: &str) -> u64 {
     (text.len() - more) as u64
 }
 
-/// The text with its placeholders as replacement characters.
+/// Returns the text with its placeholders as replacement characters.
 pub(super) fn presentable(text: String) -> String {
     if text.contains(BROKEN) { text.replace(BROKEN, "\u{FFFD}") } else { text }
 }
 
-/// The largest boundary of a character up to an index.
+/// Returns the largest boundary of a character up to an index.
 fn floor(text: &str, index: usize) -> usize {
     (0..=index.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }
 
-/// The beginning, cut at the end of a line if that loses at most half.
+/// Returns the beginning, cut at the end of a line if that loses at most half.
 fn head_of(text: &str, max: usize) -> &str {
     let end = floor(text, max);
     match text[..end].rfind('\n') {
@@ -136,7 +136,7 @@ fn head_of(text: &str, max: usize) -> &str {
     }
 }
 
-/// The end, cut at the beginning of a line if that loses at most half.
+/// Returns the end, cut at the beginning of a line if that loses at most half.
 fn tail_of(text: &str, max: usize) -> &str {
     let want = text.len().saturating_sub(max);
     let start = (want..=text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len());

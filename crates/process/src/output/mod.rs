@@ -1,8 +1,8 @@
-//! Everything a program printed, by absolute offset, within fixed bounds.
+//! The complete output of a program, by absolute offset, within fixed limits.
 //!
 //! Appended bytes go to a ring in memory at once. The log's own thread writes them to files soon after: a slow or full
-//! disk delays no caller. What is dropped from both is counted exactly. The files of an ended session can be opened
-//! again. Bytes are kept as they were printed; [`text`] makes them readable.
+//! disk delays no caller. Bytes dropped from both are counted exactly. The files of an ended session can be opened
+//! again. Bytes are kept as printed; [`text`] makes them readable.
 //!
 //! Start here: [`OutputLog`]. Then `ring.rs` (memory), `segment.rs` (format on disk), `writer.rs` (the thread),
 //! `read.rs`.
@@ -26,12 +26,12 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use rustix::fs::{FlockOperation, flock};
 use tokio::sync::watch;
 
-pub use read::{Cut, Found, Piece, Query, Slice, Take};
+pub use read::{Cut, FoundLine, Piece, Query, Slice, Take};
 pub use record::{Counts, Printed, Record, Stream};
 use ring::Ring;
 use segment::Segment;
 
-/// How much is kept.
+/// The limits of a log.
 #[derive(Debug, Clone)]
 pub struct Limits {
     /// Bytes in memory, allocated as needed.
@@ -40,7 +40,7 @@ pub struct Limits {
     pub records: usize,
     /// Bytes on disk, indexes included.
     pub disk: u64,
-    /// How many evaluations, the newest ones, can be queried by number.
+    /// The number of evaluations, the newest ones, that can be queried by number.
     pub evals: usize,
 }
 
@@ -71,7 +71,7 @@ pub enum Disk {
     Closed,
 }
 
-/// What the log holds.
+/// The contents of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Status {
     /// Bytes ever appended, per stream.
@@ -110,33 +110,33 @@ pub(crate) struct State {
     /// Everything before this offset is on disk or was dropped.
     written: u64,
     evals: BTreeMap<u64, Printed>,
-    /// Whether older evaluations were forgotten.
+    /// True if older evaluations were forgotten.
     evals_forgotten: bool,
-    /// Whether the evaluations were rebuilt from files in which something is missing.
+    /// True if the evaluations were rebuilt from files in which something is missing.
     evals_partial: bool,
     limits: Limits,
     disk: Disk,
     damaged: usize,
-    /// The writing thread waits for work.
+    /// True if the writing thread waits for work.
     idle: bool,
-    /// The thread was too slow once; no one waits for it until it has caught up.
+    /// True if the thread was too slow once; no caller waits for it until it has caught up.
     lagging: bool,
     closing: bool,
-    /// Someone waits until everything is on disk.
+    /// True if a caller waits until everything is on disk.
     flushing: bool,
 }
 
 struct Keeper(Arc<Shared>);
 
 impl OutputLog {
-    /// Whether the directory holds a log that this process or another may still append to. Ask before removing it.
+    /// Returns true if the directory holds a log that this process or another may still append to. Check it before removing the directory.
     pub fn is_in_use(directory: &Path) -> bool {
         let lock = File::open(directory).and_then(|open| Ok(flock(&open, FlockOperation::NonBlockingLockShared)?));
         lock.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
     }
 
-    /// An empty log. With a directory, it is kept on disk too: the directory is created if necessary and must hold no
-    /// other log.
+    /// Creates an empty log. With a directory, it is kept on disk too: the directory is created if necessary and must
+    /// hold no other log.
     ///
     /// # Errors
     /// When the directory cannot be created. [`Status::disk`] reports later failures of the disk.
@@ -144,7 +144,7 @@ impl OutputLog {
         let mut lock = None;
         if let Some(directory) = directory {
             DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
-            // On a file system without locks there is no lock, and thus no protection; that is no reason to fail.
+            // Some file systems have no locks and thus no protection; the log must still work there.
             lock = locked(directory).ok();
             let (segments, damaged) = Segment::find_all(directory)?;
             if !segments.is_empty() || damaged > 0 {
@@ -174,7 +174,7 @@ impl OutputLog {
         OutputLog::written_to(state, Some(directory), lock)
     }
 
-    /// The log of a session that is over, for reading.
+    /// Opens the log of an ended session, for reading.
     ///
     /// # Errors
     /// When the directory cannot be read. Damaged files are left out and counted in [`Status::damaged`].
@@ -216,7 +216,7 @@ impl OutputLog {
         if state.disk == Disk::Closed {
             return from;
         }
-        // In parts, so that the thread has time to save the older ones.
+        // Append in parts, so that the thread has time to save the older ones.
         let part = (state.ring.max_bytes() / 4).max(1);
         for bytes in bytes.chunks(part) {
             state = self.shared.make_room(state, bytes.len());
@@ -236,12 +236,12 @@ impl OutputLog {
         from
     }
 
-    /// The offset after the last byte, with notification of changes.
+    /// Returns the offset after the last byte, with notification of changes.
     pub fn end(&self) -> watch::Receiver<u64> {
         self.shared.end.subscribe()
     }
 
-    /// What the log holds, and what it dropped.
+    /// Returns the contents of the log, and the dropped counts.
     pub fn status(&self) -> Status {
         let state = self.shared.state();
         Status {
@@ -255,17 +255,17 @@ impl OutputLog {
         }
     }
 
-    /// What an evaluation printed in all; `None` if it printed nothing, or was forgotten.
+    /// Returns the totals of an evaluation; `None` if it printed nothing, or was forgotten.
     pub fn printed(&self, eval: u64) -> Option<Printed> {
         self.shared.state().evals.get(&eval).copied()
     }
 
-    /// The directory of the log's files.
+    /// Returns the directory of the log's files.
     pub fn directory(&self) -> Option<&Path> {
         self.shared.directory.as_deref()
     }
 
-    /// The newest evaluation that has kept output.
+    /// Returns the newest evaluation that has kept output.
     pub fn last_eval(&self) -> Option<u64> {
         self.shared.state().evals.keys().next_back().copied()
     }
@@ -296,7 +296,7 @@ fn locked(directory: &Path) -> io::Result<File> {
     Ok(open)
 }
 
-/// Adds a record to its evaluation's totals. True when this made the log forget the oldest evaluation.
+/// Adds a record to its evaluation's totals. Returns true if this made the log forget the oldest evaluation.
 fn note(evals: &mut BTreeMap<u64, Printed>, limit: usize, record: &Record) -> bool {
     let Some(eval) = record.eval else { return false };
     let printed = Printed::add(evals.get(&eval).copied(), record);
@@ -339,7 +339,7 @@ impl Shared {
 }
 
 impl State {
-    /// An empty state without files.
+    /// Returns an empty state without files.
     fn new(limits: Limits) -> State {
         State {
             ring: Ring::new(limits.memory.max(1), limits.records.max(1)),
@@ -359,7 +359,7 @@ impl State {
         }
     }
 
-    /// The state that a directory's files describe.
+    /// Returns the state that a directory's files describe.
     fn read(directory: &Path, limits: Limits) -> io::Result<State> {
         let mut state = State::new(limits);
         (state.segments, state.damaged) = Segment::find_all(directory)?;
@@ -376,7 +376,7 @@ impl State {
         Ok(state)
     }
 
-    /// Counts of what is neither in a segment nor in the ring.
+    /// Returns the counts of bytes that are neither in a segment nor in the ring.
     fn dropped(&self) -> Counts {
         let mut lost = Counts::default();
         let mut covered = (0, Counts::default());

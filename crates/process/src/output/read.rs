@@ -8,23 +8,23 @@ use super::segment::Segment;
 use super::text;
 use super::{OutputLog, State};
 
-/// What to read.
+/// The parameters of a read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
     /// Absolute offsets; the range may reach beyond the log's end.
     pub range: Range<u64>,
     /// Only these streams.
     pub streams: Vec<Stream>,
-    /// Only this evaluation; `Some(None)` is what came while none was running. A number narrows the range to between
+    /// Only this evaluation; `Some(None)` selects output while none was running. A number narrows the range to between
     /// the evaluation's first and last byte.
     pub eval: Option<Option<u64>>,
     /// Maximum number of bytes.
     pub max_bytes: usize,
-    /// Which part to return if more bytes match.
+    /// The part to return if more bytes match.
     pub take: Take,
 }
 
-/// Which part of the matching bytes to return.
+/// The part of the matching bytes to return.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Take {
     /// The first bytes; continue at [`Slice::next`].
@@ -34,7 +34,7 @@ pub enum Take {
 }
 
 impl Default for Query {
-    /// Everything a program printed, at most 64 KiB of it, from the start.
+    /// Selects everything a program printed, at most 64 KiB of it, from the start.
     fn default() -> Query {
         let streams = vec![Stream::Stdout, Stream::Stderr];
         Query { range: 0..u64::MAX, streams, eval: None, max_bytes: 64 << 10, take: Take::First }
@@ -42,7 +42,7 @@ impl Default for Query {
 }
 
 impl Query {
-    /// Everything from a cursor on.
+    /// Selects everything from a cursor on.
     pub fn since(cursor: u64) -> Query {
         Query { range: cursor..u64::MAX, ..Query::default() }
     }
@@ -52,13 +52,12 @@ impl Query {
         Query { streams: vec![stream], ..self }
     }
 
-    /// Includes the log keeper's notes, such as where another process begins.
+    /// Includes the log keeper's notes, such as the start of another process.
     pub fn with_notes(mut self) -> Query {
         self.streams.push(Stream::Note);
         self
     }
 
-    /// Limits the number of bytes.
     pub fn at_most(self, max_bytes: usize) -> Query {
         Query { max_bytes, ..self }
     }
@@ -73,7 +72,7 @@ impl Query {
     }
 }
 
-/// What was read.
+/// The result of a read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Slice {
     /// In printing order; adjacent bytes of the same stream and evaluation form one piece.
@@ -82,7 +81,7 @@ pub struct Slice {
     pub next: u64,
     /// Bytes of the range, of any stream, that are no longer kept.
     pub missing: u64,
-    /// The limit on bytes was reached before the end of the range.
+    /// True if the limit on bytes was reached before the end of the range.
     pub cut: bool,
 }
 
@@ -96,13 +95,12 @@ pub struct Piece {
 }
 
 impl Slice {
-    /// All bytes of one stream.
     pub fn bytes_of(&self, stream: Stream) -> Vec<u8> {
         let pieces = self.pieces.iter().filter(|piece| piece.record.stream == stream);
         pieces.flat_map(|piece| piece.bytes.iter().copied()).collect()
     }
 
-    /// All bytes, in printing order.
+    /// Returns all bytes, in printing order.
     pub fn bytes(&self) -> Vec<u8> {
         self.pieces.iter().flat_map(|piece| piece.bytes.iter().copied()).collect()
     }
@@ -123,7 +121,7 @@ impl Slice {
 
 /// A line that a search found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundLine {
     /// The offset of its first byte.
     pub offset: u64,
     /// The stream it was printed on.
@@ -134,24 +132,24 @@ pub struct Found {
     pub line: Vec<u8>,
 }
 
-/// Where a search stopped.
+/// The point where a search stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cut {
-    /// Search on from here.
+    /// The offset to continue the search from.
     pub next: u64,
-    /// Bytes before `next`, of any stream, that are no longer kept and so were not searched.
+    /// Bytes before `next`, of any stream, that are no longer kept and were not searched.
     pub missing: u64,
-    /// Whether the search stopped at the limit on matches.
+    /// True if the search stopped at the limit on matches.
     pub more: bool,
 }
 
-/// How much of a long line is searched, in bytes.
+/// The searched part of a long line, in bytes.
 const LINE: usize = 64 << 10;
-/// How much is read at once while searching.
+/// The amount read at once while searching.
 const WINDOW: usize = 1 << 20;
 
 impl OutputLog {
-    /// Reads immediately. What is no longer in memory is read from files, which blocks: see [`OutputLog::read`].
+    /// Reads immediately. Data that is no longer in memory is read from files, which blocks: see [`OutputLog::read`].
     pub fn read_blocking(&self, query: &Query) -> Slice {
         let query = self.narrowed(query);
         match query.take {
@@ -160,7 +158,7 @@ impl OutputLog {
         }
     }
 
-    /// Reads; whatever needs the disk runs on a blocking thread.
+    /// Reads; disk access runs on a blocking thread.
     pub async fn read(&self, query: Query) -> Slice {
         let in_memory = query.range.start >= self.shared.state().ring.start();
         if in_memory {
@@ -168,15 +166,20 @@ impl OutputLog {
         }
         let log = self.clone();
         let read = tokio::task::spawn_blocking(move || log.read_blocking(&query));
-        // Fails only when the runtime is shutting down.
+        // This fails only when the runtime is shutting down.
         read.await.unwrap_or_default()
     }
 
-    /// The lines for which `matches` is true, at most `limit` of them. A line is what one stream printed between two
-    /// newlines, regardless of what others printed meanwhile. Blocks. Ignores [`Query::max_bytes`] and [`Query::take`].
-    pub fn search_blocking(&self, query: &Query, limit: usize, matches: &dyn Fn(&[u8]) -> bool) -> (Vec<Found>, Cut) {
-        let mut found: Vec<Found> = Vec::new();
-        let mut partial: [Option<Found>; 3] = [None, None, None];
+    /// Returns the lines for which `matches` is true, at most `limit` of them. A line is the output of one stream between two newlines, regardless of other
+    /// streams' output meanwhile. Blocks. Ignores [`Query::max_bytes`] and [`Query::take`].
+    pub fn search_blocking(
+        &self,
+        query: &Query,
+        limit: usize,
+        matches: &dyn Fn(&[u8]) -> bool,
+    ) -> (Vec<FoundLine>, Cut) {
+        let mut found: Vec<FoundLine> = Vec::new();
+        let mut partial: [Option<FoundLine>; 3] = [None, None, None];
         let mut query = Query { max_bytes: WINDOW, take: Take::First, ..self.narrowed(query) };
         let mut missing = 0;
         loop {
@@ -189,7 +192,7 @@ impl OutputLog {
                     let ended = part.ends_with(b"\n");
                     let text = if ended { &part[..part.len() - 1] } else { part };
                     let (stream, eval) = (piece.record.stream, piece.record.eval);
-                    let line = pending.get_or_insert_with(|| Found { offset, stream, eval, line: Vec::new() });
+                    let line = pending.get_or_insert_with(|| FoundLine { offset, stream, eval, line: Vec::new() });
                     line.line.extend_from_slice(&text[..text.len().min(LINE - line.line.len())]);
                     offset += part.len() as u64;
                     if let Some(line) = pending.take_if(|line| ended && matches(&line.line)) {
@@ -213,7 +216,7 @@ impl OutputLog {
         }
     }
 
-    /// The query, with its range narrowed to where its evaluation can be.
+    /// Returns the query, with its range narrowed to the possible range of its evaluation.
     fn narrowed(&self, query: &Query) -> Query {
         let mut query = query.clone();
         if let Some(Some(eval)) = query.eval {
@@ -232,7 +235,7 @@ impl OutputLog {
         query
     }
 
-    /// How many bytes match.
+    /// Returns the number of matching bytes.
     fn count(&self, query: &Query) -> u64 {
         let mut total = 0;
         self.visit(&query.range, &mut |part| {
@@ -317,14 +320,14 @@ impl OutputLog {
             slice.cut = true;
             begin_with_a_character(&mut slice.pieces);
         } else {
-            // What lies further back is lost, not cut.
+            // Data further back is lost, not cut.
             slice.missing += self.visit(&(range.start..from), &mut |_| Ok(true)).1;
         }
         slice
     }
 
     /// Calls `each` with all records of the range, oldest first, until it returns false. Returns the offset it reached,
-    /// and how many bytes before that are lost.
+    /// and the number of lost bytes before it.
     fn visit(&self, range: &Range<u64>, each: &mut dyn FnMut(&Part<'_>) -> io::Result<bool>) -> (u64, u64) {
         let mut at = range.start;
         let mut missing = 0;
@@ -391,7 +394,7 @@ impl OutputLog {
     }
 }
 
-/// A record, and where its bytes are.
+/// A record, and the location of its bytes.
 struct Part<'a> {
     record: Record,
     source: Source<'a>,

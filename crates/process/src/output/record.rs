@@ -1,11 +1,11 @@
-//! What is known about printed bytes: stream, evaluation, time, and counts per stream.
+//! The attributes of printed bytes: stream, evaluation, time, and counts per stream.
 
 use std::ops::{Add, AddAssign, Range, Sub};
 
 /// The stream that bytes went to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Stream {
-    /// Notes of the log's keeper, such as that another process begins here.
+    /// Notes of the log's keeper, such as the start of another process.
     Note,
     /// The program's standard output.
     Stdout,
@@ -14,7 +14,7 @@ pub enum Stream {
 }
 
 impl Stream {
-    /// All of them.
+    /// All streams.
     pub const ALL: [Stream; 3] = [Stream::Note, Stream::Stdout, Stream::Stderr];
 
     pub(crate) fn number(self) -> u8 {
@@ -29,7 +29,7 @@ impl Stream {
         Stream::ALL.into_iter().find(|stream| stream.number() == number)
     }
 
-    /// `note`, `stdout` or `stderr`.
+    /// Returns `note`, `stdout` or `stderr`.
     pub fn name(self) -> &'static str {
         match self {
             Stream::Note => "note",
@@ -44,23 +44,23 @@ impl Stream {
 pub struct Record {
     /// The absolute offset of its first byte in the log.
     pub offset: u64,
-    /// How many bytes.
+    /// The number of bytes.
     pub len: u64,
     /// The stream they were printed on.
     pub stream: Stream,
     /// The evaluation that was running, if any was.
     pub eval: Option<u64>,
-    /// When the first byte came, in microseconds since 1970. Never decreases within a log.
+    /// The time of the first byte, in microseconds since 1970. Never decreases within a log.
     pub at: u64,
 }
 
 impl Record {
-    /// The offset after its last byte.
+    /// Returns the offset after its last byte.
     pub fn end(&self) -> u64 {
         self.offset + self.len
     }
 
-    /// The part that lies in the range, if any.
+    /// Returns the part within the range, if any.
     pub(crate) fn clipped(&self, range: &Range<u64>) -> Option<Record> {
         let offset = self.offset.max(range.start);
         let end = self.end().min(range.end);
@@ -86,8 +86,8 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// The count of one stream.
-    pub fn of(&self, stream: Stream) -> u64 {
+    /// Returns the count of one stream.
+    pub fn get(&self, stream: Stream) -> u64 {
         match stream {
             Stream::Note => self.note,
             Stream::Stdout => self.stdout,
@@ -103,7 +103,7 @@ impl Counts {
         }
     }
 
-    /// The sum over all streams.
+    /// Returns the sum over all streams.
     pub fn sum(&self) -> u64 {
         self.note + self.stdout + self.stderr
     }
@@ -136,7 +136,7 @@ impl Sub for Counts {
     }
 }
 
-/// What one evaluation printed in all, whether kept or not.
+/// The totals of one evaluation, whether kept or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Printed {
     /// The offset of its first byte.

@@ -1,4 +1,4 @@
-//! The newest bytes, in memory, with their records. Drops the oldest beyond its bounds, and counts what it dropped.
+//! The newest bytes, in memory, with their records. Drops the oldest bytes beyond its limits, and counts them.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -14,7 +14,7 @@ pub(crate) struct Ring {
     records: VecDeque<Record>,
     /// The offset of the first byte held.
     start: u64,
-    /// What was appended before `start`, per stream.
+    /// The bytes appended before `start`, per stream.
     before: Counts,
     max_bytes: usize,
     max_records: usize,
@@ -26,7 +26,7 @@ impl Ring {
         Ring { bytes, records, start: 0, before: Counts::default(), max_bytes, max_records }
     }
 
-    /// The same ring, empty, positioned at the end of what is on disk.
+    /// Returns the same ring, empty, positioned at the end of the data on disk.
     pub(crate) fn at(self, start: u64, before: Counts) -> Ring {
         Ring { start, before, ..self }
     }
@@ -39,7 +39,7 @@ impl Ring {
         self.start + self.bytes.len() as u64
     }
 
-    /// The counts of what came before the first byte held.
+    /// Returns the counts of bytes before the first byte held.
     pub(crate) fn before(&self) -> Counts {
         self.before
     }
@@ -69,7 +69,7 @@ impl Ring {
         record
     }
 
-    /// Doubles the capacity like the collection itself would, but never beyond the bound.
+    /// Doubles the capacity like the collection itself, but never beyond the limit.
     fn grow_for(&mut self, more: usize) {
         let needed = self.bytes.len() + more;
         if needed > self.bytes.capacity() {
@@ -95,7 +95,7 @@ impl Ring {
         }
     }
 
-    /// The records that lie in the range, clipped to it, oldest first.
+    /// Returns the records in the range, clipped to it, oldest first.
     pub(crate) fn records(&self, range: Range<u64>) -> impl Iterator<Item = Record> {
         let first = self.records.partition_point(|record| record.end() <= range.start);
         self.records.range(first..).map_while(move |record| record.clipped(&range))

@@ -16,13 +16,13 @@ pub(crate) const ROW: u64 = 32;
 /// The value in a row for "no evaluation was running".
 const NO_EVAL: u64 = u64::MAX;
 
-/// What readers know of a segment.
+/// The description of a segment for readers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Segment {
     pub(crate) base: u64,
     pub(crate) len: u64,
     pub(crate) rows: u64,
-    /// Counts per stream of what was appended to the log before `base`, and before the segment's end.
+    /// Counts per stream of the bytes appended to the log before `base`, and before the segment's end.
     pub(crate) before: Counts,
     pub(crate) after: Counts,
 }
@@ -32,7 +32,7 @@ impl Segment {
         self.base + self.len
     }
 
-    /// The disk space the segment takes.
+    /// Returns the disk space the segment takes.
     pub(crate) fn on_disk(&self) -> u64 {
         self.len + HEADER + self.rows * ROW
     }
@@ -55,7 +55,7 @@ impl Segment {
         Ok(Reader { data, index, rows: self.rows })
     }
 
-    /// All valid segments of a directory, oldest first; and the number of invalid files.
+    /// Returns all valid segments of a directory, oldest first; and the number of invalid files.
     pub(crate) fn find_all(directory: &Path) -> io::Result<(Vec<Segment>, usize)> {
         let mut found = Vec::new();
         let mut damaged = 0;
@@ -134,7 +134,7 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// Bytes from a position within the segment.
+    /// Reads bytes from a position within the segment.
     pub(crate) fn bytes(&self, position: u64, into: &mut [u8]) -> io::Result<()> {
         self.data.read_exact_at(into, position)
     }
@@ -201,7 +201,7 @@ impl Writer {
         }
     }
 
-    /// Adds bytes and their records. On an error, the files are cut back to their earlier length as far as possible.
+    /// Adds bytes and their records. On an error, the files are truncated to their earlier length if possible.
     pub(crate) fn add(&mut self, segment: &Segment, bytes: &[u8], records: &[Record]) -> io::Result<()> {
         let mut rows = Vec::with_capacity(records.len() * ROW as usize);
         for record in records {

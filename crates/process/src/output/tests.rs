@@ -1,4 +1,4 @@
-//! The log compared with a plain vector, at every bound: in memory, on disk and read back.
+//! The log compared with a plain vector, at every limit: in memory, on disk and read back.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// What was appended, byte by byte.
+/// The appended bytes, one by one.
 #[derive(Default)]
 struct Model(Vec<(u8, Stream, Option<u64>)>);
 
@@ -16,7 +16,7 @@ impl Model {
         self.0.extend(bytes.iter().map(|&byte| (byte, stream, eval)));
     }
 
-    /// Checks one answer against everything known; returns how many bytes it held.
+    /// Checks one answer against the model; returns the number of bytes in it.
     fn check(&self, query: &Query, slice: &Slice) -> u64 {
         let mut at = query.range.start;
         let mut seen = 0;
@@ -71,7 +71,7 @@ fn query() -> impl Strategy<Value = Query> {
     )
 }
 
-/// Everything that must hold for any answer, however little is kept.
+/// Checks all properties that every answer must have, however little is kept.
 fn verify(model: &Model, log: &OutputLog, queries: &[Query]) {
     let status = log.status();
     let all = everything();
@@ -81,7 +81,7 @@ fn verify(model: &Model, log: &OutputLog, queries: &[Query]) {
     assert_eq!(status.dropped.sum(), kept.missing);
     for stream in Stream::ALL {
         let held = kept.bytes_of(stream).len() as u64;
-        assert_eq!(held + status.dropped.of(stream), status.total.of(stream), "{stream:?}");
+        assert_eq!(held + status.dropped.get(stream), status.total.get(stream), "{stream:?}");
     }
     for query in queries {
         let slice = log.read_blocking(query);

@@ -7,14 +7,14 @@ use std::borrow::Cow;
 
 use super::excerpt_text::{Tidied, presentable};
 
-/// How output is shown.
+/// The options for showing output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shape {
-    /// Maximum bytes of text, not counting the notes on what was left out.
+    /// Maximum bytes of text, not counting the notes on omissions.
     pub max_bytes: usize,
     /// Maximum bytes of a line; a longer one is cut, with a note.
     pub max_line: usize,
-    /// Whether to remove escape sequences (colours, cursor movements).
+    /// True to remove escape sequences (colours, cursor movements).
     pub strip: bool,
     /// The number of equal lines from which they become one line and a count. 0 folds nothing.
     pub fold: usize,
@@ -26,25 +26,25 @@ impl Default for Shape {
     }
 }
 
-/// Output as it is shown.
+/// Output prepared for display.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Excerpt {
-    /// The text, with notes in place of what is left out.
+    /// The text, with notes in place of omitted parts.
     pub text: String,
     /// Bytes of output in all, as printed.
     pub total: u64,
     /// Bytes of output that the text stands for, including folded and stripped ones.
     pub shown: u64,
-    /// Bytes left out of the middle, or of long lines. Where lines were folded, the bytes of the folded text count.
+    /// Bytes omitted from the middle, or from long lines. For folded lines, the bytes of the folded text count.
     pub omitted: u64,
-    /// Lines that folding took away.
+    /// The number of lines removed by folding.
     pub folded: u64,
-    /// Whether there were bytes of invalid UTF-8, shown as replacement characters.
+    /// True if there were bytes of invalid UTF-8, shown as replacement characters.
     pub lossy: bool,
 }
 
-/// The beginning (60 %) and the end (40 %) of the bytes, cut at line ends where there are any nearby, otherwise at
-/// characters.
+/// Returns the beginning (60 %) and the end (40 %) of the bytes, cut at line ends where there are any nearby, otherwise
+/// at characters.
 pub fn excerpt(bytes: &[u8], shape: &Shape) -> Excerpt {
     let all = Tidied::new(bytes, shape);
     let mut shown = Excerpt { total: bytes.len() as u64, folded: all.folded, lossy: all.lossy, ..Excerpt::default() };
@@ -54,7 +54,7 @@ pub fn excerpt(bytes: &[u8], shape: &Shape) -> Excerpt {
     } else {
         let head = all.head(shape.max_bytes * 3 / 5);
         let tail = all.tail(head, shape.max_bytes - shape.max_bytes * 3 / 5);
-        // Counted in printed bytes where those are known: stripping and folding omit nothing.
+        // Counted in printed bytes, if known: stripping and folding omit nothing.
         let out = all.printed(head..tail);
         shown.omitted = (out + all.cut_in(0..head) + all.cut_in(tail..all.text.len())).min(shown.total);
         shown.text = join(&all.text[..head], &all.text[tail..], out, Some(lines_in(&all.text[head..tail])));
@@ -85,7 +85,7 @@ pub fn excerpt_of_parts(head: &[u8], tail: &[u8], total: u64, shape: &Shape) -> 
     }
 }
 
-/// Removes escape sequences: CSI, OSC, DCS and the like, and two-byte ones. Everything else stays as it is.
+/// Removes escape sequences: CSI, OSC, DCS and the like, and two-byte ones. Everything else is unchanged.
 pub fn strip_escapes(bytes: &[u8]) -> Cow<'_, [u8]> {
     const ESC: u8 = 0x1B;
     if memchr::memchr(ESC, bytes).is_none() {
@@ -124,8 +124,8 @@ pub fn strip_escapes(bytes: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(kept)
 }
 
-/// Writes out every control character but line feeds and tabs, as in `\\x1b`: for text that is shown whole and was not
-/// meant as output.
+/// Writes out every control character except line feeds and tabs, as in `\\x1b`: for text that is shown whole and was
+/// not meant as output.
 pub fn written_out(text: &str) -> Cow<'_, str> {
     let hidden = |c: char| c.is_control() && c != '\n' && c != '\t';
     if !text.contains(hidden) {
@@ -142,7 +142,7 @@ pub fn written_out(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Replaces runs of at least `from` equal lines by one line and a count. Returns how many lines that removed.
+/// Replaces runs of at least `from` equal lines by one line and a count. Returns the number of removed lines.
 pub fn fold_lines(text: &str, from: usize) -> (Cow<'_, str>, u64) {
     if from < 2 {
         return (Cow::Borrowed(text), 0);
@@ -166,7 +166,7 @@ pub fn fold_lines(text: &str, from: usize) -> (Cow<'_, str>, u64) {
     if away == 0 { (Cow::Borrowed(text), 0) } else { (Cow::Owned(folded), away) }
 }
 
-/// How many bytes, from the front, form whole characters. Bytes of invalid UTF-8 count as characters.
+/// Returns the number of bytes, from the front, that form whole characters. Bytes of invalid UTF-8 count as characters.
 pub fn whole_characters(bytes: &[u8]) -> usize {
     for back in 1..=bytes.len().min(4) {
         let byte = bytes[bytes.len() - back];
@@ -182,7 +182,7 @@ pub fn whole_characters(bytes: &[u8]) -> usize {
     bytes.len()
 }
 
-/// A count with thousands separators: 1,234,567.
+/// Returns a count with thousands separators: 1,234,567.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -387,7 +387,7 @@ mod tests {
             let parts = excerpt_of_parts(&text.as_bytes()[..split], &text.as_bytes()[split..], text.len() as u64, &shape);
             for shown in [excerpt(text.as_bytes(), &shape), parts] {
                 let content = shown.text.matches(['A', 'B', '\n']).count() as u64;
-                // The note has a line of its own; a line break before it belongs to the note where a line was cut.
+                // The note has its own line; a line break before it belongs to the note where a line was cut.
                 let own = shown.text.matches("left out …]\n").count() as u64;
                 prop_assert!((shown.shown + own..=shown.shown + 2 * own).contains(&content), "{shown:?}");
                 prop_assert_eq!(shown.shown + shown.omitted, text.len() as u64);

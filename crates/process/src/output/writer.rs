@@ -8,12 +8,11 @@ use super::record::{Counts, Record};
 use super::segment::{HEADER, ROW, Segment, Writer};
 use super::{Disk, Shared, State};
 
-/// How long bytes gather before they are written, so that a session with many small outputs costs few wake-ups.
+/// The time for which bytes gather before they are written, so that a session with many small outputs costs few wake-ups.
 const GATHER: Duration = Duration::from_millis(20);
-/// For this long after a write, the thread checks every [`GATHER`] by itself: a busy session need not wake it each
-/// time.
+/// For this long after a write, the thread polls every [`GATHER`]: a busy session need not wake it each time.
 const AWAKE: Duration = Duration::from_secs(1);
-/// This many bytes are written without waiting.
+/// The number of bytes that is written without waiting.
 const SOON: u64 = 256 << 10;
 /// Maximum bytes written at once.
 const CHUNK: u64 = 256 << 10;
@@ -40,7 +39,7 @@ pub(super) fn run(shared: &Shared) {
     while wait_for_work(shared, failed, wrote) {
         wrote = Some(Instant::now());
         if failed.is_some() && shared.state().closing {
-            // The log is closed: what memory holds gets one last attempt.
+            // The log is closed: the data in memory gets one last attempt.
             failed = None;
         }
         while take(shared, &mut chunk) {
@@ -72,7 +71,7 @@ pub(super) fn run(shared: &Shared) {
     }
 }
 
-/// False when the log is closed and nothing is left to write.
+/// Waits for work. Returns false when the log is closed and everything is written.
 fn wait_for_work(shared: &Shared, failed: Option<Instant>, wrote: Option<Instant>) -> bool {
     let mut state = shared.state();
     let awake_until = wrote.map(|wrote| wrote + AWAKE);
@@ -157,7 +156,7 @@ fn write(shared: &Shared, directory: &Path, open: &mut Option<Writer>, chunk: &C
     }
     let oldest = state.take_over_limit();
     drop(state);
-    // Before anyone learns that all is written: whoever waits for that then finds the directory within its bounds.
+    // Before a caller learns that everything is written: it must then find the directory within its limits.
     for segment in oldest {
         if let Err(error) = segment.remove(directory) {
             tracing::warn!(directory = %directory.display(), %error, "dropping old output failed");
@@ -175,19 +174,19 @@ fn write(shared: &Shared, directory: &Path, open: &mut Option<Writer>, chunk: &C
 }
 
 impl State {
-    /// Whether enough is waiting that the thread should wake up.
+    /// Returns true if enough data is waiting that the thread should wake up.
     pub(super) fn much_to_write(&self) -> bool {
         let enough = SOON.min(self.ring.max_bytes() as u64 / 2);
         self.ring.end() - self.written.min(self.ring.end()) >= enough
     }
 
-    /// The counts of everything appended before an offset that the ring holds.
+    /// Returns the counts of everything appended before an offset that the ring holds.
     fn counts_before(&self, offset: u64) -> Counts {
         let held = self.ring.records(self.ring.start()..offset);
         held.fold(self.ring.before(), |counts, record| counts + record.counts())
     }
 
-    /// Removes the oldest segments from the list while all together exceed their share. The newest always stays.
+    /// Removes the oldest segments from the list while all together exceed their share. The newest is always kept.
     fn take_over_limit(&mut self) -> Vec<Segment> {
         let mut size: u64 = self.segments.iter().map(Segment::on_disk).sum();
         let mut count = 0;

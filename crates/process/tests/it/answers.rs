@@ -1,4 +1,4 @@
-//! Programs that are asked something: their answer, their bounds, and what they leave behind.
+//! Short-lived programs: their output, their limits, and the processes they leave behind.
 
 use std::time::{Duration, Instant};
 
@@ -61,6 +61,6 @@ async fn an_answer_takes_as_long_as_its_program() {
         times.push(begun.elapsed());
     }
     times.sort();
-    // Some milliseconds; with a look for what descends from it, over fifty.
+    // Some milliseconds; with a search for its descendants, over fifty.
     assert!(times[10] < Duration::from_millis(25), "{times:?}");
 }

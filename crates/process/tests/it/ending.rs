@@ -1,4 +1,4 @@
-//! Ending: the ladder, what escapes, what outlives, and what happens when the parent is killed.
+//! Ending a session: the ladder, escaped processes, daemons, and a killed parent.
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
@@ -19,8 +19,8 @@ const FAMILY: &str = "
     (setsid sh -c 'trap \"\" TERM; sleep 1002 & echo $!; wait; sleep 1003' &)
 ";
 
-/// The parent process: starts a session with the given script and record directory, prints the numbers, and waits to be
-/// killed.
+/// Returns the parent process: starts a session with the given script and record directory, prints the numbers, and
+/// waits to be killed.
 pub(crate) fn parent(args: Vec<OsString>) -> ExitCode {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     runtime.block_on(async {
@@ -68,7 +68,7 @@ fn doomed(script: &str, records: &Path) -> (Parent, Vec<i32>) {
     (parent, numbers)
 }
 
-/// The guardians of a parent.
+/// Returns the guardians of a parent.
 fn guardians(parent: u32) -> Vec<i32> {
     let parent_of = |stat: String| stat.rsplit(')').next()?.split_whitespace().nth(1)?.parse::<u32>().ok();
     let read = |pid: i32, file: &str| std::fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default();
@@ -78,7 +78,7 @@ fn guardians(parent: u32) -> Vec<i32> {
         .collect()
 }
 
-/// Whether the parent's guardian is ready: from then on it ignores TERM.
+/// Returns true if the parent's guardian is ready: from then on it ignores TERM.
 fn guarded(parent: u32) -> bool {
     let ready = |pid: &i32| {
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
@@ -112,7 +112,7 @@ fn nothing_outlives_a_killed_parent() {
     assert_eq!(std::fs::read_dir(records.path()).unwrap().count(), 0);
 }
 
-/// A parent that starts one session after the other, of processes with the given mark, until it is killed.
+/// Returns a parent that starts one session after the other, of processes with the given mark, until it is killed.
 pub(crate) fn restless(args: Vec<OsString>) -> ExitCode {
     let mark = args[0].to_str().unwrap();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();

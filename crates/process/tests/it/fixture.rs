@@ -1,4 +1,4 @@
-//! What the tests share. This test binary also plays the processes that need our code: run with `--exact fixture::play
+//! Shared fixtures. This test binary also plays the processes that need our code: run with `--exact fixture::play
 //! ROLE…`, it becomes a guardian, or a parent that starts a session.
 
 use std::ffi::OsString;
@@ -16,7 +16,7 @@ pub(crate) const LIMIT: Duration = Duration::from_secs(20);
 
 const PLAY: [&str; 3] = ["--exact", "fixture::play", "--nocapture"];
 
-/// Tests nothing when run with the others: it is the entry point for this binary's other roles.
+/// Is the entry point for this binary's other roles; tests nothing when run with the others.
 #[test]
 fn play() {
     let args: Vec<OsString> = std::env::args_os().collect();
@@ -43,7 +43,7 @@ pub(crate) fn guard() -> Guard {
     Guard::Program(program, args)
 }
 
-/// A spec with a guardian, in the root directory, with only `PATH`.
+/// Returns a spec with a guardian, in the root directory, with only `PATH`.
 pub(crate) fn spec(program: &str, args: &[&str]) -> Spec {
     let mut spec = Spec::new(program, "/").args(args).env([("PATH", std::env::var("PATH").unwrap())]);
     spec.guard = guard();
@@ -78,13 +78,13 @@ pub(crate) async fn to_end(mut pipe: pipe::Receiver) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-/// Whether a process runs: a zombie does not.
+/// Returns true if a process runs: a zombie does not.
 pub(crate) fn alive(pid: i32) -> bool {
     std::fs::read_to_string(format!("/proc/{pid}/stat"))
         .is_ok_and(|stat| !stat.rsplit(')').next().unwrap().trim_start().starts_with(['Z', 'X']))
 }
 
-/// Waits for a condition on the outside world for which there is no event.
+/// Waits for an external condition without an event.
 pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) -> Duration {
     let began = Instant::now();
     while !holds() {
@@ -94,7 +94,7 @@ pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) -> Duration {
     began.elapsed()
 }
 
-/// Whether `program` is installed; names the skipped test if not.
+/// Returns true if `program` is installed; names the skipped test if not.
 pub(crate) fn have(program: &str, test: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).any(|directory| directory.join(program).exists());

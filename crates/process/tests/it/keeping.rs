@@ -10,7 +10,7 @@ use process::{Ladder, Rung};
 
 use crate::fixture::{exited, role, shell, until};
 
-/// The anonymous memory of this process, in bytes.
+/// Returns the anonymous memory of this process, in bytes.
 fn anonymous() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
@@ -47,7 +47,7 @@ pub(crate) fn flood(_args: Vec<OsString>) -> ExitCode {
     assert!(log.flush(Duration::from_secs(20)));
     let status = log.status();
     assert_eq!((status.end, status.total.stdout), (BYTES, BYTES));
-    // Exactly what was not dropped is there, and it is the newest.
+    // Exactly the bytes that were not dropped are present, and they are the newest.
     assert_eq!(status.dropped.stdout, status.oldest);
     assert!(status.oldest >= BYTES - (32 << 20), "{status:?}");
     let kept = log.read_blocking(&Query { max_bytes: usize::MAX, ..Query::default() });
@@ -62,7 +62,7 @@ pub(crate) fn flood(_args: Vec<OsString>) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// In its own mount namespace: fills a tiny disk, then frees space.
+/// Fills a tiny disk in its own mount namespace, then frees space.
 pub(crate) fn full_disk(args: Vec<OsString>) -> ExitCode {
     let place = Path::new(&args[0]);
     let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=256k", "none"]).arg(place).status().unwrap();

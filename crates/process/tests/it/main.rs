@@ -1,5 +1,5 @@
-//! Tests with real programs. Start at `fixture.rs`: what they share, and this binary's other roles as a guardian and as
-//! a parent that is killed.
+//! Tests with real programs. Start at `fixture.rs`, which has the shared fixtures and this binary's other roles as a
+//! guardian and as a parent that is killed.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! What real programs do, according to the kernel.
+//! The activity of real programs, according to the kernel.
 
 use std::time::{Duration, Instant};
 
@@ -152,17 +152,17 @@ async fn what_goes_on_is_seen_and_what_is_young_is_named() {
     const HOUR: Duration = Duration::from_secs(3600);
     let child = start(shell("sleep 1000 & exec cat"), "").await;
     comes_to(&child, Doing::WaitingForInput).await;
-    let rest = Activity::of(&child.group, WINDOW, HOUR).await;
+    let rest = Activity::observe(&child.group, WINDOW, HOUR).await;
     assert!(rest.wanted < 0.5 && rest.had < 0.5, "{rest:?}");
-    // `cat` leads the group: it is what was started, however young.
+    // `cat` leads the group: it is the started program, at any age.
     let names: Vec<&str> = rest.young.iter().map(|(_, name)| name.as_str()).collect();
     assert_eq!(names, ["sleep"]);
-    assert_eq!(Activity::of(&child.group, WINDOW, Duration::ZERO).await.young, []);
+    assert_eq!(Activity::observe(&child.group, WINDOW, Duration::ZERO).await.young, []);
     over(child).await;
-    // Three that never pause, however few processors there are, beside any other load.
+    // Three that never pause, on any number of processors and under any other load.
     let child = start(shell("for n in 1 2 3; do while :; do :; done & done; exec sleep 1000"), "").await;
     comes_to(&child, Doing::Computing).await;
-    let busy = Activity::of(&child.group, 4 * WINDOW, HOUR).await;
+    let busy = Activity::observe(&child.group, 4 * WINDOW, HOUR).await;
     assert!(busy.wanted > 1.0, "{busy:?}");
     over(child).await;
 }

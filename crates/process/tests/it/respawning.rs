@@ -27,7 +27,7 @@ impl Respawning {
         std::fs::metadata(self.0.path().join("again.lives")).map_or(0, |data| data.len())
     }
 
-    /// A session that starts the program, lives on, and loses track of it.
+    /// Returns a session that starts the program, lives on, and loses track of it.
     fn session(&self) -> Child {
         let child = shell(&format!("setsid env -i sh {} & read x", self.file().display())).spawn().unwrap();
         until("it has come back a few times", || self.lives() >= 5);
@@ -45,7 +45,7 @@ impl Respawning {
     }
 }
 
-/// The processes that run a file.
+/// Returns the processes that run a file.
 fn running(file: &Path) -> Vec<i32> {
     let all = std::fs::read_dir("/proc").unwrap();
     let pids = all.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());

@@ -70,7 +70,7 @@ async fn the_file_limit_is_the_users_not_ours() {
     child.group.end(None, &Ladder::default()).await;
 }
 
-/// The niceness according to the kernel: the nineteenth field of `stat`, whose second may hold spaces.
+/// Returns the niceness according to the kernel: the nineteenth field of `stat`, whose second may hold spaces.
 fn niceness(pid: i32) -> i32 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     stat.rsplit_once(") ").unwrap().1.split(' ').nth(16).unwrap().parse().unwrap()

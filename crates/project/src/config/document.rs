@@ -1,4 +1,4 @@
-//! What one configuration file says: the tables that all of hob shares, and one table for each part.
+//! The content of one configuration file: the shared tables, and one table for each part.
 
 use std::path::Path;
 
@@ -52,7 +52,7 @@ impl Document {
         sections: &[Section],
     ) -> Result<Document, ConfigError> {
         let wrong = |error| wrong(path, text, &error);
-        // Only the user decides which of the environment is passed on.
+        // Only the user's file may choose variables to pass on.
         let environment = match source {
             Source::User => Some("environment"),
             Source::Project => None,
@@ -90,9 +90,9 @@ impl Document {
         Ok(document)
     }
 
-    /// What the file asks for beyond the safe set, part by part.
+    /// Returns the requests of the file beyond the safe set, part by part.
     pub(crate) fn requests(&self, text: &str) -> Vec<Request> {
-        let places = Places::of(text);
+        let places = Places::new(text);
         let socket = self.compat.tidepool.filter(|is_wanted| *is_wanted).map(|_| {
             let asks = "makes the socket .tidepool/sockets/control.sock, by which programs of yours reach hob";
             places.request(&["compat", "tidepool"], asks.to_owned())
@@ -100,7 +100,7 @@ impl Document {
         socket.into_iter().chain(self.parts.iter().flat_map(|table| table.requests(&places))).collect()
     }
 
-    /// Removes everything that needs a grant.
+    /// Removes all settings that need a grant.
     pub(crate) fn withhold(&mut self) {
         self.compat.tidepool = None;
         self.parts.iter_mut().for_each(|table| table.withhold());

@@ -5,17 +5,17 @@ use std::time::Duration;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
-/// A time that may be unbounded. Read from text.
+/// A time limit that may be unbounded, parsed from text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
     /// After this time.
     After(Duration),
-    /// Not at all.
+    /// Unbounded.
     Never,
 }
 
 impl Limit {
-    /// The time, unless it is unbounded.
+    /// Returns the time, unless it is unbounded.
     pub fn duration(self) -> Option<Duration> {
         match self {
             Limit::After(duration) => Some(duration),

@@ -38,19 +38,19 @@ const KIB: u64 = 1024;
 const MIB: u64 = 1024 * KIB;
 
 limits! {
-    /// Connections to the daemon at once.
+    /// Maximum number of connections to the daemon.
     connections: 2048, 1..=100_000;
     /// Bytes in one line of a connection.
     line_bytes: 16 * MIB, 64 * KIB..=256 * MIB;
-    /// Calls that run at once on one connection; those that only wait for something do not count.
+    /// Calls that run concurrently on one connection, not counting those that only wait.
     calls_running: 64, 1..=10_000;
-    /// Calls that wait on one connection: for others to run first, and as many for something without counting as running.
+    /// Calls that wait on one connection: for others to run first, and as many again for an event.
     calls_waiting: 1024, 1..=100_000;
     /// Live sessions of the project.
     sessions: 8, 1..=1000;
-    /// Evaluations that wait in one session.
+    /// Evaluations queued in one session.
     queued_evaluations: 16, 1..=10_000;
-    /// Bytes of memory one session's processes may take; 0 for three quarters of the machine's.
+    /// Memory limit of one session's processes in bytes; 0 for three quarters of the machine's memory.
     session_memory: 0, 0..=u64::MAX;
     /// Bytes of a session's output kept in memory.
     output_memory: 4 * MIB, 64 * KIB..=1024 * MIB;

@@ -1,4 +1,4 @@
-//! The configuration: the project's `hob.toml`, above the user's own configuration, above the defaults.
+//! The configuration: the project's `hob.toml`, which overrides the user's own configuration, which overrides the defaults.
 //!
 //! `hob.toml` is untrusted text: it may enable toolsets, choose among what is built in and set limits within their
 //! ranges. Anything beyond that (commands to run) takes effect only when the user granted that very text
@@ -41,18 +41,18 @@ pub enum Source {
 /// The whole configuration, checked.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// The toolsets of a connection that asks for none, if configured.
+    /// The toolsets of a connection that requests none, if configured.
     pub toolsets: Option<Vec<String>>,
     /// The form of tool results, if configured; otherwise it depends on the client.
     pub results: Option<Results>,
-    /// How long a daemon without connections and live sessions keeps running.
+    /// The time after which a daemon without connections and live sessions stops.
     pub idle: Limit,
     pub limits: Limits,
-    /// Whether the socket of Tidepool's control server is served too.
+    /// True if the socket of Tidepool's control server is also served.
     pub tidepool: bool,
-    /// The parts' settings, by the names of their sections; see [`Config::of`].
+    /// The parts' settings, by the names of their sections; see [`Config::settings`].
     parts: BTreeMap<&'static str, Arc<dyn Any + Send + Sync>>,
-    /// What `hob.toml` asks for and the user has not granted.
+    /// The requests in `hob.toml` that the user has not granted.
     pub withheld: Vec<Request>,
 }
 
@@ -71,7 +71,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// The user's configuration for all projects. `sections` are those of all parts: any other table is an error.
+    /// Returns the user's configuration for all projects. `sections` are those of all parts: any other table is an error.
     pub fn of_user(sections: &[Section]) -> Result<Config, ConfigError> {
         let mut config = Config::default();
         if let Some(path) = UserConfig::path()
@@ -100,13 +100,13 @@ impl Config {
         Ok(config)
     }
 
-    /// Reads only a project's `hob.toml`: checks it, and returns what it asks for beyond the safe set.
+    /// Reads only a project's `hob.toml`: checks it, and returns its requests beyond the safe set.
     pub fn requests(project: &Project, sections: &[Section]) -> Result<Vec<Request>, ConfigError> {
-        Config::asked(project, sections).map(|(_, requests)| requests)
+        Config::read_requests(project, sections).map(|(_, requests)| requests)
     }
 
-    /// Grants what the project's `hob.toml` asks for now. `shown` are the requests that the user saw: if the file now
-    /// asks for anything else, nothing is granted.
+    /// Grants the current requests of the project's `hob.toml`. `shown` are the requests that the user saw: if the file
+    /// has changed them, nothing is granted.
     pub fn grant(project: &Project, sections: &[Section], shown: &[Request]) -> Result<(), TrustError> {
         Config::grant_in(&Trust::path()?, project, sections, shown)
     }
@@ -117,15 +117,15 @@ impl Config {
         sections: &[Section],
         shown: &[Request],
     ) -> Result<(), TrustError> {
-        let (text, asked) = Config::asked(project, sections)?;
+        let (text, asked) = Config::read_requests(project, sections)?;
         if asked != shown {
             return Err(TrustError::Changed { path: project.config_path() });
         }
         Trust::grant(file, project, &text)
     }
 
-    /// The requests, and the text that contains them.
-    fn asked(project: &Project, sections: &[Section]) -> Result<(String, Vec<Request>), ConfigError> {
+    /// Returns the requests, and the text that contains them.
+    fn read_requests(project: &Project, sections: &[Section]) -> Result<(String, Vec<Request>), ConfigError> {
         let path = project.config_path();
         let Some(text) = read_of(project)? else { return Ok((String::new(), Vec::new())) };
         let file = File::new(&path, Source::Project, &text);
@@ -135,27 +135,27 @@ impl Config {
         Ok((text, requests))
     }
 
-    /// Whether the user has meanwhile granted what was withheld when this was loaded. A text that has changed its
-    /// requests since does not count.
+    /// Returns true if the user has by now granted the requests withheld at load time. A text whose requests have
+    /// changed since does not count.
     pub fn is_granted_by_now(&self, project: &Project, sections: &[Section]) -> bool {
         !self.withheld.is_empty()
             && Config::load(project, sections).is_ok_and(|config| config.withheld.is_empty())
             && Config::requests(project, sections).is_ok_and(|requests| requests == self.withheld)
     }
 
-    /// The settings of a part, or its defaults.
-    pub fn of<S: Settings>(&self) -> S {
+    /// Returns the settings of a part, or its defaults.
+    pub fn settings<S: Settings>(&self) -> S {
         let settings = self.parts.get(S::NAME).and_then(|settings| settings.downcast_ref::<S>());
         settings.cloned().unwrap_or_default()
     }
 }
 
-/// The text of a project's `hob.toml`. Errors quote the text, so links to files outside the project are not followed.
+/// Returns the text of a project's `hob.toml`. Errors quote the text, so links to files outside the project are not followed.
 pub(crate) fn read_of(project: &Project) -> Result<Option<String>, ConfigError> {
     let path = project.config_path();
     match path.canonicalize() {
         Ok(to) if !to.starts_with(project.root()) => Err(ConfigError::LeadsOut { path, to }),
-        // A file that is absent or cannot be seen is not read either.
+        // An absent or invisible file is not read either.
         found => read(&found.unwrap_or(path)),
     }
 }

@@ -1,5 +1,5 @@
-//! The settings of a part: its own table in `hob.toml` and in the user's configuration. The part declares which
-//! settings there are, what they mean, and which need a grant; this crate reads the files, and knows no part.
+//! The settings of a part: its own table in `hob.toml` and in the user's configuration. The part declares its settings,
+//! their meaning, and which need a grant; this crate reads the files, and knows no part.
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -28,10 +28,10 @@ pub trait Settings: Clone + Debug + Default + Send + Sync + 'static {
     /// Merges the table of a file.
     ///
     /// # Errors
-    /// When a value is out of its range, or is not allowed in that file.
+    /// If a value is out of its range, or is not allowed in that file.
     fn apply(&mut self, table: Self::Table, file: &File<'_>) -> Result<(), ConfigError>;
 
-    /// What the table of a `hob.toml` asks for beyond the safe set: each setting that needs a grant.
+    /// Returns the requests of a `hob.toml`'s table beyond the safe set: each setting that needs a grant.
     fn requests(_table: &Self::Table, _places: &Places<'_>) -> Vec<Request> {
         Vec::new()
     }
@@ -51,26 +51,26 @@ pub struct Section {
 }
 
 impl Section {
-    /// The section of these settings.
-    pub const fn of<S: Settings>() -> Section {
+    /// Returns the section of these settings.
+    pub const fn for_settings<S: Settings>() -> Section {
         Section {
             name: S::NAME,
             template: S::TEMPLATE,
-            read: |value| Ok(Box::new(Read::<S>(<S::Table as serde::Deserialize>::deserialize(value)?))),
+            read: |value| Ok(Box::new(ParsedTable::<S>(<S::Table as serde::Deserialize>::deserialize(value)?))),
         }
     }
 }
 
-/// What one file says about one part.
+/// The table of one part in one file.
 pub(crate) trait Table: Send {
     fn requests(&self, places: &Places<'_>) -> Vec<Request>;
     fn withhold(&mut self);
     fn apply(self: Box<Self>, config: &mut Config, file: &File<'_>) -> Result<(), ConfigError>;
 }
 
-struct Read<S: Settings>(S::Table);
+struct ParsedTable<S: Settings>(S::Table);
 
-impl<S: Settings> Table for Read<S> {
+impl<S: Settings> Table for ParsedTable<S> {
     fn requests(&self, places: &Places<'_>) -> Vec<Request> {
         S::requests(&self.0, places)
     }
@@ -80,31 +80,31 @@ impl<S: Settings> Table for Read<S> {
     }
 
     fn apply(self: Box<Self>, config: &mut Config, file: &File<'_>) -> Result<(), ConfigError> {
-        let mut settings: S = config.of();
+        let mut settings: S = config.settings();
         settings.apply(self.0, file)?;
         config.parts.insert(S::NAME, Arc::new(settings) as Arc<dyn Any + Send + Sync>);
         Ok(())
     }
 }
 
-/// The file that a table stands in.
+/// The file that contains a table.
 pub struct File<'a> {
     pub path: &'a Path,
-    /// Whose file it is.
+    /// The owner of the file.
     pub source: Source,
     places: Places<'a>,
 }
 
 impl<'a> File<'a> {
-    /// The file at this path, with this text.
+    /// Returns the file at this path, with this text.
     pub fn new(path: &'a Path, source: Source, text: &'a str) -> File<'a> {
-        File { path, source, places: Places::of(text) }
+        File { path, source, places: Places::new(text) }
     }
 
-    /// A number, if the file sets it and it is in its range. `key` is its full name, such as `limits.sessions`.
+    /// Returns a number, if the file sets it. `key` is its full name, such as `limits.sessions`.
     ///
     /// # Errors
-    /// When it is out of range.
+    /// If it is out of range.
     pub fn within(
         &self,
         key: &'static str,
@@ -120,7 +120,7 @@ impl<'a> File<'a> {
         }
     }
 
-    /// The error that a setting is not allowed in this file: why, and what to do instead.
+    /// Returns the error for a setting that is not allowed in this file, with the reason and the alternative.
     pub fn refused(&self, why: impl Into<String>) -> ConfigError {
         ConfigError::Refused { path: self.path.to_owned(), why: why.into() }
     }

@@ -1,4 +1,4 @@
-//! What configuration files may say, tested with an invented part.
+//! Tests of configuration files with an invented part.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::*;
 use crate::request::Places;
 
-/// An invented part: beds, and tools that run commands.
+/// The settings of an invented part: beds, and tools that run commands.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Garden {
     beds: u64,
@@ -56,7 +56,7 @@ impl Settings for Garden {
     }
 }
 
-pub(crate) const SECTIONS: &[Section] = &[Section::of::<Garden>()];
+pub(crate) const SECTIONS: &[Section] = &[Section::for_settings::<Garden>()];
 
 fn settings(text: &str) -> Result<Config, ConfigError> {
     let mut config = Config::default();
@@ -80,7 +80,7 @@ fn what_can_be_said() {
     assert_eq!(config.idle, Limit::Never);
     assert_eq!((config.limits.sessions, config.limits.connections), (3, 2048));
     let tools = BTreeMap::from([("rake".to_owned(), ("rake".to_owned(), Source::Project))]);
-    assert_eq!(config.of::<Garden>(), Garden { beds: 4, tools });
+    assert_eq!(config.settings::<Garden>(), Garden { beds: 4, tools });
     let config = settings("").unwrap();
     assert_eq!((config.toolsets, config.idle), (None, Limit::After(Duration::from_secs(1800))));
     assert_eq!((config.limits, config.parts.len()), (Limits::default(), 0));
@@ -96,7 +96,7 @@ fn the_project_says_more_than_the_user_and_less_counts_without_a_grant() {
             document.withhold();
         }
         document.apply(config, &file).unwrap();
-        config.of::<Garden>()
+        config.settings::<Garden>()
     };
     let mine = "environment = [\"A\"]\n[garden]\nbeds = 2\ntools.rake = \"mine\"\ntools.hoe = \"mine\"\n";
     assert_eq!(merge(&mut config, mine, Source::User, true).beds, 2);
@@ -231,7 +231,7 @@ fn a_value_of_another_type_is_answered_by_what_to_write() {
         words = { a = 1 }
             `words` is a list: write `words = ["…"]`
         words = ["a", 1]
-            `1` stands where a text belongs: write `"1"`
+            `1` is not a text: write `"1"`
         plots.north.words = "rake it"
             `plots.north.words` is a list: write `plots.north.words = ["rake", "it"]`
         plots.north = { words = "a\u0022b" }

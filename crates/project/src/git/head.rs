@@ -5,22 +5,22 @@ use std::path::{Path, PathBuf};
 use super::{common_dir_at, read_line};
 use crate::regular;
 
-/// How large a list of packed references may be.
+/// The size limit of a list of packed references.
 const MAX_PACKED: u64 = 16 << 20;
 
-/// The commit that is checked out in the worktree at `top`. `None` outside of git, before the first commit, and where the
-/// references are kept in a form that is not read here (reftable).
+/// Returns the commit that is checked out in the worktree at `top`. `None` outside of git, before the first commit, and
+/// for unsupported reference storage (reftable).
 pub fn head_commit(top: &Path) -> Option<String> {
     let common = common_dir_at(top)?;
     let head = read_line(&own_dir(top)?.join("HEAD"))?;
     let Some(reference) = head.strip_prefix("ref: ") else { return is_commit(&head).then_some(head) };
-    // A reference is a path below the git directory, and leads nowhere else.
+    // A reference must be a path below the git directory.
     let is_below = reference.starts_with("refs/") && !reference.split('/').any(|part| matches!(part, "" | "." | ".."));
     let loose = is_below.then(|| read_line(&common.join(reference))).flatten();
     loose.filter(|commit| is_commit(commit)).or_else(|| packed(&common, reference))
 }
 
-/// The worktree's own part of the git directory: a linked worktree has one beside the others.
+/// Returns the worktree's own git directory; a linked worktree has a separate one.
 fn own_dir(top: &Path) -> Option<PathBuf> {
     let dot_git = top.join(".git");
     if dot_git.is_dir() {

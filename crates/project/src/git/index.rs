@@ -1,5 +1,5 @@
-//! Whether git tracks a path, read from its index (gitformat-index(5)) without running git: what a repository's own
-//! configuration could make git run is not run.
+//! Checks if git tracks a path by reading its index (gitformat-index(5)), without running git, which could run programs
+//! from the repository's configuration.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -8,12 +8,12 @@ use std::path::Path;
 use super::{git_dir_of, setting, worktree};
 use crate::regular;
 
-/// The largest index that is read. Some 90 bytes are a file.
+/// The size limit of an index. A file takes some 90 bytes.
 const MAX_BYTES: u64 = 512 << 20;
-/// The longest path in an index that is read.
+/// The length limit of a path in an index.
 const MAX_PATH: u64 = 64 * 1024;
 
-/// Whether git tracks a path, or anything below it, in the worktree around it. `None` if git's list of files cannot be
+/// Returns true if git tracks a path, or anything below it, in the worktree around it. `None` if the index cannot be
 /// read. Nothing is tracked outside of a repository.
 pub fn is_tracked(path: &Path) -> Option<bool> {
     let Some(worktree) = path.parent().and_then(worktree) else { return Some(false) };
@@ -30,12 +30,12 @@ pub fn is_tracked(path: &Path) -> Option<bool> {
         Ok(file) => {
             let found = Index::open(file, hash).ok()?.search(wanted).ok()?;
             match found {
-                Found::Tracked => Some(true),
-                Found::Nothing => Some(false),
-                // What the main part leaves out stands in a shared one. What was removed since counts as tracked.
-                Found::Shared(name) => {
+                Lookup::Tracked => Some(true),
+                Lookup::Nothing => Some(false),
+                // A split index has a shared part. A file removed since then counts as tracked.
+                Lookup::Shared(name) => {
                     let shared = regular::open(&git_dir.join(name)).ok()?;
-                    Some(matches!(Index::open(shared, hash).ok()?.search(wanted).ok()?, Found::Tracked))
+                    Some(matches!(Index::open(shared, hash).ok()?.search(wanted).ok()?, Lookup::Tracked))
                 }
             }
         }
@@ -44,10 +44,10 @@ pub fn is_tracked(path: &Path) -> Option<bool> {
     }
 }
 
-enum Found {
+enum Lookup {
     Tracked,
     Nothing,
-    /// Not in this part; the other is in the file of this name.
+    /// Not in this part; the shared part is in the file of this name.
     Shared(String),
 }
 
@@ -68,37 +68,38 @@ impl Index {
             Index { from: BufReader::new(file.take(MAX_BYTES)), hash, version: 0, entries: 0, length, read: 0 };
         let head = index.bytes(4)?;
         (index.version, index.entries) = (index.number()?, index.number()?);
-        match head == *b"DIRC" && (2..=4).contains(&index.version) && length <= MAX_BYTES {
-            true => Ok(index),
-            false => Err(invalid()),
+        if head == *b"DIRC" && (2..=4).contains(&index.version) && length <= MAX_BYTES {
+            Ok(index)
+        } else {
+            Err(invalid())
         }
     }
 
-    fn search(mut self, wanted: &[u8]) -> io::Result<Found> {
+    fn search(mut self, wanted: &[u8]) -> io::Result<Lookup> {
         let is_wanted = |name: &[u8]| match name.strip_prefix(wanted) {
             Some(rest) => rest.is_empty() || rest[0] == b'/',
-            // A directory that a sparse index does not list.
+            // This is a directory that a sparse index does not list.
             None => name.ends_with(b"/") && wanted.starts_with(name),
         };
         let mut name = Vec::new();
         for _ in 0..self.entries {
             self.entry(&mut name)?;
             if is_wanted(&name) {
-                return Ok(Found::Tracked);
+                return Ok(Lookup::Tracked);
             }
         }
         while self.read + (self.hash as u64) < self.length {
             let (signature, size) = (self.bytes(4)?, self.number()?);
             if signature == *b"link" {
                 let shared = self.bytes(self.hash)?;
-                return Ok(Found::Shared(format!("sharedindex.{}", hex::encode(shared))));
+                return Ok(Lookup::Shared(format!("sharedindex.{}", hex::encode(shared))));
             }
             self.skip(size.into())?;
         }
-        Ok(Found::Nothing)
+        Ok(Lookup::Nothing)
     }
 
-    /// Reads the next entry into `name`, which holds the one before: the fourth version repeats no beginnings.
+    /// Reads the next entry into `name`, which holds the previous one: the fourth version omits common prefixes.
     fn entry(&mut self, name: &mut Vec<u8>) -> io::Result<()> {
         let begun = self.read;
         self.skip(40 + self.hash as u64)?;
@@ -120,7 +121,7 @@ impl Index {
             return Err(invalid());
         }
         if self.version < 4 {
-            // Up to eight zeros, of which one is read.
+            // Up to eight zeros follow, of which one is read.
             let length = self.read - 1 - begun;
             self.skip(7 - length % 8)?;
         }
@@ -139,7 +140,7 @@ impl Index {
         Ok(u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
     }
 
-    /// A number as git writes offsets: seven bits a byte, and one more with each that follows.
+    /// Reads a number in git's offset encoding: seven bits a byte, adding one for each byte that follows.
     fn varint(&mut self) -> io::Result<usize> {
         let mut value = 0;
         for _ in 0..5 {
@@ -170,7 +171,7 @@ mod tests {
     use super::*;
     use std::fs;
 
-    /// A repository that tracks these files; others are there.
+    /// Creates a repository that tracks these files and contains others.
     fn repository(options: &[&str]) -> (tempfile::TempDir, std::path::PathBuf) {
         let temp = tempfile::tempdir().unwrap();
         let top = temp.path().canonicalize().unwrap().join("top");
@@ -200,7 +201,7 @@ mod tests {
             for version in ["2", "3", "4"] {
                 git(&top, &["update-index", "--index-version", version]);
                 check(&top);
-                // An entry with more flags, which the second version has no room for.
+                // This entry has more flags, which the second version does not support.
                 fs::write(top.join("later"), "").unwrap();
                 git(&top, &["add", "--intent-to-add", "later"]);
                 check(&top);

@@ -13,7 +13,7 @@ pub use head::head_commit;
 pub use index::is_tracked;
 pub use view::{GitPlaces, GitView, Purpose, misleading_link};
 
-/// How many linked worktrees of a bare repository are examined.
+/// The maximum number of linked worktrees of a bare repository that are examined.
 const LINKS_MAX: usize = 1000;
 
 /// The position of a directory in a git repository.
@@ -25,7 +25,7 @@ pub(crate) struct Worktree {
     pub(crate) main: PathBuf,
 }
 
-/// The worktree around `directory` (absolute, without links).
+/// Returns the worktree around `directory` (absolute, without links).
 pub(crate) fn worktree(directory: &Path) -> Option<Worktree> {
     directory.ancestors().find_map(|top| {
         let dot_git = top.join(".git");
@@ -41,17 +41,17 @@ pub(crate) fn worktree(directory: &Path) -> Option<Worktree> {
     })
 }
 
-/// The worktrees around `directory` (absolute, without links), nearest first.
+/// Returns the worktrees around `directory` (absolute, without links), nearest first.
 pub(crate) fn worktrees(directory: &Path) -> impl Iterator<Item = Worktree> {
     std::iter::successors(worktree(directory), |inner| worktree(inner.top.parent()?))
 }
 
-/// The main worktree of the repository that a path (absolute, without links) lies in.
+/// Returns the main worktree of the repository that contains a path (absolute, without links).
 pub fn main_worktree(path: &Path) -> Option<PathBuf> {
     worktree(path).map(|worktree| worktree.main)
 }
 
-/// The configuration that git would use at `root`, the top of a worktree or a bare repository: that of its git
+/// Returns the configuration that git would use at `root`, the top of a worktree or a bare repository: that of its git
 /// directory. No checkout can bring one, since git tracks nothing of that name.
 pub(crate) fn configuration(root: &Path) -> Option<String> {
     read_small(&common_dir_at(root)?.join("config"))
@@ -65,7 +65,7 @@ pub fn exclusion(path: &Path) -> Option<(PathBuf, String)> {
     Some((common_dir_at(&top)?, pattern))
 }
 
-/// The directory of the repository at `root`.
+/// Returns the directory of the repository at `root`.
 fn common_dir_at(root: &Path) -> Option<PathBuf> {
     let dot_git = root.join(".git");
     match dot_git.metadata() {
@@ -91,7 +91,7 @@ fn common_dir_at(root: &Path) -> Option<PathBuf> {
     }
 }
 
-/// The git directory of a submodule, or one that was put elsewhere; not that of another worktree.
+/// Returns the git directory of a submodule or a relocated one, not that of another worktree.
 fn separate(top: &Path, dot_git: &Path) -> Option<PathBuf> {
     if dot_git.symlink_metadata().ok()?.is_symlink() {
         return None;
@@ -114,14 +114,14 @@ fn is_repository(git_dir: &Path) -> bool {
     git_dir.join("HEAD").is_file() && git_dir.join("objects").is_dir()
 }
 
-/// The directory that a `.git` file names.
+/// Returns the directory that a `.git` file names.
 fn named_by(dot_git: &Path) -> Option<PathBuf> {
     Some(PathBuf::from(read_line(dot_git)?.strip_prefix("gitdir:")?.trim_start()))
 }
 
-/// `.git` is a file in a linked worktree, in a submodule, and where the git directory was put elsewhere. Only the first
-/// has a common directory. It counts only if the repository lists this worktree; otherwise any checkout could claim to
-/// belong to another project. Returns the common directory.
+/// Returns the common directory of a linked worktree. `.git` is a file in a linked worktree, in a submodule, and for a
+/// relocated git directory; only the first has a common directory. It counts only if the repository lists this
+/// worktree: otherwise any checkout could claim to belong to another project.
 fn linked(top: &Path, dot_git: &Path) -> Option<PathBuf> {
     if dot_git.symlink_metadata().ok()?.is_symlink() {
         return None;
@@ -135,10 +135,10 @@ fn linked(top: &Path, dot_git: &Path) -> Option<PathBuf> {
     (back.canonicalize().ok()? == dot_git.canonicalize().ok()?).then_some(common)
 }
 
-/// The main worktree of the repository that a linked worktree belongs to.
+/// Returns the main worktree of the repository that a linked worktree belongs to.
 fn main_of_linked(top: &Path, dot_git: &Path) -> Option<PathBuf> {
     let common = linked(top, dot_git)?;
-    // Only if it is a worktree of this repository: a repository from an archive may name any directory.
+    // This applies only to a worktree of this repository: a repository from an archive may name any directory.
     if let Some(elsewhere) = configured_worktree(&common).filter(|path| git_dir_of(path).as_ref() == Some(&common)) {
         return Some(elsewhere);
     }
@@ -148,7 +148,7 @@ fn main_of_linked(top: &Path, dot_git: &Path) -> Option<PathBuf> {
     }
 }
 
-/// The git directory that a main worktree names.
+/// Returns the git directory that a main worktree names.
 fn git_dir_of(worktree: &Path) -> Option<PathBuf> {
     let dot_git = worktree.join(".git");
     if dot_git.is_dir() {
@@ -157,7 +157,7 @@ fn git_dir_of(worktree: &Path) -> Option<PathBuf> {
     worktree.join(named_by(&dot_git)?).canonicalize().ok()
 }
 
-/// `core.worktree`: the location of a submodule's main worktree.
+/// Returns `core.worktree`: the location of a submodule's main worktree.
 fn configured_worktree(common: &Path) -> Option<PathBuf> {
     common.join(core(common, "worktree")?).canonicalize().ok().filter(|path| path.is_dir())
 }
@@ -166,7 +166,7 @@ fn is_bare(git_dir: &Path) -> bool {
     core(git_dir, "bare").is_some_and(|value| value.eq_ignore_ascii_case("true"))
 }
 
-/// A setting of the `core` section.
+/// Returns a setting of the `core` section.
 fn core(git_dir: &Path, wanted: &str) -> Option<String> {
     setting(git_dir, "[core]", wanted)
 }
@@ -192,7 +192,7 @@ fn read_line(path: &Path) -> Option<String> {
     text.lines().next().map(str::trim_end).filter(|line| !line.is_empty()).map(str::to_owned)
 }
 
-/// These files hold a line or a page; a larger file, or anything but a regular file, is not valid.
+/// Reads a file that holds a line or a page; a larger file, or one that is not regular, is invalid.
 pub(crate) fn read_small(path: &Path) -> Option<String> {
     regular::read(path, 256 * 1024).ok()
 }

@@ -1,8 +1,8 @@
-//! A git directory for one question or one fetch: the repository's history and index, with a configuration that hob wrote.
+//! A temporary git directory for one question or one fetch: the repository's history and index, with hob's own configuration.
 //!
-//! Git runs what its configuration names: filters, hooks, monitors, helpers. No list of such names is complete, and some
-//! names fit no option. So git does not read the repository's configuration. It reads one in which only [`ALLOWED`]
-//! settings are copied, and none of them names a program. Attributes may still name filters: none is defined.
+//! Git runs programs named in its configuration: filters, hooks, monitors, helpers. No list of such names is complete,
+//! and some names fit no option. So git does not read the repository's configuration. It reads a copy with [`ALLOWED`]
+//! settings only, none of which names a program. Attributes may still name filters, but none is defined.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 
 use crate::regular;
 
-/// The longest HEAD that is copied.
+/// The size limit of a copied HEAD.
 const HEAD_MAX: u64 = 4096;
 
-/// The settings that are copied: the section, whether it has a subsection, and the names.
+/// The copied settings: the section, true if it has a subsection, and the names.
 const ALLOWED: &[(&str, bool, &[&str])] = &[
     (
         "core",
@@ -44,7 +44,7 @@ const ALLOWED: &[(&str, bool, &[&str])] = &[
     ("url", true, &["insteadof"]),
 ];
 
-/// What only a fetch needs: logins as `actions/checkout` leaves them, and partial clones.
+/// Settings for a fetch only: logins as `actions/checkout` leaves them, and partial clones.
 const ALLOWED_TO_FETCH: &[(&str, bool, &[&str])] = &[
     ("extensions", false, &["partialclone"]),
     ("remote", true, &["promisor", "partialclonefilter"]),
@@ -52,12 +52,12 @@ const ALLOWED_TO_FETCH: &[(&str, bool, &[&str])] = &[
     ("credential", true, &["username", "usehttppath"]),
 ];
 
-/// What git may do with a view.
+/// The use of a view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// It answers questions. The user's own configuration is not read either.
+    /// Answer questions. The user's own configuration is not read either.
     Question,
-    /// It fetches. The user's own configuration holds, with its logins and proxies.
+    /// Fetch. The user's own configuration applies, with its logins and proxies.
     Fetch,
 }
 
@@ -79,10 +79,10 @@ pub struct GitView {
 }
 
 impl GitView {
-    /// Makes a view. `config` is what `git config --list --show-scope -z` prints.
+    /// Creates a view. `config` is the output of `git config --list --show-scope -z`.
     ///
     /// # Errors
-    /// When the directory cannot be made, or HEAD cannot be read.
+    /// If the directory cannot be created, or HEAD cannot be read.
     pub fn new(places: GitPlaces<'_>, config: &[u8], purpose: Purpose) -> io::Result<GitView> {
         let directory = tempfile::Builder::new().prefix("hob-git-").tempdir()?;
         let is_linked = places.git_dir != places.common_dir;
@@ -90,7 +90,7 @@ impl GitView {
         let common = view.common_dir();
         std::fs::create_dir(&common)?;
         link(places.common_dir, &common, &["refs", "objects", "logs", "shallow", "info", "reftable"])?;
-        // Git makes it where it is absent.
+        // Git creates it if it is absent.
         symlink(places.common_dir.join("packed-refs"), common.join("packed-refs"))?;
         std::fs::write(common.join("config"), configuration(config, purpose))?;
         let git_dir = view.git_dir();
@@ -112,12 +112,12 @@ impl GitView {
         Ok(view)
     }
 
-    /// The environment in which git uses the view. `GIT_` variables of the caller must not be beside it.
+    /// Returns the environment in which git uses the view. The caller's own `GIT_` variables must be removed.
     pub fn env(&self) -> Vec<(&'static str, OsString)> {
         let mut env = vec![
             ("GIT_DIR", self.git_dir().into_os_string()),
             ("GIT_WORK_TREE", self.work_tree.clone().into_os_string()),
-            // An object that a partial clone lacks is not fetched.
+            // Objects missing from a partial clone are not fetched.
             ("GIT_NO_LAZY_FETCH", "1".into()),
             ("GIT_TERMINAL_PROMPT", "0".into()),
             ("GIT_OPTIONAL_LOCKS", "0".into()),
@@ -127,7 +127,7 @@ impl GitView {
             env.extend([
                 ("GIT_CONFIG_GLOBAL", OsString::from("/dev/null")),
                 ("GIT_CONFIG_NOSYSTEM", "1".into()),
-                // No question has a reason to speak with another machine.
+                // Questions need no network.
                 ("GIT_ALLOW_PROTOCOL", OsString::new()),
             ]);
         }
@@ -143,7 +143,7 @@ impl GitView {
     }
 }
 
-/// Links what is there of these names.
+/// Links the existing entries of these names.
 fn link(from: &Path, to: &Path, names: &[&str]) -> io::Result<()> {
     for name in names {
         let target = from.join(name);
@@ -154,7 +154,7 @@ fn link(from: &Path, to: &Path, names: &[&str]) -> io::Result<()> {
     Ok(())
 }
 
-/// The text of the configuration.
+/// Returns the text of the configuration.
 fn configuration(listed: &[u8], purpose: Purpose) -> Vec<u8> {
     let mut text = b"[core]\n\trepositoryformatversion = 1\n\tbare = false\n".to_vec();
     let mut words = listed.split(|byte| *byte == 0);
@@ -177,7 +177,7 @@ fn configuration(listed: &[u8], purpose: Purpose) -> Vec<u8> {
     text
 }
 
-/// The section, subsection and key of a name, if a file can have it.
+/// Splits a name into section, subsection and key, if it is valid in a file.
 fn split(name: &[u8]) -> Option<(&str, Option<&[u8]>, &str)> {
     let first = name.iter().position(|byte| *byte == b'.')?;
     let last = name.iter().rposition(|byte| *byte == b'.')?;
@@ -194,7 +194,7 @@ fn is_allowed(section: &str, has_subsection: bool, key: &str, purpose: Purpose) 
         .any(|(known, is_below, keys)| *known == section && *is_below == has_subsection && keys.contains(&key))
 }
 
-/// A value or subsection as it stands between quotes.
+/// Escapes a value or subsection for quotes.
 fn escaped(bytes: &[u8]) -> Vec<u8> {
     let mut text = Vec::with_capacity(bytes.len());
     for byte in bytes {
@@ -207,11 +207,11 @@ fn escaped(bytes: &[u8]) -> Vec<u8> {
     text
 }
 
-/// Finds a link on which a fetch would leave the repository, or write to another branch than one below `refs/remotes`: what
-/// it is, and where. Files and directories of the repository are looked at, and no link is followed.
+/// Finds a link by which a fetch would leave the repository, or write to a branch outside `refs/remotes`. Returns its
+/// path. Examines the files and directories of the repository, and follows no link.
 ///
 /// # Errors
-/// When a directory cannot be read, or holds too much.
+/// If a directory cannot be read, or holds too many files.
 pub fn misleading_link(common_dir: &Path) -> io::Result<Option<PathBuf>> {
     let mut left = 1_000_000_u32;
     let mut waiting = Vec::new();
@@ -231,7 +231,7 @@ pub fn misleading_link(common_dir: &Path) -> io::Result<Option<PathBuf>> {
             if kind.is_symlink() || part == "logs" && kind.is_file() && is_shared(&path)? {
                 return Ok(Some(path));
             }
-            // Objects are made under new names, and never written to.
+            // Objects are created under new names, and never overwritten.
             if kind.is_dir() && (part != "objects" || directory.file_name() == Some(OsStr::new("objects"))) {
                 waiting.push((path, part));
             } else if part == "refs" && kind.is_file() && points_elsewhere(common_dir, &path) {
@@ -242,18 +242,18 @@ pub fn misleading_link(common_dir: &Path) -> io::Result<Option<PathBuf>> {
     Ok(None)
 }
 
-/// Whether a file has other names, which may be outside.
+/// Returns true if a file has other names, which may be outside.
 fn is_shared(path: &Path) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt as _;
     Ok(path.symlink_metadata()?.nlink() > 1)
 }
 
-/// Whether a ref below `refs/remotes` stands for one that is not.
+/// Returns true if a ref below `refs/remotes` refers to one that is not.
 fn points_elsewhere(common_dir: &Path, path: &Path) -> bool {
     if !path.starts_with(common_dir.join("refs/remotes")) {
         return false;
     }
-    // What is unreadable is for git to refuse.
+    // Git itself will reject an unreadable file.
     let text = regular::read(path, HEAD_MAX).unwrap_or_default();
     text.strip_prefix("ref:").is_some_and(|to| !to.trim_start().starts_with("refs/remotes/"))
 }

@@ -4,11 +4,11 @@
 //! its prompt. Code goes through `eval` as one line, so an open quote or bracket is an immediate error instead of a
 //! shell that waits for more.
 //!
-//! A session's own settings (options, traps, a prompt, functions named like builtins) are for its own code. At its
-//! prompt, where hob's lines run, options and traps that would show or hit those lines are put aside, and the next
-//! evaluation begins by restoring them; see [`marks`]. hob's functions are parsed once. What is parsed at each prompt
-//! and for each evaluation contains no word that an alias could replace: words are quoted and keywords avoided. The two
-//! that cannot be avoided, `{` and `!`, are protected from existing aliases.
+//! A session's own settings (options, traps, a prompt, functions named like builtins) apply to its own code only. At
+//! the prompt, where hob's lines run, hob saves and resets options and traps that would affect those lines; the next
+//! evaluation begins by restoring them, see [`marks`]. hob's functions are parsed once. The text parsed at each prompt
+//! and evaluation contains no word that an alias could replace: words are quoted and keywords avoided. The two
+//! unavoidable ones, `{` and `!`, are protected from existing aliases.
 
 use super::{Adapter, Barrier, Nonce, Plan, Printed, Refusal, SCRIPT_PATH, Step, Verdict, without_answers};
 
@@ -49,7 +49,7 @@ impl Adapter for Bash {
 
     fn plan_with_input(&self, code: &str) -> Result<Plan, Refusal> {
         self.plan(code)?;
-        // The shell goes on reading its own lines where it did: only this command has another input.
+        // The shell continues to read its own lines from the same input; only this command has another input.
         Ok(evaluation(code, &format!("<{SCRIPT_PATH} ")))
     }
 
@@ -70,13 +70,13 @@ impl Adapter for Bash {
         let exception = match status {
             Some(0) => None,
             Some(status) => Some(format!("exit status {status}")),
-            // No marker came: the session knows why.
+            // The marker is missing; the session reports the reason.
             None if printed.payload.is_empty() => None,
             None => Some("bash reported no exit status that can be read".to_owned()),
         };
         Verdict {
             error: status != Some(0),
-            // A program may exit with that status by itself.
+            // A program may also exit with that status on its own.
             interrupted: status == Some(INTERRUPTED) && (given_up || printed.interrupting),
             exception,
             ..Verdict::default()
@@ -103,7 +103,7 @@ impl Adapter for Bash {
     }
 
     fn controls_jobs(&self) -> bool {
-        // After `set -m`.
+        // Job control is on after `set -m`.
         true
     }
 
@@ -127,9 +127,9 @@ impl Adapter for Bash {
     }
 }
 
-/// The code as one line, with a redirection of its own. `!` keeps the status of the whole from `set -e` and a trap on ERR,
-/// which have seen that of each command; the definition after it says that the line was not given up, and no trace, trap
-/// or alias sees it. After an open quote the parser does not recognise a first `!`, so another command precedes it.
+/// Returns the code as one line with a redirection. `!` hides the line's status from `set -e` and a trap on ERR, which
+/// have seen the status of each command. The definition after it records that the line was not given up; no trace, trap
+/// or alias sees it. After an open quote the parser does not recognise a leading `!`, so another command precedes it.
 fn evaluation(code: &str, redirection: &str) -> Plan {
     let code = quoted(code);
     let line =
@@ -138,14 +138,14 @@ fn evaluation(code: &str, redirection: &str) -> Plan {
     Plan { steps: vec![step], notes: Vec::new() }
 }
 
-/// Makes a bash that reads commands from a pipe interactive. It complains of the missing terminal at its start: that
-/// goes nowhere, and its standard error comes back from descriptor 9.
+/// Makes a bash that reads commands from a pipe interactive. At its start bash complains that it has no terminal: that
+/// message is discarded, and standard error is restored from descriptor 9.
 const INTERACTIVE: &str = "exec \"$BASH\" --noprofile --norc --noediting +H -i 9>&2 2>/dev/null";
 
-/// Installs the marks, with numbers after `number`, as one line since bash reads by lines.
+/// Returns one line, since bash reads by lines, that installs the marks, numbered after `number`.
 ///
-/// The marks go to copies of the descriptors, so that the end is seen even after `exec >file`; copies that a program
-/// closed are made again. What must not be removed by accident is read-only.
+/// The marks go to copies of the descriptors, so the end is seen even after `exec >file`; copies that a program closed
+/// are reopened. Names that must not be removed by accident are read-only.
 fn marks(nonce: &Nonce, number: u64) -> String {
     let lines: Vec<&str> = MARKS.lines().map(|line| line.trim()).filter(|line| !line.starts_with('#')).collect();
     let marks = lines
@@ -159,8 +159,8 @@ fn marks(nonce: &Nonce, number: u64) -> String {
 const MARKS: &str = r#"
 set +o history; history -c; HISTIGNORE='VARIABLE=*:?__hob_*:__hob_*'; VARIABLE= __hob_few= __hob_last=0 __hob_line= __hob_flags= __hob_traps= __hob_debug= __hob_prompt= __hob_by= __hob_via= __hob_odd= __hob_enabled= __hob_opts=;
 __hob_ended() { __hob_end=; };
-# Whether builtins are reached through this word, and `eval` by itself; what we need of what the session has disabled is
-# enabled. FUNCNEST is 1 meanwhile: where a function of the session's has one of these names, bash gives the line up
+# True if this word reaches builtins, and `eval` directly; builtins that we need and the session has disabled are
+# enabled. FUNCNEST is 1 meanwhile: if a function of the session has one of these names, bash gives the line up
 # before it runs any of it.
 __hob_probe() {
 "$1" printf -v __hob_by 1 || "$1" eval __hob_by=1;
@@ -170,7 +170,7 @@ if [[ $__hob_by ]]; then __hob_via=$1; fi;
 if [[ ! ${BASH_ALIASES[*]+any} ]]; then \eval '[[ 1 ]]; __hob_check=1'; fi;
 if [[ $__hob_check ]]; then __hob_eval=1; else \eval '__hob_eval=1'; fi;
 };
-# In posix mode no function hides `eval`, `set` and `trap`. It brings options that stay behind when it goes.
+# In posix mode no function hides `eval`, `set` and `trap`. It sets options that remain after it is turned off.
 __hob_posix() { if [[ :$SHELLOPTS: != *:posix:* ]]; then __hob_opts=$BASHOPTS POSIXLY_CORRECT=1; fi; };
 __hob_unposix() { if [[ $__hob_opts ]]; then \unset POSIXLY_CORRECT; fi; };
 __hob_options() {
@@ -178,12 +178,12 @@ ${__hob_via:+"$__hob_via"} unset POSIXLY_CORRECT;
 for __hob_some in inherit_errexit sourcepath interactive_comments shift_verbose expand_aliases; do
 if [[ :$__hob_opts: == *:$__hob_some:* ]]; then __hob_on=-s; else __hob_on=-u; fi; ${__hob_via:+"$__hob_via"} shopt "$__hob_on" "$__hob_some"; done; __hob_opts=;
 };
-# A trap on DEBUG that functions have, too, goes first: one that is given up at that depth makes bash count from 0 again.
+# A trap on DEBUG that functions inherit is removed first: giving one up at that depth makes bash count from 0 again.
 __hob_begin() {
 __hob_was=$- __hob_by= __hob_via= __hob_eval= __hob_check= __hob_ready= __hob_looked= __hob_tried=1;
 if [[ $__hob_was == *T* ]]; then __hob_posix; \set +T; __hob_unposix; fi;
 };
-# What would show or hit our own lines is put aside.
+# Settings that would show or affect our own lines are put aside.
 __hob_quiet() {
 if [[ $__hob_by$__hob_looked ]]; then
 __hob_on=${__hob_was//[^aeuvxEHT]}; __hob_flags+=$__hob_on; if [[ $__hob_on && $__hob_by ]]; then "$__hob_via" set +"$__hob_on"; fi;
@@ -193,27 +193,27 @@ if [[ $__hob_opts ]]; then __hob_options; fi;
 __hob_ready=$__hob_by;
 fi;
 };
-# Whether the next line will be read as it is meant. A `[[` that ended too early leaves the parser in the middle of it.
+# True if the next line will be parsed correctly. A `[[` that ended too early leaves the parser in the middle of it.
 __hob_ask() {
 __hob_odd=1;
 if [[ ! $__hob_eval ]]; then "$__hob_via" unset -f eval; __hob_say 'bash: the function eval kept code from the shell, and was removed' 2; fi;
 if [[ ${BASH_ALIASES[!]+set} ]]; then "$__hob_via" unalias '!'; __hob_say 'bash: the alias ! kept code from the shell, and was removed' 2; fi;
 };
-# Before each evaluation. Another error ends what the parser was in the middle of.
+# Runs before each evaluation. Another error ends a construct that the parser was in the middle of.
 __hob_first() { if [[ $__hob_odd && $__hob_via ]]; then __hob_odd=; "$__hob_via" eval ')' 2</dev/null; fi; };
-# The traps, as they are taken before they are removed. Nothing is run later but what bash itself writes of a trap.
+# The traps, saved before they are removed. Only bash's own output about a trap is run later.
 __hob_keep() {
 if __hob_is_trap "$__hob_debug" DEBUG; then __hob_debug=" \${__hob_via:+\"\$__hob_via\"} $__hob_debug;"; else __hob_debug=; fi;
 if __hob_is_trap "$__hob_traps" ERR; then __hob_traps="\${__hob_via:+\"\$__hob_via\"} $__hob_traps"; else __hob_traps=; fi;
 };
-# In posix mode a trap that is not set is told, too.
+# In posix mode a trap that is not set is listed, too.
 __hob_is_trap() {
 __hob_some=${1//"'\\''"};
 if [[ $__hob_some == "trap -- '"*"' $2" ]]; then
 __hob_some=${__hob_some#"trap -- '"}; __hob_some=${__hob_some%"' $2"}; [[ $__hob_some != *"'"* ]];
 else [[ ! $1 || $1 == "trap -- - $2" ]] || __hob_say "bash: the trap on $2 cannot be read, and was removed" 2; [[ ! 1 ]]; fi;
 };
-# Where nothing could be put aside: an alias stood in for our brace, or there is no room for another descriptor.
+# Nothing could be put aside: an alias replaced our brace, or no further descriptor is available.
 __hob_again() {
 __hob_begin; __hob_probe builtin;
 if [[ $__hob_by && ${BASH_ALIASES["{"]+set} ]]; then
@@ -241,18 +241,18 @@ if [[ ! -p /dev/fd/$1 ]]; then __hob_to=; else
 if [[ ! $__hob_few ]]; then if [[ $1 == 1 ]]; then exec 58>&1; else exec 59>&2; fi; if [[ ! -p /dev/fd/$__hob_to ]]; then __hob_few=1; fi; fi;
 if [[ $__hob_few ]]; then __hob_to=$1; fi; fi;
 };
-# To the copy, or where there was no number for one to the stream.
+# Writes to the copy, or without a free descriptor number to the stream.
 __hob_say() {
 __hob_to=$((57 + $2)); if [[ ! -p /dev/fd/$__hob_to ]]; then __hob_copy "$2"; fi;
 if [[ ! $__hob_to ]]; then ((1)); elif [[ ${TIMEFORMAT+set} && BASH_VERSINFO -gt 4 && ${TIMEFORMAT@a} == *r* ]]; then
 /proc/self/exe -p -c 'printf "%s\n" "$1"' bash "$1" >&"$__hob_to";
 else TIMEFORMAT=${1//%/%%} __hob_print || __hob_to=; fi;
 };
-# `time` is a keyword: no function stands in for it, and nothing disables it. It prints its format and a newline.
+# `time` is a keyword: no function replaces it, and nothing disables it. It prints its format and a newline.
 __hob_print() { { time ((1)); } 2>&"$__hob_to"; };
-# Without an answer, the end is one.
+# Without an answer, exiting is the answer.
 __hob_lost() { __hob_say 'bash: the code closed the descriptors by which this session answers' "$1"; ${__hob_via:+"$__hob_via"} exit 1; };
-# Puts back what was put aside, and the last status with it. The trap on DEBUG comes after it.
+# Restores the settings, and the last status. The trap on DEBUG is restored last.
 __hob_before() {
 if [[ $__hob_prompt ]]; then PS1=$__hob_prompt; fi;
 if [[ $__hob_traps ]]; then ${__hob_via:+"$__hob_via"} eval "$__hob_traps"; fi;
@@ -260,48 +260,49 @@ __hob_on=$__hob_flags __hob_flags= __hob_traps= __hob_debug= __hob_prompt=;
 if [[ $__hob_on ]]; then ${__hob_via:+"$__hob_via"} set -"$__hob_on"; fi;
 if [[ $__hob_via ]]; then "$__hob_via" return "$__hob_last"; else /proc/self/exe -p -c "exit $__hob_last"; fi;
 } 2</dev/null;
-# A trap on DEBUG that a subshell has, or a trace that goes to its output, would add to what is read here.
+# A trap on DEBUG in a subshell, or a trace to its output, would add to the text read here.
 __hob_look='${__hob_via:+"$__hob_via"} set +aeuvxEHT; __hob_debug=$(${__hob_via:+"$__hob_via"} trap -p DEBUG) __hob_traps=$(${__hob_via:+"$__hob_via"} trap -p ERR); ${__hob_via:+"$__hob_via"} trap - DEBUG ERR; __hob_looked=1; \__hob_keep';
-# What is done where that line was given up.
+# Runs if that line was given up.
 __hob_slow="$__hob_look"$'\n((__hob_by)) || FUNCNEST=1 \\__hob_probe builtin || ((1))\n((__hob_by)) || FUNCNEST=1 \\__hob_probe command || ((1))\n\\__hob_unposix\n\\__hob_quiet';
 readonly -f __hob_begin __hob_probe __hob_posix __hob_unposix __hob_options __hob_quiet __hob_ask __hob_first __hob_keep __hob_is_trap __hob_again __hob_mark __hob_copy __hob_say __hob_print __hob_lost __hob_before; readonly __hob_look __hob_slow; PS1= PS2=;
-# Read anew each time, with the aliases of then and whatever state the parser is in: so no word in it is one that either
-# changes, but for the brace. Not in a function, where traps on DEBUG and ERR do not show. A descriptor that cannot be
-# written to tells whether there are any, and holds no file that a restricted shell refuses.
+# Parsed each time, with the current aliases and in any parser state: so no word in it is affected by either,
+# except the brace. Not in a function, where traps on DEBUG and ERR are not visible. A descriptor that cannot be
+# written to detects them, and needs no file that a restricted shell refuses.
 PROMPT_COMMAND='{
 \__hob_begin; FUNCNEST=1 \__hob_probe builtin || ((1));
 ((!__hob_by)) || "$__hob_via" trap -p DEBUG ERR || "$__hob_via" eval "$__hob_look";
 \__hob_quiet;
 } 1</dev/null 2<&1'$'\n((__hob_ready)) || { \\__hob_posix; \\eval "$__hob_slow" || ((1)); ((__hob_looked)) || FUNCNEST=1 \\__hob_probe command || ((1)); ((__hob_looked)) || \\eval "$__hob_slow"; } 1</dev/null 2<&1';
-# The status is taken apart from that, so that it is right even where that fails; before bash 5.1 there is one text.
+# The status is saved separately, so that it is right even if that fails; before bash 5.1 there is one text.
 if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] > 500)); then PROMPT_COMMAND=("$PROMPT_COMMAND" '\__hob_mark "$?" "${PIPESTATUS[0]}"');
 else PROMPT_COMMAND="{ __hob_status=\$? __hob_pipe=\${PIPESTATUS[0]};${PROMPT_COMMAND#?}"$'\n\\__hob_mark "$__hob_status" "$__hob_pipe"'; fi;
 readonly PROMPT_COMMAND
 "#;
 
-/// What a barrier sets. No suffix of it is a name, so that what an interrupt leaves of a barrier sets nothing else.
+/// The variable that a barrier sets. No suffix of it is a valid name, so a barrier truncated by an interrupt sets
+/// nothing else.
 const VARIABLE: &str = "_403";
 
-/// Follows the status if the shell returned to its prompt before the end of the line: after a signal, or an error that
-/// ends a script.
+/// The suffix of the status if the shell returned to its prompt before the end of the line: after a signal, or after an
+/// error that ends a script.
 const GIVEN_UP: &str = " given up";
 
-/// 128 and the number of SIGINT.
+/// The exit status for SIGINT: 128 plus the signal number.
 const INTERRUPTED: i32 = 130;
 
-/// Whether the first command turns on line editing. Only the first: later words may be the text of a here document.
+/// Returns true if the first command turns on line editing. Only the first: later words may be the text of a here document.
 fn turns_editing_on(code: &str) -> bool {
     let first = code.trim_start().split(['\n', ';', '&', '|', '#']).next().unwrap_or_default();
     matches!(first.split_whitespace().collect::<Vec<_>>()[..], ["set", "-o", "vi" | "emacs"])
 }
 
-/// Not the whole nonce, which is never shown to anyone.
+/// Returns the first part of the nonce. The whole nonce is never shown.
 fn prefix(nonce: &Nonce) -> String {
     format!("hob-barrier-{}-", &nonce.as_str()[..12])
 }
 
-/// Whether bash complains of the rest of a barrier: a late interrupt, acted on while bash reads the next line, removes
-/// what it has read of it.
+/// Returns true if bash complains about the rest of a barrier. A late interrupt, handled while bash reads the next
+/// line, removes the part already read.
 fn is_of_a_cut_barrier(line: &[u8], prefix: &str) -> bool {
     let line = String::from_utf8_lossy(line);
     let Some((word, _)) = line.strip_prefix("bash: ").and_then(|line| line.split_once(": ")) else { return false };
@@ -310,7 +311,7 @@ fn is_of_a_cut_barrier(line: &[u8], prefix: &str) -> bool {
     echo != word && echo != whole && whole.ends_with(echo)
 }
 
-/// `$'…'`: any text as one word on one line.
+/// Quotes any text as one word on one line: `$'…'`.
 fn quoted(code: &str) -> String {
     let mut word = String::with_capacity(code.len() + 8);
     word.push_str("$'");
@@ -355,7 +356,7 @@ mod tests {
 
     #[test]
     fn a_bash_with_one_prompt_command_marks_as_well() {
-        let nonce = Nonce::known("0123456789abcdef0123456789abcdef");
+        let nonce = Nonce::fixed("0123456789abcdef0123456789abcdef");
         let old = marks(&nonce, 0).replace("> 500)", "> 50000)");
         assert_ne!(old, marks(&nonce, 0));
         let mut lines = format!("PS1=\n{INTERACTIVE}\nPS1=; {old}\n");
@@ -393,7 +394,7 @@ mod tests {
 
     #[test]
     fn barriers_leave_no_trace() {
-        let nonce = Nonce::known("0123456789abcdef0123456789abcdef");
+        let nonce = Nonce::fixed("0123456789abcdef0123456789abcdef");
         assert_eq!(Bash.without_barriers(b"\nhob-barrier-0123456789ab-4\n\n", &nonce), b"");
         assert_eq!(Bash.without_barriers(b"late\nhob-barrier-0123456789ab-4\n", &nonce), b"late\n");
         assert_eq!(Bash.without_barriers(b"10 %, hob-barrier-0123456789ab-4\n20 %, ", &nonce), b"10 %, 20 %, ");
@@ -401,7 +402,7 @@ mod tests {
 
     #[test]
     fn nor_do_barriers_that_an_interrupt_cut() {
-        let nonce = Nonce::known("0123456789abcdef0123456789abcdef");
+        let nonce = Nonce::fixed("0123456789abcdef0123456789abcdef");
         let barrier = String::from_utf8(Bash.barrier(&nonce, 42).bytes).expect("text");
         let cuts: String = (1..barrier.len()).map(|cut| &barrier[cut..]).collect();
         let lines = format!("PS1=\n{INTERACTIVE}\nPS1=; exec 2>&1\n{cuts}PATH=\nexec 2>/dev/null\n");

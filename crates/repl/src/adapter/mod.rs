@@ -1,10 +1,10 @@
-//! What differs between REPLs, as code: how the end of an evaluation is reported, how code is handed over, what the
-//! output means. An [`Adapter`] is stateless; the session's machine calls it. What can be data is in the profile.
+//! Code that differs between REPLs: reporting the end of an evaluation, sending code, interpreting output. An
+//! [`Adapter`] is stateless; the session's machine calls it. Differences that can be data are in the profile.
 //!
 //! Every adapter makes its REPL print a marker to both streams, standard output first, when an evaluation has ended:
-//! `NONCE SP NUMBER SP PAYLOAD LF`, where the nonce is secret and random and the number grows with every evaluation
-//! (`-` where there is no number). Whatever precedes the marker on a stream belongs to the evaluation. The payload on
-//! standard output is specific to each adapter; on standard error it is a [`StderrPayload`].
+//! `NONCE SP NUMBER SP PAYLOAD LF`. The nonce is secret and random, and the number grows with every evaluation (`-` for
+//! no number). Output before the marker on a stream belongs to the evaluation. The payload on standard output is
+//! specific to each adapter; on standard error it is a [`StderrPayload`].
 
 pub mod bash;
 pub mod ghci;
@@ -17,8 +17,8 @@ use crate::load::LoadRecord;
 use crate::result::Completion;
 use diagnostics::Diagnostic;
 
-/// The secret that marks the end of an evaluation, never shown to anyone. A type of its own, because the nonce that
-/// names a session is no secret to the programs in it.
+/// The secret that marks the end of an evaluation, never shown. It is a separate type, because the nonce that names a
+/// session is not secret to the programs in it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Nonce(process::Nonce);
 
@@ -27,14 +27,14 @@ impl Nonce {
         Nonce(process::Nonce::random())
     }
 
-    /// The 32 hexadecimal digits.
+    /// Returns the 32 hexadecimal digits.
     pub fn as_str(&self) -> &str {
         self.0.as_str()
     }
 
-    /// A nonce that a test knows beforehand.
+    /// Creates a fixed nonce for a test.
     #[cfg(test)]
-    pub(crate) fn known(digits: &str) -> Nonce {
+    pub(crate) fn fixed(digits: &str) -> Nonce {
         Nonce(digits.parse().expect("32 digits"))
     }
 }
@@ -49,21 +49,21 @@ impl fmt::Debug for Nonce {
 pub enum Channel {
     /// To the REPL's standard input, which running programs read too.
     Stdin,
-    /// To a pipe of its own, whose descriptor number is in the environment variable [`CODE_VARIABLE`], so that standard
+    /// To a separate pipe, whose descriptor number is in the environment variable [`CODE_VARIABLE`], so that standard
     /// input belongs to the running program alone.
     Apart,
 }
 
-/// Where a bootstrap finds the descriptor of [`Channel::Apart`].
+/// The variable that gives a bootstrap the descriptor of [`Channel::Apart`].
 pub const CODE_VARIABLE: &str = "HOB_CODE_FD";
 
-/// Where a command that holds this word finds the descriptor of a terminal, which controls nothing and nobody reads.
+/// The variable with the descriptor of an unread terminal without control, for a command that contains this name.
 pub const TERMINAL_VARIABLE: &str = "HOB_TERMINAL_FD";
 
-/// How the code of one evaluation is handed over: step by step, each after the end of the one before.
+/// The steps that hand over the code of one evaluation. Each is sent after the end of the one before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
-    /// At least one.
+    /// At least one step.
     pub steps: Vec<Step>,
     /// Notes for the result.
     pub notes: Vec<String>,
@@ -72,27 +72,27 @@ pub struct Plan {
 /// One piece of code that ends with one marker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// What to write, including the last newline.
+    /// The bytes to write, including the last newline.
     pub bytes: Vec<u8>,
-    /// The least by which the marker's number grows.
+    /// The minimum by which the marker's number grows.
     pub advance: u64,
     /// A file for code too long for a pipe, or for input; `bytes` refers to it by the first [`SCRIPT_PATH`].
     pub script: Option<Vec<u8>>,
 }
 
-/// Stands for the path of the script in a step's bytes.
+/// A placeholder for the path of the script in a step's bytes.
 pub const SCRIPT_PATH: &str = "@HOB-SCRIPT-PATH@";
 
-/// Why code is not evaluated, and what to do instead.
+/// The reason why code is not evaluated, and an alternative.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// What is wrong with the code.
+    /// The problem with the code.
     pub message: String,
-    /// What to do instead.
+    /// The alternative.
     pub hint: String,
 }
 
-/// What to do next while the markers are being installed.
+/// The next step while the markers are being installed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InstallStep {
     /// Wait for further output.
@@ -103,13 +103,13 @@ pub enum InstallStep {
     Fallback,
 }
 
-/// How code gets the input that is given with it.
+/// The way code gets the input that is given with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GivenInput {
-    /// As a file of its own, with an end: the only step of [`Adapter::plan_with_input`] refers to it.
+    /// As a separate file with an end: the only step of [`Adapter::plan_with_input`] refers to it.
     Whole,
-    /// By the pipe that the REPL reads its code from, which ends only with the session. What to say of that to who waits
-    /// for a program that has read all of it.
+    /// By the pipe that the REPL reads its code from, which ends only with the session. The text explains that to a
+    /// caller that waits for a program that has read all of it.
     Endless(&'static str),
 }
 
@@ -117,43 +117,43 @@ pub enum GivenInput {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Barrier {
     pub bytes: Vec<u8>,
-    /// What appears on either stream before the barrier's marker there (GHCi changed the stream once). `None` where
-    /// programs cannot read what is written to the REPL: then counting is the proof, since each step and barrier must
-    /// advance the number by exactly one.
+    /// The text that appears on either stream before the barrier's marker there (GHCi changed the stream once). `None`
+    /// if programs cannot read the REPL's input: then each step and barrier must advance the number by exactly one, and
+    /// the count is the proof.
     pub echo: Option<Vec<u8>>,
 }
 
 /// The payload of a marker on standard error: `[+[N]][!][?|"…"]`, in this order.
 ///
 /// - `+27`: the program left 27 bytes of its input unread, which were taken back and do not run as code; `+`: no bytes.
-///   Without a `+` nothing is taken back.
+/// Without a `+` nothing is taken back.
 /// - `!`: the REPL stopped the evaluation at a breakpoint.
-/// - `"…"`: what the REPL itself said, as a literal that [`Adapter::words`] reads. `?`: some of that may have been
-///   missed. Neither: it said nothing, if it is heard at all.
+/// - `"…"`: the REPL's own messages, as a literal that [`Adapter::decode_literal`] reads. `?`: some may be missing.
+/// Neither: there were none, if messages are captured at all.
 ///
-/// The payload comes from the REPL's process, where a program can do anything: any other form says as little as `?`.
+/// The payload comes from the REPL's process, which a program can manipulate: any other form counts as `?`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StderrPayload<'a> {
-    /// How many bytes of its input a program left unread, where they are taken back.
+    /// The number of input bytes that a program left unread, if they are taken back.
     pub unread: Option<usize>,
-    /// Whether the evaluation stopped at a breakpoint.
+    /// True if the evaluation stopped at a breakpoint.
     pub stopped: bool,
-    /// What the REPL said.
-    pub said: Heard<'a>,
+    /// The REPL's own messages.
+    pub messages: ReplMessages<'a>,
 }
 
-/// What the REPL itself said, as far as its payload tells.
+/// The REPL's own messages, as transmitted by its payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Heard<'a> {
+pub enum ReplMessages<'a> {
     Nothing,
-    /// Some of it may have been missed.
+    /// Some messages may be missing.
     Missed,
-    /// The words, as a literal of the REPL's language.
-    Words(&'a str),
+    /// The messages, as a literal of the REPL's language.
+    Text(&'a str),
 }
 
 impl StderrPayload<'_> {
-    /// Reads a payload of any form.
+    /// Parses a payload of any form.
     pub fn read(payload: &str) -> StderrPayload<'_> {
         let (unread, rest) = match payload.strip_prefix('+') {
             None => (None, payload),
@@ -166,17 +166,17 @@ impl StderrPayload<'_> {
             Some(rest) => (true, rest),
             None => (false, rest),
         };
-        let said = match rest {
-            "" => Heard::Nothing,
-            literal if literal.starts_with('"') => Heard::Words(literal),
-            _ => Heard::Missed,
+        let messages = match rest {
+            "" => ReplMessages::Nothing,
+            literal if literal.starts_with('"') => ReplMessages::Text(literal),
+            _ => ReplMessages::Missed,
         };
-        StderrPayload { unread, stopped, said }
+        StderrPayload { unread, stopped, messages }
     }
 }
 
-/// Output without the answers to barriers: the prefix, a number and the ends, wherever in a line they are. A program
-/// that runs in the background may have begun the line.
+/// Removes the answers to barriers from output: the prefix, a number and the ends, anywhere in a line. A program that
+/// runs in the background may have begun the line.
 fn without_answers(mut output: &[u8], prefix: &str, ends: &[&str]) -> Vec<u8> {
     let mut kept = Vec::with_capacity(output.len());
     while let Some(at) = memchr::memmem::find(output, prefix.as_bytes()) {
@@ -192,16 +192,16 @@ fn without_answers(mut output: &[u8], prefix: &str, ends: &[&str]) -> Vec<u8> {
     kept
 }
 
-/// How a running evaluation is interrupted.
+/// The way a running evaluation is interrupted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InterruptPlan {
-    /// Whether SIGINT to the process group interrupts the evaluation and spares the REPL. One that comes when nothing runs must
-    /// not hit what comes next.
+    /// True if SIGINT to the process group interrupts the evaluation and spares the REPL. A signal that arrives while
+    /// nothing runs must not hit the next evaluation.
     pub signal: bool,
-    /// How long to wait between the two barriers for a signal that is still under way.
+    /// The wait between the two barriers for a signal that is still in flight.
     pub settle: Duration,
-    /// Whether the REPL abandons what a second signal interrupts: its prompt comes back, but the evaluation's thread
-    /// may run on.
+    /// True if a second signal makes the REPL abandon the evaluation: its prompt comes back, but the evaluation's
+    /// thread may continue to run.
     pub detaches: bool,
 }
 
@@ -211,7 +211,7 @@ impl Default for InterruptPlan {
     }
 }
 
-/// What one evaluation (all its steps) printed. The streams are cut in the middle if very long.
+/// The output of one evaluation (all its steps). The streams are cut in the middle if very long.
 #[derive(Debug, Clone, Copy)]
 pub struct Printed<'a> {
     pub code: &'a str,
@@ -219,42 +219,42 @@ pub struct Printed<'a> {
     pub stderr: &'a str,
     /// The payload of the last marker on standard output.
     pub payload: &'a str,
-    /// Whether hob sent a signal: without one, no output means that the evaluation was interrupted.
+    /// True if hob sent a signal. Without one, no output proves that the evaluation was interrupted.
     pub interrupting: bool,
 }
 
-/// What the REPL itself said about an evaluation, where that can be told from the program's output.
+/// The REPL's own messages about an evaluation, where they can be told from the program's output.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Words<'a> {
-    /// One text for each piece of the code that the REPL said something about; `None` if not known for certain.
+    /// One text for each piece of the code that the REPL commented on; `None` if not known for certain.
     pub reports: Option<&'a [String]>,
-    /// Whether the evaluation stopped at a breakpoint.
+    /// True if the evaluation stopped at a breakpoint.
     pub stopped: bool,
 }
 
-/// What to say about a breakpoint.
+/// The report about a breakpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stopped {
     /// A note for the result.
     pub note: String,
-    /// What the REPL prints at each prompt while the breakpoint lasts.
+    /// The text that the REPL prints at each prompt while the breakpoint lasts.
     pub context: Option<String>,
 }
 
-/// What the output of an evaluation means.
+/// The interpretation of an evaluation's output.
 #[derive(Debug, Clone, Default)]
 pub struct Verdict {
-    /// Whether the REPL reported an error.
+    /// True if the REPL reported an error.
     pub error: bool,
     /// Compiler messages.
     pub diagnostics: Vec<Diagnostic>,
-    /// Whether hob's signal ended it, according to the REPL.
+    /// True if the REPL reports that hob's signal ended it.
     pub interrupted: bool,
-    /// Another signal that ended it, according to the REPL.
+    /// Another signal that the REPL reports to have ended it.
     pub signal: Option<i32>,
     /// The exception that ended the evaluation.
     pub exception: Option<String>,
-    /// The value, where the language reports it apart from the output.
+    /// The value, if the language reports it separately from the output.
     pub value: Option<String>,
     pub type_: Option<String>,
     /// Set when the code loaded modules; the session adds the generation.
@@ -263,7 +263,7 @@ pub struct Verdict {
 
 /// One kind of REPL. Implementations are small, stateless and pure.
 pub trait Adapter: Send + Sync + fmt::Debug {
-    /// How sure the end of an evaluation is once `install` has worked.
+    /// Returns how certain the end of an evaluation is once `install` has succeeded.
     fn completion(&self) -> Completion {
         Completion::Exact
     }
@@ -272,75 +272,75 @@ pub trait Adapter: Send + Sync + fmt::Debug {
         Channel::Stdin
     }
 
-    /// What standard error shows where hob's own lines begin at the start: what follows, up to the first numbered marker,
-    /// is about those.
+    /// Returns the text on standard error that marks the start of hob's own lines. Text after it, up to the first
+    /// numbered marker, is about those lines.
     fn install_begins(&self, nonce: &Nonce) -> Option<Vec<u8>> {
         let _ = nonce;
         None
     }
 
-    /// Puts the evaluation's number into a step, where the REPL can name what it runs by it.
+    /// Puts the evaluation's number into a step, if the REPL can name running code by it.
     fn number(&self, step: &mut Step, eval: u64) {
         let _ = (step, eval);
     }
 
-    /// The script that the program reads where [`process::GIVEN_PATH`] is among its arguments.
+    /// Returns the script that the program reads where [`process::GIVEN_PATH`] is among its arguments.
     fn script(&self) -> Option<&'static str> {
         None
     }
 
-    /// What to write right after the start to make the REPL print markers. The session is ready when the first numbered
-    /// marker has come on both streams.
+    /// Returns the text to write right after the start to make the REPL print markers. The session is ready when the
+    /// first numbered marker has arrived on both streams.
     fn install(&self, nonce: &Nonce) -> Vec<u8>;
 
-    /// What to do after the `count`th marker without a number, before any with one.
+    /// Returns the action after the `count`th marker without a number, before any with one.
     fn unnumbered(&self, _nonce: &Nonce, _count: usize) -> InstallStep {
         InstallStep::Wait
     }
 
-    /// A line for REPLs without numbered markers: sent after each unnumbered marker, it prints the numbered one to both
-    /// streams.
+    /// Returns a line for REPLs without numbered markers. It is sent after each unnumbered marker, and prints the
+    /// numbered one to both streams.
     fn fallback_mark(&self, _nonce: &Nonce, _number: u64) -> Option<Vec<u8>> {
         None
     }
 
-    /// What to write to a program that replaced the REPL in its own process so that it becomes the REPL, with markers
-    /// that go on after `number`. `None` for another kind of program. `command` is its command line.
+    /// Returns the text that turns a program that replaced the REPL in its own process into the REPL again, with
+    /// markers that continue after `number`. `None` for another kind of program. `command` is its command line.
     fn revive(&self, _command: &str, _nonce: &Nonce, _number: u64) -> Option<Vec<u8>> {
         None
     }
 
-    /// The language's version, from what the REPL printed before its first prompt.
+    /// Parses the language's version from the text that the REPL printed before its first prompt.
     fn version(&self, _banner: &str) -> Option<String> {
         None
     }
 
-    /// How to hand over this code, or why not to.
+    /// Plans how to hand over this code, or refuses it.
     fn plan(&self, code: &str) -> Result<Plan, Refusal>;
 
-    /// [`Adapter::plan`] for code that is given input beforehand. Where the step's script is to be that input, it ends
-    /// there ([`Adapter::input`]). If else the last marker on standard error tells how much was left unread
-    /// ([`StderrPayload`]), input is handed over in chunks, or line by line as the program asks.
+    /// Plans like [`Adapter::plan`] for code that is given input beforehand. If the step's script is to be that input,
+    /// it ends there ([`Adapter::input`]). Otherwise, if the last marker on standard error reports how much was left
+    /// unread ([`StderrPayload`]), input is sent in chunks; else line by line as the program asks.
     fn plan_with_input(&self, code: &str) -> Result<Plan, Refusal> {
         self.plan(code)
     }
 
-    /// How code gets the input that is given with it.
+    /// Returns the way code gets the input that is given with it.
     fn input(&self) -> GivenInput {
         GivenInput::Whole
     }
 
-    /// A path as a word in a step's bytes.
+    /// Quotes a path as a word in a step's bytes.
     fn path_word(&self, path: &str) -> String {
         path.to_owned()
     }
 
-    /// Whether a step is a piece of the code, and not only preparation for the next step.
+    /// Returns true if a step is a piece of the code, not only preparation for the next step.
     fn is_piece(&self, _step: &Step) -> bool {
         true
     }
 
-    /// Whether the code asks the REPL to end, so that its end is expected.
+    /// Returns true if the code asks the REPL to end, so that its end is expected.
     fn is_quit(&self, _code: &str) -> bool {
         false
     }
@@ -348,35 +348,35 @@ pub trait Adapter: Send + Sync + fmt::Debug {
     /// Judges the output alone.
     fn classify(&self, printed: Printed<'_>) -> Verdict;
 
-    /// Judges the output where the REPL's own words are known.
+    /// Judges the output with the REPL's own messages, if they are known.
     fn judge(&self, printed: Printed<'_>, _words: Words<'_>) -> Verdict {
         self.classify(printed)
     }
 
-    /// What to say about an evaluation that printed this and stopped at a breakpoint.
+    /// Returns the report about an evaluation that printed this and stopped at a breakpoint.
     fn stopped(&self, _stdout: &str) -> Stopped {
         Stopped { note: "It stopped at a breakpoint.".to_owned(), context: None }
     }
 
-    /// The text of a literal on standard error, see [`StderrPayload`]; `None` if it is not a literal.
-    fn words(&self, _literal: &str) -> Option<String> {
+    /// Decodes a literal on standard error, see [`StderrPayload`]; `None` if it is not a literal.
+    fn decode_literal(&self, _literal: &str) -> Option<String> {
         None
     }
 
-    /// The `n`th barrier.
+    /// Returns the `n`th barrier.
     fn barrier(&self, nonce: &Nonce, n: u64) -> Barrier;
 
-    /// What every barrier's answer on standard output begins with, if there is an answer.
+    /// Returns the text with which every barrier's answer on standard output begins, if there is an answer.
     fn barrier_prefix(&self, _nonce: &Nonce) -> Option<Vec<u8>> {
         None
     }
 
-    /// The output without what barriers and interrupts add to it.
+    /// Removes the text that barriers and interrupts add to the output.
     fn without_barriers(&self, output: &[u8], _nonce: &Nonce) -> Vec<u8> {
         output.to_vec()
     }
 
-    /// What the REPL prints to standard output as it ends by itself.
+    /// Returns the text that the REPL prints to standard output as it exits normally.
     fn farewell(&self) -> &'static [u8] {
         b""
     }
@@ -385,37 +385,37 @@ pub trait Adapter: Send + Sync + fmt::Debug {
         InterruptPlan::default()
     }
 
-    /// A step that restores what an interrupted load has lost, with a note that says so, if the interrupted code or the
-    /// marker's payload since then require it.
+    /// Returns a step that restores the state lost in an interrupted load, with a note about it, if the interrupted
+    /// code or the marker's payload since then require it.
     fn recover(&self, _code: &str, _payload: &str) -> Option<(Step, String)> {
         None
     }
 
-    /// Whether the code loads modules, some of which an interrupt leaves unloaded.
+    /// Returns true if the code loads modules, some of which an interrupt leaves unloaded.
     fn loads(&self, _code: &str) -> bool {
         false
     }
 
-    /// Whether children may be in process groups of their own, which an interrupt must reach too.
+    /// Returns true if children may have their own process groups, which an interrupt must reach too.
     fn controls_jobs(&self) -> bool {
         false
     }
 
-    /// What to write to make the REPL end by itself.
+    /// Returns the text that makes the REPL exit.
     fn quit(&self) -> Vec<u8>;
 
-    /// The prompt a person would see, from the marker's payload.
+    /// Returns the prompt a person would see, from the marker's payload.
     fn prompt(&self, _payload: &str) -> String {
         String::new()
     }
 
-    /// Whether evaluating the code again in a new process only restores definitions (imports, loads, settings,
+    /// Returns true if evaluating the code again in a new process only restores definitions (imports, loads, settings,
     /// bindings), without any other effect.
     fn replayable(&self, _code: &str) -> bool {
         false
     }
 
-    /// The part of the code that only restores definitions, if any.
+    /// Returns the part of the code that only restores definitions, if any.
     fn definitions(&self, code: &str) -> Option<String> {
         self.replayable(code).then(|| code.to_owned())
     }
@@ -427,21 +427,21 @@ mod tests {
 
     #[test]
     fn what_stands_beside_on_standard_error() {
-        let aside = |unread, stopped, said| StderrPayload { unread, stopped, said };
+        let aside = |unread, stopped, messages| StderrPayload { unread, stopped, messages };
         for (payload, expected) in [
-            ("", aside(None, false, Heard::Nothing)),
-            ("+", aside(Some(0), false, Heard::Nothing)),
-            ("+27", aside(Some(27), false, Heard::Nothing)),
-            ("?", aside(None, false, Heard::Missed)),
-            ("+?", aside(Some(0), false, Heard::Missed)),
-            ("+3!", aside(Some(3), true, Heard::Nothing)),
-            ("!\"+1\"", aside(None, true, Heard::Words("\"+1\""))),
-            ("+3\"5!?\"", aside(Some(3), false, Heard::Words("\"5!?\""))),
-            ("+12!\"a\\n\"", aside(Some(12), true, Heard::Words("\"a\\n\""))),
-            // Payloads that are never written.
-            ("!+3", aside(None, true, Heard::Missed)),
-            ("+99999999999999999999999", aside(Some(0), false, Heard::Nothing)),
-            ("\u{3bb}", aside(None, false, Heard::Missed)),
+            ("", aside(None, false, ReplMessages::Nothing)),
+            ("+", aside(Some(0), false, ReplMessages::Nothing)),
+            ("+27", aside(Some(27), false, ReplMessages::Nothing)),
+            ("?", aside(None, false, ReplMessages::Missed)),
+            ("+?", aside(Some(0), false, ReplMessages::Missed)),
+            ("+3!", aside(Some(3), true, ReplMessages::Nothing)),
+            ("!\"+1\"", aside(None, true, ReplMessages::Text("\"+1\""))),
+            ("+3\"5!?\"", aside(Some(3), false, ReplMessages::Text("\"5!?\""))),
+            ("+12!\"a\\n\"", aside(Some(12), true, ReplMessages::Text("\"a\\n\""))),
+            // Payloads that hob never writes.
+            ("!+3", aside(None, true, ReplMessages::Missed)),
+            ("+99999999999999999999999", aside(Some(0), false, ReplMessages::Nothing)),
+            ("\u{3bb}", aside(None, false, ReplMessages::Missed)),
         ] {
             assert_eq!(StderrPayload::read(payload), expected, "{payload}");
         }

@@ -1,5 +1,5 @@
-//! Python: a driver of ours runs inside it (`python_driver.py`, after `python_library.py`) and receives frames on a
-//! descriptor of its own. So standard input belongs to the program, ends are counted, and values and exceptions are
+//! Python: hob's driver runs inside it (`python_driver.py`, after `python_library.py`) and receives frames on a
+//! separate descriptor. So standard input belongs to the program, ends are counted, and values and exceptions are
 //! separate from the output.
 
 use serde::Deserialize;
@@ -11,10 +11,11 @@ use diagnostics::{Diagnostic, Severity, Source};
 #[derive(Debug, Clone, Copy)]
 pub struct Python;
 
-/// The variable with a directory of the project's modules, which the driver takes out of the environment.
+/// The variable with a directory of the project's modules, which the driver removes from the environment.
 pub const SOURCES_VARIABLE: &str = "HOB_SOURCES";
 
-/// The arguments after the program: the script below. Not `-c`, for which Python 3.13 imports a module from the path.
+/// The arguments after the program: the script below. `-c` is not used, because Python 3.13 imports a module from the
+/// path for it.
 pub const ARGUMENTS: [&str; 1] = [process::GIVEN_PATH];
 
 /// Reads the driver from the code descriptor and runs it, without looking for any file.
@@ -94,7 +95,7 @@ impl Adapter for Python {
     fn classify(&self, printed: Printed<'_>) -> Verdict {
         let report: Report = match serde_json::from_str(printed.payload) {
             Ok(report) => report,
-            // No marker came: the session knows why.
+            // The marker is missing; the session reports the reason.
             Err(_) if printed.payload.is_empty() => return Verdict { error: true, ..Verdict::default() },
             Err(error) => {
                 let exception = Some(format!("how the evaluation ended cannot be read from Python's report ({error})"));
@@ -118,7 +119,7 @@ impl Adapter for Python {
         Verdict {
             error: report.exception.is_some(),
             diagnostics: report.syntax.map(diagnostic).into_iter().collect(),
-            // Code may raise KeyboardInterrupt by itself.
+            // Code may raise KeyboardInterrupt itself.
             interrupted: report.interrupted && printed.interrupting,
             signal: None,
             exception: report.exception,
@@ -157,8 +158,8 @@ impl Adapter for Python {
     }
 }
 
-/// The kind, the length of the code and, of an evaluation, its number; then the code. One with input has its file's path
-/// before the number.
+/// Encodes the kind, the length of the code and, for an evaluation, its number; then the code. A frame with input has
+/// the file's path before the number.
 fn frame(kind: char, code: &str) -> Vec<u8> {
     format!("{kind} {}\n{code}", code.len()).into_bytes()
 }

@@ -1,31 +1,31 @@
-# Runs inside the Python of a session. Frames come in on a descriptor of their own, so that standard input belongs to
-# the program: a line "KIND LENGTH [[PATH] NUMBER]", then that many bytes. After each frame a marker goes to standard output and
-# standard error: what stands before it belongs to that frame.
+# Runs inside the Python of a session. Frames arrive on a separate descriptor, so that standard input belongs to
+# the program: a line "KIND LENGTH [[PATH] NUMBER]", then LENGTH bytes. After each frame a marker is written to standard output
+# and standard error: output before it belongs to that frame.
 #
-# The directory of a project is on the path of a Python that runs here, and may hold a `json.py`. So nothing is imported
-# the usual way but what is compiled into Python. What comes from files of the standard library comes from there alone
-# (`Library`, in the text before this one), belongs to this driver, and is out of `sys.modules` before any code of the
-# session runs: that code finds, imports and changes what it would without us. Names are looked up in a copy of the
+# The directory of a project is on the path of a Python that runs here, and may contain a `json.py`. So only modules
+# compiled into Python are imported normally. Files of the standard library are loaded from its directory alone
+# (`Library`, in the text before this one), belong to this driver, and are removed from `sys.modules` before any code of
+# the session runs: that code imports and changes the same modules as without us. Names are looked up in a copy of the
 # builtins for the same reason.
 import _ast, _frozen_importlib, _io, _signal, builtins, posix, sys
 from _functools import partial
 
-# The longest value that is reported apart from the output, in characters; the same of an exception, of a name.
+# Length limits in characters: of a value reported separately from the output, of an exception, of a name.
 LONG = 10000
 EXCEPTION = 4000
 NAME = 1000
-# A place in code is no larger than this.
+# The maximum line or column of a location in code.
 PLACE = 2**31 - 1
 
 gettrace, settrace, getprofile, setprofile = sys.gettrace, sys.settrace, sys.getprofile, sys.setprofile
 
 
 class Lost(Exception):
-    """A descriptor of ours is closed, or is another file by now."""
+    """A descriptor of ours was closed, or now refers to another file."""
 
 
 class Kept:
-    """A descriptor that the program could close, or give to another file."""
+    """A descriptor that the program could close, or reuse for another file."""
 
     def __init__(self, number):
         self.number = number
@@ -44,7 +44,7 @@ class Kept:
 
 
 class Copy(Kept):
-    """A copy of an output stream, so that the end is seen whatever the program does to its own descriptors."""
+    """A copy of an output stream, so that the marker arrives even if the program changes its descriptors."""
 
     def __init__(self, stream):
         self.stream = stream
@@ -73,7 +73,7 @@ def drawn(step, driver, after):
             raise
 
 
-# What Python imports by itself is then what the session's own code would import.
+# Python's own imports are then the same as those of the session's code.
 drawn = type(drawn)(drawn.__code__, {"__builtins__": builtins})
 
 
@@ -104,7 +104,7 @@ class Driver:
         print("Python " + sys.version.replace("\n", " "))
 
     def interrupt(self, number, frame):
-        # A signal that finds nothing running has come too late, and must not hit what comes next.
+        # A signal while nothing is running is late, and must not hit the next evaluation.
         if self.running:
             raise KeyboardInterrupt
 
@@ -165,7 +165,7 @@ class Driver:
             else:
                 self.traceback.print_exc()
         if posix.getpid() != self.pid:
-            # A child that the code forked must not answer in its parent's place.
+            # A forked child of the code must not answer instead of its parent.
             self.flush()
             posix._exit(int(failed))
 
@@ -195,7 +195,7 @@ class Driver:
         try:
             sys.modules["linecache"].cache[name] = entry
         except Exception:
-            # The session has none, or what it has is none.
+            # The session has no display hook, or an invalid one.
             pass
 
     def run(self, code, name):
@@ -218,12 +218,12 @@ class Driver:
         if value is None:
             return {}
         builtins._ = value
-        # Not a subclass that a program made, with methods of its own.
+        # Excludes subclasses, whose methods a program may have defined.
         text = str.__add__("", self.hand(repr, value))
         kind = self.name(type(value))
         if len(text) <= LONG:
             return {"type": kind, "value": text}
-        # Printed, as Python's own prompt does it: output is kept whole, and can be read in parts.
+        # Printed, like at Python's own prompt: output is kept whole, and can be read in parts.
         self.flush()
         self.out.write(encoded(text + "\n"))
         return {"type": kind}
@@ -233,11 +233,11 @@ class Driver:
             module, name = kind.__module__, kind.__qualname__
             return name if module == "builtins" else "%s.%s" % (module, name)
         except BaseException:
-            # A metaclass may make anything of the names of its classes.
+            # A metaclass may return anything as the name of a class.
             return type.__dict__["__name__"].__get__(kind)
 
     def failure(self, error, name):
-        """The report on an exception, which is one whatever its own methods do."""
+        """The report on an exception. It never fails, even if the exception's own methods do."""
         kind = self.name(type(error))
         report = {"exception": kind, "interrupted": isinstance(error, KeyboardInterrupt)}
         try:
@@ -257,21 +257,21 @@ class Driver:
         self.remember_error(error, trace)
         self.flush()
         lines = self.traceback.format_exception(type(error), error, trace)
-        # Our own frames are no part of what the program did.
+        # Our own frames are not part of the program.
         text = "".join(line for line in lines if not line.startswith('  File "%s"' % __file__))
         if not self.hooked(error, trace):
             try:
                 sys.stderr.write(text)
             except Exception:
                 self.err.write(encoded(text))
-        # Behind the place of a syntax error, before notes.
+        # After the location of a syntax error, before notes.
         only = self.traceback.format_exception_only(type(error), error)
         report["exception"] = next((line for line in only if not line.startswith(" ")), only[-1]).strip()
         if syntax:
             report["syntax"] = {"message": "%s" % (error.msg,)}
             for key, attribute in PLACES:
                 place = getattr(error, attribute, None)
-                # Where Python knows no place it says None, 0 or -1.
+                # Without a location Python gives None, 0 or -1.
                 if type(place) is int and 0 < place <= PLACE:
                     report["syntax"][key] = place
 
@@ -283,7 +283,7 @@ class Driver:
             sys.last_exc = error
 
     def hooked(self, error, trace):
-        """Whether a hook of the session's own has shown the exception. The report does not hang on it."""
+        """True if the session's own hook has shown the exception. The report does not depend on it."""
         hook = getattr(sys, "excepthook", self.hook)
         if hook is self.hook or hook is getattr(sys, "__excepthook__", None):
             return False
@@ -297,7 +297,7 @@ class Driver:
             return True
         except BaseException as second:
             kind = self.name(type(second))
-            self.err.write(encoded("sys.excepthook failed (%s), and this is what it was given:\n" % kind))
+            self.err.write(encoded("sys.excepthook failed (%s), with this exception:\n" % kind))
             return False
 
     def flush(self):
@@ -315,7 +315,7 @@ class Driver:
             copy.write(encoded("%s %d %s\n" % (self.nonce, self.number, payload)))
 
     def read_from(self, path):
-        """Puts a file in the place of standard input, for one evaluation."""
+        """Replaces standard input by a file, for one evaluation."""
         try:
             number = posix.open(path, posix.O_RDONLY)
         except OSError:
@@ -335,7 +335,7 @@ class Driver:
             posix.set_inheritable(0, True)
 
     def take_back(self):
-        """Puts standard input back. What the program left unread, in the file and in Python's own buffers, is counted."""
+        """Restores standard input, and counts the unread bytes in the file and in Python's own buffers."""
         if self.given is None:
             return ""
         count = 0
@@ -361,7 +361,7 @@ class Driver:
 
 
 PLACES = (("line", "lineno"), ("column", "offset"), ("end_line", "end_lineno"), ("end_column", "end_offset"))
-# The longest text of each kind: a marker has a length at which it is none any more.
+# The length limit of each kind of text: a marker that is too long is not recognised.
 LENGTHS = {"value": LONG, "exception": EXCEPTION, "message": EXCEPTION, "type": NAME}
 ESCAPES = dict((number, "\\u%04x" % number) for number in list(range(0x20)) + [0x7F, 0x22, 0x5C])
 
@@ -370,7 +370,7 @@ def as_json(value, key=None):
     if isinstance(value, dict):
         return "{%s}" % ", ".join('"%s": %s' % (key, as_json(value[key], key)) for key in value)
     if isinstance(value, str):
-        # What is no character of Unicode's is shown as Python shows it on standard error.
+        # Invalid Unicode is shown like Python shows it on standard error.
         text = str.__add__("", value)[: LENGTHS[key]].encode("utf-8", "backslashreplace").decode()
         return '"%s"' % text.translate(ESCAPES)
     return "true" if value is True else "false" if value is False else "%d" % value
@@ -396,7 +396,7 @@ def bare():
     sys.path_importer_cache.pop(script, None)
     sources = posix.environ.get(b"HOB_SOURCES", b"").decode(sys.getfilesystemencoding(), "surrogateescape")
     if sources and sources not in sys.path:
-        # Last, where an installation for development puts it: it stands in for nothing.
+        # Last, like in a development installation, so that it shadows nothing.
         sys.path.append(sources)
     for name in ("HOB_CODE_FD", "HOB_SOURCES"):
         if "os" in sys.modules:

@@ -1,4 +1,4 @@
-# The first part of what runs inside the Python of a session: where its second part, the driver, imports from.
+# The first part of the code inside the Python of a session: the import source of the second part, the driver.
 import _frozen_importlib, _frozen_importlib_external, sys
 
 ModuleType = type(sys)
@@ -7,7 +7,7 @@ ModuleType = type(sys)
 class Library:
     """The standard library for the driver alone."""
 
-    # What is one for the whole process, and was there before us.
+    # Modules that exist once per process, and existed before us.
     SHARED = {"abc", "builtins", "codecs", "encodings", "io", "os", "os.path", "posixpath", "stat", "sys"}
 
     def __init__(self, names):
@@ -25,13 +25,13 @@ class Library:
                 found += ["%s/%s/python%d%d.zip" % ((prefix, lib) + version), directory, directory + "/lib-dynload"]
         path = [entry for entry in sys.path if entry in found]
         if not any(entry in path for entry in found if not entry.endswith(".zip")):
-            # Another Python, which keeps it elsewhere: with the module that every Python begins with.
+            # Another Python keeps it elsewhere: next to the module that every Python loads first.
             directory = sys.modules["os"].__file__.rpartition("/")[0]
             path += [directory, directory + "/lib-dynload"]
         return path
 
     def bring(self, name, globals=None, locals=None, fromlist=(), level=0):
-        """What the statement `import` does in these modules."""
+        """Implements the `import` statement in these modules."""
         if level:
             package = globals["__package__"].split(".")
             name = ".".join(package[: len(package) - level + 1] + ([name] if name else []))
@@ -44,7 +44,7 @@ class Library:
                     try:
                         self.module(name + "." + item)
                     except ImportError:
-                        # Then it is no module, and whoever wants it is told.
+                        # Then it is not a module, and the importer gets the error.
                         pass
         return module
 
@@ -64,7 +64,7 @@ class Library:
         path = self.path
         if package:
             parent = self.module(package)
-            # A package may have put another module in the place of a file of its own.
+            # A package may have replaced one of its files by another module.
             module = getattr(parent, last, None)
             if isinstance(module, ModuleType):
                 return module
@@ -78,7 +78,7 @@ class Library:
         return module
 
     def load(self, spec):
-        """A module of its own. While it runs it stands where modules look for themselves."""
+        """A separate module. While it runs it is in `sys.modules`, where modules look themselves up."""
         name = spec.name
         if not hasattr(spec.loader, "get_code") or isinstance(
             spec.loader, _frozen_importlib_external.ExtensionFileLoader
@@ -94,7 +94,7 @@ class Library:
         sys.modules[name] = self.modules[name] = module
         try:
             exec(spec.loader.get_code(name), module.__dict__)
-            # Some put another in their place.
+            # Some modules replace themselves by another.
             module = sys.modules.get(name, module)
         except BaseException:
             del self.modules[name]
@@ -110,7 +110,7 @@ class Library:
             sys.modules[name] = module
 
     def take(self, *names):
-        """Loads modules and leaves `sys.modules` as it was, but for what no file can stand in for."""
+        """Loads modules and restores `sys.modules`, except for modules that no file can shadow."""
         before = dict(sys.modules)
         taken = [self.module(name) for name in names]
         compiled = (_frozen_importlib.BuiltinImporter, _frozen_importlib.FrozenImporter)
@@ -120,7 +120,7 @@ class Library:
         return taken
 
     def name_characters(self):
-        """Python looks for the module when it reads the first `\\N{…}`, and keeps what it found: so it finds the real one."""
+        """Python imports the module at the first `\\N{…}`, and caches it: this makes it find the real one."""
         if "unicodedata" in self.modules:
             return
         before = sys.modules.get("unicodedata")
@@ -128,13 +128,13 @@ class Library:
             sys.modules["unicodedata"] = self.module("unicodedata")
             compile("'\\N{SPACE}'", "<hob>", "eval")
         except Exception:
-            # Whoever has no such module is told by Python itself.
+            # Python itself reports a missing module.
             pass
         finally:
             self.put("unicodedata", before)
 
     def lend(self, name):
-        """A module like ours for the session's own code, unless the session's path leads to another of that name."""
+        """A copy of our module for the session's code, unless the session's path has another of that name."""
         try:
             mine = self.modules[name].__spec__
             found = _frozen_importlib_external.PathFinder.find_spec(name)
@@ -144,5 +144,5 @@ class Library:
                 exec(mine.loader.get_code(name), module.__dict__)
                 sys.modules[name] = module
         except Exception:
-            # Only the lines of code in traces that a program prints itself hang on it.
+            # It only affects code lines in traces that a program prints itself.
             pass

@@ -1,4 +1,4 @@
-//! `listen`: sends what GHCi prints to the connection as notifications.
+//! `listen`: sends GHCi's output to the connection as notifications.
 
 use parking_lot::Mutex;
 use std::collections::{HashSet, VecDeque};
@@ -18,27 +18,27 @@ use crate::session::{Handle, SessionEvent, Stream};
 use crate::sessions::Repl;
 use crate::tools::caller;
 
-/// A line that does not end is sent in segments of this size.
+/// The size of the segments in which an unfinished line is sent.
 const LONGEST: usize = 64 * 1024;
-/// How much may wait for the connection's queue, in bytes; anything beyond that is only counted.
+/// The limit of output waiting for the connection's queue, in bytes; anything beyond it is only counted.
 const MOST: usize = 8 << 20;
-/// What a waiting line costs besides its text, in bytes.
+/// The overhead of a waiting line besides its text, in bytes.
 const EACH: usize = 64;
-/// How long to wait before a full queue is tried again.
+/// The interval before a full queue is retried.
 const FULL: Duration = Duration::from_millis(5);
 
-/// Listen to GHCi: from now on this connection gets a ghci/output notification for each line that it prints, and one for
+/// Listen to GHCi: from now on this connection receives a ghci/output notification for each printed line, and one for
 /// the prompt when an evaluation has ended.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// The session, if there are several; default is this worktree's own.
+    /// Session name (default: this worktree's own session).
     session: Option<String>,
 }
 
 pub(super) struct Listen {
     repl: Arc<Repl>,
-    /// Who listens already.
+    /// The active listeners.
     listening: Arc<Mutex<HashSet<ListenerKey>>>,
 }
 
@@ -65,7 +65,7 @@ impl Tool for Listen {
         let added = self.listening.lock().insert(key.clone());
         if added {
             let listening = self.listening.clone();
-            // Subscribed before the answer, so that no later output is missed.
+            // Subscribes before the answer, so that no later output is missed.
             let starts = self.repl.starts();
             let handle = self.repl.find(&caller, args.session.as_deref()).ok();
             let events = handle.as_ref().map(Handle::events);
@@ -92,7 +92,7 @@ impl Tool for Listen {
 struct Output<'a> {
     text: &'a str,
     stream: Stream,
-    /// Only if the listener named a session, so that several can be told apart.
+    /// Set only if the listener named a session, to tell several sessions apart.
     #[serde(skip_serializing_if = "Option::is_none")]
     session: Option<&'a str>,
 }
@@ -106,7 +106,7 @@ struct Forwarder {
     /// Lines that the connection's queue has no room for yet, and their size.
     pending: VecDeque<(String, Stream)>,
     bytes: usize,
-    /// Lines dropped beyond that, and whether segments of unknown length are among them.
+    /// The number of lines dropped beyond that; true if segments of unknown length are among them.
     missed: u64,
     lagged: bool,
 }
@@ -134,11 +134,11 @@ impl Forwarder {
         loop {
             tokio::select! {
                 event = next(&mut events) => {
-                    if self.hear(event).is_err() {
+                    if self.handle_event(event).is_err() {
                         events = None;
                     }
                 }
-                // The process has ended or was never started: the next one of that name is heard too.
+                // The process has ended or was never started: continue with the next one of that name.
                 changed = starts.changed(), if events.is_none() => {
                     if changed.is_err() {
                         return;
@@ -153,22 +153,22 @@ impl Forwarder {
     }
 
     /// Handles one event. An error ends this process's output. Never waits, so that events do not pile up.
-    fn hear(&mut self, event: Result<SessionEvent, RecvError>) -> Result<(), Ended> {
+    fn handle_event(&mut self, event: Result<SessionEvent, RecvError>) -> Result<(), OutputEnded> {
         match event {
             Ok(SessionEvent::Output { stream, text, .. }) => self.output(stream, &text),
             Ok(SessionEvent::EvalFinished { prompt, status, .. }) => {
                 self.flush();
-                // A GHCi that has ended shows no prompt.
+                // An exited GHCi shows no prompt.
                 let gone = matches!(status, Status::Exited | Status::Crashed | Status::Killed);
                 if !prompt.is_empty() && !gone {
-                    // Short, and awaited by clients: there is always room for it.
+                    // The prompt is short and clients wait for it: there is always room for it.
                     self.keep(prompt, Stream::Stdout);
                 }
             }
             Ok(SessionEvent::Started | SessionEvent::EvalStarted { .. }) => {}
             Ok(SessionEvent::Ended { .. }) | Err(RecvError::Closed) => {
                 self.flush();
-                return Err(Ended);
+                return Err(OutputEnded);
             }
             Err(RecvError::Lagged(missed)) => {
                 self.flush();
@@ -236,7 +236,7 @@ impl Forwarder {
     }
 }
 
-/// The next event; pending without a session.
+/// Returns the next event; pending without a session.
 async fn next(events: &mut Option<broadcast::Receiver<SessionEvent>>) -> Result<SessionEvent, RecvError> {
     match events {
         Some(events) => events.recv().await,
@@ -244,5 +244,5 @@ async fn next(events: &mut Option<broadcast::Receiver<SessionEvent>>) -> Result<
     }
 }
 
-/// This process's output is over.
-struct Ended;
+/// Signals the end of this process's output.
+struct OutputEnded;

@@ -1,7 +1,7 @@
-//! The profile `ghc-mcp`: the tools, texts and notifications of the server of that name, over hob's sessions, so that
-//! its users change one line of configuration. Two tools are new: `send_sync` and `read`, which return text.
+//! The profile `ghc-mcp`: the tools, texts and notifications of the server of that name, on hob's sessions. Its users
+//! change one line of configuration. Two tools are new: `send_sync` and `read`, which return text.
 //!
-//! Results are plain text, word for word. This file has the list of tools and what they share.
+//! Results are plain text, word for word. This file has the list of tools and their shared code.
 
 mod listen;
 mod read;
@@ -25,11 +25,11 @@ use crate::session::{EvalRequest, Handle, SessionError, SessionState};
 use crate::sessions::Repl;
 use crate::tools::{caller, stay};
 
-/// All tools of the profile.
+/// Returns all tools of the profile.
 pub fn ghc_mcp_tools(repl: Arc<Repl>) -> Vec<Arc<dyn AnyTool>> {
     vec![
         tool(listen::Listen::new(repl.clone())),
-        tool(read::Read(repl.clone())),
+        tool(read::ReadTool(repl.clone())),
         tool(send::Send(repl.clone())),
         tool(send_sync::SendSync(repl.clone())),
         tool(start::Start(repl.clone())),
@@ -38,7 +38,7 @@ pub fn ghc_mcp_tools(repl: Arc<Repl>) -> Vec<Arc<dyn AnyTool>> {
     ]
 }
 
-/// A result that is nothing but its text.
+/// A result that consists of its text only.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Reply {
     text: String,
@@ -52,10 +52,10 @@ impl Reply {
 
 const NOT_RUNNING: &str = "GHCi is not running";
 
-/// The reason when `stop` ends a session, which tells it from one that ended by itself.
+/// The reason when `stop` ends a session, which tells it from a session that exited.
 const STOPPED: &str = "it was stopped";
 
-/// The running GHCi of that name.
+/// Returns the running GHCi of that name.
 fn running(repl: &Repl, cx: &Context, session: Option<&str>) -> Result<Handle, ToolError> {
     match repl.find(caller(cx)?, session) {
         Ok(handle) if handle.info().state.is_alive() => {
@@ -67,7 +67,7 @@ fn running(repl: &Repl, cx: &Context, session: Option<&str>) -> Result<Handle, T
     }
 }
 
-/// Hands over a line and waits. It goes to the program if that waits for input, else to GHCi.
+/// Sends a line and waits. It goes to the program if that waits for input, else to GHCi.
 async fn submit_line(handle: &Handle, line: &str, wait: Duration) -> Result<EvalResult, SessionError> {
     let request = EvalRequest { wait, ..EvalRequest::new(line) };
     if handle.info().state != SessionState::WaitingForInput {

@@ -1,4 +1,4 @@
-//! `read`: what GHCi printed since a cursor.
+//! `read`: GHCi's output since a cursor.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,26 +14,26 @@ use crate::session::SessionError;
 use crate::sessions::Repl;
 use crate::tools::{budget, caller, with_heartbeat};
 
-/// The most one call returns.
+/// The maximum number of bytes that one call returns.
 const MAX_BYTES: usize = 12_000;
 
-/// Read what GHCi printed from a cursor on, waiting up to timeout_ms for something new. The last line names the cursor
-/// to go on with.
+/// Read GHCi's output from a cursor on. Waits up to timeout_ms for new output. The last line gives the cursor to
+/// continue from.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// Where to begin: the cursor of the last read; default 0, the beginning.
+    /// Where to begin: the cursor from the last read (default 0, the beginning).
     #[serde(default)]
     cursor: u64,
-    /// How long to wait if nothing has come since; default 0, at most 50000.
+    /// How long to wait for new output, in ms (default 0, at most 50000).
     timeout_ms: Option<u64>,
-    /// The session, if there are several; default is this worktree's own.
+    /// Session name (default: this worktree's own session).
     session: Option<String>,
 }
 
-pub(super) struct Read(pub(super) Arc<Repl>);
+pub(super) struct ReadTool(pub(super) Arc<Repl>);
 
-impl Tool for Read {
+impl Tool for ReadTool {
     const NAME: &'static str = "read";
     const TITLE: &'static str = "Read GHCi's output";
     const EFFECT: Effect = Effect::READ;
@@ -46,7 +46,7 @@ impl Tool for Read {
         let wait = budget(&cx, args.timeout_ms, Duration::ZERO);
         let mut end = log.end();
         let newer = async {
-            // Out of time or ended: the output so far is the answer.
+            // On a timeout or after the end, the output so far is the answer.
             let _ = tokio::time::timeout(wait, end.wait_for(|end| *end > args.cursor)).await;
             Ok::<_, SessionError>(())
         };

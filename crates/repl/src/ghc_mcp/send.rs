@@ -1,4 +1,4 @@
-//! `send`: hands a line to GHCi and returns at once.
+//! `send`: sends a line to GHCi and returns at once.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,14 +13,14 @@ use crate::profile::DriverKind;
 use crate::session::{SessionError, SessionState};
 use crate::sessions::Repl;
 
-/// Send a command or an expression to GHCi and return at once. Its output comes as ghci/output notifications after
-/// listen, and from read.
+/// Send a command or an expression to GHCi and return at once. Its output arrives as ghci/output notifications after
+/// listen, and can be read with read.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// What to send. A program that waits for input gets it as a line.
+    /// The line to send. A program that waits for input receives it.
     command: String,
-    /// The session, if there are several; default is this worktree's own.
+    /// Session name (default: this worktree's own session).
     session: Option<String>,
 }
 
@@ -37,16 +37,16 @@ impl Tool for Send {
     async fn call(&self, cx: Context, args: Args) -> Result<Reply, ToolError> {
         let handle = running(&self.0, &cx, args.session.as_deref())?;
         if handle.info().state != SessionState::WaitingForInput {
-            // Refused before it is announced.
+            // A refused command must not be announced.
             DriverKind::Ghci
                 .adapter()
                 .plan(&args.command)
                 .map_err(|refusal| profile_error(SessionError::Refused(refusal)))?;
         }
-        // Sent before the command is handed over, so that it precedes the command's output. A client that is gone or
-        // overloaded needs no notification.
+        // Sent before the command is handed over, so that it precedes the command's output. A disconnected or
+        // overloaded client needs no notification.
         let _ = cx.notify("ghci/command_sent", &json!({"command": args.command}));
-        // Not waited for: the evaluation goes on without this call.
+        // Does not wait: the evaluation continues without this call.
         submit_line(&handle, &args.command, Duration::ZERO).await.map_err(profile_error)?;
         Ok(Reply::new(format!("Sent command: {}", args.command)))
     }

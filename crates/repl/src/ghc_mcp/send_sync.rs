@@ -1,4 +1,4 @@
-//! `send_sync`: hands a line to GHCi and returns its output.
+//! `send_sync`: sends a line to GHCi and returns its output.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,15 +12,15 @@ use crate::result::{EvalResult, Status};
 use crate::sessions::Repl;
 use crate::tools::{budget, with_heartbeat};
 
-/// Send a command or an expression to GHCi and return its output once it has ended, or what there is after timeout_ms.
+/// Send a command or an expression to GHCi. Returns its output at its end, or the output so far after timeout_ms.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// What to send. A program that waits for input gets it as a line.
+    /// The line to send. A program that waits for input receives it.
     command: String,
-    /// How long to wait for the end; default 20000, at most 50000.
+    /// How long to wait for the end, in ms (default 20000, at most 50000).
     timeout_ms: Option<u64>,
-    /// The session, if there are several; default is this worktree's own.
+    /// Session name (default: this worktree's own session).
     session: Option<String>,
 }
 
@@ -50,7 +50,7 @@ impl Tool for SendSync {
     }
 }
 
-/// The output, and a line in brackets if there is more to know. `before` is where the output begins.
+/// Returns the output, with a status line in brackets if needed. `before` is the start of the output.
 fn output(result: &EvalResult, before: u64) -> String {
     let mut text = format!("{}{}", result.stdout, result.stderr);
     let stands = match result.status {

@@ -12,14 +12,14 @@ use crate::profile::DriverKind;
 use crate::sessions::{Repl, StartRequest};
 use crate::tools::{caller, wait_for_start};
 
-/// How long to wait for a start; a package that builds its dependencies goes on after that.
+/// The time limit for a start; a package that builds its dependencies continues after it.
 const WAIT: Duration = Duration::from_secs(30);
 
 /// Start a GHCi process (cabal repl or stack ghci in a package).
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// The session, if there are several; default is this worktree's own.
+    /// Session name (default: this worktree's own session).
     session: Option<String>,
 }
 
@@ -46,7 +46,7 @@ impl Tool for Start {
         let request = StartRequest { session: args.session, profile, cwd, ..StartRequest::default() };
         let handle = self.0.start(caller, request).await?.handle;
         wait_for_start(&cx, &handle, WAIT).await?;
-        // A client that is gone or overloaded needs no notification.
+        // A disconnected or overloaded client needs no notification.
         let _ = cx.notify("ghci/started", &serde_json::json!({}));
         Ok(Reply::new("Started GHCi"))
     }

@@ -1,4 +1,4 @@
-//! `status`.
+//! `status`: reports whether GHCi is running.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::tools::caller;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// The session, if there are several; default is this worktree's own.
+    /// Session name (default: this worktree's own session).
     session: Option<String>,
 }
 

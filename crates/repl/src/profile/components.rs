@@ -1,23 +1,23 @@
-//! The components of a cabal package: its library, its executables, tests and benchmarks. GHCi has the modules of one of
-//! them, and a description says which files each has.
+//! The components of a cabal package: its library, executables, tests and benchmarks. GHCi loads the modules of one of
+//! them, and a description lists the files of each.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::packages::packages;
 
-/// What describes a package or a project to cabal and stack.
+/// The files that describe a package or a project to cabal and stack.
 const DESCRIPTIONS: [&str; 6] =
     ["*.cabal", "cabal.project", "cabal.project.local", "cabal.project.freeze", "stack.yaml", "package.yaml"];
-/// The largest description that is read.
+/// The size limit of a description.
 const MAX_BYTES: u64 = 1 << 20;
-/// The most components that are told.
+/// The maximum number of components reported.
 const MANY: usize = 100;
 
-/// A part of a package that GHCi loads by itself.
+/// A part of a package that GHCi loads separately.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Component {
-    /// As cabal and stack call it: `lib:two`, `exe:app`, `test:spec`.
+    /// The name that cabal and stack use: `lib:two`, `exe:app`, `test:spec`.
     pub(crate) name: String,
     /// The directories of its sources.
     dirs: Vec<PathBuf>,
@@ -26,26 +26,29 @@ pub(crate) struct Component {
 }
 
 impl Component {
-    /// Whether a module that GHCi loaded from this file is one of its own.
+    /// Returns true if a module that GHCi loaded from this file belongs to the component.
     pub(crate) fn has(&self, module: &str, file: &Path) -> bool {
         let is_main = self.main.as_ref().is_some_and(|main| self.dirs.iter().any(|dir| dir.join(main) == file));
         is_main || self.modules.iter().any(|own| own == module) && self.is_below(file)
     }
 
-    /// Whether one of these files, relative to a directory, is its own.
+    /// Returns true if one of these files, relative to a directory, belongs to the component.
     pub(crate) fn is_among(&self, sources: &BTreeSet<String>, cwd: &Path) -> bool {
         self.files().any(|file| sources.iter().any(|source| cwd.join(source) == file))
     }
 
-    /// Whether its sources seem to declare a name: a module, a value at a line's beginning, a type or a constructor.
-    /// Reads a bounded number of files.
+    /// Returns true if its sources seem to declare a name: a module, a value at the start of a line, a type or a
+    /// constructor. Reads a bounded number of files.
     pub(crate) fn declares(&self, name: &str) -> bool {
         let is_of_name = |c: char| c.is_alphanumeric() || c == '_' || c == '\'';
         let begins = |line: &str| line.strip_prefix(name).is_some_and(|rest| !rest.starts_with(is_of_name));
         let is_type = name.starts_with(char::is_uppercase);
-        let declares = |line: &str| match is_type {
-            true => !line.starts_with("import") && line.split(|c: char| !is_of_name(c)).any(|word| word == name),
-            false => begins(line),
+        let declares = |line: &str| {
+            if is_type {
+                !line.starts_with("import") && line.split(|c: char| !is_of_name(c)).any(|word| word == name)
+            } else {
+                begins(line)
+            }
         };
         self.modules.iter().any(|module| module == name)
             || self
@@ -54,14 +57,14 @@ impl Component {
                 .any(|file| project::regular::read(&file, MAX_BYTES).is_ok_and(|text| text.lines().any(declares)))
     }
 
-    /// How to load it, as a clause.
+    /// Returns the instruction to load it, as a clause.
     pub(crate) fn start(&self) -> String {
         let Component { name, .. } = self;
         let session = name.rsplit(':').next().unwrap_or(name);
         format!("repl_start {{\"session\": {session:?}, \"component\": {name:?}}} loads it")
     }
 
-    /// Where its files would be.
+    /// Returns the paths where its files may be.
     fn files(&self) -> impl Iterator<Item = PathBuf> {
         let modules = self.modules.iter().map(|module| module.replace('.', "/"));
         let modules = modules.flat_map(|module| [format!("{module}.hs"), format!("{module}.lhs")]);
@@ -73,13 +76,13 @@ impl Component {
         self.depth(file).is_some()
     }
 
-    /// How near to a file its directories are, where one of them is above it: the number of names in its path.
+    /// Returns the number of path components in its source directory nearest above a file, if there is one.
     pub(crate) fn depth(&self, file: &Path) -> Option<usize> {
         self.dirs.iter().filter(|dir| file.starts_with(dir)).map(|dir| dir.components().count()).max()
     }
 }
 
-/// The components of the package, or of the packages of the project, around a directory; those of the nearest.
+/// Returns the components of the package, or of the packages of the project, around a directory, from the nearest description.
 pub(crate) fn components(cwd: &Path, root: &Path) -> Vec<Component> {
     let above = cwd.ancestors().skip(1).take_while(|dir| dir.starts_with(root));
     for dir in std::iter::once(cwd).chain(above) {
@@ -98,8 +101,8 @@ pub(crate) fn components(cwd: &Path, root: &Path) -> Vec<Component> {
     Vec::new()
 }
 
-/// The files that describe the package or the project around a directory, and its packages. Each directory up to `root`
-/// that has one counts.
+/// Returns the files that describe the package or the project around a directory, and its packages. Each directory up
+/// to `root` that has one counts.
 pub(crate) fn descriptions(cwd: &Path, root: &Path) -> Vec<PathBuf> {
     let above = cwd.ancestors().skip(1).take_while(|dir| dir.starts_with(root));
     let mut found = Vec::new();
@@ -132,13 +135,13 @@ struct Stanza {
 }
 
 impl Stanza {
-    fn words<'a>(&'a self, field: &'a str) -> impl Iterator<Item = &'a String> {
+    fn field_values<'a>(&'a self, field: &'a str) -> impl Iterator<Item = &'a String> {
         self.fields.iter().filter(move |(name, _)| name == field).flat_map(|(_, words)| words)
     }
 }
 
-/// Reads a description by its lines: what stands at the margin begins a stanza, `name: words` a field, and what is set in
-/// further goes on with it. Fields in conditions count.
+/// Parses a description line by line: text at the margin begins a stanza, `name: words` a field, and deeper indented
+/// lines continue it. Fields in conditions count.
 fn read(text: &str, dir: &Path) -> Vec<Component> {
     let mut package = String::new();
     let mut stanzas: Vec<Stanza> = Vec::new();
@@ -180,10 +183,10 @@ fn read(text: &str, dir: &Path) -> Vec<Component> {
         };
         let name = if stanza.name.is_empty() { &package } else { &stanza.name };
         let imported = stanza
-            .words("import")
+            .field_values("import")
             .flat_map(|name| stanzas.iter().filter(move |common| common.kind == "common" && common.name == *name));
         let all: Vec<&Stanza> = std::iter::once(stanza).chain(imported).collect();
-        let of = |field: &str| -> Vec<String> { all.iter().flat_map(|one| one.words(field)).cloned().collect() };
+        let of = |field: &str| -> Vec<String> { all.iter().flat_map(|one| one.field_values(field)).cloned().collect() };
         let mut dirs: Vec<PathBuf> = of("hs-source-dirs").iter().map(|below| dir.join(below)).collect();
         if dirs.is_empty() {
             dirs.push(dir.to_owned());

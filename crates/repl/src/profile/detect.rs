@@ -1,40 +1,40 @@
-//! Which profile fits a directory: by the files in it, then by those in its parents up to the worktree's root.
+//! Detects the profile for a directory: by the files in it, then by those in its parents up to the worktree's root.
 
 use std::path::{Path, PathBuf};
 
 use super::packages::packages;
 use super::{DriverKind, Profile, Profiles};
 
-/// A profile that fits, and why.
+/// A profile that fits, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Detected<'a> {
     pub profile: &'a Profile,
-    /// Where the program should run.
+    /// The directory to run the program in.
     pub dir: PathBuf,
-    /// The file that decided; `None` if none did.
+    /// The file that decided, if any.
     pub because: Option<String>,
-    /// Why this is the profile where no file spoke for it, as a clause.
+    /// The reason for this profile if no file decided, as a clause.
     pub fallback: Option<String>,
     /// If a project has several packages, one of which must be chosen: their directories, relative to `dir`.
     pub packages: Vec<PathBuf>,
 }
 
-/// The profiles for a directory without any sign: the first that is installed.
+/// The profiles for a directory without project or source files. The first installed one is used.
 const DEFAULT: [&str; 3] = ["ghci", "python", "bash"];
-/// The same for a project of a language without a profile.
+/// The same for a project in a language without a profile.
 const DEFAULT_OF_OTHERS: [&str; 3] = ["python", "bash", "ghci"];
 /// Files of such projects.
 const OTHERS: [&str; 8] =
     ["Cargo.toml", "package.json", "deno.json", "go.mod", "Gemfile", "mix.exs", "pom.xml", "build.gradle"];
 
-/// A directory is read up to this many entries.
+/// The maximum number of entries read from a directory.
 const MAX_ENTRIES: usize = 10_000;
 
 impl Profiles {
-    /// Picks the profile for `cwd`: by project files, looking upwards as far as `root`, else by the sources in `cwd`.
-    /// Of the profiles that fit in the nearest directory, the lowest rank whose programs are on `path` wins; if none is
-    /// installed, the lowest rank, whose check then says what to install. Scripts for a shell say nothing about a project
-    /// of a language without a profile. Without any sign it is a default, in `cwd`.
+    /// Picks the profile for `cwd`: by project files in it and its parents up to `root`, else by the sources in `cwd`.
+    /// Among the profiles that fit in the nearest directory, the lowest rank whose programs are on `path` wins. If none
+    /// is installed, the lowest rank wins, whose check then reports how to install it. Shell scripts do not count in a
+    /// project of a language without a profile. Without any evidence the result is a default, in `cwd`.
     pub fn detect(&self, cwd: &Path, root: &Path, path: &str) -> Detected<'_> {
         let upwards = cwd.ancestors().skip(1).take_while(|dir| dir.starts_with(root));
         let dirs: Vec<&Path> = std::iter::once(cwd).chain(upwards).collect();
@@ -53,7 +53,7 @@ impl Profiles {
                     "cabal.project" if !names(dir).iter().any(|name| name.ends_with(".cabal")) => packages(dir),
                     _ => Vec::new(),
                 };
-                // A single package needs no choice.
+                // A single package is chosen automatically.
                 let dir = if packages.len() == 1 { dir.join(packages.remove(0)) } else { dir.to_owned() };
                 return Detected { profile, dir, because: Some(because.clone()), fallback: None, packages };
             }
@@ -64,8 +64,8 @@ impl Profiles {
         let profile = installed.copied().or_else(|| self.by_name.values().next());
         let profile = profile.expect("profiles are built in, and can only be replaced");
         let fallback = Some(match other {
-            Some(file) => format!("since hob has no REPL for what {file} describes"),
-            None => "since no file here suggests a language".to_owned(),
+            Some(file) => format!("because hob has no REPL for a project with {file}"),
+            None => "because no file here suggests a language".to_owned(),
         });
         Detected { profile, dir: cwd.to_owned(), because: None, fallback, packages: Vec::new() }
     }
@@ -73,7 +73,7 @@ impl Profiles {
     fn fitting(&self, dir: &Path, sign: Sign) -> Vec<(&Profile, String)> {
         let names = names(dir);
         let file = |profile: &Profile| {
-            // The profile's own order of patterns decides which file is named.
+            // The order of the profile's patterns decides which file is named.
             let pattern = |pattern: &String| names.iter().find(|name| matches(pattern, name));
             let patterns = match sign {
                 Sign::Project => &profile.detect,
@@ -85,19 +85,19 @@ impl Profiles {
     }
 }
 
-/// The file of a project of a language without a profile.
+/// Returns the file of a project of a language without a profile.
 fn other_project(dir: &Path) -> Option<&'static str> {
     OTHERS.into_iter().find(|file| dir.join(file).is_file())
 }
 
-/// What a file says about a directory.
+/// The evidence that a file gives about a directory.
 #[derive(Clone, Copy)]
 enum Sign {
     Project,
     Source,
 }
 
-/// The names in a directory, sorted.
+/// Returns the names in a directory, sorted.
 pub(super) fn names(dir: &Path) -> Vec<String> {
     let Ok(entries) = std::fs::read_dir(dir) else { return Vec::new() };
     let mut names: Vec<String> =
@@ -106,8 +106,7 @@ pub(super) fn names(dir: &Path) -> Vec<String> {
     names
 }
 
-/// Matches a name against a pattern with at most one `*`, which stands for anything, even nothing, but never for a
-/// hidden file's dot.
+/// Matches a name against a pattern with at most one `*`, which matches any text, even none, but not a leading dot.
 pub(super) fn matches(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,
@@ -120,8 +119,8 @@ pub(super) fn matches(pattern: &str, name: &str) -> bool {
     }
 }
 
-/// Where a program is on a `PATH`, or from `cwd` if it has a slash. Relative entries are skipped: what they name came with
-/// a checkout.
+/// Returns the path of a program on a `PATH`, or from `cwd` if the name has a slash. Relative `PATH` entries are
+/// skipped: their programs came with a checkout.
 pub fn program_path(program: &str, path: &str, cwd: &Path) -> Option<PathBuf> {
     let usable = |file: &PathBuf| {
         use std::os::unix::fs::PermissionsExt;
@@ -172,21 +171,24 @@ mod tests {
         assert_eq!(check(&["A.hs", "run.py"], &all, ""), r#"ghci in "" because A.hs"#);
         assert_eq!(check(&["pyproject.toml"], &all, ""), r#"python in "" because pyproject.toml"#);
         assert_eq!(check(&["build.sh"], &all, ""), r#"bash in "" because build.sh"#);
-        assert_eq!(check(&[".hs", "README"], &all, ""), r#"ghci in "" because since no file here suggests a language"#);
+        assert_eq!(
+            check(&[".hs", "README"], &all, ""),
+            r#"ghci in "" because because no file here suggests a language"#
+        );
     }
 
     #[test]
     fn a_project_of_another_language_gets_python_before_bash() {
         let all = ["ghci", "ghc", "cabal", "python3", "bash"];
         for file in ["Cargo.toml", "package.json"] {
-            let expected = format!(r#"python in "" because since hob has no REPL for what {file} describes"#);
+            let expected = format!(r#"python in "" because because hob has no REPL for a project with {file}"#);
             assert_eq!(check(&[file], &all, ""), expected);
             assert_eq!(check(&[file, "build.sh"], &all, ""), expected);
             assert_eq!(check(&[file, "build.sh"], &["bash"], ""), expected.replace("python", "bash"));
             let below = check(&[file, "src/run.sh"], &all, "src");
             assert_eq!(below, expected.replace(r#""""#, r#""src""#));
         }
-        // What is of a language that there is a profile for still decides.
+        // Files of a language with a profile still decide.
         assert_eq!(check(&["Cargo.toml", "pyproject.toml"], &all, ""), r#"python in "" because pyproject.toml"#);
         assert_eq!(check(&["package.json", "A.hs", "run.sh"], &all, ""), r#"ghci in "" because A.hs"#);
         assert_eq!(check(&["Cargo.toml", "x.cabal"], &all, "src"), r#"cabal in "" because x.cabal"#);
@@ -195,7 +197,7 @@ mod tests {
     #[test]
     fn without_any_sign_it_is_what_is_installed() {
         let said = |programs: &[&str]| check(&["README"], programs, "");
-        let why = r#"in "" because since no file here suggests a language"#;
+        let why = r#"in "" because because no file here suggests a language"#;
         assert_eq!(said(&["ghci", "python3", "bash"]), format!("ghci {why}"));
         assert_eq!(said(&["python3", "bash"]), format!("python {why}"));
         assert_eq!(said(&[]), format!("ghci {why}"), "its check says what to install");
@@ -214,7 +216,7 @@ mod tests {
         assert_eq!(check(&["x.cabal"], &all, "src/deep"), r#"cabal in "" because x.cabal"#);
         assert_eq!(check(&["src/A.hs", "x.cabal"], &all, "src"), r#"cabal in "" because x.cabal"#);
         assert_eq!(check(&["src/A.hs"], &all, "src"), r#"ghci in "src" because A.hs"#);
-        assert_eq!(check(&["A.hs"], &all, "src"), r#"ghci in "src" because since no file here suggests a language"#);
+        assert_eq!(check(&["A.hs"], &all, "src"), r#"ghci in "src" because because no file here suggests a language"#);
         assert_eq!(check(&["x.cabal", "src/setup.py"], &all, "src"), r#"python in "src" because setup.py"#);
     }
 

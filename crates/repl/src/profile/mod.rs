@@ -1,8 +1,8 @@
-//! What hob knows about each kind of REPL, as data: how to start it, which projects it fits, which driver speaks to it.
+//! Profiles, the data about each kind of REPL: how to start it, which projects it fits, which driver controls it.
 //!
 //! A profile is a small TOML file. The built-in ones are in `builtin/`; [`Profiles::add`] reads those of a user or a
-//! project. Whether a project may bring commands to run is decided by the caller; an untrusted profile is known by name
-//! only. `detect` picks a profile for a directory.
+//! project. The caller decides if a project may supply commands to run; an untrusted profile is known by name only.
+//! `detect` picks a profile for a directory.
 
 mod components;
 mod detect;
@@ -25,15 +25,15 @@ pub use package_list::NoList;
 pub use virtual_environment::of_directory;
 pub(crate) use virtual_environment::{Interpreter, Search};
 
-/// Which code speaks to the program.
+/// The code that controls the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DriverKind {
-    /// GHCi's compiled prompt function.
+    /// A prompt function compiled in GHCi.
     Ghci,
     /// A bootstrap inside Python.
     Python,
-    /// bash's prompt command.
+    /// A prompt command in bash.
     Bash,
 }
 
@@ -62,47 +62,47 @@ pub struct Profile {
     /// Files that suggest this profile if no directory upwards is a project of any kind.
     #[serde(default)]
     pub sources: Vec<String>,
-    /// If several profiles fit, the lowest rank wins.
+    /// The lowest rank wins if several profiles fit.
     #[serde(default = "default_rank")]
     pub rank: u32,
-    /// Added to the command to bound the program's memory from within; `{mib}` stands for the bound, `{nursery}` for
-    /// the part of it, also in MiB, in which a generational collector may let new objects gather.
+    /// Arguments added to the command to limit the program's memory from within. `{mib}` stands for the limit,
+    /// `{nursery}` for the size, also in MiB, of a generational collector's nursery.
     #[serde(default)]
     pub memory: Vec<String>,
-    /// Added to the session's environment.
+    /// Variables added to the session's environment.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
-    /// How long the first prompt may take.
+    /// The time limit for the first prompt.
     #[serde(default = "default_start_timeout_ms")]
     pub start_timeout_ms: u64,
-    /// Added to the command to choose a component of the project; `{component}` stands for its name. Without it, the
-    /// program knows no components.
+    /// Arguments added to the command to choose a component of the project; `{component}` stands for its name. Without
+    /// them, the program has no components.
     #[serde(default)]
     pub component: Vec<String>,
-    /// Whether the project's own virtual environment comes before the command; see `virtual_environment`.
+    /// True if the project's own virtual environment precedes the command; see `virtual_environment`.
     #[serde(default)]
     pub virtual_environments: bool,
-    /// What to do when the program is missing.
+    /// Instructions for a missing program.
     #[serde(default)]
     pub install: Install,
-    /// Where it was read from, which decides whether it may be started.
+    /// The source of the profile, which decides if it may be started.
     #[serde(skip)]
     pub origin: Origin,
 }
 
-/// How to install a missing program.
+/// Installation instructions for a program.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Install {
     /// Packages of Debian and its relatives.
     #[serde(default)]
     pub apt: Vec<String>,
-    /// Anything else worth saying.
+    /// Other instructions.
     #[serde(default)]
     pub note: Option<String>,
 }
 
-/// Where a profile comes from.
+/// The source of a profile.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Origin {
     /// Built in.
@@ -120,7 +120,7 @@ impl Profile {
         Duration::from_millis(self.start_timeout_ms)
     }
 
-    /// The program, as written in the command.
+    /// Returns the program, as written in the command.
     pub fn program(&self) -> &str {
         self.command.first().map_or("", String::as_str)
     }
@@ -146,19 +146,21 @@ impl Profile {
     }
 }
 
-/// What is wrong with a path that no program can be started from, as a clause.
+/// Describes the problem with a path that no program can be started from, as a clause.
 fn unusable(path: &Path) -> String {
     let shown = project::visible::path(path);
     match (std::fs::metadata(path), std::fs::read_link(path)) {
         (Ok(meta), _) if meta.is_file() => format!("{shown} is not executable"),
-        (Ok(_), _) => format!("{shown} is no file"),
-        (Err(_), Ok(target)) => format!("{shown} is a link to {}, which is not there", project::visible::path(&target)),
-        (Err(_), Err(_)) => format!("{shown} is not there"),
+        (Ok(_), _) => format!("{shown} is not a file"),
+        (Err(_), Ok(target)) => {
+            format!("{shown} is a link to {}, which does not exist", project::visible::path(&target))
+        }
+        (Err(_), Err(_)) => format!("{shown} does not exist"),
     }
 }
 
 impl Install {
-    /// How to install the program, as a sentence; empty if unknown.
+    /// Returns installation instructions as a sentence; empty if unknown.
     pub fn sentence(&self) -> String {
         let apt = (!self.apt.is_empty()).then(|| format!("apt-get install {}", self.apt.join(" ")));
         match (apt, &self.note) {
@@ -170,20 +172,18 @@ impl Install {
     }
 }
 
-/// Why a profile is unknown or cannot be started.
+/// Reasons why a profile is unknown or cannot be started.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProfileError {
     /// The name is unknown.
-    #[error("there is no profile {name:?}; known are {known}")]
+    #[error("unknown profile {name:?}; available: {known}")]
     Unknown {
         name: String,
         /// The known names.
         known: String,
     },
     /// The name that the configuration gives to sessions without a profile is unknown.
-    #[error(
-        "the configuration wants the profile {name:?} (`profile` under [repl]), which there is not; known are {known}"
-    )]
+    #[error("unknown profile {name:?} in the configuration (`profile` under [repl]); available: {known}")]
     UnknownDefault {
         name: String,
         /// The known names.
@@ -194,37 +194,37 @@ pub enum ProfileError {
     Missing {
         name: String,
         program: String,
-        /// How to install it, as a sentence.
+        /// Installation instructions, as a sentence.
         install: String,
     },
-    /// The program knows no components, or was not to be asked for one.
+    /// The program has no components, or was not to be asked for one.
     #[error("`component` cannot be chosen: {why}")]
     NoComponent {
-        /// Why, as a clause.
+        /// The reason, as a clause.
         why: String,
     },
-    /// A program with a slash is not where it says.
+    /// A program given with a slash does not exist there.
     #[error("the program {program:?} cannot be started: {problem}")]
     NoProgram {
         program: String,
-        /// What is wrong, with the whole path.
+        /// The problem, with the whole path.
         problem: String,
     },
-    /// A program of a command that a caller gave is not installed.
+    /// The program of a command that a caller gave is not installed.
     #[error("the program {program:?} is not in the PATH")]
     NotInPath { program: String },
-    /// The project brought the profile, and the user has not trusted the project.
-    #[error("the profile {name:?} would run {command:?}, which this project asks for and its owner has not allowed")]
+    /// The profile is the project's, and the user has not trusted the project.
+    #[error("the profile {name:?} of this project would run {command:?}, and the project is not trusted")]
     Untrusted {
         name: String,
         /// The command it would run.
         command: String,
     },
-    /// The project brought the profile, and the user has not granted it.
+    /// The profile is the project's, and the user has not granted it.
     #[error("the profile {name:?} of this project's hob.toml is not granted: it {asks}")]
     Withheld {
         name: String,
-        /// What granting it allows.
+        /// The effect of granting it.
         asks: String,
     },
     /// The user has granted the profile since the daemon started.
@@ -270,7 +270,9 @@ impl ProfileError {
                 "A person can read and grant it with `hob trust` in a terminal.".to_owned(),
                 "Or name a built-in `profile`: bash, cabal, ghci, python or stack.".to_owned(),
             ],
-            ProfileError::GrantedSince { .. } => vec!["`hob stop`, and the next call knows it.".to_owned()],
+            ProfileError::GrantedSince { .. } => {
+                vec!["Run `hob stop`; the next call starts a daemon that knows it.".to_owned()]
+            }
             ProfileError::Invalid { .. } => vec![
                 "Correct it there, then `hob stop`: the next call starts a daemon that reads it again.".to_owned(),
                 "Or name another `profile`.".to_owned(),
@@ -279,12 +281,12 @@ impl ProfileError {
     }
 }
 
-/// Asks whether the user has granted by now what was withheld when the daemon started.
+/// Checks if the user has by now granted a profile that was withheld when the daemon started.
 #[derive(Clone)]
 pub struct Granted(Arc<dyn Fn() -> bool + Send + Sync>);
 
 impl Granted {
-    /// `ask` is called each time that a withheld profile is wanted.
+    /// Creates a check that calls `ask` at each request for a withheld profile.
     pub fn new(ask: impl Fn() -> bool + Send + Sync + 'static) -> Granted {
         Granted(Arc::new(ask))
     }
@@ -300,7 +302,7 @@ impl std::fmt::Debug for Granted {
 #[derive(Debug, Clone)]
 pub struct Profiles {
     by_name: BTreeMap<String, Profile>,
-    /// Profiles that cannot be used, and why.
+    /// Unusable profiles, with the reasons.
     left_out: BTreeMap<String, ProfileError>,
     granted: Option<Granted>,
 }
@@ -320,7 +322,7 @@ impl Default for Profiles {
 }
 
 impl Profiles {
-    /// The profiles that come with hob.
+    /// Returns the profiles that come with hob.
     pub fn builtin() -> Profiles {
         let parse = |(name, text): &(&str, &str)| {
             let profile = parse(name, text, "the program itself", Origin::Builtin);
@@ -339,8 +341,8 @@ impl Profiles {
         Ok(())
     }
 
-    /// Adds every `NAME.toml` of a directory; a missing directory adds nothing. An invalid file is an error of its own
-    /// and does not affect the others.
+    /// Adds every `NAME.toml` of a directory; a missing directory adds nothing. An invalid file is a separate error and
+    /// does not affect the others.
     pub fn add_dir(&mut self, dir: &Path, origin: Origin) -> Vec<ProfileError> {
         let Ok(entries) = std::fs::read_dir(dir) else { return Vec::new() };
         let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
@@ -364,19 +366,18 @@ impl Profiles {
         errors
     }
 
-    /// Remembers why a profile is missing, for callers that ask for it by name.
+    /// Records why a profile is unavailable, for callers that request it by name.
     pub fn leave_out(&mut self, name: &str, why: ProfileError) {
         self.left_out.insert(name.to_owned(), why);
     }
 
-    /// Sets what is asked when a withheld profile is wanted.
+    /// Sets the check for requests of a withheld profile.
     pub fn ask_for_grants(&mut self, granted: Granted) {
         self.granted = Some(granted);
     }
 
-    /// The profile of that name.
     pub fn get(&self, name: &str) -> Result<&Profile, ProfileError> {
-        self.by_name.get(name).or_else(|| self.meant(name)).ok_or_else(|| match self.left_out.get(name) {
+        self.by_name.get(name).or_else(|| self.find_alias(name)).ok_or_else(|| match self.left_out.get(name) {
             Some(ProfileError::Withheld { .. }) if self.granted.as_ref().is_some_and(|granted| granted.0()) => {
                 ProfileError::GrantedSince { name: name.to_owned() }
             }
@@ -385,8 +386,8 @@ impl Profiles {
         })
     }
 
-    /// The only profile of this program or language, as in `python3` or `shell`.
-    fn meant(&self, name: &str) -> Option<&Profile> {
+    /// Returns the only profile of this program or language, such as `python3` or `shell`.
+    fn find_alias(&self, name: &str) -> Option<&Profile> {
         if self.left_out.contains_key(name) {
             return None;
         }
@@ -395,7 +396,7 @@ impl Profiles {
         fits.next().filter(|_| fits.next().is_none())
     }
 
-    /// The profile that the configuration gives to sessions without one.
+    /// Returns the profile that the configuration gives to sessions without one.
     pub fn get_default(&self, name: &str) -> Result<&Profile, ProfileError> {
         self.get(name).map_err(|error| match error {
             ProfileError::Unknown { name, known } => ProfileError::UnknownDefault { name, known },
@@ -403,16 +404,16 @@ impl Profiles {
         })
     }
 
-    /// The profiles of one driver.
+    /// Returns the profiles of one driver.
     #[must_use]
-    pub fn of(&self, driver: DriverKind) -> Profiles {
-        let of =
+    pub fn with_driver(&self, driver: DriverKind) -> Profiles {
+        let matching =
             |(name, profile): (&String, &Profile)| (profile.driver == driver).then(|| (name.clone(), profile.clone()));
-        let by_name = self.by_name.iter().filter_map(of).collect();
+        let by_name = self.by_name.iter().filter_map(matching).collect();
         Profiles { by_name, left_out: self.left_out.clone(), granted: self.granted.clone() }
     }
 
-    /// All profiles, sorted by name.
+    /// Returns all profiles, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = &Profile> {
         self.by_name.values()
     }
@@ -422,20 +423,21 @@ impl Profiles {
     }
 }
 
-/// A profile is a page of text; anything larger is a mistake.
+/// The size limit of a profile, which is normally a page of text.
 const MAX_PROFILE_BYTES: u64 = 64 * 1024;
 
 fn read(file: &Path, origin: Origin) -> Result<String, String> {
     let text = match origin {
-        // A command that counts without a grant: only from a file that no other user can have written.
+        // This command counts without a grant, so the file must be one that no other user can have written.
         Origin::User => {
             project::UserConfig::read(file).map(Option::unwrap_or_default).map_err(|error| error.to_string())
         }
         _ => project::regular::read(file, MAX_PROFILE_BYTES).map_err(|error| error.to_string()),
     }?;
-    match text.len() as u64 > MAX_PROFILE_BYTES {
-        true => Err(format!("it is longer than {MAX_PROFILE_BYTES} bytes")),
-        false => Ok(text),
+    if text.len() as u64 > MAX_PROFILE_BYTES {
+        Err(format!("it is longer than {MAX_PROFILE_BYTES} bytes"))
+    } else {
+        Ok(text)
     }
 }
 
@@ -482,7 +484,7 @@ mod tests {
         for file in files {
             let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
             let text = std::fs::read_to_string(path).unwrap();
-            // The places where they stand together.
+            // The lines that list profiles together.
             let lists: Vec<String> = text
                 .lines()
                 .zip(text.lines().skip(1).chain([""]))
@@ -546,7 +548,7 @@ mod tests {
             Install it: apt-get install cabal-install ghc (or install both with ghcup).
             Or name another `profile`."#]]
         .assert_eq(&format!("{error}\n{}", error.hints().join("\n")));
-        expect![[r#"there is no profile "perl"; known are bash, cabal, ghci, python, stack"#]]
+        expect![[r#"unknown profile "perl"; available: bash, cabal, ghci, python, stack"#]]
             .assert_eq(&profiles.get("perl").expect_err("unknown").to_string());
     }
 
@@ -559,10 +561,8 @@ mod tests {
         assert_eq!(profiles.get("ghci").expect("built in").program(), "ghci");
         let error =
             profiles.get("evil").expect("known").check("/bin:/usr/bin", Path::new("/")).expect_err("not allowed");
-        expect![[
-            r#"the profile "evil" would run "sh -c evil", which this project asks for and its owner has not allowed"#
-        ]]
-        .assert_eq(&error.to_string());
+        expect![[r#"the profile "evil" of this project would run "sh -c evil", and the project is not trusted"#]]
+            .assert_eq(&error.to_string());
     }
 
     #[test]
@@ -570,7 +570,7 @@ mod tests {
         let mut profiles = Profiles::builtin();
         let asks = "runs the command [\"sh\"]".to_owned();
         profiles.leave_out("mine", ProfileError::Withheld { name: "mine".to_owned(), asks });
-        let error = profiles.of(DriverKind::Bash).get("mine").expect_err("not granted");
+        let error = profiles.with_driver(DriverKind::Bash).get("mine").expect_err("not granted");
         expect![[r#"
             the profile "mine" of this project's hob.toml is not granted: it runs the command ["sh"]
             A person can read and grant it with `hob trust` in a terminal.

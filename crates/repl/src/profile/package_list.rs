@@ -1,7 +1,7 @@
-//! Whether cabal has a list of packages (`cabal update`), for `hob doctor`: without one its first session asks the network.
+//! Checks for `hob doctor` if cabal has a list of packages (`cabal update`). Without one its first session uses the network.
 //!
-//! Which configuration cabal reads it says itself (`cabal --help`): up to 3.8 that of `~/.cabal`, later the XDG directories'
-//! where there is no `~/.cabal`.
+//! `cabal --help` reports which configuration cabal reads: up to 3.8 the one in `~/.cabal`, later the one in the XDG
+//! directories if `~/.cabal` does not exist.
 
 use std::ffi::OsString;
 use std::io::ErrorKind;
@@ -9,24 +9,24 @@ use std::path::{Path, PathBuf};
 
 use project::regular;
 
-/// The largest configuration that is read.
+/// The size limit of a configuration.
 const MAX_BYTES: u64 = 1 << 20;
 /// The repository of a cabal without configuration.
 const DEFAULT: &str = "hackage.haskell.org";
-/// Any of these is a list.
+/// File names of a package list. Any of them is enough.
 const LISTS: [&str; 4] = ["01-index.tar", "01-index.tar.gz", "00-index.tar", "00-index.tar.gz"];
 
-/// Where cabal has no list of packages yet, though its configuration names repositories.
+/// A missing package list, although cabal's configuration names repositories.
 #[derive(Debug, PartialEq, Eq)]
 pub struct NoList {
     /// cabal's configuration.
     pub config: PathBuf,
-    /// The directory that would hold the lists.
+    /// The directory that should hold the lists.
     pub packages: PathBuf,
 }
 
 impl NoList {
-    /// For a home and an environment, with what `cabal --help` says.
+    /// Looks for a missing list, given a home directory, an environment and the output of `cabal --help`.
     pub fn look(home: &Path, variable: impl Fn(&str) -> Option<OsString>, help: &str) -> Option<NoList> {
         let variable = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let own = home.join(".cabal");
@@ -45,7 +45,7 @@ impl NoList {
         let text = match regular::read(&config, MAX_BYTES) {
             Ok(text) => Some(text),
             Err(error) if error.kind() == ErrorKind::NotFound => None,
-            // What cannot be read says nothing.
+            // An unreadable file proves nothing.
             Err(_) => return None,
         };
         let (repositories, packages) = match &text {
@@ -57,20 +57,20 @@ impl NoList {
     }
 }
 
-/// The configuration that cabal names at the end of its help, on a line of its own.
+/// Returns the configuration that cabal names at the end of its help, on its own line.
 fn configuration(help: &str) -> Option<PathBuf> {
     let mut lines = help.lines().skip_while(|line| !line.contains("configuration file to set defaults:")).skip(1);
     lines.next().map(|line| PathBuf::from(line.trim())).filter(|path| path.is_absolute())
 }
 
-/// The repositories that a configuration names.
+/// Returns the repositories that a configuration names.
 fn repositories(text: &str) -> Vec<&str> {
     let old = value(text, "remote-repo").and_then(|value| value.split(':').next());
     let stanzas = text.lines().filter_map(|line| line.strip_prefix("repository "));
     stanzas.chain(old).map(str::trim).filter(|name| !name.is_empty()).collect()
 }
 
-/// The value of a setting; comments begin with `--`.
+/// Returns the value of a setting; comments begin with `--`.
 fn value<'a>(text: &'a str, setting: &str) -> Option<&'a str> {
     let lines = text.lines().filter_map(|line| line.trim().strip_prefix(setting)?.trim_start().strip_prefix(':'));
     lines.map(str::trim).find(|value| !value.is_empty())

@@ -1,25 +1,25 @@
-//! The packages of a cabal project: `cabal repl` wants one of them, and fails where a project file is above several.
+//! The packages of a cabal project: `cabal repl` needs one of them, and fails if a project file covers several.
 
 use std::fs::FileType;
 use std::path::{Path, PathBuf};
 
-/// The largest project file that is read.
+/// The size limit of a project file.
 const MAX_BYTES: u64 = 256 * 1024;
-/// The most packages that are looked for.
+/// The maximum number of packages listed.
 const MAX_PACKAGES: usize = 200;
-/// The most directory entries that are read in all: a checkout says where to look.
+/// The maximum number of directory entries read in all: a checkout decides where to look.
 const MAX_NAMES: usize = 20_000;
-/// The deepest pattern.
+/// The maximum depth of a pattern.
 const MAX_DEPTH: usize = 32;
 
-/// The directories of the packages that `cabal.project` in `dir` names, relative to it, sorted; empty if there is no
-/// such file or none of the packages is here.
+/// Returns the directories of the packages that `cabal.project` in `dir` names, relative to it, sorted; empty if there
+/// is no such file or none of the packages is here.
 pub(super) fn packages(dir: &Path) -> Vec<PathBuf> {
     let file = dir.join("cabal.project");
     let Ok(text) = project::regular::read(&file, MAX_BYTES) else { return Vec::new() };
     let mut search = Search { root: dir, found: Vec::new(), names_left: MAX_NAMES };
     for pattern in patterns(&text) {
-        // Absolute paths, URLs and archives are somebody else's code.
+        // Absolute paths, URLs and archives are third-party code.
         let local = !pattern.starts_with('/') && !pattern.contains("://") && !pattern.contains("..");
         if local && !pattern.ends_with(".tar.gz") {
             let parts: Vec<&str> = pattern.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
@@ -33,7 +33,7 @@ pub(super) fn packages(dir: &Path) -> Vec<PathBuf> {
     search.found
 }
 
-/// The words of all `packages:` fields.
+/// Returns the words of all `packages:` fields.
 fn patterns(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut inside = false;
@@ -78,7 +78,7 @@ impl Search<'_> {
         if first.ends_with(".cabal") {
             self.take(at, first);
         } else if first.contains('*') {
-            // A directory behind a link is elsewhere, or this one again: `*/*/*` over links to `.` has no end.
+            // Links are not followed: `*/*/*` over links to `.` would not end.
             for name in self.names(at, first, |kind| kind.is_dir()) {
                 self.expand(&at.join(name), rest);
             }
@@ -93,7 +93,7 @@ impl Search<'_> {
         }
     }
 
-    /// The matching entries of that kind in a directory. Each directory that is read counts as an entry too.
+    /// Returns the matching entries of that kind in a directory. Each directory read counts as an entry too.
     fn names(&mut self, at: &Path, pattern: &str, is_wanted: fn(FileType) -> bool) -> Vec<String> {
         self.names_left = self.names_left.saturating_sub(1);
         let mut names = Vec::new();

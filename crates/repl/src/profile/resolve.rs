@@ -1,4 +1,4 @@
-//! A profile and a caller's environment → what is started.
+//! Resolves a profile and a caller's environment to a launch.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,14 +7,14 @@ use super::{DriverKind, Profile, ProfileError, Profiles};
 use crate::adapter::{Adapter, bash, ghci, python};
 use crate::session::Launch;
 
-/// The nursery takes at most this part of the memory a program may use …
+/// The nursery takes at most this fraction of the memory limit …
 const NURSERY_SHARE: u64 = 32;
-/// … and at most this many MiB: enough for GHCi to reach its prompt without a collection, which took a third of its
-/// start, and for some fifty small evaluations between two collections. Used nursery stays resident in every session.
+/// … and at most this many MiB. That lets GHCi reach its prompt without a collection, which took a third of its start,
+/// and run about fifty small evaluations between collections. A used nursery stays resident in every session.
 const NURSERY_MAX: u64 = 96;
 
 impl DriverKind {
-    /// The code that speaks to the program.
+    /// Returns the code that controls the program.
     pub fn adapter(self) -> Arc<dyn Adapter> {
         match self {
             DriverKind::Ghci => Arc::new(ghci::Ghci),
@@ -23,7 +23,7 @@ impl DriverKind {
         }
     }
 
-    /// The arguments it needs after the profile's command.
+    /// Returns the arguments it needs after the profile's command.
     fn arguments(self) -> &'static [&'static str] {
         match self {
             DriverKind::Python => &python::ARGUMENTS,
@@ -33,8 +33,8 @@ impl DriverKind {
 }
 
 impl Profile {
-    /// What to start for a session in `cwd`, with the profile's variables added to `env`, which is complete and holds
-    /// `PATH`. An error says what is missing or not allowed.
+    /// Resolves the launch of a session in `cwd`, with the profile's variables added to `env`, which is complete and
+    /// includes `PATH`. An error names the missing or forbidden item.
     pub fn launch(
         &self,
         mut env: Vec<(String, String)>,
@@ -43,8 +43,8 @@ impl Profile {
     ) -> Result<Launch, ProfileError> {
         let path = env.iter().find(|(name, _)| name == "PATH").map_or("", |(_, value)| value.as_str());
         self.check(path, &cwd)?;
-        // A shell that is named alone has what the built-in profile gives it: without it, no prompt of it would come on
-        // pipes.
+        // A command that is only a shell's path gets the built-in profile's settings: without them, it would print no
+        // prompt on pipes.
         let builtin = self.is_a_shell_alone().then(|| Profiles::builtin().get("bash").ok().cloned()).flatten();
         let mut variables = builtin.as_ref().map(|bash| bash.env.clone()).unwrap_or_default();
         variables.extend(self.env.iter().map(|(name, value)| (name.clone(), value.clone())));
@@ -52,8 +52,8 @@ impl Profile {
         env.extend(variables);
         let more = builtin.iter().flat_map(|bash| bash.command.iter().skip(1).cloned());
         let arguments = self.driver.arguments().iter().map(|argument| (*argument).to_owned());
-        // Less than the limit for killing, since a program is more than its heap: it may still report what was too
-        // much.
+        // This is less than the kill limit, since a program is more than its heap: it may still report an allocation
+        // failure.
         let mib = ((memory_limit / 4 * 3) >> 20).max(1);
         let nursery = (mib / NURSERY_SHARE).clamp(1, NURSERY_MAX).to_string();
         let mib = mib.to_string();
@@ -74,7 +74,7 @@ impl Profile {
         })
     }
 
-    /// Whether its command is bash's path, and nothing more.
+    /// Returns true if its command is only bash's path.
     fn is_a_shell_alone(&self) -> bool {
         let [program] = self.command.as_slice() else { return false };
         self.driver == DriverKind::Bash && program.rsplit('/').next() == Some("bash")

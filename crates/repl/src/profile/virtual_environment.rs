@@ -1,9 +1,9 @@
-//! Which Python a project has: that of its own virtual environment (`.venv`), or of the one that uv or poetry keeps for it.
+//! Finds the Python of a project: that of its own virtual environment (`.venv`), or of the one that uv or poetry manages for it.
 //!
-//! A `.venv` holds programs, and a checkout can bring one. So only one that was made here is run: git does not track it,
-//! and its activation script names the place where it stands. Whatever else a `.venv` is, a note says how to run it. uv
-//! and poetry are programs that the user has installed; they are started as `cabal` and `stack` are, and build what the
-//! project asks for. And where its own modules are, if they are in `src` and nobody has installed it.
+//! A `.venv` holds programs, and a checkout can contain one. So hob runs only one that was made here: git does not
+//! track it, and its activation script names its current location. For any other `.venv`, a note explains how to run
+//! it. uv and poetry are programs that the user has installed; they run like `cabal` and `stack`, and build the
+//! project's dependencies. This module also finds the project's modules if they are in `src` and not installed.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -11,24 +11,24 @@ use project::{regular, visible};
 
 use super::program_path;
 
-/// The names of virtual environments, in the order in which they are looked for.
+/// The names of virtual environments, in search order.
 const NAMES: [&str; 2] = [".venv", "venv"];
-/// What makes a directory a Python project that can be installed.
+/// The files that mark a directory as an installable Python project.
 const PROJECT_FILES: [&str; 3] = ["pyproject.toml", "setup.py", "setup.cfg"];
-/// The largest of the small files that are read here.
+/// The size limit of the small files read here.
 const MAX_BYTES: u64 = 256 * 1024;
 
-/// Has uv bring the environment up to date and say where its Python is, which then takes the place of this script: uv as
-/// its parent would pass each interrupt on, which has reached Python already.
+/// Lets uv update the environment and print the path of its Python, which then replaces this script. uv as a parent
+/// would forward each interrupt, which has already reached Python.
 const UV: &str = "python=$(uv run --quiet python -c 'import sys; print(sys.executable)' </dev/null) || exit\n\
                   VIRTUAL_ENV=${python%/bin/*} PATH=${python%/*}:$PATH exec \"$python\" \"$@\"";
 
-/// Where to look for it.
+/// The parameters of the search.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Search<'a> {
     /// The session's directory.
     pub(crate) cwd: &'a Path,
-    /// The directory above which nothing is looked for.
+    /// The topmost directory of the search.
     pub(crate) root: &'a Path,
     /// The session's `PATH`.
     pub(crate) path: &'a str,
@@ -36,27 +36,27 @@ pub(crate) struct Search<'a> {
     pub(crate) active: Option<&'a str>,
 }
 
-/// What to start instead of a profile's command.
+/// The interpreter to start instead of a profile's command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Interpreter {
-    /// `None`: the profile's own.
+    /// The command; `None` for the profile's own.
     pub(crate) command: Option<Vec<String>>,
     /// The environment to activate: it becomes `VIRTUAL_ENV`, and its programs come first.
     pub(crate) activate: Option<PathBuf>,
-    /// What the caller should know of it.
+    /// A note for the caller.
     pub(crate) note: Option<String>,
 }
 
-/// Which Python sessions in a project's directory get, in a sentence; `None` for the one of the `PATH`. `active` is the
-/// caller's `VIRTUAL_ENV`.
+/// Describes the Python that sessions in a project's directory get, in a sentence; `None` for the one on `PATH`.
+/// `active` is the caller's `VIRTUAL_ENV`.
 pub fn of_directory(root: &Path, path: &str, active: Option<&str>) -> Option<String> {
     Search { cwd: root, root, path, active }.interpreter().note
 }
 
 impl Search<'_> {
-    /// The Python of the project around the session's directory.
+    /// Returns the Python of the project around the session's directory.
     pub(crate) fn interpreter(&self) -> Interpreter {
-        // The caller's choice, which its PATH leads to.
+        // The caller chose this environment, and the caller's PATH leads to it.
         if self.active.is_some_and(|active| self.is_in_path(&Path::new(active).join("bin"))) {
             return Interpreter::default();
         }
@@ -66,22 +66,24 @@ impl Search<'_> {
         });
         let broken = match found {
             None => None,
-            Some((venv, Judged::Usable(python))) => {
-                let note = format!("Python is that of {}.", self.shown(&venv));
+            Some((venv, EnvironmentState::Usable(python))) => {
+                let note = format!("Python is that of {}.", self.relative(&venv));
                 let command = Some(vec![python.to_string_lossy().into_owned()]);
                 return Interpreter { command, activate: Some(venv), note: Some(note) };
             }
             // uv and poetry would run it.
-            Some((venv, Judged::Withheld(why))) => {
-                let shown = self.shown(&venv);
+            Some((venv, EnvironmentState::Withheld(why))) => {
+                let shown = self.relative(&venv);
                 let command = format!("[{:?}]", format!("{shown}/bin/python"));
                 let note = format!(
-                    "{shown} is not used by itself: {why}. If you know what it holds, repl_start with `command` {command} runs it; \
+                    "{shown} is not used automatically: {why}. If you know what it holds, repl_start with `command` {command} runs it; \
                      a profile with that command in hob.toml does so once `hob trust` has granted it."
                 );
                 return Interpreter { note: Some(note), ..Interpreter::default() };
             }
-            Some((venv, Judged::Broken(why))) => Some(format!("{} has no Python: {why}.", self.shown(&venv))),
+            Some((venv, EnvironmentState::Broken(why))) => {
+                Some(format!("{} has no Python: {why}.", self.relative(&venv)))
+            }
         };
         let mut found = self.tool();
         found.note = match (broken, found.note) {
@@ -91,7 +93,7 @@ impl Search<'_> {
         found
     }
 
-    /// The directory of the project's modules, where that is `src`. Nothing in it runs before code imports it.
+    /// Returns the directory of the project's modules, if that is `src`. Nothing in it runs before code imports it.
     pub(crate) fn sources(&self) -> Option<PathBuf> {
         let is_project = |dir: &&Path| PROJECT_FILES.iter().any(|name| dir.join(name).is_file());
         let src = self.upwards().find(is_project)?.join("src");
@@ -99,7 +101,7 @@ impl Search<'_> {
         (is_own && holds_modules(&src)).then_some(src)
     }
 
-    /// What uv or poetry has for the project, where its files name one of them.
+    /// Returns the interpreter of uv or poetry, if the project's files name one of them.
     fn tool(&self) -> Interpreter {
         let Some((sign, tool)) = self.upwards().find_map(tool_of) else { return Interpreter::default() };
         let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
@@ -132,13 +134,13 @@ impl Search<'_> {
         std::env::split_paths(self.path).any(|dir| dir == bin)
     }
 
-    /// A path as it is written from the session's directory.
-    fn shown(&self, path: &Path) -> String {
+    /// Formats a path relative to the session's directory.
+    fn relative(&self, path: &Path) -> String {
         visible::path(path.strip_prefix(self.cwd).unwrap_or(path))
     }
 }
 
-/// Whether a directory holds a module or a package.
+/// Returns true if a directory holds a module or a package.
 fn holds_modules(dir: &Path) -> bool {
     let is_python = |name: &String| name.ends_with(".py");
     super::detect::names(dir).iter().any(|name| {
@@ -146,18 +148,18 @@ fn holds_modules(dir: &Path) -> bool {
     })
 }
 
-/// What is known of a virtual environment.
-enum Judged {
-    /// It was made here; this is its Python.
+/// The state of a virtual environment.
+enum EnvironmentState {
+    /// It was made here and has this Python.
     Usable(PathBuf),
-    /// It may have come with the checkout. Why, as a clause.
+    /// It may have come with the checkout. Holds the reason, as a clause.
     Withheld(String),
-    /// It was made here, and its Python cannot be started. Why, as a clause.
+    /// It was made here, but its Python cannot be started. Holds the reason, as a clause.
     Broken(String),
 }
 
-fn judge(dir: &Path, name: &str) -> Judged {
-    let withheld = |why: &str| Judged::Withheld(why.to_owned());
+fn judge(dir: &Path, name: &str) -> EnvironmentState {
+    let withheld = |why: &str| EnvironmentState::Withheld(why.to_owned());
     let Ok(dir) = dir.canonicalize() else { return withheld("its directory cannot be read") };
     let venv = dir.join(name);
     if !venv.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
@@ -170,17 +172,17 @@ fn judge(dir: &Path, name: &str) -> Judged {
     }
     let Some(made) = made_at(&venv) else { return withheld("it does not say where it was made") };
     if made.canonicalize().ok().as_deref() != Some(&*venv) {
-        return Judged::Withheld(format!("it says that it was made at {}", visible::path(&made)));
+        return EnvironmentState::Withheld(format!("it says that it was made at {}", visible::path(&made)));
     }
     let bin = venv.join("bin");
     let python = ["python", "python3"].map(|name| bin.join(name));
     match python.iter().find(|python| program_path(&python.to_string_lossy(), "", &bin).is_some()) {
-        Some(python) => Judged::Usable(python.clone()),
-        None => Judged::Broken(super::unusable(&python[0])),
+        Some(python) => EnvironmentState::Usable(python.clone()),
+        None => EnvironmentState::Broken(super::unusable(&python[0])),
     }
 }
 
-/// Where a virtual environment was made, as its activation script says. No checkout knows where it will be put.
+/// Returns the location where a virtual environment was made, from its activation script. A checkout cannot predict it.
 fn made_at(venv: &Path) -> Option<PathBuf> {
     let text = regular::read(&venv.join("bin/activate"), MAX_BYTES).ok()?;
     let values = text.lines().filter_map(|line| {
@@ -190,7 +192,7 @@ fn made_at(venv: &Path) -> Option<PathBuf> {
     values.map(|value| PathBuf::from(value.trim_matches(['"', '\'']))).find(|path| is_place(path))
 }
 
-/// Whether a path leads to the same place whoever follows it: what the kernel makes up does not.
+/// Returns true if a path leads to the same location for every process: `/proc` and `/dev` do not.
 fn is_place(path: &Path) -> bool {
     let mut parts = path.components();
     let first = (parts.next(), parts.next());
@@ -199,14 +201,14 @@ fn is_place(path: &Path) -> bool {
         && parts.all(|part| matches!(part, Component::Normal(_)))
 }
 
-/// What keeps a project's environment.
+/// The tool that manages a project's environment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Tool {
     Uv,
     Poetry,
 }
 
-/// The tool that the files of a directory name, and the file that does.
+/// Returns the tool that the files of a directory name, and the file that does.
 fn tool_of(dir: &Path) -> Option<(&'static str, Tool)> {
     for (file, tool) in [("uv.lock", Tool::Uv), ("poetry.lock", Tool::Poetry)] {
         if dir.join(file).is_file() {
@@ -233,7 +235,7 @@ mod tests {
 
     use super::*;
 
-    /// A project with a `.venv` that was made there.
+    /// Creates a project with a `.venv` that was made there.
     fn project() -> (tempfile::TempDir, PathBuf) {
         let temp = tempfile::tempdir().unwrap();
         let root = temp.path().canonicalize().unwrap().join("project");
@@ -250,8 +252,8 @@ mod tests {
         Search { cwd: &root.join(cwd), root, path, active: None }.interpreter()
     }
 
-    /// The program, or why it is the profile's own.
-    fn said(root: &Path) -> String {
+    /// Returns the program, or the reason for using the profile's own.
+    fn describe(root: &Path) -> String {
         let found = search(root, "", "/nowhere");
         let why = found.note.unwrap_or_default().split_inclusive(". ").next().unwrap_or_default().to_owned();
         let why = why.replace(&root.display().to_string(), "ROOT");
@@ -267,11 +269,11 @@ mod tests {
             assert_eq!(found.command, Some(vec![python.clone()]), "{cwd}");
             assert_eq!(found.activate, Some(root.join(".venv")));
         }
-        // One that the caller has activated is the caller's choice; a variable alone is none.
+        // An environment that the caller has activated is the caller's choice; the variable alone is not.
         let active = |path| Search { cwd: &root, root: &root, path, active: Some("/mine") }.interpreter();
         assert_eq!(active("/mine/bin:/usr/bin"), Interpreter::default());
         assert_eq!(active("/usr/bin").command, Some(vec![python]));
-        // As activation scripts of all sorts write it.
+        // These are the forms that activation scripts use.
         for line in ["VIRTUAL_ENV=\"P\"", "VIRTUAL_ENV=$(cygpath P)\n  export VIRTUAL_ENV=P", "    VIRTUAL_ENV=P"] {
             let place = root.join(".venv").display().to_string();
             fs::write(root.join(".venv/bin/activate"), line.replace('P', &place)).unwrap();
@@ -284,20 +286,26 @@ mod tests {
         let (temp, root) = project();
         let activate = root.join(".venv/bin/activate");
         for (text, why) in [
-            ("", ".venv is not used by itself: it does not say where it was made. "),
-            ("VIRTUAL_ENV=//proc/self/cwd/.venv", ".venv is not used by itself: it does not say where it was made. "),
-            ("VIRTUAL_ENV=.venv", ".venv is not used by itself: it does not say where it was made. "),
-            ("VIRTUAL_ENV=/work/p/.venv", ".venv is not used by itself: it says that it was made at /work/p/.venv. "),
+            ("", ".venv is not used automatically: it does not say where it was made. "),
+            (
+                "VIRTUAL_ENV=//proc/self/cwd/.venv",
+                ".venv is not used automatically: it does not say where it was made. ",
+            ),
+            ("VIRTUAL_ENV=.venv", ".venv is not used automatically: it does not say where it was made. "),
+            (
+                "VIRTUAL_ENV=/work/p/.venv",
+                ".venv is not used automatically: it says that it was made at /work/p/.venv. ",
+            ),
         ] {
             fs::write(&activate, text).unwrap();
-            assert_eq!(said(&root), why, "{text}");
+            assert_eq!(describe(&root), why, "{text}");
         }
         // uv and poetry would run it.
         fs::write(root.join("uv.lock"), "").unwrap();
         assert!(search(&root, "", "/usr/bin:/bin").command.is_none());
         fs::rename(root.join(".venv"), temp.path().join("elsewhere")).unwrap();
         symlink(temp.path().join("elsewhere"), root.join(".venv")).unwrap();
-        assert_eq!(said(&root), ".venv is not used by itself: it is a link. ");
+        assert_eq!(describe(&root), ".venv is not used automatically: it is a link. ");
     }
 
     #[test]
@@ -305,8 +313,8 @@ mod tests {
         let (_temp, root) = project();
         fs::remove_file(root.join(".venv/bin/python")).unwrap();
         symlink("/usr/bin/python2.2", root.join(".venv/bin/python")).unwrap();
-        let gone = ".venv has no Python: ROOT/.venv/bin/python is a link to /usr/bin/python2.2, which is not there.";
-        assert_eq!(said(&root), gone);
+        let gone = ".venv has no Python: ROOT/.venv/bin/python is a link to /usr/bin/python2.2, which does not exist.";
+        assert_eq!(describe(&root), gone);
         let bin = root.join("bin");
         fs::create_dir(&bin).unwrap();
         fs::write(bin.join("uv"), "").unwrap();

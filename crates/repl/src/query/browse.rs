@@ -1,9 +1,9 @@
-//! `:browse`: what a module exports.
+//! Parses `:browse`: the exports of a module.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// One thing a module exports.
+/// An export of a module.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Item {
     /// Its name.
@@ -12,12 +12,12 @@ pub struct Item {
     pub declaration: String,
 }
 
-/// Reads the answer of `:browse`.
+/// Parses the answer of `:browse`.
 pub fn browse(stdout: &str) -> Vec<Item> {
     let mut texts: Vec<String> = Vec::new();
     let mut kind_signature = false;
     for line in stdout.lines().filter(|line| !line.starts_with("--") && !line.trim().is_empty()) {
-        // Indented lines belong to the declaration above, and so does what follows `type T :: kind`.
+        // Indented lines belong to the declaration above, and so do lines after `type T :: kind`.
         match texts.last_mut().filter(|_| line.starts_with(' ') || kind_signature) {
             Some(open) => {
                 open.push('\n');

@@ -1,25 +1,25 @@
-//! `:complete repl`: the names that can follow.
+//! `:complete repl`: possible completions.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What can stand in the place of the last word.
+/// The completions of the last word.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Completions {
-    /// What stands before the completed word.
+    /// The text before the completed word.
     pub prefix: String,
-    /// How many there are.
+    /// The total number of completions.
     pub total: usize,
     /// The first of them.
     pub candidates: Vec<String>,
 }
 
-/// The command that asks for at most `limit` completions of `text`.
+/// Returns the command that asks for at most `limit` completions of `text`.
 pub fn complete_command(text: &str, limit: usize) -> String {
     format!(":complete repl {limit} {}", quoted(text))
 }
 
-/// Reads the answer: `SHOWN TOTAL "PREFIX"`, then a string on each line.
+/// Parses the answer: `SHOWN TOTAL "PREFIX"`, then a string on each line.
 pub fn completions(stdout: &str) -> Option<Completions> {
     let mut lines = stdout.lines();
     let mut head = lines.next()?.splitn(3, ' ');
@@ -29,7 +29,7 @@ pub fn completions(stdout: &str) -> Option<Completions> {
     Some(Completions { prefix, total, candidates: lines.filter_map(unquoted).collect() })
 }
 
-/// A Haskell string literal.
+/// Quotes text as a Haskell string literal.
 fn quoted(text: &str) -> String {
     let mut literal = String::from('"');
     for character in text.chars() {

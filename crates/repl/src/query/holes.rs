@@ -1,4 +1,4 @@
-//! Typed holes: what the compiler says about `_` and `_name`.
+//! Typed holes: the compiler's report about `_` and `_name`.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -6,12 +6,12 @@ use serde::Serialize;
 use super::one_line;
 use diagnostics::Diagnostic;
 
-/// A hole, and what could fill it.
+/// A hole, with candidates to fill it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Hole {
     /// `_`, or its name.
     pub name: String,
-    /// The type that is wanted there.
+    /// The type expected there.
     #[serde(rename = "type")]
     pub type_: String,
     /// The file; absent for code typed at the prompt.
@@ -30,7 +30,7 @@ pub struct Hole {
 }
 
 impl Hole {
-    /// The hole with its place, what is in scope and what fits, each on its line.
+    /// Formats the hole with its location, the names in scope and the fits, each on its line.
     pub fn text(&self) -> String {
         let mut text = format!("{} :: {}", self.name, self.type_);
         if let (Some(file), Some(line), Some(column)) = (&self.file, self.line, self.column) {
@@ -42,7 +42,7 @@ impl Hole {
     }
 }
 
-/// The holes among these messages.
+/// Returns the holes among these messages.
 pub fn holes(diagnostics: &[Diagnostic]) -> Vec<Hole> {
     diagnostics.iter().filter_map(hole).collect()
 }
@@ -51,7 +51,7 @@ fn hole(diagnostic: &Diagnostic) -> Option<Hole> {
     let lines: Vec<&str> = diagnostic.message.lines().collect();
     let first = lines.iter().position(|line| bare(line).starts_with("Found hole:"))?;
     let mut signature = bare(lines[first])["Found hole:".len()..].to_owned();
-    // A long type goes on in lines that are indented deeper than the sentence.
+    // A long type continues in lines that are indented deeper than the sentence.
     let sentence = indent(lines[first]) + if lines[first].trim_start().starts_with("• ") { 2 } else { 0 };
     for line in lines[first + 1..].iter().take_while(|line| indent(line) > sentence) {
         signature.push('\n');
@@ -69,7 +69,7 @@ fn hole(diagnostic: &Diagnostic) -> Option<Hole> {
     })
 }
 
-/// The entries below a heading, or the one on its line.
+/// Returns the entries below a heading, or the one on its line.
 fn section(lines: &[&str], heading: &str) -> Vec<String> {
     let Some(at) = lines.iter().position(|line| bare(line).starts_with(heading)) else { return Vec::new() };
     let inline = bare(lines[at])[heading.len()..].trim();
@@ -90,7 +90,7 @@ fn section(lines: &[&str], heading: &str) -> Vec<String> {
     entries.iter().map(|entry| without_origin(entry)).collect()
 }
 
-/// `head :: forall a. [a] -> a with head @Int (imported from …)` → the part before.
+/// Removes the origin: `head :: forall a. [a] -> a with head @Int (imported from …)` → the part before.
 fn without_origin(entry: &str) -> String {
     let name = entry.split(" :: ").next().unwrap_or_default();
     let with = format!(" with {name} ");

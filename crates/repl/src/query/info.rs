@@ -1,11 +1,11 @@
-//! `:info` and `:instances`.
+//! Parses `:info` and `:instances`.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::one_line;
 
-/// Everything about a name.
+/// The information about a name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Info {
     /// The declarations of the name, as the compiler shows them.
@@ -13,22 +13,22 @@ pub struct Info {
     /// The instances of a class or of a type.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub instances: Vec<Instance>,
-    /// Such as `infixl 6 +`.
+    /// The fixity, such as `infixl 6 +`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fixity: Option<String>,
 }
 
-/// A declaration and where it stands.
+/// A declaration and its location.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Instance {
     /// The declaration.
     pub declaration: String,
-    /// The place, or the module, that defines it.
+    /// The source location, or the module, that defines it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub defined: Option<String>,
 }
 
-/// Reads the answer of `:info`; `None` if the text is something else.
+/// Parses the answer of `:info`; `None` if the text is something else.
 pub fn info(stdout: &str) -> Option<Info> {
     let mut info = Info::default();
     for entry in entries(stdout) {
@@ -43,7 +43,7 @@ pub fn info(stdout: &str) -> Option<Info> {
     (!info.declarations.is_empty()).then_some(info)
 }
 
-/// Reads the answer of `:instances`.
+/// Parses the answer of `:instances`.
 pub fn instances(stdout: &str) -> Vec<Instance> {
     let mut list = Vec::new();
     for entry in entries(stdout).into_iter().filter(|entry| entry.declaration.starts_with("instance ")) {
@@ -88,7 +88,7 @@ fn finish(list: &mut Vec<Instance>, open: &mut Vec<&str>, defined: Option<String
         return;
     }
     let declaration = if text.starts_with("instance ") {
-        // `[safe]` says something about Safe Haskell, nothing about the instance.
+        // `[safe]` concerns Safe Haskell, not the instance.
         one_line(&text).replacen("instance [safe] ", "instance ", 1)
     } else {
         text

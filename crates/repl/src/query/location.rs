@@ -1,4 +1,4 @@
-//! Places in the program: `:loc-at`, `:uses`, `:show modules`, and the name that stands at a place.
+//! Source locations: `:loc-at`, `:uses`, `:show modules`, and the name at a location.
 
 use std::path::Path;
 
@@ -7,10 +7,10 @@ use serde::Serialize;
 
 use diagnostics::ghc::split_span;
 
-/// A place in a file, or a module of a package that has no file here.
+/// A location in a file, or a module of a package that has no file here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Location {
-    /// The file, as GHCi names it.
+    /// The file, in GHCi's notation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// The first line, from 1.
@@ -25,22 +25,23 @@ pub struct Location {
     /// The last column, inclusive.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end_column: Option<u32>,
-    /// The package, for what was not compiled here.
+    /// The package, if the code was not compiled here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub package: Option<String>,
-    /// The module, for what was not compiled here.
+    /// The module, if the code was not compiled here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub module: Option<String>,
 }
 
 impl Location {
-    /// `src/A.hs:7:1-4`, or the module and its package.
+    /// Formats the location: `src/A.hs:7:1-4`, or the module and its package.
     pub fn text(&self) -> String {
         match (&self.file, self.line, self.column, self.end_line, self.end_column) {
             (Some(file), Some(line), Some(column), Some(end_line), Some(end_column)) if end_line == line => {
-                match end_column == column {
-                    true => format!("{file}:{line}:{column}"),
-                    false => format!("{file}:{line}:{column}-{end_column}"),
+                if end_column == column {
+                    format!("{file}:{line}:{column}")
+                } else {
+                    format!("{file}:{line}:{column}-{end_column}")
                 }
             }
             (Some(file), Some(line), Some(column), Some(end_line), Some(end_column)) => {
@@ -54,7 +55,7 @@ impl Location {
     }
 }
 
-/// Reads the answer of `:loc-at` and `:uses`; each place once, in the order given.
+/// Parses the answer of `:loc-at` and `:uses`; each location once, in the order given.
 pub fn locations(stdout: &str) -> Vec<Location> {
     let mut list: Vec<Location> = Vec::new();
     for line in stdout.lines() {
@@ -93,11 +94,11 @@ pub fn locations(stdout: &str) -> Vec<Location> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Loaded {
     pub module: String,
-    /// Its file, as GHCi names it.
+    /// Its file, in GHCi's notation.
     pub file: String,
 }
 
-/// Reads the answer of `:show modules`.
+/// Parses the answer of `:show modules`.
 pub fn loaded(stdout: &str) -> Vec<Loaded> {
     let one = |line: &str| {
         let (module, rest) = line.split_once("( ")?;
@@ -109,7 +110,7 @@ pub fn loaded(stdout: &str) -> Vec<Loaded> {
 }
 
 impl Loaded {
-    /// Whether `name` means this module: it is its name, or a path to its file from `cwd`.
+    /// Returns true if `name` refers to this module: by its name, or by a path to its file from `cwd`.
     pub fn is(&self, name: &str, cwd: &Path) -> bool {
         let plain = |path: &str| cwd.join(path.strip_prefix("./").unwrap_or(path));
         name == self.module
@@ -118,7 +119,7 @@ impl Loaded {
     }
 }
 
-/// The name at a column (from 1) of a line: its first column, the column after its last, and its text without
+/// Returns the name at a column (from 1) of a line: its first column, the column after its last, and its text without
 /// qualification. GHCi counts characters.
 pub fn identifier_at(line: &str, column: u32) -> Option<(u32, u32, String)> {
     let characters: Vec<char> = line.chars().collect();

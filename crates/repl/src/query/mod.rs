@@ -1,5 +1,5 @@
-//! GHCi's answers to questions (`:type`, `:info`, `:uses` …), as data: the shapes and the parsers. The tool
-//! `repl_query` does the asking. Everything here takes text and gives values.
+//! Data types and parsers for GHCi's answers to questions (`:type`, `:info`, `:uses` …). The tool `repl_query` asks the
+//! questions; this module is pure.
 
 mod browse;
 mod completion;
@@ -22,15 +22,15 @@ pub struct Typed {
     /// The type, or the kind, on one line.
     #[serde(rename = "type")]
     pub type_: String,
-    /// What a type is equal to, with its synonyms and families expanded.
+    /// The expanded form of a type, without synonyms and families.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub normal_form: Option<String>,
 }
 
-/// Reads the answer of `:type`, `:kind!` and `:type-at`: the question itself, `::`, and the type.
+/// Parses the answer of `:type`, `:kind!` and `:type-at`: the question itself, `::`, and the type.
 pub fn typed(question: &str, stdout: &str) -> Option<Typed> {
     let answer = stdout.trim();
-    // The question may itself hold `::`; GHCi repeats it as it was typed.
+    // The question may contain `::`; GHCi repeats it as typed.
     let rest = match answer.strip_prefix(question.trim()) {
         Some(rest) => rest.trim_start().strip_prefix("::")?,
         None => answer.split_once("::")?.1,
@@ -42,8 +42,8 @@ pub fn typed(question: &str, stdout: &str) -> Option<Typed> {
     Some(Typed { type_: one_line(type_), normal_form })
 }
 
-/// `:doc`: the text, if there is any. GHC 9.0 prints it alone; newer ones print the declaration first, then comments
-/// that begin with `-- |`, one for each thing of that name.
+/// Parses `:doc`: the text, if there is any. GHC 9.0 prints it alone; newer versions print the declaration first, then
+/// comments that begin with `-- |`, one for each entity of that name.
 pub fn doc(stdout: &str) -> Option<String> {
     let commented = stdout.lines().any(|line| line.starts_with("-- |"));
     let mut lines: Vec<&str> = Vec::new();
@@ -54,7 +54,7 @@ pub fn doc(stdout: &str) -> Option<String> {
                 let text = text.strip_prefix(' ').unwrap_or(text).trim_end();
                 lines.push(text.strip_prefix("| ").unwrap_or(text));
             }
-            // A declaration; between two comments it is a blank line.
+            // This is a declaration; between two comments it becomes a blank line.
             (true, None) if lines.last().is_some_and(|last| !last.is_empty()) => lines.push(""),
             (true, None) => {}
         }
@@ -63,7 +63,7 @@ pub fn doc(stdout: &str) -> Option<String> {
     Some(text).filter(|text| !text.is_empty() && text != "<has no documentation>")
 }
 
-/// A type that GHCi broke over lines, on one.
+/// Joins the lines of a type that GHCi wrapped.
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

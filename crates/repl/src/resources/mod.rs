@@ -1,7 +1,7 @@
 //! Sessions as resources: `repl://SESSION/output`, `repl://SESSION/diagnostics` and `repl://SESSION/transcript`.
 //!
-//! A name without a worktree belongs to the reader's own worktree, as it does for tools; `?worktree=` names another.
-//! Start with [`serve_resources`]; `reading.rs` reads, `transcript.rs` remembers what transcripts show.
+//! A name without a worktree belongs to the reader's own worktree, as for tools; `?worktree=` names another. Start with
+//! [`serve_resources`]; `reading.rs` reads, `transcript.rs` stores the data of transcripts.
 
 mod reading;
 #[cfg(test)]
@@ -21,10 +21,10 @@ use crate::session::SessionEvent;
 use crate::sessions::{Repl, SessionKey};
 use transcript::Transcript;
 
-/// How often the output of sessions is checked while it is watched.
+/// The interval at which watched output is checked.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
-/// The parts of a session that can be read.
+/// The readable parts of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     Output,
@@ -62,7 +62,7 @@ impl Part {
         }
     }
 
-    /// The URI template.
+    /// Returns the URI template.
     fn template(self) -> &'static str {
         match self {
             Part::Output => "repl://{session}/output{?worktree,cursor}",
@@ -128,12 +128,12 @@ impl Repl {
         lock(&self.published.transcripts).entry(key.clone()).or_default();
         for audience in self.audiences() {
             list(self, &audience, key);
-            // The name may be that of an earlier session that ended.
+            // The name may belong to an earlier session that ended.
             PARTS.iter().for_each(|part| self.notify(&audience, key, *part));
         }
     }
 
-    /// Removes a session that is no longer remembered.
+    /// Removes a forgotten session.
     pub(crate) fn unpublish(&self, key: &SessionKey) {
         lock(&self.published.transcripts).remove(key);
         for audience in self.audiences() {
@@ -161,7 +161,7 @@ impl Repl {
         lock(&self.published.audiences).iter().filter_map(Weak::upgrade).collect()
     }
 
-    /// Watchers may know a part by either of its addresses.
+    /// Notifies watchers of a part, under both of its addresses.
     fn notify(&self, resources: &Resources, key: &SessionKey, part: Part) {
         resources.updated(&address(&key.name, part, None));
         resources.updated(&address(&key.name, part, Some(&key.worktree)));
@@ -172,7 +172,7 @@ impl Repl {
     }
 }
 
-/// Notifies watchers of output that there is more. Costs nothing without watchers.
+/// Notifies watchers of output about new output. Costs nothing without watchers.
 async fn notify_of_output(repl: Weak<Repl>, resources: Weak<Resources>) {
     let Some(mut watched) = resources.upgrade().map(|resources| resources.watched()) else { return };
     let mut output_ends = HashMap::new();
@@ -191,7 +191,7 @@ async fn notify_of_output(repl: Weak<Repl>, resources: Weak<Resources>) {
     }
 }
 
-/// `repl://SESSION/PART`, with the worktree if it has to be named.
+/// Returns `repl://SESSION/PART`, with the worktree if it must be named.
 fn address(session: &str, part: Part, worktree: Option<&Path>) -> String {
     let mut uri = format!("repl://{session}/{}", part.name());
     if let Some(worktree) = worktree {

@@ -1,4 +1,4 @@
-//! Reading the resources of a session.
+//! Reads the resources of a session.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -20,13 +20,13 @@ use crate::load::LoadRecord;
 use crate::sessions::{Repl, SessionKey, SessionOutput};
 use crate::tools::{caller, ghci_only};
 
-/// The most output that one read returns, in bytes.
+/// The maximum output that one read returns, in bytes.
 const OUTPUT_MAX: usize = 64 * 1024;
-/// The most output that a transcript shows of one evaluation, and of all together, in bytes.
+/// The maximum output that a transcript shows of one evaluation, and of all together, in bytes.
 const EACH_MAX: usize = 4 * 1024;
 const TRANSCRIPT_MAX: usize = 96 * 1024;
 
-/// The template variables of a listed address.
+/// Returns the template variables of a listed address.
 pub(super) fn matched(uri: &str, session: &str, worktree: Option<&Path>) -> Matched {
     let mut variables = BTreeMap::from([("session".to_owned(), session.to_owned())]);
     variables.extend(worktree.map(|worktree| ("worktree".to_owned(), worktree.to_string_lossy().into_owned())));
@@ -71,7 +71,9 @@ async fn output(repl: &Repl, reader: &Caller, session: &str, cursor: &str) -> Re
     let query = match cursor {
         "" => Query::since(0).at_most(OUTPUT_MAX).from_the_end(),
         cursor => {
-            let cursor = cursor.parse().map_err(|_| ToolError::user(format!("`cursor` is no number: {cursor:?}")))?;
+            let cursor = cursor
+                .parse()
+                .map_err(|_| ToolError::user(format!("invalid `cursor` {cursor:?}: it must be a number")))?;
             Query::since(cursor).at_most(OUTPUT_MAX)
         }
     };
@@ -120,7 +122,7 @@ async fn transcript(repl: &Repl, reader: &Caller, session: &str) -> Result<Strin
     in_blocking(move || head + &render_transcript(&transcript, &log)).await
 }
 
-/// The newest evaluations that fit, in their order.
+/// Renders the newest evaluations that fit, in their order.
 fn render_transcript(transcript: &Transcript, log: &OutputLog) -> String {
     let mut shown = Vec::new();
     let mut room = TRANSCRIPT_MAX;
@@ -133,13 +135,13 @@ fn render_transcript(transcript: &Transcript, log: &OutputLog) -> String {
     let left_out = transcript.forgotten + (transcript.evals.len() - shown.len()) as u64;
     let mut text = match left_out {
         0 => String::new(),
-        count => format!("[{count} earlier evaluations are left out; repl_read has what they printed]\n"),
+        count => format!("[{count} earlier evaluations are left out; repl_read has their output]\n"),
     };
     text.extend(shown.iter().rev().map(String::as_str));
     text
 }
 
-/// The code with prompt marks, its output, how it ended.
+/// Renders the code with prompt marks, its output and its outcome.
 fn render_entry(eval: &TranscriptEntry, log: &OutputLog) -> String {
     let mut text = String::new();
     for (number, line) in eval.code.lines().enumerate() {
@@ -166,7 +168,7 @@ fn text_of(bytes: &[u8], max_bytes: usize) -> String {
     process::output::text::excerpt(bytes, &Shape { max_bytes, max_line: usize::MAX, strip: true, fold: 0 }).text
 }
 
-/// An invalid name is an address that leads nowhere.
+/// Converts an error; an invalid name counts as an unknown address.
 fn refused(error: ReplError) -> ReadError {
     match error {
         ReplError::Unknown { .. } | ReplError::Name { .. } => ReadError::NotFound,
@@ -174,7 +176,7 @@ fn refused(error: ReplError) -> ReadError {
     }
 }
 
-/// Output that has left memory is read from files.
+/// Runs a read that may block: output that is no longer in memory is read from files.
 async fn in_blocking(read: impl FnOnce() -> String + Send + 'static) -> Result<String, ReadError> {
     tokio::task::spawn_blocking(read).await.map_err(|error| ReadError::Failed(ToolError::internal(error)))
 }

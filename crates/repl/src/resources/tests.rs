@@ -1,4 +1,4 @@
-//! Addresses and transcripts by themselves; reading and watching are tested through the real server.
+//! Unit tests of addresses and transcripts; tests of reading and watching use the real server.
 
 use mcp::resource::UriTemplate;
 

@@ -1,4 +1,4 @@
-//! The last evaluations of a session: their code and how they ended. Their output stays in the session's log.
+//! The last evaluations of a session: their code and outcome. Their output stays in the session's log.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -6,15 +6,15 @@ use std::time::Duration;
 use crate::result::Status;
 use crate::session::SessionEvent;
 
-/// How many evaluations are remembered.
+/// The number of evaluations kept.
 const KEPT: usize = 100;
-/// How much of each evaluation's code is kept, in bytes.
+/// The limit of each evaluation's code, in bytes.
 const CODE_MAX: usize = 4000;
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct Transcript {
     pub(super) evals: VecDeque<TranscriptEntry>,
-    /// How many evaluations were forgotten.
+    /// The number of evaluations forgotten.
     pub(super) forgotten: u64,
 }
 
@@ -22,7 +22,7 @@ pub(super) struct Transcript {
 pub(super) struct TranscriptEntry {
     pub(super) number: u64,
     pub(super) code: String,
-    /// How the evaluation ended and how long it took.
+    /// The outcome of the evaluation and its run time.
     pub(super) ended: Option<(Status, Duration)>,
 }
 

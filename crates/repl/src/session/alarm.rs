@@ -1,5 +1,5 @@
 //! The only timer of a session. Moving a timer costs more than the rest of a small evaluation, and most deadlines move
-//! back before they come: so the timer is only ever moved forward, and may ring early.
+//! back before they expire. So the timer only ever moves forward, and may ring early.
 
 use std::future::pending;
 use std::pin::Pin;
@@ -7,11 +7,11 @@ use std::time::Instant;
 
 use tokio::time::{Sleep, sleep_until};
 
-/// Rings by the earliest time asked for.
+/// A timer that rings at or before the earliest requested time.
 #[derive(Debug, Default)]
 pub(super) struct Alarm {
     timer: Option<Pin<Box<Sleep>>>,
-    /// When it rings; `None` once it has.
+    /// The time at which it rings; `None` after it rang.
     set: Option<Instant>,
 }
 

@@ -13,7 +13,7 @@ pub(super) struct Capture {
     room: usize,
 }
 
-/// The ends of a part of a stream, which may leave out its middle.
+/// The two ends of a part of a stream; the middle may be missing.
 pub(super) struct Part<'a> {
     pub(super) head: &'a [u8],
     pub(super) tail: Vec<u8>,
@@ -22,12 +22,12 @@ pub(super) struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// How many bytes are missing between the ends.
+    /// Returns the number of bytes missing between the ends.
     pub(super) fn missing(&self) -> u64 {
         self.total.saturating_sub((self.head.len() + self.tail.len()) as u64)
     }
 
-    /// Leaves out what comes after so many bytes: the beginning of a character.
+    /// Drops everything after the first `whole` bytes: the incomplete character at the end.
     pub(super) fn until(mut self, whole: u64) -> Self {
         let excess = usize::try_from(self.total.saturating_sub(whole)).unwrap_or(0);
         self.total -= excess as u64;
@@ -64,12 +64,11 @@ impl Capture {
         self.tail.extend(bytes);
     }
 
-    /// The number of bytes pushed.
     pub(super) fn total(&self) -> u64 {
         self.total
     }
 
-    /// The bytes, and whether some are missing in the middle.
+    /// Returns the bytes, and true if some are missing in the middle.
     pub(super) fn bytes(&self) -> (Vec<u8>, bool) {
         let mut bytes = self.head.clone();
         let (a, b) = self.tail.as_slices();
@@ -79,14 +78,14 @@ impl Capture {
         (bytes, cut)
     }
 
-    /// The bytes after the first `at`, as far as they are kept.
+    /// Returns the kept bytes after the first `at`.
     pub(super) fn since(&self, at: u64) -> Vec<u8> {
         let (mut bytes, _) = self.bytes();
         let after = usize::try_from(self.total.saturating_sub(at)).unwrap_or(usize::MAX).min(bytes.len());
         bytes.split_off(bytes.len() - after)
     }
 
-    /// The two ends of what came after the first `at` bytes, and how many bytes that is.
+    /// Returns the two ends of the output after the first `at` bytes, and its length.
     pub(super) fn part(&self, at: u64) -> Part<'_> {
         let tail: Vec<u8> = self.tail.iter().copied().collect();
         let begun = self.total - tail.len() as u64;
@@ -101,11 +100,12 @@ impl Capture {
         }
     }
 
-    /// How many bytes there are but for a character at the end that has not come whole.
+    /// Returns the number of bytes, without an incomplete character at the end.
     pub(super) fn whole(&self) -> u64 {
-        let end: Vec<u8> = match self.tail.is_empty() {
-            true => self.head[self.head.len().saturating_sub(4)..].to_vec(),
-            false => self.tail.range(self.tail.len().saturating_sub(4)..).copied().collect(),
+        let end: Vec<u8> = if self.tail.is_empty() {
+            self.head[self.head.len().saturating_sub(4)..].to_vec()
+        } else {
+            self.tail.range(self.tail.len().saturating_sub(4)..).copied().collect()
         };
         self.total - (end.len() - whole_characters(&end)) as u64
     }
@@ -119,7 +119,7 @@ impl Capture {
         }
     }
 
-    /// Keeps less, for an evaluation that is rarely asked for again.
+    /// Keeps less, for an evaluation that is rarely requested again.
     pub(super) fn shrink(&mut self) {
         if self.room == Self::OLD || self.head.len() + self.tail.len() <= 2 * Self::OLD {
             return;
@@ -179,7 +179,7 @@ mod tests {
             part.until(whole)
         };
         assert_eq!((part.head, part.total), ("λ".as_bytes(), 2));
-        // What is no character at all does not wait.
+        // An invalid byte is not held back.
         capture.push(b"b");
         assert_eq!(capture.whole(), 5);
     }

@@ -1,5 +1,5 @@
 //! Processor time of a session's processes, cheap enough to read at the start and the end of every evaluation: their
-//! files in `/proc` stay open. Which processes those are is determined by the actor's measurement of memory.
+//! files in `/proc` stay open. The actor's memory measurement determines the processes.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -10,8 +10,8 @@ use std::time::Duration;
 pub(super) struct CpuClock(Vec<File>);
 
 impl CpuClock {
-    pub(super) fn of(pids: impl IntoIterator<Item = i32>) -> CpuClock {
-        // A process that has ended meanwhile has no file.
+    pub(super) fn from_pids(pids: impl IntoIterator<Item = i32>) -> CpuClock {
+        // A process that has exited has no file.
         CpuClock(pids.into_iter().filter_map(|pid| File::open(format!("/proc/{pid}/stat")).ok()).collect())
     }
 
@@ -19,23 +19,23 @@ impl CpuClock {
         self.0.is_empty()
     }
 
-    /// The clock's resolution: usually 10 ms.
+    /// Returns the clock's resolution: usually 10 ms.
     pub(super) fn tick() -> Duration {
         Duration::from_secs(1) / u32::try_from(rustix::param::clock_ticks_per_second()).unwrap_or(0).max(1)
     }
 
-    /// The time so far; `None` if no process is left to read.
+    /// Returns the time so far; `None` if no process is left.
     pub(super) fn now(&self) -> Option<Duration> {
         let ticks = self.0.iter().filter_map(ticks).reduce(|all, more| all + more)?;
         Some(Duration::from_millis(ticks * 1000 / rustix::param::clock_ticks_per_second().max(1)))
     }
 }
 
-/// User and system time of a process and of its reaped children: fields 14 to 17 of proc(5).
+/// Reads user and system time of a process and of its reaped children: fields 14 to 17 of proc(5).
 fn ticks(stat: &File) -> Option<u64> {
     let mut buffer = [0; 1024];
     let read = stat.read_at(&mut buffer, 0).ok()?;
-    // The second field is a name in parentheses that may contain anything.
+    // The second field is a name in parentheses that may contain any character.
     let name_end = memchr::memrchr(b')', &buffer[..read])?;
     let mut fields = buffer.get(name_end + 2..read)?.split(|byte| *byte == b' ').skip(11);
     (0..4).map(|_| number(fields.next()?)).sum()
@@ -54,12 +54,12 @@ mod tests {
 
     #[test]
     fn it_runs_while_we_compute() {
-        let clock = CpuClock::of([std::process::id().cast_signed()]);
+        let clock = CpuClock::from_pids([std::process::id().cast_signed()]);
         let begun = clock.now().expect("our own file");
         let mut rounds = 0u64;
         while clock.now().expect("our own file") < begun + Duration::from_millis(50) {
             rounds = std::hint::black_box(rounds + 1);
         }
-        assert_eq!(CpuClock::of([-1]).now(), None);
+        assert_eq!(CpuClock::from_pids([-1]).now(), None);
     }
 }

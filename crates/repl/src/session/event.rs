@@ -1,4 +1,4 @@
-//! What a session reports while it lives: events for subscribers, snapshots ([`SessionInfo`]) for callers.
+//! A session's reports: events for subscribers, snapshots ([`SessionInfo`]) for callers.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -19,7 +19,7 @@ pub enum Stream {
 }
 
 impl Stream {
-    /// The same stream for the output log.
+    /// Returns the same stream for the output log.
     pub(crate) fn logged(self) -> process::output::Stream {
         match self {
             Stream::Stdout => process::output::Stream::Stdout,
@@ -28,8 +28,7 @@ impl Stream {
     }
 }
 
-/// What happens in a session, for subscribers (`Handle::events`). A slow subscriber misses events, but never delays
-/// them.
+/// An event in a session, for subscribers (`Handle::events`). A slow subscriber misses events, but never delays them.
 #[derive(Debug, Clone)]
 pub enum SessionEvent {
     /// The REPL is ready for its first evaluation.
@@ -52,7 +51,7 @@ pub enum SessionEvent {
         /// The prompt a person would see now, such as `ghci> `.
         prompt: String,
     },
-    /// The process has ended.
+    /// The process has exited.
     Ended {
         /// `exited`, `crashed` or `killed`.
         status: Status,
@@ -61,34 +60,34 @@ pub enum SessionEvent {
     },
 }
 
-/// How a session stands.
+/// The state of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionState {
-    /// The process runs, its first prompt has not come yet.
+    /// The process is running, but its first prompt has not come yet.
     Starting,
     /// It waits for code.
     Idle,
-    /// It evaluates.
+    /// It is evaluating.
     Running,
-    /// It evaluates, and the program waits for its standard input.
+    /// It is evaluating, and the program waits for standard input.
     WaitingForInput,
-    /// An interrupt is being carried out.
+    /// An interrupt is in progress.
     Interrupting,
     /// It does not react to interrupts; only `repl_restart` helps.
     Uninterruptible,
-    /// The process exited by itself.
+    /// The process exited.
     Exited,
-    /// The process died of a signal of its own making.
+    /// The process died of a signal that it caused itself.
     Crashed,
-    /// The process was ended because somebody asked for it, or because it was idle for too long.
+    /// The process was ended on request, or because it was idle for too long.
     Stopped,
-    /// The process was ended from outside.
+    /// The process was killed from outside.
     Killed,
 }
 
 impl SessionState {
-    /// The name shown to people.
+    /// Returns the name shown to people.
     pub fn name(self) -> &'static str {
         match self {
             SessionState::Starting => "starting",
@@ -104,7 +103,7 @@ impl SessionState {
         }
     }
 
-    /// Whether the process still exists.
+    /// Returns true if the process still exists.
     pub fn is_alive(self) -> bool {
         use SessionState::*;
         !matches!(self, Exited | Crashed | Stopped | Killed)
@@ -117,21 +116,21 @@ pub struct SessionInfo {
     pub name: String,
     /// The worktree it belongs to.
     pub worktree: PathBuf,
-    /// Who started it.
+    /// The caller that started it.
     pub owner: String,
     /// The profile's name.
     pub profile: String,
-    /// How it stands.
+    /// Its state.
     pub state: SessionState,
-    /// For a dead session, how it ended, as a sentence.
+    /// The reason of its end, as a sentence.
     pub reason: Option<String>,
     /// The language's version, once known.
     pub version: Option<String>,
-    /// Whether its first prompt ever came. Of a dead session: whether it ever started.
+    /// True if its first prompt ever came, which means for an ended session that it started.
     pub prompted: bool,
-    /// What the REPL printed before its first prompt.
+    /// Output before the first prompt.
     pub banner: String,
-    /// How sure the ends of evaluations are.
+    /// The reliability with which the ends of evaluations are detected.
     pub completion: Completion,
     /// The process that was started.
     pub pid: Option<u32>,
@@ -141,33 +140,33 @@ pub struct SessionInfo {
     pub command: Vec<String>,
     /// Resident memory of its processes, in bytes, as last measured.
     pub memory: Option<u64>,
-    /// How long it has been up (or was).
+    /// Its uptime, or the uptime that it had.
     pub uptime: Duration,
-    /// How long nothing has been evaluated.
+    /// The time since the last evaluation.
     pub idle: Duration,
-    /// When it was started, when it was used last, and when it ended: what the durations are counted from.
+    /// The times of its start, last use and end, from which the durations are computed.
     pub(super) times: Times,
-    /// When that ends it, counted like `idle`; never without.
+    /// The idle time after which the session is ended, counted like `idle`; `None` for no limit.
     pub idle_limit: Option<Duration>,
-    /// The evaluation that runs.
+    /// The running evaluation.
     pub current: Option<u64>,
     /// The first line of its code.
     pub code: String,
-    /// How long it has run.
+    /// Its run time so far.
     pub running: Duration,
-    /// Whether a call waits for something in the session.
+    /// True if a call waits for something in the session.
     pub waited_for: bool,
-    /// How long nobody has used the session: no call that is under way, and no connection that made one.
+    /// The time since the session was last used by a pending call or an open connection that made one.
     pub away: Option<Duration>,
-    /// Why this profile was chosen where no file spoke for it, as a clause.
+    /// The reason for this profile if no file decided, as a clause.
     pub fallback: Option<String>,
-    /// What else was decided about its start, each a sentence.
+    /// Further notes on its start, each a sentence.
     pub start_notes: Vec<String>,
-    /// What messages call the program.
+    /// The program's name in messages.
     pub called: String,
-    /// How many wait.
+    /// The number of queued evaluations.
     pub queue_depth: usize,
-    /// How many evaluations have ended.
+    /// The number of evaluations that have ended.
     pub evals: u64,
     /// The end of the output log.
     pub cursor: u64,
@@ -179,13 +178,13 @@ pub struct SessionInfo {
 pub(super) struct Times {
     pub(super) started: Instant,
     pub(super) used: Instant,
-    /// When the evaluation that runs began.
+    /// The start of the running evaluation.
     pub(super) eval: Option<Instant>,
     pub(super) ended: Option<Instant>,
 }
 
 impl SessionInfo {
-    /// With the durations as they are now.
+    /// Updates the durations to `now`.
     pub(super) fn at(mut self, now: Instant) -> SessionInfo {
         let now = self.times.ended.unwrap_or(now);
         self.uptime = now - self.times.started;

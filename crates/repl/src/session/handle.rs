@@ -1,4 +1,4 @@
-//! The cheap, cloneable handle of a session, which tools call. The actor at the other end owns everything.
+//! The cheap, cloneable handle of a session, which tools call. The actor at the other end owns the session.
 
 use std::fmt;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub struct Handle {
     pub(super) shared: Arc<Shared>,
 }
 
-/// What the actor publishes unasked.
+/// State that the actor publishes.
 pub(super) struct Shared {
     pub(super) info: watch::Receiver<SessionInfo>,
     pub(super) loads: watch::Receiver<Arc<LoadRecord>>,
@@ -36,27 +36,27 @@ pub(super) struct Shared {
     pub(super) users: Arc<Users>,
 }
 
-/// More bytes than an answer ever keeps.
+/// A size that exceeds every kept output.
 const EVERYTHING: usize = 1 << 30;
 
-/// What an answer shows of an evaluation's output.
+/// The part of an evaluation's output that an answer shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct View {
-    /// How much, in bytes.
+    /// The limit in bytes.
     pub max_bytes: usize,
-    /// Who reads it. A reader that was given a part while the evaluation ran is not shown that part again before its
-    /// end; without a reader the answer shows all there is.
+    /// The reader. A part that a reader received while the evaluation ran is not repeated to that reader before its
+    /// end; without a reader the answer shows all output.
     pub reader: Option<u64>,
 }
 
 impl View {
-    /// All there is, up to so many bytes.
+    /// Selects all output, up to a limit.
     pub fn all(max_bytes: usize) -> View {
         View { max_bytes, reader: None }
     }
 }
 
-/// What a handle asks of the actor.
+/// A request to the actor.
 #[derive(Debug)]
 pub(super) enum Command {
     /// Evaluate; answered when the evaluation is final, waits for input, or is refused.
@@ -107,7 +107,7 @@ pub(super) struct Finished {
     pub(super) raw: RawOutput,
 }
 
-/// Whether the caller still wants a queued evaluation. The machine fills in its number once it has one.
+/// A claim on a queued evaluation. The machine fills in its number once it has one.
 #[derive(Debug, Default)]
 pub(super) struct Claim {
     pub(super) withdrawn: AtomicBool,
@@ -121,15 +121,15 @@ impl fmt::Debug for Handle {
 }
 
 impl Handle {
-    /// Evaluates, waiting for `request.wait` at most. After that the answer is the state so far: starting, queued or
-    /// running. Dropping the future before it is ready withdraws the evaluation if it is still queued, and never
+    /// Evaluates code, waiting for `request.wait` at most. After that the answer is the state so far: starting, queued
+    /// or running. Dropping the future before it is ready withdraws the evaluation if it is still queued, and never
     /// interrupts it.
     pub async fn eval(&self, request: EvalRequest) -> Result<EvalResult, SessionError> {
         self.submit(request, false).await.map(|finished| finished.result)
     }
 
-    /// Runs one of the REPL's own commands (`:type map`) and returns its exact output. The command is an evaluation
-    /// like any other, but subscribers do not see it and `between` is left for the next one.
+    /// Runs one of the REPL's own commands (`:type map`) and returns its exact output. The command is an ordinary
+    /// evaluation, but subscribers do not see it, and `between` is kept for the next one.
     pub async fn command(&self, line: &str, wait: Duration) -> Result<RawOutput, SessionError> {
         let request = EvalRequest { wait, max_bytes: EVERYTHING, ..EvalRequest::new(line) };
         let finished = self.submit(request, true).await?;
@@ -168,7 +168,7 @@ impl Handle {
         self.input_to(None, text, eof).await
     }
 
-    /// [`Handle::input`], refused if another evaluation than this one runs.
+    /// Like [`Handle::input`], but refuses if another evaluation is running.
     pub async fn input_to(&self, eval: Option<u64>, text: String, eof: bool) -> Result<InputOutcome, SessionError> {
         let _call = self.shared.users.call();
         let (reply, answer) = oneshot::channel();
@@ -181,7 +181,7 @@ impl Handle {
         self.interrupt_one(None, View::all(max_bytes)).await
     }
 
-    /// [`Handle::interrupt`] of this evaluation and no other; one that has not begun is withdrawn.
+    /// Like [`Handle::interrupt`], for this evaluation only; a queued one is withdrawn.
     pub async fn interrupt_one(&self, eval: Option<u64>, view: View) -> Result<InterruptReport, SessionError> {
         let _call = self.shared.users.call();
         let (reply, answer) = oneshot::channel();
@@ -189,16 +189,16 @@ impl Handle {
         answer.await.map_err(|_| self.has_ended())?
     }
 
-    /// Ends the process; returns once nothing of it is left. Does nothing if it has ended already.
+    /// Ends the process; returns once all of its processes are gone. Does nothing if it has already ended.
     pub async fn stop(&self, reason: &str) {
         let (reply, answer) = oneshot::channel();
         if self.send(Command::Stop { reason: reason.to_owned(), reply }).await.is_ok() {
-            // A closed channel means that the actor has ended, which is what was asked for.
+            // A closed channel means that the actor has ended, as requested.
             let _ = answer.await;
         }
     }
 
-    /// The code that gives a new process the same definitions, oldest first: evaluations that ended well and had no
+    /// Returns the code that gives a new process the same definitions, oldest first: successful evaluations without any
     /// other effect. Works on ended sessions.
     pub async fn definitions(&self) -> Vec<String> {
         let (reply, answer) = oneshot::channel();
@@ -208,19 +208,18 @@ impl Handle {
         }
     }
 
-    /// Whether the session remembers the evaluation.
+    /// Returns true if the session remembers the evaluation.
     pub async fn knows(&self, eval: u64) -> bool {
         self.look(EvalRef::Number(eval), View::all(0)).await.is_ok()
     }
 
-    /// The present state of the session.
     pub fn info(&self) -> SessionInfo {
         let (now, users) = (Instant::now(), &self.shared.users);
         let away = users.away_since().map(|since| now.saturating_duration_since(since));
         SessionInfo { away, waited_for: users.has_calls(), ..self.shared.info.borrow().clone().at(now) }
     }
 
-    /// A connection uses the session from now on, until it ends.
+    /// Records that a connection uses the session until the connection ends.
     pub fn used_by(&self, connection: u64, end: impl Future<Output = ()> + Send + 'static) {
         let mut end = Box::pin(end);
         if end.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready() {
@@ -235,37 +234,37 @@ impl Handle {
         }
     }
 
-    /// The state as it changes, except for the durations.
+    /// Returns the state as it changes, except for the durations.
     pub fn watch(&self) -> watch::Receiver<SessionInfo> {
         self.shared.info.clone()
     }
 
-    /// The last load; the receiver wakes on each.
+    /// Returns the last load; the receiver wakes on each.
     pub fn loads(&self) -> watch::Receiver<Arc<LoadRecord>> {
         self.shared.loads.clone()
     }
 
-    /// Everything ever printed under the session's name, by earlier processes too.
+    /// Returns everything printed under the session's name, including by earlier processes.
     pub fn output(&self) -> &OutputLog {
         &self.shared.log
     }
 
-    /// Whether the process still exists.
+    /// Returns true if the process still exists.
     pub fn is_alive(&self) -> bool {
         self.shared.info.borrow().state.is_alive()
     }
 
-    /// When the process ended, if it has.
+    /// Returns the time when the process ended, if it has.
     pub(crate) fn ended(&self) -> Option<Instant> {
         self.shared.info.borrow().times.ended
     }
 
-    /// Where the output of this process begins in the log.
+    /// Returns the start of this process's output in the log.
     pub fn begun(&self) -> u64 {
         self.shared.begun
     }
 
-    /// Everything that happens from now on.
+    /// Subscribes to all later events.
     pub fn events(&self) -> broadcast::Receiver<SessionEvent> {
         self.shared.events.subscribe()
     }
@@ -278,12 +277,12 @@ impl Handle {
         let (wait, view) = (request.wait, request.view());
         self.send(Command::Eval { request, quiet, claim: claim.clone(), reply }).await?;
         let in_time = timeout(wait, &mut answer).await;
-        // Answered or out of time: from here on the evaluation is not withdrawn.
+        // The evaluation is answered or timed out, and is no longer withdrawn.
         withdraw.0 = None;
         match in_time {
             Ok(answer) => {
                 let finished = answer.map_err(|_| self.has_ended())?;
-                // A question that was answered with why it cannot be asked now is asked by nobody later.
+                // A question that cannot be asked now, as its answer explains, must not stay queued.
                 if quiet && finished.as_ref().is_ok_and(|finished| finished.result.status == Status::Queued) {
                     claim.withdrawn.store(true, Ordering::Release);
                 }
@@ -292,7 +291,7 @@ impl Handle {
             Err(_) => {
                 let looked = self.look(EvalRef::Claimed(claim), view).await;
                 // Commands are taken in order: if the session refused the evaluation, which then has no number to look
-                // for, it has answered by now.
+                // up, it has answered by now.
                 answer.try_recv().unwrap_or(looked)
             }
         }
@@ -327,22 +326,22 @@ impl Drop for WithdrawOnDrop {
     }
 }
 
-/// What to evaluate, and how long to wait for it.
+/// An evaluation request.
 #[derive(Debug, Clone)]
 pub struct EvalRequest {
     pub code: String,
-    /// What the program finds on its standard input while the code runs.
+    /// The content of the program's standard input while the code runs.
     pub stdin: Option<String>,
-    /// How long to wait for the end before answering with the state so far.
+    /// The time to wait for the end before answering with the state so far.
     pub wait: Duration,
-    /// How much output to show, in bytes.
+    /// The output limit in bytes.
     pub max_bytes: usize,
-    /// Who reads the answer; see [`View::reader`].
+    /// The reader of the answer; see [`View::reader`].
     pub reader: Option<u64>,
 }
 
 impl EvalRequest {
-    /// The defaults of `repl_eval`: 20 s, 12,000 bytes.
+    /// Creates a request with the defaults of `repl_eval`: 20 s, 12,000 bytes.
     pub fn new(code: impl Into<String>) -> EvalRequest {
         EvalRequest { code: code.into(), stdin: None, wait: Duration::from_secs(20), max_bytes: 12_000, reader: None }
     }
@@ -352,32 +351,32 @@ impl EvalRequest {
     }
 }
 
-/// What one command printed, byte for byte (bounded; see `truncated`).
+/// The exact output of one command (bounded; see `truncated`).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RawOutput {
     pub stdout: Vec<u8>,
     pub stderr: Vec<u8>,
-    /// Whether bytes are missing in the middle of either stream.
+    /// True if bytes are missing in the middle of either stream.
     pub truncated: bool,
 }
 
-/// What became of an interrupt.
+/// The outcome of an interrupt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum InterruptOutcome {
-    /// Nothing ran.
+    /// Nothing was running.
     Idle,
-    /// It had not begun, and never will.
+    /// It was still queued, and was withdrawn.
     Withdrawn,
     /// The evaluation was interrupted, and the session is verified to be in step.
     Interrupted,
-    /// The evaluation ended by itself first; the session is verified to be in step.
+    /// The evaluation ended first; the session is verified to be in step.
     Finished,
-    /// It was sent the signal and has not ended yet: it cleans up, or it has caught the signal.
+    /// The signal was sent, but the evaluation has not ended yet: it cleans up, or it has caught the signal.
     NotYet,
-    /// It goes on computing: it does not react, or something of it goes on behind the prompt.
+    /// It continues to compute: it does not react, or a part of it runs on behind the prompt.
     Uninterruptible,
-    /// The process ended over it.
+    /// The interrupt ended the process.
     Ended,
 }
 
@@ -388,7 +387,7 @@ pub struct InterruptReport {
     /// The evaluation that was interrupted, in its present state.
     pub eval: Option<EvalResult>,
     pub took: Duration,
-    /// What goes on or is left behind, as a whole clause or one without its subject.
+    /// A description of the code that still runs or was left behind, as a whole clause or one without its subject.
     pub rest: Option<String>,
 }
 
@@ -397,33 +396,33 @@ pub struct InterruptReport {
 pub struct InputOutcome {
     /// The evaluation that receives it.
     pub eval: u64,
-    /// Bytes that wait until the program asks for them.
+    /// Bytes queued until the program asks for them.
     pub pending: usize,
     pub closed: bool,
 }
 
-/// The reason of sessions that end with the daemon.
+/// The reason for sessions that end with the daemon.
 pub(crate) const HOB_ENDS: &str = "hob ends";
 
-/// Why a session did not do what was asked.
+/// Reasons why a session refuses a request.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
     /// The code would break the session.
     #[error("{}", .0.message)]
     Refused(Refusal),
-    /// Too many evaluations wait already.
+    /// The queue is full.
     #[error("{limit} evaluations wait in session {session:?} already")]
     QueueFull {
         session: String,
         limit: usize,
-        /// The evaluation that runs.
+        /// The running evaluation.
         runs: Option<u64>,
     },
-    /// The process has ended.
+    /// The process has exited.
     #[error("session {session:?} has ended: {reason}")]
     Ended { session: String, reason: String },
     /// The evaluation is not remembered.
-    #[error("session {session:?} remembers no evaluation {eval}")]
+    #[error("session {session:?} does not know evaluation {eval}")]
     UnknownEval { session: String, eval: u64 },
     /// Nothing has been evaluated yet.
     #[error("session {session:?} has evaluated nothing yet")]
@@ -434,20 +433,20 @@ pub enum SessionError {
         session: String,
         eval: u64,
         status: Status,
-        /// The evaluation that runs instead.
+        /// The evaluation that is running instead.
         runs: Option<u64>,
     },
-    /// Nothing runs that could read input.
+    /// Nothing is running that could read input.
     #[error("nothing runs in session {session:?} that could read input")]
     NothingRuns { session: String },
-    /// The evaluation that runs was given its whole input beforehand.
-    #[error("evaluation {eval} has all of its input, which `stdin` of repl_eval gave it")]
+    /// The running evaluation was given its whole input beforehand.
+    #[error("evaluation {eval} already has its complete input, from `stdin` of repl_eval")]
     HasItsInput { session: String, eval: u64 },
-    /// What runs does not react to interrupts.
-    #[error("session {session:?} is uninterruptible: what runs in it does not react to interrupts")]
+    /// The running code does not react to interrupts.
+    #[error("session {session:?} is uninterruptible: the running code does not react to interrupts")]
     Uninterruptible { session: String },
-    /// What runs waits for its input.
-    #[error("evaluation {eval} waits for input in session {session:?}, and what is asked waits behind it")]
+    /// The running code waits for input.
+    #[error("evaluation {eval} waits for input in session {session:?}, and this request waits behind it")]
     WaitsForInput { session: String, eval: u64 },
     /// A command did not end in time and still runs.
     #[error("the command still runs in session {session:?} as evaluation {eval}")]
@@ -456,8 +455,9 @@ pub enum SessionError {
 
 fn not_running(eval: u64, status: Status, runs: Option<u64>) -> String {
     let runs = runs.map_or("nothing runs now".to_owned(), |runs| format!("#{runs} runs now"));
-    match status.is_final() {
-        true => format!("evaluation {eval} is over ({}); {runs}", status.name()),
-        false => format!("evaluation {eval} has not begun ({}); {runs}", status.name()),
+    if status.is_final() {
+        format!("evaluation {eval} has ended ({}); {runs}", status.name())
+    } else {
+        format!("evaluation {eval} has not begun ({}); {runs}", status.name())
     }
 }

@@ -1,8 +1,8 @@
-//! One live REPL: a task owns the child and its state, others hold a [`Handle`].
+//! One live REPL: a task owns the child and its state, callers hold a [`Handle`].
 //!
-//! Start with `handle.rs`, what callers use. `actor` is the task, `machine` decides for it, `scan` finds the markers in
-//! the streams, `capture` and `show` turn output into results, `start` puts everything together. What differs between
-//! languages is [`crate::adapter`]; names and limits of many sessions are [`crate::sessions`].
+//! Start with `handle.rs`, the interface for callers. `actor` is the task, `machine` decides for it, `scan` finds the
+//! markers in the streams, `capture` and `show` turn output into results, `start` connects the parts. Differences
+//! between languages are in [`crate::adapter`]; names and limits of many sessions in [`crate::sessions`].
 
 mod actor;
 mod alarm;

@@ -1,4 +1,4 @@
-//! The daemon's ends of a session's pipes: reading without waiting, writing as much as the pipe takes.
+//! The daemon's ends of a session's pipes: non-blocking reads and writes.
 
 use std::collections::VecDeque;
 use std::future::pending;
@@ -59,8 +59,8 @@ impl OutputPipe {
         self.readiness = None;
     }
 
-    /// Wakes the loop again for new output and for what has come meanwhile. Returns false if no file descriptor is left
-    /// for that.
+    /// Wakes the loop again for new output and for output that arrived meanwhile. Returns false if the process is out
+    /// of file descriptors.
     pub(super) fn unmute(&mut self) -> bool {
         if let (Some(pipe), None) = (&self.pipe, &self.readiness) {
             let readiness = pipe.try_clone().and_then(pipe::Receiver::from_owned_fd_unchecked);
@@ -79,12 +79,12 @@ impl OutputPipe {
         }
     }
 
-    /// Reads once, bypassing the runtime's view of readiness: what the kernel has now counts.
+    /// Reads once, bypassing the runtime's cached readiness: only the kernel's state counts.
     pub(super) fn read(&mut self, sink: impl FnMut(Segment<'_>)) -> ReadOutcome {
         let Some(pipe) = &self.pipe else { return ReadOutcome::End };
         let mut read = None;
-        // A pipe that gave less than was asked for is empty. Telling the runtime here, where it knows which edge was
-        // read, saves a read that would only return EAGAIN, and cannot hide a later edge.
+        // A pipe that gave less than requested is empty. Telling the runtime here, where it knows which edge was read,
+        // saves a read that would only return EAGAIN, and cannot hide a later edge.
         if let Some(readiness) = &self.readiness {
             let _ = readiness.try_io(|| {
                 let found = rustix::io::read(pipe, &mut self.buffer);
@@ -107,18 +107,18 @@ impl OutputPipe {
         if count == CHUNK { ReadOutcome::Some } else { ReadOutcome::Last }
     }
 
-    /// Reads no further and releases what the scanner holds.
+    /// Stops reading and releases the bytes that the scanner holds.
     pub(super) fn close(&mut self, sink: impl FnMut(Segment<'_>)) {
         (self.pipe, self.readiness) = (None, None);
         self.scanner.finish(sink);
     }
 }
 
-/// A pipe to the program, with the bytes that it has not taken yet.
+/// A pipe to the program, with the bytes that it has not accepted yet.
 #[derive(Debug)]
 pub(super) struct InputPipe {
     pipe: Option<pipe::Sender>,
-    /// Device and number of the pipe.
+    /// Device and inode of the pipe.
     identity: Option<(u64, u64)>,
     waiting: VecDeque<Vec<u8>>,
     written: usize,
@@ -131,12 +131,12 @@ impl InputPipe {
         InputPipe { pipe, identity, waiting: VecDeque::new(), written: 0, closing: false }
     }
 
-    /// Opens a pipe that was closed again, by its other end in a process.
+    /// Reopens a closed pipe by its other end in a process.
     fn reopen(&mut self, pid: i32) {
         if self.closing && self.pipe.is_none() {
             let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
             let end = rustix::fs::open(format!("/proc/{pid}/fd/0"), flags, Mode::empty()).ok();
-            // The program may have put another file there.
+            // The program may have replaced it by another file.
             let end = end.filter(|end| identity(end) == self.identity);
             self.pipe = end.and_then(|end| pipe::Sender::from_owned_fd(end).ok());
             self.closing = self.pipe.is_none();
@@ -156,13 +156,13 @@ impl InputPipe {
         self.write();
     }
 
-    /// The pipe itself, for the kill ladder; unwritten bytes are dropped.
+    /// Takes the pipe out, for the kill ladder; unwritten bytes are dropped.
     pub(super) fn take(&mut self) -> Option<pipe::Sender> {
         self.waiting.clear();
         self.pipe.take()
     }
 
-    /// Resolves when more can be written; never without anything to write. Cancel safe.
+    /// Resolves when more can be written; never without pending bytes. Cancel safe.
     pub(super) async fn writable(&self) {
         match &self.pipe {
             Some(pipe) if !self.waiting.is_empty() => drop(pipe.writable().await),
@@ -170,7 +170,7 @@ impl InputPipe {
         }
     }
 
-    /// Writes as much as the pipe takes now.
+    /// Writes as much as the pipe accepts now.
     pub(super) fn write(&mut self) {
         while let (Some(pipe), Some(front)) = (&self.pipe, self.waiting.front()) {
             match pipe.try_write(&front[self.written..]) {
@@ -182,7 +182,7 @@ impl InputPipe {
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                // The reader is gone: the process's exit will tell.
+                // The reader is gone: the exit of the process will report it.
                 Err(_) => {
                     self.waiting.clear();
                     self.written = 0;
@@ -195,7 +195,7 @@ impl InputPipe {
         }
     }
 
-    /// Whether the program has not read everything that was written.
+    /// Returns true if the program has not read all written bytes.
     pub(super) fn has_unread(&self) -> bool {
         let unread = self.pipe.as_ref().and_then(|pipe| rustix::io::ioctl_fionread(pipe).ok());
         !self.waiting.is_empty() || unread.is_some_and(|bytes| bytes > 0)
@@ -206,7 +206,7 @@ fn identity(fd: &impl AsFd) -> Option<(u64, u64)> {
     rustix::fs::fstat(fd).ok().map(|stat| (stat.st_dev, stat.st_ino))
 }
 
-/// Standard input, and the code channel where that is another pipe.
+/// Standard input, and the code channel if that is another pipe.
 #[derive(Debug)]
 pub(super) struct InputPipes {
     pub(super) stdin: InputPipe,
@@ -222,12 +222,12 @@ impl InputPipes {
         InputPipes { stdin: InputPipe::new(stdin), apart: (channel == Channel::Apart).then(|| InputPipe::new(code)) }
     }
 
-    /// The pipe that code goes to.
+    /// Returns the pipe for code.
     pub(super) fn code(&mut self) -> &mut InputPipe {
         self.apart.as_mut().unwrap_or(&mut self.stdin)
     }
 
-    /// Opens standard input again where it was closed and the REPL itself does not read it.
+    /// Reopens standard input if it was closed and the REPL itself does not read it.
     pub(super) fn reopen(&mut self, pid: i32) {
         if self.apart.is_some() {
             self.stdin.reopen(pid);
@@ -245,7 +245,7 @@ impl InputPipes {
         }
     }
 
-    /// Writes as much as the pipes take now.
+    /// Writes as much as the pipes accept now.
     pub(super) fn write(&mut self) {
         self.stdin.write();
         if let Some(apart) = &mut self.apart {
@@ -262,8 +262,8 @@ mod tests {
 
     fn output(stream: Stream) -> (pipe::Sender, OutputPipe) {
         let (ours, theirs) = pipe::pipe().expect("a pipe");
-        // A known nonce: bytes that look like the beginning of a marker are held back.
-        (ours, OutputPipe::new(stream, Some(theirs), &Nonce::known("0123456789abcdef0123456789abcdef")))
+        // The nonce is fixed: bytes that look like the beginning of a marker are held back.
+        (ours, OutputPipe::new(stream, Some(theirs), &Nonce::fixed("0123456789abcdef0123456789abcdef")))
     }
 
     fn wakes(output: &OutputPipe) -> bool {

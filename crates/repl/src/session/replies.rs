@@ -1,4 +1,4 @@
-//! Pending answers: which caller waits for what.
+//! Pending answers to callers.
 
 use std::collections::HashMap;
 
@@ -8,10 +8,10 @@ use super::handle::{Finished, View};
 use super::machine::Waiter;
 use super::{InputOutcome, InterruptReport, SessionError};
 
-/// With more than this, replies whose callers have stopped waiting are dropped.
+/// The number above which replies whose callers have stopped waiting are dropped.
 const MANY: usize = 256;
 
-/// A way to answer, with what the answer shows.
+/// A reply channel, with the options of the answer.
 pub(super) enum Reply {
     Eval(oneshot::Sender<Result<Finished, SessionError>>, View),
     Input(oneshot::Sender<Result<InputOutcome, SessionError>>),
@@ -26,7 +26,7 @@ pub(super) struct Replies {
 }
 
 impl Replies {
-    /// Keeps a reply under a new number.
+    /// Stores a reply under a new number.
     pub(super) fn add(&mut self, reply: Reply) -> Waiter {
         if self.open.len() > MANY {
             self.open.retain(|_, reply| !reply.is_closed());
@@ -37,7 +37,7 @@ impl Replies {
         waiter
     }
 
-    /// Whether somebody still waits for this answer.
+    /// Returns true if a caller still waits for this answer.
     pub(super) fn is_open(&self, waiter: Waiter) -> bool {
         self.open.get(&waiter).is_some_and(|reply| !reply.is_closed())
     }

@@ -4,7 +4,7 @@ use memchr::memmem::Finder;
 
 use crate::adapter::Nonce;
 
-/// A longer payload is not one of our markers.
+/// The length above which a payload is not one of our markers.
 const MAX_REST: usize = 256 * 1024;
 
 /// One segment of a stream, in order.
@@ -16,7 +16,7 @@ pub(super) enum Segment<'a> {
     Marker { number: Option<u64>, payload: String },
 }
 
-/// Splits one stream. Holds back only what may be the beginning of a marker, so output is never delayed for long.
+/// Splits one stream. Holds back only the possible beginning of a marker, so output is never delayed for long.
 #[derive(Debug)]
 pub(super) struct Scanner {
     finder: Finder<'static>,
@@ -29,14 +29,14 @@ impl Scanner {
         Scanner { finder: Finder::new(start.as_bytes()).into_owned(), held: Vec::new() }
     }
 
-    /// Takes the next bytes and passes on the segments they complete.
+    /// Adds the next bytes and passes on the completed segments.
     pub(super) fn push(&mut self, chunk: &[u8], mut sink: impl FnMut(Segment<'_>)) {
         if self.held.is_empty() {
             let rest = self.split(chunk, &mut sink);
             self.held.extend_from_slice(&chunk[chunk.len() - rest..]);
         } else {
             // Rescanning held bytes is bounded: without a complete start they are shorter than a start; with one,
-            // either the rest of the marker is short or it is no marker.
+            // either the rest of the marker is short or it is not a marker.
             let mut joined = std::mem::take(&mut self.held);
             joined.extend_from_slice(chunk);
             let rest = self.split(&joined, &mut sink);
@@ -53,7 +53,7 @@ impl Scanner {
         }
     }
 
-    /// Passes on the segments of `bytes` and returns how many bytes at the end must wait for more.
+    /// Passes on the segments of `bytes` and returns the number of bytes at the end that must wait for more.
     fn split(&self, bytes: &[u8], sink: &mut impl FnMut(Segment<'_>)) -> usize {
         let start_len = self.finder.needle().len();
         let mut data_from = 0;
@@ -92,7 +92,7 @@ impl Scanner {
         keep
     }
 
-    /// How many bytes at the end of `tail` may begin a marker.
+    /// Returns the number of bytes at the end of `tail` that may begin a marker.
     fn possible_start(&self, tail: &[u8]) -> usize {
         let needle = self.finder.needle();
         let longest = tail.len().min(needle.len() - 1);
@@ -120,9 +120,9 @@ mod tests {
 
     const NONCE: &str = "0123456789abcdef0123456789abcdef";
 
-    /// The segments with neighbouring data joined, so that they do not depend on how the stream was cut.
+    /// Returns the segments with neighbouring data joined, so that the result does not depend on the chunks.
     fn pieces(chunks: &[&[u8]]) -> Vec<String> {
-        let mut scanner = Scanner::new(&Nonce::known(NONCE));
+        let mut scanner = Scanner::new(&Nonce::fixed(NONCE));
         let mut out: Vec<String> = Vec::new();
         let mut data = Vec::new();
         let mut sink = |segment: Segment<'_>| match segment {
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn nothing_but_a_possible_start_is_held() {
-        let mut scanner = Scanner::new(&Nonce::known(NONCE));
+        let mut scanner = Scanner::new(&Nonce::fixed(NONCE));
         let mut seen = Vec::new();
         scanner.push(b"Name? 0123", |segment| match segment {
             Segment::Data(bytes) => seen.extend_from_slice(bytes),

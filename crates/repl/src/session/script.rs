@@ -21,7 +21,7 @@ impl Scripts {
         Scripts { path: project::temporary().join(format!("hob-{name}.script")), written: false }
     }
 
-    /// Writes the script, if there is one, and puts its path where the code refers to it.
+    /// Writes the script, if there is one, and inserts its path into the code.
     pub(super) fn place(
         &mut self,
         bytes: Vec<u8>,
@@ -34,7 +34,7 @@ impl Scripts {
         self.written = true;
         file.write_all(&script)?;
         let code = String::from_utf8_lossy(&bytes);
-        // The code itself may hold those words, too.
+        // The code itself may contain the placeholder, too.
         Ok(code.replacen(SCRIPT_PATH, &adapter.path_word(&self.path.to_string_lossy()), 1).into_bytes())
     }
 

@@ -1,4 +1,4 @@
-//! A remembered evaluation → the result that agents see, within its budget of bytes.
+//! Converts an evaluation's record to the result for agents, within its byte limit.
 
 use std::time::Instant;
 
@@ -7,13 +7,13 @@ use process::output::text::{Excerpt, Shape, excerpt, excerpt_of_parts, grouped};
 use super::RawOutput;
 use super::capture::{Capture, Part};
 use super::machine::EvalRecord;
-use crate::result::{Behind, Between, Completion, EvalResult, Shown, Starting, Truncated};
+use crate::result::{Behind, Between, ByteCounts, Completion, EvalResult, Starting, Truncated};
 use crate::text;
 
-/// Bytes shown per stream of the output between two evaluations.
+/// The limit per stream for the output between two evaluations, in bytes.
 const BETWEEN: usize = 2_000;
 
-/// What a result needs besides the evaluation's record.
+/// The inputs of a result besides the evaluation's record.
 #[derive(Debug, Clone)]
 pub(super) struct Frame<'a> {
     pub(super) session: &'a str,
@@ -27,20 +27,20 @@ pub(super) struct Frame<'a> {
     /// Bytes of this evaluation that the log no longer has, per stream.
     pub(super) dropped: [u64; 2],
     pub(super) max_bytes: usize,
-    /// How much of each stream its reader was given before.
+    /// The amount of each stream that its reader received before.
     pub(super) since: Option<[u64; 2]>,
 }
 
-/// The result in its present state.
+/// Returns the result in its present state.
 pub(super) fn result(record: &EvalRecord, frame: &Frame<'_>, now: Instant) -> EvalResult {
-    // A character that has not come whole is shown when it has.
+    // An incomplete character at the end is shown once it is complete.
     let part = |side: usize| {
         let (capture, since) = (&record.output[side], frame.since.unwrap_or_default()[side]);
         let part = capture.part(since);
         if record.status.is_final() { part } else { part.until(capture.whole().saturating_sub(since)) }
     };
     let (out, err) = (part(0), part(1));
-    // Errors matter: standard error may take half, and each stream gets what the other leaves.
+    // Errors matter: standard error may take half, and each stream gets the space that the other leaves.
     let small = |part: &Part<'_>| usize::try_from(part.total).unwrap_or(usize::MAX);
     let err_room = small(&err).min(frame.max_bytes / 2).max(frame.max_bytes.saturating_sub(small(&out)));
     let out_room = frame.max_bytes.saturating_sub(small(&err).min(err_room));
@@ -50,9 +50,9 @@ pub(super) fn result(record: &EvalRecord, frame: &Frame<'_>, now: Instant) -> Ev
         notes.push("Some bytes are not UTF-8 and are shown as \u{FFFD}; the log keeps them as they are.".to_owned());
     }
     let shown = |excerpt: &Excerpt, side: usize| {
-        // The oldest is dropped first, which is what was given before.
+        // The oldest bytes, which the reader already received, are dropped first.
         let dropped = frame.dropped[side].saturating_sub(frame.since.unwrap_or_default()[side]);
-        Shown { total: excerpt.total, shown: excerpt.shown, dropped }
+        ByteCounts { total: excerpt.total, shown: excerpt.shown, dropped }
     };
     let truncated =
         (out.omitted + err.omitted > 0).then(|| Truncated { stdout: shown(&out, 0), stderr: shown(&err, 1) });
@@ -105,7 +105,7 @@ pub(super) fn result(record: &EvalRecord, frame: &Frame<'_>, now: Instant) -> Ev
     }
 }
 
-/// The bytes exactly as printed.
+/// Returns the bytes exactly as printed.
 pub(super) fn raw(record: &EvalRecord) -> RawOutput {
     let [(stdout, cut), (stderr, also)] = record.output.each_ref().map(Capture::bytes);
     RawOutput { stdout, stderr, truncated: cut || also }

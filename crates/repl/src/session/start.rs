@@ -22,15 +22,15 @@ use crate::adapter::{CODE_VARIABLE, Channel, Nonce, TERMINAL_VARIABLE};
 use crate::load::LoadRecord;
 use crate::numbers::EvalNumbers;
 
-/// How many commands may wait for the actor.
+/// The capacity of the actor's command queue.
 const COMMANDS: usize = 64;
-/// How many events a slow subscriber may fall behind.
+/// The number of events that a slow subscriber may fall behind.
 const EVENTS: usize = 4096;
 
 /// Receives every event except output, immediately and without loss. Must not block.
 pub(crate) type EventSink = Arc<dyn Fn(&SessionEvent) + Send + Sync>;
 
-/// What a session is started with.
+/// The parameters of a session.
 #[derive(Clone)]
 pub(crate) struct SessionSpec {
     pub(crate) name: String,
@@ -39,7 +39,7 @@ pub(crate) struct SessionSpec {
     pub(crate) launch: Launch,
     pub(crate) queue: usize,
     pub(crate) idle: Option<Duration>,
-    /// Where the records for cleaning up after a crash go.
+    /// The directory of the records for cleaning up after a crash.
     pub(crate) records: Option<PathBuf>,
     pub(crate) guard: Guard,
     pub(crate) sink: Option<EventSink>,
@@ -47,13 +47,13 @@ pub(crate) struct SessionSpec {
     pub(crate) numbers: Arc<EvalNumbers>,
 }
 
-/// Why a session did not start.
+/// Reasons why a session did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The process could not be started.
     #[error(transparent)]
     Spawn(#[from] SpawnError),
-    /// There is no place for its output.
+    /// Its output cannot be stored.
     #[error("make a place for its output in {path}: {source}")]
     Output { path: PathBuf, source: io::Error },
     #[error("the command is empty")]
@@ -73,7 +73,7 @@ pub(crate) fn start(session: SessionSpec, log: OutputLog) -> Result<Handle, Star
     if launch.adapter.channel() == Channel::Apart {
         spec.extra.push(ExtraPipe { variable: CODE_VARIABLE.to_owned(), to_child: true });
     }
-    // A program that knows nothing of it is given none.
+    // A program that does not use the terminal is not given one.
     let is_asked_for = launch.command.iter().any(|word| word.contains(TERMINAL_VARIABLE));
     spec.terminal = is_asked_for.then(|| TERMINAL_VARIABLE.to_owned());
     let mut child = spec.spawn()?;
@@ -93,7 +93,7 @@ pub(crate) fn start(session: SessionSpec, log: OutputLog) -> Result<Handle, Star
         completion: launch.adapter.completion(),
         pid: u32::try_from(child.pid).ok(),
         cwd: launch.cwd.clone(),
-        // The path of the script that hob hands to the program is not shown.
+        // The path of the script that hob hands to the program is hidden.
         command: launch.command.iter().filter(|word| *word != process::GIVEN_PATH).cloned().collect(),
         memory: None,
         uptime: Duration::ZERO,

@@ -1,4 +1,4 @@
-//! Who uses a session: calls that are under way, and connections that have made one.
+//! The users of a session: pending calls, and connections that have made one.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ struct Present {
     calls: usize,
     /// Open connections, by their numbers.
     connections: HashSet<u64>,
-    /// When the last one left.
+    /// The time when the last one left.
     left: Instant,
 }
 
@@ -30,7 +30,7 @@ impl Users {
         Call(self.clone())
     }
 
-    /// Counts a connection. Returns whether it is new: then its end has to be told.
+    /// Counts a connection. Returns true if it is new: then the caller must report its end.
     pub(super) fn connected(&self, connection: u64) -> bool {
         self.0.lock().connections.insert(connection)
     }
@@ -41,19 +41,19 @@ impl Users {
         present.left = Instant::now();
     }
 
-    /// Whether a call is under way.
+    /// Returns true if a call is pending.
     pub(super) fn has_calls(&self) -> bool {
         self.0.lock().calls > 0
     }
 
-    /// Since when nobody has used the session; `None` while anybody does.
+    /// Returns the time since which the session is unused; `None` while it is in use.
     pub(super) fn away_since(&self) -> Option<Instant> {
         let present = self.0.lock();
         (present.calls == 0 && present.connections.is_empty()).then_some(present.left)
     }
 }
 
-/// A call that is under way.
+/// A pending call.
 #[derive(Debug)]
 pub(super) struct Call(Arc<Users>);
 

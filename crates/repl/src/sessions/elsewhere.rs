@@ -1,5 +1,5 @@
-//! The note for a caller that is given a running session in another directory or environment than it would have started:
-//! the same relative path and the same project file mean something else there.
+//! The note for a caller that is given a running session in another directory or environment than its own start would
+//! have used: the same relative path and the same project file have another meaning there.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use project::Caller;
 use super::{Repl, SessionKey, StartPlan, StartRequest};
 
 impl Repl {
-    /// The note for a caller of the running session of that name; `None` if the caller would have started the same one.
+    /// Returns the note for a caller of the running session of that name; `None` if the caller would have started the same one.
     pub(super) fn elsewhere(&self, caller: &Caller, key: &SessionKey, asked: &StartRequest) -> Option<String> {
         let plan = {
             let sessions = self.lock();
@@ -33,8 +33,8 @@ impl Repl {
             format!(
                 "{session} was started elsewhere and runs in {}, not in {}; repl_start with another `session` and `cwd` \
                  starts one there.",
-                shown(runs_in),
-                shown(&own)
+                visible_path(runs_in),
+                visible_path(&own)
             )
         })
     }
@@ -44,6 +44,6 @@ fn has(plan: &StartPlan, name: &str, value: &str) -> bool {
     plan.spec.launch.env.iter().any(|(known, its)| known == name && its == value)
 }
 
-fn shown(path: &Path) -> String {
+fn visible_path(path: &Path) -> String {
     project::visible(&path.to_string_lossy())
 }

@@ -1,4 +1,4 @@
-//! Evaluating in a session by its name: find or start the session, queue the code, wait for the answer.
+//! Evaluates code in a named session: finds or starts the session, queues the code, waits for the answer.
 //!
 //! The queue and the answer belong to [`crate::session`]; [`super::start`] starts the sessions.
 
@@ -15,16 +15,16 @@ use crate::error::ReplError;
 use crate::result::{EvalResult, Status};
 use crate::session::{EvalRequest, Handle, SessionError, SessionInfo, SessionState};
 
-/// The note about a session of the same name that an earlier daemon had.
+/// The note about a session of the same name under an earlier daemon.
 const EARLIER: &str = "The session of that name before it ended with its daemon: what it had defined is gone, what it \
                        printed can be read with repl_read.";
-/// How long the published state of a session may lag behind its answers.
+/// The time by which the published state of a session may lag behind its answers.
 const LAG: Duration = Duration::from_secs(1);
 
 impl Repl {
-    /// Evaluates in the session of that name, starting it if necessary. Calls are evaluated in the order they came,
-    /// even if the first of them has to start the session. `request.wait` covers all of it. Also returns notes about
-    /// the session.
+    /// Evaluates in the session of that name, starting it if necessary. Calls are evaluated in order of arrival, even
+    /// if the first of them must start the session. `request.wait` covers all of it. Also returns notes about the
+    /// session.
     pub async fn eval(
         self: &Arc<Self>,
         caller: &Caller,
@@ -34,7 +34,7 @@ impl Repl {
         self.eval_with(caller, session, None, request).await
     }
 
-    /// [`Repl::eval`] in a session of this profile: a new one, or one that has it.
+    /// Like [`Repl::eval`], in a session of this profile: a new one, or one that has it.
     pub async fn eval_with(
         self: &Arc<Self>,
         caller: &Caller,
@@ -78,8 +78,8 @@ impl Repl {
     }
 }
 
-/// Turns the answer for an evaluation that never ran, because its session ended instead of starting, into an error
-/// that says what the program printed and what to do about it.
+/// Converts the answer for an evaluation that never ran, because its session exited instead of starting, into an error
+/// with the program's output and hints.
 pub(crate) async fn check_started(
     handle: &Handle,
     answer: Result<EvalResult, SessionError>,
@@ -100,7 +100,7 @@ pub(crate) async fn check_started(
     Ok(answer?)
 }
 
-/// For callers that did not choose a profile: code in another language than the session's is the commonest first error.
+/// Returns the note for callers that did not choose a profile: code in another language than the session's is the most common first error.
 fn new_session_note(info: &SessionInfo) -> String {
     let why = info.fallback.as_ref().map_or(String::new(), |why| format!(", {why}"));
     format!("The session is new, of profile `{}`{why}; `profile` with another `session` starts another.", info.profile)

@@ -1,5 +1,5 @@
-//! What GHCi has loaded, beside what an evaluation came to: nothing, not all of it, or text that has changed since. An
-//! answer of old code looks like one of the new.
+//! Notes about the modules that GHCi has loaded: none, not all, or from a text that has changed since. An answer from
+//! old code looks like one from the new code.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -17,32 +17,32 @@ use crate::profile::{components, descriptions};
 use crate::result::{EvalResult, Status};
 use crate::session::Handle;
 
-/// At most so many files are looked at for each evaluation.
+/// The maximum number of files checked for each evaluation.
 const MAX_LOOKED_AT: usize = 200;
-/// How many changed files are named.
+/// The number of changed files that are named.
 const NAMED: usize = 3;
-/// What GHCi says of a name or a module that is not loaded.
+/// GHCi's messages about a name or a module that is not loaded.
 const MISSES: [&str; 4] = ["ot in scope", "which is not loaded", "Could not find module", "Could not load module"];
 
-/// A look at the sources of what is loaded, which goes on beside the evaluation: a file system may keep it waiting.
+/// A check of the loaded sources, concurrent with the evaluation since a file system may block it.
 pub(crate) struct Look {
     load: Arc<LoadRecord>,
     changed: JoinHandle<Changed>,
 }
 
-/// What was written after it was read.
+/// The files written after they were read.
 #[derive(Debug, Default)]
 struct Changed {
-    /// Since the last load.
+    /// Sources written since the last load.
     sources: Vec<String>,
-    /// Descriptions of the package, since the session started.
+    /// Descriptions of the package written since the session started.
     descriptions: Vec<String>,
-    /// When the last of them was written, in nanoseconds.
+    /// The time of the newest write, in nanoseconds.
     newest: u64,
 }
 
 impl Repl {
-    /// Begins to look what has changed since it was loaded; nothing where nothing is.
+    /// Starts to check which loaded files have changed; `None` without loaded files.
     pub(crate) fn look_at_sources(&self, handle: &Handle) -> Option<Look> {
         let load = handle.loads().borrow().clone();
         if load.generation == 0 {
@@ -50,7 +50,7 @@ impl Repl {
         }
         let (info, of) = (handle.info(), load.clone());
         let profile = self.options.profiles.get(&info.profile);
-        // A program that knows components read their description when it started.
+        // A program with components read their description when it started.
         let is_described = profile.is_ok_and(|profile| !profile.component.is_empty());
         let changed = move || {
             let described = if is_described { descriptions(&info.cwd, &info.worktree) } else { Vec::new() };
@@ -59,7 +59,7 @@ impl Repl {
         Some(Look { load, changed: tokio::task::spawn_blocking(changed) })
     }
 
-    /// What callers of GHCi should know of the modules that their code was to use.
+    /// Returns notes for callers of GHCi about the modules that their code uses.
     pub(crate) async fn loaded_notes(&self, handle: &Handle, result: &EvalResult, look: Option<Look>) -> Vec<String> {
         let mut notes = Vec::new();
         if !result.status.is_final() || !self.is_ghci(handle) {
@@ -70,7 +70,7 @@ impl Repl {
         if misses && load.is_empty() {
             return load_hint(&handle.info()).into_iter().collect();
         }
-        // Whoever uses a new session first may need what did not compile.
+        // The first user of a new session may need a module that did not compile.
         let is_news = load.generation == 1 && !load.ok && !load.failure_told.swap(true, Ordering::Relaxed);
         notes.extend(load.failure(&name).filter(|_| misses || is_news));
         if let Some(missed) = missed(&result.stderr).filter(|_| misses && load.ok) {
@@ -88,7 +88,7 @@ impl Repl {
         notes
     }
 
-    /// What has changed since it was loaded, whether it was told before or not.
+    /// Returns notes on changes since the load, even if they were reported before.
     pub(crate) async fn stale_notes(&self, handle: &Handle) -> Vec<String> {
         let Some(look) = self.look_at_sources(handle) else { return Vec::new() };
         let changed = look.changed.await.unwrap_or_default();
@@ -97,24 +97,25 @@ impl Repl {
     }
 }
 
-/// The name that GHCi misses, without its module.
+/// Returns the unknown name in GHCi's message, without its module.
 fn missed(stderr: &str) -> Option<String> {
     let (at, words) = MISSES.iter().filter_map(|words| Some((stderr.find(*words)?, words))).min()?;
     // `not in scope: main`, `Not in scope: type constructor or class ‘Foo’`, `Could not find module ‘Foo’`.
     let rest = stderr[at + words.len()..].lines().next()?.trim_start_matches(':');
     let quoted = rest.split_once('‘').and_then(|(_, rest)| rest.split_once('’'));
     let name = quoted.map(|(name, _)| name).or_else(|| rest.split_whitespace().next())?;
-    let name = match words.ends_with("module") {
-        true => name,
-        false => name.rsplit('.').next().filter(|name| !name.is_empty()).unwrap_or(name),
+    let name = if words.ends_with("module") {
+        name
+    } else {
+        name.rsplit('.').next().filter(|name| !name.is_empty()).unwrap_or(name)
     };
     Some(name.to_owned()).filter(|name| name.starts_with(|c: char| c.is_alphabetic() || c == '_'))
 }
 
-/// The note on a name that a component of the package has from which nothing is loaded.
+/// Returns the note on a name in a component of the package that is not loaded.
 fn in_other_component(name: &str, cwd: &Path, root: &Path, sources: &BTreeSet<String>) -> Option<String> {
     let mut others = components(cwd, root);
-    // Files that a session of GHCi itself loaded are of no component.
+    // Files that a session of GHCi itself loaded belong to no component.
     if !others.iter().any(|component| component.is_among(sources, cwd)) {
         return None;
     }
@@ -127,7 +128,7 @@ fn in_other_component(name: &str, cwd: &Path, root: &Path, sources: &BTreeSet<St
     Some(format!("{} is in {}, {are} not loaded: {}.", project::visible(name), names.join(", "), first.start()))
 }
 
-/// The files that were written after they were read.
+/// Returns the files that were written after they were read.
 fn changed(load: &LoadRecord, cwd: &Path, descriptions: Vec<PathBuf>) -> Changed {
     let mut newest = None;
     let mut is_after = |file: &Path, read: Option<SystemTime>| {
@@ -136,7 +137,7 @@ fn changed(load: &LoadRecord, cwd: &Path, descriptions: Vec<PathBuf>) -> Changed
         newest = newest.max(written);
         written.is_some()
     };
-    // What failed to compile may never have been compiled.
+    // A file that failed to compile may never have been compiled.
     let failed = load.diagnostics.iter().filter_map(|diagnostic| diagnostic.file.as_ref());
     let sources: BTreeSet<&String> = load.sources.iter().chain(failed).collect();
     let sources = sources.into_iter().take(MAX_LOOKED_AT).filter(|file| is_after(Path::new(file), load.at));
@@ -167,7 +168,7 @@ impl Changed {
                 _ => json!({"session": session, "replay": "definitions"}),
             };
             notes.push(format!(
-                "{} since the session started, and no reload reads that: repl_restart {restart} starts it anew.",
+                "{} since the session started, and no reload reads that: repl_restart {restart} starts it again.",
                 have_changed(&self.descriptions)
             ));
         }
@@ -175,7 +176,7 @@ impl Changed {
     }
 }
 
-/// `A.hs, B.hs, C.hs and 1 more have changed`.
+/// Formats `A.hs, B.hs, C.hs and 1 more have changed`.
 fn have_changed(files: &[String]) -> String {
     let named = files.iter().take(NAMED).map(|file| project::visible(file)).collect::<Vec<_>>().join(", ");
     let more = files.len().saturating_sub(NAMED);
@@ -216,7 +217,7 @@ mod tests {
         assert_eq!(
             notes(0, 1, "main"),
             "A.hs has changed since the session started, and no reload reads that: repl_restart {\"replay\":\"definitions\"} \
-             starts it anew."
+             starts it again."
         );
     }
 }

@@ -1,8 +1,8 @@
-//! All sessions of a project: their names, their limits, and finding them.
+//! All sessions of a project: names, limits, lookup.
 //!
-//! A name belongs to a worktree. A session belongs to no connection: it lives until its program ends, it is stopped, or
-//! the daemon ends, and stays readable until its name is used again. Start with [`Repl::eval`] in `eval.rs`; `start.rs`
-//! and `restart.rs` start processes. One session by itself is [`crate::session`].
+//! A name belongs to a worktree. A session belongs to no connection: it lives until its program exits, it is stopped,
+//! or the daemon exits, and stays readable until its name is reused. Start with [`Repl::eval`] in `eval.rs`; `start.rs`
+//! and `restart.rs` start processes. A single session is [`crate::session`].
 
 mod elsewhere;
 mod eval;
@@ -38,35 +38,35 @@ pub use restart::Replayed;
 pub(crate) use sources::load_hint;
 use start::StartLock;
 
-/// How long shutdown waits for the last output to reach the disk.
+/// The time limit for writing the last output to disk at shutdown.
 const FLUSH: Duration = Duration::from_millis(500);
 
-/// Receives what happens in sessions.
+/// Receives the events of sessions.
 pub type Journal = Arc<dyn Fn(Record) + Send + Sync>;
 
-/// The limits and surroundings of all sessions of a project.
+/// The options of all sessions of a project.
 pub struct ReplOptions {
-    /// Where output is kept while its session is remembered; `None` keeps it in memory only.
+    /// The directory for output, as long as its session is remembered; `None` keeps output in memory only.
     pub output_dir: Option<PathBuf>,
-    /// Where running sessions are recorded, for [`process::records::sweep`] after a crash.
+    /// The directory for records of running sessions, for [`process::records::sweep`] after a crash.
     pub records_dir: Option<PathBuf>,
     pub limits: Limits,
-    /// The profiles that can be started.
+    /// The available profiles.
     pub profiles: Profiles,
     /// The profile of sessions that name none, instead of the detected one.
     pub default_profile: Option<String>,
-    /// When an unused session is ended.
+    /// The limit after which an unused session is ended.
     pub idle: Limit,
     /// Ends the sessions of a daemon that was killed.
     pub guard: Guard,
-    /// Receives what happens, if it is kept.
+    /// Receives the events, if they are recorded.
     pub journal: Option<Journal>,
     /// The worktree whose sessions have resource addresses without a worktree.
     pub root: Option<PathBuf>,
 }
 
 impl Default for ReplOptions {
-    /// Built-in profiles, default limits, output in memory, guarded by this very program.
+    /// Returns built-in profiles, default limits, output in memory, and this program as the guardian.
     fn default() -> ReplOptions {
         ReplOptions {
             output_dir: None,
@@ -90,18 +90,18 @@ pub struct Repl {
     numbers: Arc<EvalNumbers>,
     /// Counts starts, for callers that wait for one.
     started: watch::Sender<u64>,
-    /// The sessions as resources.
+    /// The resources of the sessions.
     pub(crate) published: Published,
     me: Weak<Repl>,
 }
 
-/// What the lock guards. The lock is only held for short lookups.
+/// The data under the lock. The lock is only held for short lookups.
 #[derive(Default)]
 struct SessionTable {
     slots: HashMap<SessionKey, Slot>,
-    /// How many are being started now.
+    /// The number of sessions being started.
     starting: usize,
-    /// Set by shutdown: no more are started.
+    /// Set by shutdown: no more sessions are started.
     closing: bool,
 }
 
@@ -122,24 +122,24 @@ struct Slot {
 
 struct Entry {
     handle: Handle,
-    /// Former processes whose evaluations can still be asked for, the newest last.
+    /// Former processes whose evaluations are still available, the newest last.
     former: VecDeque<Handle>,
-    /// How to start it again.
+    /// The parameters of the next start.
     plan: StartPlan,
 }
 
-/// How a session is started.
+/// The parameters of a session's start.
 #[derive(Clone)]
 struct StartPlan {
-    /// What the caller asked for.
+    /// The caller's request.
     request: StartRequest,
-    /// The caller, whose environment and directory it has.
+    /// The caller, whose environment and directory the session uses.
     from: Caller,
-    /// What the request resolved to.
+    /// The resolved request.
     spec: SessionSpec,
 }
 
-/// What to start.
+/// A request to start a session.
 #[derive(Debug, Clone, Default)]
 pub struct StartRequest {
     /// The session's name; `None` is the caller's default.
@@ -148,30 +148,30 @@ pub struct StartRequest {
     pub profile: Option<String>,
     /// The command, instead of the profile's.
     pub command: Option<Vec<String>>,
-    /// The working directory; relative to the caller's.
+    /// The working directory, relative to the caller's.
     pub cwd: Option<PathBuf>,
-    /// Added to the environment.
+    /// Variables added to the environment.
     pub env: BTreeMap<String, String>,
-    /// The component of a cabal or stack project; `None` is what the program chooses.
+    /// The component of a cabal or stack project; `None` leaves the choice to the program.
     pub component: Option<String>,
 }
 
 /// A running session.
 #[derive(Debug, Clone)]
-pub struct Started {
+pub struct StartedSession {
     pub handle: Handle,
-    /// Whether it was started just now.
+    /// True if it was started by this call.
     pub fresh: bool,
     /// Notes for the caller.
     pub notes: Vec<String>,
 }
 
-/// What a session has printed.
+/// The output of a session.
 #[derive(Debug, Clone)]
 pub struct SessionOutput {
     pub session: String,
     pub log: OutputLog,
-    /// Where the output of the present or last process begins; the end of the log if an earlier daemon ran it.
+    /// The start of the current or last process's output; the end of the log if an earlier daemon ran it.
     pub begun: u64,
 }
 
@@ -192,7 +192,7 @@ impl Repl {
         })
     }
 
-    /// The session of that name, running or ended.
+    /// Returns the session of that name, running or ended.
     pub fn find(&self, caller: &Caller, session: Option<&str>) -> Result<Handle, ReplError> {
         let key = self.key(caller, session)?;
         self.get(&key).ok_or_else(|| {
@@ -205,7 +205,7 @@ impl Repl {
         })
     }
 
-    /// The session of the caller's worktree that remembers an evaluation; `session` limits the search to that name.
+    /// Returns the session of the caller's worktree that remembers an evaluation; `session` limits the search to that name.
     pub async fn find_eval(&self, caller: &Caller, session: Option<&str>, eval: u64) -> Result<Handle, ReplError> {
         let key = session.map(|session| self.key(caller, Some(session))).transpose()?;
         let handles: Vec<Handle> = {
@@ -235,7 +235,7 @@ impl Repl {
         }
     }
 
-    /// The error for an evaluation that ran under an earlier daemon.
+    /// Returns the error for an evaluation that ran under an earlier daemon.
     fn earlier_daemon_error(&self, caller: &Caller, eval: u64) -> ReplError {
         let found = self.archive.find_eval(&caller.worktree, eval);
         // Evaluations of one session run one after the other.
@@ -243,7 +243,7 @@ impl Repl {
         ReplError::EarlierDaemon { eval, session: found.map(|(session, _)| session), ended }
     }
 
-    /// Everything a session of that name ever printed, under earlier daemons too.
+    /// Returns all output under that session name, including from earlier daemons.
     pub fn output(&self, caller: &Caller, session: Option<&str>) -> Result<SessionOutput, ReplError> {
         match self.find(caller, session) {
             Ok(handle) => {
@@ -257,7 +257,7 @@ impl Repl {
         }
     }
 
-    /// The output of the session that ran this evaluation; of the caller's own where nothing is known of it.
+    /// Returns the output of the session that ran this evaluation, or of the caller's own if it is unknown.
     pub async fn output_of(&self, caller: &Caller, eval: u64) -> Result<SessionOutput, ReplError> {
         let session = match self.find_eval(caller, None, eval).await {
             Ok(handle) => Some(handle.info().name),
@@ -267,12 +267,12 @@ impl Repl {
         self.output(caller, session.as_deref())
     }
 
-    /// The driver of a session, if its profile is still known.
+    /// Returns the driver of a session, if its profile is still known.
     pub(crate) fn driver(&self, info: &SessionInfo) -> Option<DriverKind> {
         self.options.profiles.get(&info.profile).ok().map(|profile| profile.driver)
     }
 
-    /// Whether GHCi runs in the session, as far as is known.
+    /// Returns true if GHCi is known to run in the session.
     pub(crate) fn is_ghci(&self, handle: &Handle) -> bool {
         self.driver(&handle.info()) == Some(DriverKind::Ghci)
     }
@@ -282,10 +282,10 @@ impl Repl {
         self.started.subscribe()
     }
 
-    /// The profile of one driver that the caller's directory suggests, and the directory to run it in.
+    /// Returns the profile of one driver that the caller's directory suggests, and the directory to run it in.
     pub(crate) fn detect(&self, caller: &Caller, driver: DriverKind) -> Result<(String, PathBuf), ReplError> {
         let path = caller.env.get("PATH").map_or("", String::as_str);
-        let profiles = self.options.profiles.of(driver);
+        let profiles = self.options.profiles.with_driver(driver);
         let configured = self.options.default_profile.as_deref().filter(|name| profiles.get(name).is_ok());
         if let Some(name) = configured {
             return Ok((name.to_owned(), caller.cwd.clone()));
@@ -294,21 +294,21 @@ impl Repl {
             return Ok(("ghci".to_owned(), caller.cwd.clone()));
         }
         let detected = profiles.detect(&caller.cwd, &caller.worktree, path);
-        match detected.packages.is_empty() {
-            true => Ok((detected.profile.name.clone(), detected.dir)),
-            false => Err(ReplError::Packages { dir: detected.dir, packages: detected.packages }),
+        if detected.packages.is_empty() {
+            Ok((detected.profile.name.clone(), detected.dir))
+        } else {
+            Err(ReplError::Packages { dir: detected.dir, packages: detected.packages })
         }
     }
 
-    /// All sessions, sorted by worktree and name.
     pub fn status(&self) -> Vec<SessionInfo> {
         let mut sessions: Vec<SessionInfo> = self.lock().entries().map(|entry| entry.handle.info()).collect();
         sessions.sort_by(|a, b| (&a.worktree, &a.name).cmp(&(&b.worktree, &b.name)));
         sessions
     }
 
-    /// The sessions of the caller's worktree that ended with an earlier daemon, the last used first: each name, and how
-    /// long ago it printed.
+    /// Returns the sessions of the caller's worktree that ended with an earlier daemon, each with the time since its
+    /// last output, most recent first.
     pub(crate) fn former(&self, caller: &Caller) -> Vec<(String, Duration)> {
         let now = std::time::SystemTime::now();
         let mut names = self.archive.names(&caller.worktree);
@@ -320,19 +320,19 @@ impl Repl {
         names.into_iter().map(|(name, used)| (name, now.duration_since(used).unwrap_or_default())).collect()
     }
 
-    /// Whether resource addresses of this session leave out the worktree.
+    /// Returns true if resource addresses of this session omit the worktree.
     pub(crate) fn is_at_root(&self, key: &SessionKey) -> bool {
         self.options.root.as_ref() == Some(&key.worktree)
     }
 
-    /// The end of each session's output.
+    /// Returns the end of each session's output.
     pub(crate) fn output_ends(&self) -> Vec<(SessionKey, u64)> {
         let sessions = self.lock();
         let entries = sessions.slots.iter().filter_map(|(key, slot)| Some((key, slot.entry.as_ref()?)));
         entries.map(|(key, entry)| (key.clone(), *entry.handle.output().end().borrow())).collect()
     }
 
-    /// Whether a session runs or is being started.
+    /// Returns true if a session is running or being started.
     pub fn busy(&self) -> bool {
         let sessions = self.lock();
         sessions.starting > 0 || sessions.entries().any(Entry::is_alive)
@@ -353,8 +353,8 @@ impl Repl {
         self.numbers.close();
     }
 
-    /// The full name. An explicit name that runs in another worktree is refused, so that no agent talks to a session of
-    /// other code by accident.
+    /// Returns the full name. An explicit name of a session in another worktree is refused, so that no agent uses a
+    /// session of other code by accident.
     fn key(&self, caller: &Caller, session: Option<&str>) -> Result<SessionKey, ReplError> {
         let default = caller.session.as_deref().unwrap_or(DEFAULT_SESSION);
         let name = session.unwrap_or(default);
@@ -388,7 +388,7 @@ impl Repl {
     }
 }
 
-/// Ends the session of a name, after any start that is under way.
+/// Ends the session of a name, after a pending start.
 async fn end(repl: Arc<Repl>, key: SessionKey) {
     let _guard = repl.lock_start(&key).await;
     let Some(handle) = repl.get(&key) else { return };

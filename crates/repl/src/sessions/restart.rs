@@ -1,4 +1,4 @@
-//! Restarting a session: end its process, start another as the first one was started, replay its definitions.
+//! Restarts a session: ends its process, starts another with the same parameters, replays its definitions.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,14 +10,14 @@ use crate::error::ReplError;
 use crate::result::Status;
 use crate::session::{EvalRequest, Handle};
 
-/// What a restart brought back.
+/// The result of a replay.
 #[derive(Debug, Clone, Default)]
 pub struct Replayed {
-    /// How many pieces of code were evaluated again.
+    /// The number of pieces of code that were evaluated again.
     pub done: usize,
-    /// Those that failed now.
+    /// The pieces that failed this time.
     pub failed: Vec<String>,
-    /// How many were left out for lack of time.
+    /// The number of pieces left out for lack of time.
     pub left: usize,
 }
 
@@ -49,7 +49,7 @@ impl Repl {
         Ok((handle, replayed))
     }
 
-    /// Ends a session and starts its process again. Returns the earlier definitions if they are wanted.
+    /// Ends a session and starts its process again. Returns the earlier definitions if requested.
     async fn restart_process(
         self: &Arc<Self>,
         caller: &Caller,

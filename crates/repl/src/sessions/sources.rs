@@ -1,4 +1,4 @@
-//! GHCi without modules, beside files that it could load: how to load them.
+//! Hints for a GHCi without modules that runs next to loadable files.
 
 use std::path::Path;
 
@@ -7,10 +7,10 @@ use serde_json::json;
 use super::DEFAULT_SESSION;
 use crate::session::SessionInfo;
 
-/// A directory is read up to this many entries.
+/// The maximum number of entries read from a directory.
 const MAX_ENTRIES: usize = 10_000;
 
-/// What to call for a session that has loaded nothing, if there are sources where it runs.
+/// Returns the call to make for a session that has loaded nothing, if there are sources in its directory.
 pub(crate) fn load_hint(info: &SessionInfo) -> Option<String> {
     let files = sources(&info.cwd);
     let first = files.first()?;
@@ -25,7 +25,7 @@ pub(crate) fn load_hint(info: &SessionInfo) -> Option<String> {
     Some(format!("Nothing is loaded: repl_reload {arguments} loads {first}{others}."))
 }
 
-/// The Haskell files of a directory, `Main.hs` first. Odd names are left out: they would have to be quoted.
+/// Returns the Haskell files of a directory, `Main.hs` first. Names that need quoting are left out.
 fn sources(dir: &Path) -> Vec<String> {
     let names = std::fs::read_dir(dir).into_iter().flatten().take(MAX_ENTRIES).flatten();
     let is_plain = |c: char| c.is_alphanumeric() || "_.-'".contains(c);

@@ -1,4 +1,4 @@
-//! Starting sessions. Starts and ends of one name exclude each other; different names never wait for each other.
+//! Starts sessions. Starts and ends of one name exclude each other; different names never wait for each other.
 
 use std::collections::VecDeque;
 use std::future::pending;
@@ -11,27 +11,27 @@ use process::output::{OutputLog, Query, Stream};
 use project::Caller;
 use tokio::sync::OwnedMutexGuard;
 
-use super::{Entry, Journal, Repl, SessionKey, StartPlan, StartRequest, Started};
+use super::{Entry, Journal, Repl, SessionKey, StartPlan, StartRequest, StartedSession};
 use crate::archive::{Archive, Chosen};
 use crate::error::ReplError;
-use crate::resolve::{self, Wanted};
+use crate::resolve::{self, LaunchRequest};
 
 use crate::session::{
     EventSink, HOB_ENDS, Handle, Launch, SessionError, SessionEvent, SessionInfo, SessionSpec, start,
 };
 
-/// Held while the session of a name is started or ended. Fair: first come, first served.
+/// A fair lock held while the session of a name is started or ended.
 pub(super) type StartLock = Arc<tokio::sync::Mutex<()>>;
 pub(super) type StartGuard = OwnedMutexGuard<()>;
 
-/// How many former processes of one name can still be asked for their evaluations.
+/// The number of former processes of one name whose evaluations are still available.
 const FORMER: usize = 2;
-/// How many ended sessions are remembered; the output of the others is still kept.
+/// The number of ended sessions remembered. The output of the others is still kept.
 const ENDED: usize = 32;
 
 impl Repl {
     /// Starts a session, or returns the running one of that name. Does not wait for the first prompt.
-    pub async fn start(self: &Arc<Self>, caller: &Caller, request: StartRequest) -> Result<Started, ReplError> {
+    pub async fn start(self: &Arc<Self>, caller: &Caller, request: StartRequest) -> Result<StartedSession, ReplError> {
         let key = self.key(caller, request.session.as_deref())?;
         let profile = self.profile_name(request.profile.as_deref())?;
         let guard = self.lock_start(&key).await;
@@ -45,7 +45,7 @@ impl Repl {
                 is_of_profile(&info, profile.as_deref())?;
                 self.is_of_component(&key, request.component.as_deref())?;
                 notes.extend(self.elsewhere(caller, &key, &request));
-                return Ok(Started { handle, fresh: false, notes });
+                return Ok(StartedSession { handle, fresh: false, notes });
             }
             notes.push(death_note(&info));
         }
@@ -58,10 +58,10 @@ impl Repl {
         }));
         notes.extend(plan.spec.launch.notes.clone());
         let (handle, _guard) = self.launch(key, plan, guard).await?;
-        Ok(Started { handle, fresh: true, notes })
+        Ok(StartedSession { handle, fresh: true, notes })
     }
 
-    /// Refuses a running session of another component than the one that is asked for.
+    /// Refuses a running session of another component than the requested one.
     fn is_of_component(&self, key: &SessionKey, asked: Option<&str>) -> Result<(), ReplError> {
         let sessions = self.lock();
         let entry = sessions.slots.get(key).and_then(|slot| slot.entry.as_ref());
@@ -76,14 +76,14 @@ impl Repl {
         }
     }
 
-    /// The full name of a profile that a caller asks for.
+    /// Returns the full name of a requested profile.
     fn profile_name(&self, asked: Option<&str>) -> Result<Option<String>, ReplError> {
         Ok(asked.map(|name| self.options.profiles.get(name)).transpose()?.map(|profile| profile.name.clone()))
     }
 
-    /// The session of that name, started as the project suggests if it does not exist. One that has ended is started
-    /// as it was the first time, not as its directory would suggest.
-    pub async fn ensure(self: &Arc<Self>, caller: &Caller, session: Option<&str>) -> Result<Started, ReplError> {
+    /// Returns the session of that name, started as the project suggests if it does not exist. One that has ended is
+    /// started with its first parameters, not as its directory would suggest.
+    pub async fn ensure(self: &Arc<Self>, caller: &Caller, session: Option<&str>) -> Result<StartedSession, ReplError> {
         let key = self.key(caller, session)?;
         let guard = self.lock_start(&key).await;
         self.ensure_locked(caller, key, None, guard).await.map(|(started, _)| started)
@@ -102,20 +102,20 @@ impl Repl {
         }
     }
 
-    /// [`Repl::ensure`] for a caller that holds the start lock, and may want a profile.
+    /// Like [`Repl::ensure`], for a caller that holds the start lock and may request a profile.
     pub(super) async fn ensure_locked(
         self: &Arc<Self>,
         caller: &Caller,
         key: SessionKey,
         profile: Option<&str>,
         guard: StartGuard,
-    ) -> Result<(Started, StartGuard), ReplError> {
+    ) -> Result<(StartedSession, StartGuard), ReplError> {
         let profile = self.profile_name(profile)?;
         let known = self.get(&key);
         if let Some(handle) = known.as_ref().filter(|handle| handle.is_alive()) {
             is_of_profile(&handle.info(), profile.as_deref())?;
             let notes = self.elsewhere(caller, &key, &StartRequest::default()).into_iter().collect();
-            return Ok((Started { handle: handle.clone(), fresh: false, notes }, guard));
+            return Ok((StartedSession { handle: handle.clone(), fresh: false, notes }, guard));
         }
         let had = known.as_ref().map(|handle| handle.info().profile);
         let plan = match profile {
@@ -129,11 +129,11 @@ impl Repl {
             notes.extend(plan.spec.launch.notes.clone());
         }
         let (handle, guard) = self.launch(key, plan, guard).await?;
-        Ok((Started { handle, fresh: true, notes }, guard))
+        Ok((StartedSession { handle, fresh: true, notes }, guard))
     }
 
-    /// How to start the session of that name: as it was started before, if it was. A program that never reached its
-    /// first prompt is resolved again with this caller's environment, which may have been repaired meanwhile.
+    /// Returns the parameters for starting the session of that name: the former ones, if it was started before. A program that never reached its first prompt
+    /// is resolved again with this caller's environment, which may have been repaired.
     pub(super) fn restart_plan(&self, caller: &Caller, key: &SessionKey) -> Result<StartPlan, ReplError> {
         let (plan, prompted) = {
             let sessions = self.lock();
@@ -152,7 +152,7 @@ impl Repl {
         }
     }
 
-    /// The start that was chosen for the session of that name under an earlier daemon, if it still can be.
+    /// Returns the start that was chosen for the session of that name under an earlier daemon, if it is still possible.
     fn as_chosen(&self, caller: &Caller, key: &SessionKey) -> Option<StartPlan> {
         let Chosen { profile, component, cwd } = self.archive.chosen(&key.worktree, &key.name)?;
         let request = StartRequest { profile, component, cwd, ..StartRequest::default() };
@@ -161,7 +161,7 @@ impl Repl {
         Some(plan)
     }
 
-    /// The same start, but for the project's virtual environment, which may have been made since.
+    /// Returns the same start with the project's current virtual environment, which may be new.
     fn renewed(&self, key: &SessionKey, plan: StartPlan) -> StartPlan {
         let launch = &plan.spec.launch;
         let profile = self.options.profiles.get(&launch.profile);
@@ -190,7 +190,7 @@ impl Repl {
         key: &SessionKey,
         request: StartRequest,
     ) -> Result<SessionSpec, ReplError> {
-        let wanted = Wanted {
+        let request = LaunchRequest {
             profile: request.profile,
             command: request.command,
             cwd: request.cwd,
@@ -199,7 +199,7 @@ impl Repl {
             default_profile: self.options.default_profile.as_deref(),
             memory_limit: self.options.limits.session_memory,
         };
-        let launch = resolve::launch(&self.options.profiles, caller, wanted)?;
+        let launch = resolve::launch(&self.options.profiles, caller, request)?;
         let limits = &self.options.limits;
         Ok(SessionSpec {
             name: key.name.clone(),
@@ -215,8 +215,8 @@ impl Repl {
         })
     }
 
-    /// Starts the process and registers it, on a thread for blocking work (two forks and disk access). The start goes
-    /// on if its caller stops waiting.
+    /// Starts the process and registers it, on a thread for blocking work (two forks and disk access). The start
+    /// continues if its caller stops waiting.
     pub(super) async fn launch(
         self: &Arc<Self>,
         key: SessionKey,
@@ -231,7 +231,7 @@ impl Repl {
         match launched.await {
             Ok(launched) => launched,
             Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-            // The runtime ends, and this task with it.
+            // The runtime is ending, and this task with it.
             Err(_) => pending().await,
         }
     }
@@ -256,7 +256,7 @@ impl Repl {
         if let Some(place) = log.directory() {
             let StartRequest { profile, component, cwd, command, .. } = plan.request.clone();
             let cwd = cwd.map(|_| plan.spec.launch.cwd.clone());
-            // A command of its own and its environment are the caller's alone.
+            // A custom command and its environment belong to the caller alone.
             let chosen = if command.is_some() { Chosen::default() } else { Chosen { profile, component, cwd } };
             Archive::note(place, &chosen);
         }
@@ -307,7 +307,7 @@ impl Repl {
             if let Some(slot) = sessions.slots.get_mut(key)
                 && (n < many || removed.contains(place))
             {
-                // Not one that another call is starting or ending.
+                // Skip a session that another call is starting or ending.
                 let forgotten =
                     slot.entry.take_if(|entry| !entry.is_alive() && Arc::strong_count(&slot.start_lock) == 1);
                 if forgotten.is_some() {
@@ -355,7 +355,7 @@ fn note_new_process(log: &OutputLog, end: u64, old: Option<&Handle>) {
     log.append(Stream::Note, None, format!("{newline}--- a new process; of the one above: {ended} ---\n").as_bytes());
 }
 
-/// Refuses a running session of another profile than the one that is asked for.
+/// Refuses a running session of another profile than the requested one.
 fn is_of_profile(info: &SessionInfo, asked: Option<&str>) -> Result<(), ReplError> {
     match asked {
         Some(asked) if asked != info.profile => {

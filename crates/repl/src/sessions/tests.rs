@@ -1,4 +1,4 @@
-//! A start that hangs, which only a held start lock shows; the other tests of sessions stand in `tests/it/contention.rs`.
+//! A hanging start, visible only by a held start lock. The other tests of sessions are in `tests/it/contention.rs`.
 
 use std::collections::BTreeMap;
 use std::path::Path;

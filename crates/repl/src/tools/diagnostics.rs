@@ -1,4 +1,4 @@
-//! `repl_diagnostics`: the current list of the compiler's messages, never older than asked for.
+//! `repl_diagnostics`: the current list of compiler messages, at least as new as requested.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -18,19 +18,19 @@ use crate::sessions::Repl;
 use crate::text;
 use diagnostics::Diagnostic;
 
-/// The compiler's current messages about a Haskell session's modules, in full, without loading anything. With `since`,
-/// waits until a load after that one has ended. After editing: repl_reload.
+/// List the compiler's current messages about a Haskell session's modules, in full, without loading anything. With
+/// `since`, wait until a newer load has ended. Use repl_reload after editing.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// Default main.
+    /// Session name (default "main").
     #[serde(alias = "name")]
     pub session: Option<String>,
-    /// The number of a load: wait for a newer one.
+    /// The number of an earlier load: wait for a newer one.
     #[serde(default, deserialize_with = "number")]
     #[schemars(with = "Option<u64>")]
     pub since: Option<u64>,
-    /// Default 20000.
+    /// How long to wait, in ms (default 20000).
     #[serde(alias = "timeout_ms", alias = "timeout")]
     pub wait_ms: Option<u64>,
 }
@@ -40,17 +40,17 @@ pub(super) struct Args {
 pub(super) struct Output {
     /// The session.
     pub session: String,
-    /// How many loads have ended; give it back as `since`.
+    /// The number of loads that have ended; pass it back as `since`.
     pub generation: u64,
-    /// Whether a load has ended since the one asked about; true without `since`.
+    /// True if a load has ended since the given one; true without `since`.
     pub fresh: bool,
-    /// Whether everything compiled in the last load.
+    /// True if everything compiled in the last load.
     pub ok: bool,
-    /// The compiler's last word about the last load.
+    /// The compiler's summary of the last load.
     pub summary: String,
-    /// What is wrong with the program now.
+    /// The compiler's messages about the program now.
     pub diagnostics: Vec<Diagnostic>,
-    /// What has changed on disk since.
+    /// Notes on files that have changed on disk since.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }

@@ -14,26 +14,26 @@ use crate::session::EvalRequest;
 use crate::sessions::Repl;
 use crate::text;
 
-/// Evaluate code in a live REPL (cabal, stack, GHCi, Python or bash, as fits the project); definitions and loaded
-/// modules stay for the next call. Starts the session if needed. Not for programs that need a terminal. What runs
-/// longer than wait_ms goes on: repl_wait. One runs at a time; others queue.
+/// Evaluate code in a live REPL: cabal, stack, GHCi, Python or bash, chosen by the project. Starts the session if
+/// needed; definitions and loaded modules are kept for later calls. One evaluation runs at a time, others are queued.
+/// One that outlasts wait_ms continues: collect it with repl_wait. Programs that need a terminal do not work.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// Code, or a REPL command such as `:type map`.
+    /// The code, or a REPL command such as `:type map`.
     #[serde(alias = "expr", alias = "expression", alias = "command")]
     pub code: String,
-    /// Its name; default main.
+    /// Session name (default "main").
     #[serde(alias = "name")]
     pub session: Option<String>,
-    /// Of a new session: ghci, cabal, stack, python, bash.
+    /// Profile of a new session: ghci, cabal, stack, python, bash (default: detected from the project).
     pub profile: Option<String>,
-    /// Default 20000, at most 50000.
+    /// How long to wait for the result, in ms (default 20000, at most 50000).
     #[serde(alias = "timeout_ms", alias = "timeout")]
     pub wait_ms: Option<u64>,
-    /// Of output; default 12000.
+    /// Output limit in bytes (default 12000).
     pub max_bytes: Option<usize>,
-    /// All it reads.
+    /// The complete standard input.
     pub stdin: Option<String>,
 }
 
@@ -58,7 +58,7 @@ impl Tool for Eval {
         };
         let answer = self.0.eval_with(caller, args.session.as_deref(), args.profile.as_deref(), request);
         let answer = with_heartbeat(&cx, "evaluating", answer).await;
-        // Whatever came of the call, what runs has a user as long as the connection lasts.
+        // Whatever the outcome of the call, the connection is a user of the running code until it closes.
         if let Ok(handle) = self.0.find(caller, args.session.as_deref()) {
             stay(&cx, &handle);
         }

@@ -1,4 +1,4 @@
-//! `repl_input`: gives input to the running program.
+//! `repl_input`: sends input to the running program.
 
 use std::sync::Arc;
 
@@ -11,38 +11,38 @@ use super::{caller, stay, with_heartbeat};
 use crate::lenient::number;
 use crate::sessions::Repl;
 
-/// Give standard input to the program that an evaluation runs, line by line as it asks; what it does not read is
-/// dropped at its end. Then repl_wait. What is known beforehand goes into `stdin` of repl_eval.
+/// Send standard input to the program that an evaluation runs, line by line as it asks. Unread input is dropped at its
+/// end. Continue with repl_wait. If the input is known beforehand, use `stdin` of repl_eval instead.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// The input; lines end with \n.
+    /// The input; each line ends with \n.
     #[serde(default, alias = "input", alias = "stdin")]
     pub text: String,
-    /// The evaluation that is meant; refused if another runs.
+    /// The evaluation to send to; an error if another one is running.
     #[serde(default, deserialize_with = "number")]
     #[schemars(with = "Option<u64>")]
     pub eval: Option<u64>,
-    /// Close standard input after it. In GHCi and bash that also ends the session after the evaluation.
+    /// Close standard input afterwards. In GHCi and bash this also ends the session after the evaluation.
     #[serde(default)]
     pub eof: bool,
-    /// Default main.
+    /// Session name (default "main").
     #[serde(alias = "name")]
     pub session: Option<String>,
 }
 
-/// What became of it.
+/// The result of sending input.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
     /// The session.
     pub session: String,
-    /// The evaluation that gets it.
+    /// The evaluation that receives it.
     pub eval: u64,
-    /// Bytes that wait until the program asks for them.
+    /// Bytes queued until the program asks for them.
     pub pending: usize,
-    /// Whether standard input is closed after that.
+    /// True if standard input is then closed.
     pub closed: bool,
-    /// Whether it ends within a line, so that a program which reads lines still waits for the rest.
+    /// True if the input ends within a line, so that a program that reads lines still waits for the rest.
     pub open_line: bool,
 }
 
@@ -76,7 +76,9 @@ impl Tool for Input {
         let open =
             if output.open_line { "; without \\n at its end, a program that reads lines still waits" } else { "" };
         let Output { session, eval, pending, .. } = output;
-        format!("[{session} #{eval}: {pending} bytes given{closed}{open}; repl_wait {{\"eval\": {eval}}} waits on]")
+        format!(
+            "[{session} #{eval}: {pending} bytes given{closed}{open}; repl_wait {{\"eval\": {eval}}} continues to wait]"
+        )
     }
 
     fn examples() -> Vec<Example> {

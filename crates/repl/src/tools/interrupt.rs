@@ -14,38 +14,38 @@ use crate::session::{InterruptOutcome, SessionState};
 use crate::sessions::Repl;
 use crate::text;
 
-/// Interrupt what runs, and see that nothing of it goes on; definitions stay. Answers when it has ended, or after 10
-/// s.
+/// Stop the running evaluation and verify that it stopped. Definitions are kept. Returns when it has stopped, after 10
+/// s at most.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// Default main.
+    /// Session name (default "main").
     #[serde(alias = "name")]
     pub session: Option<String>,
-    /// Only this one, queued or not.
+    /// Stop only this evaluation, running or queued (default: the running one).
     #[serde(default, deserialize_with = "number")]
     #[schemars(with = "Option<u64>")]
     pub eval: Option<u64>,
-    /// Default 12000.
+    /// Output limit in bytes (default 12000).
     pub max_bytes: Option<usize>,
 }
 
-/// What became of it.
+/// The result of the interrupt.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
     /// The session.
     pub session: String,
-    /// What became of the interrupt.
+    /// The outcome of the interrupt.
     pub outcome: InterruptOutcome,
-    /// How long it took, in milliseconds.
+    /// The time it took, in milliseconds.
     pub took_ms: f64,
-    /// The evaluation it was about.
+    /// The affected evaluation.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub eval: Option<EvalResult>,
-    /// What goes on, or what is left behind.
+    /// A description of the code that still runs or was left behind.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub rest: Option<String>,
-    /// What else is worth knowing.
+    /// Further notes.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub notes: Vec<String>,
 }
@@ -96,25 +96,25 @@ impl Tool for Interrupt {
 
     fn examples() -> Vec<Example> {
         vec![
-            Example { title: "Stop what runs", arguments: json!({}), text: None },
+            Example { title: "Stop the running evaluation", arguments: json!({}), text: None },
             Example { title: "Stop this evaluation and no other", arguments: json!({"eval": 7}), text: None },
         ]
     }
 }
 
-/// What became of the interrupt beyond what the evaluation's status says, and what to call next.
+/// Describes the outcome beyond the evaluation's status, and suggests the next call.
 fn next(output: &Output, result: &EvalResult) -> String {
     let (eval, running) = (result.eval, !result.status.is_final());
-    let rest = output.rest.as_deref().unwrap_or("goes on");
+    let rest = output.rest.as_deref().unwrap_or("continues");
     let again = format!(
-        "repl_wait {{\"eval\": {eval}}} waits on; repl_interrupt {{\"eval\": {eval}}} sends another signal, which may cut a cleanup off"
+        "repl_wait {{\"eval\": {eval}}} continues to wait; repl_interrupt {{\"eval\": {eval}}} sends another signal, which may cut a cleanup off"
     );
-    // What still runs beside it stands in the evaluation's notes.
+    // The evaluation's notes describe other code that is still running.
     let ready = if output.rest.is_some() { "the session takes code" } else { "the session is ready" };
     match output.outcome {
         InterruptOutcome::Idle | InterruptOutcome::Interrupted => ready.to_owned(),
-        InterruptOutcome::Withdrawn => "what runs goes on".to_owned(),
-        InterruptOutcome::Finished => format!("it ended by itself, or caught the interrupt and ended; {ready}"),
+        InterruptOutcome::Withdrawn => "the running evaluation continues".to_owned(),
+        InterruptOutcome::Finished => format!("it ended on its own, or caught the interrupt and ended; {ready}"),
         InterruptOutcome::NotYet if result.status == Status::WaitingForInput => {
             format!(
                 "it has caught the signal and {rest}: answer with repl_input {{\"eval\": {eval}, \"text\": …}}; or {again}"
@@ -139,5 +139,5 @@ fn next(output: &Output, result: &EvalResult) -> String {
 }
 
 fn restart(output: &Output) -> String {
-    format!("repl_restart {{\"session\": {:?}, \"replay\": \"definitions\"}} starts anew", output.session)
+    format!("repl_restart {{\"session\": {:?}, \"replay\": \"definitions\"}} starts it again", output.session)
 }

@@ -13,8 +13,8 @@ use crate::running::Running;
 use crate::session::{SessionInfo, SessionState};
 use crate::sessions::Repl;
 
-/// List the REPL sessions of this project, living and dead: what runs in each and since when, its queue, memory, and
-/// when it ends by itself.
+/// List the REPL sessions of this project, running and ended: the running evaluation and its duration, the queue,
+/// memory use, and when an unused session will be ended.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {}
@@ -22,9 +22,9 @@ pub(super) struct Args {}
 /// All sessions.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
-    /// Sorted by worktree and name.
+    /// The sessions, sorted by worktree and name.
     pub sessions: Vec<Item>,
-    /// Sessions of this worktree that ended with an earlier daemon, the last used first.
+    /// Sessions of this worktree that ended with an earlier daemon, the most recently used first.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub former: Vec<Former>,
 }
@@ -34,7 +34,7 @@ pub(super) struct Output {
 pub(super) struct Former {
     /// Its name.
     pub session: String,
-    /// How long ago it printed something, in seconds.
+    /// The time since its last output, in seconds.
     pub printed_s: u64,
 }
 
@@ -43,15 +43,15 @@ pub(super) struct Former {
 pub(super) struct Item {
     /// Its name.
     pub session: String,
-    /// The worktree it belongs to.
+    /// Its worktree.
     pub worktree: PathBuf,
-    /// Whether that is the caller's.
+    /// True if that is the caller's worktree.
     pub here: bool,
-    /// Who started it.
+    /// The caller that started it.
     pub owner: String,
     /// Its profile.
     pub profile: String,
-    /// How it stands.
+    /// Its state.
     pub state: SessionState,
     /// How it ended, if it has.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -59,32 +59,32 @@ pub(super) struct Item {
     /// The language's version.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub version: Option<String>,
-    /// Its process.
+    /// Its process id.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub pid: Option<u32>,
-    /// Where it runs.
+    /// Its working directory.
     pub cwd: PathBuf,
     /// Resident memory of its processes in MiB, as last measured.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub memory_mib: Option<u64>,
-    /// How long it has been up, in seconds.
+    /// Its uptime, in seconds.
     pub uptime_s: u64,
-    /// How long nothing has been evaluated, in seconds.
+    /// The time since the last evaluation, in seconds.
     pub idle_s: u64,
-    /// After so many seconds more it is ended, if it stays idle; or, if it computes, if nobody uses it meanwhile.
+    /// The number of seconds until it is ended: if it stays idle, or, while it computes, if it stays unused.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub idle_left_s: Option<u64>,
-    /// The evaluation that runs.
+    /// The number of the running evaluation.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub eval: Option<u64>,
-    /// More about it.
+    /// Details of it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub runs: Option<Running>,
-    /// Whether a connection that used it is open, or a call about it is under way.
+    /// True if it is in use: a connection that used it is open, or a call about it is pending.
     pub in_use: bool,
-    /// How many wait.
+    /// The number of queued evaluations.
     pub queue_depth: usize,
-    /// How many have ended.
+    /// The number of ended evaluations.
     pub evals: u64,
 }
 
@@ -123,14 +123,14 @@ impl Tool for List {
 }
 
 fn item(info: SessionInfo, caller: &project::Caller) -> Item {
-    // What runs is ended when nobody has used the session for as long.
+    // Running code is ended when the session has been unused for as long.
     let unused = match (info.state, info.current, info.away) {
         (SessionState::Idle, ..) => Some(info.idle),
         (state, Some(_), Some(away)) if state.is_alive() => Some(away),
         _ => None,
     };
     let idle_left = info.idle_limit.zip(unused).map(|(limit, unused)| limit.saturating_sub(unused).as_secs());
-    let runs = Running::of(&info);
+    let runs = Running::from_info(&info);
     Item {
         here: info.worktree == caller.worktree,
         session: info.name,
@@ -157,8 +157,8 @@ fn item(info: SessionInfo, caller: &project::Caller) -> Item {
 fn line(item: &Item) -> String {
     let mut line = format!("{} ({}): ", item.session, item.profile);
     match &item.runs {
-        Some(runs) => line.push_str(&runs.words(&item.session, item.state)),
-        // How it was stopped says that it was.
+        Some(runs) => line.push_str(&runs.describe(&item.session, item.state)),
+        // The reason already includes that it was stopped.
         None if item.state == SessionState::Stopped => {}
         None => line.push_str(item.state.name()),
     }
@@ -176,7 +176,7 @@ fn line(item: &Item) -> String {
     match (item.idle_left_s, &item.runs) {
         (None, _) => {}
         (Some(left), None) => line.push_str(&format!(", idle {}, ends in {}", time(item.idle_s), time(left))),
-        (Some(left), Some(_)) => line.push_str(&format!(", nobody is connected to it, ends in {}", time(left))),
+        (Some(left), Some(_)) => line.push_str(&format!(", no connection uses it, ends in {}", time(left))),
     }
     if !item.here {
         line.push_str(&format!(", of {}", item.worktree.display()));

@@ -1,4 +1,4 @@
-//! The tools of the toolset `repl`, one file each. This file has the list of tools and what they share.
+//! The tools of the toolset `repl`, one file each. This file has the list of tools and their shared code.
 
 mod diagnostics;
 mod eval;
@@ -23,25 +23,25 @@ use crate::profile::DriverKind;
 use crate::session::{Handle, View};
 use crate::sessions::Repl;
 
-/// The longest a call waits by default: several clients give up after a minute.
+/// The default limit of a call's wait: several clients give up after a minute.
 const MAX_WAIT: Duration = Duration::from_secs(50);
-/// What a client with a longer timeout needs for itself.
+/// The margin before the timeout of a client with a longer one.
 const MARGIN: Duration = Duration::from_secs(5);
-/// How often a waiting call reports progress.
+/// The interval at which a waiting call reports progress.
 const HEARTBEAT: Duration = Duration::from_secs(5);
-/// The most output one answer shows.
+/// The output limit of one answer.
 const MAX_BYTES: usize = 200_000;
 
-/// For calls that do something to a session.
+/// The repeat rule for calls that change a session.
 const REPEAT: Repeat = Repeat::Unsafe {
-    restarted: "what was printed can still be read with repl_read, repl_list shows what there is, and repl_start or the next \
-                repl_eval starts a session anew.",
-    reconnected: "repl_list shows it, repl_wait waits for what still runs, repl_read gives what it printed.",
+    restarted: "its output can still be read with repl_read, repl_list lists the sessions, and repl_start or the next repl_eval \
+                starts a new session.",
+    reconnected: "repl_list shows it, repl_wait waits for running code, repl_read returns its output.",
 };
 
 pub(crate) use start::wait_for_start;
 
-/// All tools of the toolset.
+/// Returns all tools of the toolset.
 pub fn tools(repl: Arc<Repl>) -> Vec<Arc<dyn AnyTool>> {
     vec![
         tool(diagnostics::Diagnostics(repl.clone())),
@@ -50,7 +50,7 @@ pub fn tools(repl: Arc<Repl>) -> Vec<Arc<dyn AnyTool>> {
         tool(interrupt::Interrupt(repl.clone())),
         tool(list::List(repl.clone())),
         tool(query::Query(repl.clone())),
-        tool(read::Read(repl.clone())),
+        tool(read::ReadTool(repl.clone())),
         tool(reload::Reload(repl.clone())),
         tool(restart::Restart(repl.clone())),
         tool(start::Start(repl.clone())),
@@ -59,12 +59,12 @@ pub fn tools(repl: Arc<Repl>) -> Vec<Arc<dyn AnyTool>> {
     ]
 }
 
-/// The caller. A connection without one cannot own a session.
+/// Returns the caller. A connection without one cannot own a session.
 pub(crate) fn caller(cx: &Context) -> Result<&Caller, ToolError> {
     cx.caller::<Caller>().ok_or_else(|| ToolError::internal("the connection has no caller"))
 }
 
-/// The connection uses the session from now on, until it ends.
+/// Records that the connection uses the session from now on, until it closes.
 pub(crate) fn stay(cx: &Context, handle: &Handle) {
     if let Some(caller) = cx.caller::<Caller>() {
         let context = cx.clone();
@@ -84,31 +84,31 @@ pub(crate) fn ghci_only(repl: &Repl, handle: &Handle) -> Result<(), ToolError> {
     }
 }
 
-/// How long this call waits: as asked, within what the client allows.
+/// Returns how long this call waits: as requested, within the client's limit.
 pub(crate) fn budget(cx: &Context, wait_ms: Option<u64>, default: Duration) -> Duration {
     let most = cx.budget().map_or(MAX_WAIT, |budget| budget.saturating_sub(MARGIN).max(Duration::from_secs(1)));
     wait_ms.map_or(default, Duration::from_millis).min(most)
 }
 
-/// How many bytes of output an answer shows.
+/// Returns the output limit of an answer, in bytes.
 pub(crate) fn output_limit(max_bytes: Option<usize>) -> usize {
     max_bytes.unwrap_or(12_000).min(MAX_BYTES)
 }
 
-/// Who reads the answers of a connection: an agent, which has what it was given in its context. Commands of a shell come
-/// and go, and show all there is.
+/// Returns the reader of a connection's answers: an agent, which has earlier answers in its context. Shell commands are
+/// independent of each other and show all output.
 pub(crate) fn reader(caller: &Caller) -> Option<u64> {
     (caller.role == Role::Mcp && !caller.by_requests).then_some(caller.connection)
 }
 
-/// What an answer shows this caller.
+/// Returns the view of an answer for this caller.
 pub(crate) fn view(caller: &Caller, max_bytes: Option<usize>) -> View {
     View { max_bytes: output_limit(max_bytes), reader: reader(caller) }
 }
 
-/// Waits for an answer, reporting progress now and then; meanwhile the call takes no slot of its connection, since the
-/// work is the REPL's. A client's cancel ends the waiting: the answer's future is
-/// dropped, which withdraws an evaluation that is still queued and does not touch a running one.
+/// Waits for an answer, reporting progress at intervals. Meanwhile the call occupies no slot of its connection, since
+/// the REPL does the work. If the client cancels, the answer's future is dropped, which withdraws an evaluation that is
+/// still queued and does not touch a running one.
 pub(crate) async fn with_heartbeat<T, E: Into<ToolError>>(
     cx: &Context,
     what: &str,
@@ -122,7 +122,7 @@ pub(crate) async fn with_heartbeat<T, E: Into<ToolError>>(
                 biased;
                 answer = &mut answer => return answer.map_err(Into::into),
                 () = cx.cancelled() => {
-                    return Err(ToolError::user("The call was cancelled; what runs goes on: repl_list shows it."));
+                    return Err(ToolError::user("The call was cancelled; the evaluation continues, see repl_list."));
                 }
                 () = tokio::time::sleep(HEARTBEAT) => {
                     let seconds = begun.elapsed().as_secs();

@@ -1,4 +1,4 @@
-//! `repl_read`: any part of everything a session ever printed.
+//! `repl_read`: any part of a session's complete output.
 
 use std::sync::Arc;
 
@@ -14,68 +14,68 @@ use crate::lenient::{Tail, number};
 use crate::session::Stream;
 use crate::sessions::{Repl, SessionOutput};
 
-/// The most lines a search gives.
+/// The maximum number of lines returned by a search.
 const MAX_MATCHES: usize = 200;
 
-/// Read what a session printed, also if it ended or was restarted: from a cursor, of one evaluation, the end, or lines
-/// with a text.
+/// Read past output of a session, running, ended or restarted: from a cursor, of one evaluation, the tail, or matching
+/// lines.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// Default: that of `eval`, or main.
+    /// Session name (default: the session of `eval`, or "main").
     #[serde(alias = "name")]
     pub session: Option<String>,
-    /// Where to begin; default 0.
+    /// The cursor to begin at (default 0).
     #[serde(default, deserialize_with = "number")]
     #[schemars(with = "Option<u64>")]
     pub cursor: Option<u64>,
-    /// Only of this evaluation.
+    /// Return only output of this evaluation.
     #[serde(default, deserialize_with = "number")]
     #[schemars(with = "Option<u64>")]
     pub eval: Option<u64>,
-    /// Default is both.
+    /// The stream to read (default: both).
     pub stream: Option<Stream>,
-    /// Default 12000.
+    /// Output limit in bytes (default 12000).
     pub max_bytes: Option<usize>,
-    /// The end instead of the beginning.
+    /// Return the end instead of the beginning (default false).
     #[serde(default)]
     #[schemars(with = "Option<bool>")]
     pub tail: Tail,
-    /// Only lines with this text.
+    /// Return only lines that contain this text.
     pub grep: Option<String>,
 }
 
-/// What was printed.
+/// Past output.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
     /// The session.
     pub session: String,
     /// The output, escape sequences removed.
     pub text: String,
-    /// Reading goes on here.
+    /// The cursor to continue from.
     pub cursor: u64,
-    /// Whether there is more after it now.
+    /// True if there is more output after it now.
     pub more: bool,
-    /// The end of everything printed so far.
+    /// The end of all output so far.
     pub end: u64,
-    /// Whether there is more before it, when the end was asked for.
+    /// True if there is more output before it, when the tail was requested.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub cut: bool,
-    /// Bytes of what was asked for that are no longer kept.
+    /// Requested bytes that are no longer kept.
     pub dropped: u64,
-    /// Lines found, when searching.
+    /// The number of matching lines, when searching.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub matches: Option<usize>,
-    /// Whether some of it was printed by a process before the present one.
+    /// True if an earlier process of the session printed some of it.
     pub earlier: bool,
-    /// The evaluation asked for.
+    /// The requested evaluation.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub eval: Option<u64>,
 }
 
-pub(super) struct Read(pub(super) Arc<Repl>);
+pub(super) struct ReadTool(pub(super) Arc<Repl>);
 
-impl Tool for Read {
+impl Tool for ReadTool {
     const NAME: &'static str = "repl_read";
     const TITLE: &'static str = "Read output";
     const EFFECT: Effect = Effect::READ;
@@ -91,7 +91,7 @@ impl Tool for Read {
         if let Ok(handle) = self.0.find(caller, Some(&printed.session)) {
             stay(&cx, &handle);
         }
-        // Output that has left memory is read from files.
+        // Output that is no longer in memory is read from files.
         let read = tokio::task::spawn_blocking(move || read(printed, &args));
         read.await.map_err(ToolError::internal)
     }
@@ -102,8 +102,8 @@ impl Tool for Read {
             text.push('\n');
         }
         let more = match (output.more, output.cut) {
-            (true, _) => format!("; `cursor` {} goes on", output.cursor),
-            (false, true) => "; more stands before it".to_owned(),
+            (true, _) => format!("; continue with `cursor` {}", output.cursor),
+            (false, true) => "; there is more before it".to_owned(),
             (false, false) => String::new(),
         };
         let dropped =
@@ -198,7 +198,7 @@ fn read(printed: SessionOutput, args: &Args) -> Output {
     }
 }
 
-/// The last lines of a text, and whether there were more.
+/// Returns the last lines of a text, and true if there were more.
 fn last_lines(text: &str, lines: u64) -> (String, bool) {
     let all: Vec<&str> = text.split_inclusive('\n').collect();
     let left_out = all.len().saturating_sub(usize::try_from(lines).unwrap_or(usize::MAX));

@@ -1,4 +1,4 @@
-//! `repl_reload`: compiles what changed and reports the difference in diagnostics.
+//! `repl_reload`: compiles changed modules and reports the difference in diagnostics.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -19,42 +19,42 @@ use crate::text;
 use diagnostics::Delta;
 use diagnostics::Diagnostic;
 
-/// Haskell: load what was edited. Gives new compiler messages in full, and a line for each that is unchanged or gone.
-/// Starts the session if needed; bindings made at the prompt are lost.
+/// Load edited Haskell modules. Returns new compiler messages in full, and one line for each message that is unchanged
+/// or gone. Starts the session if needed. Definitions made at the prompt are lost.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// Default main.
+    /// Session name (default "main").
     #[serde(alias = "name")]
     pub session: Option<String>,
-    /// Load these instead.
+    /// Modules or files to load instead of the current ones.
     #[serde(default)]
     pub targets: Vec<String>,
-    /// Default 20000.
+    /// How long to wait, in ms (default 20000).
     #[serde(alias = "timeout_ms", alias = "timeout")]
     pub wait_ms: Option<u64>,
 }
 
-/// What the load came to.
+/// The result of the load.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
     /// The session.
     pub session: String,
-    /// How it stands: done and error have messages, running goes on and repl_wait or repl_diagnostics collects it.
+    /// Its status. With done and error the messages are complete; with running, collect them by repl_wait or repl_diagnostics.
     pub status: Status,
     /// The evaluation that loads; absent when the start of the session was the load.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub eval: Option<u64>,
-    /// Whether everything compiled.
+    /// True if everything compiled.
     pub ok: bool,
-    /// The compiler's last word.
+    /// The compiler's summary.
     pub summary: String,
-    /// Counts loads; give it to repl_diagnostics as `since`.
+    /// The number of loads so far; pass it to repl_diagnostics as `since`.
     pub generation: u64,
-    /// What changed.
+    /// The changes in diagnostics.
     #[serde(flatten)]
     pub delta: Delta,
-    /// What else is worth knowing.
+    /// Further notes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -91,7 +91,7 @@ impl Tool for Reload {
         let result = with_heartbeat(&cx, "loading", handle.eval(request)).await?;
         notes.extend(result.notes);
         if result.status.is_final() && handle.loads().borrow().generation == before {
-            // Nothing was loaded: GHCi's own words are the reason.
+            // Nothing was loaded: GHCi's own message is the reason.
             let said = [result.stdout.trim(), result.stderr.trim()];
             notes.extend(said.into_iter().filter(|said| !said.is_empty()).map(str::to_owned));
         }
@@ -126,7 +126,7 @@ impl Tool for Reload {
             (false, Some(eval)) => {
                 let _ = write!(
                     text,
-                    "; it goes on: repl_wait {{\"eval\": {eval}}} waits for it, repl_interrupt {{\"eval\": {eval}}} ends it"
+                    "; it is still running: repl_wait {{\"eval\": {eval}}} waits for it, repl_interrupt {{\"eval\": {eval}}} ends it"
                 );
             }
             (false, None) => {
@@ -183,7 +183,7 @@ async fn output(
     }
 }
 
-/// A warning about a module that the program no longer has is no news.
+/// Drops warnings about modules that the program no longer has.
 pub(super) async fn without_gone_files(handle: &Handle, load: LoadRecord, until: tokio::time::Instant) -> LoadRecord {
     // With errors the compiler has unloaded modules that are still part of the program.
     if !load.ok || load.diagnostics.is_empty() {
@@ -200,7 +200,7 @@ pub(super) async fn without_gone_files(handle: &Handle, load: LoadRecord, until:
     }
 }
 
-/// The line that GHCi reads.
+/// Returns the line for GHCi.
 fn command(targets: &[String]) -> Result<String, ToolError> {
     if targets.is_empty() {
         return Ok(":reload".to_owned());
@@ -211,7 +211,7 @@ fn command(targets: &[String]) -> Result<String, ToolError> {
             let message = format!("{target:?} in `targets` is no module or file name.");
             return Err(ToolError::user(message).hint("Give names such as Data.Shape or src/Data/Shape.hs."));
         }
-        // GHCi takes a quoted word as one name.
+        // GHCi reads a quoted word as one name.
         let quote = if target.contains(' ') { "\"" } else { "" };
         let _ = write!(line, " {quote}{target}{quote}");
     }

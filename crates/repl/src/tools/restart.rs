@@ -15,30 +15,30 @@ use crate::not_started::not_started;
 use crate::sessions::Repl;
 use crate::text;
 
-/// End a session's process and start it anew as it was started. With replay "definitions", what defined, imported,
-/// loaded or set something is evaluated again; effects never are.
+/// End a session's process and start a new one with the same parameters. With replay "definitions", code that only
+/// defined, imported, loaded or set something is evaluated again; code with other effects is not.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// Default main.
+    /// Session name (default "main").
     #[serde(alias = "name")]
     pub session: Option<String>,
-    /// What to evaluate again; default none.
+    /// The code to evaluate again (default "none").
     #[serde(default)]
     pub replay: Replay,
-    /// Default 30000.
+    /// How long to wait, in ms (default 30000).
     #[serde(alias = "timeout_ms", alias = "timeout")]
     pub wait_ms: Option<u64>,
 }
 
-/// What to evaluate again.
+/// The code to evaluate again.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Replay {
-    /// Nothing.
+    /// No code.
     #[default]
     None,
-    /// What only defined something.
+    /// Code that only defined something.
     Definitions,
 }
 
@@ -71,17 +71,17 @@ impl Tool for Restart {
         }
         let mut notes = Vec::new();
         if args.replay == Replay::Definitions {
-            // A piece may be a definition, an import, a load or a setting, and what was said at once is one.
+            // A piece may be a definition, an import, a load or a setting; code sent together is one piece.
             notes.push(match replayed.done {
                 0 if replayed.failed.is_empty() && replayed.left == 0 => {
                     "Nothing was evaluated again: no code that ended well in that session only defined, imported, loaded or set \
-                     something. What also had an effect is not repeated; evaluate it anew."
+                     something. Code with other effects is not repeated; evaluate it again."
                         .to_owned()
                 }
-                1 => "1 piece of earlier code (what defines, imports, loads or sets) was evaluated again.".to_owned(),
+                1 => "1 piece of earlier code (definitions, imports, loads, settings) was evaluated again.".to_owned(),
                 count => {
                     format!(
-                        "{count} pieces of earlier code (what defines, imports, loads or sets) were evaluated again."
+                        "{count} pieces of earlier code (definitions, imports, loads, settings) were evaluated again."
                     )
                 }
             });
@@ -103,10 +103,6 @@ impl Tool for Restart {
     }
 
     fn examples() -> Vec<Example> {
-        vec![Example {
-            title: "Start anew with the definitions",
-            arguments: json!({"replay": "definitions"}),
-            text: None,
-        }]
+        vec![Example { title: "Restart with the definitions", arguments: json!({"replay": "definitions"}), text: None }]
     }
 }

@@ -17,25 +17,25 @@ use crate::running::Running;
 use crate::session::{Handle, SessionError, SessionInfo, SessionState};
 use crate::sessions::{Repl, StartRequest};
 
-/// Start a session with its own command, directory, environment; else repl_eval does. Returns a running one.
+/// Start a session with a chosen command, directory or environment. Otherwise repl_eval starts it. Returns the session if it already runs.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// Its name; default main.
+    /// Session name (default "main").
     #[serde(alias = "name")]
     pub session: Option<String>,
-    /// As in repl_eval, or configured.
+    /// Profile: ghci, cabal, stack, python, bash, or a configured one (default: detected from the project).
     pub profile: Option<String>,
-    /// Such as ["ghci", "-isrc"].
+    /// Command instead of the profile's, such as ["ghci", "-isrc"].
     pub command: Option<Vec<String>>,
-    /// Such as exe:app.
+    /// Component of a cabal or stack project, such as exe:app.
     pub component: Option<String>,
-    /// Where it runs.
+    /// Working directory, relative to the caller's (default: the project's).
     pub cwd: Option<PathBuf>,
-    /// More variables.
+    /// Additional environment variables.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
-    /// Default 30000.
+    /// How long to wait for the first prompt, in ms (default 30000).
     #[serde(alias = "timeout_ms", alias = "timeout")]
     pub wait_ms: Option<u64>,
 }
@@ -45,30 +45,30 @@ pub(super) struct Args {
 pub(super) struct Output {
     /// Its name.
     pub session: String,
-    /// Whether it was started just now.
+    /// True if it was started by this call.
     pub fresh: bool,
-    /// How it stands.
+    /// Its state.
     pub state: SessionState,
     /// Its profile.
     pub profile: String,
     /// The language's version, once known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub version: Option<String>,
-    /// What it printed before its first prompt.
+    /// Its output before the first prompt.
     pub banner: String,
-    /// The evaluation that runs.
+    /// The number of the running evaluation.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub runs: Option<Running>,
-    /// How sure the ends of evaluations are.
+    /// The reliability with which the ends of evaluations are detected.
     pub completion: Completion,
-    /// Its process.
+    /// Its process id.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub pid: Option<u32>,
-    /// Where it runs.
+    /// Its working directory.
     pub cwd: PathBuf,
-    /// What runs.
+    /// Its command.
     pub command: Vec<String>,
-    /// What else is worth knowing.
+    /// Further notes.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub notes: Vec<String>,
 }
@@ -112,16 +112,16 @@ impl Tool for Start {
     }
 }
 
-/// Waits until the session has started, at most this long.
+/// Waits until the session has started, for a limited time.
 pub(super) async fn ready(handle: &Handle, wait: Duration) -> SessionInfo {
     let mut seen = handle.watch();
-    // Out of time or ended: the present state is the answer.
+    // On a timeout or after the end, the current state is the answer.
     let _ = tokio::time::timeout(wait, seen.wait_for(|info| info.state != SessionState::Starting)).await;
     handle.info()
 }
 
-/// Waits for a session that is just starting. One that ended instead of starting is an error that says what it printed;
-/// one that is still starting when the time is over is not.
+/// Waits for a session that is starting. A session that exited instead is an error with its output; one that is still
+/// starting at the timeout is not.
 pub(crate) async fn wait_for_start(cx: &Context, handle: &Handle, wait: Duration) -> Result<SessionInfo, ToolError> {
     let started = async { Ok::<_, SessionError>(ready(handle, wait).await) };
     let info = with_heartbeat(cx, "starting", started).await?;
@@ -129,7 +129,7 @@ pub(crate) async fn wait_for_start(cx: &Context, handle: &Handle, wait: Duration
 }
 
 pub(super) fn output(info: SessionInfo, fresh: bool, notes: Vec<String>) -> Output {
-    let runs = Running::of(&info);
+    let runs = Running::from_info(&info);
     Output {
         session: info.name,
         fresh,
@@ -148,7 +148,7 @@ pub(super) fn output(info: SessionInfo, fresh: bool, notes: Vec<String>) -> Outp
 
 pub(super) fn text(output: &Output) -> String {
     let mut text = String::new();
-    // What a session printed at its start was shown to who started it.
+    // The caller that started a session has already seen its start output.
     let banner = if output.fresh { output.banner.as_str() } else { "" };
     for line in banner.lines().filter(|line| !is_greeting(line, output.version.as_deref())) {
         text.push_str(line);
@@ -159,12 +159,12 @@ pub(super) fn text(output: &Output) -> String {
     let pid = output.pid.map(|pid| format!(", process {pid}")).unwrap_or_default();
     let already = if output.fresh { "" } else { "; it ran already" };
     let state = match (&output.runs, output.state) {
-        (Some(runs), state) => runs.words(&output.session, state),
+        (Some(runs), state) => runs.describe(&output.session, state),
         (None, state) => state.name().to_owned(),
     };
     let next = match output.state {
         SessionState::Starting => format!(
-            "; repl_eval waits for it, repl_read {{\"session\": {session:?}}} has what it printed, repl_stop {{\"session\": {session:?}}} ends it"
+            "; repl_eval waits for it, repl_read {{\"session\": {session:?}}} has its output, repl_stop {{\"session\": {session:?}}} ends it"
         ),
         _ => String::new(),
     };
@@ -179,7 +179,7 @@ pub(super) fn text(output: &Output) -> String {
     text
 }
 
-/// Whether a line of the banner only says which version it is, which the facts say too.
+/// Returns true if a line of the banner only gives the version, which the status line has too.
 fn is_greeting(line: &str, version: Option<&str>) -> bool {
     let greets = ["GHCi, version ", "GNU bash ", "Python "].iter().any(|greeting| line.starts_with(greeting));
     greets && version.is_some_and(|version| line.contains(version))

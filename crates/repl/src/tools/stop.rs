@@ -11,26 +11,26 @@ use super::{caller, with_heartbeat};
 use crate::session::{SessionError, SessionState};
 use crate::sessions::Repl;
 
-/// End a session: its process, what it started, and its queue. Its output stays readable with repl_read. To end only
-/// what runs: repl_interrupt.
+/// End a session: its process, its child processes and its queue. Its output stays readable with repl_read. To stop
+/// only the running evaluation, use repl_interrupt.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// Default main.
+    /// Session name (default "main").
     #[serde(alias = "name")]
     pub session: Option<String>,
 }
 
-/// How it ended.
+/// The end of the session.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
     /// The session.
     pub session: String,
-    /// How it stands now.
+    /// Its state now.
     pub state: SessionState,
     /// How it ended.
     pub reason: String,
-    /// Whether it had ended before.
+    /// True if it had already ended.
     pub already: bool,
 }
 

@@ -1,4 +1,4 @@
-//! `repl_wait`: waits for an evaluation that outlived its call.
+//! `repl_wait`: waits for an evaluation that outlasted its call.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,21 +14,21 @@ use crate::result::EvalResult;
 use crate::sessions::{Repl, check_started};
 use crate::text;
 
-/// Wait on for an evaluation: gives what is new, or the result of one that ended. Ends early when it waits for input.
+/// Wait for a running evaluation. Returns its new output, or its result once it has ended. Returns early if it waits for input.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// Its number; default the last.
+    /// The evaluation's number (default: the last one).
     #[serde(default, deserialize_with = "number")]
     #[schemars(with = "Option<u64>")]
     pub eval: Option<u64>,
-    /// Default main.
+    /// Session name (default "main").
     #[serde(alias = "name")]
     pub session: Option<String>,
-    /// Default 20000.
+    /// How long to wait, in ms (default 20000).
     #[serde(alias = "timeout_ms", alias = "timeout")]
     pub wait_ms: Option<u64>,
-    /// Default 12000.
+    /// Output limit in bytes (default 12000).
     pub max_bytes: Option<usize>,
 }
 

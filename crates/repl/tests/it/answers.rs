@@ -1,5 +1,5 @@
-//! What stands in the text of an answer, all that a model sees: what runs, since when, behind what, and what to
-//! call next; each once.
+//! The text of an answer, the only part that a model sees: the running evaluation and its duration, the evaluation in
+//! front, and the next call, each once.
 
 use expect_test::expect;
 use repl::session::{EvalRequest, SessionState};
@@ -18,7 +18,7 @@ async fn until(fixture: &Fixture, session: &str, state: SessionState) {
     reached.expect("in time").expect("the session tells");
 }
 
-/// What is said of an interrupt without a subshell of bash's own prompt, which may just be ending.
+/// Removes a subshell of bash's own prompt from an interrupt's text: it may just be exiting.
 fn ready(said: &str) -> String {
     let lines = said.lines().filter(|line| !line.starts_with("1 process that it started still runs: bash"));
     lines.collect::<Vec<_>>().join("\n").replace("the session takes code", "the session is ready")
@@ -28,12 +28,12 @@ fn ready(said: &str) -> String {
 async fn what_runs_is_named_with_its_age_and_what_is_queued_says_behind_what() {
     let fixture = Fixture::new();
     fixture.call("repl_start", json!({"profile": "bash"})).await;
-    fixture.check("repl_eval", json!({"code": "sleep 1000\necho slept", "wait_ms": 0}), expect![[r#"[main #1: running for N ms: `sleep 1000…`; repl_wait {"eval": 1} waits on, repl_interrupt {"eval": 1} ends it]"#]]).await;
-    fixture.check("repl_eval", json!({"code": "echo second", "wait_ms": 0}), expect![[r#"[main #2: queued behind #1 (`sleep 1000…`, running for N ms, nobody waits for it): `echo second`; repl_wait {"eval": 2} waits on, repl_interrupt {"eval": 1} ends #1]"#]]).await;
-    fixture.check("repl_eval", json!({"code": "echo third", "wait_ms": 0}), expect![[r#"[main #3: queued behind #1 (`sleep 1000…`, running for N ms, nobody waits for it) and 1 more: `echo third`; repl_wait {"eval": 3} waits on, repl_interrupt {"eval": 1} ends #1]"#]]).await;
-    fixture.check("repl_start", json!({}), expect![[r#"[main: bash 5.2.15, running #1 for N ms (`sleep 1000…`, nobody waits for it: repl_wait {"eval": 1} would, repl_interrupt {"eval": 1} ends it), process N, in /w0; it ran already]"#]]).await;
+    fixture.check("repl_eval", json!({"code": "sleep 1000\necho slept", "wait_ms": 0}), expect![[r#"[main #1: running for N ms: `sleep 1000…`; repl_wait {"eval": 1} continues to wait, repl_interrupt {"eval": 1} ends it]"#]]).await;
+    fixture.check("repl_eval", json!({"code": "echo second", "wait_ms": 0}), expect![[r#"[main #2: queued behind #1 (`sleep 1000…`, running for N ms, no call waits for it): `echo second`; repl_wait {"eval": 2} continues to wait, repl_interrupt {"eval": 1} ends #1]"#]]).await;
+    fixture.check("repl_eval", json!({"code": "echo third", "wait_ms": 0}), expect![[r#"[main #3: queued behind #1 (`sleep 1000…`, running for N ms, no call waits for it) and 1 more: `echo third`; repl_wait {"eval": 3} continues to wait, repl_interrupt {"eval": 1} ends #1]"#]]).await;
+    fixture.check("repl_start", json!({}), expect![[r#"[main: bash 5.2.15, running #1 for N ms (`sleep 1000…`, no call waits for it: repl_wait {"eval": 1} waits, repl_interrupt {"eval": 1} ends it), process N, in /w0; it ran already]"#]]).await;
     let text = fixture.call("repl_list", json!({})).await.0.replace(", N MiB", "");
-    expect![[r#"main (bash): running #1 for N ms (`sleep 1000…`, nobody waits for it: repl_wait {"eval": 1} would, repl_interrupt {"eval": 1} ends it), 2 queued, up N s, nobody is connected to it, ends in 59 min"#]].assert_eq(&text);
+    expect![[r#"main (bash): running #1 for N ms (`sleep 1000…`, no call waits for it: repl_wait {"eval": 1} waits, repl_interrupt {"eval": 1} ends it), 2 queued, up N s, no connection uses it, ends in 59 min"#]].assert_eq(&text);
     let text = ready(&fixture.call("repl_interrupt", json!({})).await.0);
     expect!["[main #1: interrupted, N ms; 1 queued behind it; the session is ready]"].assert_eq(&text);
     fixture
@@ -64,10 +64,10 @@ async fn what_a_cancelled_call_left_running_is_told_by_the_next_answer() {
     drop(cancelled);
     let (left, _) = fixture.call("repl_eval", json!({"code": "echo next", "wait_ms": 0})).await;
     expect![[r#"
-        [main #2: queued behind #1 (`while true; do :; done`, running for N ms): `echo next`; repl_wait {"eval": 2} waits on, repl_interrupt {"eval": 1} ends #1]
-        [main #3: queued behind #1 (`while true; do :; done`, running for N ms, nobody waits for it) and 1 more: `echo next`; repl_wait {"eval": 3} waits on, repl_interrupt {"eval": 1} ends #1]"#]].assert_eq(&format!("{waited_for}\n{left}"));
+        [main #2: queued behind #1 (`while true; do :; done`, running for N ms): `echo next`; repl_wait {"eval": 2} continues to wait, repl_interrupt {"eval": 1} ends #1]
+        [main #3: queued behind #1 (`while true; do :; done`, running for N ms, no call waits for it) and 1 more: `echo next`; repl_wait {"eval": 3} continues to wait, repl_interrupt {"eval": 1} ends #1]"#]].assert_eq(&format!("{waited_for}\n{left}"));
     let text = fixture.call("repl_list", json!({})).await.0.replace(", N MiB", "");
-    expect![[r#"main (bash): running #1 for N ms (`while true; do :; done`, nobody waits for it: repl_wait {"eval": 1} would, repl_interrupt {"eval": 1} ends it), 2 queued, up N s, nobody is connected to it, ends in 59 min"#]].assert_eq(&text);
+    expect![[r#"main (bash): running #1 for N ms (`while true; do :; done`, no call waits for it: repl_wait {"eval": 1} waits, repl_interrupt {"eval": 1} ends it), 2 queued, up N s, no connection uses it, ends in 59 min"#]].assert_eq(&text);
     fixture.repl.shutdown().await;
 }
 
@@ -103,7 +103,7 @@ async fn each_end_of_an_evaluation_is_said_once() {
                     while True: pass
                 KeyboardInterrupt
                 [python #2: interrupted, N ms; the session is ready]
-                [python #3: exited, N ms; repl_restart {"session": "python"} starts it anew]
+                [python #3: exited, N ms; repl_restart {"session": "python"} starts it again]
                 The session ended: it exited with status 3."#]]
             .assert_eq(&said),
             "bash" => expect![[r#"
@@ -114,7 +114,7 @@ async fn each_end_of_an_evaluation_is_said_once() {
                 [bash #4: error, N ms]
                 [bash #5: interrupted, N ms; the session is ready]
                 exit
-                [bash #6: exited, N ms; repl_restart {"session": "bash"} starts it anew]
+                [bash #6: exited, N ms; repl_restart {"session": "bash"} starts it again]
                 The session ended: it exited with status 3."#]]
             .assert_eq(&said),
             _ => expect![[r#"
@@ -122,7 +122,7 @@ async fn each_end_of_an_evaluation_is_said_once() {
                 [ghci #7: error, N ms]
                 [ghci #8: interrupted, N ms; the session is ready]
                 Leaving GHCi.
-                [ghci #9: exited, N ms; repl_restart {"session": "ghci"} starts it anew]
+                [ghci #9: exited, N ms; repl_restart {"session": "ghci"} starts it again]
                 The session ended: it was asked to quit."#]]
             .assert_eq(&said),
         }
@@ -152,7 +152,7 @@ async fn repl_wait_gives_what_is_new() {
         [main #1: done, N ms; 10 bytes of output were given before]"#]],
         )
         .await;
-    // Asked again after its end, it gives all.
+    // Another request after its end returns all output.
     fixture
         .check(
             "repl_wait",
@@ -165,7 +165,7 @@ async fn repl_wait_gives_what_is_new() {
         [main #1: done, N ms]"#]],
         )
         .await;
-    // So does an interrupt; and another caller, or a command of a shell, has not been given anything.
+    // So does an interrupt; and another caller, or a shell command, has not received anything.
     fixture.call("repl_eval", json!({"code": "echo one; read -r x"})).await;
     let mut command = fixture.caller(0);
     command.role = project::Role::Control;
@@ -196,7 +196,7 @@ async fn what_is_cut_says_how_to_get_the_rest() {
         [b #1: done, N ms; 17 of 3,893 bytes of stdout shown; repl_read {"eval": 1} has the rest]"#]],
         )
         .await;
-    // By its number alone, in whatever session it ran.
+    // By its number alone, in any session.
     fixture
         .check(
             "repl_read",
@@ -207,7 +207,7 @@ async fn what_is_cut_says_how_to_get_the_rest() {
         3
         4
         5
-        [b: up to byte 37 of 3920; `cursor` 37 goes on]"#]],
+        [b: up to byte 37 of 3920; continue with `cursor` 37]"#]],
         )
         .await;
     fixture
@@ -221,7 +221,7 @@ async fn what_is_cut_says_how_to_get_the_rest() {
         5
         6
         7
-        [b: up to byte 40 of 3920; `cursor` 40 goes on]"#]],
+        [b: up to byte 40 of 3920; continue with `cursor` 40]"#]],
         )
         .await;
     fixture
@@ -232,7 +232,7 @@ async fn what_is_cut_says_how_to_get_the_rest() {
 
         999
         1000
-        [b: up to byte 3920 of 3920; more stands before it]"#]],
+        [b: up to byte 3920 of 3920; there is more before it]"#]],
         )
         .await;
     fixture.repl.shutdown().await;

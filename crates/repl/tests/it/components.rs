@@ -1,4 +1,4 @@
-//! Components of a package in `cabal repl`: which are loaded, and a session for each.
+//! Components of a package in `cabal repl`: the loaded ones, and a session for each.
 
 use expect_test::expect;
 use serde_json::json;
@@ -67,11 +67,11 @@ async fn uses_tells_which_components_are_not_loaded_and_a_session_takes_one() {
         said += "\n";
     }
     expect![[r#"
-        refused: Session "exe-app" runs already, with component `exe:app`.
-        refused: Session "main" runs already, with the component that its program chose.
-        refused: `component` cannot be chosen: "--help" is no name of one.
-        refused: `component` cannot be chosen: the profile `ghci` has none.
-        refused: `component` cannot be chosen: the `command` is given, and names its own.
+        refused: Session "exe-app" is already running, with component `exe:app`.
+        refused: Session "main" is already running, with the component that its program chose.
+        refused: `component` cannot be chosen: "--help" is not a valid component name.
+        refused: `component` cannot be chosen: the profile `ghci` has no components.
+        refused: `component` cannot be chosen: a `command` is given, which chooses its own.
     "#]]
     .assert_eq(&said);
     package.repl.shutdown().await;

@@ -69,7 +69,7 @@ async fn calls_keep_their_order_though_the_first_has_to_start_the_session() {
             Box::pin(async move { eval(&repl, &caller, "sh", &format!("echo {n}")).await })
         })
         .collect();
-    // Polled in the order in which they come, as a connection polls them.
+    // Polled in order of arrival, as a connection polls them.
     for call in &mut calls {
         assert!(std::future::poll_fn(|cx| std::task::Poll::Ready(call.as_mut().poll(cx))).await.is_pending());
     }
@@ -101,7 +101,7 @@ async fn eight_sessions_run_side_by_side() {
     assert_eq!(futures_of(starts.collect()).await, [true; 8]);
     let more = repl.start(&caller, named("ninth", "bash")).await.expect_err("it is one too many");
     assert!(matches!(more, ReplError::TooMany { limit: 8 }), "{more}");
-    // Seven are busy for ever, one of them with a flood of output; the eighth is not delayed.
+    // Seven are busy forever, one of them with a flood of output; the eighth is not delayed.
     let endless = ["mapM_ print [1..]", "input()", "sleep 1000", "while :; do :; done", "while True: pass"];
     for n in 0..7 {
         let code = match profiles[n] {

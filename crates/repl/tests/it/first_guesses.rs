@@ -1,4 +1,4 @@
-//! Calls as they are first guessed: taken where they mean one thing, else answered with what is meant.
+//! Calls as models first guess them: unambiguous ones are accepted, the others are answered with the right form.
 
 use expect_test::expect;
 use serde_json::json;
@@ -28,7 +28,7 @@ async fn a_near_miss_is_answered_with_the_argument_that_is_meant() {
         repl_eval: unknown field `waitMs`: did you mean `wait_ms`?
         repl_read: unknown field `tails`: did you mean `tail`?
         repl_read: `tail`: invalid value: string "few", expected true, false or a number of lines
-        repl_read: `cursor`: invalid value: string "end", expected a whole number from 0 on
+        repl_read: `cursor`: invalid value: string "end", expected a non-negative whole number
         repl_restart: `replay`: unknown variant `all`, expected `none` or `definitions`
         repl_query: unknown field `col`: did you mean `column`?
     "#]]
@@ -53,7 +53,7 @@ async fn what_means_one_thing_is_taken() {
         7
         8
         9
-        [b: up to byte 45 of 45; more stands before it]"#]],
+        [b: up to byte 45 of 45; there is more before it]"#]],
         )
         .await;
     let (text, _) = fixture.call("repl_read", json!({"session": "b", "eval": "#2", "cursor": "0"})).await;
@@ -83,14 +83,14 @@ async fn an_evaluation_chooses_the_profile_of_a_new_session() {
         )
         .await;
     fixture.check("repl_eval", json!({"code": "echo x", "profile": "bash"}), expect![[r#"
-        error: Session "main" runs already, with profile `python`.
+        error: Session "main" is already running, with profile `python`.
         Give another name in `session`, leave `profile` and `command` out to use this one, or end it first: repl_stop {"session": "main"}."#]]).await;
     fixture
         .check(
             "repl_eval",
             json!({"code": "echo x", "profile": "node"}),
             expect![[r#"
-        error: There is no profile "node"; known are bash, cabal, ghci, python, stack.
+        error: Unknown profile "node"; available: bash, cabal, ghci, python, stack.
         Name one of those in `profile`, or leave it out."#]],
         )
         .await;
@@ -116,11 +116,11 @@ async fn a_profile_that_no_file_spoke_for_says_why_it_was_chosen() {
     fixture.check("repl_eval", json!({"code": "6 * 7"}), expect![[r#"
         42
         [main #1: done, N ms]
-        The session is new, of profile `python`, since hob has no REPL for what Cargo.toml describes; `profile` with another `session` starts another."#]]).await;
+        The session is new, of profile `python`, because hob has no REPL for a project with Cargo.toml; `profile` with another `session` starts another."#]]).await;
     let (text, _) = fixture.call("repl_start", json!({"session": "second"})).await;
     assert!(
         text.ends_with(
-            "since hob has no REPL for what Cargo.toml describes; `profile` with another `session` starts another."
+            "because hob has no REPL for a project with Cargo.toml; `profile` with another `session` starts another."
         ),
         "{text}"
     );

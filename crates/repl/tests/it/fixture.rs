@@ -1,4 +1,4 @@
-//! What the tests of tools share: the tools over fresh sessions, in two worktrees.
+//! Shared fixtures: the tools over fresh sessions, in two worktrees.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,7 +23,7 @@ pub(crate) struct Fixture {
     /// Two worktrees.
     pub(crate) dirs: [tempfile::TempDir; 2],
     pub(crate) path: String,
-    /// More variables of the callers.
+    /// Additional variables of the callers.
     pub(crate) env: BTreeMap<String, String>,
 }
 
@@ -33,16 +33,16 @@ impl Fixture {
     }
 
     pub(crate) fn with(limits: Limits) -> Fixture {
-        Fixture::of(ReplOptions { limits, ..ReplOptions::default() })
+        Fixture::with_options(ReplOptions { limits, ..ReplOptions::default() })
     }
 
-    /// What nobody uses is ended after so many seconds.
+    /// The number of seconds after which an unused session is ended.
     pub(crate) fn idle(seconds: u64) -> Fixture {
         let idle = Limit::After(Duration::from_secs(seconds));
-        Fixture::of(ReplOptions { idle, ..ReplOptions::default() })
+        Fixture::with_options(ReplOptions { idle, ..ReplOptions::default() })
     }
 
-    fn of(options: ReplOptions) -> Fixture {
+    fn with_options(options: ReplOptions) -> Fixture {
         let dirs = [(); 2].map(|()| tempfile::tempdir().expect("a directory"));
         let output_dir = Some(dirs[0].path().join("output"));
         let repl = Repl::new(ReplOptions { guard: Guard::Without, output_dir, ..options });
@@ -50,12 +50,12 @@ impl Fixture {
         Fixture { tools: tools(repl.clone()), repl, dirs, path, env: BTreeMap::new() }
     }
 
-    /// The same project under the next daemon.
+    /// Returns the same project under the next daemon.
     pub(crate) async fn next_daemon(mut self) -> Fixture {
         let output = self.dirs[0].path().join("output");
         self.tools.clear();
         self.repl = Repl::new(ReplOptions::default());
-        // The daemon before has ended when it holds no output any more.
+        // The previous daemon has ended once it holds no output any more.
         let places = || std::fs::read_dir(&output).expect("it is there").flatten();
         while places().any(|place| OutputLog::is_in_use(&place.path())) {
             tokio::task::yield_now().await;
@@ -65,7 +65,7 @@ impl Fixture {
         Fixture { tools: tools(repl.clone()), repl, ..self }
     }
 
-    /// The session of that name.
+    /// Returns the session of that name.
     pub(crate) fn handle(&self, session: &str) -> Handle {
         self.repl.find(&self.caller(0), Some(session)).expect("it is there")
     }
@@ -78,7 +78,7 @@ impl Fixture {
         Caller { env, name: Some("tester".to_owned()), ..caller(dir) }
     }
 
-    /// The text of the answer, or of the error after `error: `.
+    /// Returns the text of the answer, or of the error after `error: `.
     pub(crate) async fn call_from(&self, worktree: usize, name: &str, arguments: Value) -> (String, Value) {
         let (text, full) = match call(&self.tools, self.caller(worktree), name, &arguments).await {
             Ok(answer) => answer,
@@ -95,7 +95,7 @@ impl Fixture {
         expected.assert_eq(&self.call(name, arguments).await.0);
     }
 
-    /// Checks that this worktree has no session, and that a caller hears how to start one.
+    /// Checks that this worktree has no session, and that a caller is told how to start one.
     pub(crate) async fn check_that_there_is_no_session(&self) {
         let expected = expect![[r#"
             error: There is no session "main" in this worktree.
@@ -103,7 +103,7 @@ impl Fixture {
         self.check("repl_wait", json!({}), expected).await;
     }
 
-    /// The text without what differs from run to run.
+    /// Removes the parts of a text that differ between runs.
     fn plain(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for (n, dir) in self.dirs.iter().enumerate() {
@@ -155,7 +155,7 @@ pub(crate) async fn call(
     Ok((text, full))
 }
 
-/// An agent in a directory, with this process's search path and home.
+/// Returns an agent in a directory, with this process's search path and home.
 pub(crate) fn caller(dir: &Path) -> Caller {
     let keep = |name: &str| (name.to_owned(), std::env::var(name).unwrap_or_default());
     let env = BTreeMap::from([keep("PATH"), keep("HOME")]);

@@ -17,7 +17,7 @@ use crate::fixture;
 
 const LONG: Duration = Duration::from_secs(60);
 
-/// The other end of a connection, which keeps everything that was sent, in order.
+/// The other end of a connection, which keeps all sent messages in order.
 struct Client {
     sent: Mutex<Vec<String>>,
     count: watch::Sender<usize>,
@@ -50,10 +50,10 @@ impl Connection {
         let dir = tempfile::tempdir().expect("a directory");
         let caller = Caller { profile: Some("ghc-mcp".to_owned()), ..fixture::caller(dir.path()) };
         let repl = Repl::new(ReplOptions { guard: Guard::Without, ..ReplOptions::default() });
-        Connection::of(repl, caller, Arc::new(dir))
+        Connection::with_repl(repl, caller, Arc::new(dir))
     }
 
-    fn of(repl: Arc<Repl>, caller: Caller, dir: Arc<tempfile::TempDir>) -> Connection {
+    fn with_repl(repl: Arc<Repl>, caller: Caller, dir: Arc<tempfile::TempDir>) -> Connection {
         let client = Client { sent: Mutex::default(), count: watch::Sender::new(0), closed: watch::Sender::new(false) };
         Connection { client: Arc::new(client), caller, tools: ghc_mcp_tools(repl.clone()), repl, _dir: dir }
     }
@@ -84,7 +84,7 @@ impl Connection {
         }
     }
 
-    /// What was sent since the last call.
+    /// Returns the messages since the last call.
     fn heard(&self) -> String {
         std::mem::take(&mut *self.client.sent.lock().expect("whole")).join("\n")
     }
@@ -119,7 +119,7 @@ async fn the_conversation() {
     }
     assert_eq!(c.call("stop", json!({})).await, "Stopped GHCi");
     assert_eq!(c.call("status", json!({})).await, "GHCi is not running");
-    // The next session of that name is heard too.
+    // Output of the next session of that name is sent too.
     c.heard();
     assert_eq!(c.call("start", json!({})).await, "Started GHCi");
     c.call("send", json!({"command": "2+3"})).await;
@@ -152,7 +152,7 @@ async fn text_without_notifications() {
     let handle = c.repl.find(&c.caller, Some("two")).expect("it runs");
     let waits = |info: &repl::session::SessionInfo| info.state == repl::session::SessionState::WaitingForInput;
     handle.watch().wait_for(waits).await.expect("it waits");
-    // A line for the program that waits for one.
+    // This line is for the program that waits for one.
     assert_eq!(c.call("send", json!({"session": "two", "command": "hello"})).await, "Sent command: hello");
     let last = handle.wait(None, LONG, 100).await.expect("an answer");
     assert_eq!(last.stdout, "\"hello\"\n");
@@ -185,7 +185,7 @@ async fn listening_first_and_in_a_session_of_another_language() {
         refused: Session "sh" is bash, not GHCi
         Name another one in `session`."#]]
     .assert_eq(&refused);
-    // When the connection ends, its listener does too.
+    // When the connection closes, its listener ends too.
     c.client.closed.send_replace(true);
     c.repl.shutdown().await;
 }

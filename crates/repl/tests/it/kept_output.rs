@@ -1,4 +1,4 @@
-//! What outlives a process, and what outlives the daemon: output, and the numbers of evaluations.
+//! Data that survives a process or the daemon: output, and the numbers of evaluations.
 
 use expect_test::expect;
 use serde_json::json;
@@ -53,7 +53,7 @@ async fn a_restart_hides_nothing_of_what_was_before() {
         two
         [main: up to byte END of END; some of it of an earlier process]"#]]
     .assert_eq(&text.replace(&total, "END"));
-    // By number, in the same offsets as before.
+    // By number, with the same offsets as before.
     let (text, _) = fixture.call("repl_read", json!({"eval": 1})).await;
     assert_eq!(text, format!("one\n[main: up to byte {cursor} of {total}; of an earlier process]"));
     let (text, _) = fixture.call("repl_read", json!({"eval": 2})).await;
@@ -76,7 +76,7 @@ async fn a_restart_hides_nothing_of_what_was_before() {
         [main #1: done, N ms]"#]],
         )
         .await;
-    // The same after the process ended by itself.
+    // The same after the process exited.
     fixture.call("repl_eval", json!({"code": "import os\nprint('three')\nos._exit(3)"})).await;
     fixture.call("repl_eval", json!({"code": "print('four')"})).await;
     let (text, _) = fixture.call("repl_read", json!({"eval": 3})).await;
@@ -99,22 +99,28 @@ async fn a_number_of_an_earlier_life_means_that_evaluation_and_no_other() {
     fixture.repl.shutdown().await;
     let fixture = fixture.next_daemon().await;
     fixture.check("repl_wait", json!({"eval": 3}), expect![[r#"
-        error: Evaluation 3 of session "main" ran before hob was started anew; whether it had ended is not known, and its result is not kept.
-        repl_read with `session` "main" and `eval` 3 has what it printed.
+        error: Evaluation 3 of session "main" ran under an earlier daemon; it may not have ended, and its result is lost.
+        repl_read with `session` "main" and `eval` 3 has its output.
         Evaluate it again with repl_eval if that is safe."#]]).await;
     fixture
         .check(
             "repl_wait",
             json!({"eval": 1, "session": "main"}),
             expect![[r#"
-        error: Evaluation 1 of session "main" ran before hob was started anew; it had ended, and its result is not kept.
-        repl_read with `session` "main" and `eval` 1 has what it printed.
+        error: Evaluation 1 of session "main" ran under an earlier daemon; it had ended, and its result is lost.
+        repl_read with `session` "main" and `eval` 1 has its output.
         Evaluate it again with repl_eval if that is safe."#]],
         )
         .await;
-    fixture.check("repl_wait", json!({"eval": 2}), expect![[r#"
-        error: Evaluation 2 ran before hob was started anew; whether it had ended is not known, and its result is not kept.
-        repl_read without `eval` has what is left of a session's output."#]]).await;
+    fixture
+        .check(
+            "repl_wait",
+            json!({"eval": 2}),
+            expect![[r#"
+        error: Evaluation 2 ran under an earlier daemon; it may not have ended, and its result is lost.
+        repl_read without `eval` has the remaining output of a session."#]],
+        )
+        .await;
     fixture.call("repl_start", json!({"profile": "bash"})).await;
     fixture
         .check(

@@ -1,4 +1,4 @@
-//! The tools about sessions as callers see them: a session from its start to its end.
+//! The session tools as callers see them, from a session's start to its end.
 
 use expect_test::expect;
 use serde_json::json;
@@ -19,7 +19,7 @@ async fn what_was_chosen_for_a_session_outlives_the_daemon() {
     assert!(said.contains("of profile `bash`, as it was under the daemon before;"), "{said}");
     let (said, _) = fixture.call("repl_eval", json!({"session": "py", "code": "2 ** 5"})).await;
     assert!(said.starts_with("32\n") && said.contains("of profile `python`, as it was"), "{said}");
-    // Chosen anew, or what cannot be any more, does not bind.
+    // A choice that is replaced, or no longer possible, is not binding.
     std::fs::remove_dir(&below).unwrap();
     let fixture = fixture.next_daemon().await;
     let (said, _) = fixture.call("repl_eval", json!({"code": "1+1"})).await;
@@ -85,7 +85,7 @@ async fn a_session_from_start_to_end() {
         .check(
             "repl_input",
             json!({"text": "hello\n"}),
-            expect![[r#"[main #4: 6 bytes given; repl_wait {"eval": 4} waits on]"#]],
+            expect![[r#"[main #4: 6 bytes given; repl_wait {"eval": 4} continues to wait]"#]],
         )
         .await;
     fixture
@@ -115,7 +115,7 @@ async fn a_session_from_start_to_end() {
                 "hello"
                 "hello"
                 Interrupted.
-                [main: up to byte 132 of 132; more stands before it]"#]],
+                [main: up to byte 132 of 132; there is more before it]"#]],
         )
         .await;
     fixture
@@ -158,7 +158,7 @@ async fn a_session_from_start_to_end() {
             json!({"replay": "definitions"}),
             expect![[r#"
                 [main: ghci 9.0.2, idle, process N, in /w0]
-                1 piece of earlier code (what defines, imports, loads or sets) was evaluated again."#]],
+                1 piece of earlier code (definitions, imports, loads, settings) was evaluated again."#]],
         )
         .await;
     fixture

@@ -115,7 +115,7 @@ impl Package {
     }
 }
 
-/// The wording of GHC 9.0: without the codes of newer compilers and the version of their library.
+/// Converts to the wording of GHC 9.0: without the codes of newer compilers and the version of their library.
 pub(crate) fn plain(text: &str) -> String {
     let text = text.replace("to be reloaded.", "loaded.").replace(" reloaded.", " loaded.").replace("’.\n", "’\n");
     let text = text.replace("unloaded all modules.", "no modules loaded.");
@@ -251,7 +251,7 @@ async fn questions() {
         json!({"kind": "type"}),
         expect![[r#"
         refused: type needs a `target`.
-        Say in `target` what to ask about."#]],
+        Give the name or expression in `target`."#]],
     )
     .await;
     p.check(
@@ -281,7 +281,7 @@ async fn questions() {
         "uses",
         ("src/Area.hs", 9, 1),
         expect![[r#"
-            refused: No name stands at line 9, column 1 of src/Area.hs.
+            refused: There is no name at line 9, column 1 of src/Area.hs.
             Lines and columns count from 1; give `end_line` and `end_column` for an expression."#]],
     )
     .await;
@@ -303,7 +303,7 @@ async fn questions() {
             Give `at`, such as "src/Area.hs:8:15"."#]],
     )
     .await;
-    // Uses in other modules too, asked at the definition or at a use; not other things of the same name.
+    // Uses in other modules too, found from the definition or a use; not other entities of the same name.
     p.write("src/Shape.hs", &format!("{SHAPE}\ntotal :: Shape\ntotal = double unit\n"));
     p.write(
         "src/Area.hs",
@@ -376,7 +376,7 @@ async fn reloads() {
         )
         .await;
     assert_eq!((&broken["ok"], &broken["status"]), (&json!(false), &json!("error")));
-    // A caller waits for the next load, which comes with the repair.
+    // A caller waits for the next load, which the fix triggers.
     let repair = async {
         p.write("src/Area.hs", AREA);
         p.call("repl_eval", json!({"code": ":reload"})).await
@@ -466,7 +466,7 @@ async fn a_project_of_packages() {
     p.call("repl_start", json!({"cwd": "a"})).await;
     let (text, _) = p.call("repl_eval", json!({"code": "side unit"})).await;
     assert!(text.starts_with("1.0\n"), "{text}");
-    // A single package needs no choice.
+    // A single package is chosen automatically.
     p.write("cabal.project", "packages: b\n");
     let (text, _) = p.call("repl_eval", json!({"session": "other", "code": "side unit"})).await;
     assert!(text.starts_with("1.0\n"), "{text}");

@@ -1,4 +1,4 @@
-//! The tools about code away from a package: a program that never starts, another language, GHCi with nothing loaded.
+//! The code tools without a package: a program that never starts, another language, GHCi with nothing loaded.
 
 use expect_test::expect;
 use serde_json::{Value, json};

@@ -1,11 +1,11 @@
-//! How hob sets a session up is nobody's business: nothing of it shows.
+//! hob's own setup of a session must stay invisible.
 
 use repl::session::SessionState;
 use serde_json::json;
 
 use crate::fixture::Fixture;
 
-/// What only hob's own code says.
+/// Text that only hob's own code contains.
 const OURS: [&str; 9] =
     ["hob_", "hob-", "HOB_", "<hob>", "HOBPROMPT", "setEnv", "PROMPT_COMMAND", "GHC.Base", "prompt"];
 
@@ -15,7 +15,7 @@ async fn nothing_of_the_set_up_shows_in_a_session() {
     let package = fixture.dirs[0].path().join("package");
     let config = fixture.dirs[0].path().join(".cabal");
     [&package, &config].iter().for_each(|dir| std::fs::create_dir(dir).expect("made"));
-    // With the packages that GHC has, cabal needs no list of others.
+    // With GHC's own packages, cabal needs no package list.
     std::fs::write(config.join("config"), "").expect("written");
     let cabal = "cabal-version: 2.4\nname: p\nversion: 0.1\nlibrary\n  exposed-modules: P\n  build-depends: base\n  \
                  default-language: Haskell2010\n  default-extensions: NoImplicitPrelude, OverloadedStrings, StrictData\n  \
@@ -74,13 +74,13 @@ async fn a_program_that_does_not_start_is_called_by_its_name() {
     expect_test::expect![[r#"
         error: bash did not start: it exited with status 3 before its first prompt.
         broken
-        Correct that and call repl_start again; repl_read shows everything it printed.
+        Fix that and call repl_start again; repl_read shows everything it printed.
         error: Python did not start: it exited with status 3 before its first prompt.
         broken
-        Correct that and call repl_start again; repl_read shows everything it printed.
+        Fix that and call repl_start again; repl_read shows everything it printed.
         error: GHCi did not start: it exited with status 3 before its first prompt.
         broken
-        Correct that and call repl_start again; repl_read shows everything it printed.
+        Fix that and call repl_start again; repl_read shows everything it printed.
     "#]]
     .assert_eq(&said);
     fixture.repl.shutdown().await;

@@ -1,4 +1,4 @@
-//! What becomes of code that runs on while nobody uses its session.
+//! Running code in sessions that are no longer used.
 
 use expect_test::expect;
 use repl::session::SessionState;
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::fixture::Fixture;
 
-/// Runs code without waiting for it, until its session has ended; what is said of both then.
+/// Runs code without waiting for it, until its session has ended. Returns the texts about both.
 async fn left_alone(profile: &str, code: &str) -> String {
     let fixture = Fixture::idle(2);
     fixture.call("repl_start", json!({"profile": profile})).await;
@@ -32,7 +32,7 @@ async fn a_runaway_in_python_that_nobody_uses_is_interrupted_and_its_session_end
         KeyboardInterrupt
         [main #1: interrupted, N ms]
         Nobody was connected to the session for N s, so it was interrupted (`repl.idle` sets the time).
-        main (python): nobody was connected to it for N s, up N s"#]]
+        main (python): no connection used it for N s, up N s"#]]
     .assert_eq(&left_alone("python", code).await);
 }
 
@@ -41,7 +41,7 @@ async fn a_runaway_in_bash_that_nobody_uses_is_interrupted_and_its_session_ended
     expect![[r#"
         [main #1: interrupted, N ms]
         Nobody was connected to the session for N s, so it was interrupted (`repl.idle` sets the time).
-        main (bash): nobody was connected to it for N s, up N s"#]]
+        main (bash): no connection used it for N s, up N s"#]]
     .assert_eq(&left_alone("bash", "while true; do :; done").await);
 }
 
@@ -50,17 +50,17 @@ async fn a_runaway_in_ghci_that_nobody_uses_is_interrupted_and_its_session_ended
     expect![[r#"
         [main #1: interrupted, N ms]
         Nobody was connected to the session for N s, so it was interrupted (`repl.idle` sets the time).
-        main (ghci): nobody was connected to it for N s, up N s"#]]
+        main (ghci): no connection used it for N s, up N s"#]]
     .assert_eq(&left_alone("ghci", "let f n = f (n + 1 :: Int) in f 0 :: Int").await);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_that_ignores_the_interrupt_is_ended_all_the_same() {
     expect![[r#"
-        [main #1: killed, N s; repl_restart {"session": "main"} starts it anew]
+        [main #1: killed, N s; repl_restart {"session": "main"} starts it again]
         Nobody was connected to the session for N s, so it was interrupted (`repl.idle` sets the time).
-        The session ended: nobody was connected to it for N s.
-        main (bash): nobody was connected to it for N s, up N s"#]]
+        The session ended: no connection used it for N s.
+        main (bash): no connection used it for N s, up N s"#]]
     .assert_eq(&left_alone("bash", "trap '' INT; while true; do :; done").await);
 }
 

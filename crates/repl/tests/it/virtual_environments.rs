@@ -1,5 +1,5 @@
-//! Python's own environment: the `.venv` of a project, or what uv and poetry keep for it, made by the real tools; and
-//! what is said of an interpreter that is not there.
+//! Python's environments: the `.venv` of a project, or the one that uv or poetry manages, made by the real tools; and
+//! the error for a missing interpreter.
 
 use std::path::Path;
 use std::process::Command;
@@ -18,10 +18,10 @@ with zipfile.ZipFile('dep-1.0-py3-none-any.whl', 'w') as wheel:
     wheel.writestr('dep-1.0.dist-info/WHEEL', 'Wheel-Version: 1.0\\nGenerator: x\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n')
     wheel.writestr('dep-1.0.dist-info/RECORD', ''.join(name + ',,\\n' for name in wheel.namelist()))
 ";
-/// What the first evaluation of each project is.
+/// The first evaluation in each project.
 const IMPORT: &str = "import dep, sys, os; (dep.VALUE, sys.prefix != sys.base_prefix, os.getpid())";
 
-/// A project with the dependency beside it.
+/// Creates a project with the dependency next to it.
 fn project() -> Fixture {
     let fixture = Fixture::new();
     run(&fixture, "python3", &["-c", DEPENDENCY]);
@@ -43,14 +43,14 @@ fn run(fixture: &Fixture, program: &str, args: &[&str]) {
 
 /// Makes a `.venv` and installs the dependency.
 fn make(fixture: &Fixture) {
-    // pip would take ten seconds to come.
+    // Installing pip would take ten seconds.
     run(fixture, "python3", &["-m", "venv", "--without-pip", ".venv"]);
     let unpack = "import sysconfig, zipfile\n\
                   zipfile.ZipFile('dep-1.0-py3-none-any.whl').extractall(sysconfig.get_path('purelib'))";
     run(fixture, ".venv/bin/python", &["-c", unpack]);
 }
 
-/// The first evaluation, in a session without any setting; and the session's process.
+/// Returns the first evaluation in a session without any setting, and the session's process.
 async fn first(fixture: &Fixture) -> (String, String) {
     let (text, full) = fixture.call("repl_eval", json!({"code": IMPORT, "wait_ms": 50_000})).await;
     let notes = full["notes"].as_array().into_iter().flatten().filter_map(|note| note.as_str()).collect::<Vec<_>>();
@@ -68,7 +68,7 @@ async fn a_dependency_in_a_venv_is_imported_in_the_first_evaluation() {
         The session is new, of profile `python`; `profile` with another `session` starts another.
         Python is that of .venv."#]]
     .assert_eq(&notes);
-    // What the code starts finds the environment, too.
+    // Child processes find the environment, too.
     let code = "import subprocess; subprocess.run(['sh', '-c', 'echo $VIRTUAL_ENV; command -v python'], capture_output=True, text=True).stdout.split()";
     let (_, full) = fixture.call("repl_eval", json!({"code": code})).await;
     let value = full["value"].as_str().expect("a value").replace(&top(&fixture).display().to_string(), "TOP");
@@ -98,7 +98,7 @@ async fn a_dependency_of_a_project_of_uv_is_imported_in_the_first_evaluation() {
         return;
     }
     let mut fixture = project();
-    // Nothing but what lies here.
+    // Use only the files here.
     let offline = [("UV_OFFLINE", "1"), ("UV_PYTHON_DOWNLOADS", "never")];
     fixture.env = offline.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
     run(&fixture, "uv", &["init", "--bare", "--name", "p"]);
@@ -142,7 +142,7 @@ async fn a_dependency_of_a_project_of_poetry_is_imported_in_the_first_evaluation
 async fn a_venv_that_came_with_the_checkout_is_not_run_by_itself() {
     let fixture = Fixture::new();
     let top = top(&fixture);
-    // As good a forgery as can be: even the place is guessed.
+    // The best possible forgery: even the location is guessed.
     let bin = top.join(".venv/bin");
     std::fs::create_dir_all(&bin).expect("made");
     std::fs::write(top.join(".venv/pyvenv.cfg"), "home = /usr/bin\n").expect("written");
@@ -160,11 +160,11 @@ async fn a_venv_that_came_with_the_checkout_is_not_run_by_itself() {
                 42
                 [main #1: done, N ms]
                 The session is new, of profile `python`; `profile` with another `session` starts another.
-                .venv is not used by itself: git tracks it, so it came with the repository. If you know what it holds, repl_start with `command` [".venv/bin/python"] runs it; a profile with that command in hob.toml does so once `hob trust` has granted it."#]],
+                .venv is not used automatically: git tracks it, so it came with the repository. If you know what it holds, repl_start with `command` [".venv/bin/python"] runs it; a profile with that command in hob.toml does so once `hob trust` has granted it."#]],
         )
         .await;
     assert!(!top.join("ran").exists(), "it ran");
-    // As said.
+    // The note's instructions work.
     let (text, _) = fixture.call("repl_start", json!({"session": "b", "command": [".venv/bin/python"]})).await;
     assert!(text.starts_with("[b: python 3."), "{text}");
     assert!(top.join("ran").exists());
@@ -205,14 +205,14 @@ async fn what_is_said_of_a_missing_interpreter_is_true() {
     expect![[r#"
         error: The program "bin/python3" cannot be started: /w0/sub/bin/python3 is not there.
         Make it, or correct `command`: a program with a slash is relative to the session's directory.
-        error: The program "./python" cannot be started: /w0/sub/./python is a link to /usr/bin/python2.2, which is not there.
+        error: The program "./python" cannot be started: /w0/sub/./python is a link to /usr/bin/python2.2, which does not exist.
         Make it, or correct `command`: a program with a slash is relative to the session's directory.
         error: The program "./python3" cannot be started: /w0/sub/./python3 is not executable.
         Make it, or correct `command`: a program with a slash is relative to the session's directory.
         error: The program "/nowhere/ghci" cannot be started: /nowhere/ghci is not there.
         Make it, or correct `command`: a program with a slash is relative to the session's directory.
         error: Session "main" did not start: program /w0/sub/./bash names the interpreter /no/such/bash in its first line, which does not exist.
-        Make that script anew, or give another `command`.
+        Recreate that script, or give another `command`.
         error: The program "python3.99" is not in the PATH.
         Install it, or give its path: one with a slash is relative to the session's directory.
     "#]].assert_eq(&said);
@@ -229,7 +229,7 @@ async fn a_package_in_src_is_imported_in_the_first_evaluation() {
     };
     write("pyproject.toml", "[project]\nname = \"shop\"\nversion = \"1\"\n");
     write("src/shop/__init__.py", "PRICE = 7\n");
-    // Nothing there runs by itself, and nothing stands in for what Python brings.
+    // Nothing there runs automatically, and nothing replaces Python's own modules.
     write("src/sitecustomize.py", "open('ran', 'w').close()\n");
     write("src/json.py", "raise RuntimeError('not this one')\n");
     let code =

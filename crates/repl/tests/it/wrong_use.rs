@@ -1,4 +1,4 @@
-//! The tools about sessions, used wrongly or beyond their limits.
+//! Incorrect use of the session tools, and use beyond their limits.
 
 use expect_test::expect;
 use project::Limits;
@@ -15,7 +15,7 @@ async fn wrong_use_says_what_to_do() {
             "repl_wait",
             json!({"eval": 99}),
             expect![[r#"
-        error: No session of this worktree remembers evaluation 99.
+        error: No session of this worktree knows evaluation 99.
         Name a `session` to wait for its last evaluation; repl_list lists the sessions."#]],
         )
         .await;
@@ -24,7 +24,7 @@ async fn wrong_use_says_what_to_do() {
             "repl_eval",
             json!({"code": "1", "session": "a b"}),
             expect![[r#"
-        error: "a b" is no session name.
+        error: Invalid session name "a b".
         Use 1 to 64 letters, digits, `.`, `_` or `-` in `session`."#]],
         )
         .await;
@@ -42,7 +42,7 @@ async fn wrong_use_says_what_to_do() {
             "repl_start",
             json!({"profile": "perl"}),
             expect![[r#"
-        error: There is no profile "perl"; known are bash, cabal, ghci, python, stack.
+        error: Unknown profile "perl"; available: bash, cabal, ghci, python, stack.
         Name one of those in `profile`, or leave it out."#]],
         )
         .await;
@@ -51,11 +51,11 @@ async fn wrong_use_says_what_to_do() {
             "repl_start",
             json!({"command": ["frobnicate"]}),
             expect![[r#"
-        error: Nothing is known of the program "frobnicate".
+        error: Unknown program "frobnicate".
         Name the `profile` that speaks to it too: ghci, cabal, stack, python or bash."#]],
         )
         .await;
-    // The session that failed to start says so again to what is evaluated in it.
+    // The session that failed to start reports the same error to later evaluations.
     let broken = json!({"command": ["ghci", "-package", "no-such-package"]});
     for (tool, arguments) in [("repl_start", broken), ("repl_eval", json!({"code": "1"}))] {
         fixture
@@ -67,7 +67,7 @@ async fn wrong_use_says_what_to_do() {
         GHCi, version 9.0.2: https://www.haskell.org/ghc/  :? for help
         <command line>: cannot satisfy -package no-such-package
             (use -v for more information)
-        Correct that and call repl_start again; repl_read shows everything it printed."#]],
+        Fix that and call repl_start again; repl_read shows everything it printed."#]],
             )
             .await;
     }
@@ -97,7 +97,7 @@ async fn wrong_use_says_what_to_do() {
             "repl_start",
             json!({"session": "mine", "profile": "python"}),
             expect![[r#"
-                error: Session "mine" runs already, with profile `ghci`.
+                error: Session "mine" is already running, with profile `ghci`.
                 Give another name in `session`, leave `profile` and `command` out to use this one, or end it first: repl_stop {"session": "mine"}."#]],
         )
         .await;
@@ -107,7 +107,7 @@ async fn wrong_use_says_what_to_do() {
             json!({"code": ":set prompt x", "session": "mine"}),
             expect![[r#"
         error: The session's prompt tells when an evaluation has ended.
-        Leave the prompt as it is; nobody sees it."#]],
+        Leave the prompt unchanged; it is never shown."#]],
         )
         .await;
     fixture
@@ -143,7 +143,7 @@ async fn wrong_use_says_what_to_do() {
             json!({"session": "theirs"}),
             expect![[r#"
         error: There is no session "theirs" in this worktree.
-        There are main, mine; repl_list tells more.
+        Sessions: main, mine. repl_list has details.
         Or start it with repl_start or repl_eval."#]],
         )
         .await;
@@ -160,7 +160,7 @@ async fn wrong_use_says_what_to_do() {
             "repl_start",
             json!({"session": "third"}),
             expect![[r#"
-        error: 2 sessions run already.
+        error: 2 sessions are already running.
         End one with repl_stop; repl_list shows which are idle.
         `limits.sessions` in hob.toml sets the limit."#]],
         )
@@ -174,7 +174,7 @@ async fn wrong_use_says_what_to_do() {
             json!({"code": "1", "session": "mine"}),
             expect![[r#"
                 error: 1 evaluations wait in session "mine" already.
-                Wait with repl_wait, or repl_interrupt {"eval": 3} what runs; `limits.queued_evaluations` in hob.toml sets the limit."#]],
+                Wait with repl_wait, or stop #3 with repl_interrupt {"eval": 3}; `limits.queued_evaluations` in hob.toml sets the limit."#]],
         )
         .await;
     fixture.repl.shutdown().await;
@@ -186,7 +186,7 @@ async fn input_without_the_end_of_its_line_is_told() {
     fixture.call("repl_start", json!({"profile": "bash"})).await;
     let (_, waits) = fixture.call("repl_eval", json!({"code": "read line; echo \"<$line>\"", "wait_ms": 20000})).await;
     assert_eq!(waits["status"], "waiting_for_input");
-    // The last evaluation has none behind it, though it waits itself.
+    // The last evaluation has none behind it, although it waits itself.
     let (_, queued) = fixture.call("repl_eval", json!({"code": "echo next", "wait_ms": 0})).await;
     assert_eq!((&queued["status"], &queued["queue_depth"]), (&json!("queued"), &json!(0)), "{queued}");
     let (_, first) = fixture.call("repl_wait", json!({"eval": waits["eval"], "wait_ms": 0})).await;
@@ -195,11 +195,11 @@ async fn input_without_the_end_of_its_line_is_told() {
         .check(
             "repl_input",
             json!({"text": "half"}),
-            expect![[r#"[main #1: 4 bytes given; without \n at its end, a program that reads lines still waits; repl_wait {"eval": 1} waits on]"#]],
+            expect![[r#"[main #1: 4 bytes given; without \n at its end, a program that reads lines still waits; repl_wait {"eval": 1} continues to wait]"#]],
         )
         .await;
     let (text, _) = fixture.call("repl_input", json!({"text": " and half\n"})).await;
-    assert!(text.ends_with(" bytes given; repl_wait {\"eval\": 1} waits on]"), "{text}");
+    assert!(text.ends_with(" bytes given; repl_wait {\"eval\": 1} continues to wait]"), "{text}");
     fixture
         .check(
             "repl_wait",
@@ -228,7 +228,7 @@ async fn what_did_not_start_is_tried_again_in_the_environment_of_who_asks() {
         said.ends_with("]\nIt had not started before (it exited with status 3 before its first prompt)."),
         "{said}"
     );
-    // A session that started once is restarted as it was.
+    // A session that started once is restarted with the same parameters.
     fixture.path = "/usr/bin:/bin".to_owned();
     fixture.call("repl_eval", json!({"code": ":quit"})).await;
     let (said, _) = fixture.call("repl_eval", json!({"code": "2+2"})).await;

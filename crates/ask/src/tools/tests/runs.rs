@@ -135,7 +135,7 @@ async fn a_script_continues_another_by_the_id_of_its_question_once() {
 
 /// A caller who shares its token with others.
 fn shared(connection: u64) -> Caller {
-    Caller { run: None, known: project::Known::BySharedToken, pid: 0, connection, ..caller("") }
+    Caller { run: None, known: project::Identification::BySharedToken, pid: 0, connection, ..caller("") }
 }
 
 #[tokio::test(start_paused = true)]
@@ -187,7 +187,7 @@ async fn one_answer_confirms_one_of_many_calls_at_once() {
         assert!(watcher["isError"].is_null(), "{watcher}");
         let mut client = match kind {
             "agent" => house.client("a", None).await,
-            _ => house.client_of(Caller { known: project::Known::BySharedToken, ..caller("a") }, None).await,
+            _ => house.client_of(Caller { known: project::Identification::BySharedToken, ..caller("a") }, None).await,
         };
         let mut arguments = delete();
         arguments["wait_s"] = json!(0);

@@ -40,7 +40,7 @@ fn victim(victim: Victim) -> Caller {
     match victim {
         Victim::Agent | Victim::Hook => own,
         Victim::Script => Caller { role: Role::Control, ..own },
-        Victim::SharedToken => Caller { known: project::Known::BySharedToken, pid: 0, connection: 5, ..own },
+        Victim::SharedToken => Caller { known: project::Identification::BySharedToken, pid: 0, connection: 5, ..own },
     }
 }
 
@@ -53,7 +53,7 @@ fn claiming(claim: &str) -> Caller {
         "a script of the same run" => Caller { role: Role::Control, run: Some("victim".to_owned()), ..other },
         "the same run" => Caller { run: Some("victim".to_owned()), ..other },
         "no run" => Caller { run: None, connection: 5, ..other },
-        "a shared token" => Caller { known: project::Known::BySharedToken, pid: 0, ..other },
+        "a shared token" => Caller { known: project::Identification::BySharedToken, pid: 0, ..other },
         _ => Caller { run: Some("claude session s".to_owned()), pid: 0, ..other },
     }
 }

@@ -1,8 +1,8 @@
 //! The agent's unanswered requests, in order of arrival, and how much of them the daemon received. Pure bookkeeping:
-//! lines in, lines and verdicts out; the threads of `stdio` do the rest.
+//! lines in, lines and verdicts out; the threads of `stdio` do the I/O.
 //!
 //! While connected, lines for the daemon gather in an outbox that one thread at a time writes. After a loss,
-//! [`Ledger::resume`] decides what the next daemon and the agent are told.
+//! [`Ledger::resume`] decides what is sent to the next daemon and the agent.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -17,21 +17,21 @@ use super::peek::{self, Glance, Method};
 use super::questions::Questions;
 use super::repeat::Rules;
 
-/// How many times a request is sent to daemons that die over it.
+/// The number of times a request is sent to daemons that die over it.
 const DELIVERIES: u8 = 3;
-/// The same for a call that hands something out: if it were given up, what it handed out would count as read.
+/// The same for a call that delivers something: if it were given up, the items would count as read.
 const HAND_OUT_DELIVERIES: u8 = 200;
 /// Maximum bytes of notifications and answers kept while there is no daemon.
 const HELD_MAX: usize = 1024 * 1024;
-/// How many progress tokens are remembered.
+/// The maximum number of progress tokens kept.
 const TOKENS_MAX: usize = 256;
 
-/// What to do with a line from the daemon.
+/// The handling of a line from the daemon.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// Pass it on.
     Forward,
-    /// Pass it on, but apart from the lines before it: it answers a call whose progress was just reported.
+    /// Pass it on, but separately from earlier lines: it answers a call whose progress was just reported.
     ForwardApart,
     /// Drop it: the agent did not ask this daemon.
     Swallow,
@@ -48,19 +48,18 @@ pub(super) struct Ledger {
     handshake: Handshake,
     hand_outs: HandOuts,
     questions: Questions,
-    /// What the last daemon said about repeating lost calls.
+    /// The last daemon's rules for repeating lost calls.
     rules: Rules,
-    /// Identifies the last daemon's list of tools.
+    /// The hash of the last daemon's tool list.
     listing: Option<String>,
-    /// Progress tokens that went to the agent since the last gap, as JSON.
+    /// Progress tokens sent to the agent since the last gap, as JSON.
     told: Vec<Box<str>>,
-    /// Whether there is a connection.
     connected: bool,
     outbox: Vec<u8>,
-    /// Bytes of this connection that went through the outbox, and how many of them were written.
+    /// Bytes of this connection that went through the outbox, and the number of them that were written.
     queued: u64,
     written: u64,
-    /// The daemon went away without reading everything.
+    /// True if the daemon disconnected without reading everything.
     unread: bool,
     /// Bytes of lines that wait for a connection.
     held: usize,
@@ -73,9 +72,9 @@ struct Item {
     kind: Kind,
     /// The line's end among the bytes of this connection.
     end: Option<u64>,
-    /// How many daemons received it and died.
+    /// The number of daemons that received it and died.
     deliveries: u8,
-    /// Whether one of them may have read it.
+    /// True if one of them may have read it.
     taken: bool,
 }
 
@@ -93,14 +92,14 @@ struct Request {
     id: Id,
     method: Method,
     token: Option<Box<str>>,
-    /// How many more requests came under the same id meanwhile: the daemon refuses each.
+    /// The number of further requests under the same id: the daemon refuses each.
     duplicates: u32,
-    /// Whether the acknowledgement of a listen went to the agent.
+    /// True if the acknowledgement of a listen was sent to the agent.
     acknowledged: bool,
 }
 
 impl Ledger {
-    /// Takes a line from the agent, without its newline. Returns a warning, if any.
+    /// Handles a line from the agent, without its newline. Returns a warning, if any.
     pub(super) fn agent_said(&mut self, line: &[u8]) -> Option<&'static str> {
         let Some(envelope) = Envelope::peek(line) else {
             match peek::batch(line).filter(|_| self.handshake.batches()) {
@@ -115,7 +114,7 @@ impl Ledger {
                     self.push(&line);
                     None
                 }
-                _ => Some("the agent answered a question that nobody asks any more"),
+                _ => Some("the agent answered a question that is no longer open"),
             };
         }
         match (envelope.id(), envelope.method()) {
@@ -140,7 +139,7 @@ impl Ledger {
             }
             return;
         }
-        let method = Method::of(envelope.method().unwrap_or_default());
+        let method = Method::from_name(envelope.method().unwrap_or_default());
         let token = envelope.params().and_then(peek::progress_token);
         self.take(line, Kind::Request(Request { id, method, token, duplicates: 0, acknowledged: false }));
     }
@@ -187,7 +186,7 @@ impl Ledger {
         self.items.insert(seq, Item { line: whole.into(), kind, end, deliveries: 0, taken: false });
     }
 
-    /// Puts a line into the outbox and returns where it ends.
+    /// Puts a line into the outbox and returns its end position.
     fn push(&mut self, line: &[u8]) -> u64 {
         self.outbox.extend_from_slice(line);
         self.outbox.push(b'\n');
@@ -195,7 +194,7 @@ impl Ledger {
         self.queued
     }
 
-    /// Takes a line from the daemon, without its newline.
+    /// Handles a line from the daemon, without its newline.
     pub(super) fn daemon_said(&mut self, line: &[u8]) -> Verdict {
         match peek::glance(line) {
             Glance::Answer { id, failed } => self.answer(&id, failed, line),
@@ -220,10 +219,10 @@ impl Ledger {
                 }
                 _ => Verdict::Forward,
             },
-            Glance::Question => self.questions.asked(line).map_or(Verdict::Swallow, Verdict::Replace),
+            Glance::Question => self.questions.ask(line).map_or(Verdict::Swallow, Verdict::Replace),
             Glance::Withdrawn => self.questions.withdrawn(line).map_or(Verdict::Forward, Verdict::Replace),
             Glance::ToolsChanged => {
-                // Whatever the next daemon's list is, it differs from the one this daemon began with.
+                // The next daemon's list will differ from the one this daemon began with.
                 self.listing = self.listing.take().map(|_| String::new());
                 Verdict::Forward
             }
@@ -260,7 +259,7 @@ impl Ledger {
         if apart { Verdict::ForwardApart } else { Verdict::Forward }
     }
 
-    /// The answer to this id could not be passed on, and another was given instead.
+    /// Records that the answer to this id could not be passed on, and another was given instead.
     pub(super) fn settle(&mut self, id: &Id) {
         if let Some(&seq) = self.by_id.get(id) {
             self.remove(seq);
@@ -277,32 +276,32 @@ impl Ledger {
         Some(item)
     }
 
-    /// Progress sent before a gap no longer matters.
+    /// Records a gap: progress sent before it no longer matters.
     pub(super) fn gap(&mut self) {
         self.told.clear();
     }
 
-    /// Lines for the daemon; one thread at a time writes them.
+    /// Takes the lines for the daemon; one thread at a time writes them.
     pub(super) fn take_outbox(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.outbox)
     }
 
-    /// How many bytes wait in the outbox, or for a connection.
+    /// Returns the number of bytes that wait in the outbox, or for a connection.
     pub(super) fn backlog(&self) -> usize {
         if self.connected { self.outbox.len() } else { self.held }
     }
 
-    /// `bytes` more bytes taken from the outbox went into the socket.
+    /// Records that `bytes` more bytes from the outbox were written to the socket.
     pub(super) fn wrote(&mut self, bytes: usize) {
         self.written += bytes as u64;
     }
 
-    /// The daemon went away without reading everything written. How much is unknown, but it includes the last byte.
+    /// Records that the daemon disconnected without reading all data. How much is unknown, but it includes the last byte.
     pub(super) fn left_unread(&mut self) {
         self.unread = true;
     }
 
-    /// Whether something that waits needs a daemon now. A listen can wait.
+    /// Returns true if a pending item needs a daemon now. A listen can wait.
     pub(super) fn needs_daemon(&self) -> bool {
         self.items.values().any(|item| match &item.kind {
             Kind::Request(request) => request.method != Method::Listen || (item.end.is_none() && !item.taken),
@@ -311,18 +310,18 @@ impl Ledger {
         })
     }
 
-    /// Whether the agent expects notifications.
+    /// Returns true if the agent expects notifications.
     pub(super) fn listens(&self) -> bool {
         let listening = |item: &Item| matches!(&item.kind, Kind::Request(request) if request.method == Method::Listen);
         self.handshake.subscribed() || self.items.values().any(listening)
     }
 
-    /// Whether another daemon could still answer something.
+    /// Returns true if another daemon could still answer something.
     pub(super) fn can_be_resent(&self) -> bool {
         self.items.values().any(|item| !matches!(item.kind, Kind::Other) && !self.is_lost(item) && !is_listen(item))
     }
 
-    /// The connection is lost, with whatever was not written. Returns lines for the agent.
+    /// Records that the connection is lost, with any unwritten data. Returns lines for the agent.
     pub(super) fn lost(&mut self) -> Vec<u8> {
         self.connected = false;
         self.outbox = Vec::new();
@@ -338,7 +337,7 @@ impl Ledger {
         self.questions.abandon()
     }
 
-    /// Whether a tool call may have run on a lost daemon.
+    /// Returns true if a tool call may have run on a lost daemon.
     fn is_lost(&self, item: &Item) -> bool {
         item.taken
             && match &item.kind {
@@ -348,9 +347,9 @@ impl Ledger {
             }
     }
 
-    /// Whether a lost daemon may have handed something out in an answer that never arrived: the next daemon is told and
-    /// hands it out again, so those calls can be sent again. Also the last receipt, which tells the daemon whether they
-    /// had run.
+    /// Returns true if a lost daemon may have delivered something in an answer that never arrived: the next daemon is
+    /// told and delivers it again, so those calls can be repeated. Also returns the last receipt, which tells the
+    /// daemon if they had run.
     pub(super) fn lost_hand_outs(&self) -> (bool, Option<String>) {
         let mut lost = Vec::new();
         for (seq, item) in self.items.iter().filter(|(_, item)| item.taken) {
@@ -366,8 +365,8 @@ impl Ledger {
         (!lost.is_empty() || self.hand_outs.is_given_up(), self.hand_outs.last_receipt(&lost))
     }
 
-    /// A connection was made. Fills the outbox with the agent's handshake and the requests the daemon can still answer.
-    /// Returns lines for the agent: answers to the others.
+    /// Records a new connection. Fills the outbox with the agent's handshake and the requests the daemon can still
+    /// answer. Returns lines for the agent: answers to the others.
     pub(super) fn resume(&mut self, loss: LossReason) -> Vec<u8> {
         let mut answers = Vec::new();
         self.connected = true;
@@ -399,10 +398,10 @@ impl Ledger {
         answers
     }
 
-    /// Takes the hello of this connection's daemon, after [`Ledger::resume`] has settled what the last daemon had.
-    /// Returns lines for the agent: what has changed since the last daemon.
+    /// Handles the hello of this connection's daemon, after [`Ledger::resume`] has settled the last daemon's requests.
+    /// Returns lines for the agent: the changes since the last daemon.
     pub(super) fn on_hello_ack(&mut self, daemon: &HelloAck, is_new_life: bool) -> Vec<u8> {
-        self.rules = Rules::of(daemon);
+        self.rules = Rules::from_hello(daemon);
         let before = self.listing.replace(daemon.listing.clone());
         let changed = Changed {
             tools: before.as_ref().is_some_and(|before| *before != daemon.listing),
@@ -443,7 +442,7 @@ impl Ledger {
         }
     }
 
-    /// Nothing can be answered any more. Returns the lines that say so.
+    /// Gives up all requests. Returns their error answers.
     pub(super) fn give_up_all(&mut self, loss: &LossReason) -> Vec<u8> {
         let mut answers = Vec::new();
         for seq in self.items.keys().copied().collect::<Vec<_>>() {
@@ -466,9 +465,10 @@ impl Ledger {
         match item.kind {
             Kind::Request(request) => {
                 (0..request.duplicates).for_each(|_| answers::duplicate(answers, &request.id));
-                match lost {
-                    true => answers::may_have_run(answers, &request.id, &item.line, loss, &self.rules),
-                    false => answers::unanswered(answers, &request.id, loss),
+                if lost {
+                    answers::may_have_run(answers, &request.id, &item.line, loss, &self.rules)
+                } else {
+                    answers::unanswered(answers, &request.id, loss)
                 }
             }
             Kind::Batch(ids) => answers::batch(answers, &ids, lost, loss),
@@ -476,7 +476,7 @@ impl Ledger {
         }
     }
 
-    /// Refuses a line of the agent that is too long to keep: none of it can be passed on.
+    /// Refuses a line of the agent that is too long to keep: no part of it can be passed on.
     pub(super) fn too_long(out: &mut Vec<u8>, long: &mcp::wire::TooLong, limit: usize) {
         if long.method && long.id.is_some() {
             let text =

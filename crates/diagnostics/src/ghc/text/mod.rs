@@ -1,4 +1,4 @@
-//! GHC's messages as text (8.x to 9.14) → diagnostics. JSON lines (9.10 and newer) among them are read by `json`.
+//! Parses GHC's messages as text (8.x to 9.14). JSON lines (9.10 and newer) among them are parsed by `json`.
 //!
 //! The grammar, as the compiler prints it with or without `-ferror-spans`:
 //!
@@ -10,7 +10,7 @@
 //!   |   ^^^
 //! ```
 //!
-//! `SPAN` is `3:5`, `3:5-8` or `(5,1)-(6,2)`, its end inclusive. A message without a place has `<no location info>`,
+//! `SPAN` is `3:5`, `3:5-8` or `(5,1)-(6,2)`, its end inclusive. A message without a location has `<no location info>`,
 //! and the import cycle of GHC up to 9.6 has no head at all. All other text is returned unchanged, so a program's own
 //! stderr is never lost.
 
@@ -30,7 +30,7 @@ pub struct Parsed {
     pub rest: String,
 }
 
-/// Reads everything that is recognised. Never fails: the rest is `rest`.
+/// Parses all known forms. Never fails: other text is `rest`.
 pub fn parse(text: &str) -> Parsed {
     let lines: Vec<&str> = text.lines().collect();
     let mut parsed = Parsed::default();
@@ -158,7 +158,7 @@ fn nowhere(severity: Severity) -> Diagnostic {
     }
 }
 
-/// A place in a file. The end is inclusive.
+/// A location in a file. The end is inclusive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
     pub line: u32,
@@ -167,7 +167,7 @@ pub struct Span {
     pub end_column: u32,
 }
 
-/// `FILE:SPAN` → both. `None` if the text does not end in a span.
+/// Splits `FILE:SPAN`. `None` if the text does not end in a span.
 pub fn split_span(place: &str) -> Option<(&str, Span)> {
     if let Some(open) = place.rfind(":(").filter(|_| place.ends_with(')')) {
         // The last `:(` opens the first pair: `(5,1)-(6,2)` holds no colon.
@@ -187,7 +187,7 @@ fn pair(text: &str) -> Option<(u32, u32)> {
     Some((line.parse().ok()?, column.parse().ok()?))
 }
 
-/// The body: indented lines. A blank line belongs to it only if an indented line that is no source box follows.
+/// Returns the body: indented lines. A blank line belongs to it only if an indented line other than a source box follows.
 fn body_range(lines: &[&str], start: usize) -> Range<usize> {
     let mut end = start;
     let mut at = start;
@@ -235,13 +235,13 @@ fn source_box_end(lines: &[&str], start: usize) -> usize {
     at
 }
 
-/// An exception includes its call stack and everything up to the next blank line or message.
+/// Takes an exception, which includes its call stack and everything up to the next blank line or message.
 fn exception_end(lines: &[&str], start: usize) -> usize {
     let stop = |line: &&str| line.is_empty() || Head::parse(line).is_some() || line.contains(EXCEPTION);
     lines[start..].iter().position(stop).map_or(lines.len(), |found| start + found)
 }
 
-/// GHC prints a blank line before each message, which is not output of a program.
+/// Removes the blank line that GHC prints before each message, which is not output of a program.
 fn drop_blank_before(rest: &mut Vec<&str>) {
     if rest.last().is_some_and(|line| line.is_empty()) {
         rest.pop();
@@ -297,7 +297,7 @@ pub(super) fn split_hints(message: &str) -> (String, Vec<String>) {
     (message, hints)
 }
 
-/// A suggestion inside a message; it is left there too.
+/// Returns a suggestion inside a message; it stays in the message too.
 fn hint_inside(line: &str, following: &[&str]) -> Option<String> {
     if ["Perhaps ", "Or perhaps ", "To import instances alone, use: "].iter().any(|mark| line.starts_with(mark)) {
         return Some(line.to_owned());

@@ -42,7 +42,7 @@ fn check(stderr: &str, expected: Expect) {
     expected.assert_eq(&text);
 }
 
-/// The sections below `==== NAME`.
+/// Returns the sections below `==== NAME`.
 fn sections(text: &str) -> Vec<(&str, &str)> {
     text.split("==== ").skip(1).filter_map(|section| section.split_once('\n')).collect()
 }
@@ -83,9 +83,9 @@ fn load_all(dir: &std::path::Path, flags: &[&str]) -> [Vec<String>; 2] {
     })
 }
 
-/// GHC up to 9.8 has another machine form, used here only to prove the text parser.
+/// GHC up to 9.8 has another machine form, used here only to verify the text parser.
 fn dumped(line: &str) -> Option<Diagnostic> {
-    // A prompt may stand before it.
+    // A prompt may precede it.
     let value: serde_json::Value = serde_json::from_str(&line[line.find('{')?..]).ok()?;
     // `"severity"` up to 9.2, then words in `"messageClass"`, the last of which may be the code.
     let words: Vec<&str> = value["severity"].as_str().or(value["messageClass"].as_str())?.split(' ').collect();
@@ -142,12 +142,10 @@ fn text_and_machine_form_of_the_real_compiler_agree() {
     for ((name, _), (text, machine)) in sections(MODULES).into_iter().zip(texts.iter().zip(&machine)) {
         let mut from_text = parse(text);
         assert_eq!(from_text.rest, "", "{name}");
-        let mut from_machine: Vec<Diagnostic> = match newer {
-            true => parse(machine).diagnostics,
-            false => machine.lines().filter_map(dumped).collect(),
-        };
+        let mut from_machine: Vec<Diagnostic> =
+            if newer { parse(machine).diagnostics } else { machine.lines().filter_map(dumped).collect() };
         compared += from_text.diagnostics.len();
-        // The older form names flags by the compiler's own constructor; an error from a warning has none.
+        // The older form names flags by the compiler's own constructor; an error made from a warning has no flag.
         for diagnostic in from_text.diagnostics.iter_mut().chain(&mut from_machine) {
             diagnostic.flag = None;
         }
@@ -156,9 +154,10 @@ fn text_and_machine_form_of_the_real_compiler_agree() {
             let words = list(diagnostics).replace(['‘', '’', '`', '\''], "").replace("\\n", " ").replace("Type", "*");
             words.split_whitespace().collect::<Vec<_>>().join(" ")
         };
-        let (text, machine) = match newer {
-            true => (plain(&from_text.diagnostics), plain(&from_machine)),
-            false => (list(&from_text.diagnostics), list(&from_machine)),
+        let (text, machine) = if newer {
+            (plain(&from_text.diagnostics), plain(&from_machine))
+        } else {
+            (list(&from_text.diagnostics), list(&from_machine))
         };
         assert_eq!(text, machine, "{name}, GHC {version}");
     }

@@ -72,7 +72,7 @@ impl Place {
         let project = Project::find(explicit, cwd).map_err(Failure::new)?;
         let config = Config::load(&project, &daemon::sections()).map_err(Failure::new)?;
         let worktree = if explicit.is_some() { project.root().to_owned() } else { project.worktree(cwd) };
-        let settings = config.of::<CureSettings>();
+        let settings = config.settings::<CureSettings>();
         let options = Options { roots: settings.roots.clone(), run: None };
         Ok(Place { worktree, cure: Cure::new(options), settings })
     }

@@ -277,7 +277,7 @@ fn running(project: &Project, control: &Control, status: &Value) -> Finding {
         true => Finding::note(
             "daemon",
             format!(
-                "{runs}; what hob.toml asks for was granted since this daemon started: `hob stop`, and the next call knows it"
+                "{runs}; what hob.toml asks for was granted since this daemon started: run `hob stop`; the next call starts a daemon that knows it"
             ),
         ),
         false => Finding::good("daemon", runs),

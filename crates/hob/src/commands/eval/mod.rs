@@ -238,7 +238,7 @@ impl Eval {
             let heading = |title| paint_note(title, Style::Dim);
             terminal::note(format!(
                 "{}\n{}",
-                heading("[printed since the evaluation before]"),
+                heading("[printed since the previous evaluation]"),
                 between.concat().trim_end()
             ));
             terminal::note(heading("[this evaluation]"));

@@ -204,7 +204,7 @@ fn what_to_commit(place: &Place, registered: &[&Agent]) -> Option<String> {
 /// Grants that language servers run code of the project, if a person at a terminal runs this. The rest of `hob init` does not
 /// need it.
 fn trust_code(project: &Project) {
-    if CodeTrust::of(project, project.root()).is_some() {
+    if CodeTrust::lookup(project, project.root()).is_some() {
         return;
     }
     if let Some(why) = super::ask::refusal(super::connect(project).ok().flatten().as_mut()) {

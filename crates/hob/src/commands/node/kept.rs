@@ -43,7 +43,7 @@ impl UsageOf {
     pub(super) fn run(self, project: &Project) -> Result<Exit, Failure> {
         let config = Config::load(project, &daemon::sections()).map_err(Failure::new)?;
         let path = state(project).join("usage.jsonl");
-        let per_day = config.of::<NodesSettings>().tokens_per_day;
+        let per_day = config.settings::<NodesSettings>().tokens_per_day;
         let today = Usage::new(path.clone(), per_day).spent_today();
         let mut sums = BTreeMap::<(String, String), Sum>::new();
         for spent in usage::read_all(&path).map_err(Failure::new)? {

@@ -166,7 +166,7 @@ fn called(project: &Project, tool: &str, arguments: Map<String, Value>) -> Resul
 /// The directory of the current worktree, and where its node files lie.
 fn place(project: &Project) -> Result<(PathBuf, PathBuf), Failure> {
     let config = Config::load(project, &daemon::sections()).map_err(Failure::new)?;
-    Ok((project.worktree(&super::cwd()?), config.of::<NodesSettings>().path))
+    Ok((project.worktree(&super::cwd()?), config.settings::<NodesSettings>().path))
 }
 
 /// The node files of the current worktree.

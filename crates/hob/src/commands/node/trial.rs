@@ -62,7 +62,7 @@ impl Record {
 fn run(project: &Project, nodes: &[String], answering: Answering, accepts: bool) -> Result<Exit, Failure> {
     let config = Config::load(project, &daemon::sections()).map_err(Failure::new)?;
     let folder = folder(project)?;
-    let settings = config.of::<nodes::NodesSettings>();
+    let settings = config.settings::<nodes::NodesSettings>();
     let usage = Usage::new(state(project).join("usage.jsonl"), settings.tokens_per_day);
     let models = Models::of(&config);
     // Not in the checkout, which could bring a program of that name.

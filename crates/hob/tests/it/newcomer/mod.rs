@@ -412,7 +412,7 @@ fn code_that_has_not_begun_is_withdrawn_with_its_command() {
     let queued = project.run(["eval", "--wait", "0", "--json", "touch ran"]);
     let queued: Value = serde_json::from_str(&queued.stdout).unwrap();
     let withdrawn = project.run(["call", "repl_interrupt", "--eval", &queued["eval"].to_string()]).ok();
-    says(&withdrawn, &["interrupted", "It was withdrawn before it began.", "what runs goes on"]);
+    says(&withdrawn, &["interrupted", "It was withdrawn before it began.", "the running evaluation continues"]);
     project.run(["call", "repl_interrupt"]).ok();
     project.run(["eval", "true"]).ok();
     assert!(!project.root().join("ran").exists());

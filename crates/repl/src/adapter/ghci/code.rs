@@ -1,5 +1,5 @@
-//! How Haskell code is handed to GHCi: in the pieces that `pieces` cuts, wrapped in `:{ :}` if they have several lines,
-//! and checked for commands that would break the session.
+//! Prepares Haskell code for GHCi: sends the pieces that `pieces` cuts, wraps those of several lines in `:{ :}`, and
+//! rejects commands that would break the session.
 
 use super::super::{Plan, Refusal, SCRIPT_PATH, Step};
 use super::pieces::{EndsBlock, Unit, UnitKind as Kind, units};
@@ -15,7 +15,7 @@ pub(super) fn plan(code: &str) -> Result<Plan, Refusal> {
                 "Put something else on that line, or put the code in a file and `:load` it.",
             ),
             EndsBlock::Unopened => (
-                "a line holds nothing but `:}`, and no `:{` stands before it",
+                "a line consists of `:}`, without a `:{` before it",
                 "Leave it out: code of several lines needs neither.",
             ),
         };
@@ -27,7 +27,7 @@ pub(super) fn plan(code: &str) -> Result<Plan, Refusal> {
         units.retain(|unit| unit.kind != Kind::Header);
     }
     if units.len() < all {
-        notes.push("`module … where` was left out: what is defined at a prompt belongs to no module.".to_owned());
+        notes.push("`module … where` was left out: definitions at a prompt belong to no module.".to_owned());
     }
     if units.is_empty() {
         return Err(Refusal {
@@ -53,7 +53,7 @@ pub(super) fn plan(code: &str) -> Result<Plan, Refusal> {
 
 fn step(unit: &Unit) -> Result<Step, Refusal> {
     let mut lines = unit.lines.clone();
-    // A command may be inside a block, too.
+    // A command may also be inside a block.
     if let Some(first) = lines.iter_mut().find(|line| !line.trim().is_empty())
         && first.trim_start().starts_with(':')
         && matches!(unit.kind, Kind::Command | Kind::Block)
@@ -71,36 +71,36 @@ fn step(unit: &Unit) -> Result<Step, Refusal> {
     Ok(Step { bytes: call.into_bytes(), advance: 1, script: Some(bytes.into_bytes()) })
 }
 
-/// Whether the code itself reads standard input. What it calls may read too; then only a question without a newline is
-/// seen late.
+/// Returns true if the code itself reads standard input. Functions that it calls may read too; then a question without
+/// a newline is seen late.
 fn asks(unit: &Unit) -> bool {
     const WORDS: [&str; 8] =
         ["getLine", "getChar", "getContents", "interact", "readLn", "isEOF", "hGetLine", "hGetChar"];
     calls(unit, &WORDS)
 }
 
-/// Whether the code itself sets the buffering of standard output. What it calls may do so too; that lasts until its
-/// end.
+/// Returns true if the code itself sets the buffering of standard output. Functions that it calls may do so too; that
+/// setting lasts until the code ends.
 fn sets_buffering(unit: &Unit) -> bool {
     calls(unit, &["hSetBuffering"]) && calls(unit, &["stdout"])
 }
 
-/// Whether the code uses one of these names.
+/// Returns true if the code uses one of these names.
 fn calls(unit: &Unit, names: &[&str]) -> bool {
     let word = |c: char| !(c.is_alphanumeric() || c == '_' || c == '\'');
     let calls = |line: &String| line.split(word).any(|name| names.contains(&name));
-    // A declaration only says what would be done.
+    // A declaration runs nothing by itself.
     matches!(unit.kind, Kind::Statement | Kind::Block) && !unit.binds && unit.lines.iter().any(calls)
 }
 
-/// A GHCi command in the form in which it may run.
+/// Rewrites a GHCi command into the form in which it may run.
 fn command(line: &str) -> Result<String, Refusal> {
     let refuse = |message: &str, hint: &str| Err(Refusal { message: message.to_owned(), hint: hint.to_owned() });
     if let Some(shell) = line.strip_prefix(":!") {
         if shell.trim().is_empty() {
             return refuse("an interactive shell would eat the session's input", "Give the command after `:!`.");
         }
-        // A command that reads standard input would eat the next evaluation.
+        // A command that reads standard input would consume the next evaluation.
         return Ok(format!(":! exec </dev/null; {}", shell.trim_start()));
     }
     let mut words = line[1..].split_whitespace();
@@ -115,7 +115,7 @@ fn command(line: &str) -> Result<String, Refusal> {
                 "prompt" | "prompt2" | "prompt-cont" | "prompt-function" | "prompt-cont-function" => {
                     return refuse(
                         "the session's prompt tells when an evaluation has ended",
-                        "Leave the prompt as it is; nobody sees it.",
+                        "Leave the prompt unchanged; it is never shown.",
                     );
                 }
                 "+m" => {
@@ -126,7 +126,7 @@ fn command(line: &str) -> Result<String, Refusal> {
                 }
                 "-ddump-json" => {
                     return refuse(
-                        "with `-ddump-json` nothing tells the compiler's messages from what programs print",
+                        "with `-ddump-json` compiler messages cannot be told from program output",
                         "Leave it out: `diagnostics` has the messages as data.",
                     );
                 }
@@ -147,8 +147,8 @@ pub(super) fn is_quit(line: &str) -> bool {
     line.strip_prefix(':').is_some_and(|word| !word.is_empty() && "quit".starts_with(word.trim()))
 }
 
-/// Whether some of the code runs while GHCi reads it, so that its output looks like GHCi's own words: splices,
-/// quotations, and macros.
+/// Returns true if some of the code runs while GHCi reads it (splices, quotations, macros), so that its output looks
+/// like GHCi's.
 pub(super) fn runs_while_compiled(code: &str) -> bool {
     let Ok(units) = units(code) else { return false };
     units.iter().any(|unit| match unit.kind {
@@ -160,7 +160,7 @@ pub(super) fn runs_while_compiled(code: &str) -> bool {
     })
 }
 
-/// Whether GHCi has a command whose name begins so, in any version.
+/// Returns true if any version of GHCi has a command with this prefix.
 fn is_builtin(name: &str) -> bool {
     const COMMANDS: &str = "?  abandon add all-types back break browse cd check cmd complete continue ctags def delete disable \
         doc edit enable etags force forward help history info instances issafe kind list load loc-at main module print quit \
@@ -169,7 +169,7 @@ fn is_builtin(name: &str) -> bool {
     COMMANDS.split_whitespace().any(|command| command.starts_with(name))
 }
 
-/// Whether GHCi says on standard output that it did not carry out a command of the code.
+/// Returns true if GHCi reports on standard output that it did not carry out a command.
 pub(super) fn is_complaint(code: &str, stdout: &str) -> bool {
     let Ok(units) = units(code) else { return false };
     units.iter().filter(|unit| unit.kind == Kind::Command).any(|unit| {
@@ -195,11 +195,11 @@ const BREAK: [&str; 4] = ["Cannot set breakpoint on ", "No breakpoint found", "B
 /// The part of some code that only defines something.
 pub(super) struct Definitions {
     pub(super) code: String,
-    /// Whether that part is all of it.
+    /// True if that part is all of the code.
     pub(super) whole: bool,
 }
 
-/// The definitions in some code, if any: imports, declarations, `let`, and commands that load and set.
+/// Returns the definitions in some code, if any: imports, declarations, `let`, and commands that load and set.
 pub(super) fn definitions(code: &str) -> Option<Definitions> {
     let units = units(code).ok()?;
     let mut kept: Vec<String> = Vec::new();
@@ -212,7 +212,7 @@ pub(super) fn definitions(code: &str) -> Option<Definitions> {
             continue;
         }
         let text = unit.lines.join("\n");
-        // Declarations with something between them may define the same name one after the other.
+        // Declarations separated by other code may define the same name twice.
         let apart = unit.kind == Kind::Block || unit.kind == Kind::Declaration && declared && skipped;
         kept.push(if apart { format!(":{{\n{text}\n:}}") } else { text });
         (skipped, declared) = (false, unit.kind == Kind::Declaration);
@@ -368,11 +368,11 @@ mod tests {
         );
         for lone in ["f x =\n  1\n:}\nf 2", "k = [1\n  ,2\n:}\n  ]", ":}", "f 0 = 1\n:}  \nf n = 2"] {
             let refused = plan(lone).unwrap_err();
-            assert_eq!(refused.message, "a line holds nothing but `:}`, and no `:{` stands before it", "{lone}");
+            assert_eq!(refused.message, "a line consists of `:}`, without a `:{` before it", "{lone}");
         }
     }
 
-    /// The lines that each piece is sent as, or those of its block.
+    /// Returns the lines that each piece is sent as, or those of its block.
     fn pieces(code: &str) -> Vec<String> {
         let text = |unit: &Unit| unit.lines.join("\n");
         units(code).expect("no refusal").iter().map(text).collect()
@@ -435,7 +435,7 @@ mod tests {
             ":{\n:set prompt \"x\"\n:}",
             expect![[r#"
             the session's prompt tells when an evaluation has ended
-            Leave the prompt as it is; nobody sees it.
+            Leave the prompt unchanged; it is never shown.
         "#]],
         );
     }
@@ -446,7 +446,7 @@ mod tests {
             ":set prompt \"> \"",
             expect![[r#"
             the session's prompt tells when an evaluation has ended
-            Leave the prompt as it is; nobody sees it.
+            Leave the prompt unchanged; it is never shown.
         "#]],
         );
         check(

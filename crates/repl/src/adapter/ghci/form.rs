@@ -1,9 +1,9 @@
-//! What a piece of code is, by its tokens: before the first `=`, `|`, `<-` or keyword outside of brackets there is only
-//! a left-hand side, and these tell a declaration from a statement.
+//! Classifies a piece of code by its tokens. Before the first `=`, `|`, `<-` or keyword outside of brackets there is
+//! only a left-hand side; these tokens tell a declaration from a statement.
 
 use super::lexer::{Kind, Token};
 
-/// What a piece is, seen alone.
+/// The form of a piece, seen alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Form {
     Command,
@@ -13,7 +13,7 @@ pub(super) enum Form {
     Declaration {
         binds: Vec<String>,
     },
-    /// `f, (+) :: Int`: part of a declaration next to it, else an expression.
+    /// `f, (+) :: Int`: part of a neighbouring declaration, or else an expression.
     Signature {
         names: Vec<String>,
     },
@@ -24,7 +24,7 @@ pub(super) enum Form {
     },
 }
 
-/// Whether something must follow: an operator or a keyword does not end an expression.
+/// Returns true if more tokens must follow: an operator or a keyword does not end an expression.
 pub(super) fn lacks_something(last: &Token<'_>, tokens: &[Token<'_>]) -> bool {
     match last.kind {
         Kind::Operator => {
@@ -33,7 +33,7 @@ pub(super) fn lacks_something(last: &Token<'_>, tokens: &[Token<'_>]) -> bool {
             !(typed && matches!(last.text, "*" | "★"))
         }
         Kind::Comma => true,
-        // The second of two.
+        // It is the second of two.
         Kind::Backquote => true,
         Kind::Name => matches!(last.text, "case" | "if" | "then" | "else" | "in" | "let" | "of") || is_do(last.text),
         _ => false,
@@ -44,7 +44,7 @@ fn is_do(word: &str) -> bool {
     matches!(word.rsplit('.').next(), Some("do" | "mdo"))
 }
 
-/// Whether the last token opens a block.
+/// Returns true if the last token opens a block.
 pub(super) fn opens_layout(tokens: &[Token<'_>]) -> bool {
     match tokens {
         [.., backslash, case] if backslash.is(Kind::Operator, "\\") && matches!(case.text, "case" | "cases") => true,
@@ -53,7 +53,7 @@ pub(super) fn opens_layout(tokens: &[Token<'_>]) -> bool {
     }
 }
 
-/// What a piece is.
+/// Classifies a piece.
 pub(super) fn form(tokens: &[Token<'_>]) -> Form {
     let meaningful: Vec<Token<'_>> = tokens.iter().filter(|token| token.kind != Kind::Pragma).copied().collect();
     let Some(first) = meaningful.first() else { return Form::Declaration { binds: Vec::new() } };
@@ -73,7 +73,7 @@ pub(super) fn form(tokens: &[Token<'_>]) -> Form {
                 let binds = meaningful.iter().take_while(|token| token.text != "::").last();
                 return Form::Declaration { binds: binds.map(|name| name.text.to_owned()).into_iter().collect() };
             }
-            // Without its extension it is an ordinary name.
+            // Without the extension, `pattern` is an ordinary name.
             "pattern" if second.is_some_and(|next| next.kind == Kind::Constructor || is_infix_pattern(&meaningful)) => {
                 return Form::Declaration { binds: Vec::new() };
             }
@@ -98,7 +98,7 @@ pub(super) fn form(tokens: &[Token<'_>]) -> Form {
                 }
                 "::" | "∷" => typed = typed.or(Some(at)),
                 "<-" | "\\" | "-<" | "-<<" => return Form::Statement { binds: false },
-                // Inside a type it is only a function arrow.
+                // Inside a type it is a function arrow.
                 "->" if typed.is_none() => return Form::Statement { binds: false },
                 _ => {}
             },
@@ -107,7 +107,7 @@ pub(super) fn form(tokens: &[Token<'_>]) -> Form {
             {
                 return Form::Statement { binds: false };
             }
-            // Another declaration begins; this one was a signature.
+            // Another declaration begins; the tokens so far were a signature.
             Kind::Semicolon if typed.is_some() => {
                 return match form(&meaningful[at + 1..]) {
                     declaration @ Form::Declaration { .. } => declaration,
@@ -134,7 +134,7 @@ fn is_infix_pattern(tokens: &[Token<'_>]) -> bool {
     })
 }
 
-/// The names before `::`, if there are only names: `f, (+)`.
+/// Returns the names before `::`, if there are only names: `f, (+)`.
 fn signed(tokens: &[Token<'_>]) -> Option<Vec<String>> {
     let mut names = Vec::new();
     for part in tokens.split(|token| token.kind == Kind::Comma) {
@@ -151,7 +151,7 @@ fn signed(tokens: &[Token<'_>]) -> Option<Vec<String>> {
     Some(names)
 }
 
-/// What a binding may bind: the name of a function, or all names in a pattern.
+/// Returns the names that a binding may bind: the name of a function, or all names in a pattern.
 fn bound(left: &[Token<'_>], right: &[Token<'_>]) -> Vec<String> {
     let of = |kind: Kind| left.iter().filter(move |token| token.kind == kind).map(|token| token.text.to_owned());
     let mut names: Vec<String> = match left.first() {

@@ -1,16 +1,16 @@
-//! Haskell's lexical syntax, as far as cutting code needs it: where comments, strings and quotations end, what is an
-//! operator and what a name, and each token's line and column (Haskell 2010 Report, chapter 2 and section 10.3, and
-//! GHC's extensions). Nothing is refused here: what is not Haskell goes to GHC, which says so.
+//! A lexer for Haskell, complete enough to cut code: the ends of comments, strings and quotations, operators and names,
+//! and each token's line and column (Haskell 2010 Report, chapter 2 and section 10.3, and GHC's extensions). The lexer
+//! rejects nothing: invalid Haskell goes to GHC, which reports it.
 //!
-//! Extensions change the lexical syntax, and it is not known here which are on. Where two readings differ, the one that
-//! makes sense of the whole text is taken: `[x|x<-xs]` is a list, `[sql|select 1|]` a quotation.
+//! Extensions change the lexical syntax, and the enabled ones are unknown here. Where two readings differ, the lexer
+//! takes the one that is valid for the whole text: `[x|x<-xs]` is a list, `[sql|select 1|]` a quotation.
 
 use unicode_general_category::{GeneralCategory, get_general_category};
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A variable or a keyword, perhaps qualified.
+    /// A variable or a keyword, optionally qualified.
     Name,
     /// A constructor, type or module.
     Constructor,
@@ -21,7 +21,7 @@ pub(super) enum Kind {
     Comma,
     Semicolon,
     Backquote,
-    /// A number, a character, a string, or a quotation whose text is not Haskell.
+    /// A number, a character, a string, or a quotation of another language.
     Literal,
     Pragma,
     /// Text that begins no token.
@@ -37,12 +37,12 @@ pub(super) struct Token<'a> {
     pub(super) end: usize,
     /// From 1; a tab advances to the next multiple of eight.
     pub(super) column: usize,
-    /// Whether the token is the first on its line.
+    /// True if the token is the first on its line.
     pub(super) first: bool,
-    /// Whether white space, a comment or an opening bracket precedes it, and something else follows: the position of
-    /// prefix operators, `!x`, `$(x)`, `-1`.
+    /// True if white space, a comment or an opening bracket precedes the token, and something else follows: the
+    /// position of prefix operators, `!x`, `$(x)`, `-1`.
     pub(super) prefix: bool,
-    /// Whether it contains a line `:}`, which GHCi would take for the end of a block.
+    /// True if it contains a line `:}`, which GHCi would take for the end of a block.
     pub(super) raw: bool,
 }
 
@@ -51,14 +51,14 @@ impl Token<'_> {
         self.kind == kind && self.text == text
     }
 
-    /// The word after `{-#`, in capitals.
+    /// Returns the word after `{-#`, in capitals.
     pub(super) fn pragma(&self) -> Option<String> {
         let inside = self.text.strip_prefix("{-#").filter(|_| self.kind == Kind::Pragma)?;
         let word = inside.trim_start().split(|c: char| !(c.is_alphanumeric() || c == '_')).next()?;
         Some(word.to_ascii_uppercase())
     }
 
-    /// The text after that word.
+    /// Returns the text after that word.
     pub(super) fn pragma_text(&self) -> &str {
         let inside = self.text.strip_prefix("{-#").and_then(|text| text.strip_suffix("#-}")).unwrap_or_default();
         inside.trim().split_once(char::is_whitespace).map_or("", |(_, text)| text.trim())
@@ -71,20 +71,20 @@ pub(super) struct Lexer<'a> {
     at: usize,
     /// Where the current line begins.
     line: usize,
-    /// Whether the current line holds a token already.
+    /// True if the current line already holds a token.
     in_line: bool,
     /// Open quotation brackets of Template Haskell, which `|]` closes.
     quotes: Vec<usize>,
     brackets: usize,
-    /// Whether an infix operator may directly follow the last token.
+    /// True if an infix operator may directly follow the last token.
     after_value: bool,
-    /// Whether a comment was never closed.
+    /// True if a comment was never closed.
     unterminated: bool,
-    /// The positions of the next `|]` and `#-}`, or the end: searched for once, however often something opens.
+    /// The positions of the next `|]` and `#-}`, or the end of the text. Each is searched for once.
     closes: [Option<usize>; 2],
     /// The position for which the column was last computed, and the result.
     counted: (usize, usize),
-    /// Whether this lexer only looks ahead: then a name after a bracket begins no quotation.
+    /// True if this lexer only looks ahead: then a name after a bracket begins no quotation.
     ahead: bool,
 }
 
@@ -105,7 +105,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// The distance to the next `|]` (0) or `#-}` (1).
+    /// Returns the distance to the next `|]` (0) or `#-}` (1).
     fn until(&mut self, which: usize) -> Option<usize> {
         let known = self.closes[which].filter(|&at| at >= self.at);
         let at = known.unwrap_or_else(|| {
@@ -120,29 +120,27 @@ impl<'a> Lexer<'a> {
         self.at
     }
 
-    /// The rest of the line.
     pub(super) fn rest_of_line(&self) -> &'a str {
         let rest = &self.code[self.at..];
         &rest[..memchr::memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len())]
     }
 
-    /// Whether the next token would be the first on its line.
+    /// Returns true if the next token would be the first on its line.
     pub(super) fn at_line_start(&self) -> bool {
         !self.in_line
     }
 
-    /// Whether a comment reached the end of the code.
+    /// Returns true if a comment reached the end of the code.
     pub(super) fn is_unterminated(&self) -> bool {
         self.unterminated
     }
 
-    /// Moves to the beginning of the next line.
     pub(super) fn skip_line(&mut self) {
         self.at += self.rest_of_line().len();
         self.advance(1);
     }
 
-    /// The current column, counted on from the last request: lines may be long.
+    /// Returns the current column. It counts from the position of the last request, since lines may be long.
     pub(super) fn column(&mut self) -> usize {
         let (at, column) = self.counted;
         let (from, column) = if at >= self.line { (at, column) } else { (self.line, 1) };
@@ -155,7 +153,7 @@ impl<'a> Lexer<'a> {
         &self.code[self.at..]
     }
 
-    /// Moves on by some bytes, across line ends.
+    /// Advances by some bytes, across line ends.
     fn advance(&mut self, bytes: usize) {
         let end = (self.at + bytes).min(self.code.len());
         if let Some(newline) = memchr::memrchr(b'\n', &self.code.as_bytes()[self.at..end]) {
@@ -165,8 +163,8 @@ impl<'a> Lexer<'a> {
         self.at = end;
     }
 
-    /// Skips white space and the next comment, if there is one, and returns where the comment began; `None` before a
-    /// token and at the end.
+    /// Skips white space and the next comment, if any, and returns the start of the comment; `None` before a token and
+    /// at the end.
     pub(super) fn comment(&mut self) -> Option<usize> {
         self.skip_space();
         let begun = self.at;
@@ -177,7 +175,7 @@ impl<'a> Lexer<'a> {
         } else {
             return None;
         };
-        // What follows a comment on its line is still the first token of that line.
+        // A token that follows a comment on its line is still the first token of that line.
         self.advance(length);
         self.after_value = false;
         Some(begun)
@@ -192,7 +190,7 @@ impl<'a> Lexer<'a> {
         self.advance(length);
     }
 
-    /// Two or more dashes that are not part of another operator begin a comment.
+    /// Recognises a line comment: two or more dashes that are not part of another operator.
     fn line_comment(&self) -> Option<usize> {
         let run = operator(self.rest());
         (run.len() >= 2 && run.bytes().all(|byte| byte == b'-')).then(|| self.rest_of_line().len())
@@ -215,7 +213,7 @@ impl<'a> Lexer<'a> {
         at
     }
 
-    /// The length of a pragma, ignoring `#-}` inside strings.
+    /// Returns the length of a pragma, ignoring `#-}` inside strings.
     fn pragma_length(&mut self) -> Option<usize> {
         let rest = self.rest();
         let inside = rest.strip_prefix("{-#")?;
@@ -229,7 +227,7 @@ impl<'a> Lexer<'a> {
         while at < bytes.len() {
             match &bytes[at..] {
                 [b'#', b'-', b'}', ..] => return Some(at + 3),
-                // A quote that is never closed begins no string.
+                // An unclosed quote begins no string.
                 [b'"', ..] => {
                     at += string(&rest[at..]).filter(|length| !rest[at..at + length].contains('\n')).unwrap_or(1)
                 }
@@ -239,7 +237,7 @@ impl<'a> Lexer<'a> {
         None
     }
 
-    /// The next token. Comments before it were skipped.
+    /// Returns the next token. Comments before it were skipped.
     pub(super) fn token(&mut self) -> Option<Token<'a>> {
         let rest = self.rest();
         let next = rest.chars().next()?;
@@ -250,14 +248,14 @@ impl<'a> Lexer<'a> {
         let prefix = !glued && after.is_some_and(|c| !c.is_whitespace());
         self.in_line = true;
         self.advance(length);
-        // A token of several lines is on its last line now.
+        // A multi-line token is now on its last line.
         self.in_line = true;
         self.after_value = !matches!(kind, Kind::Open | Kind::Comma | Kind::Semicolon | Kind::Operator);
         let raw = kind == Kind::Literal && text.lines().any(|line| line.trim() == ":}");
         Some(Token { kind, text, start, end: start + length, column, first, prefix, raw })
     }
 
-    /// The kind and length of the token here.
+    /// Returns the kind and length of the token here.
     fn measure(&mut self, next: char) -> (Kind, usize) {
         let rest = self.rest();
         match next {
@@ -301,7 +299,7 @@ impl<'a> Lexer<'a> {
         (Kind::Close, length)
     }
 
-    /// A list, a quotation of Haskell, or one of something else.
+    /// Measures a list, a Haskell quotation, or a quotation of another language.
     fn square(&mut self) -> (Kind, usize) {
         let rest = self.rest();
         let name = rest[1..].find(|c: char| !(is_name(c) || c == '.')).map_or("", |end| &rest[1..1 + end]);
@@ -338,8 +336,8 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// Whether the text after a bracket closes as a list does, before the first `|]` (at `bar`) or because that closes
-/// another bracket.
+/// Returns true if the text after a bracket closes as a list, either before the first `|]` (at `bar`) or because that
+/// `|]` closes another bracket.
 fn is_list(inside: &str, bar: usize) -> bool {
     let mut lexer = Lexer { brackets: 1, ahead: true, ..Lexer::new(inside) };
     let mut quoted = false;
@@ -358,18 +356,19 @@ fn is_list(inside: &str, bar: usize) -> bool {
     false
 }
 
-/// How many tokens are read to decide whether a bracket opens a list.
+/// The number of tokens read to decide if a bracket opens a list.
 const LOOK_AHEAD: usize = 100;
 
 fn is_name_start(c: char) -> bool {
     use GeneralCategory as G;
     c == '_'
-        || match c.is_ascii() {
-            true => c.is_ascii_alphabetic(),
-            false => matches!(
+        || if c.is_ascii() {
+            c.is_ascii_alphabetic()
+        } else {
+            matches!(
                 get_general_category(c),
                 G::UppercaseLetter | G::TitlecaseLetter | G::LowercaseLetter | G::OtherLetter
-            ),
+            )
         }
 }
 
@@ -385,12 +384,13 @@ fn is_name(c: char) -> bool {
             )
 }
 
-/// GHC's `$symbol`.
+/// Returns true for the characters of GHC's `$symbol`.
 fn is_symbol(c: char) -> bool {
     use GeneralCategory as G;
-    match c.is_ascii() {
-        true => b"!#$%&*+./<=>?@\\^|-~:".contains(&(c as u8)),
-        false => matches!(
+    if c.is_ascii() {
+        b"!#$%&*+./<=>?@\\^|-~:".contains(&(c as u8))
+    } else {
+        matches!(
             get_general_category(c),
             G::MathSymbol
                 | G::CurrencySymbol
@@ -399,7 +399,7 @@ fn is_symbol(c: char) -> bool {
                 | G::ConnectorPunctuation
                 | G::DashPunctuation
                 | G::OtherPunctuation
-        ),
+        )
     }
 }
 
@@ -407,7 +407,7 @@ fn operator(text: &str) -> &str {
     &text[..text.find(|c| !is_symbol(c)).unwrap_or(text.len())]
 }
 
-/// A name with its qualification: `x'`, `Data.Map.insert`, `M.+`, `M.do`.
+/// Measures a name with its qualification: `x'`, `Data.Map.insert`, `M.+`, `M.do`.
 fn name(text: &str) -> (Kind, usize) {
     let word = |text: &str| text.find(|c| !is_name(c)).unwrap_or(text.len());
     let mut end = 0;
@@ -429,7 +429,7 @@ fn name(text: &str) -> (Kind, usize) {
     }
 }
 
-/// MagicHash: what is glued to a name or literal, and is not followed by an operand, belongs to it.
+/// Counts the `#` of MagicHash: one directly after a name or literal belongs to it unless an operand follows.
 fn hashes(text: &str) -> impl Fn(usize) -> usize {
     move |end| {
         let rest = &text[end..];
@@ -456,7 +456,7 @@ fn number(text: &str) -> usize {
     end
 }
 
-/// The length of a string, including gaps over several lines; `None` if it is not closed where a string must be.
+/// Returns the length of a string, including gaps over several lines; `None` if it is not closed where it must be.
 fn string(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut at = 1;
@@ -478,13 +478,13 @@ fn string(text: &str) -> Option<usize> {
     None
 }
 
-/// `"""…"""`, in GHC since 9.12.
+/// Measures `"""…"""`, in GHC since 9.12.
 fn text_block(text: &str) -> Option<usize> {
     let inside = text.strip_prefix("\"\"\"")?;
     inside.find("\"\"\"").map(|end| end + 6)
 }
 
-/// The length of a character literal, if the quote begins one.
+/// Returns the length of a character literal, if the quote begins one.
 fn character(text: &str) -> Option<usize> {
     let inside = &text[1..];
     let end = match inside.chars().next()? {

@@ -1,11 +1,11 @@
-//! What a `:load`, `:reload` or `:add` prints on standard output around its diagnostics: which modules were compiled
-//! and how it ended. The wording differs by version, so only the first word of the summary is trusted.
+//! Parses the standard output of `:load`, `:reload` and `:add`: the modules that were compiled and the outcome. The
+//! wording differs by version, so only the first word of the summary is used.
 
 use crate::load::LoadRecord;
 use diagnostics::{Diagnostic, Source};
 
-/// The load that a piece of output ends, taken alone; `None` if none ended there. `code` is what was typed; the start
-/// of a session has no code and counts as a fresh load.
+/// Returns the load that a piece of output ends, taken alone; `None` if none ended there. `code` is the code that ran;
+/// the start of a session has no code and counts as a fresh load.
 pub(super) fn outcome(code: &str, stdout: &str, diagnostics: &[Diagnostic]) -> Option<LoadRecord> {
     let start = code.trim().is_empty();
     if !start && !loads(code) {
@@ -32,14 +32,14 @@ pub(super) fn outcome(code: &str, stdout: &str, diagnostics: &[Diagnostic]) -> O
     })
 }
 
-/// Whether code makes GHCi load something.
+/// Returns true if code makes GHCi load something.
 pub(super) fn loads(code: &str) -> bool {
     code.lines().any(is_load_command)
 }
 
-/// Whether a line typed at the prompt makes GHCi load something.
+/// Returns true if a line typed at the prompt makes GHCi load something.
 fn is_load_command(code: &str) -> bool {
-    // GHCi accepts any prefix; for a single letter the documented meaning wins, and `:u` is `:undef`'s.
+    // GHCi accepts any prefix. A single letter has its documented meaning; `:u` is `:undef`.
     command(code).is_some_and(|word| {
         word != "u" && ["load", "reload", "add", "unadd"].iter().any(|command| command.starts_with(word))
     })
@@ -54,13 +54,13 @@ fn command(code: &str) -> Option<&str> {
     Some(word.trim_end_matches('!')).filter(|word| !word.is_empty())
 }
 
-/// GHCi answers an unknown command on standard output, from about 9.4 on on standard error.
+/// Returns true for GHCi's answer to an unknown command. It is on standard output, from about 9.4 on standard error.
 pub(super) fn is_unknown_command(stdout: &str) -> bool {
     stdout.starts_with("unknown command '") && stdout.contains("\nuse :? for help.")
 }
 
-/// Whether GHCi says on standard error that it did not carry out one of its own commands, without calling that an
-/// error. Only for code that ends with a command: a program may print the same.
+/// Returns true if GHCi reports on standard error, without calling it an error, that it did not carry out one of its
+/// own commands. Use it only for code that ends with a command: a program may print the same.
 pub(super) fn is_refused_command(code: &str, stderr: &str) -> bool {
     let last = code.lines().map(str::trim).rfind(|line| !line.is_empty());
     last.is_some_and(|line| command(line).is_some())

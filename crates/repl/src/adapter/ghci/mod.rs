@@ -1,14 +1,14 @@
-//! GHCi, also inside `cabal repl` and `stack ghci`: markers by a compiled prompt function.
+//! GHCi, alone or inside `cabal repl` and `stack ghci`: a compiled prompt function prints the markers.
 //!
 //! GHCi calls the prompt function before it reads each command. Ours writes the marker to both streams as bytes,
-//! whatever encoding, newline mode or buffering a program has set there. Then it sets standard output to line
-//! buffering, since GHCi unbuffers it at every load and unbuffered output costs one system call per character. Code
-//! that asks for input announces that in an environment variable, and gets no buffering, so that a question without a
-//! newline is seen before its answer is needed. A buffering that code sets itself, announced in the same way, stays.
-//! The function is compiled once, so that nothing that later happens to the scope can break it.
+//! whatever encoding, newline mode or buffering a program has set. It then sets standard output to line buffering: GHCi
+//! unbuffers it at every load, and unbuffered output costs one system call per character. Code that asks for input
+//! announces this in an environment variable and gets no buffering, so that a question without a newline appears at
+//! once. A buffering mode that code sets itself, announced in the same way, is kept. The function is compiled once, so
+//! later changes of the scope cannot break it.
 //!
-//! The function is in [`prompt`], the judgement of what it hears from GHCi in [`report`], of output alone in
-//! [`printed`] and [`load`]; [`pieces`] cuts code and [`code`] hands it over.
+//! [`prompt`] holds the function, [`report`] judges GHCi's own messages, [`printed`] and [`load`] judge output alone,
+//! [`pieces`] cuts code and [`code`] sends it.
 
 mod code;
 mod form;
@@ -31,14 +31,14 @@ pub struct Ghci;
 impl Adapter for Ghci {
     fn install(&self, nonce: &Nonce) -> Vec<u8> {
         let (_, stops) = stops(nonce);
-        // A complaint first, which shows where on standard error our lines begin; the project's warnings hold for them
-        // too. The plain prompt comes before the function: it remains if that does not compile.
+        // First, a deliberate complaint marks where hob's lines begin on standard error; the project's warning flags
+        // apply to them too. The plain prompt precedes the function: it remains if the function does not compile.
         let static_prompt = format!(
             ":set -f{}-0\n:set stop {stops}\n:set prompt-cont \"\"\n:set prompt \"{} - \\n\"\n",
             word(nonce),
             nonce.as_str()
         );
-        // GHCi's complaint about the last line shows whether GHCi's own words are heard.
+        // GHCi's complaint about the last line shows if GHCi's own messages are captured.
         let all =
             static_prompt + &prompt::function(nonce, prompt::Parts::Hearing) + &format!(":set -f{}\n", word(nonce));
         all.into_bytes()
@@ -66,7 +66,7 @@ impl Adapter for Ghci {
         }
     }
 
-    fn words(&self, literal: &str) -> Option<String> {
+    fn decode_literal(&self, literal: &str) -> Option<String> {
         report::literal_text(literal)
     }
 
@@ -86,7 +86,7 @@ impl Adapter for Ghci {
 
     fn plan_with_input(&self, code: &str) -> Result<Plan, Refusal> {
         let mut plan = self.plan(code)?;
-        // Each piece may read; those that read by name are announced already.
+        // Each piece may read; pieces that read by name are already announced.
         let mut steps: Vec<Step> = Vec::with_capacity(plan.steps.len() * 2);
         for step in plan.steps {
             if self.is_piece(&step) && steps.last().is_none_or(|step| self.is_piece(step)) {
@@ -123,15 +123,15 @@ impl Adapter for Ghci {
         let mut verdict = match words.reports {
             Some(reports) => report::judge(printed, reports),
             None => {
-                // The last line, unless a thread of the program printed one more, and a line of its own, unless the
-                // program began it. A program may print the same, so it counts only after a signal of ours.
+                // "Interrupted." is the last line, unless a thread of the program printed another one, and a separate
+                // line unless the program began it. A program may print the same, so it counts only after our signal.
                 let says = |line: &str| line.ends_with("Interrupted.");
                 let interrupted = printed.interrupting && printed.stderr.lines().rev().take(20).any(says);
                 Verdict { interrupted, ..printed::judge(printed.code, printed.stdout, printed.stderr) }
             }
         };
-        // GHCi turns some signals into exceptions of its own. At its prompt it only prints them and ends; where it goes
-        // on, the same words on standard output are the program's.
+        // GHCi turns some signals into exceptions. At its prompt it prints them and exits; if GHCi continues, the same
+        // text on standard output is the program's.
         let last = printed.stdout.lines().rfind(|line| *line != "Leaving GHCi.").filter(|_| printed.payload.is_empty());
         verdict.signal = verdict.exception.as_deref().into_iter().chain(last).find_map(signal);
         verdict.interrupted |= words.stopped;
@@ -150,7 +150,7 @@ impl Adapter for Ghci {
     }
 
     fn barrier(&self, nonce: &Nonce, n: u64) -> Barrier {
-        // A command that GHCi does not know needs nothing in scope and evaluates nothing.
+        // A command unknown to GHCi needs nothing in scope and evaluates nothing.
         let word = format!("{}-{n}", word(nonce));
         Barrier {
             bytes: format!(":{word}\n").into_bytes(),
@@ -165,7 +165,7 @@ impl Adapter for Ghci {
     fn without_barriers(&self, output: &[u8], nonce: &Nonce) -> Vec<u8> {
         let prefix = format!("unknown command ':{}-", word(nonce));
         let output = without_answers(output, &prefix, &["'\n", "use :? for help.\n"]);
-        // GHCi's answer to the last line of the installation, too.
+        // This also removes GHCi's answer to the last line of the installation.
         let installed = format!("Some flags have not been recognized: -f{}\n", word(nonce));
         let lines = output.split_inclusive(|&byte| byte == b'\n');
         let kept = |line: &&[u8]| *line != b"Interrupted.\n" && *line != installed.as_bytes();
@@ -177,12 +177,13 @@ impl Adapter for Ghci {
     }
 
     fn recover(&self, code: &str, payload: &str) -> Option<(Step, String)> {
-        // An interrupted load leaves nothing in scope, not even `+`; or modules that are no longer loaded, over which
-        // any next evaluation would fail. Any change of the scope drops those.
+        // An interrupted load leaves nothing in scope, not even `+`, or unloaded modules over which any next evaluation
+        // would fail. Any change of the scope drops those.
         let step = Step { bytes: b":module +Prelude\n".to_vec(), advance: 1, script: None };
-        let note = match payload.is_empty() {
-            true => "The interrupted load emptied the scope; Prelude was restored. Load again to get the modules back.",
-            false => "The load was interrupted: what it did not come to is not in scope. Load again to get it back.",
+        let note = if payload.is_empty() {
+            "The interrupted load emptied the scope; Prelude was restored. Load again to get the modules back."
+        } else {
+            "The load was interrupted: modules it did not reach are not in scope. Load again to get them back."
         };
         (payload.is_empty() || self.loads(code)).then(|| (step, note.to_owned()))
     }
@@ -212,7 +213,7 @@ impl Adapter for Ghci {
     }
 }
 
-/// The number in `ghc: signal: 15`, and in `signal: 15` as GHC says it since 9.10.
+/// Parses the number in `ghc: signal: 15`, and in `signal: 15` as GHC prints it since 9.10.
 fn signal(line: &str) -> Option<i32> {
     let number = match line.split_once(": signal: ") {
         Some((program, number)) if program.starts_with("ghc") && !program.contains(char::is_whitespace) => number,
@@ -222,27 +223,27 @@ fn signal(line: &str) -> Option<i32> {
     number.parse().ok()
 }
 
-/// The barriers' word: not the nonce, which is never shown to anyone.
+/// Returns the word of the barriers. It is not the nonce, which is never shown.
 fn word(nonce: &Nonce) -> String {
     format!("hob-{}", &nonce.as_str()[..12])
 }
 
-/// An environment variable, set for one prompt to what the code after it does.
+/// An environment variable that announces, for one prompt, the effects of the code after it.
 const ANNOUNCED: &str = "HOB_ASKS";
 /// The code asks for input, sets the buffering of standard output, or both.
 const ASKS: &str = "1";
 const SETS: &str = "2";
 const ASKS_AND_SETS: &str = "3";
 
-/// The name of a variable that is set when GHCi stops at a breakpoint, and the command that sets it without binding
-/// anything.
+/// Returns the name of a variable that is set when GHCi stops at a breakpoint, and the command that sets it without
+/// binding anything.
 fn stops(nonce: &Nonce) -> (String, String) {
     let name = word(nonce).replace('-', "_").to_uppercase();
     let set = format!("_ <- System.Environment.setEnv {} {}", prompt::characters(&name), prompt::characters("1"));
     (name, set)
 }
 
-/// The line that announces code. It binds nothing, not even `it`.
+/// Returns the line that announces code. It binds nothing, not even `it`.
 fn announcement(what: &str) -> String {
     let (name, value) = (prompt::characters(ANNOUNCED), prompt::characters(what));
     format!("_ <- System.Environment.setEnv {name} {value}\n")
@@ -254,7 +255,7 @@ mod tests {
 
     #[test]
     fn barriers_leave_no_trace() {
-        let nonce = Nonce::known("0123456789abcdef0123456789abcdef");
+        let nonce = Nonce::fixed("0123456789abcdef0123456789abcdef");
         let barrier = "unknown command ':hob-0123456789ab-4'\nuse :? for help.\n";
         let kept = |before, after| {
             let output = format!("{before}{barrier}{after}");

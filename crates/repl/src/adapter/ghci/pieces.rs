@@ -1,9 +1,9 @@
 //! Cuts code into the pieces that GHCi takes one at a time: a command, an import, one statement, or any number of
 //! declarations together.
 //!
-//! A piece begins, as in a file, by the layout rule: at the first token of a line that is no further to the right than
-//! the very first token, outside of brackets. [`super::form`] says what a piece is. Comments belong to what follows
-//! them. `:{ … :}` goes to GHCi as its author wrote it.
+//! As in a file, the layout rule decides where a piece begins: at the first token of a line that is no further to the
+//! right than the very first token, outside of brackets. [`super::form`] classifies a piece. Comments belong to the
+//! code after them. `:{ … :}` is sent to GHCi unchanged.
 
 use super::form::{Form, form, lacks_something, opens_layout};
 use super::lexer::{Kind, Lexer, Token};
@@ -12,11 +12,11 @@ use super::lexer::{Kind, Lexer, Token};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Unit {
     pub(super) kind: UnitKind,
-    /// What to write, without `:{` and `:}`.
+    /// The lines to write, without `:{` and `:}`.
     pub(super) lines: Vec<String>,
-    /// Whether the code only binds, by `let`.
+    /// True if the code only binds, by `let`.
     pub(super) binds: bool,
-    /// Whether GHC runs some of it while reading it.
+    /// True if GHC runs some of it while reading it.
     pub(super) splices: bool,
 }
 
@@ -25,17 +25,17 @@ pub(super) enum UnitKind {
     /// `:type map`
     Command,
     Import,
-    /// Equations, signatures, types, classes, pragmas: neighbours belong together.
+    /// Equations, signatures, types, classes, pragmas. Neighbours are sent together.
     Declaration,
     /// Expressions, bindings, `let`.
     Statement,
-    /// Code that its author wrapped in `:{ :}`.
+    /// Code that the author wrapped in `:{ :}`.
     Block,
-    /// `module M where`, which means nothing at a prompt.
+    /// `module M where`, which has no meaning at a prompt.
     Header,
 }
 
-/// A line `:}` that cannot be handed over: GHCi would take it for the end of a block.
+/// A line `:}` that cannot be sent: GHCi would take it for the end of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EndsBlock {
     /// In a quotation.
@@ -44,7 +44,7 @@ pub(super) enum EndsBlock {
     Unopened,
 }
 
-/// The pieces of some code, in order.
+/// Cuts some code into its pieces, in order.
 pub(super) fn units(code: &str) -> Result<Vec<Unit>, EndsBlock> {
     let mut cutter = Cutter { code, lexer: Lexer::new(code), margin: None, item: None, pieces: Vec::new(), lead: None };
     cutter.run()?;
@@ -61,23 +61,23 @@ struct Piece {
 /// A piece that is being read.
 #[derive(Debug)]
 struct Item<'a> {
-    /// Where its text begins (comments included) and ends.
+    /// The start (comments included) and end of its text.
     from: usize,
     to: usize,
     tokens: Vec<Token<'a>>,
     depth: usize,
-    /// Whether the piece is in such a block, see [`Begins::Block`].
+    /// True if the piece is in such a block, see [`Begins::Block`].
     open_ended: bool,
 }
 
 /// The longest statement, in tokens, that may continue in its first column.
 const MAX_LOOSE: usize = 512;
 
-/// What the first token of a line begins.
+/// The construct that the first token of a line begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Begins {
     Piece,
-    /// The block that `do` opened at the end of the line before, no further to the right than that line.
+    /// The block that `do` opened at the end of the line before, not indented further than that line.
     Block,
     Nothing,
 }
@@ -123,14 +123,14 @@ impl<'a> Cutter<'a> {
         }
         self.close();
         if self.pieces.is_empty() && !self.code.trim().is_empty() {
-            // Only comments.
+            // The code consists of comments only.
             self.push_text(Form::Statement { binds: false }, false, 0, self.code.len());
             self.pieces.retain(|piece| !piece.lines.is_empty());
         }
         Ok(())
     }
 
-    /// Comments after a token on its line belong to it; others to what follows.
+    /// Skips comments. Those after a token on its line belong to it; others to the following code.
     fn skip_comments(&mut self) {
         loop {
             let Some(begun) = self.lexer.comment() else { return };
@@ -197,7 +197,7 @@ impl<'a> Cutter<'a> {
                 return;
             }
             let line = self.code[..token.start].rfind('\n').map_or(0, |newline| newline + 1);
-            // After a pragma on the same line, only the text behind it counts.
+            // After a pragma on the same line, only the text after the pragma counts.
             let from = if token.first { line } else { token.start };
             let margin = self.margin.get_or_insert(token.column);
             *margin = token.column.min(*margin);
@@ -215,7 +215,7 @@ impl<'a> Cutter<'a> {
         item.tokens.push(token);
     }
 
-    /// What a token begins, after those of a piece.
+    /// Classifies a token that follows those of a piece.
     fn begins(&self, item: &Item<'a>, token: &Token<'a>) -> Begins {
         let Some(last) = item.tokens.last() else { return Begins::Nothing };
         let indented = self.margin.is_some_and(|margin| token.column > margin);
@@ -226,21 +226,21 @@ impl<'a> Cutter<'a> {
         if item.open_ended && !gap {
             return Begins::Nothing;
         }
-        // Such code is not written by hand, and each line would be read again for every further one.
+        // Such code is not written by hand, and every further line would rescan all of them.
         if item.tokens.len() > MAX_LOOSE {
             return Begins::Piece;
         }
         match form(&item.tokens) {
             // In a file, a declaration ends here, complete or not.
             Form::Declaration { .. } | Form::Import | Form::Header => Begins::Piece,
-            // At a prompt a statement may continue, since nothing around it has a layout.
+            // At a prompt a statement may continue, since no layout surrounds it.
             _ if opens_layout(&item.tokens) && !gap => Begins::Block,
             _ if lacks_something(last, &item.tokens) => Begins::Nothing,
             _ => Begins::Piece,
         }
     }
 
-    /// Whether a token can only continue what precedes it.
+    /// Returns true if a token can only continue the code before it.
     fn continues(&self, token: &Token<'_>) -> bool {
         match token.kind {
             Kind::Close | Kind::Comma | Kind::Semicolon | Kind::Backquote => true,
@@ -248,7 +248,7 @@ impl<'a> Cutter<'a> {
             Kind::Name => matches!(token.text, "then" | "else" | "of" | "in" | "where"),
             Kind::Operator => {
                 let prefix = matches!(token.text, "!" | "~" | "$" | "$$" | "#" | "?") && token.prefix;
-                // Negated or not, what begins with `-` is a statement of its own.
+                // A line that begins with `-` is a separate statement, negated or not.
                 !(prefix || matches!(token.text, "-" | "\\"))
             }
             _ => false,
@@ -266,11 +266,11 @@ impl<'a> Cutter<'a> {
         self.push_text(form, splices, item.from, item.to);
     }
 
-    /// Appends the text from one place to the end of the line of another.
+    /// Appends the text from one position to the end of the line of another.
     fn push_text(&mut self, form: Form, splices: bool, from: usize, to: usize) {
         let end = self.code[to..].find('\n').map_or(self.code.len(), |newline| to + newline);
         let line = self.code[..from].rfind('\n').map_or(0, |newline| newline + 1);
-        // What precedes it on its line was another piece.
+        // Text before it on its line belongs to another piece.
         let before: String = self.code[line..from].chars().map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
         let text = before + &self.code[from..end];
         let mut lines: Vec<String> =
@@ -289,7 +289,7 @@ impl<'a> Cutter<'a> {
     }
 }
 
-/// Whether a line is a GHCi command: `:t`, `:!`, `:?`, but not `::` or an operator such as `:|`.
+/// Returns true if a line is a GHCi command: `:t`, `:!`, `:?`, but not `::` or an operator such as `:|`.
 fn is_command(line: &str) -> bool {
     let Some(rest) = line.strip_prefix(':') else { return false };
     match rest.chars().next() {
@@ -298,7 +298,7 @@ fn is_command(line: &str) -> bool {
     }
 }
 
-/// The commands with the effect of a pragma at the head of a file; `None` for all other pragmas and tokens.
+/// Returns the command with the effect of a file-header pragma; `None` for all other pragmas and tokens.
 fn flags(token: &Token<'_>) -> Option<Option<String>> {
     let flags: Vec<String> = match token.pragma()?.as_str() {
         "LANGUAGE" => token.pragma_text().split(',').map(|name| format!("-X{}", name.trim())).collect(),
@@ -359,8 +359,8 @@ fn may_declare(form: &Form) -> bool {
     matches!(form, Form::Declaration { .. } | Form::Signature { .. } | Form::Splice)
 }
 
-/// Decides which pieces of a row that may all be declarations are: a signature if the row binds one of its names or
-/// declarations are on both sides; a splice if a declaration is next to it.
+/// Classifies the pieces of a row that may all be declarations: a signature counts if the row binds one of its names or
+/// declarations are on both sides; a splice counts if a declaration is next to it.
 fn settle(row: &mut [Piece]) {
     let bound: Vec<String> = row
         .iter()
@@ -390,7 +390,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Everything with a lexical meaning of its own; `¦` stands for the bar.
+    /// Every lexically special text; `¦` stands for the bar.
     const PARTS: &str = "f|x|1|=| = |\n|\n|\n  |\t|\"|\\|'|''|(|)|[|]|{|}|`|,|;|{-|-}|{-#|#-}|--|-->|::|:|:{|:}|:t |¦]|[e¦|[¦|¦¦]|\
         [q¦|¦|$(|$|->|<-|do|of|let|in|where|case|if|deriving|import|module|data|pattern|größe|→|λ|\"\"\"|#|#!|M.|M.do|{-# LANGUAGE |\u{feff}|\u{301}|\r\n|e\u{301}|0x|1e";
 
@@ -401,7 +401,7 @@ mod tests {
             let code: String = parts.iter().map(|part| all[part % all.len()].replace('¦', "|")).collect();
             if let Ok(units) = units(&code) {
                 let kept: usize = units.iter().flat_map(|unit| &unit.lines).map(|line| line.matches("größe").count()).sum();
-                // Text after `#!` or in a pragma for the head of a file is left out, and comments before commands.
+                // Text after `#!`, text in a file-header pragma and comments before commands are left out.
                 prop_assert!(kept <= code.matches("größe").count());
             }
         }

@@ -1,5 +1,5 @@
-//! What an evaluation in GHCi came to, judged by what it printed alone: where GHCi itself is not heard (see
-//! [`super::report`]), a program can print the same words.
+//! Judges an evaluation in GHCi by its output alone. Used where GHCi itself is not heard (see [`super::report`]); a
+//! program can print the same words.
 
 use std::borrow::Cow;
 
@@ -9,9 +9,9 @@ use diagnostics::ghc::{Parsed, parse};
 use super::super::Verdict;
 use super::load;
 
-/// Judges an evaluation by its output: its errors, and the load that it ended, if it was one.
+/// Judges an evaluation by its output: its errors, and the load that it ended, if any.
 pub(super) fn judge(code: &str, stdout: &str, stderr: &str) -> Verdict {
-    // The text of an exception is kept as it is.
+    // The text of an exception is kept unchanged.
     let parsed = Parsed { exception: parse(stderr).exception, ..parse(&plain(stderr)) };
     let load = load::outcome(code, stdout, &parsed.diagnostics);
     Verdict {
@@ -28,7 +28,7 @@ pub(super) fn judge(code: &str, stdout: &str, stderr: &str) -> Verdict {
     }
 }
 
-/// The text without colors and links that a compiler was told to add.
+/// Removes the colors and links that a compiler was told to add.
 pub(super) fn plain(text: &str) -> Cow<'_, str> {
     match process::output::text::strip_escapes(text.as_bytes()) {
         Cow::Borrowed(_) => Cow::Borrowed(text),

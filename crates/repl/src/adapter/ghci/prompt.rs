@@ -1,33 +1,33 @@
 //! The prompt function, which GHCi runs before it reads each command, and so at the end of the command before.
 //!
-//! The function also hears what GHCi itself says on standard error, so that a failed evaluation need not be guessed
-//! from the text: a program may print what looks like an exception or a compiler's message, on purpose or not. Programs
-//! and GHCi write to the same handle, but GHCi writes from its main thread, where no program runs. The handle's encoder
-//! runs in the writing thread: ours does what the one before it did, and keeps the characters that the main thread
-//! wrote. What GHCi prints in one piece is complete there (exceptions, complaints about commands); compiler messages
-//! lack their fixed words, which bypass the encoder, but not their places. The payload of the marker on standard error
-//! hands that over ([`super::super::StderrPayload`]), and [`super::report`] interprets it. A program that sets the
-//! handle's encoding replaces the encoder until the next prompt: then the payload says so.
+//! The function also captures GHCi's own messages on standard error, so that hob need not guess from the text if an
+//! evaluation failed: a program may print text that looks like an exception or a compiler message. Programs and GHCi
+//! write to the same handle, but GHCi writes from its main thread, where no program runs. The handle's encoder runs in
+//! the writing thread: ours behaves like the previous one, and keeps the characters that the main thread wrote.
+//! Messages that GHCi prints in one piece (exceptions, complaints about commands) are captured whole. Compiler messages
+//! lack their fixed words, which bypass the encoder, but keep their locations. The payload of the marker on standard
+//! error transmits the capture ([`super::super::StderrPayload`]), and [`super::report`] interprets it. A program that
+//! sets the handle's encoding replaces the encoder until the next prompt: then the payload reports that.
 
 use super::{ANNOUNCED, Nonce, stops};
 
-/// The parts that the function is made of.
+/// Variants of the function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Parts {
     Hearing,
-    /// Without hearing what GHCi says.
+    /// Does not capture GHCi's messages.
     OwnHandles,
-    /// Only what every GHC offers to every program, for one that hides the inner modules of base. Bytes bypass the
+    /// Uses only what every GHC offers to every program, for one that hides the inner modules of base. Bytes bypass the
     /// encoding of the handles that all code shares, and the prompt does not wait.
     RawBuffers,
 }
 
-/// A text as a list of characters only, so that extensions which reinterpret literals do not matter.
+/// Writes a text as a list of characters, which extensions that reinterpret literals do not affect.
 pub(super) fn characters(text: &str) -> String {
     before(text, "Prelude.mempty")
 }
 
-/// The characters of a text, and what follows them.
+/// Writes the characters of a text, followed by `rest`.
 fn before(text: &str, rest: &str) -> String {
     let characters: String = text.chars().map(|c| format!("'{c}':")).collect();
     format!("({characters}{rest})")
@@ -43,33 +43,33 @@ const INNER: &str = "sn n = GHC.Show.showSignedInt (GHC.Base.ord '\\0') n nl ; c
 const OUTER: &str = "sn n = Prelude.show n ; cc l = Prelude.concat l ; \
      c l = case l Prelude.< '\\DEL' of { Prelude.True -> l ; Prelude.False -> '?' }";
 
-/// Definitions of `w`, which writes a text as bytes, of `p` and `q`, the handles it writes to, of `r`, which waits for
-/// a moment until there is something to read, and of `f` and `t`, which take back input.
+/// Definitions of `w`, which writes a text as bytes; of `p` and `q`, the handles it writes to; of `r`, which waits
+/// briefly for input; and of `f` and `t`, which take back input.
 ///
 /// `p` and `q` are handles of our own, without an encoding, to copies of the two descriptors made at the first prompt:
-/// code may redirect its own (`hDuplicateTo`). Nothing in them knows the C types: those are 26 more instances of `Num`,
-/// as many of `Show`, and GHC would go through all of them whenever it looks for one, 200 kB and 70 to 100 µs more for
-/// every `1+1`. So the copies cannot be kept from processes that the code starts. They hide from the reader that code
-/// has closed standard error itself; without it GHCi hangs at its next complaint, so `xd` makes it end.
+/// code may redirect its own (`hDuplicateTo`). They avoid the C types: those bring 26 more instances of `Num` and as
+/// many of `Show`, and GHC would scan them at each lookup, 200 kB and 70 to 100 µs more for every `1+1`. Therefore
+/// processes that the code starts inherit the copies. The copies hide from the reader that code has closed standard
+/// error; without it GHCi hangs at its next complaint, so `xd` makes it exit.
 ///
-/// `r` is where GHCi waits for the next command if that comes soon. At its own prompt it would wait by its event
-/// manager, another thread of the operating system, and each command would have to go from there to the main one: two
-/// changes of threads, often between two processors. Since nothing interrupts `r`, it takes at most 10 ms; a signal at
-/// the prompt has to wait for that. `r` does not see what GHCi has read already, but then no answer is awaited: each
-/// part of the code is sent when the one before it was answered.
+/// `r` is where GHCi waits for the next command if that comes soon. At its own prompt it would wait in its event
+/// manager, another OS thread, and each command would be passed to the main thread: two thread switches, often between
+/// two processors. Since nothing interrupts `r`, it waits at most 10 ms; a signal at the prompt waits that long. `r`
+/// does not see input that GHCi has already read, but then no answer is awaited: each part of the code is sent after
+/// the answer to the part before it.
 ///
-/// `f` takes back input that the program did not read, where code was announced that may read (`t`), and says how much
-/// that is: GHCi would take it for code.
+/// `f` takes back input that the program did not read, if the code announced that it may read (`t`), and reports its
+/// size: GHCi would run it as code.
 ///
-/// `x` sets the buffering of standard output by what is announced of the next piece of code. GHCi resets it at every
-/// load; ours is by lines. A mode that code sets (announced, `SETS`) is looked up after it, in `xm`, and stays as
-/// long as it is found: a load removes it like ours. While code asks for input there is no buffering. `xs` keeps what
-/// was announced.
+/// `x` sets the buffering of standard output as announced for the next piece of code. GHCi resets it at every load;
+/// ours is by lines. A mode that code sets (announced, `SETS`) is saved afterwards in `xm`, and applies while it is
+/// found there: a load removes it like ours. While code asks for input there is no buffering. `xs` keeps the
+/// announcement.
 ///
-/// `g` opens standard input again for GHCi where code has left it half closed: after `getContents` and `interact`,
-/// finished or interrupted, GHCi would take it for the end of its input and leave. Code that still holds the lazy text
-/// then fails when it asks for more. At the true end of the input the handle is closed, and stays so. A copy of the
-/// handle, `j`, takes its place; looking into a handle would bring in the word types.
+/// `g` reopens standard input for GHCi after `getContents` and `interact`, finished or interrupted, left it half
+/// closed: GHCi would take that for the end of its input and exit. Code that still holds the lazy text then fails when
+/// it reads more. At the true end of the input the handle is closed, and stays closed. A copy of the handle, `j`,
+/// replaces it; inspecting a handle would import the word types.
 fn own_handles() -> String {
     let [out, err, input, none] = ["<stdout>", "<stderr>", "<stdin>", "+"].map(|text| before(text, "nl"));
     format!(
@@ -119,15 +119,15 @@ const RAW_BUFFERS: &str = "w h s = Foreign.C.String.withCAStringLen s \
      x s = Prelude.maybe (b System.IO.LineBuffering) (\\ _ -> b System.IO.NoBuffering) s ; \
      f = Prelude.return nl";
 
-/// The definition of `u`, which returns the payload's part about GHCi's words: nothing, `?` where it may have missed
-/// some, or the words as a Haskell literal.
+/// The definition of `u`, which returns the payload's part about GHCi's messages: nothing, `?` if some may be missing,
+/// or the messages as a Haskell literal.
 ///
-/// `hk` keeps the characters heard, the last one first, `hn` how many more may come (`hx` is the bound: characters
-/// beyond it are not kept, and the payload says `?`), `hs` a stable name of our encoding, by which it is recognised as
-/// still in place. They are arguments of the function, since a `let` would make as many of each as there are types.
-/// `he` wraps any encoder in ours; its state has a type of its own, which no definition beside it may have
-/// (`MonoLocalBinds`, on with GADTs and type families, leaves such a one without its `forall`). `hw` counts in a list,
-/// and `t` is a thread as a text: no `==`, no `<` (see [`function`]).
+/// `hk` keeps the captured characters, newest first; `hn` is the number that may still come (`hx` is the bound:
+/// characters beyond it are dropped, and the payload says `?`); `hs` is a stable name of our encoding, used to check
+/// that it is still in place. They are arguments of the function, since a `let` would make one copy of each per type.
+/// `he` wraps any encoder in ours. The type of its state must not occur in a neighbouring definition: `MonoLocalBinds`,
+/// on with GADTs and type families, would drop that definition's `forall`. `hw` counts in a list, and `t` is a thread
+/// as a text: no `==`, no `<` (see [`function`]).
 const HEARING: &str = "hx = GHC.Base.ord '\\65535' ; hw n = GHC.List.replicate n () ; \
      hj y n s l = case s of { \
      _ : m -> GHC.IO.Buffer.readCharBuf (GHC.IO.Buffer.bufRaw y) n Prelude.>>= \\ lx -> case lx of { \
@@ -158,16 +158,16 @@ const HEARING: &str = "hx = GHC.Base.ord '\\65535' ; hw n = GHC.List.replicate n
      case Prelude.maybe Prelude.False (System.Mem.StableName.eqStableName s) n of { Prelude.True -> hp ; \
      Prelude.False -> hi l } }";
 
-/// The line that installs the prompt function. Its only literals are characters and it names everything in full, so
-/// that it compiles under RebindableSyntax, OverloadedStrings and OverloadedLists too; it is masked, so that an
-/// interrupt cannot tear a marker. The program's own output comes first, and if it closed a stream, GHCi ends here as
-/// at its own prompt. Letters beyond ASCII in the name of a module become `?`. What is the same at every prompt is
-/// outside of the function, which is byte code and would build it again each time; and what only the next command needs
-/// comes after the markers: the buffering, and the wait. No name hides another: with `-Wall -Werror` on the command
-/// line it would not compile.
+/// Returns the line that installs the prompt function. Its only literals are characters and all names are fully
+/// qualified, so it compiles under RebindableSyntax, OverloadedStrings and OverloadedLists. It is masked, so an
+/// interrupt cannot tear a marker. The program's own output comes first; if the program closed a stream, GHCi exits
+/// here as at its own prompt. Non-ASCII letters in the name of a module become `?`. Values that are equal at every
+/// prompt are outside of the function, which is byte code and would rebuild them each time. Work for the next command
+/// follows the markers: the buffering, and the wait. No name shadows another: with `-Wall -Werror` on the command line
+/// it would not compile.
 ///
-/// A session starts when GHC has compiled this, and most of that is reading interfaces: nothing is named from a large
-/// one (`Eq`, `Ord`, `Enum`, `Foldable` and `Traversable`, 1 MB together), which the code to come may never need.
+/// A session starts once GHC has compiled this, and most of that time is reading interfaces. So no name comes from a
+/// large one (`Eq`, `Ord`, `Enum`, `Foldable` and `Traversable`, 1 MB together), which later code may never need.
 pub(super) fn function(nonce: &Nonce, parts: Parts) -> String {
     let (stop, _) = stops(nonce);
     let (nonce, asks, stop) = (format!("{} ", nonce.as_str()), ANNOUNCED.to_owned(), stop);

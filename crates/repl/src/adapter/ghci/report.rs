@@ -1,5 +1,5 @@
-//! What an evaluation in GHCi came to, judged by what GHCi itself said: a program's output does not count. How GHCi is
-//! heard is in [`super::prompt`]. Where it was not heard, the text decides ([`super::printed`]).
+//! Judges an evaluation in GHCi by GHCi's own messages: a program's output does not count. [`super::prompt`] captures
+//! the messages. Without a capture, the text decides ([`super::printed`]).
 
 use std::borrow::Cow;
 
@@ -14,11 +14,11 @@ use diagnostics::{Diagnostic, Severity, Source};
 const EXCEPTION: &str = "*** Exception:";
 const CYCLES: [&str; 2] = ["Module imports form a cycle:", "Module graph contains a cycle:"];
 
-/// Judges an evaluation. `reports` has one text for each piece of the code that GHCi said something about.
+/// Judges an evaluation. `reports` has one text for each piece of the code that GHCi commented on.
 pub(super) fn judge(printed: Printed<'_>, reports: &[String]) -> Verdict {
     let mut said = GhciReport::read(reports);
     if said.interrupted && !printed.interrupting {
-        // The program threw that itself, or another process sent a signal.
+        // The program threw the exception itself, or another process sent a signal.
         said.exception.get_or_insert_with(|| "user interrupt".to_owned());
     }
     let parsed = ghc::parse(&plain(printed.stderr));
@@ -44,24 +44,24 @@ pub(super) fn judge(printed: Printed<'_>, reports: &[String]) -> Verdict {
     }
 }
 
-/// What GHCi said, parsed.
+/// GHCi's own messages, parsed.
 #[derive(Debug, Default)]
 struct GhciReport {
-    /// The places of compiler messages in order, and whether a flag follows, as it does in most warnings.
-    places: Vec<(Place, bool)>,
+    /// The locations of compiler messages in order, each with true if a flag follows, as in most warnings.
+    places: Vec<(MessageLocation, bool)>,
     exception: Option<String>,
     interrupted: bool,
-    /// Any other words: a command was not carried out, or the compiler gave up.
+    /// True if there is any other text: a command was not carried out, or the compiler gave up.
     complains: bool,
-    /// Possibly such words, among messages about the compiler's progress.
+    /// True if such text may be among messages about the compiler's progress.
     mutters: bool,
-    /// Whether there were messages in the form for programs.
+    /// True if there were messages in the machine-readable form.
     json: bool,
 }
 
-/// The place that a message names.
+/// The location that a message names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Place {
+struct MessageLocation {
     source: Source,
     file: Option<String>,
     span: Option<[u32; 4]>,
@@ -86,7 +86,7 @@ impl GhciReport {
                 let line = &*bare;
                 if line == "Interrupted." {
                     said.interrupted = true;
-                } else if let Some((place, text)) = Place::read(line) {
+                } else if let Some((place, text)) = MessageLocation::parse(line) {
                     said.places.push((place, text.contains("-W")));
                     message = true;
                 } else if line.starts_with('{') {
@@ -94,7 +94,7 @@ impl GhciReport {
                 } else if gets_on {
                     said.mutters |= !message && mutters(line);
                 } else if !line.trim().is_empty() && !message {
-                    // The lines of a message, and the code that it shows, follow its place.
+                    // The lines of a message, and the code that it shows, follow its location.
                     said.complains = true;
                     message = CYCLES.contains(&line);
                 }
@@ -104,8 +104,8 @@ impl GhciReport {
         said
     }
 
-    /// The diagnostics that are the compiler's own, and whether the compiler reported an error that is not among them:
-    /// another thread may have torn it.
+    /// Returns the diagnostics that are the compiler's own, and true if the compiler reported an error that is not
+    /// among them because another thread may have torn it.
     fn own(&self, diagnostics: Vec<Diagnostic>, load: Option<&LoadRecord>) -> (Vec<Diagnostic>, bool) {
         if self.json {
             return (diagnostics, false);
@@ -129,14 +129,14 @@ impl GhciReport {
                 None => unmatched |= !flagged,
             }
         }
-        // In older versions an import cycle has no place.
+        // In older versions an import cycle has no location.
         own.extend(diagnostics.iter().filter(|diagnostic| self.complains && is_cycle(diagnostic)).cloned());
         (own, unmatched)
     }
 }
 
-/// Whether the compiler reports how long one of its passes took (`-v2`, `-dshow-passes`), heard with or without its
-/// fixed words: `!!! Parser [source]: finished in 0.04 milliseconds, allocated 0.025 megabytes`.
+/// Returns true if the compiler reports how long one of its passes took (`-v2`, `-dshow-passes`), captured with or
+/// without its fixed words: `!!! Parser [source]: finished in 0.04 milliseconds, allocated 0.025 megabytes`.
 fn is_timing(line: &str) -> bool {
     const WORDS: [&str; 6] = [",", "finished", "in", "milliseconds,", "allocated", "megabytes"];
     let Some((_, times)) = line.rsplit_once(':') else { return false };
@@ -148,8 +148,8 @@ fn is_timing(line: &str) -> bool {
     }) && numbers == 2
 }
 
-/// Whether a line among progress messages may be a complaint: messages about the compiler's own work are indented, name
-/// a module, a file or a pass, or are about its temporary files.
+/// Returns true if a line among progress messages may be a complaint. Messages about the compiler's own work are
+/// indented, name a module, a file or a pass, or concern its temporary files.
 fn mutters(line: &str) -> bool {
     let own = ["*** ", "!!! ", "Deleting: "].iter().any(|start| line.starts_with(start));
     !own && !line.starts_with([' ', '\t']) && line.trim().contains(' ')
@@ -159,9 +159,9 @@ fn is_cycle(diagnostic: &Diagnostic) -> bool {
     CYCLES.iter().any(|cycle| diagnostic.message.starts_with(cycle))
 }
 
-impl Place {
-    /// The place at the start of a line, and what follows it.
-    fn read(line: &str) -> Option<(Place, &str)> {
+impl MessageLocation {
+    /// Parses the location at the start of a line, and returns the rest too.
+    fn parse(line: &str) -> Option<(MessageLocation, &str)> {
         if line.starts_with([' ', '\t']) {
             return None;
         }
@@ -180,7 +180,7 @@ impl Place {
                 "<no location info>" | "<no source>" => (Source::File, None),
                 file => (Source::File, Some(file.to_owned())),
             };
-            Some((Place { source, file, span }, after))
+            Some((MessageLocation { source, file, span }, after))
         })
     }
 
@@ -190,7 +190,7 @@ impl Place {
     }
 }
 
-/// The text of a literal as `show` writes it.
+/// Decodes a literal as `show` writes it.
 pub(super) fn literal_text(literal: &str) -> Option<String> {
     const NAMES: [(&str, char); 26] = [
         ("NUL", '\0'),
@@ -239,7 +239,7 @@ pub(super) fn literal_text(literal: &str) -> Option<String> {
         rest = &rest[at + 1..];
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
         if digits > 0 {
-            // Half of a surrogate pair is no character here.
+            // Half of a surrogate pair is not a character here.
             let code: u32 = rest[..digits].parse().ok()?;
             text.push(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
             rest = &rest[digits..];

@@ -1,37 +1,37 @@
 //! Adaptive busy wait for short evaluations.
 //!
-//! While a REPL computes for a millisecond or two, the daemon sleeps and so does its processor; waking it takes about
-//! as long as the rest of the answer's way. So where short evaluations follow one another, the next one is waited for
-//! without sleeping. Between two polls other threads go first, and where they needed the processor, busy waiting stops
-//! for a while: a processor that was yielded to a computation comes back late.
+//! While a REPL computes for a millisecond or two, the daemon and its processor go to sleep; waking takes about as long
+//! as the rest of the answer's path. So if short evaluations follow one another, the actor waits for the next one
+//! without sleeping. Between two polls other threads go first. If they needed the processor, busy waiting stops for a
+//! while: a processor that was yielded to a computation comes back late.
 
 use std::future::pending;
 use std::time::{Duration, Instant};
 
-/// The longest evaluation that counts as short: the smallest that GHCi can do takes one to three milliseconds.
+/// The limit for a short evaluation: the smallest in GHCi takes one to three milliseconds.
 const SOON: Duration = Duration::from_millis(5);
 
-/// Code that follows an answer within this time comes from a script; an agent thinks first.
+/// Code that follows an answer within this time comes from a script, not from an agent.
 const IN_A_ROW: Duration = Duration::from_millis(10);
 
-/// A yield that takes longer met other computations. The programs of one evaluation take less.
+/// A longer yield met other computations. The programs of one evaluation take less.
 const CROWDED: Duration = Duration::from_micros(500);
 
-/// How many times the length of such a yield busy waiting then stays off: yielding costs a twentieth at most.
+/// The pause of busy waiting after such a yield, as a multiple of its length: yielding costs 1/20 at most.
 const BACK_OFF: u32 = 20;
 
 /// Keeps the runtime from going to sleep.
 #[derive(Debug)]
 pub(super) struct BusyWait {
-    /// Whether there is a processor besides the program's.
+    /// True if there is a processor besides the program's.
     can_spin: bool,
-    /// Whether this evaluation is waited for without sleeping.
+    /// True if this evaluation is waited for without sleeping.
     spinning: bool,
-    /// When the current evaluation began.
+    /// The start of the current evaluation.
     begun: Option<Instant>,
-    /// When the last evaluation ended, if it was short.
+    /// The end of the last evaluation, if it was short.
     last_ended: Option<Instant>,
-    /// Until when busy waiting is off because others compute.
+    /// The end of the pause in which others compute.
     off_until: Option<Instant>,
 }
 
@@ -41,7 +41,7 @@ impl BusyWait {
         BusyWait { can_spin, spinning: false, begun: None, last_ended: None, off_until: None }
     }
 
-    /// Call when code was handed to the program.
+    /// Records that code was handed to the program.
     pub(super) fn begin(&mut self) {
         let now = Instant::now();
         self.begun.get_or_insert(now);
@@ -49,13 +49,13 @@ impl BusyWait {
         self.spinning = self.can_spin && in_a_row && self.off_until.is_none_or(|until| until <= now);
     }
 
-    /// Call when the evaluation has ended.
+    /// Records that the evaluation has ended.
     pub(super) fn end(&mut self) {
         self.spinning = false;
         self.last_ended = self.begun.take().filter(|begun| begun.elapsed() < SOON).map(|_| Instant::now());
     }
 
-    /// Never resolves; polled beside other futures, it makes the runtime poll them again at once. Cancel safe.
+    /// Never resolves. Polled along with other futures, it makes the runtime poll them again at once. Cancel safe.
     pub(super) async fn spin(&mut self) {
         while self.spinning {
             let gave_way = Instant::now();
@@ -90,7 +90,7 @@ mod tests {
         }
     }
 
-    /// Whether code that is handed over now would be busy-waited for.
+    /// Returns true if the actor would busy-wait for code that is sent now.
     fn would_spin(mut busy_wait: BusyWait) -> bool {
         busy_wait.begin();
         let woken = Arc::new(Woken(AtomicBool::new(false)));
@@ -99,7 +99,7 @@ mod tests {
         woken.0.load(Ordering::Relaxed)
     }
 
-    /// The state `ago` after a short evaluation.
+    /// Returns the state `ago` after a short evaluation.
     fn after(ago: Duration) -> BusyWait {
         let last_ended = Instant::now().checked_sub(ago);
         BusyWait { can_spin: true, spinning: false, begun: None, last_ended, off_until: None }
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn only_what_follows_a_short_one_at_once_is_waited_for_awake() {
-        // Later than now, so that the duration of this test does not matter.
+        // This is later than now, so the duration of this test does not matter.
         let just_now = || BusyWait { last_ended: Some(Instant::now() + HOUR), ..after(HOUR) };
         assert!(would_spin(just_now()));
         assert!(!would_spin(BusyWait { can_spin: false, ..just_now() }), "there is one processor");

@@ -1,4 +1,4 @@
-//! What the actor asks the kernel: whether the program waits for input, what it uses, how it ended.
+//! The actor's questions to the kernel: does the program wait for input, what resources does it use, how did it exit.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use crate::session::pipes::OutputPipe;
 impl Actor {
     pub(super) fn probe(&mut self) {
         if self.inputs.code().has_unread() || self.inputs.stdin.has_unread() {
-            // The program has not even read what was written.
+            // The program has not yet read all of its input.
             return self.on(Event::Probed(Probed::Unread));
         }
         let group = self.group.clone();
@@ -32,7 +32,7 @@ impl Actor {
         self.state.prober = Some(prober);
         match (doing, command, &self.state.command) {
             (Doing::WaitingForInput, Some(now), Some(before)) if now != *before => {
-                // The next prompt sets it again, if there is one.
+                // The next prompt sets it again.
                 self.state.command = None;
                 Probed::Replaced(now)
             }
@@ -48,14 +48,14 @@ impl Actor {
         if guarded && self.inputs.code().has_unread() {
             return self.on(Event::Unread);
         }
-        // The group may be gone already, which its exit reports.
+        // The group may already have exited, which its exit reports.
         let _ = self.group.signal(Signal::INT);
     }
 
-    /// Observes what runs in the session. An observation that is under way is discarded.
+    /// Observes the activity in the session. A pending observation is discarded.
     pub(super) fn watch(&mut self, window: Duration, age: Duration) {
         let group = self.group.clone();
-        self.state.watch = Some(tokio::spawn(async move { Activity::of(&group, window, age).await }));
+        self.state.watch = Some(tokio::spawn(async move { Activity::observe(&group, window, age).await }));
     }
 
     pub(super) fn measure(&mut self) {
@@ -63,7 +63,7 @@ impl Actor {
         self.state.watched = Some(Instant::now());
         self.state.measure = Some(tokio::task::spawn_blocking(move || {
             let memory = process::probe::memory(&group);
-            (memory.resident, CpuClock::of(memory.processes))
+            (memory.resident, CpuClock::from_pids(memory.processes))
         }));
     }
 
@@ -82,7 +82,7 @@ impl Actor {
         }
     }
 
-    /// Runs the kill ladder on a task of its own, so that the loop goes on reading.
+    /// Runs the kill ladder in a separate task, so that the loop continues to read.
     pub(super) fn end(&mut self, ending: Ending) {
         if self.state.ending.is_some() {
             return;
@@ -101,7 +101,7 @@ impl Actor {
         }));
     }
 
-    /// Reads what the ended process still printed, then reports how it ended.
+    /// Reads the remaining output of the exited process, then reports its exit.
     pub(super) async fn exited(&mut self) {
         let until = Instant::now() + DRAIN;
         self.read();
@@ -128,7 +128,7 @@ impl Actor {
             exit.map_or(Death { code: None, signal: None }, |exit| Death { code: exit.code, signal: exit.signal });
         self.machine.on(Event::Died(death), now);
         self.scripts.clear();
-        // Processes that the program left behind are ended too.
+        // Also ends processes that the program left behind.
         self.end(Ending::Kill);
     }
 

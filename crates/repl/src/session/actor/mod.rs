@@ -1,9 +1,9 @@
-//! The task that owns a session: its process, its pipes, its state. The loop in [`Actor::run`] waits for what happens,
-//! hands it to the machine, which decides, and performs the machine's actions.
+//! The task that owns a session: its process, its pipes, its state. The loop in [`Actor::run`] waits for events, passes
+//! them to the machine, which decides, and performs the machine's actions.
 //!
-//! No branch of a `select!` loses anything when it is dropped: branches only wait; reading and writing happen after
-//! them. `kernel` asks the kernel about the process, `telling` answers callers; `busy_wait` and `coalesce_wakes` only
-//! save time (docs/design/latency.md).
+//! No branch of a `select!` loses anything when it is dropped: branches only wait, and reading and writing happen after
+//! them. `kernel` queries the kernel about the process, `telling` answers callers; `busy_wait` and `coalesce_wakes`
+//! only save time (docs/design/latency.md).
 
 mod busy_wait;
 mod coalesce_wakes;
@@ -38,13 +38,13 @@ use super::users::Users;
 use super::{InterruptReport, SessionEvent, SessionInfo, Stream};
 use crate::load::LoadRecord;
 
-/// How often one wake reads a stream before others get their turn.
+/// The number of reads from a stream per wake, before others get their turn.
 const READS: usize = 16;
-/// How long output may still arrive after the process has ended.
+/// The time in which output may still arrive after the process has exited.
 const DRAIN: Duration = Duration::from_millis(200);
-/// How long a process may live on after it closed an output stream.
+/// The time that a process may live on after it closed an output stream.
 const CLOSED: Duration = Duration::from_millis(350);
-/// How often memory is measured: while an evaluation runs, and otherwise.
+/// The interval of memory measurements: while an evaluation runs, and otherwise.
 const WATCH: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(15)];
 
 /// A running session's parts.
@@ -64,7 +64,7 @@ pub(super) struct Actor {
     pub(super) scripts: Scripts,
     pub(super) memory_limit: u64,
     pub(super) users: Arc<Users>,
-    /// Whether the session's job groups are noted after each evaluation.
+    /// True if the session's job groups are recorded after each evaluation.
     pub(super) jobs: bool,
     pub(super) session: String,
     pub(super) sink: Option<EventSink>,
@@ -76,7 +76,7 @@ pub(super) struct LoopState {
     replies: Replies,
     /// Callers that wait for the end of the process.
     stopping: Vec<oneshot::Sender<()>>,
-    /// The task under way: kept here, so that a dropped wait loses nothing.
+    /// The pending task, kept here so that a dropped wait loses nothing.
     probe: Option<JoinHandle<(Prober, Doing, Option<String>)>>,
     prober: Option<Prober>,
     watch: Option<JoinHandle<Activity>>,
@@ -86,7 +86,7 @@ pub(super) struct LoopState {
     clock: CpuClock,
     ending: Option<JoinHandle<()>>,
     closed: Option<(Stream, Instant)>,
-    /// Until when standard output wakes nothing.
+    /// The time until which standard output is muted.
     muted: Option<Instant>,
     busy_wait: BusyWait,
     watched: Option<Instant>,
@@ -94,7 +94,7 @@ pub(super) struct LoopState {
     logged: [u64; 2],
     alarm: Alarm,
     dead: bool,
-    /// Whether every handle has been dropped.
+    /// True if every handle has been dropped.
     orphaned: bool,
 }
 
@@ -115,7 +115,7 @@ impl LoopState {
             muted: None,
             busy_wait: BusyWait::new(),
             watched: None,
-            logged: [Stream::Stdout, Stream::Stderr].map(|stream| total.of(stream.logged())),
+            logged: [Stream::Stdout, Stream::Stderr].map(|stream| total.get(stream.logged())),
             alarm: Alarm::default(),
             dead: false,
             orphaned: false,
@@ -136,7 +136,7 @@ enum Wake {
 }
 
 impl Actor {
-    /// Runs until the process has ended and every handle is gone.
+    /// Runs until the process has exited and every handle is gone.
     pub(super) async fn run(mut self) {
         self.perform();
         loop {
@@ -144,14 +144,14 @@ impl Actor {
                 Wake::Command(Some(command)) => self.command(command),
                 Wake::Command(None) => {
                     self.state.orphaned = true;
-                    self.on(Event::Stop { reason: "nobody uses it any more".to_owned() });
+                    self.on(Event::Stop { reason: "it is no longer used".to_owned() });
                 }
                 Wake::Readable => self.read(),
                 Wake::Writable => self.inputs.write(),
                 Wake::Exit => self.exited().await,
                 Wake::Probed(answer) => {
                     let probed = self.probe_answer(answer);
-                    // Output that was printed before the program waited comes first.
+                    // Read first the output that was printed before the program waited.
                     self.read();
                     self.on(Event::Probed(probed));
                 }
@@ -222,8 +222,8 @@ impl Actor {
         if self.state.measure.is_none() && self.state.watched.is_some_and(|at| now >= at + watch) {
             self.measure();
         }
-        // The alarm may ring early; then nothing is due. A deadline of the machine whose answer is still under way is
-        // not asked for again at once.
+        // The alarm may ring early; then nothing is due. A deadline of the machine whose answer is still pending is not
+        // requested again at once.
         if self.machine.is_about_to_signal(now) {
             self.read();
         }
@@ -274,7 +274,7 @@ impl Actor {
                 self.on(Event::Input { eval, text, eof, waiter });
             }
             Command::Interrupt { eval, view, reply } => {
-                // The evaluation may have ended already.
+                // The evaluation may already have ended.
                 self.read();
                 let waiter = self.state.replies.add(Reply::Interrupt(reply, view));
                 self.on(Event::Interrupt { eval, waiter });
@@ -346,7 +346,7 @@ impl Actor {
                 if let Some(sink) = &self.sink {
                     sink(&event);
                 }
-                // Fails only without subscribers.
+                // This fails only without subscribers.
                 let _ = self.events.send(event);
             }
             Action::Log { stream, bytes } => {
@@ -363,13 +363,13 @@ impl Actor {
         }
     }
 
-    /// Records what the machine cannot know at the start and the end of an evaluation: processor time, log position,
-    /// jobs.
+    /// Records data that the machine cannot know at the start and the end of an evaluation: processor time, log
+    /// position, jobs.
     fn note_timing(&mut self, event: &SessionEvent) {
         if matches!(event, SessionEvent::EvalFinished { .. }) {
             self.state.busy_wait.end();
             self.scripts.clear();
-            // The end of input was that evaluation's alone, where no REPL reads it.
+            // The end of input was for that evaluation only, if the REPL does not read that stream.
             self.inputs.reopen(self.group.pid());
         }
         // Jobs that exist between evaluations are background jobs.
@@ -383,7 +383,7 @@ impl Actor {
                     (record.logged, record.cpu_from) = (self.state.logged, cpu);
                 }
             }
-            // The clock says nothing about less than a tick.
+            // The clock cannot measure less than a tick.
             SessionEvent::EvalFinished { duration, .. } if *duration < CpuClock::tick() => {}
             SessionEvent::EvalFinished { eval, .. } => {
                 let cpu = self.state.clock.now();
@@ -396,7 +396,7 @@ impl Actor {
     }
 }
 
-/// Hands one segment of a stream to the machine, the log and the subscribers.
+/// Passes one segment of a stream to the machine, the log and the subscribers.
 fn route(
     segment: Segment<'_>,
     stream: Stream,
@@ -417,7 +417,7 @@ fn route(
             *logged += bytes.len() as u64;
             if events.receiver_count() > 0 && machine.is_public(eval) {
                 let text = String::from_utf8_lossy(bytes).into_owned();
-                // Subscribers may have gone meanwhile.
+                // Subscribers may be gone.
                 let _ = events.send(SessionEvent::Output { eval, stream, text });
             }
         }

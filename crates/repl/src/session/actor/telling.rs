@@ -1,4 +1,4 @@
-//! What the actor tells: answers to callers, and the session's state.
+//! The actor's output: answers to callers, and the session's state.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use crate::session::show::{self, Frame};
 use crate::session::{SessionError, SessionState, Stream};
 use crate::text;
 
-/// A session that has been starting for so long may never come to its prompt.
+/// After this time without a prompt, a starting session is suspect.
 const LONG: Duration = Duration::from_secs(5);
 
 impl Actor {
@@ -28,7 +28,7 @@ impl Actor {
         }
     }
 
-    /// Notes what a reader has been given by now.
+    /// Records how much output a reader has received.
     pub(super) fn gave(&mut self, eval: u64, view: View) {
         if let (Some(reader), Some(record)) = (view.reader, self.machine.record_mut(eval)) {
             let given = (!record.status.is_final()).then(|| record.output.each_ref().map(Capture::whole));
@@ -50,14 +50,14 @@ impl Actor {
             cursor: *self.log.end().borrow(),
             dropped: self.dropped(record),
             max_bytes: view.max_bytes,
-            since: view.reader.and_then(|reader| record.given.of(reader)),
+            since: view.reader.and_then(|reader| record.given.for_reader(reader)),
         };
-        // Only the daemon's own commands, which are quiet, are asked for their exact bytes.
+        // Only the daemon's own commands, which are quiet, need their exact bytes.
         let raw = if record.quiet { show::raw(record) } else { Default::default() };
         Some(Finished { result: show::result(record, &frame, Instant::now()), raw })
     }
 
-    /// Bytes of this evaluation that the log no longer has, per stream.
+    /// Returns the number of bytes of this evaluation that the log no longer has, per stream.
     fn dropped(&self, record: &EvalRecord) -> [u64; 2] {
         match record.output.iter().map(|output| output.total()).sum::<u64>() {
             small if small < 1 << 20 => [0; 2],
@@ -65,14 +65,14 @@ impl Actor {
                 let dropped = self.log.status().dropped;
                 let of = |stream: Stream| {
                     let side = stream as usize;
-                    dropped.of(stream.logged()).saturating_sub(record.logged[side]).min(record.output[side].total())
+                    dropped.get(stream.logged()).saturating_sub(record.logged[side]).min(record.output[side].total())
                 };
                 [of(Stream::Stdout), of(Stream::Stderr)]
             }
         }
     }
 
-    /// What runs before a queued evaluation.
+    /// Returns the evaluation that a queued one waits behind.
     fn behind(&self, eval: u64) -> Option<Behind> {
         let current = self.machine.current()?;
         let record = self.machine.record(current)?;
@@ -89,7 +89,7 @@ impl Actor {
     fn starting(&self) -> Starting {
         let info = self.info.borrow();
         let since = info.times.started.elapsed();
-        // A program that never comes to its prompt often says why: on standard error, or else on the other.
+        // A program that never prints a prompt often gives the reason, usually on standard error.
         let said = [Stream::Stderr, Stream::Stdout].map(|stream| self.machine.banner(stream));
         let last = said.iter().find_map(|said| said.lines().rev().find(|line| !line.trim().is_empty()));
         let printed = last.filter(|_| since >= LONG).map(text::headline).unwrap_or_default();

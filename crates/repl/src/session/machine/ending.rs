@@ -1,4 +1,4 @@
-//! The end of the process, whether asked for or not.
+//! The end of the process, requested or not.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use super::{Action, Death, Ending, Intent, Machine, Phase};
 impl Machine {
     /// Ends the process. The first reason counts. `stopped` means that nothing was wrong with the session.
     pub(super) fn stop(&mut self, reason: String, stopped: bool) {
-        // At its prompt the REPL can be asked to quit; otherwise the running program would read the line.
+        // At its prompt the REPL accepts a quit line; otherwise the running program would read it.
         let listens = matches!(self.phase, Phase::Idle { .. });
         self.end(
             Intent { reason, stopped },
@@ -20,7 +20,7 @@ impl Machine {
         );
     }
 
-    /// Ends the process without asking it first.
+    /// Kills the process without a quit line.
     pub(super) fn kill(&mut self, reason: String) {
         self.end(Intent { reason, stopped: false }, Ending::Kill);
     }
@@ -32,7 +32,7 @@ impl Machine {
         }
     }
 
-    /// Without its streams the process is of no use, and its evaluations would never end.
+    /// Without its streams the process is useless, and its evaluations would never end.
     pub(super) fn closed(&mut self, stream: Stream) {
         let name = if stream == Stream::Stdout { "output" } else { "error" };
         self.kill(format!("it closed its standard {name}"));
@@ -65,7 +65,7 @@ impl Machine {
             let record = self.records.running(queued.eval);
             record.notes.push(format!("It never ran: {reason}."));
             if unstarted {
-                // What the program printed instead of a prompt is what its user needs to read.
+                // Users need to see the output that the program printed instead of a prompt.
                 record.output = self.banner.clone();
             }
             self.waiters.push((queued.eval, queued.waiter));
@@ -96,11 +96,11 @@ impl Machine {
                 (Status::Killed, format!("somebody else ended it with {}", signal_in_words(signal)))
             }
             (None, Some(signal)) => (Status::Crashed, format!("it crashed with {}", signal_in_words(signal))),
-            (None, None) => (Status::Exited, "it ended, nobody knows how".to_owned()),
+            (None, None) => (Status::Exited, "it ended for an unknown reason".to_owned()),
         }
     }
 
-    /// The signal that the REPL itself named last.
+    /// Returns the last signal that the REPL itself named.
     fn last_word(&self) -> Option<i32> {
         if let Some(eval) = self.current() {
             return self.judge(eval).signal;
@@ -120,7 +120,7 @@ impl Machine {
     }
 }
 
-/// `signal 15 (SIGTERM)`
+/// Formats a signal: `signal 15 (SIGTERM)`.
 pub(super) fn signal_in_words(signal: i32) -> String {
     let name = match signal {
         1 => " (SIGHUP)",

@@ -1,4 +1,4 @@
-//! The input of what runs: what it was given, when it gets it, and what it leaves.
+//! Input of the running evaluation: when it is handed over, and the unread rest.
 
 use std::time::{Duration, Instant};
 
@@ -9,13 +9,13 @@ use super::{Action, Machine, Phase, Waiter};
 use crate::adapter::GivenInput;
 use crate::result::Status;
 
-/// How much input is handed over at once: a pipe holds twice as much.
+/// The amount of input handed over at once: a pipe holds twice as much.
 const CHUNK: usize = 32 * 1024;
-/// Within this a program runs again after the end of its input came.
+/// The time in which a program is scheduled again after the end of its input.
 const TOLD: Duration = Duration::from_secs(2);
 
 impl Run {
-    /// Whether there is input that the program has not asked for yet.
+    /// Returns true if there is input that the program has not asked for yet.
     pub(super) fn has_input(&self) -> bool {
         !self.input.is_empty() || self.close_input
     }
@@ -24,7 +24,7 @@ impl Run {
         self.unread + self.input.iter().map(Vec::len).sum::<usize>()
     }
 
-    /// The next input to hand over.
+    /// Returns the next input to hand over.
     fn next_input(&mut self) -> Option<Vec<u8>> {
         let mut next = self.input.pop_front()?;
         while let Some(line) = self.input.front().filter(|line| self.bulk && next.len() + line.len() <= CHUNK) {
@@ -35,7 +35,7 @@ impl Run {
         Some(next)
     }
 
-    /// Puts the last `count` bytes handed over back into the queue, for the next piece: the program did not read them.
+    /// Requeues the last `count` bytes handed over for the next piece: the program did not read them.
     pub(super) fn take_back(&mut self, count: usize) {
         if self.whole {
             self.unread = count;
@@ -57,7 +57,7 @@ impl Run {
 }
 
 impl Machine {
-    /// The program asks for input: gives it the next line, or tells the waiters that it waits.
+    /// Handles a request for input: sends the next line, or reports to the waiters that the program waits.
     pub(super) fn feed(&mut self, now: Instant) {
         let Phase::Running(run) = &mut self.phase else { return };
         let eval = run.eval;
@@ -75,7 +75,7 @@ impl Machine {
             run.closed = Some(now);
             return self.actions.push(Action::CloseStdin);
         }
-        // On a busy machine the program has not been told of the end yet, and is seen in the read that it will end.
+        // On a busy machine the program may not yet know of the end, and is seen in the read that will return it.
         let is_told = run.closed.is_none_or(|closed| now.duration_since(closed) >= TOLD);
         if !run.waiting && is_told {
             run.waiting = true;

@@ -1,10 +1,10 @@
-//! The interrupt of a running evaluation: one signal, then patience.
+//! Interrupts a running evaluation: one signal, then a wait.
 //!
-//! A second signal is sent only when a caller asks again. It would cut off the cleanup that the first one started, and
-//! GHC acts on a signal only between two garbage collections, which take seconds with a large heap: after two in a row
-//! GHCi returns to its prompt while the evaluation's thread runs on behind it for ever. So after the signal the
-//! evaluation runs like any other: it may print, sleep, ask for input. When its end shows, `syncing` gets the session
-//! in step and checks whether anything of it is left.
+//! A second signal is sent only when a caller asks again. It would cut off the cleanup that the first one started. GHC
+//! handles a signal only between two garbage collections, which take seconds with a large heap: after two signals in a
+//! row GHCi returns to its prompt while the evaluation's thread continues behind it forever. So after the signal the
+//! evaluation runs like any other: it may print, sleep, ask for input. When it seems to have ended, `syncing` gets the
+//! session in step and checks for remaining activity.
 
 use std::time::{Duration, Instant};
 
@@ -20,31 +20,31 @@ use crate::result::Status;
 
 /// A signal sooner than this after the code could hit the REPL while it reads the code.
 const READING: Duration = Duration::from_millis(20);
-/// How soon the signal is tried again if the REPL has not read all of the code.
+/// The delay before the signal is retried if the REPL has not read all of the code.
 const UNREAD: Duration = Duration::from_millis(5);
-/// After this the callers are told how things stand.
+/// The time after which callers receive the current state.
 pub(super) const GIVE_UP: Duration = Duration::from_secs(10);
 /// A program that waits for input this long after the signal has caught it.
 const CAUGHT: Duration = Duration::from_secs(1);
-/// The first interval between two looks at a straggler, and the longest it grows to.
+/// The first interval between two observations of a straggler, and the longest one.
 const LOOK: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(8)];
 
-/// An interrupt that was asked for, and its progress.
+/// A requested interrupt and its progress.
 #[derive(Debug)]
 pub(super) struct InterruptRequest {
-    /// When it was last asked for.
+    /// The time of the last request.
     pub(super) since: Instant,
     pub(super) waiters: Vec<Waiter>,
-    /// Until when the signal is held back.
+    /// The time until which the signal is held back.
     hold: Option<Instant>,
-    /// How many signals were sent.
+    /// The number of signals sent.
     pub(super) signals: u32,
-    /// How many of them came before the REPL had begun the evaluation.
+    /// The number of signals that came before the REPL had begun the evaluation.
     missed: u32,
-    /// Since when the program was seen waiting for input.
+    /// The time since which the program waits for input.
     waits: Option<Instant>,
     doing: &'static str,
-    /// What the callers were told; the interrupt goes on after that.
+    /// The outcome reported to the callers; the interrupt continues after that.
     told: Option<InterruptOutcome>,
 }
 
@@ -75,26 +75,26 @@ impl InterruptRequest {
         }
     }
 
-    /// Takes another request after an answer.
+    /// Adds another request after an answer.
     pub(super) fn renew(&mut self, waiter: Waiter, now: Instant) {
         self.waiters.push(waiter);
         (self.since, self.told, self.waits) = (now, None, None);
     }
 
-    /// How many signals may have reached the evaluation.
+    /// Returns the number of signals that may have reached the evaluation.
     pub(super) fn reached(&self) -> u32 {
         self.signals.saturating_sub(self.missed)
     }
 }
 
-/// What runs on behind the prompt after an interrupt.
+/// Code that continues behind the prompt after an interrupt.
 #[derive(Debug)]
 pub(super) struct Straggler {
     pub(super) eval: u64,
     pub(super) doing: &'static str,
     pub(super) look_at: Instant,
     gap: Duration,
-    /// How much unowned output there was at the last look.
+    /// The amount of unowned output at the last observation.
     printed: [u64; 2],
 }
 
@@ -103,8 +103,8 @@ impl Straggler {
         Straggler { eval, doing, look_at: now + LOOK[0], gap: LOOK[0], printed: [0; 2] }
     }
 
-    /// A clause for callers that use the session meanwhile.
-    pub(super) fn words(&self, session: &str) -> String {
+    /// Describes the straggler in a clause, for callers that use the session meanwhile.
+    pub(super) fn describe(&self, session: &str) -> String {
         let (eval, doing) = (self.eval, self.doing);
         format!(
             "Something of #{eval}, which was interrupted, {doing} (repl_restart {{\"session\": {session:?}, \"replay\": \"definitions\"}} ends it)"
@@ -129,7 +129,7 @@ impl Machine {
         match &mut self.phase {
             Phase::Running(run) => {
                 match &mut run.asked {
-                    // Join the interrupt that is under way.
+                    // Join the pending interrupt.
                     Some(asked) if asked.told.is_none() => asked.waiters.push(waiter),
                     Some(asked) => {
                         asked.renew(waiter, now);
@@ -143,7 +143,7 @@ impl Machine {
                 self.interrupting_tick(now);
             }
             Phase::Syncing(sync) if sync.run().is_some() => self.interrupt_syncing(waiter, now),
-            // Nothing runs that an interrupt could hit.
+            // Nothing is running that an interrupt could hit.
             _ => {
                 let outcome = match self.has_ended() {
                     Some(_) => InterruptOutcome::Ended,
@@ -160,7 +160,7 @@ impl Machine {
         }
     }
 
-    /// Takes an evaluation that has not begun out of the queue; false if it is not there.
+    /// Removes a queued evaluation from the queue; false if it is not there.
     fn withdraw(&mut self, eval: u64, now: Instant) -> bool {
         self.forget_withdrawn();
         let Some(at) = self.queue.iter().position(|queued| queued.eval == eval) else { return false };
@@ -172,7 +172,7 @@ impl Machine {
         true
     }
 
-    /// Why this evaluation can be neither interrupted nor fed; `None` if it runs.
+    /// Returns why this evaluation can be neither interrupted nor fed; `None` if it is running.
     pub(super) fn not_running_error(&self, eval: Option<u64>) -> Option<SessionError> {
         let (eval, session, runs) = (eval?, self.name.clone(), self.current());
         match self.records.get(eval) {
@@ -182,12 +182,12 @@ impl Machine {
         }
     }
 
-    /// Whether output should be read before the next tick: a signal is due unless the evaluation has ended.
+    /// Returns true if output should be read before the next tick: a signal is due unless the evaluation has ended.
     pub(in super::super) fn is_about_to_signal(&self, now: Instant) -> bool {
         matches!(&self.phase, Phase::Running(run) if run.asked.as_ref().is_some_and(|asked| asked.hold.is_some_and(|hold| now >= hold)))
     }
 
-    /// Sends a signal that is due, and answers when it is time.
+    /// Sends a due signal, and answers the callers in time.
     pub(super) fn interrupting_tick(&mut self, now: Instant) {
         let sends = self.adapter.interrupt().signal;
         let Phase::Running(run) = &mut self.phase else { return };
@@ -195,7 +195,7 @@ impl Machine {
         if asked.hold.take_if(|hold| now >= *hold).is_some() {
             asked.signals += 1;
             asked.doing = "computes";
-            // Input that was given need not have been read.
+            // Given input may remain unread.
             let guarded = !run.fed && !run.is_waiting();
             let eval = run.eval;
             run.probe_soon(now);
@@ -213,7 +213,7 @@ impl Machine {
         }
     }
 
-    /// The signal was not sent: the REPL has not read all of the code yet.
+    /// Records that the signal was not sent because the REPL has not read all of the code yet.
     pub(super) fn unread(&mut self, now: Instant) {
         let Phase::Running(run) = &mut self.phase else { return };
         let Some(asked) = &mut run.asked else { return };
@@ -225,7 +225,7 @@ impl Machine {
         }
     }
 
-    /// Tells the callers how things stand. The evaluation goes on.
+    /// Reports the current state to the callers. The evaluation continues.
     fn tell(&mut self, outcome: InterruptOutcome, now: Instant) {
         let Phase::Running(run) = &mut self.phase else { return };
         let (eval, Some(asked)) = (Some(run.eval), &mut run.asked) else { return };
@@ -239,28 +239,26 @@ impl Machine {
         }
     }
 
-    /// Takes a marker of a signalled evaluation. Returns false if the evaluation was sent no signal.
+    /// Handles a marker of a signalled evaluation. Returns false if no signal was sent to the evaluation.
     pub(super) fn signalled_marker(&mut self, stream: Stream, number: Option<u64>, now: Instant) -> bool {
         let fallback = self.is_fallback();
         let Phase::Running(run) = &mut self.phase else { return false };
         let Some(asked) = run.asked.as_mut().filter(|asked| asked.signals > 0) else { return false };
         let before = run.before;
         // Any newer number ends the evaluation: a block of code may have been cut short.
-        let ended = match fallback {
-            true => self.sides[0].unnumbered > 0,
-            false => self.sides.iter().all(|side| side.number > before),
-        };
+        let ended =
+            if fallback { self.sides[0].unnumbered > 0 } else { self.sides.iter().all(|side| side.number > before) };
         if ended {
             self.synchronize(SyncReason::Interrupt, now);
         } else if stream == Stream::Stdout && number.is_some_and(|number| number <= before) {
-            // A repeated prompt: the signal came before the code was read, and hit nothing.
+            // This is a repeated prompt: the signal came before the code was read, and hit nothing.
             asked.missed += 1;
             asked.hold = Some(now + READING);
         }
         true
     }
 
-    /// Takes the kernel's word on a signalled evaluation. Returns true if nothing else needs to act on it.
+    /// Handles the kernel's answer about a signalled evaluation. Returns true if nothing else needs to act on it.
     pub(super) fn interrupting_probed(&mut self, probed: &Probed, now: Instant) -> bool {
         let Phase::Running(run) = &mut self.phase else { return false };
         let has_input = run.has_input();
@@ -268,7 +266,7 @@ impl Machine {
         match probed {
             Probed::Waiting | Probed::Replaced(_) if !has_input => {
                 let waits = *asked.waits.get_or_insert(now);
-                // While the signal is under way, this is only an appearance.
+                // While the signal is in flight, the answer is unreliable.
                 if asked.signals == 0 || now < waits + CAUGHT {
                     return true;
                 }
@@ -284,7 +282,7 @@ impl Machine {
     }
 
     /// Ends an interrupted evaluation and answers the callers: it ended before a signal was sent, or the session is in
-    /// step again after one. `rest` is what is left of it.
+    /// step again after one. `rest` describes any remaining activity.
     pub(super) fn conclude(&mut self, rest: Option<String>, overrun: bool, now: Instant) {
         let run = match &mut self.phase {
             Phase::Running(run) => Some(&mut **run),
@@ -298,7 +296,7 @@ impl Machine {
             let note = format!("{left} more piece{} of the code did not run.", plural(left));
             self.records.running(eval).notes.push(note);
         }
-        // The pieces that ran may have ended well: that the others did not run is the interrupt's work too.
+        // The completed pieces may have succeeded, but the interrupt prevented the others.
         let cut = left > 0 && !failed;
         self.finish(eval, cut.then_some(Status::Interrupted), now);
         let stopped = self.records.get(eval).is_some_and(|record| record.status == Status::Interrupted);
@@ -315,14 +313,14 @@ impl Machine {
         }
     }
 
-    /// Checks whether the straggler still runs, if that is due.
+    /// Checks if the straggler is still running, if a check is due.
     pub(super) fn watch_idle_straggler(&mut self, now: Instant) {
         let Some(straggler) = self.straggler.as_mut().filter(|straggler| now >= straggler.look_at) else { return };
         straggler.look_at = now + LOOK[1] * 4;
         self.actions.push(Action::Watch { window: LOOK[0], age: Duration::ZERO });
     }
 
-    /// Takes the observation that was asked for.
+    /// Handles the requested observation.
     pub(super) fn watched(&mut self, activity: &Activity, now: Instant) {
         match &self.phase {
             Phase::Syncing(_) => self.syncing_watched(activity, now),

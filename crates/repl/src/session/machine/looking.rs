@@ -1,4 +1,4 @@
-//! What others see of the machine. Changes nothing, but for the records that the actor completes.
+//! Read access to the machine. Changes nothing, except for the records that the actor completes.
 
 use std::sync::atomic::Ordering;
 
@@ -28,12 +28,12 @@ impl Machine {
         &*self.adapter
     }
 
-    /// Whether the first prompt ever came.
+    /// Returns true if the first prompt ever came.
     pub(in super::super) fn prompted(&self) -> bool {
         self.prompted
     }
 
-    /// How the process ended, if it has.
+    /// Returns how the process ended, if it has.
     pub(in super::super) fn reason(&self) -> Option<&str> {
         match &self.phase {
             Phase::Ended { reason, .. } => Some(reason),
@@ -41,7 +41,7 @@ impl Machine {
         }
     }
 
-    /// The evaluation that runs.
+    /// Returns the running evaluation.
     pub(in super::super) fn current(&self) -> Option<u64> {
         match &self.phase {
             Phase::Running(run) => Some(run.eval),
@@ -54,19 +54,19 @@ impl Machine {
         self.queue.iter().filter(|queued| !queued.claim.withdrawn.load(Ordering::Acquire)).count()
     }
 
-    /// How many evaluations are queued behind this one.
+    /// Returns the number of evaluations queued behind this one.
     pub(in super::super) fn waiting_behind(&self, eval: u64) -> usize {
         let waits = |queued: &&Queued| queued.eval > eval && !queued.claim.withdrawn.load(Ordering::Acquire);
         self.queue.iter().filter(waits).count()
     }
 
-    /// How many are queued before this one.
+    /// Returns the number of evaluations queued before this one.
     pub(in super::super) fn queued_before(&self, eval: u64) -> usize {
         let waits = |queued: &&Queued| queued.eval < eval && !queued.claim.withdrawn.load(Ordering::Acquire);
         self.queue.iter().filter(waits).count()
     }
 
-    /// The callers that asked for the answer to this evaluation, and may have stopped waiting since.
+    /// Returns the callers that asked for the answer to this evaluation, and may have stopped waiting since.
     pub(in super::super) fn waiters_of(&self, eval: u64) -> impl Iterator<Item = Waiter> + '_ {
         self.waiters.iter().filter(move |(waited, _)| *waited == eval).map(|(_, waiter)| *waiter)
     }
@@ -79,12 +79,12 @@ impl Machine {
         self.records.get(eval)
     }
 
-    /// The record, for the actor to add its measurements.
+    /// Returns the record, for the actor to add its measurements.
     pub(in super::super) fn record_mut(&mut self, eval: u64) -> Option<&mut EvalRecord> {
         self.records.get_mut(eval)
     }
 
-    /// The code that gives a new process the same definitions, oldest first.
+    /// Returns the code that gives a new process the same definitions, oldest first.
     pub(in super::super) fn history(&self) -> Vec<String> {
         self.history.iter().cloned().collect()
     }
@@ -101,12 +101,12 @@ impl Machine {
         String::from_utf8_lossy(&self.banner[stream as usize].bytes().0).into_owned()
     }
 
-    /// The language's version, if the banner says it.
+    /// Returns the language's version, if the banner contains it.
     pub(in super::super) fn version(&self) -> Option<String> {
         self.adapter.version(&self.banner(Stream::Stdout))
     }
 
-    /// Whether subscribers may see it: a caller's evaluation, or output of no evaluation.
+    /// Returns true if subscribers may see it: a caller's evaluation, or output of no evaluation.
     pub(in super::super) fn is_public(&self, eval: Option<u64>) -> bool {
         eval.and_then(|eval| self.records.get(eval)).is_none_or(|record| !record.quiet)
     }

@@ -1,9 +1,9 @@
-//! Decides what a session does next: events in, actions out, no I/O of its own. The actor performs the actions.
+//! Decides the next step of a session: events in, actions out, no I/O. The actor performs the actions.
 //!
-//! `vocabulary` defines events and actions; this file holds the state and the queue, which `looking` shows; `starting`,
-//! `running` (with `feeding` for its input) and `syncing` are the phases of a live session, `interrupting` and
-//! `settling` the way of an interrupt through them, `unused` the end of what nobody asks about, `ending` what remains
-//! when the process has ended.
+//! `vocabulary` defines events and actions; this file holds the state and the queue, which `looking` exposes.
+//! `starting`, `running` (with `feeding` for its input) and `syncing` are the phases of a live session. `interrupting`
+//! and `settling` handle an interrupt through these phases, `unused` ends abandoned evaluations, and `ending` handles
+//! the exit of the process.
 
 mod breakpoint;
 mod ending;
@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 use super::capture::Capture;
 use super::handle::{Claim, SessionError};
 use super::{SessionState, Stream};
-use crate::adapter::{Adapter, Channel, Heard, Nonce, StderrPayload};
+use crate::adapter::{Adapter, Channel, Nonce, ReplMessages, StderrPayload};
 use crate::load::LoadRecord;
 use crate::numbers::EvalNumbers;
 use crate::result::{Completion, Status};
@@ -49,11 +49,11 @@ pub(super) struct Machine {
     nonce: Nonce,
     bounds: Bounds,
     phase: Phase,
-    /// Markers seen on standard output and on standard error.
+    /// The markers seen on standard output and on standard error.
     sides: [Side; 2],
     /// The number up to which both streams are in step.
     number: u64,
-    /// The number that markers will have reached once everything written so far is done.
+    /// The number that markers will have reached after all written code is done.
     issued: u64,
     completion: Completion,
     queue: VecDeque<Queued>,
@@ -63,28 +63,28 @@ pub(super) struct Machine {
     banner: [Capture; 2],
     /// The incomplete last line of the banner, per stream.
     unlogged: [Vec<u8>; 2],
-    /// Whether standard error has come to the words on hob's own lines.
+    /// True if standard error has reached the messages about hob's own lines.
     installing: bool,
     payload: String,
     barriers: u64,
     /// The last load, with the current list of diagnostics.
     load: LoadRecord,
-    /// Code that ended well and only defined something, for a new process.
+    /// Code that succeeded and only defined something, for a new process.
     history: VecDeque<String>,
-    /// What still runs of an interrupted evaluation behind the prompt.
+    /// The part of an interrupted evaluation that still runs behind the prompt.
     straggler: Option<Straggler>,
     /// The interrupted load, until another load ends.
     cut_load: Option<u64>,
-    /// Whether input that a program leaves unread is taken back instead of running as code.
+    /// True if input that a program leaves unread is taken back instead of running as code.
     takes_back: bool,
-    /// Whether the first prompt has come.
+    /// True if the first prompt has come.
     prompted: bool,
-    /// Whether the markers ever reported what the REPL said, which means that they always would.
+    /// True if the markers ever transmitted the REPL's messages, which means that they always do.
     heard: bool,
     breakpoint: Breakpoint,
-    /// Since when what runs is being ended because nobody uses the session.
+    /// The time since which the running code is being ended because the session is unused.
     abandoned: Option<Instant>,
-    /// Set once the end was asked for.
+    /// Set once the end was requested.
     ending: Option<Intent>,
     actions: Vec<Action>,
 }
@@ -98,20 +98,20 @@ enum Phase {
     Ended { status: Status, stopped: bool, reason: String },
 }
 
-/// What is known of one stream.
+/// The state of one stream.
 #[derive(Debug, Default, Clone)]
 struct Side {
     /// The number of the last marker.
     number: u64,
-    /// Markers without a number since code was last written.
+    /// The number of markers without a number since code was last written.
     unnumbered: usize,
 }
 
-/// Why the end was asked for.
+/// The reason why the end was requested.
 #[derive(Debug, Clone)]
 struct Intent {
     reason: String,
-    /// Whether the end is orderly, and not because something was wrong.
+    /// True if the end is orderly, false after a failure.
     stopped: bool,
 }
 
@@ -125,7 +125,7 @@ struct Queued {
 }
 
 impl Machine {
-    /// A session whose process was just started; the adapter's install lines are the first action.
+    /// Creates a session whose process was just started; the adapter's install lines are the first action.
     pub(super) fn new(
         name: &str,
         adapter: Arc<dyn Adapter>,
@@ -168,12 +168,12 @@ impl Machine {
         }
     }
 
-    /// The actions to perform now, in order. Empties the list.
+    /// Returns the actions to perform now, in order. Empties the list.
     pub(super) fn take_actions(&mut self) -> Vec<Action> {
         std::mem::take(&mut self.actions)
     }
 
-    /// When [`Event::Tick`] is due.
+    /// Returns the time when [`Event::Tick`] is due.
     pub(super) fn deadline(&self) -> Option<Instant> {
         match &self.phase {
             _ if self.ending.is_some() => None,
@@ -188,7 +188,7 @@ impl Machine {
         }
     }
 
-    /// Takes output and returns whose it is.
+    /// Handles output and returns its owner.
     pub(super) fn data(&mut self, stream: Stream, bytes: &[u8], now: Instant) -> Owner {
         let side = stream as usize;
         let bytes = if stream == Stream::Stdout { self.without_context(bytes) } else { bytes };
@@ -216,7 +216,7 @@ impl Machine {
         Owner::Nobody
     }
 
-    /// Takes a marker from a stream.
+    /// Handles a marker from a stream.
     pub(super) fn marker(&mut self, stream: Stream, number: Option<u64>, payload: &str, now: Instant) {
         let open = match &self.phase {
             Phase::Running(run) => Some(run.eval),
@@ -246,23 +246,23 @@ impl Machine {
         }
     }
 
-    /// Takes the payload of a marker on standard error.
+    /// Handles the payload of a marker on standard error.
     fn listen(&mut self, number: u64, payload: StderrPayload<'_>, eval: Option<u64>) {
         let mut unasked = false;
         if let Phase::Running(run) = &mut self.phase {
             if let Some(count) = payload.unread {
                 run.take_back(count);
             }
-            // A repeated prompt: the REPL had not read the code, so its words are not about that.
+            // This is a repeated prompt: the REPL had not read the code, so its messages are not about that.
             unasked = number <= run.before;
         }
         self.takes_back |= payload.unread.is_some();
-        let words = match payload.said {
-            Heard::Nothing => Some(String::new()),
-            Heard::Missed => None,
-            Heard::Words(literal) => self.adapter.words(literal),
+        let words = match payload.messages {
+            ReplMessages::Nothing => Some(String::new()),
+            ReplMessages::Missed => None,
+            ReplMessages::Text(literal) => self.adapter.decode_literal(literal),
         };
-        // Silence means something only where the REPL was heard before.
+        // The absence of messages counts only if messages were captured before.
         self.heard |= words.as_ref().is_some_and(|words| !words.is_empty());
         let Some(eval) = eval.filter(|_| !unasked) else { return };
         let record = self.records.running(eval);
@@ -274,7 +274,7 @@ impl Machine {
         }
     }
 
-    /// Takes any other event.
+    /// Handles any other event.
     pub(super) fn on(&mut self, event: Event, now: Instant) {
         if event.is_a_call() {
             self.abandoned = None;
@@ -340,13 +340,13 @@ impl Machine {
         }
     }
 
-    /// Whether waiting for the turn of what is queued is in vain: what runs waits for input, which somebody has to give, or an
-    /// interrupt did not end it.
+    /// Returns true if queued evaluations cannot start soon: the running one waits for input that a caller must supply,
+    /// or an interrupt did not end it.
     fn is_stuck(&self) -> bool {
         matches!(&self.phase, Phase::Running(run) if run.waiting || run.asked_state() == SessionState::Uninterruptible)
     }
 
-    /// Answers all who wait for their turn.
+    /// Answers all callers of queued evaluations.
     fn answer_queued(&mut self) {
         let queued: Vec<(u64, Waiter)> = self.queue.iter().map(|queued| (queued.eval, queued.waiter)).collect();
         for (eval, waiter) in queued {
@@ -355,8 +355,8 @@ impl Machine {
         }
     }
 
-    /// Starts the next evaluation if nothing runs. Call after everything printed so far was handed in, so that none of
-    /// it is taken for output of the next evaluation.
+    /// Starts the next evaluation if nothing is running. Call it after all output so far was handed in, so that none of
+    /// it counts as output of the next evaluation.
     pub(super) fn go_on(&mut self, now: Instant) {
         if matches!(self.phase, Phase::Idle { .. }) && self.ending.is_none() {
             self.start_next(now);
@@ -422,7 +422,7 @@ impl Machine {
         self.completion == Completion::Marker && self.adapter.completion() == Completion::Exact
     }
 
-    /// Whether code is written to the pipe that running programs read.
+    /// Returns true if code is written to the pipe that running programs read.
     fn shares_stdin(&self) -> bool {
         self.adapter.channel() == Channel::Stdin
     }

@@ -1,4 +1,4 @@
-//! What is remembered of evaluations: all that run or wait, and the last few that have ended.
+//! The records of evaluations: all that run or wait, and the last few that have ended.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -9,11 +9,11 @@ use crate::adapter::Verdict;
 use crate::numbers::EvalNumbers;
 use crate::result::Status;
 
-/// How many ended evaluations are remembered.
+/// The number of ended evaluations kept.
 const REMEMBERED: usize = 64;
-/// How many of them keep everything that was captured of their output.
+/// The number of ended evaluations that keep all of their captured output.
 const FRESH: usize = 4;
-/// How many readers of an evaluation are remembered.
+/// The maximum number of readers recorded per evaluation.
 const READERS: usize = 64;
 
 /// One evaluation.
@@ -30,32 +30,32 @@ pub(in super::super) struct EvalRecord {
     pub(in super::super) verdict: Verdict,
     /// The payload of its own last marker; the markers of barriers come later.
     pub(in super::super) payload: String,
-    /// How much it had printed on standard error when it was first sent a signal.
+    /// The amount of standard error before the first signal.
     pub(in super::super) signalled_at: Option<u64>,
-    /// What the REPL itself said, see [`crate::adapter::StderrPayload`].
+    /// The REPL's own messages, see [`crate::adapter::StderrPayload`].
     pub(in super::super) reports: Vec<String>,
-    /// Whether some of that may have been missed.
+    /// True if some of these may be missing.
     pub(in super::super) unheard: bool,
     pub(in super::super) stopped: bool,
-    /// The session's processor time when it started, if known.
+    /// The session's processor time at its start, if known.
     pub(in super::super) cpu_from: Option<Duration>,
-    /// The processor time it took.
+    /// The processor time it used.
     pub(in super::super) cpu: Option<Duration>,
-    /// The log's byte counts when it started, per stream.
+    /// The log's byte counts at its start, per stream.
     pub(in super::super) logged: [u64; 2],
-    pub(in super::super) given: Given,
+    pub(in super::super) given: DeliveredBytes,
 }
 
-/// How much of the output of an evaluation each reader was given while it ran, per stream.
+/// The amount of an evaluation's output that each reader received while it ran, per stream.
 #[derive(Debug, Default)]
-pub(in super::super) struct Given(Vec<(u64, [u64; 2])>);
+pub(in super::super) struct DeliveredBytes(Vec<(u64, [u64; 2])>);
 
-impl Given {
-    pub(in super::super) fn of(&self, reader: u64) -> Option<[u64; 2]> {
+impl DeliveredBytes {
+    pub(in super::super) fn for_reader(&self, reader: u64) -> Option<[u64; 2]> {
         self.0.iter().find(|(known, _)| *known == reader).map(|(_, given)| *given)
     }
 
-    /// `None` where the reader has been told of the end: whoever asks again wants all of it.
+    /// Records the amount; `None` if the reader knows of the end, since later requests of that reader want all output.
     pub(in super::super) fn set(&mut self, reader: u64, given: Option<[u64; 2]>) {
         self.0.retain(|(known, _)| *known != reader);
         self.0.extend(given.map(|given| (reader, given)));
@@ -70,7 +70,7 @@ pub(super) struct EvalRecords {
     /// Shared by all sessions, so that a number alone identifies an evaluation.
     numbers: Arc<EvalNumbers>,
     evals: BTreeMap<u64, EvalRecord>,
-    /// Ended evaluations that are remembered, the oldest first.
+    /// Ended evaluations that are kept, the oldest first.
     past: VecDeque<u64>,
     ended: u64,
 }
@@ -100,7 +100,7 @@ impl EvalRecords {
             cpu_from: None,
             cpu: None,
             logged: [0; 2],
-            given: Given::default(),
+            given: DeliveredBytes::default(),
         };
         self.evals.insert(eval, record);
         eval
@@ -114,7 +114,7 @@ impl EvalRecords {
         self.evals.get_mut(&eval)
     }
 
-    /// The record of an evaluation that has not ended, and therefore exists.
+    /// Returns the record of an evaluation that has not ended, and therefore exists.
     pub(super) fn running(&mut self, eval: u64) -> &mut EvalRecord {
         self.evals.get_mut(&eval).expect("only ended evaluations are forgotten")
     }
@@ -123,7 +123,7 @@ impl EvalRecords {
         self.evals.remove(&eval);
     }
 
-    /// The last evaluation that a caller asked for. One that was withdrawn before it began answers nobody who means another.
+    /// Returns the last evaluation that a caller requested. It skips one that was withdrawn before it began, which another caller cannot mean.
     pub(super) fn last(&self) -> Option<u64> {
         let asked = || self.evals.iter().rev().filter(|(_, record)| !record.quiet);
         let was_withdrawn = |record: &EvalRecord| record.started.is_none() && record.status == Status::Interrupted;
@@ -135,7 +135,7 @@ impl EvalRecords {
         self.ended
     }
 
-    /// Notes the end of an evaluation, and forgets those that are too old.
+    /// Records the end of an evaluation, and forgets those that are too old.
     pub(super) fn end(&mut self, eval: u64, status: Status, now: Instant) {
         let record = self.running(eval);
         record.status = status;

@@ -1,4 +1,4 @@
-//! One evaluation under way: its steps, its input, and how its end is seen.
+//! A running evaluation: its steps, its input, and the detection of its end.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -13,19 +13,19 @@ use super::{Action, Intent, Machine, Phase, Probed, Side};
 use crate::adapter::{Adapter, GivenInput, Printed, Step, Words};
 use crate::result::Status;
 
-/// Silence after which the kernel is asked whether the program waits for input.
+/// The silence after which the kernel is asked if the program waits for input.
 const QUIET: Duration = Duration::from_millis(100);
-/// How soon the kernel is asked when there is input to deliver.
+/// The delay before the kernel is asked when there is input to deliver.
 const EAGER: Duration = Duration::from_millis(2);
 /// The longest time between two such questions.
 const PATIENT: Duration = Duration::from_millis(250);
-/// How long a number that is too small may still be on its way to the right one.
+/// The time in which a number that is too small may still be followed by the right one.
 const DOUBT: Duration = Duration::from_millis(200);
 
-/// How many definitions are remembered for a new process.
+/// The number of definitions kept for a new process.
 const MAX_HISTORY: usize = 2000;
 
-/// The evaluation that runs.
+/// The running evaluation.
 #[derive(Debug)]
 pub(super) struct Run {
     pub(super) eval: u64,
@@ -33,22 +33,22 @@ pub(super) struct Run {
     pub(super) before: u64,
     /// The number that ends the current step.
     pub(super) expected: u64,
-    /// When the current step was written.
+    /// The time when the current step was written.
     pub(super) written: Instant,
     /// Steps that come after the current one.
     pub(super) steps: VecDeque<Step>,
-    /// In the fallback: whether the line that prints the number was sent.
+    /// In the fallback, true if the line that prints the number was sent.
     marked: bool,
     /// Lines that the program has not asked for yet.
     pub(super) input: VecDeque<Vec<u8>>,
     pub(super) close_input: bool,
-    /// When its input was closed.
+    /// The time when its input was closed.
     pub(super) closed: Option<Instant>,
-    /// Whether input is handed over in chunks, since unread input is taken back.
+    /// True if input is handed over in chunks, since unread input is taken back.
     pub(super) bulk: bool,
-    /// Whether it has all of its input, with an end.
+    /// True if it has all of its input, with an end.
     pub(super) whole: bool,
-    /// How much of that it did not read.
+    /// The amount of that input that it did not read.
     pub(super) unread: usize,
     /// The input handed over last.
     pub(super) handed: Vec<u8>,
@@ -58,11 +58,11 @@ pub(super) struct Run {
     probe_gap: Duration,
     probing: bool,
     doubt: Option<Instant>,
-    /// Whether another program was found in the REPL's process.
+    /// True if another program was found in the REPL's process.
     replaced: bool,
-    /// When the evaluation prints.
+    /// The times at which the evaluation prints.
     pub(super) rhythm: Rhythm,
-    /// The interrupt that was asked for.
+    /// The requested interrupt.
     pub(super) asked: Option<InterruptRequest>,
 }
 
@@ -77,18 +77,18 @@ impl Run {
         self.waiting
     }
 
-    /// The session's state once an interrupt was asked for.
+    /// Returns the session's state once an interrupt was requested.
     pub(super) fn asked_state(&self) -> SessionState {
         self.asked.as_ref().map_or(SessionState::Running, |asked| asked.state(self.waiting))
     }
 
-    /// Whether a stream is past the evaluation.
+    /// Returns true if a stream is past the evaluation.
     pub(super) fn has_ended(&self, seen: &Side) -> bool {
         self.steps.is_empty() && seen.number >= self.expected
     }
 
-    /// Notes output, which means that the program does not wait. Standard error after a signal may be the REPL's own
-    /// word on it.
+    /// Records output, which means that the program does not wait. Standard error after a signal may be the REPL's own
+    /// message about it.
     pub(super) fn heard(&mut self, stream: Stream, now: Instant) {
         if stream == Stream::Stdout || self.asked.as_ref().is_none_or(|asked| asked.signals == 0) {
             self.rhythm.printed(now);
@@ -97,13 +97,13 @@ impl Run {
         self.waiting = false;
     }
 
-    /// How many pieces of the code come after the current one.
+    /// Returns the number of code pieces after the current one.
     pub(super) fn pieces_left(&self, adapter: &dyn Adapter) -> usize {
         self.steps.iter().filter(|step| adapter.is_piece(step)).count()
     }
 
-    /// What the kernel was asked before is about what ran before: the prompt between two pieces waits for input too.
-    fn asks_anew(&mut self, now: Instant) {
+    /// Repeats the question to the kernel. The pending answer concerns earlier code: the prompt between two pieces waits for input too.
+    fn repeat_probe(&mut self, now: Instant) {
         self.probing = false;
         self.probe_at = now + if self.has_input() { EAGER } else { QUIET };
     }
@@ -165,7 +165,7 @@ impl Machine {
             None => {}
         }
         self.write(step.bytes, step.script, step.advance);
-        // Emitted after the write, so that the program already works meanwhile.
+        // This event follows the write, so that the program already works meanwhile.
         self.actions.extend(started);
         self.phase = Phase::Running(Box::new(run));
     }
@@ -177,7 +177,7 @@ impl Machine {
         let fallback = self.is_fallback();
         let Phase::Running(run) = &mut self.phase else { return };
         if fallback {
-            // One prompt follows the code; then the line that prints the number, and its own prompt.
+            // One prompt follows the code; then come the line that prints the number, and its own prompt.
             if !run.marked && self.sides[0].unnumbered > 0 {
                 run.marked = true;
                 let number = run.expected;
@@ -196,7 +196,7 @@ impl Machine {
         }
     }
 
-    /// Both streams have reached the end of the current step.
+    /// Handles the end of the current step on both streams.
     fn step_ended(&mut self, now: Instant) {
         self.number = self.sides[0].number.max(self.sides[1].number);
         self.issued = self.number;
@@ -212,7 +212,7 @@ impl Machine {
         self.piece_ended(eval, last, now);
     }
 
-    /// Goes on with the next piece, unless this was the last one, or an error or a breakpoint stops the rest.
+    /// Continues with the next piece, unless this was the last one, or an error or a breakpoint stops the rest.
     fn piece_ended(&mut self, eval: u64, last: bool, now: Instant) {
         if last {
             return self.finish(eval, None, now);
@@ -237,11 +237,11 @@ impl Machine {
         run.written = now;
         run.marked = false;
         run.doubt = None;
-        run.asks_anew(now);
+        run.repeat_probe(now);
         self.write(step.bytes, step.script, step.advance);
     }
 
-    /// After a barrier: continues an evaluation that used its input, or ends it.
+    /// Continues after a barrier an evaluation that used its input, or ends it.
     pub(super) fn resume(&mut self, mut run: Run, now: Instant) {
         let (eval, last, asked) = (run.eval, run.steps.is_empty(), run.asked.is_some());
         run.fed = false;
@@ -252,7 +252,7 @@ impl Machine {
         self.piece_ended(eval, last, now);
     }
 
-    /// What the output so far means.
+    /// Interprets the output so far.
     pub(super) fn judge(&self, eval: u64) -> crate::adapter::Verdict {
         let Some(record) = self.records.get(eval) else { return Default::default() };
         let [stdout, stderr] =
@@ -270,7 +270,7 @@ impl Machine {
         };
         let mut verdict = self.adapter.judge(printed, words);
         if let (true, Some(at), None) = (verdict.interrupted, record.signalled_at, words.reports) {
-            // Where only the text tells, output from before the signal says nothing about the signal's effect.
+            // If only the text decides, output from before the signal does not show the signal's effect.
             let since = record.output[Stream::Stderr as usize].since(at);
             let since = Printed { stderr: &String::from_utf8_lossy(&since), ..printed };
             verdict.interrupted = self.adapter.judge(since, words).interrupted;
@@ -315,16 +315,16 @@ impl Machine {
         }
         let dead = matches!(self.phase, Phase::Ended { .. });
         if let (Status::Killed, Some(Intent { reason, .. }), false) = (status, &self.ending, dead) {
-            // It stands in the output like a fault of the program.
+            // The text appears in the output like an error of the program.
             let told = told.map(|signal| format!("; `signal: {signal}` is GHCi's word for that, and no error"));
             record.notes.push(format!("The session ended: {reason}{}.", told.unwrap_or_default()));
         }
         if let Some(straggler) = self.straggler.as_ref().filter(|straggler| straggler.eval != eval) {
-            record.notes.push(format!("{}; its output may stand among this one's.", straggler.words(&self.name)));
+            record.notes.push(format!("{}; its output may stand among this one's.", straggler.describe(&self.name)));
         }
         if let Some(load) = self.cut_load.filter(|_| !loads) {
             record.notes.push(format!(
-                "Load #{load} was interrupted: what it did not come to is not loaded. repl_reload loads it."
+                "Load #{load} was interrupted: modules it did not reach are not loaded. repl_reload loads them."
             ));
         }
         let quiet = record.quiet;
@@ -372,8 +372,8 @@ impl Machine {
         self.interrupting_tick(now);
     }
 
-    /// Takes the kernel's answer. Everything printed before it has been handed in, so the evaluation has not ended:
-    /// what waits for input is the program, not the REPL at its prompt.
+    /// Handles the kernel's answer. All earlier output has been handed in, so the evaluation has not ended: the program
+    /// waits for input, not the REPL at its prompt.
     pub(super) fn probed(&mut self, probed: Probed, now: Instant) {
         let run = match &mut self.phase {
             Phase::Running(run) => run,
@@ -385,7 +385,7 @@ impl Machine {
         }
         run.probing = false;
         if self.sides.iter().any(|side| side.number > run.before) {
-            // The end of the evaluation is on its way: the REPL itself waits.
+            // The end of the evaluation is in flight: the REPL itself waits.
             run.probe_at = now + run.probe_gap;
             return;
         }
@@ -409,7 +409,7 @@ impl Machine {
         }
     }
 
-    /// The REPL's process runs another program, which waits for input. One of the same kind is made the REPL again.
+    /// Handles another program in the REPL's process that waits for input. A REPL of the same kind is initialized again.
     fn replaced(&mut self, command: &str, now: Instant) {
         let Phase::Running(run) = &mut self.phase else { return };
         let (eval, number) = (run.eval, run.before);
@@ -418,10 +418,10 @@ impl Machine {
             let bytes = self.adapter.revive(command, &self.nonce, number);
             let notes = &mut self.records.running(eval).notes;
             if let Some(bytes) = bytes {
-                notes.push("The shell was replaced by a new one: what was not exported is gone.".to_owned());
+                notes.push("The shell was replaced by a new one: unexported definitions are gone.".to_owned());
                 return self.write(bytes, None, 1);
             }
-            notes.push(format!("The REPL was replaced by `{command}`; repl_restart starts it anew."));
+            notes.push(format!("The REPL was replaced by `{command}`; repl_restart starts it again."));
         }
         self.feed(now);
     }

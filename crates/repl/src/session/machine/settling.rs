@@ -1,9 +1,9 @@
-//! Whether anything of an interrupted evaluation still runs.
+//! Checks if any part of an interrupted evaluation is still running.
 //!
-//! The prompt alone does not tell: threads and processes that the code started, and in GHCi after a second signal the
-//! evaluation's own thread, run on behind it. So the session's threads are observed for processor time, its streams for
-//! output, and its processes for ones that began with the evaluation. Where the evaluation printed shortly before, the
-//! observation is long enough to see it print again.
+//! The prompt alone does not prove the end: threads and processes that the code started, and in GHCi after a second
+//! signal the evaluation's own thread, may run on behind it. So the machine observes the processor time of the
+//! session's threads, the output on its streams, and processes that began with the evaluation. If the evaluation
+//! printed recently, the observation is long enough to see it print again.
 
 use std::time::{Duration, Instant};
 
@@ -14,51 +14,51 @@ use super::interrupting::Straggler;
 use super::syncing::{Stage, Sync};
 use super::{Action, Machine, Phase};
 
-/// How long to wait for what runs after the evaluation's end: if it computes, as a garbage collection may, and if it
-/// only prints.
+/// The time to wait for activity after the evaluation's end: for computation, such as a garbage collection, and for
+/// output only.
 const COMPUTING: Duration = Duration::from_secs(10);
 const PRINTING: Duration = Duration::from_millis(1500);
-/// How long a process that the evaluation started may take to end.
+/// The time that a process of the evaluation may take to exit.
 const DYING: Duration = Duration::from_millis(500);
 /// The length of each observation after the first.
 const LOOK: Duration = Duration::from_millis(100);
-/// The length, and how many quiet observations in a row are needed, where a thread of the evaluation may run that
-/// sleeps most of the time.
+/// The length, and the number of consecutive quiet observations required, if a mostly sleeping thread of the evaluation
+/// may still run.
 const LONG_LOOK: (Duration, u32) = (Duration::from_millis(300), 3);
-/// The interval between two looks at a thread that runs on.
+/// The interval between two observations of a running thread.
 const AGAIN: Duration = Duration::from_secs(2);
-/// The answer to an observation comes sooner than this.
+/// The time limit for the answer to an observation.
 const LATE: Duration = Duration::from_secs(5);
 
-/// What was observed so far.
+/// The results of the observations so far.
 #[derive(Debug, Default)]
 pub(super) struct Observation {
     /// Bytes printed since the evaluation's end, at the last observation.
     printed: [u64; 2],
-    /// Quiet observations in a row.
+    /// The number of consecutive quiet observations.
     quiet: u32,
-    /// Whether any observation was not quiet: on a crowded machine one observation may miss activity.
+    /// True if any observation was not quiet: on a busy machine one observation may miss activity.
     stirred: bool,
-    /// By then an evaluation that printed before would have printed again.
+    /// The time by which an evaluation that printed before would have printed again.
     silent_by: Option<Instant>,
-    /// How long it has been waited for.
+    /// The waiting time so far.
     pub(super) waited: Duration,
-    /// What still runs, if anything.
+    /// The remaining activity, if any.
     doing: Option<&'static str>,
-    /// The processes that are left.
+    /// The remaining processes.
     processes: Vec<(i32, String)>,
 }
 
-/// When an evaluation prints, which tells how long a silence must be to mean something.
+/// The rhythm of an evaluation's output, which determines how long a silence is significant.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Rhythm {
-    /// The first and the last of the latest outputs, no two of which are further apart than [`SILENCE`].
+    /// The first and the last of the latest outputs, with no gap longer than [`SILENCE`].
     span: Option<(Instant, Instant)>,
     /// The longest pause among them; old pauses count less.
     pause: Duration,
 }
 
-/// Output that comes more rarely is not waited for.
+/// The longest pause that is waited for.
 const SILENCE: Duration = Duration::from_secs(1);
 /// Output closer together than this counts as printed at once.
 const AT_ONCE: Duration = Duration::from_millis(20);
@@ -76,22 +76,22 @@ impl Rhythm {
         }
     }
 
-    /// The longest expected time to the next output.
+    /// Returns the longest expected time to the next output.
     fn period(&self) -> Duration {
         match self.span {
-            // A single output says nothing about the next one.
+            // A single output does not predict the next one.
             Some((first, last)) if last - first < AT_ONCE * 5 && self.pause.is_zero() => SILENCE,
             _ => (self.pause * 3 / 2 + AT_ONCE * 3).min(SILENCE),
         }
     }
 }
 
-/// Whether no thread wants a processor for itself.
+/// Returns true if no thread needs a whole processor.
 pub(super) fn is_idle(activity: &Activity) -> bool {
     activity.wanted < 0.5
 }
 
-/// The share of a processor that a thread which mostly sleeps exceeds, and a REPL at its prompt does not.
+/// The share of a processor that a mostly sleeping thread exceeds, and a REPL at its prompt does not.
 const TRACE: f64 = 0.02;
 
 impl Machine {
@@ -105,7 +105,7 @@ impl Machine {
         self.watch(settle, now);
     }
 
-    /// A thread of the evaluation was seen running: checks whether it still does.
+    /// Handles a thread of the evaluation that was seen running: checks if it still is.
     pub(super) fn watch_straggler(&mut self, now: Instant) {
         let Phase::Syncing(sync) = &mut self.phase else { return };
         sync.stage = Stage::Straggler { look_at: now + LATE };
@@ -121,7 +121,7 @@ impl Machine {
         self.actions.push(Action::Watch { window, age });
     }
 
-    /// Whether the evaluation's own thread may run on behind the prompt.
+    /// Returns true if the evaluation's own thread may run on behind the prompt.
     fn may_be_detached(&self, sync: &Sync) -> bool {
         let asked = sync.run().and_then(|run| run.asked.as_ref());
         self.adapter.interrupt().detaches && asked.is_some_and(|asked| asked.reached() > 1)
@@ -154,7 +154,7 @@ impl Machine {
         } else if prints {
             "prints"
         } else {
-            "goes on"
+            "continues"
         };
         observed.doing = (!over).then_some(doing);
         match sync.stage {
@@ -176,7 +176,7 @@ impl Machine {
             Stage::Straggler { .. } if over => self.send_barrier(now),
             Stage::Straggler { .. } if observed.quiet > 0 => self.watch_straggler(now),
             Stage::Straggler { .. } => {
-                // Until the next look, its output belongs to no evaluation.
+                // Until the next observation, its output belongs to no evaluation.
                 self.keep_strays();
                 let Phase::Syncing(sync) = &mut self.phase else { return };
                 sync.observed.printed = [0; 2];
@@ -187,7 +187,7 @@ impl Machine {
         }
     }
 
-    /// Tells the callers that the interrupt does not work. The evaluation counts as running.
+    /// Reports to the callers that the interrupt does not work. The evaluation counts as running.
     pub(super) fn report_straggler(&mut self, doing: &str, now: Instant) {
         let Phase::Syncing(sync) = &mut self.phase else { return };
         let Some(run) = sync.run_mut() else { return };
@@ -200,7 +200,7 @@ impl Machine {
         }
     }
 
-    /// The session is in step again: ends the evaluation unless its own thread still runs.
+    /// Handles a session that is in step again: ends the evaluation unless its own thread is still running.
     pub(super) fn settled(&mut self, eval: u64, now: Instant) {
         let Phase::Syncing(sync) = &self.phase else { return };
         let (detached, overrun) = (self.may_be_detached(sync), sync.overrun());

@@ -1,4 +1,4 @@
-//! From the start of the process to its first prompt: installing the markers.
+//! Installs the markers, from the start of the process to its first prompt.
 
 use std::time::Instant;
 
@@ -10,7 +10,7 @@ use crate::adapter::{InstallStep, Printed};
 use crate::load::LoadRecord;
 use crate::result::{Completion, Status};
 
-/// A longer line is logged before its end.
+/// The length at which an unfinished line is logged.
 const LONG_LINE: usize = 64 * 1024;
 
 impl Machine {
@@ -34,7 +34,7 @@ impl Machine {
         }
     }
 
-    /// The first barrier: after it, nothing more of the install lines is printed.
+    /// Sends the first barrier: after it, nothing more of the install lines is printed.
     fn synchronize_start(&mut self, now: Instant) {
         self.number = self.sides[0].number;
         self.issued = self.number;
@@ -43,7 +43,7 @@ impl Machine {
         self.send_barrier(now);
     }
 
-    /// Before the first marker, only whole lines are logged: the incomplete rest is the REPL's own prompt.
+    /// Logs whole lines only, before the first marker: the incomplete rest is the REPL's own prompt.
     pub(super) fn log_lines(&mut self, stream: Stream, bytes: &[u8]) {
         let open = &mut self.unlogged[stream as usize];
         open.extend_from_slice(bytes);
@@ -68,12 +68,12 @@ impl Machine {
         }
     }
 
-    /// Where on standard error the words on hob's own lines begin.
+    /// Returns the position on standard error where the messages about hob's own lines begin.
     fn find_installation(&self, stderr: &[u8]) -> Option<usize> {
         memchr::memmem::find(stderr, &self.adapter.install_begins(&self.nonce)?)
     }
 
-    /// Removes those words. Where there are no others, they are kept: they may say why the program ended.
+    /// Removes those messages. If there are no others, they are kept: they may explain why the program exited.
     pub(super) fn trim_errors(&mut self, keep: bool) {
         let (bytes, _) = self.banner[1].bytes();
         let Some(at) = self.find_installation(&bytes) else { return };
@@ -83,7 +83,7 @@ impl Machine {
         }
     }
 
-    /// Logs the incomplete rest, for a program that ended before its first prompt.
+    /// Logs the incomplete rest, for a program that exited before its first prompt.
     pub(super) fn log_rest(&mut self) {
         for stream in [Stream::Stdout, Stream::Stderr] {
             let bytes = std::mem::take(&mut self.unlogged[stream as usize]);

@@ -1,12 +1,12 @@
-//! Getting back in step by barriers.
+//! Resynchronizes a session by barriers.
 //!
-//! A barrier is a line whose answer is recognisable and comes after everything before it. Once the end of an
-//! interrupted evaluation has shown (see `interrupting`), there is a barrier, a pause for a signal that is still under
-//! way, and a second barrier: with one barrier, about one interrupt in 25 spoils the next evaluation. The pause lasts
-//! while anything of the evaluation still runs (see `settling`).
+//! A barrier is a line whose answer is recognisable and comes after all earlier output. When an interrupted evaluation
+//! seems to have ended (see `interrupting`), the machine sends a barrier, pauses for a signal that is still in flight,
+//! and sends a second barrier: with one barrier, about one interrupt in 25 spoils the next evaluation. The pause lasts
+//! while any part of the evaluation is still running (see `settling`).
 //!
-//! Where code has redirected the stream on which the answer would come, only the markers show. Then the kernel is
-//! asked: a REPL that waits for input and has read everything, with the same number on both streams, is in step.
+//! If code has redirected the stream of the answer, only the markers arrive. Then the kernel is asked: a REPL that
+//! waits for input and has read everything, with the same number on both streams, is in step.
 
 use std::time::{Duration, Instant};
 
@@ -19,36 +19,36 @@ use super::{Action, Machine, Owner, Phase, Probed, Side, Waiter};
 
 /// A signal sooner than this after the end of an evaluation could hit the REPL while it reads left-over input.
 const READING: Duration = Duration::from_millis(40);
-/// How long a barrier may take after an interrupt before another is sent: a late signal may have cut it.
+/// The time limit of a barrier after an interrupt. Another one follows: a late signal may have cut the first.
 const BARRIER: Duration = Duration::from_secs(1);
 /// The same without an interrupt: the REPL may be busy with input that a program left unread.
 const PATIENT_BARRIER: Duration = Duration::from_secs(5);
-/// After this, and then again at the second interval, the kernel is asked whether the REPL waits, if its prompts came
-/// and the barrier's answer did not.
+/// The delays after which the kernel is asked, at first and then repeatedly, if the REPL waits. This applies if its
+/// prompts came and the barrier's answer did not.
 const UNANSWERED: [Duration; 2] = [Duration::from_millis(300), Duration::from_millis(50)];
-/// How much of the latest output is searched for a barrier's answer.
+/// The amount of recent output that is searched for a barrier's answer.
 const LISTEN: usize = 16 * 1024;
 
 /// The note when input that a program left over ran as code.
 const RAN_AS_CODE: &str = "Input that the program did not read was run as code; its output stands in `between` of the \
                            next evaluation.";
 
-/// Why the session has to get in step.
+/// The reason why the session must resynchronize.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SyncReason {
     /// The markers were just installed.
     Start,
     /// A program was given input and may have left some.
     Input,
-    /// The numbers do not add up.
+    /// The numbers are inconsistent.
     Doubt,
-    /// An interrupt was asked for.
+    /// An interrupt was requested.
     Interrupt,
 }
 
 #[derive(Debug)]
 pub(super) enum Stage {
-    /// Until a signal is sent: the REPL may still be reading what the signal should hit.
+    /// Until a signal is sent: the REPL may still be reading the code that the signal should hit.
     Held { until: Instant },
     /// Until the barrier's answer on either stream, and its marker on both.
     Barrier {
@@ -56,30 +56,30 @@ pub(super) enum Stage {
         echo: Option<Vec<u8>>,
         echoed: Option<usize>,
         target: Option<u64>,
-        /// The highest number when the barrier was sent, and when the kernel is asked.
+        /// The highest number when the barrier was sent, and the time when the kernel is asked.
         sent: u64,
         ask_at: Instant,
     },
-    /// Until a late signal has arrived and nothing of the evaluation runs.
+    /// Until a late signal has arrived and no part of the evaluation is running.
     Settling { until: Instant },
-    /// Until what the interrupt destroyed is restored.
+    /// Until the state destroyed by the interrupt is restored.
     Recovering { target: u64, until: Instant },
     /// The REPL is at its prompt, but a thread of the evaluation runs on behind it.
     Straggler { look_at: Instant },
-    /// The REPL does not answer. Any later sign of it triggers another barrier.
+    /// The REPL does not answer. Any later activity triggers another barrier.
     GaveUp,
 }
 
-/// Synchronization under way.
+/// A pending synchronization.
 #[derive(Debug)]
 pub(super) struct Sync {
     why: SyncReason,
     pub(super) run: Option<Run>,
     pub(super) stage: Stage,
-    /// The evaluation had ended, and the interrupt hit input that it had left.
+    /// True if the evaluation had ended, and the interrupt hit its left-over input.
     overrun: bool,
     passed: usize,
-    /// Whether the barriers' answers were redirected elsewhere.
+    /// True if the barriers' answers were redirected elsewhere.
     unheard: bool,
     recovered: bool,
     pub(super) begun: Instant,
@@ -144,7 +144,7 @@ impl Sync {
         }
     }
 
-    /// Takes output and returns whose it is.
+    /// Handles output and returns its owner.
     pub(super) fn data(&mut self, side: usize, bytes: &[u8], seen: &Side) -> Owner {
         if let Stage::Barrier { echo: Some(echo), echoed, .. } = &mut self.stage
             && echoed.is_none()
@@ -165,13 +165,13 @@ impl Sync {
         }
     }
 
-    /// The evaluation, if the stream is not past its end.
+    /// Returns the evaluation, if the stream is not past its end.
     pub(super) fn open(&self, seen: &Side) -> Option<u64> {
         self.run.as_ref().filter(|run| !self.is_past(run, seen)).map(|run| run.eval)
     }
 
-    /// Whether a stream is past the end of the evaluation. After a signal any newer number ends it: a block of code may
-    /// have been cut short.
+    /// Returns true if a stream is past the end of the evaluation. After a signal any newer number ends it: a block of
+    /// code may have been cut short.
     fn is_past(&self, run: &Run, seen: &Side) -> bool {
         match self.why {
             SyncReason::Interrupt => seen.number > run.before,
@@ -181,7 +181,7 @@ impl Sync {
 }
 
 impl Machine {
-    /// Takes a request to interrupt while the session gets in step.
+    /// Handles a request to interrupt while the session resynchronizes.
     pub(super) fn interrupt_syncing(&mut self, waiter: Waiter, now: Instant) {
         let Phase::Syncing(sync) = &mut self.phase else { return };
         let Some(run) = &mut sync.run else { return };
@@ -220,7 +220,7 @@ impl Machine {
         if let Phase::Syncing(sync) = &mut self.phase
             && sync.unheard
         {
-            // The barrier's answer would end up in the file that the code redirected the stream to.
+            // The barrier's answer would go to the file that the code redirected the stream to.
             let (until, echo, sent) = (now + BARRIER, Some(Vec::new()), sent.saturating_sub(1));
             sync.stage = Stage::Barrier { until, echo, echoed: None, target: None, sent, ask_at: now };
             return;
@@ -254,7 +254,7 @@ impl Machine {
                 }
                 let target = *target;
                 let reached = |side: &Side| target.is_some_and(|target| side.number >= target);
-                // In the fallback the prompt after the mark has to pass as well.
+                // In the fallback the prompt after the mark must come as well.
                 let prompted = !fallback || sides[0].unnumbered > 0;
                 if sides.iter().all(reached) && prompted {
                     self.barrier_passed(now);
@@ -274,7 +274,7 @@ impl Machine {
         }
     }
 
-    /// Whether the prompts after a barrier came without the barrier's answer.
+    /// Returns true if the prompts after a barrier came without the barrier's answer.
     fn is_unanswered(&self) -> bool {
         let Phase::Syncing(sync) = &self.phase else { return false };
         let [out, err] = &self.sides;
@@ -282,7 +282,7 @@ impl Machine {
             && out.number == err.number
     }
 
-    /// Takes the kernel's word on a REPL whose answer to the barrier did not come.
+    /// Handles the kernel's answer about a REPL whose answer to the barrier did not come.
     pub(super) fn syncing_probed(&mut self, probed: &Probed, now: Instant) {
         if *probed == Probed::Waiting && self.is_unanswered() {
             if let Phase::Syncing(sync) = &mut self.phase {
@@ -317,17 +317,17 @@ impl Machine {
                 }
                 self.send_barrier(now);
             }
-            // The observation did not come back.
+            // The observation did not return.
             Stage::Settling { .. } => self.send_barrier(now),
             _ if now >= sync.begun + GIVE_UP + sync.observed.waited => self.give_up(now),
-            // If the restoring step is not answered, a barrier shows how things stand.
+            // If the restoring step is not answered, a barrier determines the state.
             Stage::Barrier { .. } | Stage::Recovering { .. } => self.send_barrier(now),
             Stage::GaveUp => {}
         }
     }
 
-    /// Tells the callers that the interrupt does not work. The session stays in this state until the evaluation ends by
-    /// itself.
+    /// Reports to the callers that the interrupt does not work. The session stays in this state until the evaluation
+    /// ends.
     fn give_up(&mut self, now: Instant) {
         let Phase::Syncing(sync) = &mut self.phase else { return };
         if sync.why != SyncReason::Interrupt {
@@ -338,7 +338,7 @@ impl Machine {
         self.report_straggler("does not answer", now);
     }
 
-    /// Both streams are in step again.
+    /// Handles streams that are in step again.
     fn synchronized(&mut self, now: Instant) {
         self.number = self.sides[0].number.max(self.sides[1].number);
         self.issued = self.number;
@@ -375,7 +375,7 @@ impl Machine {
         }
     }
 
-    /// Logs output after the evaluation's end as output of no evaluation, without what the barriers themselves printed.
+    /// Logs output after the evaluation's end as output of no evaluation, without the barriers' own output.
     pub(super) fn keep_strays(&mut self) {
         let Phase::Syncing(sync) = &mut self.phase else { return };
         let (why, overrun, eval) = (sync.why, sync.overrun, sync.eval());
@@ -398,7 +398,7 @@ impl Machine {
         }
     }
 
-    /// Where the end of the evaluation did not show, its output runs into the barrier's answer.
+    /// Cuts the barrier's answer off the evaluation's output if the evaluation's end was not detected.
     fn cut_echo(&mut self, eval: u64) {
         let nonce = &self.nonce;
         let record = self.records.running(eval);

@@ -1,5 +1,4 @@
-//! The end of an evaluation that nobody asks about any more: an interrupt, so that it can clean up, then the session's
-//! end.
+//! Ends an evaluation that no caller uses any more: an interrupt, so that it can clean up, then the end of the session.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +6,7 @@ use super::interrupting::{GIVE_UP, InterruptRequest};
 use super::{Machine, Phase, minutes};
 
 impl Machine {
-    /// Nobody has used the session for so long.
+    /// Handles a session that was unused for the given time.
     pub(super) fn unused(&mut self, away: Duration, now: Instant) {
         let Some(idle) = self.bounds.idle.filter(|idle| away >= *idle) else { return };
         if self.ending.is_some() {
@@ -25,7 +24,7 @@ impl Machine {
             "Nobody was connected to the session for {}, so it was interrupted (`repl.idle` sets the time).",
             minutes(idle)
         ));
-        // One that was interrupted before, and goes on, is not asked again.
+        // An evaluation that was interrupted before, and continues, is not interrupted again.
         if let Phase::Running(run) = &mut self.phase
             && run.asked.is_none()
         {
@@ -37,6 +36,6 @@ impl Machine {
     /// Ends the session once the evaluation has ended, or does not.
     pub(super) fn end_unused(&mut self) {
         let idle = self.bounds.idle.unwrap_or_default();
-        self.stop(format!("nobody was connected to it for {}", minutes(idle)), true);
+        self.stop(format!("no connection used it for {}", minutes(idle)), true);
     }
 }

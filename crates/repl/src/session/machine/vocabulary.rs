@@ -1,4 +1,4 @@
-//! The machine's events and actions: what can happen to a session, and what a session can do.
+//! The machine's events and actions.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,20 +9,20 @@ use super::super::handle::{Claim, SessionError};
 use super::super::{InputOutcome, InterruptOutcome, SessionEvent, Stream};
 use crate::load::LoadRecord;
 
-/// Whose output it is.
+/// The owner of output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Owner {
     Eval(u64),
     Nobody,
-    /// Not known yet: it may be the answer to a barrier. [`Action::Log`] follows if it is not.
+    /// Unknown: it may be the answer to a barrier. If it is not, [`Action::Log`] follows.
     Open,
 }
 
-/// Names a caller that waits for an answer; the actor knows which.
+/// The id of a caller that waits for an answer; the actor knows the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in super::super) struct Waiter(pub(in super::super) u64);
 
-/// Which evaluation is meant.
+/// A reference to an evaluation.
 #[derive(Debug, Clone)]
 pub(in super::super) enum EvalRef {
     Last,
@@ -30,15 +30,15 @@ pub(in super::super) enum EvalRef {
     Claimed(Arc<Claim>),
 }
 
-/// What the kernel says about the session's standard input.
+/// The kernel's answer about the session's standard input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in super::super) enum Probed {
     Waiting,
-    /// Waiting, but the process runs another program by now, with this command line.
+    /// Waiting, but the process has become another program, with this command line.
     Replaced(String),
     Sleeping,
     Computing,
-    /// The program has not even read what was written.
+    /// The program has not yet read all of its input.
     Unread,
     Unknown,
 }
@@ -49,7 +49,7 @@ pub(in super::super) struct Death {
     pub(in super::super) signal: Option<i32>,
 }
 
-/// Everything that can happen to a session except output (see [`super::Machine::data`] and [`super::Machine::marker`]).
+/// An event of a session, except output (see [`super::Machine::data`] and [`super::Machine::marker`]).
 #[derive(Debug)]
 pub(in super::super) enum Event {
     Eval {
@@ -77,25 +77,25 @@ pub(in super::super) enum Event {
         eval: Option<u64>,
         waiter: Waiter,
     },
-    /// The signal was not sent: the REPL has not read all of the code yet.
+    /// The signal was not sent because the REPL has not read all of the code yet.
     Unread,
-    /// The answer to [`Action::Watch`]. Output printed before it has been handed in.
+    /// The answer to [`Action::Watch`]. Earlier output has been handed in.
     Watched(Activity),
     /// A caller or a limit ends the process.
     Stop {
         reason: String,
     },
-    /// The process uses too much to be asked first.
+    /// The process uses too many resources to be asked to quit.
     Kill {
         reason: String,
     },
-    /// The answer to [`Action::Probe`]. Output printed before it has been handed in.
+    /// The answer to [`Action::Probe`]. Earlier output has been handed in.
     Probed(Probed),
-    /// An output stream was closed while the process runs.
+    /// An output stream was closed while the process is running.
     Closed(Stream),
-    /// The process has ended, and all its output has been handed in.
+    /// The process has exited, and all its output has been handed in.
     Died(Death),
-    /// Nobody has used the session for so long, while something runs.
+    /// The session has been unused for the given time, while code is running.
     Unused {
         away: Duration,
     },
@@ -104,7 +104,7 @@ pub(in super::super) enum Event {
 }
 
 impl Event {
-    /// Whether somebody asks for something.
+    /// Returns true for a caller's request.
     pub(super) fn is_a_call(&self) -> bool {
         matches!(
             self,
@@ -117,23 +117,23 @@ impl Event {
     }
 }
 
-/// Everything a session can do.
+/// An action of a session.
 #[derive(Debug)]
 pub(in super::super) enum Action {
-    /// Write to the code channel; `script` is written to a file first, whose path replaces the mark in the bytes.
+    /// Write to the code channel; `script` is written to a file first, whose path replaces the placeholder in the bytes.
     Code {
         bytes: Vec<u8>,
         script: Option<Vec<u8>>,
     },
     /// Write to the program's standard input.
     Feed(Vec<u8>),
-    /// Close the program's standard input after what was written.
+    /// Close the program's standard input after the pending bytes.
     CloseStdin,
     /// Send SIGINT to the process group; if `guarded`, only once all written code has been read.
     Signal {
         guarded: bool,
     },
-    /// Observe what runs in the session during `window`, and which of its processes began within the last `age`.
+    /// Observe the activity in the session during `window`, and the processes that began within the last `age`.
     /// Replaces an earlier observation.
     Watch {
         window: Duration,
@@ -161,10 +161,10 @@ pub(in super::super) enum Action {
         outcome: InterruptOutcome,
         eval: Option<u64>,
         took: Duration,
-        /// What goes on or is left behind.
+        /// A description of the code that still runs or was left behind.
         rest: Option<String>,
     },
-    /// Log output whose owner was open: it belongs to no evaluation.
+    /// Log output whose owner was unknown: it belongs to no evaluation.
     Log {
         stream: Stream,
         bytes: Vec<u8>,
@@ -173,13 +173,13 @@ pub(in super::super) enum Action {
     Loaded(LoadRecord),
 }
 
-/// How the end begins. After that it is the same for all: TERM unless it began with KILL, then KILL.
+/// The first step of an end. The rest is the same for all: TERM unless it began with KILL, then KILL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in super::super) enum Ending {
     /// By the REPL's own quit line: the REPL is at its prompt.
     Ask(Vec<u8>),
     Terminate,
-    /// By KILL: there is nothing left to lose.
+    /// By KILL: no state is left to save.
     Kill,
 }
 

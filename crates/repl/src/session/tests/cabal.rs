@@ -1,10 +1,10 @@
-//! GHCi behind `cabal repl`: cabal stays as its parent, in the same process group.
+//! GHCi behind `cabal repl`: cabal stays its parent, in the same process group.
 
 use super::*;
 use crate::result::Status;
 use crate::session::InterruptOutcome;
 
-/// A package that needs no package server.
+/// Creates a package that needs no package server.
 fn package() -> (tempfile::TempDir, Handle) {
     let dir = tempfile::tempdir().expect("a directory");
     let write = |name: &str, text: &str| {
@@ -46,7 +46,7 @@ async fn a_package_of_two_modules() {
         assert_eq!(line(&eval(&session, "two + 1").await), "done | \"3\\n\" | \"\"");
     }
 
-    // cabal reports the end of its child in words and by a status of its own.
+    // cabal reports the end of its child in its own text and exit status.
     let ended = eval(&session, "Foreign.Storable.peek (Foreign.Ptr.nullPtr :: Foreign.Ptr.Ptr Int)").await;
     assert_eq!(ended.status, Status::Exited, "{ended:?}");
     assert!(!session.info().state.is_alive());

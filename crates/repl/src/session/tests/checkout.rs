@@ -1,4 +1,4 @@
-//! A checkout cannot make a session run anything merely by being its directory.
+//! Starting a session in a checkout must not run code from the checkout.
 
 use std::path::Path;
 use std::process::Command;
@@ -61,7 +61,7 @@ const MODULES: &[&str] = &[
     "zipimport",
 ];
 
-/// A directory full of modules that report when they run.
+/// Creates a directory full of modules that report when they run.
 fn hostile() -> tempfile::TempDir {
     let temp = tempfile::tempdir().expect("room");
     for module in MODULES {
@@ -82,7 +82,7 @@ fn ran(directory: &Path) -> String {
     std::fs::read_to_string(directory.join("ran")).unwrap_or_default()
 }
 
-/// All installed versions of Python, by the names that start them.
+/// Returns the names of all installed versions of Python.
 fn pythons() -> Vec<String> {
     let names = (8..=14).map(|minor| format!("python3.{minor}")).chain(["python3".to_owned()]);
     let works = |name: &String| Command::new(name).arg("--version").output().is_ok_and(|ran| ran.status.success());
@@ -105,13 +105,13 @@ async fn python_imports_nothing_of_the_project_while_it_starts() {
     println!("{found:?}");
     assert!(!found.is_empty(), "python3 is installed");
     for name in found {
-        // Since 3.11.
+        // The option exists since 3.11.
         let minor = name.rsplit('.').next().and_then(|minor| minor.parse::<u32>().ok());
         let safe: &[&str] = if minor.is_some_and(|minor| minor > 10) { &["-P"] } else { &[] };
         for options in [&[][..], &["-S"], &["-I"], &["-E", "-s"], safe] {
             let temp = hostile();
             let session = python(&name, options, temp.path(), &[("PYTHONSTARTUP", ".pythonstartup.py")]);
-            // Everything a driver does: values, traces, places of errors, children.
+            // Exercise every feature of the driver: values, traces, locations of errors, children.
             for (code, expected) in [
                 ("6 * 7", r#"done | "" | """#),
                 ("print('out')", r#"done | "out\n" | """#),
@@ -125,7 +125,7 @@ async fn python_imports_nothing_of_the_project_while_it_starts() {
                 assert!(result.exception.is_none_or(|text| text.contains(": ")), "{name} {options:?}: {code}");
             }
             assert_eq!(ran(temp.path()), "", "{name} {options:?}");
-            // And what the code itself imports is the same as in bare Python.
+            // Imports of the code itself behave as in bare Python.
             if !options.contains(&"-I") && !options.contains(&"-P") {
                 let exit = eval(&session, "import json").await;
                 assert_eq!(
@@ -181,7 +181,7 @@ async fn python_sees_what_a_bare_one_sees() {
 async fn bash_reads_nothing_of_the_project_while_it_starts() {
     let temp = hostile();
     std::fs::write(temp.path().join("env.sh"), "echo hostile >> ran\n").expect("room");
-    // Variables of the caller for a non-interactive shell, and for an interactive one.
+    // These variables of the caller affect a non-interactive shell, or an interactive one.
     let session = session("bash", temp.path(), &[("BASH_ENV", "env.sh"), ("ENV", "env.sh"), ("INPUTRC", ".inputrc")]);
     assert_eq!(line(&eval(&session, "echo fine").await), r#"done | "fine\n" | """#);
     assert_eq!(ran(temp.path()), "");
@@ -192,7 +192,7 @@ async fn bash_reads_nothing_of_the_project_while_it_starts() {
 async fn ghci_reads_nothing_of_the_project_while_it_starts() {
     let temp = hostile();
     std::fs::write(temp.path().join(".ghci"), ":! echo hostile >> ran\n").expect("room");
-    // The libraries that it names are loaded, and then run what they want.
+    // GHC loads the libraries that the file names, and these can run anything.
     let version = Command::new("ghc").arg("--numeric-version").output().expect("it runs").stdout;
     let version = String::from_utf8(version).expect("a number");
     let name = format!(".ghc.environment.{}-linux-{}", std::env::consts::ARCH, version.trim());
@@ -200,7 +200,7 @@ async fn ghci_reads_nothing_of_the_project_while_it_starts() {
     let session = session("ghci", temp.path(), &[]);
     assert_eq!(line(&eval(&session, "6 * 7").await), r#"done | "42\n" | """#);
     assert_eq!(ran(temp.path()), "");
-    // The file is there on request.
+    // The file is available on request.
     eval(&session, ":script .ghci").await;
     assert_eq!(ran(temp.path()), "hostile\n");
     session.stop("the test is over").await;

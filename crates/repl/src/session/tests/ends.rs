@@ -11,7 +11,7 @@ fn terminate(session: &Handle) {
     kill_process(pid, Signal::TERM).expect("sent");
 }
 
-/// Starts an evaluation, and returns when it runs.
+/// Starts an evaluation, and returns when it is running.
 async fn begun(session: &Handle, code: &str) -> u64 {
     let running = session.eval(EvalRequest { wait: Duration::ZERO, ..EvalRequest::new(code) }).await.expect("taken");
     let mut runs = session.watch();
@@ -37,7 +37,7 @@ async fn termination_from_outside_is_no_ordinary_end() {
         assert_eq!(ended.notes, ["It was ended by signal 15 (SIGTERM), which somebody else sent."], "{code}");
         assert_eq!(line(&eval(&session, "1+1").await), "done | \"2\\n\" | \"\"", "{code}");
     }
-    // At its prompt the REPL ends over it.
+    // At its prompt the REPL exits.
     terminate(&session);
     let mut seen = session.watch();
     let ended =
@@ -63,13 +63,13 @@ async fn a_closed_output_is_an_end_whatever_is_set() {
 async fn input_that_runs_as_code_can_be_interrupted() {
     let session = ghci();
     eval(&session, "import Control.Concurrent").await;
-    // The program reads one character, which its code does not show; the rest of the line is code for GHCi, which takes
-    // its time.
+    // The program reads one character, although its code does not show that; GHCi runs the rest of the line as code,
+    // which takes a while.
     eval(&session, "ask :: IO Char\nask = getChar").await;
     let running = eval(&session, "ask").await;
     assert_eq!(running.status, Status::WaitingForInput, "{running:?}");
     session.input("xthreadDelay 100000000\n".to_owned(), false).await.expect("it reads");
-    // It runs for ever.
+    // It runs forever.
     session.wait(Some(running.eval), Duration::from_secs(1), 100).await.expect("an answer");
     let report = session.interrupt(1000).await.expect("an answer");
     assert_eq!(report.outcome, InterruptOutcome::Interrupted, "{report:?}");
@@ -86,17 +86,17 @@ async fn a_shell_that_is_replaced_by_a_shell_goes_on() {
     for replace in ["exec bash", "exec bash --norc", "exec env x=1 bash"] {
         let result = eval(&session, replace).await;
         assert_eq!(line(&result), "done | \"\" | \"\"", "{replace}");
-        assert_eq!(result.notes, ["The shell was replaced by a new one: what was not exported is gone."]);
+        assert_eq!(result.notes, ["The shell was replaced by a new one: unexported definitions are gone."]);
         assert_eq!(line(&eval(&session, "echo $kept-$lost; echo e >&2").await), "done | \"1-\\n\" | \"e\\n\"");
     }
     let waiting = eval(&session, "read x; echo \"<$x>\"").await;
     assert_eq!(waiting.status, Status::WaitingForInput, "{waiting:?}");
     session.input("in\n".to_owned(), false).await.expect("it reads");
     assert_eq!(session.wait(None, LONG, 100).await.expect("an answer").stdout, "<in>\n");
-    // Any other program in its place stays what it is.
+    // Any other program in its place is left alone.
     let waiting = eval(&session, "exec cat").await;
     assert_eq!(waiting.status, Status::WaitingForInput);
-    assert_eq!(waiting.notes, ["The REPL was replaced by `cat`; repl_restart starts it anew."]);
+    assert_eq!(waiting.notes, ["The REPL was replaced by `cat`; repl_restart starts it again."]);
     session.input("meow\n".to_owned(), true).await.expect("it reads");
     let ended = session.wait(None, LONG, 100).await.expect("an answer");
     assert_eq!((ended.status, ended.stdout.as_str()), (Status::Exited, "meow\n"));

@@ -1,5 +1,5 @@
-//! Standard input that is given beforehand: it is handed over as fast as it is read, it ends, and what is not read does not
-//! run as code.
+//! Standard input given beforehand is handed over as fast as it is read, has an end, and unread input does not run as
+//! code.
 
 use std::time::Instant;
 
@@ -52,7 +52,7 @@ async fn what_was_read_to_its_end_did_not_run_as_code() {
         session.input("zz\n".to_owned(), true).await.expect("it reads");
         let ended = session.wait(Some(running.eval), LONG, 100).await.expect("an answer");
         assert_eq!(ended.stdout, "zz\n", "{code}: {ended:?}");
-        // GHCi reads the same input, and ends with it.
+        // GHCi reads the same input, and exits at its end.
         let notes = ended.notes.iter().filter(|note| !note.starts_with("The session ended:"));
         assert_eq!(notes.count(), 0, "{code}: {ended:?}");
     }
@@ -78,7 +78,7 @@ async fn what_is_not_read_is_taken_back() {
         assert_eq!(result.notes, notes, "{code}");
         assert_eq!(line(&eval(&ghci, "1+1").await), "done | \"2\\n\" | \"\"", "{code}");
     }
-    // GHCi's own words come separately.
+    // GHCi's own messages are separate.
     let code = "import System.IO\nx <- getLine\nhPutStrLn stderr \"*** Exception: no\" >> getLine >>= ioError . userError\nputStrLn x";
     let result = ghci.eval(with(code, "one\ntwo\nthree\n")).await.expect("an answer");
     assert_eq!((result.status, result.exception.as_deref()), (Status::Error, Some("user error (two)")), "{result:?}");
@@ -128,13 +128,13 @@ async fn what_was_given_beforehand_ends() {
         let result = bash.eval(with(code, stdin)).await.expect("an answer");
         assert_eq!((result.status, result.stdout.as_str()), (Status::Done, expected), "{code}: {result:?}");
     }
-    // What comes after it reads what it would have read.
+    // The next evaluation reads its own input.
     let begun = bash.eval(EvalRequest { wait: Duration::ZERO, ..with("cat; sleep 1000", "one\n") }).await;
     let refused = bash.input("more\n".to_owned(), true).await.expect_err("it has all of it");
     let eval_number = begun.expect("taken").eval;
     assert_eq!(
         refused.to_string(),
-        format!("evaluation {eval_number} has all of its input, which `stdin` of repl_eval gave it")
+        format!("evaluation {eval_number} already has its complete input, from `stdin` of repl_eval")
     );
     let report = interrupt("bash", &bash).await;
     assert_eq!(report.outcome, InterruptOutcome::Interrupted, "{report:?}");
@@ -156,7 +156,7 @@ async fn what_was_given_beforehand_ends() {
     }
     let result = python.eval(with("input(), input()", "one\n")).await.expect("an answer");
     assert_eq!(result.exception.as_deref(), Some("EOFError: EOF when reading a line"));
-    // The end that is given while it runs is that evaluation's alone, too.
+    // An end of input given during an evaluation applies to that evaluation only, too.
     for _ in 0..2 {
         let waiting = eval(&python, "sys.stdin.read()").await;
         assert_eq!(waiting.status, Status::WaitingForInput, "{waiting:?}");
@@ -164,7 +164,7 @@ async fn what_was_given_beforehand_ends() {
         assert_eq!(python.wait(None, LONG, 100).await.expect("an answer").value.as_deref(), Some("'some'"));
     }
 
-    // Only GHCi has none, and says so.
+    // Only GHCi has no separate end, and reports that.
     let ghci = ghci();
     let waiting = ghci.eval(with("getContents >>= putStr", "one\n")).await.expect("an answer");
     assert_eq!((waiting.status, waiting.stdout.as_str()), (Status::WaitingForInput, "one\n"), "{waiting:?}");

@@ -1,4 +1,4 @@
-//! GHCi: what agents do with it, and what programs do to it.
+//! GHCi: typical use by agents, and programs that interfere with it.
 
 use super::*;
 use crate::result::{Completion, Status};
@@ -92,7 +92,7 @@ async fn what_a_program_prints_is_told_from_what_ghci_says_whatever_extensions_a
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn it_starts_whatever_the_flags() {
-    // The last case: base shows only its public modules.
+    // In the last case, base shows only its public modules.
     let part = "base (Prelude,System.IO,Foreign.C.String,System.Environment,Control.Exception)";
     for flags in [
         &["-XRebindableSyntax", "-XOverloadedStrings", "-XOverloadedLists"][..],
@@ -127,8 +127,8 @@ async fn it_starts_whatever_the_flags() {
     .await;
 }
 
-/// The parts of the prompt stay out of the way: each further instance in GHC's memory makes every evaluation slower,
-/// and shows in answers and errors. Hearing GHCi takes the types of encoders, and with them those of bytes.
+/// The prompt's parts must not add instances: each further instance in GHC's memory slows down every evaluation, and
+/// shows in answers and errors. Capturing GHCi's messages needs the types of encoders, and with them those of bytes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_prompt_brings_no_instances_along_but_those_of_bytes() {
     let mut plain = std::process::Command::new("ghci")
@@ -157,7 +157,7 @@ async fn a_session_at_the_limit_of_its_heap_goes_on() {
     for _ in 0..40 {
         match &*line(&eval(&session, "1+1").await) {
             "done | \"2\\n\" | \"\"" => right += 1,
-            // A collection during an evaluation may meet the limit.
+            // A collection during an evaluation may reach the limit.
             other => assert_eq!(other, "error | \"\" | \"*** Exception: heap overflow\\n\""),
         }
     }
@@ -199,7 +199,7 @@ async fn an_evaluation_that_stops_at_a_breakpoint_has_not_ended() {
     assert!(notes.contains("stopped it at a breakpoint (Stops.twice, ") && notes.contains(":continue"), "{notes}");
     assert_eq!(eval(&session, "n + 1").await.stdout, "5\n", "what is local there is in scope");
     assert_eq!(line(&eval(&session, ":continue").await), "done | \"8\\n\" | \"\"");
-    // A program's own words about a breakpoint do not count.
+    // A program's own text about a breakpoint does not count.
     let said = eval(&session, "putStrLn \"Stopped in Stops.twice, Stops.hs:3:11-15\\n_result :: Int = _\"").await;
     assert_eq!((said.status, said.notes), (Status::Done, Vec::new()));
     assert_eq!(eval(&session, ":step twice 3").await.status, Status::Interrupted);

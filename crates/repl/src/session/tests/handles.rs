@@ -1,4 +1,4 @@
-//! Code in GHCi may redirect its standard handles and set their buffering as it likes.
+//! Code in GHCi may redirect its standard handles and set their buffering.
 
 use super::*;
 use crate::result::Status;
@@ -104,7 +104,7 @@ async fn a_buffering_that_code_sets_stays_up_to_the_next_load() {
         let found = eval(&session, "System.IO.hGetBuffering System.IO.stdout").await;
         assert_eq!(line(&found), format!("done | \"{mode}\\n\" | \"\""), "after {code}");
     }
-    // Without buffering, what a value showed before it failed is printed, as in bare GHCi.
+    // Without buffering, the output of a value before its failure is printed, as in bare GHCi.
     eval(&session, "hSetBuffering stdout NoBuffering").await;
     let failed = eval(&session, "[1, 2, error \"later\"]").await;
     assert_eq!((failed.status, failed.stdout.as_str()), (Status::Error, "[1,2,"));

@@ -1,5 +1,5 @@
-//! Programs that read input, exit, crash, close their streams, leave children behind, or print what looks like hob's
-//! own words.
+//! Programs that read input, exit, crash, close their streams, leave children behind, or print text that looks like
+//! hob's own.
 
 use std::time::Instant;
 
@@ -15,7 +15,7 @@ async fn check_end(code: &str, status: Status, reason: &str) {
     let begun = Instant::now();
     let result = eval(&session, code).await;
     let took = begun.elapsed();
-    // On a busy machine a program that has closed a stream may be killed before it ends by itself.
+    // On a busy machine a program that has closed a stream may be killed before it exits.
     let closed = code.contains("hClose") && result.status == Status::Killed;
     assert!(result.status == status || closed, "{code}: {result:?}");
     assert!(session.info().reason.as_deref() == Some(reason) || closed, "{code}: {result:?}");
@@ -49,7 +49,7 @@ async fn ends() {
         "somebody else killed it (signal 9, SIGKILL)",
     )
     .await;
-    // Closed below the handles, too: GHCi can say nothing any longer.
+    // Closed below the handles, too: GHCi can no longer print anything.
     for closing in ["System.Posix.IO.closeFd 2", "System.Posix.IO.closeFd 1 >> System.Posix.IO.closeFd 2"] {
         check_end(closing, Status::Exited, "it exited with status 1").await;
     }
@@ -113,7 +113,7 @@ async fn input_is_given_beforehand_and_the_rest_is_no_code() {
     let result = session.eval(request("getLine", "hello\nputStrLn \"never\"\n")).await.expect("an answer");
     assert_eq!(line(&result), "done | \"\\\"hello\\\"\\n\" | \"\"");
     assert_eq!(result.notes, ["The program did not read 17 bytes of its input."]);
-    // The rest of a partly read line runs as code; it cannot be taken back, but it is noted and kept separate.
+    // The rest of a partly read line runs as code; it cannot be taken back, but it is reported and kept separate.
     let result = session.eval(request("getChar", "x1 + 1\n")).await.expect("an answer");
     assert_eq!(line(&result), "done | \"'x'\" | \"\"".replace("\\n", "").replace("'x'", "'x'\\n"));
     assert_eq!(line(&eval(&session, "2+2").await), "done | \"4\\n\" | \"\"");
@@ -237,7 +237,7 @@ async fn a_thread_that_floods_spoils_nothing_but_its_own_output() {
     }
     let endless = EvalRequest { wait: Duration::from_millis(50), ..EvalRequest::new("forever (threadDelay 1000)") };
     assert_eq!(session.eval(endless).await.expect("taken").status, Status::Running);
-    // Standard error is unbuffered, so the flood may tear GHCi's own word for it to pieces; but the evaluation ends.
+    // Standard error is unbuffered, so the flood may tear GHCi's own message about it; but the evaluation ends.
     let report = session.interrupt(100).await.expect("an answer");
     let ended = report.eval.expect("it ran").status;
     assert!(matches!(ended, Status::Interrupted | Status::Done), "{ended:?}, {:?}", report.outcome);

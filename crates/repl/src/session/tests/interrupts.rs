@@ -7,7 +7,7 @@ use super::*;
 use crate::result::Status;
 use crate::session::{InterruptOutcome, InterruptReport, SessionError};
 
-/// A Python that is ready.
+/// Returns a ready Python session.
 pub(super) fn python() -> Handle {
     let profiles = crate::profile::Profiles::builtin();
     let env = vec![("PATH".to_owned(), std::env::var("PATH").expect("a PATH"))];
@@ -59,7 +59,7 @@ async fn a_cleanup_comes_to_its_end() {
             assert_eq!(eval(&python, "1+1").await.value.as_deref(), Some("2"));
         },
         async {
-            // The shell runs its trap and goes on after it, as such code says.
+            // The shell runs its trap and continues, as such code specifies.
             let code = "trap 'sleep 1.5; echo cleaned' INT; echo begun; sleep 1000; trap - INT";
             cleaned(&bash, code, Status::Done).await;
             assert_eq!(line(&eval(&bash, "echo 2").await), "done | \"2\\n\" | \"\"");
@@ -91,7 +91,7 @@ async fn code_that_catches_everything_is_told_as_what_it_is() {
     let first = interrupted(&session).await;
     assert_eq!(first.outcome, InterruptOutcome::Uninterruptible, "{first:?}");
     assert_eq!(first.eval.expect("it runs").status, Status::Running);
-    // Interrupted again, GHCi abandons the evaluation and returns to its prompt; the evaluation goes on.
+    // Interrupted again, GHCi abandons the evaluation and returns to its prompt; the evaluation continues.
     let second = interrupted(&session).await;
     assert_eq!(second.outcome, InterruptOutcome::Uninterruptible, "{second:?}");
     assert_eq!(session.info().state, SessionState::Uninterruptible);
@@ -114,7 +114,7 @@ async fn what_it_leaves_behind_is_told() {
     let next = eval(&session, "over.set()").await;
     assert!(next.status == Status::Done && next.notes[0].starts_with("Something of #"), "{next:?}");
     until(&session, |state| state == SessionState::Idle).await;
-    // A process that ignores the signal.
+    // This process ignores the signal.
     let code = "child = subprocess.Popen(['sh', '-c', 'trap \"\" INT; exec sleep 1000'])\ntime.sleep(0.3)\nprint('begun')\ntime.sleep(1000)";
     begun(&session, code, "begun").await;
     let report = interrupted(&session).await;
@@ -149,7 +149,7 @@ async fn what_reads_all_of_its_input_leaves_the_session_alive() {
         assert_eq!(report.outcome, InterruptOutcome::Interrupted, "{code}: {report:?}");
         assert_eq!(line(&eval(&session, "putStrLn \"λ\"").await), "done | \"λ\\n\" | \"\"", "{code}");
     }
-    // Nor with text that was read to its end, or that code still holds.
+    // The same holds for text that was read to its end, or that code still holds.
     let request = EvalRequest { stdin: Some("one\n".to_owned()), wait: LONG, ..EvalRequest::new("interact (take 3)") };
     assert_eq!(line(&session.eval(request).await.expect("an answer")), "done | \"one\" | \"\"");
     assert_eq!(line(&eval(&session, "s <- getContents").await), "done | \"\" | \"\"");
@@ -236,14 +236,14 @@ async fn only_the_evaluation_that_is_meant() {
         "{refused}"
     );
     let refused = session.input_to(Some(over), "x\n".to_owned(), false).await.expect_err("it is over");
-    assert_eq!(refused.to_string(), format!("evaluation {over} is over (done); #{running} runs now"));
+    assert_eq!(refused.to_string(), format!("evaluation {over} has ended (done); #{running} runs now"));
     let begun = Instant::now();
     let report = session.interrupt_one(Some(running), View::all(100)).await.expect("an answer");
     assert_eq!(report.outcome, InterruptOutcome::Interrupted);
     println!("interrupted after {:?}", begun.elapsed());
 }
 
-/// An evaluation that goes on printing now and then is reported, and nothing is once the session is said to be idle.
+/// An evaluation that continues to print now and then is reported; an idle session must print nothing more.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn threads_that_print_now_and_then_are_told() {
     let (ghci, python) = (ghci(), python());
@@ -271,7 +271,7 @@ async fn threads_that_print_now_and_then_are_told() {
             told(&python, code, "tick\ntick\n").await;
             eval(&python, "over.set()").await;
             until(&python, |state| state == SessionState::Idle).await;
-            // Printed once, and said at once.
+            // Output printed once is reported at once.
             begun(&python, "print('begun')\ntime.sleep(1000)", "begun").await;
             let report = interrupted(&python).await;
             assert_eq!(report.outcome, InterruptOutcome::Interrupted, "{report:?}");

@@ -31,8 +31,8 @@ use crate::result::EvalResult;
 /// Long enough for anything on a busy machine.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
-/// Interrupts what runs, again if the signal is lost: on a shell and its child while that is not another program yet, and
-/// on GHCi as a statement ends (of itself it hangs then, where others compute: 3 of 400 signals to a bare one).
+/// Interrupts the running code, and repeats that if the signal is lost. That happens on a shell and its child until the child has executed its program, and
+/// on GHCi as a statement ends (bare GHCi then hangs, and others compute: 3 of 400 signals).
 pub(crate) async fn interrupt(profile: &str, session: &Handle) -> InterruptReport {
     loop {
         let report = session.interrupt(1000).await.expect("an answer");
@@ -44,7 +44,7 @@ pub(crate) async fn interrupt(profile: &str, session: &Handle) -> InterruptRepor
     }
 }
 
-/// A session of this command, as tests start it.
+/// Returns the parameters of a session for tests.
 pub(crate) fn setup(command: &[&str], cwd: &Path, adapter: Arc<dyn Adapter>) -> SessionSpec {
     let kept = ["PATH", "HOME"].map(|name| (name.to_owned(), std::env::var(name).unwrap_or_default()));
     let forced = [("LC_ALL", "C.UTF-8"), ("TERM", "dumb")].map(|(name, value)| (name.to_owned(), value.to_owned()));
@@ -87,12 +87,12 @@ pub(crate) async fn eval(session: &Handle, code: &str) -> EvalResult {
     session.eval(request).await.expect("an answer")
 }
 
-/// `status | stdout | stderr`, escaped.
+/// Formats a result as `status | stdout | stderr`, escaped.
 pub(crate) fn line(result: &EvalResult) -> String {
     format!("{} | {:?} | {:?}", result.status.name(), result.stdout, result.stderr)
 }
 
-/// Waits until the session is in the wished state.
+/// Waits until the session's state satisfies the predicate.
 pub(crate) async fn until(session: &Handle, wish: impl Fn(SessionState) -> bool) {
     let mut seen = session.watch();
     let waited = tokio::time::timeout(LONG, seen.wait_for(|info| wish(info.state))).await;

@@ -14,7 +14,7 @@ use crate::result::Status;
 const PYTHON: &str = include_str!("pieces/python.txt");
 const BASH: &str = include_str!("pieces/bash.txt");
 
-/// A session as its profile starts it.
+/// Starts a session from its profile.
 pub(crate) fn session(profile: &str, cwd: &Path, env: &[(&str, &str)]) -> Handle {
     let kept = ["PATH", "HOME"].map(|name| (name.to_owned(), std::env::var(name).unwrap_or_default()));
     let forced = [("LC_ALL", "C.UTF-8")].iter().chain(env).map(|(name, value)| ((*name).into(), (*value).into()));
@@ -27,7 +27,7 @@ pub(crate) fn session(profile: &str, cwd: &Path, env: &[(&str, &str)]) -> Handle
     start(setup, log()).expect("it starts")
 }
 
-/// The expected status and the code of each.
+/// Returns the expected status and the code of each piece.
 fn pieces(text: &'static str) -> Vec<(&'static str, &'static str)> {
     let pieces = text.split("\n%% ").skip(1);
     let pieces: Vec<_> = pieces.map(|piece| piece.split_once('\n').unwrap_or((piece, ""))).collect();
@@ -35,7 +35,7 @@ fn pieces(text: &'static str) -> Vec<(&'static str, &'static str)> {
     pieces
 }
 
-/// What the bare program shows, in the words of the list.
+/// The bare program's behaviour, in the list's notation.
 struct Bare {
     status: String,
     stdout: String,
@@ -63,11 +63,11 @@ fn bare_python(code: &str) -> Bare {
     let failed = String::from_utf8_lossy(&output.stderr).into_owned();
     let status = match ended(&output).as_str() {
         "exited 0" if !code.contains("SystemExit\n") && !code.ends_with("SystemExit") => "done".to_owned(),
-        // Without a standard error only the status tells.
+        // Without a standard error only the status is available.
         "exited 1" if !code.starts_with("exit(") && (!failed.is_empty() || code.contains("stderr = None")) => {
             "error".to_owned()
         }
-        // Code that raises what an interrupt raises, without an interrupt.
+        // The code raises the exception of an interrupt without an interrupt.
         "interrupted" => "error".to_owned(),
         other => other.to_owned(),
     };
@@ -77,7 +77,7 @@ fn bare_python(code: &str) -> Bare {
 fn bare_bash(code: &str) -> Bare {
     let temp = tempfile::tempdir().expect("room");
     std::fs::write(temp.path().join("piece.sh"), code).expect("room");
-    // As for a person at the prompt: what ends a script returns to the prompt.
+    // As for a person at the prompt: an error that ends a script returns to the prompt.
     let lines = ". ./piece.sh\nx=$?; exec 1>&- 1>left; /usr/bin/env echo \"$x\"\n";
     std::fs::write(temp.path().join("lines"), lines).expect("room");
     let input = std::fs::File::open(temp.path().join("lines")).expect("just written");
@@ -93,16 +93,16 @@ fn bare_bash(code: &str) -> Bare {
         Err(_) => ended(&output),
     };
     let stdout = String::from_utf8_lossy(&output.stdout);
-    // A trap on DEBUG that stays also sees the lines after the piece.
+    // A remaining trap on DEBUG also sees the lines after the piece.
     let stdout = stdout.split("debug: x=$?\n").next().unwrap_or_default().to_owned();
     Bare { status, stdout }
 }
 
-/// The same in a session. If the code asked a session to end, its result has no status.
+/// Evaluates the piece in a session. If the code ends the session, its result has no status.
 async fn evaluated(profile: &str, code: &str) -> Bare {
     let temp = tempfile::tempdir().expect("room");
     let session = session(profile, temp.path(), &[]);
-    // So that the piece does not run in a fresh shell.
+    // The piece must not run in a fresh shell.
     eval(&session, if profile == "bash" { ":" } else { "pass" }).await;
     let result = eval(&session, code).await;
     let query = Query { eval: Some(Some(result.eval)), max_bytes: 4 << 20, ..Query::default() };
@@ -129,7 +129,7 @@ async fn evaluated(profile: &str, code: &str) -> Bare {
         }
         session.stop("the test is over").await;
     }
-    // Nothing of hob's own is shown.
+    // None of hob's own code is shown.
     let shown = format!("{}{}{}", result.stdout, result.stderr, result.exception.as_deref().unwrap_or_default());
     assert!(!shown.replace("$__hob_line", "").contains("hob"), "{code:?}: {shown}");
     Bare { status, stdout }

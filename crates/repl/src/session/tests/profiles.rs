@@ -1,4 +1,4 @@
-//! Every built-in profile except GHCi's, on the real program: what each must do to be built in.
+//! The requirements for built-in profiles, tested on the real programs; GHCi has its own tests.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -144,7 +144,7 @@ async fn python_says_where_the_syntax_is_wrong() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn python_shows_a_long_value_within_the_budget_and_keeps_the_rest() {
     let session = session("python");
-    // Cut where there is little room, but kept.
+    // A value is cut if there is little room.
     let request = EvalRequest { wait: LONG, max_bytes: 100, ..EvalRequest::new("list(range(1000))") };
     let result = session.eval(request).await.expect("an answer");
     let value = result.value.expect("a value");

@@ -1,4 +1,4 @@
-//! A session's own settings hold for its own code: they neither affect nor show the lines that hob writes.
+//! A session's own settings apply to its own code: they neither affect nor show the lines that hob writes.
 
 use std::path::Path;
 
@@ -44,7 +44,7 @@ async fn bash_traces_and_traps_see_the_code_and_nothing_else() {
         ("set +e; echo on", r#"done | "on\n" | """#),
     ];
     let session = check("bash", &evaluations).await;
-    // As in a script: the first command that fails ends it.
+    // As in a script, the first failing command ends it.
     eval(&session, "set -e").await;
     let result = eval(&session, "echo before; false; echo behind").await;
     assert_eq!((result.status, result.stdout.as_str()), (Status::Exited, "before\n"));
@@ -102,7 +102,7 @@ async fn bash_functions_of_the_names_of_builtins_are_not_called_by_hob() {
             check("bash", &evaluations).await.stop("the test is over").await;
         }
     }
-    // Two that call each other for ever, but only when called.
+    // These two call each other forever, but only when called.
     let evaluations = [
         ("builtin() { echo B; }; echo() { builtin echo E; }", r#"done | "" | """#),
         ("true; set -T; g() { :; }; trap g DEBUG", r#"done | "" | """#),
@@ -211,7 +211,7 @@ async fn bash_runs_nothing_that_a_trap_prints() {
         ("trap - DEBUG", r#"done | "it's\n; exit 9; \n" | """#),
     ];
     let session = check("bash", &evaluations).await;
-    // Nor is anything run that a trace adds where it goes to the output.
+    // A trace that goes to the output runs nothing that it adds.
     eval(&session, "PS4='exit 9; ' BASH_XTRACEFD=1; trap 'echo D' DEBUG; set -x").await;
     assert_eq!(eval(&session, "echo a; false").await.exception.as_deref(), Some("exit status 1"));
     assert_eq!(eval(&session, "echo b").await.status, Status::Done);
@@ -253,7 +253,7 @@ async fn descriptors_of_ours_that_code_closes_are_made_anew_or_the_end_is_told()
     let taken = "import os\nfor n in range(5, 64):\n    try:\n        if 'pipe' in os.readlink('/proc/self/fd/%d' % n): os.close(n)\n    except OSError: pass";
     let session = session("python", Path::new("/"), &[]);
     let result = eval(&session, taken).await;
-    // Without the code descriptor nothing can be asked any longer.
+    // Without the code descriptor no further code can be sent.
     assert_eq!(result.status, Status::Done, "{result:?}");
     until(&session, |state| !state.is_alive()).await;
     assert_eq!(session.info().reason.as_deref(), Some("it exited with status 1"));
@@ -347,12 +347,12 @@ async fn python_traces_and_profiles_see_the_code_and_nothing_else() {
 async fn bash_shows_no_job_control_of_ours() {
     let session = session("bash", Path::new("/"), &[]);
     let evaluations = [
-        // Nothing of hob's is a job, also where traps make it look for them in a subshell.
+        // None of hob's processes is a job, even if traps make the shell look for jobs in a subshell.
         ("echo \"[$!]\"; jobs; jobs -p; wait; env | grep -c HOB_T", "error | \"[]\\n0\\n\" | \"\""),
         ("trap : DEBUG ERR; echo \"[$!]\"; jobs", "done | \"[]\\n\" | \"\""),
         ("echo \"[$!]\"; jobs", "done | \"[]\\n\" | \"\""),
         ("trap - DEBUG ERR", "done | \"\" | \"\""),
-        // A child that dies of a signal is no matter of a terminal's.
+        // A child that dies of a signal does not affect the terminal.
         ("sh -c 'kill -9 $$'", "error | \"\" | \"\""),
         ("sh -c 'kill -SEGV $$'; :", "done | \"\" | \"\""),
         ("{ sleep 1000 & } 2>/dev/null; kill $!; wait $!", "error | \"\" | \"\""),
@@ -372,7 +372,7 @@ async fn python_knows_the_names_of_characters_whatever_files_lie_in_the_project(
     let session = session("python", temp.path(), &[]);
     let result = eval(&session, r"'\N{BULLET}'").await;
     assert_eq!((result.value.as_deref(), result.stdout.as_str()), (Some("'•'"), ""), "{result:?}");
-    // Debian's interpreter has the module built in, which goes before any file.
+    // In Debian's interpreter the module is built in, which precedes any file.
     let is_built_in = eval(&session, "import sys\n'unicodedata' in sys.builtin_module_names").await.value;
     let imported = if is_built_in.as_deref() == Some("True") { "" } else { "the project\n" };
     assert_eq!(eval(&session, "import unicodedata").await.stdout, imported);
@@ -393,8 +393,8 @@ async fn python_keeps_the_last_exception_and_asks_the_hook_of_the_session() {
     assert!(result.stdout.contains("(Pdb) 42\n") && result.stdout.contains("*** Oldest frame"), "{result:?}");
     for (hook, expected) in [
         ("lambda kind, error, trace: print('hook:', error)", r#"error | "hook: division by zero\n" | """#),
-        ("lambda: 5", "sys.excepthook failed (TypeError), and this is what it was given:\\nTraceback"),
-        ("lambda *_: sys.exit()", "sys.excepthook failed (SystemExit), and this is what it was given:\\nTraceback"),
+        ("lambda: 5", "sys.excepthook failed (TypeError), with this exception:\\nTraceback"),
+        ("lambda *_: sys.exit()", "sys.excepthook failed (SystemExit), with this exception:\\nTraceback"),
         ("None", "sys.excepthook failed (TypeError)"),
     ] {
         let result = eval(&session, &format!("sys.excepthook = {hook}\n1 / 0")).await;
@@ -451,7 +451,7 @@ async fn python_says_which_exception_it_was_also_of_iterators() {
     }
     let code = "import sys\n(type(sys.last_value).__name__, [1 for _ in iter(lambda: next(iter([])), 1)])";
     assert_eq!(eval(&session, code).await.value.as_deref(), Some("('GeneratorExit', [])"));
-    // What `repr` raises ends nothing either.
+    // An exception from `repr` does not end the session either.
     let result = eval(&session, "class A:\n    def __repr__(self): raise StopIteration\nA()").await;
     assert_eq!((result.status, result.exception.as_deref()), (Status::Error, Some("StopIteration")));
     session.stop("the test is over").await;

@@ -1,4 +1,4 @@
-//! Several callers, several sessions, callers that go away, and limits.
+//! Several callers, several sessions, callers that disconnect, and limits.
 
 use super::*;
 use crate::result::Status;
@@ -99,7 +99,7 @@ async fn memory_is_watched() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn code_that_does_not_react_is_said_so_and_a_restart_helps() {
     let session = ghci();
-    // A loop that allocates nothing gives GHC no moment to look at the signal.
+    // A loop that allocates nothing never lets GHC check for the signal.
     let endless = request("Control.Monad.forever (return ())", Duration::from_secs(3));
     assert_eq!(session.eval(endless).await.expect("taken").status, Status::Running);
     let report = session.interrupt(100).await.expect("an answer");
@@ -113,7 +113,7 @@ async fn code_that_does_not_react_is_said_so_and_a_restart_helps() {
 #[tokio::test]
 async fn a_refusal_that_comes_when_the_time_is_over_is_the_answer() {
     let real = ghci();
-    // The test takes the place of the session, so that the order is certain.
+    // The test stands in for the session, so that the order is certain.
     let (commands, mut received) = tokio::sync::mpsc::channel(4);
     let handle = Handle { commands, shared: real.shared.clone() };
     let asked = tokio::spawn(async move { handle.eval(request("1", Duration::ZERO)).await });

@@ -1,6 +1,6 @@
-//! Interrupts at random over programs of every kind, in each REPL: programs that clean up, collect garbage, flood,
-//! catch everything, sleep, read, wait for children, or end by themselves. Every answer is checked against what the
-//! program printed and what the kernel shows.
+//! Random interrupts of all kinds of programs in each REPL: programs that clean up, collect garbage, flood, catch
+//! everything, sleep, read, wait for children, or exit. Every answer is checked against the program's output and the
+//! kernel's state.
 //!
 //! Sized for every run; `HOB_STRESS_INTERRUPTS` raises the count, `HOB_STRESS_BUSY` adds busy loops, `HOB_STRESS_SEED`
 //! repeats a run, `HOB_STRESS_ONLY` selects the programs that contain a text.
@@ -19,14 +19,14 @@ use crate::session::{InterruptOutcome, InterruptReport};
 /// The program to interrupt.
 struct Program {
     code: &'static str,
-    /// The input when it asks.
+    /// The input that the program asks for.
     input: &'static str,
     kind: Kind,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// Ends when interrupted, or by itself.
+    /// Ends when interrupted, or on its own.
     Plain,
     /// Prints `cleaned` before it ends, once it has printed `begun`.
     Cleans,
@@ -34,7 +34,7 @@ enum Kind {
     Deaf,
     /// Catches the interrupt and asks for input; the line makes it end.
     Asks(&'static str),
-    /// Collects garbage without a pause, so that it may not see the signal for as long as the test waits.
+    /// Collects garbage without a pause, so that it may not see the signal during the whole test.
     Collects,
 }
 
@@ -44,7 +44,7 @@ const fn plain(code: &'static str) -> Program {
     Program { code, input: "", kind: Plain }
 }
 
-const fn of(kind: Kind, code: &'static str) -> Program {
+const fn program(kind: Kind, code: &'static str) -> Program {
     Program { code, input: "", kind }
 }
 
@@ -52,7 +52,7 @@ const fn reads(code: &'static str) -> Program {
     Program { code, input: "some\n", kind: Plain }
 }
 
-/// `MS` stands for a number up to 400, `SEC` for the same number of milliseconds in seconds.
+/// The programs for GHCi. `MS` stands for a number up to 400, `SEC` for the same time in seconds.
 const GHCI: &[Program] = &[
     plain("sum [1..]"),
     plain("mapM_ print [1..]"),
@@ -66,29 +66,32 @@ const GHCI: &[Program] = &[
     plain("callCommand \"sleep SEC\""),
     plain("callCommand \"trap 'sleep SEC; exit 3' INT; sleep 100\""),
     plain("let f = do\n      hPutStrLn stderr \"tick\"\n      threadDelay 500\n      f\nf"),
-    of(Collects, "forever performMajorGC"),
+    program(Collects, "forever performMajorGC"),
     plain("replicateM_ 3 performMajorGC"),
     plain("print (length (show (product [1 .. 20000 :: Integer])))"),
     plain("x = 1\nthreadDelay MS00\ny = 2\nthreadDelay MS00\nprint (x + y)"),
     plain("hPutStrLn stderr \"Interrupted.\" >> threadDelay MS000"),
-    of(Cleans, "bracket_ (putStrLn \"begun\") (threadDelay MS000 >> putStrLn \"cleaned\") (threadDelay 100000000)"),
-    of(
+    program(
+        Cleans,
+        "bracket_ (putStrLn \"begun\") (threadDelay MS000 >> putStrLn \"cleaned\") (threadDelay 100000000)",
+    ),
+    program(
         Cleans,
         "(putStrLn \"begun\" >> mapM_ (\\n -> evaluate (sum [1 .. n])) [1000 ..]) `finally` (print (sum [1 .. MS000]) >> putStrLn \"cleaned\")",
     ),
-    of(
+    program(
         Cleans,
         "(putStrLn \"begun\" >> threadDelay 100000000) `finally` (performMajorGC >> performMajorGC >> putStrLn \"cleaned\")",
     ),
-    of(
+    program(
         Cleans,
         "(putStrLn \"begun\" >> callCommand \"sleep 100\") `finally` (callCommand \"sleep SEC\" >> putStrLn \"cleaned\")",
     ),
-    of(
+    program(
         Deaf,
         "let deaf = (evaluate (sum [1 .. 20000]) >> return ()) `catch` \\e -> const (return ()) (e :: SomeException)\nmapM_ (const deaf) [1 .. MS] >> putStrLn \"end\"",
     ),
-    of(
+    program(
         Deaf,
         "replicateM_ MS (threadDelay 1000 `catch` \\e -> const (return ()) (e :: SomeException)) >> putStrLn \"end\"",
     ),
@@ -108,24 +111,27 @@ const PYTHON: &[Program] = &[
     plain("print('Interrupted.', file=sys.stderr); time.sleep(SEC)"),
     plain("try:\n    time.sleep(SEC)\nexcept KeyboardInterrupt:\n    raise ValueError('on purpose')"),
     plain("worker = threading.Thread(target=time.sleep, args=(SEC,))\nworker.start()\nworker.join()"),
-    of(Cleans, "try:\n    print('begun')\n    time.sleep(1000)\nfinally:\n    time.sleep(SEC)\n    print('cleaned')"),
-    of(
+    program(
+        Cleans,
+        "try:\n    print('begun')\n    time.sleep(1000)\nfinally:\n    time.sleep(SEC)\n    print('cleaned')",
+    ),
+    program(
         Cleans,
         "try:\n    print('begun')\n    while True: pass\nfinally:\n    sum(range(MS * 10000))\n    print('cleaned')",
     ),
-    of(
+    program(
         Cleans,
         "try:\n    print('begun')\n    subprocess.run(['sleep', '1000'])\nfinally:\n    subprocess.run(['sleep', 'SEC'])\n    print('cleaned')",
     ),
-    of(
+    program(
         Deaf,
         "for _ in range(MS):\n    try:\n        time.sleep(0.001)\n    except BaseException:\n        pass\nprint('end')",
     ),
-    of(
+    program(
         Deaf,
         "over = time.monotonic() + SEC\nwhile time.monotonic() < over:\n    try:\n        sum(range(1000))\n    except BaseException:\n        pass\nprint('end')",
     ),
-    of(Asks("q\n"), "import pdb; pdb.set_trace()\nx = 1"),
+    program(Asks("q\n"), "import pdb; pdb.set_trace()\nx = 1"),
 ];
 
 const BASH: &[Program] = &[
@@ -142,16 +148,16 @@ const BASH: &[Program] = &[
     plain("(exit 130); sleep SEC"),
     plain("echo Interrupted. >&2; sleep SEC"),
     plain("x=$(sleep 1000)"),
-    of(Cleans, "(trap 'sleep SEC; echo cleaned; exit 130' INT; echo begun; while :; do sleep 1000; done)"),
-    of(
+    program(Cleans, "(trap 'sleep SEC; echo cleaned; exit 130' INT; echo begun; while :; do sleep 1000; done)"),
+    program(
         Cleans,
         "(trap 'for ((i = 0; i < MS * 100; i++)); do :; done; echo cleaned; exit 130' INT; echo begun; while :; do :; done)",
     ),
-    of(Deaf, "(trap '' INT; sleep SEC; echo end)"),
-    of(Deaf, "trap '' INT; sleep SEC; trap - INT; echo end"),
+    program(Deaf, "(trap '' INT; sleep SEC; echo end)"),
+    program(Deaf, "trap '' INT; sleep SEC; trap - INT; echo end"),
 ];
 
-/// Busy loops, ended with the test, and by themselves if the test is killed.
+/// Busy loops. They end with the test, and on their own if the test is killed.
 struct Busy(Vec<Child>);
 
 impl Busy {
@@ -165,14 +171,14 @@ impl Busy {
 impl Drop for Busy {
     fn drop(&mut self) {
         for child in &mut self.0 {
-            // It may have ended already.
+            // It may have already exited.
             let _ = child.kill();
             let _ = child.wait();
         }
     }
 }
 
-/// The processes of a session, and the processor time of their threads in nanoseconds.
+/// Returns the processes of a session, and the processor time of their threads in nanoseconds.
 fn processes(leader: u32) -> (Vec<u32>, u64) {
     let mut found = (Vec::new(), 0);
     for entry in std::fs::read_dir("/proc").expect("procfs").flatten() {
@@ -191,7 +197,7 @@ fn processes(leader: u32) -> (Vec<u32>, u64) {
     found
 }
 
-/// Why the session is not ready although it says so.
+/// Returns why the session is not ready although it reports so.
 async fn is_not_ready(session: &Handle) -> Option<String> {
     const WINDOW: Duration = Duration::from_millis(40);
     let info = session.info();
@@ -210,14 +216,14 @@ async fn is_not_ready(session: &Handle) -> Option<String> {
         if u128::from(had) < WINDOW.as_nanos() / 2 {
             return None;
         }
-        // GHC collects garbage by itself after a moment of rest.
+        // GHC collects garbage after a moment of idle time.
         if begun.elapsed() > Duration::from_secs(5) {
             return Some(format!("it computes: {had} ns in {WINDOW:?}"));
         }
     }
 }
 
-/// Why an answer is untrue, if it is.
+/// Returns why an answer is wrong, if it is.
 fn is_untrue(kind: Kind, outcome: InterruptOutcome, ended: &EvalResult) -> Option<String> {
     let printed = |word: &str| ended.stdout.lines().any(|line| line == word);
     let interrupted = ended.status == Status::Interrupted;
@@ -225,7 +231,7 @@ fn is_untrue(kind: Kind, outcome: InterruptOutcome, ended: &EvalResult) -> Optio
         InterruptOutcome::Interrupted if !interrupted => "it was not interrupted",
         InterruptOutcome::Finished if interrupted => "it was interrupted",
         InterruptOutcome::NotYet if !matches!(kind, Asks(_)) => "it has not ended",
-        // While GHC collects garbage it sees no signal, and of two threads the one that collects again comes first.
+        // While GHC collects garbage it sees no signal, and of two threads the one that collects again runs first.
         InterruptOutcome::Uninterruptible if kind == Collects && ended.cpu_ms.is_some_and(|had| had > 1000) => {
             return None;
         }
@@ -256,7 +262,7 @@ async fn interrupts(name: &str, session: Handle, programs: &[Program], next: imp
         let request = EvalRequest { wait: Duration::ZERO, ..EvalRequest::new(&code) };
         let stdin = (!program.input.is_empty()).then(|| program.input.to_owned());
         let running = session.eval(EvalRequest { stdin, ..request }).await.expect("taken");
-        // A third immediately, while the code is read and begun; the others up to beyond the end of many.
+        // A third come immediately, while the code is read and begun; the others up to beyond the end of many.
         let delay = if random.below(3) == 0 { random.below(40) } else { random.below(400) };
         tokio::time::sleep(Duration::from_millis(delay)).await; // sleeps: the moment is what is tested
         if matches!(program.kind, Asks(_)) {
@@ -270,9 +276,9 @@ async fn interrupts(name: &str, session: Handle, programs: &[Program], next: imp
         }
         *outcomes.entry(outcome_name(report.outcome)).or_default() += 1;
         let mut report = report;
-        // A signal is lost on both a shell, or GHCi's `callCommand`, and its child while that is not another program yet; and
-        // GHCi itself hangs after one that comes as a statement ends. Then the answer says that the evaluation goes on, and
-        // the interrupt is repeated.
+        // A signal is lost on a shell, or GHCi's `callCommand`, and its child until the child has executed its program;
+        // and GHCi itself hangs after a signal that comes as a statement ends. Then the answer reports that the
+        // evaluation continues, and the interrupt is repeated.
         let can_lose = shell || name == "ghci" && !matches!(program.kind, Asks(_) | Collects);
         while can_lose && matches!(report.outcome, InterruptOutcome::NotYet | InterruptOutcome::Uninterruptible) {
             let runs = report.eval.as_ref().is_some_and(|eval| eval.eval == running.eval && !eval.status.is_final());
@@ -287,7 +293,7 @@ async fn interrupts(name: &str, session: Handle, programs: &[Program], next: imp
             };
         }
         let mut ended = session.wait(Some(running.eval), LONG, 20_000).await.expect("it is remembered");
-        // Even without hob, one in fifty such loops with a nursery of this size sees its signal only after many
+        // Even without hob, one in fifty such loops with a nursery of this size handles its signal only after many
         // seconds.
         while program.kind == Collects && !ended.status.is_final() {
             again += 1;
@@ -304,9 +310,9 @@ async fn interrupts(name: &str, session: Handle, programs: &[Program], next: imp
         }
         let (code_after, expected) = next(n);
         let after = eval(&session, &code_after).await;
-        // The library that runs commands complains from a thread of its own about interrupted children.
+        // The library that runs commands complains from a separate thread about interrupted children.
         let spilt = after.between.is_some() && !code.contains("callCommand");
-        if said(&after) != expected || spilt {
+        if with_value(&after) != expected || spilt {
             println!("{case}: {:?}, then {after:?}", report.outcome);
             wrong += 1;
         }
@@ -329,14 +335,14 @@ fn outcome_name(outcome: InterruptOutcome) -> &'static str {
     match outcome {
         InterruptOutcome::Idle | InterruptOutcome::Withdrawn => "had ended",
         InterruptOutcome::Interrupted => "interrupted",
-        InterruptOutcome::Finished => "ended by itself",
+        InterruptOutcome::Finished => "finished",
         InterruptOutcome::NotYet => "asked",
         InterruptOutcome::Uninterruptible => "uninterruptible",
         InterruptOutcome::Ended => "lost",
     }
 }
 
-fn said(result: &EvalResult) -> String {
+fn with_value(result: &EvalResult) -> String {
     let value = result.value.as_ref().map_or(String::new(), |value| format!(" = {value}"));
     line(result) + &value
 }

@@ -11,7 +11,7 @@ pub(super) fn count(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
 }
 
-/// xorshift64*: enough to choose and to time, and repeatable.
+/// A generator, xorshift64*, of repeatable choices and times.
 pub(super) struct Random(u64);
 
 impl Random {
@@ -96,7 +96,7 @@ async fn the_evaluation_after_an_interrupt_is_right() {
             report.eval,
             next.between
         );
-        // The library that runs commands complains from a thread of its own about interrupted children.
+        // The library that runs commands complains from a separate thread about interrupted children.
         let complains = code.contains("callCommand");
         assert!(next.between.is_none() || complains, "after {code:?}: {:?}", next.between);
     }

@@ -1,4 +1,4 @@
-//! How each question is put to GHCi, and how its answer is read.
+//! Asks GHCi each question, and parses its answer.
 
 use std::path::{Path, PathBuf};
 
@@ -13,14 +13,13 @@ use crate::session::Handle;
 use diagnostics::Severity;
 use diagnostics::ghc;
 
-/// How many completions, exports and places one answer holds.
+/// The maximum number of completions, exports and locations in one answer.
 const MANY: usize = 200;
-/// In how many modules a name is looked for that is not in scope at the prompt.
+/// The maximum number of modules searched for a name that is not in scope at the prompt.
 const MODULES: usize = 30;
-/// A place behind the end of every file, for questions about a name wherever it stands.
+/// A position after the end of every file, for questions about a name anywhere in it.
 const NOWHERE: &str = "9999999 1 9999999 1";
 
-/// One question under way.
 pub(super) struct Asking {
     pub(super) handle: Handle,
     /// The worktree.
@@ -28,18 +27,18 @@ pub(super) struct Asking {
     pub(super) until: Instant,
 }
 
-/// What GHCi printed.
+/// GHCi's output.
 struct Answer {
     stdout: String,
     stderr: String,
 }
 
 impl Asking {
-    /// Asks, and reads the answer.
+    /// Asks a question and parses the answer.
     pub(super) async fn answer(&self, args: &Args) -> Result<Output, ToolError> {
         match args.kind {
             Question::TypeAt | Question::LocAt | Question::Uses => {
-                let Some(position) = Position::of(args)? else {
+                let Some(position) = Position::from_args(args)? else {
                     let error = ToolError::user(format!("{} needs a place.", name(args.kind)));
                     return Err(error.hint("Give `at`, such as \"src/Area.hs:8:15\"."));
                 };
@@ -50,7 +49,7 @@ impl Asking {
                 let target = args.target.as_deref().map(str::trim).unwrap_or_default();
                 if target.is_empty() && kind != Question::Browse {
                     let error = ToolError::user(format!("{} needs a `target`.", name(kind)));
-                    return Err(error.hint("Say in `target` what to ask about."));
+                    return Err(error.hint("Give the name or expression in `target`."));
                 }
                 one_line(target)?;
                 self.about(kind, target).await
@@ -63,14 +62,15 @@ impl Asking {
         if let Some(output) = read(kind, target, &answer) {
             return Ok(output);
         }
-        // At a package's prompt only one module is in scope. Names of others are found by their full name.
+        // At a package's prompt only one module is in scope. Names in other modules are found by their full name.
         if matches!(kind, Question::Type | Question::Info | Question::Doc | Question::Kind | Question::Instances)
             && is_name(target)
         {
             for module in self.modules().await?.iter().take(MODULES) {
-                let qualified = match target.starts_with(|c: char| c.is_alphanumeric() || c == '_') {
-                    true => format!("{}.{target}", module.module),
-                    false => format!("({}.{})", module.module, target.trim_matches(['(', ')'])),
+                let qualified = if target.starts_with(|c: char| c.is_alphanumeric() || c == '_') {
+                    format!("{}.{target}", module.module)
+                } else {
+                    format!("({}.{})", module.module, target.trim_matches(['(', ')']))
                 };
                 let elsewhere = self.ask(&line(kind, &qualified)).await?;
                 if let Some(mut output) = read(kind, &qualified, &elsewhere) {
@@ -78,7 +78,7 @@ impl Asking {
                     output.notes.push(note);
                     return Ok(output);
                 }
-                // The name exists and there is nothing to say about it: that is the better reason.
+                // The name exists but has no documentation: that is the better reason.
                 if !elsewhere.stderr.contains("ot in scope") {
                     answer = elsewhere;
                 }
@@ -104,7 +104,7 @@ impl Asking {
         let mut notes = Vec::new();
         let mut answer = self.ask(&line).await?;
         if lacks_information(&answer) {
-            // Positions are known only for modules loaded under `+c`.
+            // Locations are known only for modules loaded under `+c`.
             self.ask(":set +c").await?;
             self.ask(":reload").await?;
             notes.push(
@@ -137,8 +137,8 @@ impl Asking {
         Ok(output)
     }
 
-    /// GHCi looks for uses in one module, and asked at a definition it sees only that. By its text it finds a name in
-    /// every module where it is in scope, and tells what it is there: only the same definition counts.
+    /// Finds the uses of a name. GHCi searches one module only, starting from a definition. By text it finds a name in
+    /// every module where it is in scope, and resolves it there: only the same definition counts.
     async fn all_uses(
         &self,
         name: &str,
@@ -163,7 +163,7 @@ impl Asking {
         Ok(())
     }
 
-    /// The error for a file that GHCi has not loaded.
+    /// Returns the error for a file that GHCi has not loaded.
     fn not_loaded(&self, file: &str, modules: &[Loaded], cwd: &Path) -> ToolError {
         let known: Vec<&str> = modules.iter().take(MODULES).map(|module| module.file.as_str()).collect();
         let error = ToolError::user(format!("{file} is not loaded in this session."));
@@ -187,17 +187,15 @@ impl Asking {
         }
     }
 
-    /// What the last load failed with, as a hint.
+    /// Returns the errors of the last load, as a hint.
     fn failed_load(&self) -> Option<String> {
         self.handle.loads().borrow().failure(&self.handle.info().name)
     }
 
-    /// The note on uses in components of the package that GHCi has not loaded.
+    /// Returns the note on uses in components of the package that GHCi has not loaded.
     fn elsewhere(&self, modules: &[Loaded], cwd: &Path) -> Option<String> {
         if self.failed_load().is_some() {
-            return Some(
-                "The last load failed: what needs those modules is not loaded and was not searched.".to_owned(),
-            );
+            return Some("The last load failed: dependent modules are not loaded and were not searched.".to_owned());
         }
         let components = self.not_among(modules, cwd);
         let names: Vec<&str> = components.iter().map(|component| &*component.name).collect();
@@ -205,7 +203,7 @@ impl Asking {
         Some(format!("Not loaded, and not searched: {}; {}.", names.join(", "), first.start()))
     }
 
-    /// The components of the package that have none of these modules.
+    /// Returns the components of the package that contain none of these modules.
     fn not_among(&self, modules: &[Loaded], cwd: &Path) -> Vec<Component> {
         let mut all = components(cwd, &self.root);
         all.retain(|component| !modules.iter().any(|module| component.has(&module.module, &cwd.join(&module.file))));
@@ -241,7 +239,7 @@ impl Asking {
         Ok(Answer { stdout: text(&raw.stdout), stderr: text(&raw.stderr) })
     }
 
-    /// The refusal, in the compiler's words.
+    /// Returns the refusal, in the compiler's words.
     fn refusal(&self, kind: Question, target: &str, answer: &Answer) -> ToolError {
         let parsed = ghc::parse(&answer.stderr);
         let said = parsed.diagnostics.iter().find(|diagnostic| diagnostic.severity == Severity::Error);
@@ -253,7 +251,7 @@ impl Asking {
             },
         };
         let error = ToolError::user(message);
-        // Asked about what is not in scope, where all is that compiles.
+        // The name is not in scope, although every module that compiles is.
         if kind != Question::Browse
             && let Some(failed) = self.failed_load()
         {
@@ -316,7 +314,7 @@ fn read(kind: Question, target: &str, answer: &Answer) -> Option<Output> {
         Question::Complete => output.completions = Some(query::completions(&answer.stdout)?),
         Question::Type | Question::Kind | Question::TypeAt | Question::LocAt | Question::Uses | Question::Holes => {
             let typed = query::typed(target, &answer.stdout)?;
-            // A type equal to itself is not worth showing.
+            // A type equal to itself is omitted.
             output.normal_form = typed.normal_form.filter(|normal| normal != target);
             output.type_ = Some(typed.type_);
         }
@@ -324,7 +322,7 @@ fn read(kind: Question, target: &str, answer: &Answer) -> Option<Output> {
     Some(output)
 }
 
-/// What GHCi does not tell of the uses of a name, and the tool that tells it.
+/// Explains which uses of a name GHCi does not list, and names the tool that does.
 fn unlisted(name: &str) -> String {
     let bare = name.trim_matches(['(', ')']);
     let is_word = bare.starts_with(|c: char| c.is_alphanumeric() || c == '_');
@@ -353,7 +351,7 @@ fn one_line(text: &str) -> Result<(), ToolError> {
     Ok(())
 }
 
-/// A name without qualification: anything else is not looked for elsewhere.
+/// Returns true for a name without qualification: nothing else is searched for in other modules.
 fn is_name(target: &str) -> bool {
     let word = |c: char| c.is_alphanumeric() || c == '_' || c == '\'';
     let operator = |c: char| "!#$%&*+./<=>?@\\^|-~:".contains(c);

@@ -1,5 +1,5 @@
-//! `repl_query`: questions about names, types and places, answered by GHCi as data. Here: the arguments and the answer;
-//! `asking` asks, `position` reads places, `rendering` makes the short form.
+//! `repl_query`: questions about names, types and locations, answered by GHCi as data. This file has the arguments and
+//! the answer; `asking` asks, `position` parses positions, `rendering` makes the short form.
 
 mod asking;
 mod position;
@@ -21,26 +21,26 @@ use crate::query::{Completions, Hole, Info, Instance, Item, Location};
 use crate::session::SessionState;
 use crate::sessions::Repl;
 
-/// Ask GHCi about code: the type of an expression, the kind of a type, a name's declaration (info) or documentation, a
-/// module's exports (browse), a type's instances, completions, what fits typed holes; and at a place in a loaded file:
-/// type_at, loc_at (where it is defined), uses. Starts the session if needed. The first question about a place reloads
-/// the modules once.
+/// Ask GHCi about code: the type of an expression, the kind of a type, a name's declaration (info) or documentation
+/// (doc), a module's exports (browse), a type's instances, completions, fits for typed holes. At a position in a loaded
+/// file: type_at, loc_at (the definition), uses. Starts the session if needed. The first question about a position
+/// reloads the modules once.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// What to ask.
+    /// The kind of question.
     pub kind: Question,
-    /// An expression (type, holes), a type (kind, instances), a name (info, doc), a module (browse), the beginning of a
-    /// name (complete). browse and holes also work without: the modules in scope, the holes of the loaded modules.
+    /// An expression (type, holes), a type (kind, instances), a name (info, doc), a module (browse), the beginning of a name (complete). Optional for browse
+    /// (default: the modules in scope) and holes (default: the holes of the loaded modules).
     #[serde(alias = "name", alias = "expr", alias = "expression")]
     pub target: Option<String>,
-    /// Where, for type_at, loc_at and uses: FILE:LINE:COLUMN.
+    /// The position for type_at, loc_at and uses, as FILE:LINE:COLUMN.
     pub at: Option<String>,
-    /// The same, in parts.
+    /// The same position as an object.
     pub position: Option<Position>,
-    /// Default main.
+    /// Session name (default "main").
     pub session: Option<String>,
-    /// Default 20000.
+    /// How long to wait, in ms (default 20000).
     #[serde(alias = "timeout_ms", alias = "timeout")]
     pub wait_ms: Option<u64>,
 }
@@ -62,17 +62,17 @@ pub(super) enum Question {
     Holes,
 }
 
-/// The answer; which fields are there depends on the kind.
+/// The answer. The kind of question determines its fields.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub(super) struct Output {
     /// The session.
     pub session: String,
-    /// What was asked about, as GHCi was asked.
+    /// The target, as GHCi was asked.
     pub target: String,
     /// The type, or the kind (type, kind, type_at).
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub type_: Option<String>,
-    /// What a type is equal to (kind).
+    /// The expanded form of a type (kind).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub normal_form: Option<String>,
     /// Declarations, instances and fixity (info).
@@ -81,7 +81,7 @@ pub(super) struct Output {
     /// Documentation (doc).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub doc: Option<String>,
-    /// What a module exports (browse).
+    /// The exports of a module (browse).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub items: Option<Vec<Item>>,
     /// Instances of a type (instances).
@@ -90,13 +90,13 @@ pub(super) struct Output {
     /// Completions (complete).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub completions: Option<Completions>,
-    /// Places (loc_at, uses).
+    /// Locations (loc_at, uses).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub locations: Option<Vec<Location>>,
     /// Typed holes (holes).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub holes: Option<Vec<Hole>>,
-    /// What else is worth knowing.
+    /// Further notes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! A place in a file, as callers name it and as GHCi wants it.
+//! A position in a file, as callers write it and as GHCi needs it.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::Args;
 use crate::query::{self, Location};
 
-/// A place in a loaded file. Without an end it is the name that stands there.
+/// A position in a loaded file. Without an end it refers to the name there.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::tools) struct Position {
@@ -27,20 +27,20 @@ pub(in crate::tools) struct Position {
 }
 
 impl Position {
-    /// The place that a call names, in either form.
-    pub(super) fn of(args: &Args) -> Result<Option<Position>, ToolError> {
+    /// Parses the position that a call gives, in either form.
+    pub(super) fn from_args(args: &Args) -> Result<Option<Position>, ToolError> {
         match (&args.at, &args.position) {
             (None, position) => Ok(position.clone()),
             (Some(at), _) => Position::read(at).map(Some).ok_or_else(|| {
-                let error = ToolError::user(format!("{at:?} in `at` is no place."));
+                let error = ToolError::user(format!("Invalid position {at:?} in `at`."));
                 error.hint(
-                    "Write FILE:LINE:COLUMN, such as \"src/Area.hs:8:15\", or what a compiler's message begins with.",
+                    "Write FILE:LINE:COLUMN, such as \"src/Area.hs:8:15\", or the beginning of a compiler's message.",
                 )
             }),
         }
     }
 
-    /// `src/A.hs:7:5`, and expressions as compilers name them: `src/A.hs:7:5-9`, `src/A.hs:(7,5)-(8,3)`.
+    /// Parses `src/A.hs:7:5`, and expressions in compiler notation: `src/A.hs:7:5-9`, `src/A.hs:(7,5)-(8,3)`.
     fn read(at: &str) -> Option<Position> {
         let at = at.trim().trim_end_matches(':');
         let (file, span) = split_span(at)?;
@@ -51,10 +51,10 @@ impl Position {
     }
 }
 
-/// A source file that is longer is not searched for a name, in bytes.
+/// The size limit of a source file that is searched for a name, in bytes.
 const SOURCE_MAX: u64 = 16 * 1024 * 1024;
 
-/// The span as GHCi wants it, its end exclusive, and the name that stands there.
+/// Returns the span for GHCi, its end exclusive, and the name there.
 pub(super) fn span(position: &Position, file: &str, cwd: &Path) -> Result<(String, String), ToolError> {
     let Position { line, column, .. } = *position;
     if let Some(end_column) = position.end_column {
@@ -69,7 +69,7 @@ pub(super) fn span(position: &Position, file: &str, cwd: &Path) -> Result<(Strin
     match content.and_then(|content| query::identifier_at(content, column)) {
         Some((from, to, name)) => Ok((format!("{line} {from} {line} {to}"), name)),
         None => {
-            let error = ToolError::user(format!("No name stands at line {line}, column {column} of {file}."));
+            let error = ToolError::user(format!("There is no name at line {line}, column {column} of {file}."));
             Err(error.hint("Lines and columns count from 1; give `end_line` and `end_column` for an expression."))
         }
     }

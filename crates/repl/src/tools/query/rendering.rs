@@ -1,4 +1,4 @@
-//! The short form of an answer: GHCi's own words, where they are short.
+//! Renders the short form of an answer: GHCi's own text, if it is short.
 
 use super::Output;
 use crate::query::{Completions, Hole, Instance, Location};
@@ -20,9 +20,10 @@ pub(super) fn text(output: &Output) -> String {
     lines.extend(output.doc.clone());
     lines.extend(output.items.iter().flatten().map(|item| item.declaration.clone()));
     if let Some(instances) = &output.instances {
-        match instances.is_empty() {
-            true => lines.push(format!("{} has no instances in scope.", output.target)),
-            false => lines.extend(instances.iter().map(declared)),
+        if instances.is_empty() {
+            lines.push(format!("{} has no instances in scope.", output.target))
+        } else {
+            lines.extend(instances.iter().map(declared))
         }
     }
     if let Some(completions) = &output.completions {

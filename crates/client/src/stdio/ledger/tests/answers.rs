@@ -1,4 +1,4 @@
-//! Which answer belongs to which request: questions of the daemon, progress, ids used twice, batches.
+//! Matches answers to requests: questions of the daemon, progress, duplicate ids, batches.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Calls that hand out mail: what the next daemon is told about answers that may be lost.
+//! Calls that deliver mail: the information for the next daemon about answers that may be lost.
 
 use super::*;
 
@@ -16,7 +16,7 @@ fn a_waiter_survives_its_daemon() {
     assert_eq!(ledger.lost_hand_outs(), (true, None), "the next daemon is told that an answer may be lost");
     assert!(ledger.resume(LossReason::Replaced).is_empty());
     assert_eq!(outbox(&mut ledger), format!("{WAIT}\n"));
-    // This daemon dies before it reads anything: the first hand-out is still unconfirmed.
+    // This daemon dies before it reads anything: the first delivery is still unconfirmed.
     ledger.lost();
     assert_eq!(ledger.lost_hand_outs(), (true, None));
     assert!(ledger.resume(LossReason::Replaced).is_empty());
@@ -56,7 +56,7 @@ fn an_answer_with_mail_that_the_agent_gave_up_is_told_of() {
     send(&mut ledger, GIVE_UP);
     ledger.lost();
     assert_eq!(ledger.lost_hand_outs(), (true, None));
-    // Cancelled while the answer was on its way: the next daemon must not rely on the previous receipt.
+    // Cancelled while the answer was in transit: the next daemon must not rely on the previous receipt.
     let mut ledger = connected();
     send(&mut ledger, WAIT);
     ledger.daemon_said(MAIL);

@@ -1,4 +1,4 @@
-//! The handshake and its replay, and what the agent hears about the next daemon's lists.
+//! The handshake and its replay, and announcements to the agent about the next daemon's lists.
 
 use super::*;
 
@@ -132,7 +132,7 @@ fn an_agent_hears_that_the_next_daemon_has_other_tools() {
             {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"L"},"uri":"b"}}
         "#]],
     );
-    // The agent heard of a new list: the next daemon is compared with the one from before.
+    // The agent was told of a new list: the next daemon is compared with the previous one.
     ledger.daemon_said(br#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
     ledger.lost();
     ledger.resume(LossReason::SameLife);
@@ -163,7 +163,7 @@ fn what_changed_the_last_connection_changes_the_next_one_once() {
         send(&mut ledger, &call(id, toolset));
         ledger.daemon_said(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#).as_bytes());
     }
-    // One that was not answered is a request like others.
+    // An unanswered one is an ordinary request.
     send(&mut ledger, &call(4, "cure"));
     for _ in 0..2 {
         ledger.lost();

@@ -1,8 +1,8 @@
 //! The ledger alone: lines in, lines out.
 //!
-//! Here: a ledger, and what goes through it. `repeats.rs` tests what is sent again and what is given up, `hand_outs.rs`
-//! calls that hand out mail, `handshake.rs` how the next daemon is introduced, `answers.rs` which answer belongs to
-//! which request.
+//! This file has the ledger and sample messages. `repeats.rs` tests repeated and abandoned calls, `hand_outs.rs` calls
+//! that deliver mail, `handshake.rs` the handshake with the next daemon, `answers.rs` the matching of answers to
+//! requests.
 
 mod answers;
 mod hand_outs;
@@ -20,7 +20,7 @@ fn connected() -> Ledger {
     ledger
 }
 
-/// A connected ledger in the revision of the protocol that has batches.
+/// Returns a connected ledger in the revision of the protocol that has batches.
 fn connected_with_batches() -> Ledger {
     let mut ledger = connected();
     send(&mut ledger, r#"{"jsonrpc":"2.0","id":0,"method":"initialize"}"#);
@@ -28,7 +28,7 @@ fn connected_with_batches() -> Ledger {
     ledger
 }
 
-/// A daemon's hello, with a list of tools and of those that only read.
+/// Returns a daemon's hello, with a list of tools and of those that only read.
 fn daemon(listing: &str, read_only: &[&str]) -> HelloAck {
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
     let rule = |tools: &[&str], how| RepeatRule { tools: names(tools), how };
@@ -45,7 +45,7 @@ fn daemon(listing: &str, read_only: &[&str]) -> HelloAck {
     HelloAck { listing, read_only, repeat: Some(repeat), ..HelloAck::accepted(1, "life") }
 }
 
-/// Sends a line and has all of it written.
+/// Sends a line and records it as written.
 fn send(ledger: &mut Ledger, line: &str) {
     ledger.agent_said(line.as_bytes());
     write_outbox(ledger);

@@ -1,4 +1,4 @@
-//! Which calls a lost daemon leaves to be sent again, and which are given up.
+//! Calls of a lost daemon that are repeated, and those that are given up.
 
 use super::*;
 
@@ -38,7 +38,7 @@ fn a_call_of_a_tool_that_only_reads_is_sent_again() {
     let answers = String::from_utf8(ledger.resume(LossReason::Replaced)).unwrap();
     assert!(answers.contains("\"id\":2") && !answers.contains("\"id\":1"), "{answers}");
     assert_eq!(outbox(&mut ledger), read + "\n");
-    // What the call could do depends on the daemon that had it.
+    // The daemon that had the call determines its possible effect.
     ledger.on_hello_ack(&daemon("a", &[]), true);
     assert!(ledger.needs_daemon());
     assert_eq!(ledger.daemon_said(br#"{"jsonrpc":"2.0","id":1,"result":{}}"#), Verdict::Forward);
@@ -67,7 +67,7 @@ fn a_send_with_a_key_is_made_again() {
     assert_eq!(resent, format!("{send_once}\n").as_bytes());
     ledger.wrote(resent.len());
     ledger.daemon_said(br#"{"jsonrpc":"2.0","id":7,"result":{}}"#);
-    // Without a key the agent has to decide; so it does with one that no daemon survives.
+    // Without a key the agent must decide, and also if several daemons died over the call.
     send(&mut ledger, &send_once.replace(r#","idempotency_key":"k""#, ""));
     ledger.lost();
     let said = String::from_utf8(ledger.resume(LossReason::Replaced)).unwrap();
@@ -90,7 +90,7 @@ fn a_whole_line_without_its_end_counts_as_delivered() {
     let bytes = ledger.take_outbox().len();
     ledger.wrote(bytes - 1);
     ledger.lost();
-    assert!(String::from_utf8(ledger.resume(LossReason::SameLife)).unwrap().contains("The session `s` lives on"));
+    assert!(String::from_utf8(ledger.resume(LossReason::SameLife)).unwrap().contains("The session `s` continues"));
     assert!(ledger.take_outbox().is_empty());
 }
 
@@ -106,7 +106,7 @@ fn what_the_daemon_left_unread_is_sent_again() {
     let said = String::from_utf8(ledger.resume(LossReason::Replaced)).unwrap();
     assert!(said.contains("\"id\":1") && said.contains("may have run") && !said.contains("\"id\":3"), "{said}");
     assert_eq!(outbox(&mut ledger), second.clone() + "\n");
-    // What one daemon left unread says nothing about the next.
+    // Data left unread by one daemon says nothing about the next.
     ledger.wrote(second.len() + 1);
     ledger.lost();
     assert!(String::from_utf8(ledger.resume(LossReason::Replaced)).unwrap().contains("may have run"));

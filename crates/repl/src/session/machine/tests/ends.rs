@@ -1,4 +1,4 @@
-//! How a session ends: by death, by limits, by being stopped.
+//! How a session ends: by exit, by limits, by being stopped.
 
 use super::*;
 
@@ -32,7 +32,7 @@ fn limits_end_it() {
 fn what_the_end_interrupts_is_killed() {
     let mut play = Play::ready();
     play.eval("a").on(Event::Stop { reason: "it was stopped".to_owned() });
-    // The signal reaches the program as an exception, and the REPL lives on for a moment.
+    // The signal reaches the program as an exception, and the REPL continues for a moment.
     play.err("*** Exception: ghc: signal: 15\n").mark(6).check(expect![[r#"
         write "a\n"
         End(Terminate)
@@ -44,7 +44,7 @@ fn what_the_end_interrupts_is_killed() {
     );
 }
 
-/// Nobody has used the session for the idle time, and longer.
+/// Reports that the session was unused for the idle time, and longer.
 fn unused(play: &mut Play) -> &mut Play {
     play.on(Event::Unused { away: Duration::from_secs(3600) })
 }
@@ -64,7 +64,7 @@ fn what_nobody_uses_is_interrupted_and_then_the_session_ends() {
             answer 1 with #1 interrupted "" "Interrupted.\n"
             End(Ask([58, 113, 117, 105, 116, 10]))"#]],
     );
-    // What the other one waited for is not begun.
+    // The evaluation that waited for it is not begun.
     play.on(Event::Died(Death { code: Some(0), signal: None })).check(expect![[r#"answer 2 with #2 killed "" """#]]);
 }
 

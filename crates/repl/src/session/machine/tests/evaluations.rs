@@ -1,4 +1,4 @@
-//! Code in, answers out: markers, pieces and the queue.
+//! Evaluations and answers: markers, pieces and the queue.
 
 use super::*;
 
@@ -70,8 +70,8 @@ fn what_has_not_begun_is_withdrawn_by_an_interrupt() {
         answer 8 with #2 interrupted "" ""
         interrupted 9: Withdrawn Some(2) after 0ns
         answer 1 with #1 done "" """#]]);
-    play.interrupt(Some(2)).check(expect!["refuse 9: evaluation 2 is over (interrupted); nothing runs now"]);
-    // Who waits for the last one means one that began.
+    play.interrupt(Some(2)).check(expect!["refuse 9: evaluation 2 has ended (interrupted); nothing runs now"]);
+    // A caller that waits for the last one means one that began.
     play.on(Event::Wait { which: EvalRef::Last, waiter: Waiter(8) }).check(expect!["answer 8 with #1 done \"\" \"\""]);
 }
 
@@ -81,7 +81,7 @@ fn without_a_prompt_function_a_printed_number_marks_the_end() {
     for _ in 0..12 {
         play.mark_one(Stream::Stdout, None);
     }
-    // The other stream may be the later one.
+    // The marker on the other stream may come later.
     play.mark_one(Stream::Stdout, Some(1)).mark_one(Stream::Stdout, None).mark_one(Stream::Stderr, Some(1));
     assert_eq!((play.machine.state(), play.machine.completion()), (SessionState::Idle, Completion::Marker));
     play.log.clear();

@@ -1,4 +1,4 @@
-//! Input of the program: when it is fed, taken back, and waited for.
+//! Input of the program: when it is sent, taken back, and waited for.
 
 use super::*;
 
@@ -33,7 +33,7 @@ fn where_it_is_taken_back_input_goes_in_at_once() {
     marks(&mut play, 7, "+");
     play.log.clear();
     play.pass(10).on(Event::Probed(Probed::Waiting)).quiet().check(expect![[r#"feed "one\ntwo\nthree\n""#]]);
-    // The first piece reads one line; the second gets the rest, and leaves something too.
+    // The first piece reads one line; the second gets the rest, and also leaves something.
     marks(&mut play, 8, "+10");
     play.barrier(2, 9);
     marks(&mut play, 10, "+");
@@ -65,7 +65,7 @@ fn waiting_for_input_is_told_once_and_input_ends_it() {
         .check(expect![[r#"refuse 8: nothing runs in session "main" that could read input"#]]);
 }
 
-/// Nobody waits for what cannot come before somebody has answered: not who came before, nor who comes after.
+/// Callers of queued evaluations are answered at once while the running one waits for input, whether they came before or after.
 #[test]
 fn what_is_queued_behind_a_program_that_waits_for_input_is_answered_at_once() {
     let mut play = Play::ready();
@@ -76,7 +76,7 @@ fn what_is_queued_behind_a_program_that_waits_for_input_is_answered_at_once() {
     play.eval("3").check(expect![[r#"answer 3 with #3 queued "" """#]]);
     play.on(Event::Wait { which: EvalRef::Number(2), waiter: Waiter(7) })
         .check(expect![[r#"answer 7 with #2 queued "" """#]]);
-    // What is answered runs on, and then their turn comes.
+    // The answered evaluation continues; then the queued ones run.
     play.on(Event::Input { eval: None, text: "x\n".to_owned(), eof: false, waiter: Waiter(8) });
     play.on(Event::Wait { which: EvalRef::Number(2), waiter: Waiter(9) });
     play.pass(2).on(Event::Probed(Probed::Waiting)).mark(6).barrier(2, 7).mark(8).quiet();
@@ -92,7 +92,7 @@ fn the_repl_at_its_prompt_is_not_a_program_that_waits() {
     assert_eq!(play.machine.state(), SessionState::Running);
 }
 
-/// The kernel was asked while the first piece ran, and looked when the REPL was at the prompt between the two.
+/// The kernel was asked while the first piece ran, and answered when the REPL was at the prompt between the two.
 #[test]
 fn an_answer_of_the_kernel_is_not_about_the_piece_after_the_one_it_was_asked_for() {
     let mut play = Play::ready();
@@ -101,13 +101,13 @@ fn an_answer_of_the_kernel_is_not_about_the_piece_after_the_one_it_was_asked_for
         Probe
         write "two\n""#]]);
     assert_eq!(play.machine.state(), SessionState::Running);
-    // It is asked anew.
+    // It is asked again.
     play.pass(100).on(Event::Probed(Probed::Waiting)).check(expect![[r#"
         Probe
         answer 1 with #1 waiting_for_input "" """#]]);
 }
 
-/// The answer came while the session was brought in step: what comes after is asked for anew.
+/// The answer came while the session resynchronized: the next piece is asked about again.
 #[test]
 fn an_answer_of_the_kernel_during_a_barrier_is_not_waited_for() {
     let mut play = Play::ready();
@@ -119,7 +119,7 @@ fn an_answer_of_the_kernel_during_a_barrier_is_not_waited_for() {
     assert_eq!(play.machine.state(), SessionState::WaitingForInput);
 }
 
-/// A busy machine lets the program run only a while after the end of its input came.
+/// A busy machine schedules the program only a while after the end of its input.
 #[test]
 fn a_program_that_has_not_heard_of_the_end_does_not_wait() {
     let mut play = Play::ready();

@@ -1,4 +1,4 @@
-//! An interrupt: its signals, the settling afterwards, and what goes on behind the prompt.
+//! Interrupts: signals, the settling afterwards, and code that continues behind the prompt.
 
 use super::*;
 
@@ -52,7 +52,7 @@ fn one_signal_and_then_patience() {
     play.pass(1).quiet().check(expect![[r#"
         interrupted 9: NotYet Some(1) after 10s, sleeps
         interrupted 9: NotYet Some(1) after 10s, sleeps"#]]);
-    // Asked again, it sends another signal.
+    // A repeated request sends another signal.
     play.pass(5000).interrupt(None).quiet().check(expect!["Signal { guarded: true }"]);
     play.err("Interrupted.\n").mark(6).barrier(2, 7);
     for _ in 0..3 {
@@ -85,7 +85,7 @@ fn an_uninterruptible_session_says_so_at_once() {
         Signal { guarded: true }
         interrupted 9: Uninterruptible Some(1) after 10s, computes
         answer 2 with #2 queued "" """#]]);
-    // What comes now is queued, and nobody waits in vain; but for who waits for what runs.
+    // New evaluations are queued and answered at once. Only callers of the running one wait.
     play.eval("1").on(Event::Wait { which: EvalRef::Number(2), waiter: Waiter(7) });
     play.on(Event::Wait { which: EvalRef::Number(1), waiter: Waiter(8) });
     play.quiet().check(expect![[r#"
@@ -101,7 +101,7 @@ fn an_uninterruptible_session_says_so_at_once() {
 #[test]
 fn between_two_pieces_is_interrupted_too() {
     let mut play = Play::ready();
-    // The signal comes while the first piece runs, which ends nevertheless.
+    // The signal comes during the first piece, which succeeds nevertheless.
     play.eval("import A\nx = 1\ny").pass(50).interrupt(None).mark(6).barrier(2, 7).pass(30).rest(0.0).barrier(3, 8);
     play.quiet().check(expect![[r#"
         Signal { guarded: true }
@@ -127,7 +127,7 @@ fn what_a_program_prints_is_no_interrupt() {
         .mark(6)
         .quiet()
         .check(expect![[r#"answer 1 with #1 done "" "Interrupted.\n""#]]);
-    // Nor does what it printed before the signal, if it ends by itself.
+    // Output from before the signal does not count either, if the evaluation ends normally.
     play.eval("worker").err("Interrupted.\n").pass(1100).interrupt(None).mark(7).barrier(2, 8).pass(30).rest(0.0);
     play.barrier(3, 9).quiet().check(expect![[r#"
         Signal { guarded: true }
@@ -137,7 +137,7 @@ fn what_a_program_prints_is_no_interrupt() {
 
 #[test]
 fn what_printed_lately_is_looked_at_until_it_would_print_again() {
-    // Once, every 400 ms, and all the time.
+    // Once, every 400 ms, and continuously.
     for (pauses, looks) in [(&[][..], 10), (&[400, 400], 7), (&[5; 40], 1)] {
         let mut play = Play::ready();
         play.eval("ticker").out("tick\n");
@@ -188,7 +188,7 @@ fn what_goes_on_behind_the_prompt_is_told_until_it_ends() {
         answer 1 with #1 interrupted "" "Interrupted.\n"
         interrupted 9: Uninterruptible Some(1) after 10s, computes"#]]);
     assert_eq!(play.machine.state(), SessionState::Uninterruptible);
-    // The session takes code nevertheless, and says why its output may be mixed.
+    // The session accepts code nevertheless, and reports why its output may be mixed.
     play.eval("1").mark(9).quiet().check(expect![[r#"answer 2 with #2 done "" """#]]);
     assert!(play.machine.record(2).expect("remembered").notes[0].starts_with("Something of #1"));
     play.pass(1000).rest(1.0).pass(5000).rest(0.0);
@@ -206,14 +206,14 @@ fn a_thread_that_the_repl_has_given_up_is_running() {
     }
     play.barrier(3, 8).quiet().check(expect![[r#"
         Signal { guarded: true }
-        interrupted 9: Uninterruptible Some(1) after 10.2s, goes on, and the REPL has given it up"#]]);
+        interrupted 9: Uninterruptible Some(1) after 10.2s, continues, and the REPL has given it up"#]]);
     let status = |play: &Play| play.machine.record(1).expect("remembered").status;
     assert_eq!((play.machine.state(), status(&play)), (SessionState::Uninterruptible, Status::Running));
-    // Asked again, it observes again; a signal would hit the prompt.
+    // A repeated request observes again; a signal would hit the prompt.
     play.interrupt(None)
         .rest(0.05)
         .quiet()
-        .check(expect!["interrupted 9: Uninterruptible Some(1) after 0ns, goes on, and the REPL has given it up"]);
+        .check(expect!["interrupted 9: Uninterruptible Some(1) after 0ns, continues, and the REPL has given it up"]);
     play.pass(3000);
     for _ in 0..3 {
         play.rest(0.0);
@@ -231,11 +231,11 @@ fn another_evaluation_than_the_one_that_is_meant_is_left_alone() {
         write "a\n"
         answer 1 with #1 done "" ""
         write "b\n"
-        refuse 9: evaluation 1 is over (done); #2 runs now
+        refuse 9: evaluation 1 has ended (done); #2 runs now
         answer 3 with #3 interrupted "" ""
         interrupted 9: Withdrawn Some(3) after 0ns
-        refuse 9: session "main" remembers no evaluation 7
-        refuse 8: evaluation 1 is over (done); #2 runs now"#
+        refuse 9: session "main" does not know evaluation 7
+        refuse 8: evaluation 1 has ended (done); #2 runs now"#
     ]]);
     play.pass(50).interrupt(Some(2)).quiet().check(expect!["Signal { guarded: true }"]);
 }

@@ -1,7 +1,7 @@
-//! The machine played by hand: events in, actions out, at given times.
+//! Drives the machine by hand: events in, actions out, at given times.
 //!
-//! Here: the session that is played. `evaluations.rs` tests how code goes in and answers come out, `interrupts.rs` an
-//! interrupt and what outlasts it, `input.rs` what the program reads, `ends.rs` how a session ends.
+//! This file holds the simulated session. `evaluations.rs` tests evaluations and answers, `interrupts.rs` an interrupt
+//! and its aftermath, `input.rs` the program's input, `ends.rs` the end of a session.
 
 mod ends;
 mod evaluations;
@@ -14,7 +14,7 @@ use crate::adapter::ghci::Ghci;
 use expect_test::{Expect, expect};
 use process::activity::Activity;
 
-/// A session with a clock of its own, which writes down all actions.
+/// A session with a simulated clock, which records all actions.
 struct Play {
     machine: Machine,
     now: Instant,
@@ -26,14 +26,14 @@ struct Play {
 impl Play {
     fn new() -> Play {
         let bounds = Bounds { queue: 2, start: Duration::from_secs(60), idle: Some(Duration::from_secs(3600)) };
-        let nonce = Nonce::known("0123456789abcdef0123456789abcdef");
+        let nonce = Nonce::fixed("0123456789abcdef0123456789abcdef");
         let now = Instant::now();
         let evals = Arc::new(crate::numbers::EvalNumbers::fresh());
         let machine = Machine::new("main", Arc::new(Ghci), nonce, bounds, evals, now);
         Play { machine, now, log: Vec::new(), waiter: 0, claims: Vec::new() }
     }
 
-    /// A session that is ready, at line 5.
+    /// Returns a session that is ready, at line 5.
     fn ready() -> Play {
         let mut play = Play::new();
         play.mark(4).out("unknown command ':hob-0123456789ab-1'\nuse :? for help.\n").mark(5);
@@ -87,7 +87,7 @@ impl Play {
         self.mark_one(Stream::Stdout, Some(number)).mark_one(Stream::Stderr, Some(number))
     }
 
-    /// The answer to the `n`th barrier, at this line.
+    /// Answers the `n`th barrier at this line.
     fn barrier(&mut self, n: u64, line: u64) -> &mut Play {
         self.out(&format!("unknown command ':hob-0123456789ab-{n}'\nuse :? for help.\n")).mark(line)
     }
@@ -113,18 +113,18 @@ impl Play {
         self.on(Event::Interrupt { eval, waiter: Waiter(9) })
     }
 
-    /// The answer to an observation: the share of a processor that the session takes.
+    /// Answers an observation with the share of a processor that the session uses.
     fn rest(&mut self, had: f64) -> &mut Play {
         self.on(Event::Watched(Activity { wanted: had, had, young: Vec::new() }))
     }
 
-    /// Drops all actions but signals and answers.
+    /// Drops all actions except signals and answers.
     fn quiet(&mut self) -> &mut Play {
         self.log.retain(|line| !["Probe", "Watch", "write"].iter().any(|start| line.starts_with(start)));
         self
     }
 
-    /// Lets time pass, deadline by deadline.
+    /// Advances the time, deadline by deadline.
     fn pass(&mut self, ms: u64) -> &mut Play {
         let end = self.now + Duration::from_millis(ms);
         while let Some(at) = self.machine.deadline().filter(|at| *at <= end) {

@@ -1,5 +1,5 @@
-//! Random pieces: functions whose patterns, guards and bodies contain everything that a cutter could mistake, in any
-//! order with types, classes, operators, comments and statements, well laid out or broken.
+//! Generates random pieces: functions whose patterns, guards and bodies contain everything that a cutter could mistake,
+//! in any order with types, classes, operators, comments and statements, well laid out or broken.
 
 use super::super::stress::Random;
 use super::Piece;
@@ -98,7 +98,7 @@ impl Making<'_> {
         }
     }
 
-    /// A pattern, and an expression of `Int` that uses what it binds.
+    /// Generates a pattern, and an expression of `Int` that uses the names it binds.
     fn pattern(&mut self, type_: Type) -> (String, String) {
         if self.one_in(3) {
             let pattern = match type_ {
@@ -132,7 +132,7 @@ impl Making<'_> {
         (pattern.to_owned(), value.to_owned())
     }
 
-    /// What comes after the left-hand side.
+    /// Generates the text after the left-hand side.
     fn body(&mut self, value: &str) -> Vec<String> {
         let text = match self.random.below(12) {
             0 => format!(" =\n  {value}"),
@@ -303,7 +303,7 @@ impl Making<'_> {
         }
     }
 
-    /// Adds something that GHC refuses at the end: what precedes it has a meaning.
+    /// Adds at the end code that GHC rejects: the code before it is still valid.
     fn spoil(&mut self) {
         let lines = self.pick(&[
             "broken x = (x + 1",

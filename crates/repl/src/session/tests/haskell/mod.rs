@@ -1,6 +1,6 @@
-//! Haskell means the same in a session as in a file: pieces of code, each given to a session in one evaluation and to
-//! GHC in a file of its own. `pieces.txt` holds hand-written pieces, `generate` makes more: `HOB_STRESS_PIECES` says
-//! how many, `HOB_STRESS_SEED` repeats a run.
+//! Haskell means the same in a session as in a file. Pieces of code are given to a session in one evaluation each, and
+//! to GHC in separate files. `pieces.txt` holds hand-written pieces, `generate` makes more: `HOB_STRESS_PIECES` sets
+//! their number, `HOB_STRESS_SEED` repeats a run.
 
 mod generate;
 
@@ -31,7 +31,7 @@ enum Outcome {
     Refused,
 }
 
-fn kept() -> Vec<Piece> {
+fn fixed_pieces() -> Vec<Piece> {
     let mut pieces: Vec<Piece> = Vec::new();
     for line in KEPT.lines() {
         if let Some(head) = line.strip_prefix("== ") {
@@ -47,7 +47,7 @@ fn kept() -> Vec<Piece> {
 }
 
 impl Piece {
-    /// The code for a session.
+    /// Returns the code for a session.
     fn code(&self) -> String {
         let bare = |line: &String| {
             let marked = ["? ", "| ", "> ", "% "].iter().find_map(|mark| line.strip_prefix(mark));
@@ -56,7 +56,7 @@ impl Piece {
         self.lines.iter().map(bare).collect::<Vec<_>>().join("\n")
     }
 
-    /// The file for GHC.
+    /// Returns the file for GHC.
     fn file(&self, module: &str) -> String {
         let mut head = String::new();
         for extension in &self.extensions {
@@ -91,7 +91,7 @@ impl Piece {
             run.push("    )".to_owned());
         }
         run.push("  return ()".to_owned());
-        // Indented statements set the margin of all.
+        // Indented statements set the margin for all.
         let margin = run.iter().map(|line| line.len() - line.trim_start().len()).min().unwrap_or(0);
         let first = run.first().map_or(0, |line| line.len() - line.trim_start().len());
         let last = run.pop().unwrap_or_default();
@@ -110,7 +110,7 @@ impl Piece {
     }
 }
 
-/// The outcomes of all these files by GHC.
+/// Compiles and runs all these files with GHC.
 fn by_file(pieces: &[Piece], directory: &Path) -> Vec<Outcome> {
     let mut script = String::new();
     for (n, piece) in pieces.iter().enumerate() {
@@ -145,7 +145,7 @@ fn by_file(pieces: &[Piece], directory: &Path) -> Vec<Outcome> {
     outcomes
 }
 
-/// The outcome of one piece in a session.
+/// Evaluates one piece in a session.
 async fn by_session(session: &Handle, piece: &Piece) -> (Outcome, EvalResult) {
     let set = |sign: &str| piece.extensions.iter().map(|name| format!(" -X{sign}{name}")).collect::<String>();
     if !piece.extensions.is_empty() {
@@ -166,7 +166,7 @@ async fn by_session(session: &Handle, piece: &Piece) -> (Outcome, EvalResult) {
     (outcome, result)
 }
 
-/// The output as it was before equal lines were folded for the answer.
+/// Restores the output before equal lines were folded for the answer.
 fn unfolded(stdout: &str) -> String {
     let mut text = String::new();
     let mut last = "";
@@ -181,7 +181,7 @@ fn unfolded(stdout: &str) -> String {
     text
 }
 
-/// The pieces that mean something else in a session, described.
+/// Describes the pieces whose meaning differs in a session.
 async fn differences(pieces: &[Piece]) -> Vec<String> {
     let directory = tempfile::tempdir().expect("a directory");
     let expected = by_file(pieces, directory.path());
@@ -189,7 +189,7 @@ async fn differences(pieces: &[Piece]) -> Vec<String> {
     let mut wrong = Vec::new();
     for (piece, expected) in pieces.iter().zip(expected) {
         let (found, result) = by_session(&session, piece).await;
-        // If a file is refused, a session has run what precedes the error.
+        // If a file is rejected, a session has run the code before the error.
         if found != expected {
             wrong.push(format!(
                 "== {}\n{}\n-- in a file: {expected:?}\n-- in a session: {found:?}\n{}",
@@ -205,7 +205,7 @@ async fn differences(pieces: &[Piece]) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn kept_pieces_mean_what_they_mean_in_a_file() {
-    let pieces = kept();
+    let pieces = fixed_pieces();
     assert!(pieces.len() >= 300, "{}", pieces.len());
     let wrong = differences(&pieces).await;
     println!("{} pieces, {} differ", pieces.len(), wrong.len());
@@ -222,7 +222,7 @@ async fn generated_pieces_mean_what_they_mean_in_a_file() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
 
-/// Odd pieces, each with the status that GHCi shows.
+/// Checks odd pieces against the status that GHCi shows.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn odd_pieces_have_the_status_that_ghci_shows() {
     let pieces: Vec<(&str, &str, String)> = include_str!("odd.txt")

@@ -1,4 +1,4 @@
-//! What a program says of itself (`--version`, `--help`), for callers without a runtime.
+//! Runs a program for its output (`--version`, `--help`), for callers without a runtime.
 
 use std::io::Read;
 use std::process::{Command, Stdio};
@@ -6,16 +6,16 @@ use std::time::{Duration, Instant};
 
 use crate::exit::Exit;
 
-/// How long a program may take.
+/// The time limit of a program.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// What a pipe holds, so that the program need not wait for a reader.
+/// The capacity of a pipe, so that the program need not wait for a reader.
 const MAX_BYTES: u64 = 64 * 1024;
 
 /// Runs the command to its end and returns its standard output. Blocks.
 ///
 /// # Errors
-/// When it does not start, fails or takes too long: how it ended, and the first line of its standard error.
-pub fn said(mut command: Command) -> Result<String, String> {
+/// If it does not start, fails or times out: its exit status, and the first line of its standard error.
+pub fn capture(mut command: Command) -> Result<String, String> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|error| error.to_string())?;
     let end = Instant::now() + PATIENCE;
@@ -40,7 +40,7 @@ pub fn said(mut command: Command) -> Result<String, String> {
 
 fn text(pipe: Option<impl Read>) -> String {
     let mut bytes = Vec::new();
-    // What was read before an error is what it said.
+    // Data read before an error counts as output.
     let _ = pipe.map(|pipe| pipe.take(MAX_BYTES).read_to_end(&mut bytes));
     String::from_utf8_lossy(&bytes).into_owned()
 }
