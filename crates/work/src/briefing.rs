@@ -1,4 +1,4 @@
-//! The brief for a caller: what is known of its worktree is asked for, and said.
+//! Collects the state of a caller's worktree and renders the brief.
 
 use std::time::Duration;
 
@@ -15,20 +15,20 @@ use crate::sources::Source;
 use crate::standing::{Sections, Wanted};
 use crate::tracker::Issue;
 
-/// How long a brief waits for GitHub: an agent's start waits for the brief.
+/// How long a brief waits for GitHub. An agent's start waits for the brief.
 const BRIEF_WAIT: Duration = Duration::from_millis(1500);
 
-/// Which brief is asked for.
+/// The occasion of a brief.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moment {
-    /// A run begins: it is shown the last note, if that has not reached it yet.
+    /// A run begins: the brief shows the last note unless this run has already received it.
     Begin,
-    /// Somebody asks, or a run has lost its memory: the note is shown whether or not it was before.
+    /// An explicit request, or a run that lost its context: the brief always shows the note.
     Again,
     End,
 }
 
-/// A brief, and what it was made of.
+/// A brief and the data that it was rendered from.
 #[derive(Debug)]
 pub struct Brief {
     /// At most [`brief::MOST`] characters.
@@ -41,7 +41,7 @@ pub struct Brief {
 }
 
 impl Work {
-    /// The brief for this caller. The note in it is leased to the caller's run; see [`Work::heard_of`].
+    /// Renders the brief for this caller. The note in it is leased to the caller's run; see [`Work::heard_of`].
     pub async fn brief(&self, cx: &Context, caller: &Caller, moment: Moment) -> Brief {
         let sections = Sections { pull: true, issue: true, worktrees: false };
         let wish = Wish { fresh: false, wait: BRIEF_WAIT };
@@ -73,8 +73,8 @@ impl Work {
         Brief { text, git, note, issue, waiting, agents }
     }
 
-    /// The brief for a run that begins, or has lost its memory, to be told unasked. With `needed`, only if there is a note
-    /// for it or something waits.
+    /// Renders the brief for a run that begins or has lost its context. With `needed`, returns `None` unless there is a note
+    /// or a pending item.
     pub async fn brief_unasked(&self, cx: &Context, caller: &Caller, moment: Moment, needed: bool) -> Option<String> {
         if needed && self.notes.is_empty() && self.around.waiting(cx).await.is_empty() {
             return None;
@@ -86,13 +86,13 @@ impl Work {
 
     fn last_note(&self, place: &Place) -> Option<Note> {
         let notes = self.notes.of(place);
-        // A brief without its note is better than none; `hob note` says what is wrong with the file.
+        // Show the brief without the note; `hob note` reports what is wrong with the file.
         let notes = notes.inspect_err(|error| tracing::warn!(%error, "read hand-over notes"));
         notes.unwrap_or_default().pop()
     }
 }
 
-/// Whether the caller's run wrote the note, or was shown it.
+/// True if the caller's run wrote the note or has received it.
 fn reached(note: &Note, caller: &Caller) -> bool {
     caller.run.as_ref().is_some_and(|run| note.read_by.contains(run) || note.run.as_ref() == Some(run))
 }

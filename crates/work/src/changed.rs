@@ -1,4 +1,4 @@
-//! What has changed since a caller's last call: new commits on the base, its pull request, its issue.
+//! Changes since a caller's last call: new commits on the base, its pull request, its issue.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -14,10 +14,10 @@ use crate::pull::{Mergeable, Pull};
 use crate::tracker::Issue;
 use crate::words::{self, counted, shortened};
 
-/// How many callers' last calls are remembered.
+/// The number of callers whose last calls are remembered.
 const REMEMBERED: usize = 256;
 
-/// Something that has changed since this caller's last call.
+/// A change since this caller's last call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Changed {
     /// `git`, `pull` or `issue`.
@@ -25,16 +25,16 @@ pub struct Changed {
     pub text: String,
 }
 
-/// Who asked, and about which branch.
+/// A caller together with the branch that it asked about.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Asker {
-    /// The run of an agent, or else its connection.
+    /// The agent's run, or else its connection.
     pub who: String,
     pub worktree: PathBuf,
     pub branch: Option<String>,
 }
 
-/// What was known at a call; `None` where it was not known whether there is one.
+/// The state at one call. A field is `None` if its state was unknown then.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Snapshot {
     /// The base's name and commit.
@@ -43,18 +43,18 @@ pub(crate) struct Snapshot {
     pub issue: Option<Option<Issue>>,
 }
 
-/// The last calls.
+/// The snapshots of each caller's last call.
 #[derive(Default)]
 pub(crate) struct LastCalls(Mutex<HashMap<Asker, (Snapshot, Instant)>>);
 
 impl LastCalls {
-    /// Remembers this call, and returns what was known at the last one.
+    /// Stores this snapshot and returns the one of the previous call.
     pub(crate) fn replace(&self, asker: Asker, now: &Snapshot) -> Option<Snapshot> {
         let mut calls = self.0.lock();
         let then = calls.get(&asker).map(|(then, _)| then.clone());
         let mut now = now.clone();
         if let Some(then) = &then {
-            // What is not known this time is as it was.
+            // Keep the previous value of each field that is unknown this time.
             now.base = now.base.or_else(|| then.base.clone());
             now.pull = now.pull.or_else(|| then.pull.clone());
             now.issue = now.issue.or_else(|| then.issue.clone());
@@ -68,7 +68,7 @@ impl LastCalls {
     }
 }
 
-/// What differs; `news` are the commits that the base has got.
+/// Lists the differences; `news` holds the new commits on the base.
 pub(crate) fn differences(then: &Snapshot, now: &Snapshot, news: Option<&Since>) -> Vec<Changed> {
     let mut changed = Vec::new();
     let mut add = |part, text: String| changed.push(Changed { part, text });

@@ -19,12 +19,12 @@ use crate::words::counted;
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct NoteParams {
-    /// The note to keep; without one, those that are kept are shown.
+    /// The note to keep. Without it, the request lists the notes.
     text: Option<String>,
 }
 
-/// `work/note {text}`: keeps a note for the next one on the caller's branch, or shows the notes there are. The answer has
-/// the form of a tool's result.
+/// Handles `work/note {text}`: keeps a note for the caller's branch, or lists the existing notes. The answer has the form
+/// of a tool result.
 pub async fn note(work: Arc<Work>, cx: Context, params: Option<Box<RawValue>>) -> Result<Box<RawValue>, RpcError> {
     let params = params.map_or_else(|| Ok(NoteParams::default()), |params| serde_json::from_str(params.get()));
     let NoteParams { text } = params.map_err(|error| RpcError::new(INVALID_PARAMS, error.to_string()))?;

@@ -1,7 +1,7 @@
-//! GitHub through the user's own `gh`: which hosts it knows, how it is asked, and why there is no answer.
+//! Queries GitHub through the user's own `gh`, and explains failures.
 //!
-//! Only hosts that `gh` is set up for are asked. The address of a remote comes with a checkout, and a login for one server of
-//! a company (`GH_ENTERPRISE_TOKEN`) would be sent to any.
+//! Only hosts that `gh` has a login for are queried. A checkout chooses the remote's address, and `gh` would send an
+//! enterprise token (`GH_ENTERPRISE_TOKEN`) to any host.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -14,14 +14,14 @@ use serde_json::Value;
 use crate::run::Asked;
 use crate::sources::{Source, State};
 
-/// What a question to GitHub may take.
+/// Limits of one query.
 const BOUNDS: Bounds = Bounds { deadline: Duration::from_secs(5), stdout: 8 << 20, stderr: 4096 };
 /// GitHub's own host.
 const GITHUB: &str = "github.com";
-/// The longest file of logins that is read.
+/// The size limit of gh's login file.
 const HOSTS_MAX: u64 = 256 * 1024;
 
-/// Who asks, and where.
+/// The directory and environment in which gh runs.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Gh {
     pub directory: PathBuf,
@@ -37,7 +37,7 @@ pub(crate) enum Variable<'a> {
 }
 
 impl Gh {
-    /// What decides whose answers these are: the login, and where it is kept.
+    /// Returns the variables that select gh's login. They are part of the cache key.
     pub(crate) fn login(&self) -> Vec<(String, String)> {
         let counts = |name: &str| name.starts_with("GH_") || name.starts_with("GITHUB_");
         let place = ["HOME", "PATH", "XDG_CONFIG_HOME"];
@@ -45,7 +45,7 @@ impl Gh {
         named.map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 
-    /// Why this host is not asked, if it is not.
+    /// Returns the reason why this host may not be queried, if there is one.
     pub(crate) fn refuses(&self, host: &str) -> Option<Source> {
         let is_known = host.eq_ignore_ascii_case(GITHUB)
             || self.env.get("GH_HOST").is_some_and(|own| own.eq_ignore_ascii_case(host))
@@ -57,7 +57,7 @@ impl Gh {
         })
     }
 
-    /// The hosts that `gh auth login` was run for: the names at the left margin of its file.
+    /// Returns the hosts that `gh auth login` was run for: the unindented keys of its file.
     fn logins(&self) -> Vec<String> {
         let at = |name: &str| self.env.get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let directory = at("GH_CONFIG_DIR")
@@ -72,7 +72,7 @@ impl Gh {
             .collect()
     }
 
-    /// What a host answers to a query: its `data`, and the messages of its errors beside it.
+    /// Sends a query and returns the `data` of the answer. Errors that GraphQL reports next to data are ignored.
     pub(crate) async fn graphql(
         &self,
         host: &str,
@@ -123,7 +123,7 @@ fn of_error(error: &AnswerError) -> Source {
     }
 }
 
-/// Reads what `gh api --include` printed: the status line and the headers, an empty line, the body.
+/// Parses the output of `gh api --include`: status line, headers, empty line, body.
 fn judge(answer: &Answer, host: &str) -> Result<Value, Source> {
     let out = String::from_utf8_lossy(&answer.stdout);
     let said = String::from_utf8_lossy(&answer.stderr);
@@ -170,7 +170,7 @@ fn judge(answer: &Answer, host: &str) -> Result<Value, Source> {
 
 type Headers<'a> = Vec<(&'a str, &'a str)>;
 
-/// The status, the headers and the body.
+/// Splits an HTTP answer into status, headers and body.
 fn parts(out: &str) -> Option<(u16, Headers<'_>, &str)> {
     let rest = out.strip_prefix("HTTP/")?;
     let (head, body) = rest.split_once("\r\n\r\n").or_else(|| rest.split_once("\n\n")).unwrap_or((rest, ""));
@@ -179,7 +179,7 @@ fn parts(out: &str) -> Option<(u16, Headers<'_>, &str)> {
     Some((status, lines.filter_map(|line| line.split_once(": ")).collect(), body))
 }
 
-/// Why gh had no answer of its host at all.
+/// Explains why gh printed no HTTP answer.
 fn unanswered(code: Option<i32>, said: &str, host: &str) -> Source {
     // Documented in `gh help exit-codes`.
     const NEEDS_LOGIN: i32 = 4;

@@ -1,5 +1,5 @@
-//! Answers that come over a network: kept for a minute, then shown as old ones while they are asked for anew. Several who ask
-//! for the same one share one question.
+//! A cache for answers from the network. An entry is fresh for a minute; then it is returned as stale while it is refreshed.
+//! Concurrent callers share one query.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -12,13 +12,13 @@ use tokio::time::{Instant, timeout};
 
 use crate::sources::{Source, State};
 
-/// How long an answer counts as new.
+/// The time for which an answer is fresh.
 pub(crate) const FRESH: Duration = Duration::from_secs(60);
-/// How long nobody is asked again after there was no answer.
+/// The delay before a failed query may be repeated.
 const AFTER_FAILURE: Duration = Duration::from_secs(10);
-/// The same, if the host said that it has answered too often.
+/// The delay after the host reported a rate limit.
 const AFTER_LIMIT: Duration = Duration::from_secs(60);
-/// How many answers are kept.
+/// The capacity of the cache.
 const KEPT: usize = 256;
 
 pub(crate) struct Kept<K, V>(Mutex<HashMap<K, Entry<V>>>);
@@ -26,7 +26,7 @@ pub(crate) struct Kept<K, V>(Mutex<HashMap<K, Entry<V>>>);
 struct Entry<V> {
     value: Option<Value<V>>,
     failure: Option<(Source, Instant)>,
-    /// The question that is under way.
+    /// The query in progress.
     running: Option<watch::Receiver<bool>>,
     used: Instant,
 }
@@ -38,12 +38,12 @@ struct Value<V> {
     at_ms: u64,
 }
 
-/// How a caller wants its answer.
+/// A caller's demands on an answer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wish {
-    /// Asked for now, whatever is kept.
+    /// If true, ignores the cache.
     pub fresh: bool,
-    /// The longest that it waits; the question goes on behind it.
+    /// The timeout of this caller. The query continues in the background.
     pub wait: Duration,
 }
 
@@ -58,12 +58,12 @@ where
     K: Clone + Eq + Hash + Send + 'static,
     V: Clone + Send + Sync + 'static,
 {
-    /// What is kept of it, however old, without asking.
+    /// Returns the cached value, whatever its age, without a query.
     pub(crate) fn peek(&self, key: &K) -> Option<V> {
         self.0.lock().get(key).and_then(|entry| entry.value.as_ref()).map(|kept| kept.value.clone())
     }
 
-    /// The answer, and how it was come by. `ask` runs at most once for all who wait.
+    /// Returns the value and its source. Concurrent callers share one run of `ask`.
     pub(crate) async fn get<F>(self: &Arc<Self>, key: K, wish: Wish, ask: impl FnOnce() -> F) -> (Option<V>, Source)
     where
         F: Future<Output = Result<V, Source>> + Send + 'static,
@@ -85,7 +85,7 @@ where
             if is_too_soon && !wish.fresh {
                 return entry.answer();
             }
-            // A question that panicked is none.
+            // A query that panicked counts as not running.
             let running = match entry.running.as_ref().filter(|running| running.has_changed().is_ok()) {
                 Some(running) => running.clone(),
                 None => {
@@ -151,7 +151,7 @@ impl<V: Clone> Entry<V> {
     }
 }
 
-/// The question goes on; its program has a deadline of its own.
+/// The caller's wait timed out. The query continues; its program has its own deadline.
 fn late(after: Duration) -> Source {
     let detail = format!("gh had no answer within {} s", after.as_secs_f32());
     Source::missing(State::Timeout, detail, Some("Call again; `gh api user` shows whether it answers at all."))
@@ -159,14 +159,14 @@ fn late(after: Duration) -> Source {
 
 fn pause(source: &Source) -> Duration {
     match source.state {
-        // Looking for it costs next to nothing.
+        // Looking for the program again is cheap.
         State::NotInstalled => Duration::ZERO,
         State::RateLimited => AFTER_LIMIT,
         _ => AFTER_FAILURE,
     }
 }
 
-/// Forgets what nobody has asked for longest, to keep one more.
+/// Evicts the least recently used entry if the cache is full.
 fn make_room<K: Clone + Eq + Hash, V>(entries: &mut HashMap<K, Entry<V>>, key: &K) {
     if entries.len() < KEPT || entries.contains_key(key) {
         return;
@@ -207,7 +207,7 @@ mod tests {
             assert_eq!((value, source.state, source.as_of.is_some()), (Some(0), State::Ok, true));
         }
         assert_eq!(asked.load(Ordering::Relaxed), 1);
-        // Asked for anew, a failure leaves what there was, and says why it is old.
+        // A failed refresh keeps the old value, and the source gives the reason.
         let again = Wish { fresh: true, ..NOW };
         let (value, source) = kept.get("topic", again, || async { Err(failed()) }).await;
         let detail = source.detail.unwrap_or_default();
@@ -224,7 +224,7 @@ mod tests {
         let short = Wish { fresh: false, wait: Duration::from_secs(1) };
         let (value, source) = kept.get("topic", short, slow).await;
         assert_eq!((value, source.state), (None, State::Timeout));
-        // The next one joins it.
+        // The next caller joins the same query.
         let (value, source) = kept.get("topic", NOW, || async { Ok(8) }).await;
         assert_eq!((value, source.state), (Some(7), State::Ok));
     }

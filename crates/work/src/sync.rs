@@ -1,9 +1,9 @@
-//! Fetching: git's remotes, and the pulling half of a tracker. Nothing is merged, rebased or checked out.
+//! Fetches from git's remotes, and pulls the tracker's issues. Merges, rebases and checks out nothing.
 //!
-//! The repository's own configuration may come with a checkout. So git fetches with a view of the repository, in which that
-//! configuration names no program ([`project::GitView`]). Where it would decide how to fetch, hob refuses and says so. A fetch
-//! writes only objects, refs below `refs/remotes` and their logs, and only if no link leads elsewhere. A tracker runs git by
-//! itself, so it pulls only after a fetch that was not refused.
+//! The repository's own configuration may come with a checkout, so git fetches with a view of the repository in which that
+//! configuration names no program ([`project::GitView`]). hob refuses if the configuration would decide how to fetch. A
+//! fetch writes only objects, refs below `refs/remotes` and their logs, and only if no link leads elsewhere. A tracker
+//! runs git directly, so it pulls only after a fetch that was not refused.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -20,13 +20,13 @@ use crate::git::porcelain::Config;
 use crate::run::{Asked, NoAnswer, OF_TRACKERS};
 use crate::sources::{Source, State};
 
-/// What a fetch or a tracker may take.
+/// Limits of a fetch or of a tracker's pull.
 const BOUNDS: Bounds = Bounds { deadline: Duration::from_secs(20), stdout: 1 << 20, stderr: 16 * 1024 };
-/// What a tracker may take to say what it knows.
+/// Limits of a tracker's help command.
 const HELP: Bounds = Bounds { deadline: Duration::from_secs(3), stdout: 1 << 20, stderr: 4096 };
-/// How git may come by what it fetches: not by a program that an address names (`ext::`).
+/// The transports that git may use: none that runs a program named in an address (`ext::`).
 const PROTOCOLS: &str = "file:git:http:https:ssh";
-/// Settings that win over the user's own while hob fetches.
+/// Settings that override the user's configuration during a fetch.
 const OF_FETCHES: &[&str] = &[
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
@@ -38,7 +38,7 @@ const OF_FETCHES: &[&str] = &[
 ];
 
 impl Work {
-    /// Fetches what the caller's branch and its base come from, and has its tracker pull. Says of both how that went.
+    /// Fetches the remotes of the caller's branch and its base, and lets the tracker pull. Returns the result of both.
     pub(crate) async fn sync(&self, caller: &Caller) -> BTreeMap<&'static str, Source> {
         let git = self.look(caller).await;
         let (root, repository) = match &git {
@@ -58,7 +58,7 @@ impl Work {
             }
         };
         let fetched = fetched.await;
-        // Without a remote there is nothing to refuse.
+        // Without a remote, no fetch can have been refused.
         let pulled = if matches!(fetched.state, State::Ok | State::Absent) {
             pull_issues(caller, &root).await
         } else {
@@ -71,7 +71,7 @@ impl Work {
     }
 }
 
-/// The caller's environment, with what is for such programs alone.
+/// Returns the caller's environment, including variables that only such programs receive.
 fn environment(caller: &Caller) -> BTreeMap<String, String> {
     caller.env.iter().chain(&caller.asked_env).map(|(name, value)| (name.clone(), value.clone())).collect()
 }
@@ -100,7 +100,7 @@ async fn fetch(caller: &Caller, git: &Git) -> Result<Source, Source> {
     own.push(("GIT_ALLOW_PROTOCOL", PROTOCOLS.into()));
     match ssh {
         Some(command) => own.push(("GIT_SSH_COMMAND", command.into())),
-        // It would ask a terminal that is not there.
+        // ssh would prompt on a terminal that does not exist.
         None if config.value("core.sshcommand").is_none() => {
             own.push(("GIT_SSH_COMMAND", "ssh -o BatchMode=yes".into()));
         }
@@ -143,7 +143,7 @@ async fn fetch(caller: &Caller, git: &Git) -> Result<Source, Source> {
     Ok(Source::ok().at(project::journal::now()))
 }
 
-/// Refuses to fetch where a link of the repository leads what is written elsewhere.
+/// Refuses to fetch if a link in the repository would redirect writes.
 async fn refuse_links(common_dir: PathBuf) -> Result<(), Source> {
     let look = tokio::task::spawn_blocking(move || project::misleading_link(&common_dir));
     let next = Some("See where it leads; `git fetch` in your shell follows it.");
@@ -160,7 +160,7 @@ async fn refuse_links(common_dir: PathBuf) -> Result<(), Source> {
     }
 }
 
-/// The remotes of the base and of the branch; else `origin`, or whichever there is.
+/// Returns the remotes of the base and of the branch; else `origin`, or any remote.
 fn remotes<'a>(config: &'a Config, git: &Git) -> Vec<&'a str> {
     let all: Vec<&str> = config.remotes().collect();
     let of_base = git.base.as_deref().or(git.upstream.as_deref());
@@ -172,7 +172,7 @@ fn remotes<'a>(config: &'a Config, git: &Git) -> Vec<&'a str> {
     if named.is_empty() { origin.into_iter().copied().collect() } else { named }
 }
 
-/// What is configured to be fetched from a remote, as far as it is kept below `refs/remotes`.
+/// Returns the configured refspecs of a remote whose targets are below `refs/remotes`.
 fn refspecs<'a>(config: &'a Config, remote: &'a str) -> Vec<&'a str> {
     let before = format!("remote.{remote}.");
     let all = config.own().filter(|(name, _)| name.strip_prefix(&before) == Some("fetch")).map(|(_, value)| value);
@@ -183,7 +183,7 @@ fn refspecs<'a>(config: &'a Config, remote: &'a str) -> Vec<&'a str> {
     if kept.iter().all(|spec| spec.starts_with('^')) { Vec::new() } else { kept }
 }
 
-/// Whether a setting could have a fetch run a program, or lead a login past the server's certificate.
+/// True if a setting could make a fetch run a program, or send a login without verifying the server's certificate.
 fn is_risky(name: &str, has_ssh: bool) -> bool {
     let ends = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
     match name {
@@ -206,7 +206,7 @@ fn is_risky(name: &str, has_ssh: bool) -> bool {
     }
 }
 
-/// Whether a setting could have git run a program where it checks out or merges, as a tracker has it do.
+/// True if a setting could make git run a program during a checkout or merge, which a tracker may trigger.
 fn runs_in_checkouts(name: &str) -> bool {
     let programs = ["core.sshcommand", "core.gitproxy", "core.askpass", "core.editor", "core.pager", "diff.external"];
     let (section, key) = (name.split('.').next(), name.rsplit('.').next());
@@ -223,7 +223,7 @@ fn unfetched(error: &AnswerError, remote: &str) -> Source {
     Source::missing(state, error.to_string(), Some(&next))
 }
 
-/// What git's refusal to fetch means.
+/// Explains why git refused to fetch.
 fn refused(said: &str, remote: &str) -> Source {
     let has = |words: &[&str]| words.iter().any(|words| said.contains(words));
     let offline =
@@ -246,7 +246,7 @@ fn refused(said: &str, remote: &str) -> Source {
     Source::missing(state, format!("{remote}: {line}"), Some(&next))
 }
 
-/// How a tracker pulls, by its versions: the program, the question whether it can, the word in the answer, and the command.
+/// How a tracker version pulls: program, help arguments, word to expect in the help, pull arguments.
 type Pull = (&'static str, &'static [&'static str], &'static str, &'static [&'static str]);
 
 const PULLS: &[Pull] = &[
@@ -255,7 +255,7 @@ const PULLS: &[Pull] = &[
     ("br", &["sync", "--help"], "--import-only", &["sync", "--import-only"]),
 ];
 
-/// Has the tracker pull, if there is one that can; `None` without a tracker.
+/// Lets the tracker pull, if one is able to. Returns `None` if the repository has no tracker.
 async fn pull_issues(caller: &Caller, root: &Path) -> Option<Source> {
     if !root.join(".beads").is_dir() {
         return None;

@@ -1,4 +1,4 @@
-//! What is said of a worktree, in lines. What is as it should be takes none.
+//! Renders the state of a worktree as lines of text. Omits everything that needs no attention.
 
 use std::fmt::Write;
 
@@ -8,10 +8,10 @@ use crate::git::{Git, Operation, Since, Worktree};
 use crate::pull::{Checks, Mergeable, Pull, PullState, Review};
 use crate::tracker::Issue;
 
-/// How many folders are named.
+/// The limit of the list of folders.
 const FOLDERS: usize = 6;
 
-/// What matters of a worktree, the most urgent first.
+/// Renders the git state, most urgent first.
 pub(crate) fn lines(git: &Git) -> Vec<String> {
     if git.bare {
         return Vec::new();
@@ -29,7 +29,7 @@ pub(crate) fn lines(git: &Git) -> Vec<String> {
     lines
 }
 
-/// An operation that is not finished.
+/// Renders an unfinished operation.
 pub(crate) fn operation(operation: &Operation) -> String {
     let step = match (operation.step, operation.steps) {
         (Some(step), Some(steps)) => format!(" {step}/{steps}"),
@@ -43,7 +43,7 @@ pub(crate) fn operation(operation: &Operation) -> String {
     format!("{}{step}{of} is not finished, {conflicts}", operation.kind.word())
 }
 
-/// Where HEAD is.
+/// Renders the branch and commit of HEAD.
 pub(crate) fn at(git: &Git) -> String {
     let at = match (&git.head, &git.subject) {
         (Some(head), subject) => {
@@ -59,7 +59,7 @@ pub(crate) fn at(git: &Git) -> String {
     format!("{branch}, {at}")
 }
 
-/// How the branch differs from those that it follows and goes back to.
+/// Renders how the branch differs from its upstream and its base.
 pub(crate) fn compared(git: &Git) -> Vec<String> {
     let mut lines = Vec::new();
     let compared = |name: &Option<String>, ahead: Option<u64>, behind: Option<u64>| match (name, ahead, behind) {
@@ -78,7 +78,7 @@ pub(crate) fn compared(git: &Git) -> Vec<String> {
     lines
 }
 
-/// How much is not finished.
+/// Renders the counts of unfinished changes.
 pub(crate) fn counts(git: &Git) -> Option<String> {
     let counts = [
         (git.unpushed.unwrap_or_default(), "unpushed commits"),
@@ -93,7 +93,7 @@ pub(crate) fn counts(git: &Git) -> Option<String> {
     (!counts.is_empty()).then(|| counts.join(", "))
 }
 
-/// The folders and files in which something has changed, those with the most changes first.
+/// Renders the folders and files with changes, those with the most changes first.
 pub(crate) fn folders(git: &Git) -> Option<String> {
     let mut folders: Vec<(&str, usize)> = Vec::new();
     for change in &git.changes {
@@ -117,7 +117,7 @@ pub(crate) fn folders(git: &Git) -> Option<String> {
     (!named.is_empty()).then(|| format!("changed: {named}"))
 }
 
-/// One of a repository's worktrees.
+/// Renders a worktree of the repository.
 pub(crate) fn worktree(worktree: &Worktree, now_s: u64) -> String {
     let branch = match (&worktree.branch, worktree.bare) {
         (_, true) => "bare".to_owned(),
@@ -149,7 +149,7 @@ pub(crate) fn worktree(worktree: &Worktree, now_s: u64) -> String {
     line
 }
 
-/// A pull request, and where it is.
+/// Renders a pull request and its state.
 pub(crate) fn pull(pull: &Pull) -> Vec<String> {
     let mut line = format!("pull request {}", pull_line(pull));
     if pull.state == PullState::Open {
@@ -171,14 +171,14 @@ pub(crate) fn pull(pull: &Pull) -> Vec<String> {
     lines
 }
 
-/// A pull request on one line.
+/// Renders a pull request on one line.
 pub(crate) fn pull_line(pull: &Pull) -> String {
     let draft = if pull.draft && pull.state == PullState::Open { " draft" } else { "" };
     let (state, base) = (pull.state.word(), visible(&pull.base));
     format!("#{} {state}{draft}, into {base}: \"{}\"", pull.number, shortened(&visible(&pull.title), 160))
 }
 
-/// What reviews came to; `None` for nothing.
+/// Renders the result of reviews; `None` if there are none.
 pub(crate) fn review(review: Review) -> Option<&'static str> {
     match review {
         Review::Approved => Some("approved"),
@@ -206,7 +206,7 @@ pub(crate) fn checks(checks: &Checks) -> String {
     format!("checks: {}", if said.is_empty() { "none".to_owned() } else { said.join(", ") })
 }
 
-/// Commits that a branch has got.
+/// Renders new commits of a branch.
 pub(crate) fn news(name: &str, since: &Since) -> String {
     let subjects: Vec<String> =
         since.subjects.iter().map(|subject| format!("\"{}\"", shortened(&visible(subject), 72))).collect();
@@ -217,7 +217,7 @@ pub(crate) fn news(name: &str, since: &Since) -> String {
     format!("new on {name}: {}{more}", subjects.join(", "))
 }
 
-/// An issue, and what must be closed before it can be worked on.
+/// Renders an issue and its blockers.
 pub(crate) fn issue(issue: &Issue) -> Vec<String> {
     let mut lines = vec![format!("issue {}", issue_line(issue))];
     lines.extend(issue.blockers().map(|blocker| {
@@ -227,7 +227,7 @@ pub(crate) fn issue(issue: &Issue) -> Vec<String> {
     lines
 }
 
-/// An issue on one line.
+/// Renders an issue on one line.
 pub(crate) fn issue_line(issue: &Issue) -> String {
     let title = shortened(&visible(&issue.title), 160);
     let [id, status, kind] = [&issue.id, &issue.status, &issue.issue_type].map(|text| shortened(&visible(text), 60));
@@ -235,7 +235,7 @@ pub(crate) fn issue_line(issue: &Issue) -> String {
     format!("{id} {status}{priority}, {kind}: \"{title}\"")
 }
 
-/// The beginning of a text, which says that it was cut.
+/// Truncates a text to `most` characters and marks the cut.
 pub(crate) fn shortened(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((at, _)) => format!("{}…", &text[..at]),
@@ -243,12 +243,12 @@ pub(crate) fn shortened(text: &str, most: usize) -> String {
     }
 }
 
-/// A number of things.
+/// Renders a count with its noun.
 pub(crate) fn counted(count: u64, thing: &str) -> String {
     format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }
 
-/// A time span in its greatest unit.
+/// Renders a duration in its largest unit.
 pub(crate) fn age(ms: u64) -> String {
     match ms / 1000 {
         seconds @ 0..120 => format!("{seconds} s"),

@@ -1,4 +1,4 @@
-//! `work_brief`: what an agent that begins should know, and what one that ends should finish and leave.
+//! `work_brief`: what an agent should know at the start of its work, and what it should finish at the end.
 
 use std::sync::Arc;
 
@@ -16,14 +16,14 @@ use crate::notes::{NOTE_MAX, Note, Place};
 use crate::sources::Source;
 use crate::tracker::Issue;
 
-/// The state of your work on one screen: at `start` what is under way, the last agent's note and what waits for you; at
-/// `end` what is unfinished. `note` is kept for the next agent on this branch.
+/// Summarizes your work on one screen. At `start`: what is in progress, the last agent's note and pending items. At `end`:
+/// what is unfinished. Pass `note` to leave a note for the next agent on this branch.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Args {
-    /// The beginning of your work, or its end.
+    /// The start or the end of your work (default `start`).
     pub at: At,
-    /// At `end`: what the next one should know, at most 8 KiB.
+    /// Only with `end`: what the next agent should know, at most 8 KiB.
     pub note: Option<String>,
 }
 
@@ -36,37 +36,37 @@ pub(super) enum At {
     End,
 }
 
-/// The brief, and what it was made of.
+/// The brief and the data that it was rendered from.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
-    /// What it is the brief for.
+    /// The occasion of the brief.
     pub at: At,
-    /// The brief, as text.
+    /// The text of the brief.
     pub brief: String,
-    /// The last note that was left on this branch.
+    /// The last note on this branch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<NoteView>,
-    /// The branch that the given note was kept for; a directory without one.
+    /// The branch that the given note was kept for, or the directory if there is no branch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kept_for: Option<String>,
     /// The issue of the branch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub issue: Option<Issue>,
-    /// What waits for the caller in other parts.
+    /// Pending items of the caller from other parts.
     pub waiting: Vec<Waiting>,
     /// Other agents in this worktree.
     pub agents: Vec<Agent>,
-    /// How git's part was come by.
+    /// The source of git's part.
     pub git: Source,
 }
 
-/// A note, as it is shown.
+/// A note for output.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NoteView {
     pub author: String,
     pub age_ms: u64,
     pub text: String,
-    /// How many agents' runs it reached.
+    /// The number of runs that received it.
     pub read_by: usize,
 }
 
@@ -132,7 +132,7 @@ impl Tool for WorkBrief {
     }
 }
 
-/// Keeps a note of the caller, and returns what it is kept for, and how many notes are.
+/// Keeps a note of the caller. Returns the branch or directory it belongs to, and the number of notes.
 pub(crate) async fn keep(work: &Work, caller: &Caller, note: &str) -> Result<(Place, usize), ToolError> {
     let note = note.trim();
     if note.is_empty() {
@@ -148,7 +148,7 @@ pub(crate) async fn keep(work: &Work, caller: &Caller, note: &str) -> Result<(Pl
     })
 }
 
-/// What notes belong to, for people and models.
+/// Renders the branch or directory of notes for people and models.
 pub(crate) fn shown(place: &Place) -> String {
     match place {
         Place::Branch(name) => format!("branch {}", project::visible(name)),

@@ -1,5 +1,5 @@
-//! Which issue is meant: the one that is asked for, `HOB_ISSUE`, the one that the branch names, the one that its pull request
-//! closes. Two that could be meant are both named, and neither is taken.
+//! Chooses the issue: the requested one, else `HOB_ISSUE`, else the one that the branch names, else the one that its pull
+//! request closes. If two issues match, both are named and neither is chosen.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use crate::kept::Wish;
 use crate::run::Asked;
 use crate::sources::{Source, State};
 
-/// How many issues that are ready are named.
+/// The limit of the list of ready issues.
 const READY: usize = 3;
 
-/// The trackers.
+/// The caches of all trackers.
 #[derive(Default)]
 pub(crate) struct Trackers {
     beads: Arc<beads::Cache>,
@@ -29,7 +29,7 @@ pub(crate) struct Trackers {
     github: github::Issues,
 }
 
-/// The issues beside the code, by whichever knows more.
+/// The issues of the repository, by the file or by the tracker's program.
 enum Known {
     File(Arc<Beads>),
     Program(Arc<Listing>),
@@ -43,7 +43,7 @@ impl Known {
         }
     }
 
-    /// The issue of that id, and how it was come by; `source` is how all were.
+    /// Returns an issue by id, and its source; `source` is that of the whole list.
     async fn issue(&self, asked: &Asked<'_>, id: &str, source: &Source) -> Option<(Option<Issue>, Source)> {
         match self {
             Known::File(beads) => beads.issue(id).map(|issue| (Some(issue), source.clone())),
@@ -62,11 +62,11 @@ impl Known {
     }
 }
 
-/// What is asked for.
+/// A query for an issue.
 pub(crate) struct Question<'a> {
     /// The worktree's directory.
     pub root: PathBuf,
-    /// The id that was given, and `HOB_ISSUE`.
+    /// The requested id, and the value of `HOB_ISSUE`.
     pub id: Option<&'a str>,
     pub variable: Option<&'a str>,
     pub git: Option<&'a Git>,
@@ -79,10 +79,10 @@ pub(crate) struct Question<'a> {
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub issue: Option<Issue>,
-    /// What could be begun, where the branch names no issue.
+    /// Issues that are ready to start, if the branch names no issue.
     pub ready: Vec<Issue>,
     pub source: Source,
-    /// Nothing names an issue: a pull request may.
+    /// True if nothing names an issue; then a pull request may.
     pub is_unnamed: bool,
 }
 
@@ -91,7 +91,7 @@ impl Answer {
         Answer { issue: None, ready: Vec::new(), source, is_unnamed: false }
     }
 
-    /// The issue that the pull request closes, where nothing else names one.
+    /// Returns the issue that the pull request closes, if nothing else names one.
     pub(crate) fn or_closed_by(self, number: u64, closes: &[Issue], of_pull: &Source) -> Answer {
         if !self.is_unnamed {
             return self;
@@ -129,7 +129,7 @@ impl Trackers {
             },
             ([], [number], Some(address), _) => {
                 let (issue, source) = self.github.of(address, *number, question.gh, question.wish).await;
-                // A number in a branch's name may be anything.
+                // A number in a branch name may mean anything.
                 let is_unnamed = issue.is_none() && source.state == State::Absent;
                 Answer { issue, is_unnamed, ..Answer::none(source) }
             }
@@ -158,7 +158,7 @@ impl Trackers {
         }
     }
 
-    /// The issues beside the code: by the file, unless the tracker's program knows more.
+    /// Reads the issues of the repository, from the file unless the tracker's program has more recent data.
     async fn known(&self, asked: &Asked<'_>) -> (Option<Known>, Source) {
         let (cache, root) = (self.beads.clone(), asked.directory.to_owned());
         let read = tokio::task::spawn_blocking(move || cache.read(&root)).await;
@@ -180,7 +180,7 @@ impl Trackers {
         }
     }
 
-    /// The issue of an id; `who` names it.
+    /// Finds an issue by id; `who` says where the id comes from, for errors.
     async fn of_id(
         &self,
         id: &str,
@@ -210,7 +210,7 @@ impl Trackers {
     }
 }
 
-/// The GitHub repository of this branch, whose issues are meant by numbers.
+/// Returns the GitHub repository of this branch, to which issue numbers refer.
 fn address<'a>(question: &Question<'a>) -> Option<&'a Address> {
     let address = question.git?.pushed.as_ref()?.address.as_ref()?;
     question.gh.refuses(&address.host).is_none().then_some(address)

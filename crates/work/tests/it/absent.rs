@@ -1,4 +1,4 @@
-//! Where something is missing: an answer all the same, with the reason and what mends it.
+//! Missing programs and repositories: an answer is still given, with the reason and the fix.
 
 use std::collections::BTreeMap;
 
@@ -46,7 +46,7 @@ fn a_bare_an_unborn_a_shallow_and_a_locked_one() {
     repository.git(&["commit", "-qm", "First"]);
     repository.write("a", "2\n");
     repository.git(&["commit", "-qam", "Second"]);
-    // Somebody holds the index: what is said needs no lock, and leaves none.
+    // With the index locked by another process, the queries need no lock and leave none.
     repository.write(".git/index.lock", "");
     repository.write("a", "3\n");
     let locked = repository.look().unwrap();

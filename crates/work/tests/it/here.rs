@@ -1,4 +1,4 @@
-//! A repository on GitHub, as the fixture of it, and the tools called on its worktree.
+//! A fixture: a repository on a fake GitHub, with the tools called in its worktree.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -25,14 +25,14 @@ pub(crate) struct Here {
     runtime: Runtime,
 }
 
-/// What a tool answered.
+/// A tool's answer.
 pub(crate) struct Said {
     pub(crate) text: String,
     pub(crate) value: Value,
 }
 
 impl Said {
-    /// The state of a part, and its reason with what mends it.
+    /// Returns the state of a part, with its reason and fix.
     pub(crate) fn source(&self, part: &str) -> String {
         let source = &self.value["sources"][part];
         let text = |name: &str| source[name].as_str().unwrap_or_default();
@@ -41,7 +41,7 @@ impl Said {
 }
 
 impl Here {
-    /// Logged in at github.com; `None` without git or gh.
+    /// Creates the fixture, logged in at github.com; `None` without git or gh.
     pub(crate) fn new() -> Option<Here> {
         let here = Here::logged_out()?;
         here.github.log_in("github.com", TOKEN);
@@ -67,7 +67,7 @@ impl Here {
         Some(Here { repository, github, work, env, asked_env: BTreeMap::new(), runtime: runtime() })
     }
 
-    /// Nothing is kept any more.
+    /// Drops all caches.
     pub(crate) fn forget(&mut self) {
         self.work = work_of(&self.repository, WorkSettings::default());
     }
@@ -113,13 +113,13 @@ pub(crate) async fn call(work: &Arc<Work>, caller: Caller, name: &str, arguments
     Said { text, value }
 }
 
-/// The file of a program on the `PATH`.
+/// Finds a program on the `PATH`.
 pub(crate) fn found(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|directory| directory.join(name)).find(|file| file.is_file())
 }
 
-/// A program of that name in a directory.
+/// Writes a program into a directory.
 pub(crate) fn program(directory: &Path, name: &str, script: &str) {
     std::fs::create_dir_all(directory).expect("a directory");
     let path = directory.join(name);

@@ -1,4 +1,4 @@
-//! Hand-over notes: kept by branch, shown to each run once, and once more if the answer was lost.
+//! Hand-over notes: kept by branch, shown once to each run, and again if the answer was lost.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -41,7 +41,7 @@ fn here() -> Here {
 }
 
 impl Here {
-    /// The note that a run which begins is shown.
+    /// Returns the note in the brief of a run.
     fn shown(&self, caller: &Caller, moment: Moment) -> Option<String> {
         let cx = Context::detached(Arc::new(caller.clone()));
         let brief = runtime().block_on(self.work.brief(&cx, caller, moment));
@@ -61,13 +61,13 @@ fn a_run_is_shown_a_note_once() {
     here.notes.keep(&main, &first, "the parser is next", None).unwrap();
     assert_eq!(here.shown(&first, Moment::Begin), None, "who wrote it");
     assert_eq!(here.shown(&second, Moment::Begin).as_deref(), Some("the parser is next"));
-    // Until the run is heard of, the answer may be lost.
+    // Until delivery is confirmed, the answer may be lost.
     assert_eq!(here.notes.of(&main).unwrap()[0].read_by, Vec::<String>::new());
     assert!(here.shown(&second, Moment::Begin).is_some());
     here.work.heard_of(&second, true);
     assert_eq!(here.notes.of(&main).unwrap()[0].read_by, ["second"]);
     assert_eq!(here.shown(&second, Moment::Begin), None);
-    // A run that lost its memory, or that asks, is shown it again; another run, and one on another branch, by its own count.
+    // A run that lost its context or asks again gets the note; other runs and branches are independent.
     assert!(here.shown(&second, Moment::Again).is_some());
     assert!(here.shown(&caller(&here.repository, "third"), Moment::Begin).is_some());
     here.repository.git(&["switch", "-qc", "topic"]);
@@ -84,7 +84,7 @@ fn a_note_whose_answer_was_lost_is_shown_again() {
     let mut second = caller(&here.repository, "second");
     here.notes.keep(&main, &caller(&here.repository, "first"), "text", None).unwrap();
     assert!(here.shown(&second, Moment::Begin).is_some());
-    // Its front-end comes back on another connection and says that answers were lost.
+    // Its front-end reconnects and reports that answers were lost.
     second.connection += 1;
     second.answers_lost = true;
     here.work.heard_of(&second, true);
@@ -97,7 +97,7 @@ fn the_last_twenty_are_kept_and_a_broken_file_is_named() {
     let temp = tempfile::tempdir().unwrap();
     let notes = Notes::new(temp.path().join("notes"), Box::new(|| Ok(())));
     let caller = Caller { env: BTreeMap::new(), ..testkit::caller(temp.path(), "ann") };
-    // Names that would lead out of the directory, or are too long for a file.
+    // Names that would escape the directory, or are too long for a file name.
     for place in [Place::Branch("../../x".repeat(60)), Place::Directory(PathBuf::from("/a/b"))] {
         for number in 1..=22 {
             let kept = notes.keep(&place, &caller, &format!("note {number}"), None).unwrap();

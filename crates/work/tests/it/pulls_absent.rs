@@ -1,4 +1,4 @@
-//! Where no pull request can be had: an answer all the same, in time, with the reason and the line that mends it.
+//! Unavailable pull requests: an answer is still given, in time, with the reason and the fix.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use testkit::github::{Behaviour, TOKEN};
 
 use crate::here::{Here, found, program};
 
-/// How git's part and the pull request were come by; each answers within the deadline of a question to GitHub.
+/// Checks the sources of git and of the pull request; each answer arrives within the GitHub timeout.
 fn check(here: &Here, expected: Expect) {
     let begun = Instant::now();
     let said = here.call("work_status", json!({"refresh": true}));
@@ -67,7 +67,7 @@ fn gh_rate_limited() {
     let body = r#"{"errors":[{"type":"RATE_LIMITED","message":"API rate limit exceeded"}]}"#;
     here.github.behave(says(200, &[], body));
     check(&here, expect!["rate_limited: github.com has answered as often as it does for now. Call again later."]);
-    // Nobody asks again meanwhile.
+    // No query is repeated in the meantime.
     let before = here.github.requests().len();
     here.status();
     assert_eq!(here.github.requests().len(), before);
@@ -102,7 +102,7 @@ fn gh_printing_garbage() {
     let Some(mut here) = Here::new() else { return };
     here.github.behave(says(200, &[], "<<<\u{1b}[2Jgarbage"));
     check(&here, expect!["failed: what github.com answered is no JSON. `gh api user` shows what answers there."]);
-    // And a gh that is none.
+    // A `gh` that is not the real program.
     let bin = here.repository.temp.path().join("bin");
     program(&bin, "gh", "head -c 100000 /dev/urandom; echo 'panic: \\033[2J' >&2; exit 3");
     here.env.insert("PATH".to_owned(), format!("{}:/usr/bin:/bin", bin.display()));
@@ -140,7 +140,7 @@ fn gh_offline() {
     here.github.behave(Behaviour::HangsUp);
     let said = here.call("work_status", json!({"refresh": true}));
     assert_eq!(said.value["sources"]["pull"]["state"], "offline", "{}", said.text);
-    // Nobody listens, and what was known stays known.
+    // The host is unreachable; the cached answer is still returned.
     here.github.behave(Behaviour::Answers);
     here.github.pull("up/web", 7, "up/web:topic", json!({}));
     assert_eq!(here.call("work_status", json!({"refresh": true})).value["pull"]["number"], 7);
@@ -163,7 +163,7 @@ fn gh_missing() {
         &here,
         expect!["not_installed: gh is not on the PATH. Install gh (https://cli.github.com), then `gh auth login`."],
     );
-    // It is found as soon as it is there.
+    // gh is found as soon as it is installed.
     here.env.insert("PATH".to_owned(), whole);
     check(&here, expect!["absent: no pull request from topic. "]);
 }

@@ -1,10 +1,10 @@
-//! Syncing: it fetches, and nothing else changes; what goes wrong in it is said beside what is known.
+//! Syncing fetches and changes nothing else; failures are reported together with the known state.
 
 use serde_json::{Value, json};
 
 use crate::here::{Here, program};
 
-/// `Here`, with a bare repository beside it as its origin, in which somebody else has pushed.
+/// Creates a `Here` whose origin is a bare repository with a commit pushed by another user.
 fn here() -> Option<Here> {
     let here = Here::new()?;
     let git = |args: &[&str]| here.repository.git(args);

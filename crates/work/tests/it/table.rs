@@ -1,5 +1,5 @@
-//! The table of absences: whatever is odd or missing, `work_status` answers, and `sources` says what, and the line that mends it.
-//! What gh does is in `pulls_absent.rs`, and the predecessor's faults are named where their parts are tested.
+//! A table of missing parts: `work_status` always answers, and `sources` gives the reason and the fix. The cases of gh are in
+//! `pulls_absent.rs`.
 
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
@@ -137,7 +137,7 @@ fn submodules() {
     ]);
     let said = there.ask();
     assert_eq!((&said.value["git"]["files"], &said.value["git"]["changes"][0]["path"]), (&json!(1), &json!("part")));
-    // A submodule is a repository of its own.
+    // A submodule is a separate repository.
     let said = there.ask_in(&there.repository.root().join("part"), json!({}));
     assert_eq!((&said.value["git"]["subject"], &said.value["git"]["untracked"]), (&json!("More"), &json!(1)));
 }
@@ -203,7 +203,7 @@ fn git_missing() {
     assert_eq!(said.source("git"), "not_installed: git is not on the PATH. Install git.");
     assert!(said.text.contains("git: git is not on the PATH. Install git."), "{}", said.text);
     assert_eq!(said.value["git"], Value::Null);
-    // What is beside the code is known without it.
+    // Issues in the repository need no gh.
     there.repository.write(".beads/issues.jsonl", "{\"id\":\"web-a1\",\"title\":\"Lists\"}\n");
     assert_eq!(there.issue("web-a1").value["issue"]["title"], "Lists");
 }
@@ -223,7 +223,7 @@ fn bd_missing_without_a_file_of_issues() {
     let said = there.issue("web-a1");
     let expected = "absent: .beads has no issues.jsonl. `bd export` or `br sync --flush-only` writes it.";
     assert_eq!((&said.value["issue"], said.source("issue").as_str()), (&Value::Null, expected));
-    // A program that knows nothing either.
+    // A tracker's program that fails.
     program(&there.repository.temp.path().join("bin"), "bd", "echo 'panic: no database' >&2; exit 1");
     let said = there.issue("web-a1");
     let expected = "failed: `bd list --json`: panic: no database. `bd doctor` looks for what is wrong.";
@@ -256,7 +256,7 @@ fn the_predecessors_fault_data_gathered_and_thrown_away() {
     let Some(there) = There::new() else { return };
     there.commit();
     there.repository.write("new", "");
-    // The issue is missing, the pull request is missing, and gh is too: what git says is there all the same.
+    // The issue, the pull request and gh are all missing: git's state is still reported.
     there.repository.git(&["remote", "add", "origin", "https://github.com/up/web"]);
     let said = there.issue("web-a1");
     assert_eq!(said.value["git"]["changes"][0]["path"], "new");
@@ -274,7 +274,7 @@ fn the_predecessors_fault_one_fixed_repository_prefix_and_base_branch() {
     there.repository.git(&["config", "init.defaultBranch", "trunk"]);
     let said = there.ask();
     assert_eq!((&said.value["git"]["base"], &said.value["issue"]["id"]), (&json!("trunk"), &json!("any-thing-a1")));
-    // The settings' base wins where there is such a branch.
+    // The base in the settings wins if the branch exists.
     there.repository.git(&["branch", "develop"]);
     for (base, expected) in [("develop", "develop"), ("gone", "trunk")] {
         let settings = WorkSettings { base: Some(base.to_owned()), ..WorkSettings::default() };
