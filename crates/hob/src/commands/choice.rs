@@ -1,11 +1,11 @@
-//! A toolset or a profile that does not exist: what there is, and what to type.
+//! The failure for an unknown toolset or profile: lists the available ones, and what to type.
 
 use clap::CommandFactory;
 use daemon::ChoiceError;
 
 use crate::exit::{Exit, Failure};
 
-/// The failure of a command that chooses tools: `hob mcp` takes toolsets as arguments, others take `--toolset`.
+/// Builds the failure: `hob mcp` takes toolsets as arguments, other commands take `--toolset`.
 pub(crate) fn failure(error: ChoiceError, command: &str) -> Failure {
     let (what, name, known, flag) = match &error {
         ChoiceError::UnknownToolset { name, known } if command == "mcp" => ("toolset", name, known, ""),
@@ -24,7 +24,7 @@ pub(crate) fn failure(error: ChoiceError, command: &str) -> Failure {
     }
 }
 
-/// The name that was probably meant.
+/// Returns the most similar known name.
 pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let near = known.map(|known| (strsim::levenshtein(name, known), known)).min_by_key(|(distance, _)| *distance);
     near.filter(|(distance, _)| *distance <= name.len().max(3) / 3).map(|(_, known)| known)

@@ -1,6 +1,6 @@
-//! `hob help`, and how help is laid out: the commands in groups with two lines to start with, and examples.
+//! `hob help`, and the layout of help: grouped commands, two commands to start with, and examples.
 //!
-//! The layout costs more than a short command, so it is made only for help that is shown ([`laid_out`]).
+//! The layout takes longer than a short command, so it is built only if help is shown ([`laid_out`]).
 
 use std::ffi::OsString;
 use std::fmt::Write;
@@ -12,10 +12,10 @@ use clap::error::{ContextKind, ContextValue};
 use super::call::{self, Choice};
 use crate::exit::{self, Exit, Failure};
 
-/// Show this help, or that of a command
+/// Show this help, or the help of a command
 #[derive(Debug, Args)]
 pub(crate) struct Help {
-    /// The command; after `call` its tool
+    /// The command, or `call` and a tool
     #[arg(value_name = "COMMAND")]
     command: Vec<OsString>,
 }
@@ -30,7 +30,7 @@ impl Help {
     }
 }
 
-/// What to begin with.
+/// The commands to start with.
 const START: [(&str, &str); 2] = [
     ("hob init", "set this project up for the agents of this machine; `hob doctor` says what is missing"),
     ("hob eval '1 + 1'", "evaluate in a live REPL that keeps its state; `hob status` shows what runs"),
@@ -66,10 +66,10 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("For agents and scripts", &["mcp", "serve", "tools", "call", "ask"]),
 ];
 
-/// The command that the parser does not know: an agent waits for each of its calls.
+/// The command that bypasses the parser, because an agent waits for each of its calls.
 const HOOK: (&str, &str) = ("hook", "What agents' hooks run: answers the event on stdin");
 
-/// Examples of each command, with what they show.
+/// Examples of each command, with titles.
 const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     (
         "eval",
@@ -194,7 +194,7 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     ("tools", &[("hob tools", ""), ("hob tools --toolset cure", ""), ("hob tools --json", "")]),
 ];
 
-/// The command line with its help laid out.
+/// Returns the command line with its help laid out.
 pub(crate) fn laid_out(command: clap::Command) -> clap::Command {
     let template = template(&command);
     let command = command.help_template(template).after_help(exit::TABLE);
@@ -204,7 +204,7 @@ pub(crate) fn laid_out(command: clap::Command) -> clap::Command {
     })
 }
 
-/// The section `Examples` of a command's help: each a line for a shell, with what it shows.
+/// Renders the section `Examples` of a command's help: shell commands with titles.
 pub(crate) fn examples(lines: impl Iterator<Item = (String, String)>) -> StyledStr {
     let mut text = StyledStr::new();
     // Writing to a string cannot fail.
@@ -238,7 +238,7 @@ fn template(command: &clap::Command) -> StyledStr {
     template.into()
 }
 
-/// A heading and lines in two columns, the first as wide as its content and at least this wide.
+/// Renders a heading and two columns; the first is as wide as its content and at least `least`.
 fn section(title: &str, lines: &[(&str, String)], least: usize) -> String {
     let styles = Styles::styled();
     let literal = styles.get_literal();
@@ -256,10 +256,10 @@ fn heading(title: &str) -> String {
     format!("{header}{title}:{header:#}")
 }
 
-/// What to type instead of a command that does not exist, where the parser has no similar one.
+/// Suggests a command for an unknown one, if the parser has no similar one.
 pub(crate) fn with_tip(mut error: clap::Error) -> clap::Error {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return error };
-    // The usage names the command whose subcommand it is.
+    // The usage line names the parent command of an unknown subcommand.
     if error.get(ContextKind::Usage).is_some_and(|usage| !usage.to_string().contains("hob [OPTIONS]")) {
         return error;
     }
@@ -290,7 +290,7 @@ mod tests {
         let command = crate::Cli::command();
         let mut commands: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
         let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
-        // `hob call` has its own help.
+        // `hob call` builds its own help.
         let mut shown: Vec<&str> = EXAMPLES.iter().map(|(name, _)| *name).chain(["call"]).collect();
         for list in [&mut commands, &mut grouped, &mut shown] {
             list.sort_unstable();
@@ -313,7 +313,7 @@ mod tests {
         }
     }
 
-    /// The words of the first command of a shell's line.
+    /// Returns the words of the first command in a shell line.
     fn words(line: &str) -> Vec<String> {
         let (mut words, mut quoted) = (vec![String::new()], false);
         for c in line.chars() {

@@ -37,7 +37,7 @@ use project::{Hello, Project};
 
 use crate::exit::{Exit, Failure};
 
-/// What hob can be told to do.
+/// hob's subcommands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Mcp(mcp::Mcp),
@@ -137,14 +137,14 @@ impl Command {
     }
 }
 
-/// Runs, without the full parser, commands that programs start and people wait for. `None` for any other command line.
+/// Runs the commands that bypass the full parser, because programs start them and people wait. `None` for others.
 pub(crate) fn quick(args: &[OsString]) -> Option<Result<Exit, Failure>> {
     let (command, rest) = args.split_first()?;
     match (command.to_str()?, rest) {
         ("mcp", rest) => mcp::Mcp::quick(rest).map(|(mcp, explicit)| mcp.run(explicit)),
         ("wait", rest) => mail::WaitCommand::quick(rest)
             .map(|(wait, explicit)| find_project(explicit.as_deref()).and_then(|project| wait.run(&project))),
-        // Not a command for people: neither help nor completions offer it.
+        // A hidden command: neither help nor completions offer it.
         ("complete", [dashes, words @ ..]) if dashes == "--" => Some(complete::run(words)),
         ("--project", [root, command, rest @ ..]) if command == "mcp" => match mcp::Mcp::quick(rest)? {
             (mcp, None) => Some(mcp.run(Some(PathBuf::from(root)))),
@@ -169,7 +169,7 @@ fn cwd() -> Result<PathBuf, Failure> {
     })
 }
 
-/// The set-aside state of other directories that used to stand at the project's path, and what to do about it.
+/// Returns the state that was set aside because it belonged to another directory at this path, with what to do about it.
 fn set_aside(project: &Project) -> Vec<(PathBuf, String)> {
     let shown = |path: &Path| project::visible(&path.display().to_string());
     let state = project.state_dir();
@@ -197,12 +197,12 @@ fn hello(project: &Project) -> Result<Hello, Failure> {
     Ok(Control::hello(project, &cwd()?))
 }
 
-/// A control connection to the project's daemon, if one runs.
+/// Connects to the project's daemon, if one runs.
 fn connect(project: &Project) -> Result<Option<Control>, Failure> {
     Control::connect(project, &hello(project)?).map_err(|error| sandbox::no_daemon(&error))
 }
 
-/// A control connection to the project's daemon, which is started if none runs.
+/// Connects to the project's daemon, and starts it if none runs.
 fn connect_or_start(project: &Project, hello: &Hello) -> Result<Control, Failure> {
     Control::connect_or_start(project, hello).map_err(|error| sandbox::no_daemon(&error))
 }

@@ -1,5 +1,5 @@
-//! `hob policy`: checks the rules of a project, says which of them an event meets, and what another file would have
-//! decided. Starts no daemon.
+//! `hob policy`: checks the rules of a project, explains which rules match an event, and replays events with another file.
+//! Starts no daemon.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use serde_json::Value;
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
-/// Check the rules for agents' hooks, and see what they decide
+/// Check the policy for agents' hooks, and explain its decisions
 #[derive(Debug, Args)]
 pub(crate) struct PolicyCommand {
     #[command(subcommand)]
@@ -27,34 +27,34 @@ pub(crate) struct PolicyCommand {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Check hob-policy.toml, or another file, and say what holds
+    /// Check hob-policy.toml, or another file, and show the rules in force
     Check {
         /// The file [default: the project's hob-policy.toml]
         file: Option<PathBuf>,
     },
-    /// Run the tests in a file: events, each with the decision that is expected
+    /// Run the tests in a file: events with expected decisions
     Test {
         /// A TOML file with `[[test]]` tables
         file: PathBuf,
     },
-    /// Say which rules an event meets, and by which command or file
+    /// Show which rules match an event, and by which command or file
     Explain {
-        /// A file with the event as its agent gives it, or `-`
+        /// A file with the event in the agent's format, or `-`
         event: PathBuf,
-        /// The agent [default: told by the event]
+        /// The agent [default: detected from the event]
         #[arg(long)]
         agent: Option<String>,
     },
-    /// Decide all journalled events anew, by a file that is not in force yet, and list the differences
+    /// Replay all recorded events with a file that is not in force yet, and list the differences
     Try {
-        /// The file [default: the project's hob-policy.toml as it reads now]
+        /// The file [default: the current hob-policy.toml of the project]
         file: Option<PathBuf>,
     },
 }
 
-/// The most bytes of a file that is named here.
+/// The size limit of a given file, in bytes.
 const FILE_MAX: u64 = 8 * 1024 * 1024;
-/// How a policy is begun.
+/// A sample rule to start a policy with.
 const FIRST_RULE: &str = r#"
   [[rule]]
   id = "no-force-push"
@@ -63,7 +63,7 @@ const FIRST_RULE: &str = r#"
   decide = "deny"
   reason = "force pushes lose others' work"
 "#;
-/// How many differences are shown.
+/// The maximum number of differences shown.
 const SHOWN: usize = 50;
 
 impl PolicyCommand {
@@ -131,14 +131,14 @@ fn check(project: &Project, file: Option<&Path>) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// An event of a file of tests.
+/// An event in a file of tests.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Test {
     name: String,
     #[serde(default)]
     agent: Option<String>,
-    /// The event as its agent gives it.
+    /// The event in the agent's format.
     event: Value,
     expect: Verdict,
     #[serde(default)]
@@ -160,7 +160,7 @@ fn test(project: &Project, file: &Path) -> Result<Exit, Failure> {
     if tests.test.is_empty() {
         return Err(Failure::new(format_args!("{} has no `[[test]]`", visible::path(file))));
     }
-    // As the files read: what waits for a grant is tested before it is granted.
+    // Use the files as they are, so that a policy can be tested before it is granted.
     let standing = as_written(project, None)?;
     let mut failed = 0;
     for test in &tests.test {
@@ -243,7 +243,7 @@ fn explain(project: &Project, path: &Path, agent: Option<&str>) -> Result<Exit, 
     Ok(Exit::Done)
 }
 
-/// The policies as their files read, granted or not.
+/// Reads the policies from their files, granted or not.
 fn as_written(project: &Project, file: Option<&Path>) -> Result<Standing, Failure> {
     let mut standing = Arc::unwrap_or_clone(Files::new(project).standing(false));
     let ours = match file {
@@ -272,7 +272,7 @@ fn try_file(project: &Project, file: Option<&Path>) -> Result<Exit, Failure> {
         let Some(agent) = Agent::named(&line.agent) else { continue };
         let event = hooks::read(agent, &line.named, &raw);
         let (decision, _) = decided(&standing, &event, &line.worktree, &line.cwd, |names| {
-            // What was known then decides; what no rule asked for then is as it is now.
+            // Recorded facts decide; facts that were not recorded have their current values.
             let unknown: Vec<&str> = names.iter().copied().filter(|name| !line.facts.contains_key(*name)).collect();
             let mut facts = match unknown.is_empty() {
                 true => BTreeMap::new(),

@@ -1,11 +1,11 @@
-//! What to do instead of a command that an agent's sandbox keeps from the daemon: the agent's own tools are outside of it.
+//! Advice for commands that an agent's sandbox blocks from the daemon: use the agent's MCP tools, which run outside of it.
 
 use client::ConnectError;
 use client::control::ControlError;
 
 use crate::exit::{Exit, Failure};
 
-/// The failure to reach the daemon.
+/// Converts a failure to reach the daemon.
 pub(super) fn no_daemon(error: &ConnectError) -> Failure {
     let failure = Failure::new(error).exit(Exit::NoDaemon);
     match error.is_sandbox() {
@@ -14,12 +14,12 @@ pub(super) fn no_daemon(error: &ConnectError) -> Failure {
     }
 }
 
-/// The hint for a call that failed, if it was kept from the daemon.
+/// Returns the hint for a failed call, if the sandbox blocked it.
 pub(super) fn hint(error: &ControlError) -> Option<String> {
     matches!(error, ControlError::Connect(error) if error.is_sandbox()).then(|| instead(&words()))
 }
 
-/// The command, and the word after it.
+/// Returns the subcommand and the word after it.
 fn words() -> Vec<String> {
     let mut words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).peekable();
     let mut command = Vec::new();
@@ -33,7 +33,7 @@ fn words() -> Vec<String> {
     command
 }
 
-/// The MCP tool that does what the command does.
+/// Returns the MCP tool that corresponds to the command.
 fn instead(words: &[String]) -> String {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let tool = match words.as_slice() {

@@ -1,4 +1,4 @@
-//! `hob status`: the state of the project's daemon, for people or as JSON.
+//! `hob status`: shows the state of the project's daemon, for people or as JSON.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -13,7 +13,7 @@ use super::call::control_failure;
 use crate::exit::{Exit, Failure};
 use crate::terminal::{self, Style, paint};
 
-/// Show what goes on: sessions, agents and their mail, then the daemon
+/// Show the state of the project: sessions, agents and their mail, then the daemon
 #[derive(Debug, Args)]
 pub(crate) struct StatusCommand {
     /// Print JSON
@@ -65,22 +65,22 @@ impl StatusCommand {
     }
 }
 
-/// The agents of the mail, if it is open: looking opens no store. `None` if they cannot be told.
+/// Returns the agents, if the mail store is open; this does not open it. `None` if they are unknown.
 fn agents(project: &Project, status: &Value) -> Option<Value> {
     if status["mail"]["open"] != true {
         return None;
     }
     let mut hello = super::hello(project).ok()?;
     hello.toolsets = vec!["mail".to_owned()];
-    // Nobody's name: an agent is not there because a person looks from its worktree.
+    // Use a reserved name: a status query must not mark the worktree's agent as present.
     hello.name = Some("hob status".to_owned());
     let mut control = Control::connect(project, &hello).ok()??;
     let mut result = control.call("list_agents", Map::new(), |_| {}, |_, _| {}).ok()?;
     Some(result["structuredContent"]["agents"].take()).filter(Value::is_array)
 }
 
-/// The snapshot for people: first who works and what waits, then the daemon. Fields that an older or newer daemon does
-/// not send are omitted.
+/// Renders the snapshot: first activity and pending items, then the daemon. Fields that an older or newer daemon does not
+/// send are omitted.
 fn text(status: &Value, agents: &Value) -> String {
     let mut out = String::new();
     let mut say = |line: String| {
@@ -155,7 +155,7 @@ fn session(session: &Value) -> String {
     };
     let mut parts = vec![plain(&session["profile"]), state];
     parts.extend(session["queue_depth"].as_u64().filter(|count| *count > 0).map(|count| format!("{count} queued")));
-    // What it had while it lived is nobody's any more.
+    // The states in which a session's program is gone, and its pending items do not matter.
     let lives = !matches!(session["state"].as_str(), Some("exited" | "crashed" | "stopped" | "killed"));
     parts.extend(session["pid"].as_u64().filter(|_| lives).map(|pid| format!("pid {pid}")));
     parts.extend(session["memory_bytes"].as_u64().filter(|_| lives).map(size));
@@ -172,7 +172,7 @@ fn agent(agent: &Value) -> String {
         Some(1) => Some(paint("1 message waits", Style::Yellow)),
         Some(count) => Some(paint(&format!("{count} messages wait"), Style::Yellow)),
     });
-    // What an agent says of itself.
+    // The agent's own description of its work.
     parts.extend(agent["intent"].as_str().filter(|intent| !intent.is_empty()).map(|_| plain(&agent["intent"])));
     format!("{} ({}): {}", paint(&plain(&agent["name"]), Style::Bold), plain(&agent["role"]), parts.join(", "))
 }
@@ -192,7 +192,7 @@ fn withheld(request: &Value) -> String {
     format!("{} (line {}): {}", plain(&request["key"]), plain(&request["line"]), plain(&request["asks"]))
 }
 
-/// Configuration that changed since the daemon read it at its start.
+/// Returns a warning if the configuration changed after the daemon read it.
 pub(super) fn changed_since(project: &Project, status: &Value) -> Option<String> {
     let uptime = Duration::from_millis(status["daemon"]["uptime_ms"].as_u64()?);
     let started = SystemTime::now().checked_sub(uptime)?;

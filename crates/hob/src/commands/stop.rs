@@ -1,4 +1,4 @@
-//! `hob stop`: ends the project's daemon in good order, and waits until it is gone.
+//! `hob stop`: shuts the project's daemon down gracefully, and waits until it is gone.
 
 use std::time::{Duration, Instant};
 
@@ -11,11 +11,11 @@ use super::call::control_failure;
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
-/// End this project's daemon and its sessions in good order
+/// Stop this project's daemon and its sessions gracefully
 #[derive(Debug, Args)]
 pub(crate) struct Stop {}
 
-/// How long sessions and connections may take to end, beyond the daemon's own limits.
+/// The timeout for sessions and connections, in addition to the daemon's own limits.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 impl Stop {
@@ -26,7 +26,7 @@ impl Stop {
         };
         let pid = control.daemon().pid;
         let ended = running(&control.status().map_err(control_failure)?);
-        // This command also ends the sessions: `hob status` shows them.
+        // This command also ends the sessions, which `hob status` lists.
         control.shutdown(true).map_err(control_failure)?;
         drop(control);
         let end = Instant::now() + PATIENCE;
@@ -44,7 +44,7 @@ impl Stop {
     }
 }
 
-/// A line for each evaluation that runs, and is ended with its session.
+/// Returns a line for each running evaluation, which ends with its session.
 fn running(status: &Value) -> Vec<String> {
     let sessions = status["sessions"].as_array().into_iter().flatten();
     let runs = sessions.filter_map(|session| {
@@ -61,7 +61,7 @@ fn running(status: &Value) -> Vec<String> {
     runs.collect()
 }
 
-/// Whether a process runs. A zombie does not: it merely was not reaped yet.
+/// True if a process runs. A zombie, which has not been reaped yet, does not.
 fn is_running(pid: u32) -> bool {
     std::fs::read_to_string(format!("/proc/{pid}/stat"))
         .is_ok_and(|stat| stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X'])))

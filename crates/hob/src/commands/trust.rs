@@ -1,5 +1,5 @@
-//! `hob trust`: shows what the project's `hob.toml` asks for beyond the safe set, what of its policy for hooks waits for a
-//! grant, and whether language servers may run code of the project, and grants exactly that.
+//! `hob trust`: shows and grants what the project's `hob.toml` requests beyond the safe settings, the pending parts of its
+//! hook policy, and the permission for language servers to run code of the project.
 
 use std::io::{BufRead, IsTerminal};
 
@@ -10,13 +10,13 @@ use project::{CodeTrust, Config, Project, Trust};
 use crate::exit::{Exit, Failure};
 use crate::terminal::{self, Style, paint};
 
-/// Grant what hob.toml and hob-policy.toml ask for, and that language servers run this project's code
+/// Grant what hob.toml and hob-policy.toml request, and let language servers run this project's code
 #[derive(Debug, Args)]
 pub(crate) struct TrustCommand {
     /// Grant without asking
     #[arg(long, conflicts_with = "revoke")]
     yes: bool,
-    /// Withdraw what was granted
+    /// Revoke what was granted
     #[arg(long)]
     revoke: bool,
 }
@@ -95,9 +95,9 @@ impl TrustCommand {
     }
 }
 
-/// A policy for hooks of which something waits for a grant.
+/// A hook policy of which a part is not granted yet.
 struct WaitingPolicy {
-    /// `None` if the file is absent: then the former rules wait to be dropped.
+    /// The text; `None` if the file was deleted, so that its granted rules are to be dropped.
     text: Option<String>,
     pending: Vec<String>,
 }
@@ -111,7 +111,7 @@ impl WaitingPolicy {
             return Err(named(error.to_string()).hint(mend));
         }
         let pending = hooks::files::Files::new(project).standing(false).pending.clone();
-        // The user grants the text that was shown.
+        // Grant only the text that was shown.
         if hooks::files::project_text(project).as_ref() != Ok(&text) {
             let changed = Failure::new("hob-policy.toml changed while it was read");
             return Err(changed.hint("Look at it again with `hob trust`."));
@@ -142,7 +142,7 @@ impl WaitingPolicy {
     }
 }
 
-/// A daemon reads the configuration once, at its start.
+/// Warns that a running daemon still has the configuration of its start.
 fn running(project: &Project) {
     // A daemon that does not answer does not matter here.
     if let Ok(Some(_)) = super::connect(project) {

@@ -1,5 +1,5 @@
-//! Codex (0.169): a project's configuration counts once the project is trusted; `codex exec` refuses tools that may destroy
-//! or reach the world, as evaluating does, unless the server's entry approves them.
+//! Codex (0.169): a project's configuration applies once the project is trusted. `codex exec` refuses tools that may be
+//! destructive or open-world, such as evaluation, unless the server's entry approves them.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ pub(crate) fn steps(scope: Scope, _file: &Path, site: &Site) -> Result<Vec<Step>
     let user = site.user(CONFIG, TOML)?;
     let own = &user["mcp_servers"][SERVER];
     let project = site.project(CONFIG, TOML)?;
-    // The project's table is laid over the user's.
+    // The project's table overrides the user's.
     let field = |name: &str| match &project["mcp_servers"][SERVER][name] {
         value if scope == Scope::Project && !value.is_null() => value.clone(),
         _ => own[name].clone(),

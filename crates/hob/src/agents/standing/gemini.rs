@@ -1,5 +1,5 @@
-//! Gemini CLI (0.61): no server is started in a folder that is not trusted, the user's own neither; without a person no tool
-//! is offered whose server the entry does not trust.
+//! Gemini CLI (0.61): in an untrusted folder no server starts, not even the user's own. Without a person, only tools of
+//! servers marked as trusted are offered.
 
 use std::path::Path;
 
@@ -27,7 +27,7 @@ pub(crate) fn steps(scope: Scope, _file: &Path, site: &Site) -> Result<Vec<Step>
             steps.push(off("has hob blocked", &by_hand));
         }
     }
-    // Unless the user switched this off, as in a container.
+    // The user may have disabled folder trust, for example in a container.
     if user["security"]["folderTrust"]["enabled"] != false {
         match trust(&site.user(FOLDERS, SETTINGS)?, &site.top) {
             Some(true) => {}
@@ -53,7 +53,7 @@ pub(crate) fn steps(scope: Scope, _file: &Path, site: &Site) -> Result<Vec<Step>
     Ok(steps)
 }
 
-/// What the longest rule says that covers a folder.
+/// Returns the value of the longest rule that covers a folder.
 fn trust(rules: &Value, folder: &Path) -> Option<bool> {
     let covering = rules.as_object()?.iter().filter_map(|(path, level)| {
         let rule = Path::new(path);

@@ -1,4 +1,4 @@
-//! `hob answer`: a person's answer to a question, by flags, by a form on the terminal, or by prompts.
+//! `hob answer`: answers a question, by flags, by a form on the terminal, or by prompts.
 
 use std::io::{BufRead, IsTerminal};
 
@@ -14,34 +14,34 @@ use super::{NONE, closed, misfit, shown, whole_id};
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
-/// Answer what an agent asks you
+/// Answer an agent's question
 #[derive(Debug, Args)]
 pub(crate) struct Answer {
-    /// The question, or the beginning of its id; may be left out if only one is open
+    /// The id of the question, or a unique prefix of it; optional if only one question is open
     #[arg(value_name = "ID")]
     question: Option<String>,
-    /// Yes
+    /// Answer yes
     #[arg(long, group = "answer")]
     yes: bool,
-    /// No
+    /// Answer no
     #[arg(long, group = "answer")]
     no: bool,
-    /// Choose an option, by its id or its label
+    /// Choose an option, by its id or label
     #[arg(long, value_name = "OPTION", group = "answer")]
     choose: Option<String>,
-    /// Answer with a text
+    /// Answer with text
     #[arg(long, value_name = "TEXT", group = "answer")]
     text: Option<String>,
     /// Fill in a field of a form; may be given several times
     #[arg(long, value_name = "FIELD=VALUE", group = "answer", value_parser = assignment)]
     set: Vec<(String, String)>,
-    /// Refuse to answer
+    /// Decline to answer
     #[arg(long, group = "answer")]
     decline: bool,
-    /// Ask line by line instead of by a form
+    /// Ask line by line instead of showing a form
     #[arg(long, conflicts_with = "answer")]
     plain: bool,
-    /// Say something more
+    /// Add a comment to the answer
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
     /// Print JSON
@@ -86,7 +86,7 @@ impl Answer {
         Ok(Exit::Done)
     }
 
-    /// Gives the answer that the flags say.
+    /// Builds the answer from the flags.
     fn said(&self, answerer: &mut Answerer<'_>) -> Result<Value, Failure> {
         let set: Map<String, Value> = self.set.iter().map(|(field, word)| (field.clone(), json!(word))).collect();
         let mut params = json!({
@@ -103,9 +103,9 @@ impl Answer {
         })
     }
 
-    /// Asks on the terminal, by a form where it can be shown; `None` if the person left.
+    /// Asks on the terminal, with a form if possible; `None` if the person left.
     fn asked(&self, answerer: &mut Answerer<'_>) -> Result<Option<Value>, Failure> {
-        // Somebody is there: agents whose question nobody could see wait for it.
+        // Reports that a person is present, so that agents wait for an answer.
         let list = answerer.request("ask/watch", json!({})).map_err(Trouble::failure)?;
         let open = list["questions"].as_array().map(Vec::as_slice).unwrap_or_default();
         form::remove_old_drafts(answerer, open);
@@ -166,7 +166,7 @@ impl Answer {
     /// Asks field by field.
     fn prompted(&self, answerer: &mut Answerer<'_>, id: &str, question: &Value) -> Result<Option<Value>, Failure> {
         terminal::line(shown(question));
-        // Others see that somebody answers; it blocks nobody, so a failure does not matter.
+        // Show others that somebody is answering. A claim blocks nobody, so a failure does not matter.
         let _ = answerer.request("ask/claim", json!({"question": id, "via": "terminal"}));
         let mut set = Map::new();
         for field in question["fields"].as_array().into_iter().flatten().filter(|field| field["kind"] != "note") {
@@ -183,7 +183,7 @@ impl Answer {
                     terminal::line(format!("  {}: {}", name(field), visible(word)));
                 }
             }
-            // One word chooses and another sends: a line that was meant for a shell does neither.
+            // Choosing and sending take two inputs, so that a line meant for a shell does neither.
             if line("Type send to send it: ").is_none_or(|word| word.trim() != "send") {
                 terminal::note(format!("Nothing was answered; {id} stays open."));
                 return Ok(None);
@@ -200,7 +200,7 @@ impl Answer {
                     };
                     let Some(word) = prompt(field) else { return Ok(None) };
                     set.insert(field["id"].as_str().unwrap_or_default().to_owned(), word.into());
-                    // What depends on it may be asked no more, or only now.
+                    // Fields that depend on this one may appear or disappear.
                     for field in question["fields"].as_array().into_iter().flatten() {
                         let id = field["id"].as_str().unwrap_or_default();
                         match (is_asked(field, &set), set.contains_key(id)) {
@@ -219,7 +219,7 @@ impl Answer {
     }
 }
 
-/// Whether the condition of a field holds, by the words so far.
+/// True if the condition of a field is met by the answers so far.
 fn is_asked(field: &Value, set: &Map<String, Value>) -> bool {
     let Some(on) = field["show_if"]["field"].as_str() else { return true };
     let said = set.get(on).and_then(Value::as_str).unwrap_or_default().trim().to_lowercase();
@@ -232,13 +232,13 @@ fn is_asked(field: &Value, set: &Map<String, Value>) -> bool {
     }
 }
 
-/// The label of a field, or its id.
+/// Returns the label of a field, or its id.
 fn name(field: &Value) -> String {
     let text = |key: &str| visible(field[key].as_str().unwrap_or_default());
     Some(text("label")).filter(|label| !label.is_empty()).unwrap_or_else(|| text("id"))
 }
 
-/// One line from the terminal for a field; `None` at the end of input.
+/// Reads one line for a field from the terminal; `None` at the end of input.
 fn prompt(field: &Value) -> Option<String> {
     let name = name(field);
     let hint = match field["kind"].as_str().unwrap_or_default() {
@@ -248,7 +248,7 @@ fn prompt(field: &Value) -> Option<String> {
         _ => "",
     };
     let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    // As a person types it: what nobody saw is no answer.
+    // Show the default as a person would type it, because a default must be visible to count as an answer.
     let default = match &field["default"] {
         Value::Null => None,
         Value::Bool(yes) => Some(if *yes { "yes" } else { "no" }.to_owned()),
@@ -261,7 +261,7 @@ fn prompt(field: &Value) -> Option<String> {
 }
 
 fn line(prompt: &str) -> Option<String> {
-    // What was typed before the question is drawn answers nothing.
+    // Discard what was typed before the question appeared.
     let _ = drop_typed();
     terminal::print(prompt);
     let mut line = String::new();
@@ -271,13 +271,13 @@ fn line(prompt: &str) -> Option<String> {
     }
 }
 
-/// A line, as [`line()`] reads it, which Esc leaves at once: `None`.
+/// Reads a line like [`line()`]; returns `None` as soon as Esc is pressed.
 fn which(prompt: &str) -> Option<String> {
     const ESC: u8 = 0x1b;
     let stdin = std::io::stdin();
     let before = rustix::termios::tcgetattr(&stdin).ok();
     if let Some(mut here) = before.clone() {
-        // It ends a line as Enter does, so that the terminal goes on editing and echoing it.
+        // Make Esc end a line like Enter, so that the terminal keeps editing and echoing.
         here.special_codes[SpecialCodeIndex::VEOL] = ESC;
         let _ = rustix::termios::tcsetattr(&stdin, OptionalActions::Now, &here);
     }
@@ -289,7 +289,7 @@ fn which(prompt: &str) -> Option<String> {
         let _ = rustix::termios::tcsetattr(&stdin, OptionalActions::Now, &before);
     }
     if read.contains(&ESC) {
-        // The cursor stands behind the prompt.
+        // The cursor is still behind the prompt.
         terminal::print("\n");
         return None;
     }
@@ -297,7 +297,7 @@ fn which(prompt: &str) -> Option<String> {
     (!read.is_empty()).then_some(line)
 }
 
-/// Drops what waits in the terminal's input.
+/// Discards pending terminal input.
 fn drop_typed() -> std::io::Result<()> {
     Ok(rustix::termios::tcflush(std::io::stdin(), rustix::termios::QueueSelector::IFlush)?)
 }

@@ -1,4 +1,4 @@
-//! `hob ask`: a script asks the person here, as agents do.
+//! `hob ask`: asks the person here, for scripts.
 
 use std::path::PathBuf;
 
@@ -11,18 +11,18 @@ use crate::commands::call::{control_failure, finish};
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
-/// The longest form in a file, in bytes: more than is shown, so that the tool says what the limit is.
+/// The size limit of a form's file, in bytes: above the tool's limit, so that the tool reports it.
 const FORM_MAX: u64 = 1 << 20;
 
-/// Ask the person here, from a script
+/// Ask the person at this machine, from a script
 #[derive(Debug, Args)]
 pub(crate) struct Ask {
     #[command(subcommand)]
     what: What,
-    /// How many seconds to wait; 0 asks and goes on
+    /// Timeout in seconds; 0 asks without waiting
     #[arg(long, global = true, value_name = "SECONDS", default_value_t = 600)]
     wait: u64,
-    /// How long the question lives, such as 2h [default: 24h]
+    /// How long the question stays open, such as 2h [default: 24h]
     #[arg(long, global = true, value_name = "TIME")]
     expires: Option<String>,
     /// Print JSON
@@ -32,41 +32,41 @@ pub(crate) struct Ask {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Ask for a yes or a no
+    /// Ask a yes-or-no question
     Confirm {
-        /// What is to be done
+        /// The action to confirm
         action: String,
-        /// More about it
+        /// Details about the action
         #[arg(long, value_name = "TEXT", default_value = "")]
         details: String,
     },
-    /// Ask for a choice
+    /// Ask the person to choose from options
     Select {
         /// The question
         prompt: String,
         /// The options, each an id or id=label
         #[arg(required = true, value_name = "OPTION")]
         options: Vec<String>,
-        /// Take one of the options alone
+        /// Only accept one of the options
         #[arg(long)]
         strict: bool,
     },
-    /// Ask what to do
+    /// Ask for guidance
     Guide {
         /// The question
         context: String,
-        /// A suggestion; may be given several times
+        /// A suggested answer; may be repeated
         #[arg(long, value_name = "TEXT")]
         suggest: Vec<String>,
     },
-    /// Ask by a form
+    /// Ask with a form
     Form {
         /// A file with the arguments of ask_form as JSON; `-` for stdin
         file: PathBuf,
     },
-    /// Wait for the answer to a question that an earlier `hob ask` asked; the first to wait for it gets it
+    /// Wait for the answer to an earlier `hob ask`; only the first waiter receives it
     Wait {
-        /// The question
+        /// The id of the question
         #[arg(value_name = "ID")]
         question: String,
     },
@@ -96,7 +96,7 @@ impl Ask {
         arguments.extend(self.expires.map(|expires| ("expires".to_owned(), expires.into())));
         let mut hello = crate::commands::hello(project)?;
         hello.toolsets = vec!["ask".to_owned()];
-        // Each of these programs is a run of its own: an equal one that follows it asks anew.
+        // Each process is a new run, so that an identical later question is asked again.
         hello.run = Some(client::new_run());
         let mut control = crate::commands::connect_or_start(project, &hello)?;
         let result = control.call(tool, arguments, |_| {}, |_, _| {}).map_err(control_failure)?;
@@ -111,7 +111,7 @@ impl Ask {
         if let Some(text) = result["content"][0]["text"].as_str()
             && let Some(advice) = result["structuredContent"]["advice"].as_str()
         {
-            // That is for models.
+            // Remove the advice for models.
             let said = text.strip_suffix(advice).unwrap_or(text).trim_end().to_owned();
             result["content"][0]["text"] = said.into();
         }

@@ -1,9 +1,9 @@
-//! A tool's arguments as command line flags: derived from its JSON Schema, and read back into JSON.
+//! Converts a tool's arguments to command line flags, derived from its JSON Schema, and back to JSON.
 //!
-//! A property of a simple type becomes a flag; a list is a flag that may be repeated; a map of texts is `KEY=VALUE`;
-//! anything deeper is given as JSON. Lists and maps may be JSON too. `--args` gives all arguments at once (`--arguments`
-//! does where a tool has an argument `args`); flags override it. `--json` is the form of the output, as everywhere in
-//! hob; it took the arguments once, and still does when an object or `-` follows.
+//! A property of a simple type becomes a flag; a list is a repeatable flag; a map of strings is `KEY=VALUE`; anything deeper
+//! is JSON. Lists and maps may be JSON too. `--args` takes all arguments at once (`--arguments` if the tool has an argument
+//! `args`); flags override it. `--json` selects JSON output, as in every command. For compatibility it also accepts the
+//! arguments: if an object or `-` follows.
 
 use std::ffi::OsString;
 use std::io::Read;
@@ -14,26 +14,26 @@ use serde_json::{Map, Value};
 
 use crate::exit::{Exit, Failure};
 
-/// Flags of the command itself; an argument of that name is given as `--arg-NAME`.
+/// The command's own flags. A tool's argument of the same name becomes `--arg-NAME`.
 const RESERVED: &[&str] = &["arguments", "as", "json", "output", "help", "project"];
 
-/// clap's ids of these flags, which no property can have.
+/// The clap ids of these flags, chosen so that no property can collide.
 const ARGS: &str = "--args";
 const AS: &str = "--as";
 const JSON: &str = "--json";
 const OUTPUT: &str = "--output";
 
-/// Whether the result is wanted as JSON.
+/// True if the output should be JSON.
 pub(crate) fn wants_json(matches: &ArgMatches) -> bool {
     matches.get_flag(JSON) || matches.get_one::<String>(OUTPUT).is_some_and(|form| form == "json")
 }
 
-/// The agent to be.
+/// Returns the value of `--as`: the agent's name.
 pub(crate) fn name(matches: &ArgMatches) -> Option<&String> {
     matches.get_one::<String>(AS)
 }
 
-/// The form of a property on the command line.
+/// The syntax of a property on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shape {
     Text,
@@ -45,7 +45,7 @@ enum Shape {
     Json,
 }
 
-/// The command that calls a tool.
+/// Builds the command for a tool.
 pub(crate) fn command(name: &str, description: &str, schema: &Value) -> Command {
     let flags = properties(schema).map(|(property, schema, required)| flag(property, schema, required));
     let whole = Arg::new(ARGS)
@@ -75,13 +75,13 @@ pub(crate) fn command(name: &str, description: &str, schema: &Value) -> Command 
                 .help("The agent to be [default: HOB_AGENT, or the one that belongs to this worktree]")
                 .help_heading("Call"),
         )
-        // An earlier form of `--json`.
+        // Deprecated: an earlier spelling of `--json`.
         .arg(Arg::new(OUTPUT).long("output").value_parser(["text", "json"]).hide(true))
         .args(flags)
 }
 
-/// The words of a command line, with `--arguments` for a `--json` that has a value: its earlier meaning, and the only one
-/// that a value there can have, since a tool takes flags alone. An object before all flags is the arguments, too.
+/// Rewrites a command line: a `--json` that has a value, its earlier meaning, becomes `--arguments`. This is unambiguous,
+/// because a tool takes only flags. An object before all flags is also taken as the arguments.
 pub(crate) fn in_present_form(mut words: Vec<OsString>) -> Vec<OsString> {
     let is_value = |word: &OsString| word == "-" || !word.as_encoded_bytes().starts_with(b"-");
     if words.first().is_some_and(|word| word.as_encoded_bytes().starts_with(b"{")) {
@@ -97,7 +97,7 @@ pub(crate) fn in_present_form(mut words: Vec<OsString>) -> Vec<OsString> {
     words
 }
 
-/// The arguments of a command line.
+/// Parses the arguments of a command line.
 pub(crate) fn arguments(matches: &ArgMatches, schema: &Value) -> Result<Map<String, Value>, Failure> {
     let mut arguments = match matches.get_one::<String>(ARGS) {
         None => Map::new(),
@@ -119,7 +119,7 @@ fn properties(schema: &Value) -> impl Iterator<Item = (&String, &Value, bool)> {
     })
 }
 
-/// The words of a call with these arguments.
+/// Renders a call with these arguments as words of a command line.
 pub(crate) fn words(tool: &str, schema: &Value, arguments: &Value) -> Vec<String> {
     let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let mut words = ["hob", "call", tool].map(str::to_owned).to_vec();
@@ -142,12 +142,12 @@ pub(crate) fn words(tool: &str, schema: &Value, arguments: &Value) -> Vec<String
     words
 }
 
-/// A word as a shell reads it.
+/// Quotes a word for a shell.
 pub(crate) fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:@%+=,".contains(c);
     match word {
         word if !word.is_empty() && word.chars().all(is_plain) => word.to_owned(),
-        // On one line.
+        // Escape newlines to keep it on one line.
         word if word.contains('\n') => {
             format!("$'{}'", word.replace('\\', "\\\\").replace('\'', "\\'").replace('\n', "\\n"))
         }
@@ -155,7 +155,7 @@ pub(crate) fn quoted(word: &str) -> String {
     }
 }
 
-/// The flag of a property.
+/// Returns the flag of a property.
 fn long(property: &str) -> String {
     let dashed = property.replace('_', "-");
     if RESERVED.contains(&dashed.as_str()) { format!("arg-{dashed}") } else { dashed }
@@ -199,7 +199,7 @@ fn shape(schema: &Value) -> Shape {
         Some("boolean") => Shape::Switch,
         Some("array") if schema["items"]["type"] == "string" => Shape::Texts,
         Some("object") if schema["additionalProperties"]["type"] == "string" => Shape::Table,
-        // Choices with descriptions are written as alternatives of constants.
+        // Choices with descriptions are a list of `const` alternatives.
         None if alternatives(schema).is_some_and(|all| all.iter().all(|one| one["const"].is_string())) => Shape::Text,
         _ => Shape::Json,
     }

@@ -1,11 +1,11 @@
-//! What the tools tell agents to call next, as the short commands that a person types. Code that is shown stays as it is: of an
-//! answer only the lines are written anew that are hob's own.
+//! Rewrites suggested tool calls into the short commands that a person types. Only hob's own lines of an answer are rewritten,
+//! never the code in it.
 
 use serde_json::{Deserializer, Map, Value};
 
 use crate::commands::call::flags::quoted;
 
-/// The commands for tools, and the argument that each takes without a flag.
+/// The command of each tool, and the argument that it takes without a flag.
 const COMMANDS: [(&str, &str, &str); 9] = [
     ("find_callers", "callers", "name"),
     ("find_uses", "uses", "name"),
@@ -18,11 +18,11 @@ const COMMANDS: [(&str, &str, &str); 9] = [
     ("code_status", "code status", ""),
 ];
 
-/// The flags that are not named as the arguments are.
+/// The flags whose names differ from the argument's.
 const FLAGS: [(&str, &str); 4] =
     [("max_results", "max"), ("max_bytes", "max"), ("context_lines", "context"), ("classes", "class")];
 
-/// What else is said otherwise.
+/// Other terms that differ.
 const WORDS: [(&str, &str); 5] = [
     (" bytes: max_bytes;", " bytes: `--max`;"),
     ("does not define (external)", "does not define (`--external`)"),
@@ -31,7 +31,7 @@ const WORDS: [(&str, &str); 5] = [
     ("`hob code restart` or code_status with restart", "`hob code restart`"),
 ];
 
-/// A tool's result, with commands in what it says itself.
+/// Rewrites a tool's result.
 pub(super) fn result(result: &mut Value) {
     let is_error = result["isError"] == true;
     for block in result["content"].as_array_mut().into_iter().flatten() {
@@ -44,7 +44,7 @@ pub(super) fn result(result: &mut Value) {
     }
 }
 
-/// Whether a line of an answer is hob's: how sure it is, and what may be asked next.
+/// True if a line of an answer is hob's own: the certainty, or a suggestion.
 fn is_own(number: usize, line: &str) -> bool {
     let counts = |rest: &str| {
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
@@ -54,7 +54,7 @@ fn is_own(number: usize, line: &str) -> bool {
     number == 0 || counts(line) || begins.iter().any(|begin| line.starts_with(begin))
 }
 
-/// A sentence for agents, with commands in the place of the tools.
+/// Replaces tool names in a sentence with commands.
 fn in_commands(text: &str) -> String {
     let text = WORDS.iter().fold(text.to_owned(), |text, (said, shown)| text.replace(said, shown));
     let is_of_name = |c: char| c.is_alphanumeric() || c == '_' || c == '/' || c == '.';
@@ -66,7 +66,7 @@ fn in_commands(text: &str) -> String {
             true => values.next().and_then(Result::ok),
             false => None,
         };
-        // The word may also be a name of the project.
+        // The word may also be a name in the project.
         let is_named = before.ends_with(is_of_name) || before.ends_with('`');
         let is_meant =
             !is_named && (given.is_some() || [" shows", " lists", " of `"].iter().any(|next| after.starts_with(next)));
@@ -85,12 +85,12 @@ fn in_commands(text: &str) -> String {
     out + rest
 }
 
-/// The next tool that a text names, and where.
+/// Finds the next tool name in a text.
 fn next(text: &str) -> Option<(usize, (&'static str, &'static str, &'static str))> {
     COMMANDS.iter().filter_map(|command| Some((text.find(command.0)?, *command))).min_by_key(|(at, _)| *at)
 }
 
-/// Arguments as the words behind a command.
+/// Renders arguments as words after a command.
 fn words(given: &Map<String, Value>, first: &str) -> String {
     let text = |value: &Value| quoted(&value.as_str().map_or_else(|| value.to_string(), str::to_owned));
     let mut words: Vec<String> = given.get(first).map(text).into_iter().collect();

@@ -1,4 +1,4 @@
-//! `hob callers`, `uses`, `callees`, `def`, `outline`, `fields`, `constructors`, `matches` and `code`: questions about code on a
+//! `hob callers`, `uses`, `callees`, `def`, `outline`, `fields`, `constructors`, `matches` and `code`: code search on the
 //! command line.
 
 mod in_commands;
@@ -22,12 +22,12 @@ pub(crate) struct Callers {
 pub(crate) struct Uses {
     #[command(flatten)]
     asked: Asked,
-    /// Only these: call, value, import, export, signature, type, pattern, construct, binding, field_read, field_write, mention
+    /// Only uses of this class: call, value, import, export, signature, type, pattern, construct, binding, field_read, field_write, mention
     #[arg(long = "class", value_name = "CLASS", hide_possible_values = true, value_parser = CLASSES)]
     classes: Vec<String>,
 }
 
-/// What a name can do where it stands.
+/// The classes of uses.
 const CLASSES: [&str; 12] = [
     "call",
     "value",
@@ -80,7 +80,7 @@ pub(crate) struct Def {
 pub(crate) struct Outline {
     /// A file or folder; the whole worktree if none is named
     path: Option<String>,
-    /// Part of a name
+    /// Only names that contain this text
     #[arg(long = "match", value_name = "TEXT")]
     matching: Option<String>,
     /// How many levels of declarations to show
@@ -110,7 +110,7 @@ pub(crate) struct Constructors {
 pub(crate) struct Matches {
     #[command(flatten)]
     of: Type,
-    /// The constructor to remove; without it, one is added
+    /// The constructor to remove; by default, a constructor is added
     #[arg(long, value_name = "CONSTRUCTOR")]
     remove: Option<String>,
     /// How many to show (default 50)
@@ -265,7 +265,7 @@ impl CodeCommand {
     }
 }
 
-/// Calls a tool; what was not said is left out.
+/// Calls a tool, omitting null arguments.
 fn ask(project: &Project, tool: &str, arguments: Vec<(&str, Value)>, as_json: bool) -> Result<Exit, Failure> {
     let mut hello = super::hello(project)?;
     hello.toolsets = vec!["code".to_owned()];

@@ -1,4 +1,4 @@
-//! `hob cure build`: BEAM files of programs, with everything they need.
+//! `hob cure build`: compiles programs and their dependencies to BEAM files.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -11,13 +11,13 @@ use super::{Place, counted, cwd, inputs, refuse, shown};
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
-/// Compile programs to BEAM files, with the modules of the library that they need; Erlang is needed to run them only
+/// Compile programs to BEAM files, including the library modules they need; only running them requires Erlang
 #[derive(Debug, Args)]
 pub(super) struct Build {
     /// Files, directories, or `-` for standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// Where the files go [default: _build/cure]
+    /// The output directory [default: _build/cure]
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
 }
@@ -57,8 +57,8 @@ impl Build {
     }
 }
 
-/// The output directory. A named directory is used wherever it is; the default one is created inside the project,
-/// whatever links a checkout brings.
+/// Creates the output directory. A named directory may be anywhere; the default one must be inside the project, even if a
+/// checkout contains links.
 fn made(named: Option<PathBuf>, place: &Place) -> Result<PathBuf, Failure> {
     let failed = |error: &dyn Display| {
         let output = shown(named.as_deref().unwrap_or(Path::new(OUTPUT)));

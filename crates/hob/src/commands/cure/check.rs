@@ -1,4 +1,4 @@
-//! `hob cure check`: names, types, refinements, exhaustiveness and state machines.
+//! `hob cure check`: checks names, types, refinements, exhaustiveness and state machines.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::terminal;
 
 /// Check programs: names, types, refinements, exhaustiveness, state machines
 ///
-/// It fails with errors, and with what is wrong with a state machine; not with other warnings.
+/// Fails on errors and on faulty state machines, not on other warnings.
 #[derive(Debug, Args)]
 pub(super) struct Check {
     /// Files, directories, or `-` for standard input [default: all modules of the project]
@@ -54,7 +54,7 @@ impl Check {
         let files = counted(files, "file");
         let found = match (count.errors, count.warnings) {
             (0, 0) => "nothing found".to_owned(),
-            // What it fails for, and not the number of all warnings.
+            // Count the faults that cause the failure, not all warnings.
             (0, _) if count.machines > 0 => format!("{} in state machines,", counted(count.machines, "fault")),
             (0, warnings) => counted(warnings, "warning"),
             (errors, 0) => counted(errors, "error"),

@@ -1,4 +1,4 @@
-//! `hob cure fmt`: files in one style; only white space changes.
+//! `hob cure fmt`: formats files; only white space changes.
 
 use std::path::PathBuf;
 
@@ -9,13 +9,13 @@ use super::{Place, colors, counted, inputs, rendered};
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
-/// Format programs in place; from standard input to standard output
+/// Format programs in place, or standard input to standard output
 #[derive(Debug, Args)]
 pub(super) struct Fmt {
     /// Files, directories, or `-` for standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// Change nothing; name the files that are not formatted, and fail if there are any
+    /// Change nothing; list the files that are not formatted, and fail if there are any
     #[arg(long)]
     check: bool,
 }

@@ -1,4 +1,4 @@
-//! `hob cure fsm`: the state machines of programs, and what is wrong with them.
+//! `hob cure fsm`: shows the state machines of programs and their faults.
 
 use std::path::PathBuf;
 
@@ -9,15 +9,15 @@ use super::{Place, counted, inputs, refuse};
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
-/// Show the state machines of programs: states, what is wrong with them, diagrams
+/// Show the state machines of programs: states, faults, diagrams
 ///
-/// It fails if something is wrong with one, unless only the diagrams are wanted.
+/// Fails if a machine is faulty, except with --diagrams.
 #[derive(Debug, Args)]
 pub(super) struct Fsm {
     /// Files, directories, or `-` for standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// Print the Mermaid diagrams alone
+    /// Print only the Mermaid diagrams
     #[arg(long)]
     mermaid: bool,
 }

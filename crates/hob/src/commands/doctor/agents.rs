@@ -1,5 +1,5 @@
-//! Whether each agent would start hob here: by its entry, and by what its own files say of trust and of servers that are
-//! switched off. An agent that would not is never "ok".
+//! Checks whether each agent would start hob here: its entry, its trust in the folder, and disabled servers. An agent that
+//! would not start hob is never "ok".
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -10,10 +10,10 @@ use project::{Project, visible};
 use super::Finding;
 use crate::agents::{AGENTS, Agent, Broken, Edits, Entry, Need, Scope, Site, Step, find_program};
 
-/// The subject where no agent was found.
+/// The subject of the finding if no agent was found.
 const NONE: &str = "none";
 
-/// The findings of all agents that are used here.
+/// Returns the findings for all agents that are used here.
 pub(super) fn findings(project: &Project) -> Vec<Finding> {
     let place = crate::home().and_then(|home| Ok((home, super::super::cwd()?)));
     let (home, cwd) = match place {
@@ -31,7 +31,7 @@ pub(super) fn findings(project: &Project) -> Vec<Finding> {
     }
 }
 
-/// The agents that would not start hob as they stand, or not all of it.
+/// Returns the agents that would not start hob as configured, or not fully.
 pub(super) fn not_started(findings: &[Finding]) -> Vec<String> {
     let is_open = |finding: &&Finding| finding.verdict == Verdict::Note && finding.subject != NONE;
     let mut agents: Vec<String> = findings.iter().filter(is_open).map(|finding| finding.subject.clone()).collect();
@@ -44,7 +44,7 @@ fn of_agent(agent: &Agent, site: &Site, search: &OsStr) -> Vec<Finding> {
     let is_used = agent.is_used(Scope::Project, site, search);
     for scope in [Scope::Project, Scope::User] {
         let mut files = agent.files(scope, site);
-        // A file that others have too is no trace of it.
+        // A file shared with another agent does not show that this one is used.
         files.retain(|file| is_used || !agent.reads_anothers(file, site));
         found.extend(files.iter().filter_map(|file| registration(agent, scope, file, site, search)));
     }
@@ -66,7 +66,7 @@ fn of_agent(agent: &Agent, site: &Site, search: &OsStr) -> Vec<Finding> {
         );
     }
     if let Some(elsewhere) = agent.reads_elsewhere(site).filter(|_| !found.is_empty()) {
-        // What else is known of it is of files that it does not read.
+        // The other findings concern files that it does not read.
         for finding in found.iter_mut().filter(|finding| finding.verdict == Verdict::Good) {
             finding.verdict = Verdict::Note;
         }
@@ -75,7 +75,7 @@ fn of_agent(agent: &Agent, site: &Site, search: &OsStr) -> Vec<Finding> {
     found
 }
 
-/// The main worktree's file that registers hob, in a linked one.
+/// In a linked worktree, returns the main worktree's file that registers hob.
 fn registered_in_main(agent: &Agent, site: &Site, is_used: bool) -> Option<PathBuf> {
     let main = Site { top: site.main.clone(), main: site.main.clone(), home: site.home.clone() };
     let has_entry = |file: &PathBuf| {
@@ -137,7 +137,7 @@ fn judge(
     })
 }
 
-/// What is so, what to do about it, and the command that does it.
+/// Describes the problems, what to do about them, and the command that fixes them.
 fn told(steps: &[Step], scope: Scope) -> String {
     let mut whats: Vec<&str> = steps.iter().map(|step| &*step.what).collect();
     let mut hands: Vec<&str> = steps.iter().map(|step| &*step.by_hand).collect();

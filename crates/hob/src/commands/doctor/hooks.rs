@@ -1,5 +1,5 @@
-//! Whether agents' hooks do what they promise: each of hob's entries is run as it is written, in private copies of a project
-//! (`hooks::prove`). An entry of a checkout runs only if it is exactly what `hob hooks install` writes.
+//! Verifies agents' hooks: runs each of hob's entries exactly as written, in private copies of a project (`hooks::prove`). An
+//! entry from a checkout runs only if it equals what `hob hooks install` writes.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -14,23 +14,23 @@ use serde_json::{Value, json};
 use super::Finding;
 use crate::agents::{self, Edits, HookFile, HookScope, Scope, Site, find_program, hooks_off};
 
-/// What is known of hooks, for people and for programs.
+/// The findings about hooks, for people and for programs.
 #[derive(Default)]
 pub(super) struct Report {
     pub(super) findings: Vec<Finding>,
     pub(super) proofs: Vec<Value>,
 }
 
-/// A file with entries of hob's.
+/// A file that contains hob's entries.
 struct Found {
     file: HookFile,
     entries: Vec<Installed>,
 }
 
-/// Looks into all agents' files; proves what it finds unless it is `quick`.
+/// Reads all agents' files and, unless `quick`, verifies the entries.
 pub(super) fn report(project: &Project, quick: bool) -> Report {
     let mut report = Report::default();
-    // Without a home or a directory the agents' own section says so.
+    // The agents' section reports a missing home or directory.
     let Ok((home, cwd)) = crate::home().and_then(|home| Ok((home, super::super::cwd()?))) else { return report };
     let site = Site { top: project.worktree(&cwd), main: project.root().to_owned(), home };
     let search = std::env::var_os("PATH").unwrap_or_default();
@@ -111,7 +111,7 @@ fn found(site: &Site, report: &mut Report) -> Vec<Found> {
         match file.entries(&text) {
             Ok(entries) if entries.is_empty() => {}
             Ok(entries) => found.push(Found { file, entries }),
-            // Without a word of hob there is nothing of hob's to break.
+            // A file that does not mention hob has no entry of hob's.
             Err(_) if !text.contains("hob") => {}
             Err(error) => {
                 let shown = visible::path(&file.path);
@@ -123,7 +123,7 @@ fn found(site: &Site, report: &mut Report) -> Vec<Found> {
     found
 }
 
-/// Why an entry must not be run, if so: what a checkout brings is not run because it has hob's name.
+/// Returns why an entry must not be run, if so: a checkout's entry does not run merely because it is named hob.
 fn unprovable(file: &HookFile, entry: &Installed, search: &OsStr) -> Option<String> {
     if file.base == Scope::User {
         return None;
@@ -148,7 +148,7 @@ fn line(proven: &Proven) -> String {
     format!("{} (fail {}) {}", visible(&entry.event), entry.fail.as_str(), states.collect::<Vec<_>>().join("; "))
 }
 
-/// What does not hold, and what to do.
+/// Describes what the verification disproved, and what to do.
 fn hole(entry: &Installed, proof: &Proof) -> String {
     let promised: Vec<&str> = proof.promised.iter().map(|effect| effect.as_str()).collect();
     let (event, state, fail) = (visible(&entry.event), proof.state.as_str(), entry.fail.as_str());

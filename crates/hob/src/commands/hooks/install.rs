@@ -1,4 +1,4 @@
-//! `hob hooks install` and `hob hooks uninstall`: entries in agents' files that run `hob hook`.
+//! `hob hooks install` and `hob hooks uninstall`: add and remove the entries in agents' files that run `hob hook`.
 
 use std::path::PathBuf;
 
@@ -14,27 +14,27 @@ use crate::agents::{self, HookFile, HookScope, Put, Scope, Undone, find_program}
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
-/// Have agents run `hob hook`: entries in their files
+/// Add entries to agents' files so that they run `hob hook`
 #[derive(Debug, Args, Default)]
 pub(crate) struct Install {
-    /// Install for this agent even if there is no trace of it; may be repeated
+    /// Install for this agent even if hob did not detect it; may be repeated
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(Agent::ALL.iter().map(|agent| agent.name())))]
     agent: Vec<String>,
-    /// Whose files: those of this project that only you have, all of yours, or those that others share [default: local]
+    /// Which files: your private files of this project, your files for all projects, or the files shared in this project [default: local]
     #[arg(long, value_name = "SCOPE")]
     scope: Option<HookScope>,
-    /// What happens when the policy cannot be asked: open, ask or closed [default: as it is installed, else open]
+    /// What happens if the policy cannot be evaluated: open, ask or closed [default: the installed setting, else open]
     #[arg(long, value_name = "HOW", value_parser = fail_of)]
     fail: Option<Fail>,
-    /// Which events: those that something uses, or all that the agent has
+    /// Which events: those that something uses, or all events of the agent
     #[arg(long, value_name = "WHICH", value_parser = ["used", "all"], default_value = "used")]
     events: String,
 }
 
-/// Take hob's entries out of agents' files, and nothing else
+/// Remove hob's entries from agents' files, and nothing else
 #[derive(Debug, Args, Default)]
 pub(crate) struct Uninstall {
-    /// Only from the files of this agent; may be repeated
+    /// Only the files of this agent; may be repeated
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(Agent::ALL.iter().map(|agent| agent.name())))]
     agent: Vec<String>,
 }
@@ -44,7 +44,7 @@ fn fail_of(name: &str) -> Result<Fail, String> {
 }
 
 impl Install {
-    /// As `hob init --hooks` installs them.
+    /// Returns the options that `hob init --hooks` uses.
     pub(crate) fn beside(agents: &[String], is_user: bool) -> Install {
         let agent = agents.iter().filter(|name| Agent::named(name).is_some()).cloned().collect();
         Install { agent, scope: is_user.then_some(HookScope::User), events: "used".to_owned(), fail: None }
@@ -55,7 +55,7 @@ impl Install {
         for broken in &standing.broken {
             terminal::line(format!("A policy does not count as it reads now: {broken}."));
         }
-        // Nothing of the project is made for the sake of the user's own files.
+        // For the user's own files, nothing is created in the project.
         let user = Place::new(Scope::User, project)?;
         let search = std::env::var_os("PATH").unwrap_or_default();
         let fail = self.fail.or_else(|| proposed(&standing.policies));
@@ -75,7 +75,7 @@ impl Install {
                 self.install(&file, &place, fail, &standing.policies)
             });
             if let Err(failure) = done {
-                // One broken file must not exclude the other agents.
+                // One broken file must not affect the other agents.
                 terminal::report(&failure);
                 exit = failure.exit;
             }
@@ -135,7 +135,7 @@ impl Install {
     }
 }
 
-/// What a person should know of what stands there now.
+/// Prints notes about the installed entries.
 fn notes(file: &HookFile, plan: &Plan, said: Option<&str>, program: &str) {
     let title = file.agent.title();
     if file.agent == Agent::Codex {
@@ -162,20 +162,20 @@ fn notes(file: &HookFile, plan: &Plan, said: Option<&str>, program: &str) {
     }
 }
 
-/// `closed`, if a rule denies and the person says so.
+/// Proposes `closed` if a rule denies and the person agrees.
 fn proposed(policies: &[Policy]) -> Option<Fail> {
     let denies = policies.iter().any(Policy::denies);
     let question = "A rule denies. Refuse tools too where hob is not there or does not answer (fail closed)?";
     (denies && can_ask() && confirmed(question)).then_some(Fail::Closed)
 }
 
-/// The program for entries: where it lies, or its name in files that are shared.
+/// Returns the program for entries: its path, or its name in shared files.
 fn program(is_shared: bool) -> Result<String, Failure> {
     let search = std::env::var_os("PATH").unwrap_or_default();
     let ours = std::env::current_exe()
         .map_err(|error| Failure::new(format_args!("cannot tell where this program lies: {error}")))?;
     let real = |path: &PathBuf| path.canonicalize().ok();
-    // The name on PATH outlives an upgrade that puts the program elsewhere.
+    // The name on PATH survives an upgrade that moves the program.
     let by_name = find_program("hob", &search).filter(|path| real(path) == real(&ours));
     let name = by_name.as_ref().unwrap_or(&ours);
     if !::hooks::install::is_named_hob(&name.to_string_lossy()) {
@@ -201,7 +201,7 @@ impl Uninstall {
                 continue;
             }
             for file in HookFile::all(agent, &user.site) {
-                // What is not there was not written, and nothing is made to find that out.
+                // A missing file has no entries, and nothing is created to find out.
                 let is_there = file.path.symlink_metadata().is_ok();
                 let done = if is_there { take_back(&file, project) } else { Ok(None) };
                 match done {
@@ -224,7 +224,7 @@ impl Uninstall {
     }
 }
 
-/// Takes hob's entries out of a file, and says so.
+/// Removes hob's entries from a file, and returns a message about it.
 fn take_back(file: &HookFile, project: &Project) -> Result<Option<String>, Failure> {
     let place = Place::new(file.base, project)?;
     let mut edits = place.edits()?;

@@ -1,4 +1,4 @@
-//! `hob hooks log`: the journal of hook events, a line each.
+//! `hob hooks log`: prints the journal of hook events, one line each.
 
 use ::hooks::journal::{self, Line};
 use clap::Args;
@@ -8,13 +8,13 @@ use serde_json::Value;
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
-/// Show the events of agents' hooks, and what was decided
+/// Show the hook events of agents, and the decisions
 #[derive(Debug, Args)]
 pub(crate) struct Log {
-    /// Go on with what comes, until interrupted
+    /// Keep running and print new events, until interrupted
     #[arg(long)]
     follow: bool,
-    /// How many of the last events
+    /// How many events to show
     #[arg(long, value_name = "COUNT", default_value_t = 20)]
     last: usize,
     /// Print JSON, with payloads
@@ -24,7 +24,7 @@ pub(crate) struct Log {
 
 impl Log {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
-        // What comes from now on is asked for first, so that nothing falls between.
+        // Subscribe before reading the file, so that no event is missed.
         let following = match self.follow {
             true => Some(super::super::connect_or_start(project, &super::super::hello(project)?)?),
             false => None,
@@ -98,7 +98,7 @@ fn text_of(fields: &serde_json::Map<String, Value>, at_ms: u64) -> String {
     .text()
 }
 
-/// What both the file and the daemon's records say.
+/// The fields that the file and the daemon's records share.
 struct Parts<'a> {
     number: u64,
     at_ms: u64,

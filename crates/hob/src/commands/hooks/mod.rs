@@ -1,4 +1,4 @@
-//! `hob hooks`: agents' files that have hob asked, what was asked, and what was answered.
+//! `hob hooks`: installs hob's entries in agents' files, and shows events and decisions.
 
 mod install;
 mod log;
@@ -10,7 +10,7 @@ use crate::exit::{Exit, Failure};
 
 pub(crate) use install::Install;
 
-/// Have agents ask hob before they act, and see what they asked
+/// Let hob check agents' actions, and show events and decisions
 #[derive(Debug, Args)]
 pub(crate) struct HooksCommand {
     #[command(subcommand)]

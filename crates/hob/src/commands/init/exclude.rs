@@ -1,4 +1,4 @@
-//! Keeps one person's own files out of git: a line in the repository's `info/exclude`, which nobody else has.
+//! Keeps a person's private files out of git, by a line in the repository's unshared `info/exclude`.
 
 use std::path::{Path, PathBuf};
 
@@ -9,16 +9,16 @@ use crate::agents::{Edits, Links, Scope};
 use crate::exit::Failure;
 use crate::terminal;
 
-/// Before the line of an edit, in the name of its owner.
+/// The prefix of an owner's name, before the excluded line.
 const OWNER: &str = "exclude ";
 
-/// Opens the edits of `info/exclude`; `None` outside of a repository, and for the user's own configuration.
+/// Opens the edits of `info/exclude`; `None` outside a repository, and for the user's own configuration.
 pub(super) fn edits(place: &Place, project: &Project) -> Result<Option<Edits>, Failure> {
     let exclusion = project::exclusion(&place.site.top.join("hob.toml")).filter(|_| place.scope == Scope::Project);
     exclusion.map(|(common_dir, _)| place.excluded(project, &common_dir)).transpose()
 }
 
-/// Has git ignore a file of the worktree.
+/// Makes git ignore a file of the worktree.
 pub(in crate::commands) fn keep_out_of_git(place: &Place, project: &Project, file: &Path) -> Result<(), Failure> {
     let Some((common_dir, line)) = project::exclusion(file).filter(|_| place.scope == Scope::Project) else {
         return Ok(());
@@ -35,7 +35,7 @@ pub(in crate::commands) fn keep_out_of_git(place: &Place, project: &Project, fil
     Ok(())
 }
 
-/// Whether a line of `info/exclude`, or of the worktree's `.gitignore`, names the file.
+/// True if a line of `info/exclude` or of the worktree's `.gitignore` names the file.
 pub(super) fn is_ignored(place: &Place, file: &Path) -> bool {
     let Some((common_dir, line)) = project::exclusion(file) else { return false };
     let lists: [(&Path, PathBuf); 2] =
@@ -46,7 +46,7 @@ pub(super) fn is_ignored(place: &Place, file: &Path) -> bool {
     })
 }
 
-/// The text without the line of an owner; `None` if it is another's, or gone.
+/// Returns the text without the line of an owner; `None` if the owner is not such a line, or it is gone.
 pub(super) fn without(owner: &str, text: &str) -> Option<String> {
     let line = owner.strip_prefix(OWNER)?;
     let kept: String = text.split_inclusive('\n').filter(|other| other.trim_end() != line).collect();

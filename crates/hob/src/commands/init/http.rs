@@ -1,15 +1,14 @@
-//! `hob init --http`: how a client that cannot start a program connects. Only shows it; changes no configuration of
-//! clients.
+//! `hob init --http`: explains how a client connects over HTTP. Changes no configuration.
 
 use project::Project;
 
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
-/// The address where HTTP is served by default.
+/// The default address of the HTTP server.
 const ADDRESS: &str = "127.0.0.1:7117";
 
-/// Shows how to serve and how to connect.
+/// Prints how to serve and how to connect.
 pub(super) fn show(project: &Project) -> Result<Exit, Failure> {
     let served = match super::super::connect(project)? {
         Some(mut control) => {

@@ -1,4 +1,4 @@
-//! Registers hob with one agent, in the file that it reads.
+//! Registers hob with one agent, in its configuration file.
 
 use super::mail::Change;
 use super::place::Place;
@@ -6,7 +6,7 @@ use crate::agents::{Added, Agent, Edits, Entry};
 use crate::exit::Failure;
 use crate::terminal;
 
-/// Registers, and says so. Returns the entry that stands in the file then.
+/// Registers, and prints a message. Returns the resulting entry.
 pub(super) fn register(
     place: &Place,
     agent: &Agent,

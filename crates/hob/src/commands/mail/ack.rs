@@ -1,4 +1,4 @@
-//! `hob ack`: says of messages that they are done with.
+//! `hob ack`: acknowledges messages.
 
 use clap::Args;
 use project::Project;
@@ -8,16 +8,16 @@ use super::{Who, ask};
 use crate::commands::call::finish;
 use crate::exit::{Exit, Failure};
 
-/// Tell the senders of messages that you are done with them
+/// Acknowledge messages: tell the senders that you are done with them
 #[derive(Debug, Args)]
 pub(crate) struct Ack {
-    /// The messages, or the beginnings of their ids
+    /// The ids of the messages, or unique prefixes
     #[arg(value_name = "ID", required = true)]
     ids: Vec<String>,
-    /// That you will not act on them
+    /// Tell the senders that you will not act on them
     #[arg(long)]
     reject: bool,
-    /// A remark for the senders
+    /// A comment for the senders
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
     /// Print JSON

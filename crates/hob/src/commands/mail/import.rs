@@ -1,4 +1,4 @@
-//! `hob import thrum`: agents, groups and messages from the log of Thrum.
+//! `hob import thrum`: imports agents, groups and messages from Thrum's log.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use crate::commands::call::control_failure;
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
-/// Take over agents, groups and messages of another system
+/// Import agents, groups and messages of another system
 #[derive(Debug, Args)]
 pub(crate) struct Import {
     #[command(subcommand)]
@@ -20,9 +20,9 @@ pub(crate) struct Import {
 
 #[derive(Debug, Subcommand)]
 enum From {
-    /// From a .thrum directory; doing it again adds only what is new
+    /// Import from a .thrum directory; repeating it adds only what is new
     Thrum {
-        /// The .thrum directory, or the repository [default: .thrum in the project]
+        /// The .thrum directory, or the repository that contains it [default: .thrum in the project]
         dir: Option<PathBuf>,
     },
 }

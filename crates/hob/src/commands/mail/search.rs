@@ -1,4 +1,4 @@
-//! `hob search`: messages by their words.
+//! `hob search`: searches messages.
 
 use clap::Args;
 use project::Project;
@@ -10,22 +10,22 @@ use crate::exit::{Exit, Failure};
 /// Search the messages that you wrote or received
 #[derive(Debug, Args)]
 pub(crate) struct Search {
-    /// The words, all of which must be there
+    /// The words, all of which must occur
     #[arg(value_name = "QUERY")]
     query: String,
-    /// Only from this agent
+    /// Only messages from this agent
     #[arg(long, value_name = "NAME")]
     from: Option<String>,
-    /// Only to this agent
+    /// Only messages to this agent
     #[arg(long, value_name = "NAME")]
     to: Option<String>,
-    /// Not before this day or time (2026-11-22, 2026-11-22T10:00:00Z)
+    /// Only messages since this day or time (2026-11-22, 2026-11-22T10:00:00Z)
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
-    /// Not after this day or time
+    /// Only messages until this day or time
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
-    /// How many
+    /// How many messages to show
     #[arg(long, value_name = "N")]
     limit: Option<u32>,
     /// Print JSON

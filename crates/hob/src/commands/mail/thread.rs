@@ -1,4 +1,4 @@
-//! `hob thread`: a conversation.
+//! `hob thread`: shows a conversation.
 
 use clap::Args;
 use project::Project;
@@ -10,7 +10,7 @@ use crate::exit::{Exit, Failure};
 /// Show the conversation that a message belongs to
 #[derive(Debug, Args)]
 pub(crate) struct Thread {
-    /// A message of it, or the beginning of its id
+    /// The id of any of its messages, or a unique prefix
     #[arg(value_name = "ID")]
     id: String,
     /// Print JSON

@@ -1,4 +1,4 @@
-//! `hob node test` and `hob node record`: the tests in node files, in this process.
+//! `hob node test` and `hob node record`: run the tests in node files, in this process.
 
 use clap::{Args, ValueEnum};
 use nodes::Models;
@@ -15,30 +15,30 @@ use crate::terminal;
 /// Run the tests in node files
 #[derive(Debug, Args)]
 pub(super) struct Test {
-    /// The nodes, all of the worktree if none is named
+    /// The nodes (default: all of the worktree)
     nodes: Vec<String>,
-    /// What answers
+    /// The engine that answers
     #[arg(long, value_enum, default_value_t = Engine::Cassette)]
     engine: Engine,
-    /// Accept how the tests go as the baseline (baseline.json beside the node files): a test that fails now is known to fail
+    /// Save the results as the baseline (baseline.json next to the node files): tests that fail now are expected to fail
     #[arg(long)]
     accept: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Engine {
-    /// A real server with a model of ours: whether each node works, in milliseconds; expectations are not compared
+    /// A local server with a fixed model: checks that each node works, in milliseconds, without comparing expectations
     Fixed,
-    /// What `hob node record` has recorded, and nobody else
+    /// Only recordings of `hob node record`
     Cassette,
-    /// The models
+    /// The configured models
     Live,
 }
 
-/// Run the tests in node files on their models, and record the answers beside the files
+/// Run the tests in node files on their models, and record the answers next to the files
 #[derive(Debug, Args)]
 pub(super) struct Record {
-    /// The nodes, all of the worktree if none is named
+    /// The nodes (default: all of the worktree)
     nodes: Vec<String>,
 }
 
@@ -65,12 +65,12 @@ fn run(project: &Project, nodes: &[String], answering: Answering, accepts: bool)
     let settings = config.of::<nodes::NodesSettings>();
     let usage = Usage::new(state(project).join("usage.jsonl"), settings.tokens_per_day);
     let models = Models::of(&config);
-    // Not in the checkout, which could bring a program of that name.
+    // Outside the checkout, which could bring its own program.
     let venv = state(project).join("llm");
     let suite = Suite { folder: &folder, models: &models, usage: &usage, venv: &venv };
     let mut known = match Baseline::read(&folder) {
         Ok(known) => known,
-        // One that cannot be read is written anew.
+        // An unreadable baseline is replaced.
         Err(_) if accepts => Baseline::default(),
         Err(why) => return Err(Failure::new(why)),
     };
@@ -89,7 +89,7 @@ fn run(project: &Project, nodes: &[String], answering: Answering, accepts: bool)
             0 => String::new(),
             others => format!(", and {others} failed that are not known to"),
         };
-        // A baseline of it would let everything pass with nothing tested.
+        // A baseline of this run would accept untested nodes.
         let written = if accepts { "; no baseline is written" } else { "" };
         let why = format!("{unanswered} of {count} {tests} no result, because nobody answered{others}{written}");
         return Err(Failure::new(why).hint("What each of them needs stands below it."));
