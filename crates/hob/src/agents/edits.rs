@@ -442,7 +442,7 @@ mod tests {
         Edits::open(base, &base.join("state/init.json"), Links::Follow, Vec::new()).unwrap()
     }
 
-    /// Writes a record as hob does.
+    /// Writes a record with the permissions that hob uses.
     fn keep(record: &Path, text: &str) {
         project::private::replace(record, text.as_bytes()).unwrap();
     }

@@ -16,7 +16,7 @@ use crate::terminal;
 /// The interval between attempts to reconnect.
 const AGAIN: Duration = Duration::from_millis(500);
 
-/// Show the questions of agents to you
+/// Show the agents' questions to you
 #[derive(Debug, Args)]
 pub(crate) struct Questions {
     /// Keep running and show each new question; agents can tell that you are present

@@ -72,7 +72,7 @@ pub(crate) fn command(name: &str, description: &str, schema: &Value) -> Command 
             Arg::new(AS)
                 .long("as")
                 .value_name("NAME")
-                .help("The agent to be [default: HOB_AGENT, or the one that belongs to this worktree]")
+                .help("The name to act as [default: HOB_AGENT, or the one that belongs to this worktree]")
                 .help_heading("Call"),
         )
         // Deprecated: an earlier spelling of `--json`.
@@ -461,7 +461,7 @@ mod tests {
             Call:
                   --args <JSON>  All arguments as one JSON object, or - to read it from stdin; flags override
                   --json         Print JSON: the structured result
-                  --as <NAME>    The agent to be [default: HOB_AGENT, or the one that belongs to this worktree]
+                  --as <NAME>    The name to act as [default: HOB_AGENT, or the one that belongs to this worktree]
         "#]]
         .assert_eq(&command("t", "Does it.", &schema()).render_help().to_string());
     }
