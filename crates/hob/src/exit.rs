@@ -39,21 +39,21 @@ pub(crate) enum Exit {
 /// The table for `--help`.
 pub(crate) const TABLE: &str = "\
 Exit codes:
-  0  it worked
-  1  it did not work; the message says why and what to do
-  2  the command line is wrong
+  0  success
+  1  failure; the message gives the reason and the fix
+  2  invalid command line
   3  the project's daemon could not be reached or started, or refused
-  4  the tool answered with an error
-  5  `hob doctor` found something that would break
-  6  `hob wait`, `hob ask`: no message or answer came in time
-  7  `hob ask`: the person said no, or would not answer
-  8  `hob ask`: nobody can see the question; that is not a no
+  4  the tool returned an error
+  5  `hob doctor` found a problem
+  6  `hob wait`, `hob ask`: no message or answer before the timeout
+  7  `hob ask`: the person said no, or declined to answer
+  8  `hob ask`: no person can see the question; this does not mean no
 
-How an evaluation stands (`hob eval`; `hob call` of repl_eval, repl_wait and repl_reload), beside 0 for its end:
-  9  it ended with an error
+Evaluations (`hob eval`; `hob call` of repl_eval, repl_wait and repl_reload) also exit with:
+  9  it failed with an error
  10  it was interrupted
- 11  it still runs, waits for input, or has not begun
- 12  the session ended in it: it quit, crashed or was killed";
+ 11  it is running, waiting for input, or queued
+ 12  the session ended during it: it quit, crashed or was killed";
 
 impl Exit {
     /// Returns the exit code for an evaluation, from the structured result of its tool.

@@ -77,7 +77,7 @@ fn shown(exit: Exit) -> Result<Exit, Failure> {
     match terminal::lost() {
         Some(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             Err(Failure::new(format_args!("cannot write to standard output: {error}"))
-                .hint("Make room on its disk, or send the output elsewhere, and run it again."))
+                .hint("Free disk space, or redirect the output, and try again."))
         }
         _ => Ok(exit),
     }

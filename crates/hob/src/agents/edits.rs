@@ -81,8 +81,7 @@ impl Record {
         else {
             anyhow::ensure!(
                 path.symlink_metadata().is_err(),
-                "{shown} is no private file of yours (a link, another owner, or open to others), so nothing is undone by it: \
-                 see what it is, and move it away"
+                "{shown} is not a private file of yours (it is a link, has another owner, or others can access it), so hob does not undo from it: inspect it, and move it away"
             );
             return Ok(Record::default());
         };
@@ -90,7 +89,7 @@ impl Record {
             serde_json::from_slice(&bytes).with_context(|| format!("{shown} does not hold a record of edits"))?;
         if let Some(file) = record.files.iter().find(|file| !is_below(&file.path)) {
             let file = project::visible(&file.path.to_string_lossy());
-            anyhow::bail!("{shown} names {file}, which hob has not edited: see what it is, and move it away");
+            anyhow::bail!("{shown} names {file}, which hob did not edit: inspect it, and move it away");
         }
         // A record can contain absolute paths, which are invalid after a move.
         record.created_dirs.retain(|dir| is_below(dir) || path.ancestors().any(|above| above == dir));
@@ -308,8 +307,7 @@ fn check_links(base: &Path, path: &Path, links: Links) -> Result<()> {
         if let Ok(target) = fs::read_link(part) {
             let (part, target) = (shown(part), shown(&target));
             anyhow::bail!(
-                "{part} is a link (to {target}), and hob reads and writes through no link in a project: replace it by what it \
-                 leads to, or make the entry by hand"
+                "{part} is a link (to {target}), and hob never follows links in a project: replace the link with its target, or add the entry by hand"
             );
         }
     }
@@ -339,7 +337,7 @@ fn lock(record_path: &Path) -> Result<Option<File>> {
             Err(Errno::WOULDBLOCK) if Instant::now() < end => std::thread::sleep(Duration::from_millis(10)),
             Err(Errno::WOULDBLOCK) => {
                 anyhow::bail!(
-                    "another `hob init` has been at work here for {PATIENCE:?}: see what holds it up, and run it again"
+                    "another `hob init` has been running here for {PATIENCE:?}: check why it hangs, then try again"
                 )
             }
             Err(_) => return Ok(None),
@@ -392,7 +390,7 @@ fn read(path: &Path, links: Links) -> Result<Option<String>> {
         let file = fs::OpenOptions::new().read(true).custom_flags(flags).open(path)?;
         let metadata = file.metadata()?;
         if !metadata.is_file() || metadata.len() > FILE_MAX {
-            return Err(io::Error::other(format!("it is no file of at most {FILE_MAX} bytes")));
+            return Err(io::Error::other(format!("it is not a regular file, or larger than {FILE_MAX} bytes")));
         }
         let mut bytes = Vec::new();
         file.take(FILE_MAX).read_to_end(&mut bytes)?;

@@ -61,13 +61,13 @@ pub(crate) enum Broken {
     #[error("`{0}` is not a table of servers")]
     Shape(String),
     /// The file parses, but the key for hooks holds something else.
-    #[error("`{0}` does not list hooks as this agent reads them")]
+    #[error("`{0}` is not a list of hooks in this agent's format")]
     NoHooks(String),
     /// Another author's file has the name of the file that hob would write.
-    #[error("somebody else's file has the name that hob's would have")]
+    #[error("a file that hob did not write has the name of hob's file")]
     Foreign,
     /// The file parses, but has two entries of the same name, and parsers may use either.
-    #[error("`{0}` stands there twice")]
+    #[error("`{0}` is defined twice")]
     Twice(String),
 }
 

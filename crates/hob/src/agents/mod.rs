@@ -225,7 +225,7 @@ impl Agent {
         let is_usual = dir.components().eq(site.home.join(usual).components());
         (!is_usual).then(|| {
             format!(
-                "{variable} is set, so it reads its own files in {}, where hob does not look: this is what those in your home say",
+                "{variable} is set, so it reads its own files in {}, where hob does not look: the findings are about the files in your home",
                 project::visible::path(&dir)
             )
         })

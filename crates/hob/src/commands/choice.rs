@@ -13,13 +13,13 @@ pub(crate) fn failure(error: ChoiceError, command: &str) -> Failure {
         ChoiceError::UnknownProfile { name, known } => ("profile", name, known, "--profile "),
         ChoiceError::Both => return Failure::new(error).exit(Exit::Usage),
     };
-    let failure = Failure::new(format_args!("there is no {what} '{name}'; there are: {known}")).exit(Exit::Usage);
+    let failure = Failure::new(format_args!("unknown {what} '{name}'; available: {known}")).exit(Exit::Usage);
     let failure = match nearest(name, known.split(", ")) {
         Some(near) => failure.hint(format_args!("Did you mean `hob {command} {flag}{near}`?")),
         None => failure,
     };
     match crate::Cli::command().find_subcommand(name) {
-        Some(_) => failure.hint(format_args!("`hob {name}` is a command of its own.")),
+        Some(_) => failure.hint(format_args!("`hob {name}` is a separate command.")),
         None => failure.hint(format_args!("`hob {command} --help` says more.")),
     }
 }

@@ -32,8 +32,8 @@ impl Help {
 
 /// The commands to start with.
 const START: [(&str, &str); 2] = [
-    ("hob init", "set this project up for the agents of this machine; `hob doctor` says what is missing"),
-    ("hob eval '1 + 1'", "evaluate in a live REPL that keeps its state; `hob status` shows what runs"),
+    ("hob init", "set this project up for the agents on this machine; `hob doctor` reports what is missing"),
+    ("hob eval '1 + 1'", "evaluate in a live REPL that keeps its state; `hob status` shows running sessions"),
 ];
 
 /// All commands, in the order of the help.
@@ -56,10 +56,10 @@ const GROUPS: &[(&str, &[&str])] = &[
             "import",
         ],
     ),
-    ("Questions of agents", &["questions", "answer"]),
+    ("Agents' questions", &["questions", "answer"]),
     ("Code", &["callers", "uses", "callees", "def", "outline", "fields", "constructors", "matches", "code"]),
-    ("Where the work stands", &["work", "brief", "note"]),
-    ("Rules for agents' hooks", &["policy", "hooks"]),
+    ("State of the work", &["work", "brief", "note"]),
+    ("Policy for agents' hooks", &["policy", "hooks"]),
     ("Prompts as functions", &["node"]),
     ("Cure", &["cure"]),
     ("Setup and help", &["init", "doctor", "trust", "completions", "help"]),
@@ -67,7 +67,7 @@ const GROUPS: &[(&str, &[&str])] = &[
 ];
 
 /// The command that bypasses the parser, because an agent waits for each of its calls.
-const HOOK: (&str, &str) = ("hook", "What agents' hooks run: answers the event on stdin");
+const HOOK: (&str, &str) = ("hook", "Answer a hook event on stdin; agents' hooks run this");
 
 /// Examples of each command, with titles.
 const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
@@ -75,44 +75,44 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         "eval",
         &[
             ("hob eval '1 + 1'", ""),
-            ("hob eval --profile python 'import sys; sys.version'", "in a REPL of this language"),
+            ("hob eval --profile python 'import sys; sys.version'", "in a Python REPL"),
             ("hob eval < setup.hs", "code from a file or a pipe"),
             ("hob eval --stdin 'getLine >>= putStrLn' < lines.txt", "the code reads stdin"),
-            ("hob eval --wait 5 'main'", "come back after 5 s, whether or not it has ended"),
+            ("hob eval --wait 5 'main'", "return after 5 s, even if it still runs"),
         ],
     ),
     ("status", &[("hob status", ""), ("hob status --json", "")]),
-    ("callers", &[("hob callers Shape::area", ""), ("hob callers src/geo.rs:41", "what is declared at that line")]),
-    ("uses", &[("hob uses Circle --class construct --class pattern", "where it is made and matched")]),
-    ("callees", &[("hob callees Shape::area", ""), ("hob callees main --external", "what other libraries define too")]),
+    ("callers", &[("hob callers Shape::area", ""), ("hob callers src/geo.rs:41", "the declaration at that line")]),
+    ("uses", &[("hob uses Circle --class construct --class pattern", "where it is constructed and matched")]),
+    ("callees", &[("hob callees Shape::area", ""), ("hob callees main --external", "include functions of other libraries")]),
     ("def", &[("hob def Shape::area", "")]),
-    ("outline", &[("hob outline src/geo.rs", ""), ("hob outline --match area", "names that have this in them")]),
+    ("outline", &[("hob outline src/geo.rs", ""), ("hob outline --match area", "names that contain this text")]),
     ("fields", &[("hob fields Circle", "")]),
     ("constructors", &[("hob constructors Shape", "")]),
     (
         "matches",
         &[
-            ("hob matches Shape", "what one more constructor does at each"),
-            ("hob matches Shape --remove Square", "what that constructor's end does at each"),
+            ("hob matches Shape", "the effect of adding a constructor"),
+            ("hob matches Shape --remove Square", "the effect of removing that constructor"),
         ],
     ),
-    ("code", &[("hob code status", ""), ("hob code restart", "its language servers, when their fault is mended")]),
-    ("work", &[("hob work", ""), ("hob work --all", "every worktree of the repository")]),
+    ("code", &[("hob code status", ""), ("hob code restart", "restart the language servers after fixing a problem")]),
+    ("work", &[("hob work", ""), ("hob work --all", "all worktrees of the repository")]),
     (
         "policy",
         &[
             ("hob policy check", ""),
-            ("hob policy explain event.json", "which rules an event meets, and by which command"),
-            ("hob policy try next.toml", "what that file would have decided otherwise, of all that came so far"),
+            ("hob policy explain event.json", "which rules match an event, and by which command"),
+            ("hob policy try next.toml", "how that file would have changed past decisions"),
         ],
     ),
     (
         "hooks",
         &[
-            ("hob hooks install", "for the agents found here, in files that only you have"),
-            ("hob hooks install --agent claude --fail closed", "refuse tools too where hob does not answer"),
+            ("hob hooks install", "for the detected agents, in your private files"),
+            ("hob hooks install --agent claude --fail closed", "refuse tools if hob does not answer"),
             ("hob hooks uninstall", ""),
-            ("hob hooks log --follow", "what agents ask, and go on with what comes"),
+            ("hob hooks log --follow", "past events, then new ones as they happen"),
         ],
     ),
     (
@@ -121,10 +121,10 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
             ("hob node new summarize", "writes nodes/summarize.node.md"),
             ("hob node check", "all node files, each error with its line"),
             ("hob node run summarize '{\"text\": \"It rained.\"}'", ""),
-            ("hob node test --engine fixed", "the tests in node files, on a model of hob's own"),
+            ("hob node test --engine fixed", "run the tests in node files on a built-in model"),
         ],
     ),
-    ("brief", &[("hob brief", ""), ("hob brief --end", "what is unfinished, each with what finishes it")]),
+    ("brief", &[("hob brief", ""), ("hob brief --end", "unfinished work, with the commands that finish it")]),
     (
         "note",
         &[
@@ -136,12 +136,12 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     ("stop", &[("hob stop", "the next command or agent starts a new daemon")]),
     (
         "questions",
-        &[("hob questions", ""), ("hob questions --watch", "stay, so that agents know that somebody is there")],
+        &[("hob questions", ""), ("hob questions --watch", "keep watching, so that agents can tell you are present")],
     ),
     (
         "answer",
         &[
-            ("hob answer", "by prompts"),
+            ("hob answer", "answer by prompts"),
             ("hob answer q_7k2mx --yes --note 'but keep the tag'", ""),
             ("hob answer q_7k2mx --choose sqlite", ""),
         ],
@@ -151,11 +151,11 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         &[
             ("hob ask confirm 'Deploy to production?' && ./deploy", ""),
             ("hob ask select 'Which store?' sqlite=SQLite pg=PostgreSQL --json", ""),
-            ("hob ask guide 'The test is flaky.' --suggest 'mend the test' --wait 0", "ask and go on"),
-            ("hob ask wait q_7k2mx --json", "get the answer to that later"),
+            ("hob ask guide 'The test is flaky.' --suggest 'fix the test' --wait 0", "ask without waiting"),
+            ("hob ask wait q_7k2mx --json", "fetch that answer later"),
         ],
     ),
-    ("inbox", &[("hob inbox", ""), ("hob inbox --all --limit 10", "read ones too")]),
+    ("inbox", &[("hob inbox", ""), ("hob inbox --all --limit 10", "include read messages")]),
     (
         "send",
         &[
@@ -179,14 +179,14 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     ),
     ("init", &[("hob init", ""), ("hob init --agent claude", ""), ("hob init --undo", "")]),
     ("doctor", &[("hob doctor", ""), ("hob doctor --json", "")]),
-    ("trust", &[("hob trust", "shows, asks, and grants"), ("hob trust --revoke", "")]),
+    ("trust", &[("hob trust", "shows the requests, asks, and grants"), ("hob trust --revoke", "")]),
     ("completions", &[("hob completions bash > ~/.local/share/bash-completion/completions/hob", "")]),
     ("help", &[("hob help", ""), ("hob help send", ""), ("hob help call repl_eval", "")]),
     (
         "mcp",
         &[
             ("hob mcp", "what `hob init` writes into an agent's configuration"),
-            ("hob mcp repl,mail", "these toolsets"),
+            ("hob mcp repl,mail", "only these toolsets"),
             ("hob mcp --profile ghc-mcp", ""),
         ],
     ),
@@ -266,10 +266,10 @@ pub(crate) fn with_tip(mut error: clap::Error) -> clap::Error {
     let is_tool = call::tools(Choice::All).is_ok_and(|tools| tools.iter().any(|tool| tool.name == *word));
     let tip = match error.get(ContextKind::SuggestedSubcommand) {
         _ if is_tool => {
-            format!("`hob call {word}` calls the tool of that name; `hob help call {word}` names its flags")
+            format!("`hob call {word}` calls the tool of that name; `hob help call {word}` lists its flags")
         }
         Some(_) => return error,
-        None => "`hob help` shows the commands, `hob tools` the tools for `hob call`".to_owned(),
+        None => "`hob help` lists the commands, `hob tools` the tools for `hob call`".to_owned(),
     };
     let mut tips = match error.remove(ContextKind::Suggested) {
         Some(ContextValue::StyledStrs(tips)) => tips,

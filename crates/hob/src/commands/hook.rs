@@ -209,7 +209,7 @@ impl Call {
             match word.as_str() {
                 "--agent" => {
                     let name = text(value()?)?;
-                    call.agent = Some(Agent::named(&name).ok_or_else(|| format!("there is no agent {name:?}"))?);
+                    call.agent = Some(Agent::named(&name).ok_or_else(|| format!("unknown agent {name:?}"))?);
                 }
                 "--fail" => {
                     let name = text(value()?)?;

@@ -44,7 +44,7 @@ fn form(name: &str) -> Option<Results> {
 }
 
 fn forms() -> impl TypedValueParser<Value = Results> {
-    PossibleValuesParser::new(FORMS.map(|(name, _)| name)).try_map(|name| form(&name).ok_or("no such form"))
+    PossibleValuesParser::new(FORMS.map(|(name, _)| name)).try_map(|name| form(&name).ok_or("unknown form of results"))
 }
 
 /// A parser that offers the names for completion; the daemon decides which names are valid.
@@ -88,7 +88,7 @@ impl Mcp {
         let (standalone, toolsets, profile) = (self.standalone, self.toolsets.clone(), self.profile.clone());
         let locate = move || -> Result<(Project, Hello), String> {
             let cwd = std::env::current_dir().map_err(|error| {
-                format!("cannot tell the current directory: {error}; start the agent in a directory that exists")
+                format!("cannot find the current directory: {error}; start the agent in an existing directory")
             })?;
             let project = Project::find(explicit.as_deref(), &cwd).map_err(|error| error.to_string())?;
             let mut hello = Hello::new(Role::Mcp, &project, &cwd);
@@ -112,7 +112,7 @@ impl Mcp {
             daemon::declared(&toolsets, profile.as_deref(), Vec::new())
                 .map_err(|error| choice::failure(error, "mcp"))?;
             terminal::note(
-                "`hob mcp` waits for an agent's JSON-RPC lines; in a terminal use `hob call` or `hob status`.",
+                "`hob mcp` expects JSON-RPC from an agent; in a terminal use `hob call` or `hob status`.",
             );
         }
         let served = client::stdio::run(locate, client::Launch::default())

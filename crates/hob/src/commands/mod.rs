@@ -164,8 +164,8 @@ fn find_project(explicit: Option<&Path>) -> Result<Project, Failure> {
 
 fn cwd() -> Result<PathBuf, Failure> {
     std::env::current_dir().map_err(|error| {
-        Failure::new(format_args!("cannot tell the current directory: {error}"))
-            .hint("Go to a directory that exists and try again.")
+        Failure::new(format_args!("cannot find the current directory: {error}"))
+            .hint("Change to an existing directory and try again.")
     })
 }
 
@@ -175,16 +175,14 @@ fn set_aside(project: &Project) -> Vec<(PathBuf, String)> {
     let state = project.state_dir();
     let still_there = project.state_is_of_another().then(|| {
         let text = format!(
-            "another directory stood here before: its mail and logs are in {0}, and are set aside when hob is used here, until it \
-             is used where that one was moved to. If this one takes its place, delete the file root-inode in {0}",
+            "this path used to be another directory, whose mail and logs are in {0}. hob will set them aside until it runs in that directory's new location. If this directory replaces it, delete the file root-inode in {0}",
             shown(state)
         );
         (state.to_owned(), text)
     });
     let aside = project.states_set_aside().into_iter().map(|aside| {
         let text = format!(
-            "another directory stood here before: its mail and logs wait in {} until hob is used where it was moved to. If this \
-             one takes its place, `hob stop`, move {} away, the other there, and delete the file root-inode in it",
+            "this path used to be another directory, whose mail and logs are set aside in {} until hob runs in that directory's new location. If this directory replaces it, run `hob stop`, move {} away, move the other one there, and delete the file root-inode in it",
             shown(&aside),
             shown(state)
         );

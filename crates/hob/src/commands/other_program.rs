@@ -11,11 +11,11 @@ pub(super) fn notice(pid: u32) -> Option<String> {
     if file(&link)? == file("/proc/self/exe")? {
         return None;
     }
-    let next = "`hob stop`, and the next call starts this one";
+    let next = "run `hob stop`; the next call starts this program";
     Some(match program.strip_suffix(" (deleted)") {
         Some(path) => {
-            format!("the daemon is the old program: {} was replaced since it started: {next}", project::visible(path))
+            format!("the daemon runs an old version: {} was replaced after it started: {next}", project::visible(path))
         }
-        None => format!("the daemon is another program, {}: {next}", project::visible(&program)),
+        None => format!("the daemon runs another program, {}: {next}", project::visible(&program)),
     })
 }

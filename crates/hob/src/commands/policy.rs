@@ -86,13 +86,13 @@ fn read(path: &Path) -> Result<String, Failure> {
         true => std::io::read_to_string(std::io::stdin().lock()),
         false => regular::read(path, FILE_MAX),
     };
-    text.map_err(|error| Failure::new(format_args!("cannot read {}: {error}", visible::path(path))))
+    text.map_err(|error| Failure::new(format_args!("cannot cannot read {}: {error}", visible::path(path))))
 }
 
 fn parse(path: &Path) -> Result<Policy, Failure> {
     Policy::parse(&read(path)?).map_err(|error| {
         Failure::new(format_args!("{}: {error}", visible::path(path)))
-            .hint("Mend that line; until then the last good policy holds.")
+            .hint("Fix that line; until then the last valid policy stays in force.")
     })
 }
 
@@ -107,18 +107,18 @@ fn check(project: &Project, file: Option<&Path>) -> Result<Exit, Failure> {
     }
     let standing = Files::new(project).standing(false);
     if let Some(broken) = standing.broken.first() {
-        return Err(Failure::new(broken).hint("Correct that file; until then the last good policy holds."));
+        return Err(Failure::new(broken).hint("Fix that file; until then the last valid policy stays in force."));
     }
     if let Some(unreachable) = hooks::files::unreachable_rules(project).first() {
-        return Err(Failure::new(unreachable).hint("Correct that rule; the other rules are in force."));
+        return Err(Failure::new(unreachable).hint("Fix that rule; the other rules are in force."));
     }
     let [users, ours] = [0, 1].map(|at| standing.policies.get(at).map_or(0, |policy| policy.rules.len()));
     let is_there = hooks::files::project_text(project).is_ok_and(|text| text.is_some());
     match ours {
         0 if !is_there => {
             let path = project.root().join(hooks::policy::FILE);
-            terminal::line(format!("There is no {}, and no rule of this project in force.", visible::path(&path)));
-            terminal::line(format!("A first rule, to write there:\n{FIRST_RULE}"));
+            terminal::line(format!("{} does not exist, and no rule of this project is in force.", visible::path(&path)));
+            terminal::line(format!("A sample rule to start with:\n{FIRST_RULE}"));
         }
         _ => terminal::line(format!("{}: {} in force.", hooks::policy::FILE, rules(ours))),
     }
@@ -180,14 +180,14 @@ fn test(project: &Project, file: &Path) -> Result<Exit, Failure> {
             failed += 1;
             let wanted = test.rule.as_ref().map_or(String::new(), |rule| format!(" by {rule}"));
             terminal::line(format!(
-                "{}: expected {}{wanted}, and it is {}",
+                "{}: expected {}{wanted}, got {}",
                 test.name,
                 test.expect.as_str(),
                 said(&decision)
             ));
         }
     }
-    terminal::line(format!("{} of {} tests are as expected.", tests.test.len() - failed, tests.test.len()));
+    terminal::line(format!("{} of {} tests passed.", tests.test.len() - failed, tests.test.len()));
     Ok(if failed == 0 { Exit::Done } else { Exit::Failed })
 }
 
@@ -195,8 +195,8 @@ fn event_of(raw: &str, agent: Option<&str>) -> Result<Event, Failure> {
     let agent = match agent {
         Some(name) => Agent::named(name).ok_or_else(|| {
             let names: Vec<&str> = Agent::ALL.iter().map(|agent| agent.name()).collect();
-            Failure::new(format_args!("there is no agent {name:?}"))
-                .hint(format_args!("There are {}.", names.join(", ")))
+            Failure::new(format_args!("unknown agent {name:?}"))
+                .hint(format_args!("Available: {}.", names.join(", ")))
         })?,
         None => Agent::of_payload("", raw.as_bytes()),
     };
@@ -302,9 +302,9 @@ fn try_file(project: &Project, file: Option<&Path>) -> Result<Exit, Failure> {
     if more > 0 {
         terminal::line(format!("… and {more} more"));
     }
-    terminal::line(format!("{differences} of {count} journalled events would be decided otherwise."));
+    terminal::line(format!("{differences} of {count} recorded events would be decided differently."));
     if without > 0 {
-        terminal::line(format!("{without} more are journalled without their payloads (hooks.keep)."));
+        terminal::line(format!("{without} more were recorded without their payloads (hooks.keep)."));
     }
     Ok(Exit::Done)
 }

@@ -53,11 +53,10 @@ fn instead(words: &[String]) -> String {
     };
     match tool {
         Some(tool) => format!(
-            "An agent calls the tool `{}` of the MCP server `hob` instead, which is outside of it; a person runs this in a \
-             terminal of their own.",
+            "As an agent, call the tool `{}` of the MCP server `hob` instead, which runs outside the sandbox; as a person, run this in your own terminal.",
             project::visible(tool)
         ),
-        None => "Ask your user to run this in a terminal of their own, outside of the sandbox.".to_owned(),
+        None => "Ask your user to run this in their own terminal, outside the sandbox.".to_owned(),
     }
 }
 

@@ -23,7 +23,7 @@ pub(crate) struct Serve {
 }
 
 fn address(text: &str) -> Result<SocketAddr, String> {
-    text.parse().map_err(|_| "write an address of this machine and a port, such as 127.0.0.1:7117".to_owned())
+    text.parse().map_err(|_| "give a local address and a port, such as 127.0.0.1:7117".to_owned())
 }
 
 impl Serve {
@@ -32,7 +32,7 @@ impl Serve {
         // Print this once: the daemon restarts itself in a clean environment.
         if !background && project::handed::is_handed_over() && std::io::stderr().is_terminal() {
             let (root, log) = (visible::path(project.root()), visible::path(&project.log_dir()));
-            terminal::note(format!("Serving {root}; its log is under {log}. Ctrl-C or `hob stop` ends it."));
+            terminal::note(format!("Serving {root}; its log is in {log}. Ctrl-C or `hob stop` stops it."));
         }
         match daemon::serve(Options { project, background, http: self.http }) {
             Ok(()) => Ok(Exit::Done),

@@ -49,12 +49,11 @@ impl StatusCommand {
                 let root = project::visible::path(project.root());
                 terminal::line(match Config::load(project, &daemon::sections()) {
                     Ok(_) if project::socket::is_left_over(project) => format!(
-                        "No daemon runs for {root}: the last one was killed or crashed, and its sessions ended with it. The next \
-                         call starts another; questions, mail and output are kept. Its log is in {}.",
+                        "No daemon is running for {root}: the last one was killed or crashed, which ended its sessions. The next call starts a new one; questions, mail and output are kept. The log is in {}.",
                         project::visible::path(&project.log_dir())
                     ),
-                    Ok(_) => format!("No daemon runs for {root}; it starts when it is needed."),
-                    Err(error) => format!("No daemon runs for {root}, and none can start: {error}"),
+                    Ok(_) => format!("No daemon is running for {root}; it starts on demand."),
+                    Err(error) => format!("No daemon is running for {root}, and none can start: {error}"),
                 });
             }
         }
@@ -88,7 +87,7 @@ fn text(status: &Value, agents: &Value) -> String {
         let _ = writeln!(out, "{line}");
     };
     if let Some(reason) = status["stopping"].as_str() {
-        say(paint(&format!("the daemon is ending: {reason}"), Style::Yellow));
+        say(paint(&format!("the daemon is stopping: {reason}"), Style::Yellow));
     }
     section(&mut say, "sessions", &status["sessions"], session);
     section(&mut say, "agents", agents, agent);
@@ -100,7 +99,7 @@ fn text(status: &Value, agents: &Value) -> String {
     }
     if status["withheld"].as_array().is_some_and(|withheld| !withheld.is_empty()) {
         let title = match status["granted_since"] == true {
-            true => "granted since this daemon started (`hob stop`, and the next call knows it)",
+            true => "granted after this daemon started (run `hob stop`; the next call starts one that has it)",
             false => "not granted (`hob trust` shows and grants it)",
         };
         section(&mut say, title, &status["withheld"], withheld);
@@ -131,10 +130,10 @@ fn daemon_lines(daemon: &Value) -> Vec<String> {
     }
     let mut lines = vec![head, format!("  serves {}, log in {}", plain(&daemon["root"]), plain(&daemon["log"]))];
     if let Some(url) = daemon["http"].as_str() {
-        lines.push(format!("  serves {url} too, the token is in {}", plain(&daemon["http_token"])));
+        lines.push(format!("  also serves {url}, the token is in {}", plain(&daemon["http_token"])));
     }
     if let Some(limit) = daemon["idle_limit_ms"].as_u64() {
-        lines.push(format!("  ends after {} without connections and sessions", time(limit)));
+        lines.push(format!("  exits after {} without connections and sessions", time(limit)));
     }
     lines
 }
@@ -202,12 +201,11 @@ pub(super) fn changed_since(project: &Project, status: &Value) -> Option<String>
     let newer = project::visible::path(&newer);
     if let Err(error) = Config::load(project, &daemon::sections()) {
         return Some(format!(
-            "{newer} has changed since the daemon started, and no other daemon can start with it: {error}. Do not stop this \
-             one before that is mended"
+            "{newer} has changed since the daemon started, and a new daemon cannot start with it: {error}. Fix this before you stop the running daemon"
         ));
     }
     Some(format!(
-        "{newer} has changed since the daemon started: `hob stop`, and the next call starts one that reads it"
+        "{newer} has changed since the daemon started: run `hob stop`; the next call starts one that reads it"
     ))
 }
 

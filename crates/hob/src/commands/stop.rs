@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 impl Stop {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
         let Some(mut control) = super::connect(project)? else {
-            terminal::line(format!("No daemon runs for {}.", shown(project.root())));
+            terminal::line(format!("No daemon is running for {}.", shown(project.root())));
             return Ok(Exit::Done);
         };
         let pid = control.daemon().pid;
@@ -33,12 +33,12 @@ impl Stop {
         while pid.is_some_and(is_running) {
             if Instant::now() > end {
                 let pid = pid.unwrap_or_default();
-                return Err(Failure::new(format_args!("the daemon (pid {pid}) was told to end and still runs"))
-                    .hint(format_args!("`kill -KILL {pid}` ends it at once; its guardians end the sessions.")));
+                return Err(Failure::new(format_args!("the daemon (pid {pid}) was told to stop but is still running"))
+                    .hint(format_args!("`kill -KILL {pid}` kills it; its guardians end the sessions.")));
             }
             std::thread::sleep(Duration::from_millis(10));
         }
-        terminal::line(format!("The daemon of {} has ended.", shown(project.root())));
+        terminal::line(format!("The daemon of {} has stopped.", shown(project.root())));
         ended.iter().for_each(terminal::line);
         Ok(Exit::Done)
     }
@@ -56,7 +56,7 @@ fn running(status: &Value) -> Vec<String> {
             many => format!(", and {many} that were queued behind it"),
         };
         let (name, worktree, code) = (text("session"), text("worktree"), text("code"));
-        Some(format!("With it ended #{eval} of session {name} in {worktree}, which still ran: `{code}`{queued}."))
+        Some(format!("This also ended evaluation #{eval} of session {name} in {worktree}, which was running: `{code}`{queued}."))
     });
     runs.collect()
 }

@@ -67,7 +67,7 @@ fn the_page_can_be_typed_along() {
         $ hob cure run shapes.cure [0]
         9
         $ hob cure run shapes.cure --function area 'Square(0)' [1]
-        error: the arguments do not fit area
+        error: invalid arguments for area
           0 does not fit Positive
         $ hob cure fmt shapes.cure [0]
 

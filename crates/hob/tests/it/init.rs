@@ -172,7 +172,7 @@ fn another_way_to_hear_of_mail_replaces_the_former_one() {
         let said = init(&project, "off");
         assert!(said.contains("registered anew in .mcp.json, as `hob mcp repl ask code work`"), "{said}");
         if former == "listener" {
-            assert!(said.contains("CLAUDE.md: as it was before.\n"), "{said}");
+            assert!(said.contains("CLAUDE.md: restored.\n"), "{said}");
             assert!(said.contains(".claude/agents/message-listener.md: removed"), "{said}");
         }
         assert_eq!(snapshot(&project.root()), once("off"));
@@ -198,12 +198,12 @@ fn the_listeners_files_are_among_those_to_commit() {
     let project = fresh();
     assert!(project.command("git").args(["init", "-q"]).status().unwrap().success());
     let said = project.run(["init", "--agent", "claude", "--mail", "listener"]).ok();
-    let commit = "For everybody, to commit: hob.toml, .mcp.json, CLAUDE.md and .claude/agents/message-listener.md.\n";
+    let commit = "Shared, to commit: hob.toml, .mcp.json, CLAUDE.md and .claude/agents/message-listener.md.\n";
     assert!(said.contains(commit), "{said}");
     project.run(["init", "--agent", "claude", "--mail", "hints"]).ok();
     project.write("CLAUDE.md", "# Mine\n");
     let said = project.run(["init", "--agent", "claude"]).ok();
-    assert!(said.contains("For everybody, to commit: hob.toml and .mcp.json.\n"), "{said}");
+    assert!(said.contains("Shared, to commit: hob.toml and .mcp.json.\n"), "{said}");
 }
 
 #[test]
@@ -211,7 +211,7 @@ fn what_a_person_must_allow_is_written_only_when_told_to() {
     let project = lived_in();
     let before = snapshot(&project.home());
     let said = project.run(["init"]).ok();
-    assert!(said.contains("Left for you:") && said.contains("`hob init --allow` writes this for you"), "{said}");
+    assert!(said.contains("Steps left for you:") && said.contains("`hob init --allow` writes this for you"), "{said}");
     assert!(said.contains("  Codex does not trust this project yet: start `codex` here"), "{said}");
     let mut after = snapshot(&project.home());
     after.retain(|file, _| before.contains_key(file));
@@ -270,7 +270,7 @@ fn what_one_person_allows_is_committed_for_nobody() {
     project.write(".git/info/exclude", "# mine");
     let before = snapshot(project.top());
     let said = project.run(["init", "--allow"]).ok();
-    assert!(said.contains("For everybody, to commit: hob.toml, .mcp.json,"), "{said}");
+    assert!(said.contains("Shared, to commit: hob.toml, .mcp.json,"), "{said}");
     assert!(said.contains("Yours alone, ignored by git: "), "{said}");
     project.run(["init", "--allow"]).ok();
     let exclude = project.read(".git/info/exclude");
@@ -429,7 +429,7 @@ fn undo_after_somebody_else_wrote_removes_only_our_entry() {
     project.write("hob.toml", "toolsets = [\"repl\"]\n");
     let said = project.run(["init", "--undo"]).ok();
     assert!(said.contains(".gemini/settings.json: changed since, so only what hob wrote was removed."), "{said}");
-    assert!(said.contains("hob.toml: changed since, so it was left as it is: what you do not want"), "{said}");
+    assert!(said.contains("hob.toml: changed since, so it was left alone: what you do not want"), "{said}");
     let value: serde_json::Value = serde_json::from_str(&project.read(".gemini/settings.json")).unwrap();
     assert_eq!(value, serde_json::json!({"theme": "light"}));
     assert_eq!(project.read("hob.toml"), "toolsets = [\"repl\"]\n");
@@ -478,7 +478,7 @@ fn the_template_shows_the_defaults() {
         .fold(uncommented, |text, setting| text.replace(&format!("\n{setting}"), &format!("\n#{setting}")));
     project.write("hob.toml", &harmless);
     let doctor = project.run(["doctor"]);
-    assert!(doctor.stdout.contains("ok hob.toml: reads well"), "{}", doctor.stdout);
+    assert!(doctor.stdout.contains("ok hob.toml: valid"), "{}", doctor.stdout);
 }
 
 #[test]

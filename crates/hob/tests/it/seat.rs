@@ -111,7 +111,7 @@ fn a_person_who_types_a_wrong_toolset_is_not_left_waiting() {
         "{shown:?}"
     );
     let shown = at_a_terminal(&project, &["mcp", "status"]);
-    assert!(shown.contains("`hob status` is a command of its own."), "{shown:?}");
+    assert!(shown.contains("`hob status` is a separate command."), "{shown:?}");
     assert_eq!(project.daemon_pid(), None);
 }
 

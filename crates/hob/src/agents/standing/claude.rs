@@ -31,12 +31,12 @@ pub(crate) fn steps(scope: Scope, _file: &Path, site: &Site) -> Result<Vec<Step>
     let off = if projects.iter().any(|project| names_us(&project["disabledMcpServers"])) {
         Some(("disabled for this project", "enable it with `/mcp` in `claude`"))
     } else if scope == Scope::Project && all().any(|settings| names_us(&settings["disabledMcpjsonServers"])) {
-        Some(("rejected here", "take it out of `disabledMcpjsonServers` in Claude Code's settings"))
+        Some(("rejected here", "remove it from `disabledMcpjsonServers` in Claude Code's settings"))
     } else if all().any(|settings| matches(&settings["deniedMcpServers"])) {
-        Some(("denied", "take it out of `deniedMcpServers` in Claude Code's settings"))
+        Some(("denied", "remove it from `deniedMcpServers` in Claude Code's settings"))
     } else if all().any(|settings| settings["allowedMcpServers"].is_array() && !matches(&settings["allowedMcpServers"]))
     {
-        Some(("not among the servers that are allowed", "add it to `allowedMcpServers` in Claude Code's settings"))
+        Some(("not in the list of allowed servers", "add it to `allowedMcpServers` in Claude Code's settings"))
     } else {
         None
     };
@@ -61,7 +61,7 @@ pub(crate) fn steps(scope: Scope, _file: &Path, site: &Site) -> Result<Vec<Step>
         }
     }
     if all().any(|settings| names_tools(&settings["permissions"]["deny"])) {
-        let by_hand = "take `mcp__hob` out of `permissions.deny` in Claude Code's settings";
+        let by_hand = "remove `mcp__hob` from `permissions.deny` in Claude Code's settings";
         steps.push(Step::new(Need::Call, "refuses hob's tools", by_hand));
     } else if !all().any(|settings| names_tools(&settings["permissions"]["allow"])) {
         // The project's settings are shared, so write to the private ones.

@@ -20,7 +20,7 @@ pub(crate) fn steps(scope: Scope, _file: &Path, site: &Site) -> Result<Vec<Step>
     };
     let mut steps = Vec::new();
     if field("enabled") == false {
-        let by_hand = format!("take `enabled = false` out of its entry in {}{CONFIG}", scope.prefix());
+        let by_hand = format!("remove `enabled = false` from its entry in {}{CONFIG}", scope.prefix());
         steps.push(Step::new(Need::SwitchedOff, "has hob disabled", by_hand));
     }
     if scope == Scope::Project {
@@ -30,7 +30,7 @@ pub(crate) fn steps(scope: Scope, _file: &Path, site: &Site) -> Result<Vec<Step>
             Some("trusted") => {}
             Some(_) => steps.push(Step::new(
                 Need::SwitchedOff,
-                "has this project as untrusted",
+                "lists this project as untrusted",
                 format!("change its `trust_level` in ~/{CONFIG} to \"trusted\""),
             )),
             None => {

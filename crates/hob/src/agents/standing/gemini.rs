@@ -33,7 +33,7 @@ pub(crate) fn steps(scope: Scope, _file: &Path, site: &Site) -> Result<Vec<Step>
             Some(true) => {}
             Some(false) => {
                 let by_hand = format!("change that with `/permissions` in `gemini`, or in ~/{FOLDERS}");
-                steps.push(off("has this folder as not trusted", &by_hand));
+                steps.push(off("lists this folder as untrusted", &by_hand));
             }
             None => {
                 let step = Step::new(Need::Start, "does not trust this folder yet", "start `gemini` here and say yes");
@@ -46,7 +46,7 @@ pub(crate) fn steps(scope: Scope, _file: &Path, site: &Site) -> Result<Vec<Step>
     if entry["mcpServers"][SERVER]["trust"] != true {
         let by_hand = format!("add `\"trust\": true` to its entry in {}{CONFIG}", scope.prefix());
         let step =
-            Step::new(Need::Call, "asks before each of hob's tools, and has none of them with `gemini -p`", by_hand);
+            Step::new(Need::Call, "asks before each of hob's tools, and `gemini -p` does not offer them", by_hand);
         let trust = Change::set(SETTINGS, ["mcpServers", SERVER, "trust"], true);
         steps.push(step.writes(site, scope, CONFIG, trust));
     }

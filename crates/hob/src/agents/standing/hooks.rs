@@ -13,7 +13,7 @@ const TOML: Format = Format::Toml { table: "mcp_servers" };
 /// Returns why the agent runs none of hob's entries in a file and how to fix it, as the predicate of a sentence about the
 /// agent. Returns `None` if it runs them.
 pub(crate) fn hooks_off(file: &HookFile, site: &Site) -> Result<Option<String>, String> {
-    let off = |key: &str, place: &str| Some(format!("has all hooks switched off: take `{key}` out of {place}"));
+    let off = |key: &str, place: &str| Some(format!("has all hooks disabled: remove `{key}` from {place}"));
     Ok(match file.agent {
         Agent::Claude => {
             let project = [SHARED, LOCAL].map(|file| site.project(file, SETTINGS));
@@ -56,8 +56,7 @@ pub(crate) fn hooks_off(file: &HookFile, site: &Site) -> Result<Option<String>, 
             };
             let reviews = codex_reviews(&file.path.to_string_lossy(), &hooks);
             (!reviews.iter().all(is_reviewed)).then(|| {
-                "has not reviewed all of hob's hooks as they stand, and runs none of the others: start `codex` once and trust them in \
-                 `/hooks`"
+                "has not reviewed all of hob's hooks in their present form, and skips unreviewed ones: start `codex` once and trust them in `/hooks`"
                     .to_owned()
             })
         }

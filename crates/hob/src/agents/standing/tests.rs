@@ -173,7 +173,7 @@ fn claude_has_many_ways_to_switch_a_server_off() {
         "~/.claude/settings.json",
         r#"{"allowedMcpServers": [{"serverName": "other"}]}"#,
         expect![[r#"
-        SwitchedOff: has hob not among the servers that are allowed (a person must)
+        SwitchedOff: has hob not in the list of allowed servers (a person must)
     "#]],
     );
     off(
@@ -243,7 +243,7 @@ fn codex_waits_for_trust_and_refuses_what_was_not_approved() {
         "codex",
         &[untrusted, (entry, approved)],
         expect![[r#"
-        SwitchedOff: has this project as untrusted (a person must)
+        SwitchedOff: lists this project as untrusted (a person must)
     "#]],
     );
     check(
@@ -282,14 +282,14 @@ fn gemini_starts_nothing_in_a_folder_that_it_does_not_trust() {
         &[],
         expect![[r#"
         Start: does not trust this folder yet (hob can)
-        Call: asks before each of hob's tools, and has none of them with `gemini -p` (hob can)
+        Call: asks before each of hob's tools, and `gemini -p` does not offer them (hob can)
     "#]],
     );
     check(
         "gemini",
         &[trusted],
         expect![[r#"
-        Call: asks before each of hob's tools, and has none of them with `gemini -p` (hob can)
+        Call: asks before each of hob's tools, and `gemini -p` does not offer them (hob can)
     "#]],
     );
     check("gemini", &[trusted, entry], expect![""]);
@@ -300,7 +300,7 @@ fn gemini_starts_nothing_in_a_folder_that_it_does_not_trust() {
         "gemini",
         &[both, entry],
         expect![[r#"
-        SwitchedOff: has this folder as not trusted (a person must)
+        SwitchedOff: lists this folder as untrusted (a person must)
     "#]],
     );
     let off = ("~/.gemini/settings.json", r#"{"security": {"folderTrust": {"enabled": false}}}"#);
@@ -334,7 +334,7 @@ fn gemini_starts_nothing_in_a_folder_that_it_does_not_trust() {
         &[],
         expect![[r#"
         Start: does not trust this folder yet (hob can)
-        Call: asks before each of hob's tools, and has none of them with `gemini -p` (hob can)
+        Call: asks before each of hob's tools, and `gemini -p` does not offer them (hob can)
     "#]],
     );
     // Trust in the main worktree does not extend to a linked one.

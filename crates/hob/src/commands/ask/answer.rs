@@ -73,7 +73,7 @@ impl Answer {
             if self.question.is_none() && list["questions"].as_array().is_none_or(Vec::is_empty) {
                 return Err(Failure::new("no question is open").hint(NONE));
             }
-            return Err(Failure::new("how to answer?")
+            return Err(Failure::new("no answer given")
                 .hint("Give --yes, --no, --choose OPTION, --text TEXT, --set FIELD=VALUE or --decline; `hob questions` shows what is asked.")
                 .exit(Exit::Usage));
         };
@@ -120,7 +120,7 @@ impl Answer {
                 match which("Which? ").filter(|id| !id.trim().is_empty()) {
                     Some(id) => whole_id(answerer, id.trim())?,
                     None => {
-                        terminal::note("Nothing was answered; all stay open.");
+                        terminal::note("No answer was sent; all questions stay open.");
                         return Ok(None);
                     }
                 }
@@ -133,7 +133,7 @@ impl Answer {
                 true => Failure::new(format_args!("no question `{}` is open", visible(&id)))
                     .hint("`hob questions --all` shows how it ended."),
                 false => Failure::new(format_args!("no question's id begins with `{}`", visible(&id)))
-                    .hint("`hob questions` shows those that are open."),
+                    .hint("`hob questions` lists the open ones."),
             });
         }
         let whole = answerer.request("ask/list", json!({"question": id})).map_err(Trouble::failure)?;
@@ -144,8 +144,8 @@ impl Answer {
             match form::fill(answerer, question, self.note.as_deref().unwrap_or_default())? {
                 Some(Filled::Answered(answered)) => return Ok(Some(answered)),
                 Some(Filled::Left { has_draft }) => {
-                    let draft = if has_draft { " What you typed is kept for the next `hob answer`." } else { "" };
-                    terminal::note(format!("Nothing was answered; {id} stays open.{draft}"));
+                    let draft = if has_draft { " Your input is kept for the next `hob answer`." } else { "" };
+                    terminal::note(format!("No answer was sent; {id} stays open.{draft}"));
                     return Ok(None);
                 }
                 Some(Filled::Closed { why, typed }) => {
@@ -155,7 +155,7 @@ impl Answer {
                             terminal::note(format!("  {}: {}", visible(&name), visible::escaped(&text)));
                         }
                     }
-                    return Err(Failure::new(why).hint("Tell the agent if the answer should be another."));
+                    return Err(Failure::new(why).hint("Tell the agent if you want to change the answer."));
                 }
                 None => {}
             }
@@ -185,7 +185,7 @@ impl Answer {
             }
             // Choosing and sending take two inputs, so that a line meant for a shell does neither.
             if line("Type send to send it: ").is_none_or(|word| word.trim() != "send") {
-                terminal::note(format!("Nothing was answered; {id} stays open."));
+                terminal::note(format!("No answer was sent; {id} stays open."));
                 return Ok(None);
             }
             let params = json!({"question": id, "set": set, "note": self.note, "via": "terminal"});

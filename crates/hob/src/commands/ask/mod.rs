@@ -32,7 +32,7 @@ pub(crate) fn refusal(running: Option<&mut Control>) -> Option<String> {
 }
 
 /// The hint if no question is open.
-const NONE: &str = "`hob questions --watch` waits for one; `hob questions --all` shows those that were answered.";
+const NONE: &str = "`hob questions --watch` waits for one; `hob questions --all` lists answered ones too.";
 
 fn connect(project: &Project) -> Result<Control, Failure> {
     super::connect_or_start(project, &super::hello(project)?)
@@ -57,10 +57,10 @@ fn refused(error: ControlError) -> Failure {
     };
     let failure = control_failure(error);
     match reason.as_str() {
-        "unknown" => failure.hint("`hob questions` shows those that are open."),
+        "unknown" => failure.hint("`hob questions` lists the open ones."),
         "none" => failure.hint(NONE),
         "misfit" => failure.hint("`hob questions` shows what is asked."),
-        "closed" => failure.hint("The first answer counts; tell the agent if it should be another."),
+        "closed" => failure.hint("The first answer counts; tell the agent if you want to change it."),
         _ => failure,
     }
 }

@@ -74,7 +74,7 @@ impl Questions {
 
     fn stay(&self, project: &Project, mut control: Control) -> Result<Exit, Failure> {
         if !self.json {
-            terminal::note("Watching for questions; answer them with `hob answer` elsewhere. Ctrl-C ends this.");
+            terminal::note("Watching for questions; answer them with `hob answer` elsewhere. Ctrl-C stops.");
         }
         let mut shown = BTreeMap::new();
         loop {

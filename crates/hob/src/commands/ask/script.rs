@@ -91,7 +91,7 @@ impl Ask {
             What::Form { file } => ("ask_form", form(&file)?),
             What::Wait { question } => ("ask_wait", json!({"question": question})),
         };
-        let Value::Object(mut arguments) = arguments else { return Err(Failure::new("the form is no JSON object")) };
+        let Value::Object(mut arguments) = arguments else { return Err(Failure::new("the form is not a JSON object")) };
         arguments.insert("wait_s".to_owned(), self.wait.into());
         arguments.extend(self.expires.map(|expires| ("expires".to_owned(), expires.into())));
         let mut hello = crate::commands::hello(project)?;
@@ -105,7 +105,7 @@ impl Ask {
             for block in result["content"].as_array_mut().into_iter().flatten() {
                 let text = block["text"].as_str().unwrap_or_default();
                 block["text"] =
-                    text.replace("ask_list shows yours", "`hob questions` shows those that are open").into();
+                    text.replace("ask_list shows yours", "`hob questions` lists the open ones").into();
             }
         }
         if let Some(text) = result["content"][0]["text"].as_str()
@@ -123,7 +123,7 @@ impl Ask {
         if answered["open"] == true {
             let id = project::visible(answered["question"].as_str().unwrap_or_default());
             if exit == Exit::NobodyThere {
-                terminal::note("Nobody watches for questions here, so this did not wait.");
+                terminal::note("No person is watching for questions here, so hob did not wait.");
             }
             terminal::note(format!("`hob answer {id}` answers it, and `hob ask wait {id}` gets the answer."));
             if exit == Exit::NobodyThere {
@@ -141,7 +141,7 @@ fn form(file: &std::path::Path) -> Result<Value, Failure> {
     let failed = |error: &dyn std::fmt::Display| {
         let shown = project::visible::path(file);
         Failure::new(format_args!("{shown}: {error}"))
-            .hint("It holds an object with title, message and fields, as JSON.")
+            .hint("Write a JSON object with title, message and fields.")
     };
     let mut text = String::new();
     let read = match file.as_os_str() == "-" {

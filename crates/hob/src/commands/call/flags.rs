@@ -212,7 +212,7 @@ fn alternatives(schema: &Value) -> Option<&Vec<Value>> {
 fn value(property: &str, shape: Shape, given: &[&String]) -> Result<Value, Failure> {
     let wrong = |text: &str, wanted: &str| {
         Failure::new(format_args!("{property}: `{text}` is not {wanted}"))
-            .hint("`--help` says what each flag takes.")
+            .hint("`--help` shows what each flag accepts.")
             .exit(Exit::Usage)
     };
     let last = given.last().map_or("", |text| text.as_str());
@@ -264,7 +264,7 @@ fn whole(text: &str) -> Result<Map<String, Value>, Failure> {
     };
     serde_json::from_str(text).map_err(|error| {
         Failure::new(format_args!("the arguments are not a JSON object: {error}"))
-            .hint("Write them as '{\"name\": \"value\"}'; `--help` names the arguments.")
+            .hint("Write them as '{\"name\": \"value\"}'; `--help` lists the arguments.")
             .exit(Exit::Usage)
     })
 }
@@ -394,7 +394,7 @@ mod tests {
         );
         check(
             &["--code", "x", "--wait-ms", "soon"],
-            expect!["Usage: wait_ms: `soon` is not a whole number `--help` says what each flag takes."],
+            expect!["Usage: wait_ms: `soon` is not a whole number `--help` shows what each flag accepts."],
         );
         check(
             &["--code", "x", "--stream", "stdin"],
@@ -409,11 +409,11 @@ mod tests {
         );
         check(
             &["--code", "x", "--env", "A"],
-            expect!["Usage: env: `A` is not KEY=VALUE `--help` says what each flag takes."],
+            expect!["Usage: env: `A` is not KEY=VALUE `--help` shows what each flag accepts."],
         );
         check(
             &["--code", "x", "--position", "3:4"],
-            expect!["Usage: position: `3:4` is not JSON `--help` says what each flag takes."],
+            expect!["Usage: position: `3:4` is not JSON `--help` shows what each flag accepts."],
         );
         check(
             &["--code", "x", "--position", &format!("{}{}", "[".repeat(10_000), "]".repeat(10_000))],
@@ -434,7 +434,7 @@ mod tests {
         check(
             &["--args", "[1]"],
             expect![[
-                r#"Usage: the arguments are not a JSON object: invalid type: sequence, expected a map at line 1 column 0 Write them as '{"name": "value"}'; `--help` names the arguments."#
+                r#"Usage: the arguments are not a JSON object: invalid type: sequence, expected a map at line 1 column 0 Write them as '{"name": "value"}'; `--help` lists the arguments."#
             ]],
         );
     }

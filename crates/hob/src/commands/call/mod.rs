@@ -71,10 +71,10 @@ Call a tool
 Usage: hob call TOOL [FLAGS]
        hob call TOOL JSON
 
-`hob tools` lists the tools, `hob call TOOL --help` names a tool's flags. Of every tool:
+`hob tools` lists the tools, `hob call TOOL --help` lists a tool's flags. Flags of every tool:
   --args <JSON>  All arguments as one JSON object, or - to read it from stdin
   --json         Print JSON: the structured result
-  --as <NAME>    The agent to be
+  --as <NAME>    The name to act as
 
 Examples:
   hob call repl_eval --code '1 + 1' --json
@@ -238,11 +238,11 @@ fn text(result: &Value) -> String {
 
 fn unknown(name: &str, tools: &[Tool]) -> Failure {
     if name.starts_with('-') {
-        return Failure::new(format_args!("the tool comes before its flags, and there is none named {name}"))
+        return Failure::new(format_args!("unknown tool {name}; the tool comes before its flags"))
             .hint(format_args!("Write `hob call TOOL {name}`; `hob tools` lists the tools."))
             .exit(Exit::Usage);
     }
-    let failure = Failure::new(format_args!("there is no tool named {name}")).exit(Exit::Usage);
+    let failure = Failure::new(format_args!("unknown tool {name}")).exit(Exit::Usage);
     match super::choice::nearest(name, tools.iter().map(|tool| &*tool.name)) {
         Some(near) => failure.hint(format_args!("Did you mean `{near}`? `hob tools` lists all.")),
         None => failure.hint("`hob tools` lists all."),

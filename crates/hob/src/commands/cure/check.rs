@@ -25,7 +25,7 @@ impl Check {
         let files = if self.files.is_empty() {
             let report = place.cure.check(&place.worktree, &place.worktree);
             if report.files.is_empty() {
-                return Err(Failure::new(format_args!("there is no Cure file below {}", shown(&place.worktree)))
+                return Err(Failure::new(format_args!("no Cure files below {}", shown(&place.worktree)))
                     .hint("Name a file, or `-` for standard input."));
             }
             for file in &report.files {
@@ -38,7 +38,7 @@ impl Check {
                 }
             }
             for path in &report.left_out {
-                terminal::line(format!("{} was left out: the project has too much text", shown(path)));
+                terminal::line(format!("{} was skipped: the project is too large", shown(path)));
                 count.errors += 1;
             }
             report.files.len()

@@ -44,7 +44,7 @@ impl Fmt {
                 (Some(path), false) if changed => {
                     let place = cure::files::followed(&place.worktree, path).map_err(|error| match error {
                         error @ FileError::Outside { .. } => Failure::new(error)
-                            .hint("Nothing is written through a link out of it: name the file itself."),
+                            .hint("hob does not write through a link: name the file itself."),
                         error => Failure::new(error),
                     })?;
                     cure::files::write(&place, &formatted).map_err(Failure::new)?;

@@ -49,7 +49,7 @@ impl Fsm {
                 }
             }
             if compiled.machines().next().is_none() && compiled.is_ok() {
-                terminal::note(format!("{} has no state machine", input.name));
+                terminal::note(format!("{} has no state machines", input.name));
             }
             let errors: Vec<_> = compiled.diagnostics.iter().filter(|one| one.is_error()).cloned().collect();
             refuse(&input, &errors, &[])?;

@@ -106,8 +106,8 @@ fn inputs(named: &[PathBuf]) -> Result<Vec<Input>, Failure> {
         } else if path.is_dir() {
             let found = files::cure_files(std::slice::from_ref(path));
             if found.is_empty() {
-                return Err(Failure::new(format_args!("there is no Cure file below {}", shown(path)))
-                    .hint("Files of Cure end in `.cure`; hidden and build directories are passed over."));
+                return Err(Failure::new(format_args!("no Cure files below {}", shown(path)))
+                    .hint("Cure files end in `.cure`; hidden and build directories are skipped."));
             }
             inputs.extend(found.iter().map(|path| input(path)).collect::<Result<Vec<_>, _>>()?);
         } else {
@@ -125,13 +125,13 @@ fn input(path: &Path) -> Result<Input, Failure> {
 fn standard_input() -> Result<Input, Failure> {
     let mut bytes = Vec::new();
     let read = std::io::stdin().lock().take(files::MOST_BYTES + 1).read_to_end(&mut bytes);
-    read.map_err(|error| Failure::new(format_args!("could not read standard input: {error}")))?;
+    read.map_err(|error| Failure::new(format_args!("cannot read standard input: {error}")))?;
     if bytes.len() as u64 > files::MOST_BYTES {
         return Err(Failure::new(format_args!("standard input has more than {} bytes", files::MOST_BYTES)));
     }
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        Failure::new(format_args!("standard input is no UTF-8 text: the byte at {at} is part of no character"))
+        Failure::new(format_args!("standard input is not valid UTF-8: invalid byte at offset {at}"))
     })?;
     Ok(Input { name: "<stdin>".to_owned(), path: None, text })
 }

@@ -79,7 +79,7 @@ impl Run {
                 return Err(failure.hint(format_args!("It defines:\n{}", there.join("\n"))));
             }
             Outcome::Arguments(reasons) => {
-                let failure = Failure::new(format_args!("the arguments do not fit {}", request.function));
+                let failure = Failure::new(format_args!("invalid arguments for {}", request.function));
                 return Err(reasons.into_iter().fold(failure, Failure::hint));
             }
         };

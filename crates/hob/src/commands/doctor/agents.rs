@@ -57,7 +57,7 @@ fn of_agent(agent: &Agent, site: &Site, search: &OsStr) -> Vec<Finding> {
         found.extend(
             match registered_in_main(agent, site, is_used) {
                 Some(file) => Some(format!(
-                    "hob is registered in {}, and an agent in this worktree looks in {here}: run `hob init` here",
+                    "hob is registered in {}, but an agent in this worktree reads {here}: run `hob init` here",
                     visible::path(&file)
                 )),
                 None => is_used.then(|| "hob is not registered; run `hob init`".to_owned()),
@@ -110,13 +110,12 @@ fn judge(
     };
     if !entry.is_hob(scope) {
         return problem(format!(
-            "{shown} has a server named hob that starts {entry}, which is not what `hob init` writes: see what it is; remove \
-             that entry, and `hob init` registers hob"
+            "{shown} has a server named hob that starts {entry}, which is not what `hob init` writes: inspect the entry; if you do not need it, remove it and run `hob init`"
         ));
     }
     let Some(program) = find_program(&entry.command, search) else {
         return problem(format!(
-            "{shown} starts `{}`, which is not there; remove that entry and run `hob init`",
+            "{shown} starts `{}`, which does not exist; remove that entry and run `hob init`",
             entry.command
         ));
     };

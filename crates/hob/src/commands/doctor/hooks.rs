@@ -38,7 +38,7 @@ pub(super) fn report(project: &Project, quick: bool) -> Report {
     if quick {
         report.findings.extend(found.iter().map(|found| {
             let (count, shown) = (found.entries.len(), visible::path(&found.file.path));
-            Finding::good(found.file.agent.title(), format!("{count} hooks in {shown}, not proven with --quick"))
+            Finding::good(found.file.agent.title(), format!("{count} hooks in {shown}, not tested because of --quick"))
         }));
         return report;
     }
@@ -58,7 +58,7 @@ pub(super) fn report(project: &Project, quick: bool) -> Report {
         Err(error) => {
             report
                 .findings
-                .push(Finding::problem("hooks", format!("cannot be proven: no private copy could be made: {error}")));
+                .push(Finding::problem("hooks", format!("cannot be tested: creating a private copy failed: {error}")));
             return report;
         }
     };
@@ -115,7 +115,7 @@ fn found(site: &Site, report: &mut Report) -> Vec<Found> {
             Err(_) if !text.contains("hob") => {}
             Err(error) => {
                 let shown = visible::path(&file.path);
-                let detail = format!("{shown}: {error}; the agent reads no hooks of it: repair the file");
+                let detail = format!("{shown}: {error}; the agent cannot read its hooks: repair the file");
                 report.findings.push(Finding::problem(file.agent.title(), detail));
             }
         }
@@ -132,10 +132,10 @@ fn unprovable(file: &HookFile, entry: &Installed, search: &OsStr) -> Option<Stri
     let program = find_program(&entry.program(), search).and_then(real);
     let ours = std::env::current_exe().ok().and_then(real);
     if !entry.is_as_written() {
-        return Some("it is not what `hob hooks install` writes, and stands in the project".to_owned());
+        return Some("it differs from what `hob hooks install` writes, and the project contains it".to_owned());
     }
     (program.is_none() || program != ours).then(|| {
-        format!("it starts {}, which is not this hob: `hob hooks install` writes it anew", visible(&entry.program()))
+        format!("it starts {}, which is not this hob: `hob hooks install` replaces it", visible(&entry.program()))
     })
 }
 
@@ -153,7 +153,7 @@ fn hole(entry: &Installed, proof: &Proof) -> String {
     let promised: Vec<&str> = proof.promised.iter().map(|effect| effect.as_str()).collect();
     let (event, state, fail) = (visible(&entry.event), proof.state.as_str(), entry.fail.as_str());
     format!(
-        "{event}, {state}: `--fail {fail}` promises that a tool is {}, and it {}; `hob hooks install` writes what holds",
+        "{event}, {state}: `--fail {fail}` promises that a tool is {}, and it {}; run `hob hooks install` to fix it",
         promised.join(" or "),
         match proof.effect.as_str() {
             "blocked" => "is blocked",

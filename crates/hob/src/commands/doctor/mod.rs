@@ -161,8 +161,7 @@ fn inner_root(project: &Project) -> Option<Finding> {
     let inner = project.project_below(&super::cwd().ok()?)?;
     let (root, inner) = (project.root().display(), inner.display());
     let detail = format!(
-        "{inner} looks like a project of its own, and {root} is the root of all below it: its daemon, sessions and mail are \
-         shared. If that is not meant, put a hob.toml into {inner}, outside any repository, or start hob with --project {inner}"
+        "{inner} looks like a separate project, but it shares the daemon, sessions and mail of {root}. To separate it, put a hob.toml into {inner} (outside a repository), or start hob with --project {inner}"
     );
     Some(Finding::note("nested", detail))
 }
@@ -175,8 +174,7 @@ fn brought(project: &Project) -> Option<Finding> {
     Some(Finding::note(
         ".hob",
         format!(
-            "{old} is not read: it came with the checkout, or is the state of an earlier hob. If it is yours and holds mail, \
-             `hob stop`, then move its mail.db and identities into {state}; then delete it"
+            "{old} is ignored: it came with the checkout, or is the state of an earlier version of hob. If it is yours and contains mail, run `hob stop` and move its mail.db and identities into {state}; then delete it"
         ),
     ))
 }
@@ -191,10 +189,10 @@ fn config(project: &Project) -> Vec<Finding> {
         Err(error) => Finding::problem("hob.toml", error.to_string()),
         Ok(config) if !config.withheld.is_empty() => {
             let keys: Vec<&str> = config.withheld.iter().map(|request| request.key.as_str()).collect();
-            Finding::note("hob.toml", format!("asks for what is not granted: {}; see `hob trust`", keys.join(", ")))
+            Finding::note("hob.toml", format!("requests settings that are not granted: {}; run `hob trust`", keys.join(", ")))
         }
-        Ok(_) if project.config_path().exists() => Finding::good("hob.toml", "reads well"),
-        Ok(_) => Finding::good("hob.toml", "none, so the defaults hold"),
+        Ok(_) if project.config_path().exists() => Finding::good("hob.toml", "valid"),
+        Ok(_) => Finding::good("hob.toml", "does not exist; the defaults apply"),
     }]
 }
 
@@ -205,9 +203,9 @@ fn own_config() -> Option<Finding> {
     Some(match (Config::of_user(&daemon::sections()), path.exists()) {
         // The finding for hob.toml already reports it: it cannot be read without this file.
         (Err(_), _) => return None,
-        (Ok(_), true) => Finding::good("config.toml", format!("{shown}, your own for all projects, reads well")),
+        (Ok(_), true) => Finding::good("config.toml", format!("{shown} (all projects): valid")),
         (Ok(_), false) => {
-            Finding::good("config.toml", format!("{shown} would be your own for all projects; there is none"))
+            Finding::good("config.toml", format!("{shown} (all projects): does not exist; the defaults apply"))
         }
     })
 }
@@ -223,7 +221,7 @@ fn state(project: &Project) -> Finding {
         Err(error) => Finding::problem(
             "state",
             format!(
-                "cannot write in {}: {error}; make it writable for you, or free space on its disk",
+                "cannot write in {}: {error}; make it writable, or free disk space",
                 existing.display()
             ),
         ),
@@ -242,8 +240,8 @@ fn socket(project: &Project) -> Finding {
 fn of_daemon(project: &Project, config: &Config) -> Vec<Finding> {
     let (daemon, lacks): (Finding, Vec<Finding>) = match super::connect(project) {
         Ok(None) => {
-            let here = |what| Finding::note("environment", format!("{what} before a daemon is started from here"));
-            let finding = Finding::good("daemon", "does not run; it starts when it is needed");
+            let here = |what| Finding::note("environment", format!("{what} before you start a daemon from here"));
+            let finding = Finding::good("daemon", "not running; it starts on demand");
             (finding, daemon::lacks(config).into_iter().map(here).collect())
         }
         Ok(Some(mut control)) => match control.status() {
@@ -277,7 +275,7 @@ fn running(project: &Project, control: &Control, status: &Value) -> Finding {
         true => Finding::note(
             "daemon",
             format!(
-                "{runs}; what hob.toml asks for was granted since this daemon started: `hob stop`, and the next call knows it"
+                "{runs}; settings of hob.toml were granted after this daemon started: run `hob stop`; the next call starts a daemon that has them"
             ),
         ),
         false => Finding::good("daemon", runs),

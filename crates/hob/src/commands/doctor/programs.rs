@@ -96,7 +96,7 @@ fn finding(program: &Program, files: &[String], search: &OsStr) -> Finding {
     let needed = files.iter().find(|file| program.needed_by.iter().any(|pattern| fits(pattern, file)));
     let (verdict, why) = match needed {
         Some(file) => (Verdict::Problem, format!("{file} needs it")),
-        None => (Verdict::Note, "nothing here needs it".to_owned()),
+        None => (Verdict::Note, "not needed by this project".to_owned()),
     };
     let install = install(program, search);
     let detail = match find_program(program.name, search) {

@@ -83,8 +83,8 @@ impl Eval {
         match printed.missing {
             0 => Ok(Exit::of_evaluation(evaluation)),
             missing => {
-                Err(Failure::new(format_args!("{missing} bytes of its output are no longer kept, and were not shown"))
-                    .hint("`limits.output_file` in hob.toml sets how much of a session's output is kept."))
+                Err(Failure::new(format_args!("{missing} bytes of the output were dropped and are not shown"))
+                    .hint("Raise `limits.output_file` in hob.toml to keep more of a session's output."))
             }
         }
     }
@@ -96,7 +96,7 @@ impl Eval {
                 .exit(Exit::Usage)
         };
         match self.code.as_deref() {
-            Some("-") if self.stdin => Err(Failure::new("stdin holds either the code or its input").exit(Exit::Usage)),
+            Some("-") if self.stdin => Err(Failure::new("stdin cannot be both the code and its input").exit(Exit::Usage)),
             Some("-") => read("the code"),
             Some(code) => Ok(code.to_owned()),
             None if std::io::stdin().is_terminal() => Err(nothing()),
@@ -209,8 +209,8 @@ impl Eval {
             return;
         }
         let printed = match text("printed") {
-            printed if printed.is_empty() => "its program printed nothing yet".to_owned(),
-            printed => format!("its program printed last: `{printed}`"),
+            printed if printed.is_empty() => "its program has printed nothing yet".to_owned(),
+            printed => format!("the last output of its program: `{printed}`"),
         };
         let session = self.session.as_ref().map(|name| format!(" --session {name}")).unwrap_or_default();
         let note = format!(
@@ -283,12 +283,12 @@ impl Eval {
             Exit::EvalRuns if evaluation["status"] == "waiting_for_input" => Some(format!(
                 "It waits for input: `hob call repl_input {eval} --text $'LINE\\n'` answers, `hob call repl_interrupt {eval}` \
                  stops it.{}",
-                if self.stdin { "" } else { " With `--stdin`, `hob eval` hands over what is piped into it." }
+                if self.stdin { "" } else { " With `--stdin`, `hob eval` passes its stdin to the code." }
             )),
             Exit::EvalRuns => Some(format!(
                 "It goes on: `hob call repl_wait {eval}` waits for it, `hob call repl_interrupt {eval}` stops it."
             )),
-            Exit::EvalEnded => Some(format!("`hob call repl_restart{session}` starts the session anew.")),
+            Exit::EvalEnded => Some(format!("`hob call repl_restart{session}` starts a new one.")),
             _ => None,
         };
         let behind = self.behind(evaluation).filter(|behind| self.said.borrow().as_ref() != Some(behind));
@@ -466,7 +466,7 @@ mod tests {
         );
         assert_eq!(
             says(None, json!({"eval": 3, "status": "exited"})),
-            "`hob call repl_restart` starts the session anew."
+            "`hob call repl_restart` starts a new one."
         );
     }
 

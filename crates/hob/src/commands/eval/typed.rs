@@ -31,14 +31,14 @@ impl Typed {
     /// Prints once that input can be typed, unless the program has just printed a prompt.
     pub(super) fn begin(&mut self, has_asked: bool) {
         if !std::mem::replace(&mut self.is_said, true) && !has_asked {
-            let how = "[it waits for input: what you type is its; Ctrl-D leaves it waiting, Ctrl-C interrupts it]";
+            let how = "[waiting for input: your typing goes to the program; Ctrl-D leaves it waiting, Ctrl-C interrupts it]";
             terminal::note(paint_note(how, Style::Dim));
         }
     }
 
     /// Returns the next typed line, waiting at most `wait`.
     pub(super) fn line(&mut self, wait: Duration) -> Result<Line, Failure> {
-        let failed = |error: &dyn std::fmt::Display| Failure::new(format_args!("cannot read what is typed: {error}"));
+        let failed = |error: &dyn std::fmt::Display| Failure::new(format_args!("cannot read the terminal: {error}"));
         let stdin = std::io::stdin();
         let mut typed = [PollFd::new(&stdin, PollFlags::IN)];
         let wait = Timespec { tv_sec: 0, tv_nsec: wait.subsec_nanos().into() };

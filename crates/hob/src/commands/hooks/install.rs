@@ -53,7 +53,7 @@ impl Install {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
         let standing = ::hooks::files::Files::new(project).standing(false);
         for broken in &standing.broken {
-            terminal::line(format!("A policy does not count as it reads now: {broken}."));
+            terminal::line(format!("A policy is invalid and not in force: {broken}."));
         }
         // For the user's own files, nothing is created in the project.
         let user = Place::new(Scope::User, project)?;
@@ -92,12 +92,12 @@ impl Install {
             ));
         } else if let Exit::Done = exit {
             terminal::line(
-                "Next: restart the agent, then `hob doctor` proves each entry. `hob hooks uninstall` takes them back.",
+                "Next: restart the agent, then run `hob doctor` to test each entry. `hob hooks uninstall` removes them.",
             );
         }
         if found && fail.is_none() && standing.policies.iter().any(Policy::denies) {
             terminal::line(
-                "A rule denies. `hob hooks install --fail closed` keeps that where hob is not there or does not answer.",
+                "A rule denies. `hob hooks install --fail closed` enforces it even if hob is missing or does not answer.",
             );
         }
         Ok(exit)
@@ -140,22 +140,22 @@ fn notes(file: &HookFile, plan: &Plan, said: Option<&str>, program: &str) {
     let title = file.agent.title();
     if file.agent == Agent::Codex {
         terminal::line(format!(
-            "{title} runs no hook that you have not reviewed: start `codex` once and trust hob's in `/hooks`, after each change of them."
+            "{title} runs only hooks that you have reviewed: start `codex` and trust hob's hooks in `/hooks`, again after each change."
         ));
     }
     if file.agent == Agent::Claude && plan.fail != Fail::Open && !file.agent.has_switch(plan.version) {
-        let version = said.map_or("its version is not known".to_owned(), |said| format!("this is {}", visible(said)));
+        let version = said.map_or("its version is unknown".to_owned(), |said| format!("this is {}", visible(said)));
         terminal::line(format!(
-            "{title} takes `onFailure` from {} on, and {version}: a hook that is over its time lets tools run.",
+            "{title} supports `onFailure` since {}, but {version}: if a hook times out, tools run anyway.",
             ::hooks::agents::CLAUDE_ON_FAILURE
         ));
     }
     if file.is_shared {
         let them = match plan.fail {
-            Fail::Open => "without hob they see an error at each tool",
-            Fail::Ask | Fail::Closed => "without hob their agent refuses every tool",
+            Fail::Open => "without hob they get an error at each tool call",
+            Fail::Ask | Fail::Closed => "without hob their agent refuses every tool call",
         };
-        terminal::line(format!("{title}: others share this file: {them}. `--scope local` is yours alone."));
+        terminal::line(format!("{title}: this file is shared with others: {them}. Use `--scope local` for private entries."));
         if program != "hob" {
             terminal::line(format!("`hob` is not on PATH, so the shared entries start {}.", visible(program)));
         }
@@ -165,7 +165,7 @@ fn notes(file: &HookFile, plan: &Plan, said: Option<&str>, program: &str) {
 /// Proposes `closed` if a rule denies and the person agrees.
 fn proposed(policies: &[Policy]) -> Option<Fail> {
     let denies = policies.iter().any(Policy::denies);
-    let question = "A rule denies. Refuse tools too where hob is not there or does not answer (fail closed)?";
+    let question = "A rule denies. Also refuse tools if hob is missing or does not answer (fail closed)?";
     (denies && can_ask() && confirmed(question)).then_some(Fail::Closed)
 }
 
@@ -173,17 +173,17 @@ fn proposed(policies: &[Policy]) -> Option<Fail> {
 fn program(is_shared: bool) -> Result<String, Failure> {
     let search = std::env::var_os("PATH").unwrap_or_default();
     let ours = std::env::current_exe()
-        .map_err(|error| Failure::new(format_args!("cannot tell where this program lies: {error}")))?;
+        .map_err(|error| Failure::new(format_args!("cannot find the path of this program: {error}")))?;
     let real = |path: &PathBuf| path.canonicalize().ok();
     // The name on PATH survives an upgrade that moves the program.
     let by_name = find_program("hob", &search).filter(|path| real(path) == real(&ours));
     let name = by_name.as_ref().unwrap_or(&ours);
     if !::hooks::install::is_named_hob(&name.to_string_lossy()) {
         return Err(Failure::new(format_args!(
-            "{} is not called hob, so its entries could not be told from others",
+            "{} is not named hob, so its entries could not be recognised",
             visible::path(name)
         ))
-        .hint("Give it the name hob, or hob-SOMETHING, and run it again."));
+        .hint("Rename it to hob or hob-SOMETHING, and try again."));
     }
     Ok(match by_name {
         Some(_) if is_shared => "hob".to_owned(),
@@ -218,7 +218,7 @@ impl Uninstall {
             }
         }
         if is_empty && exit == Exit::Done {
-            terminal::line("No agent's file here has hooks of hob's.");
+            terminal::line("No agent's file here contains hob's hooks.");
         }
         Ok(exit)
     }
@@ -232,10 +232,10 @@ fn take_back(file: &HookFile, project: &Project) -> Result<Option<String>, Failu
     let shown = place.show(&file.path);
     Ok(done.map(|undone| {
         let what = match undone {
-            Undone::Restored => "as it was before",
+            Undone::Restored => "restored",
             Undone::Removed => "removed, as it did not exist before",
             Undone::EntryRemoved => "changed since, so only hob's hooks were removed",
-            Undone::Left => "changed since, so it was left as it is",
+            Undone::Left => "changed since, so it was left alone",
         };
         format!("{}: {shown}: {what}.", file.agent.title())
     }))

@@ -47,7 +47,7 @@ impl Log {
             }
         }
         if shown_to == 0 && !self.json {
-            terminal::line("No hook of an agent has run here yet; `hob hooks install` writes them.");
+            terminal::line("No hook has run here yet; `hob hooks install` installs hooks.");
         }
         let Some(control) = following else { return Ok(Exit::Done) };
         let followed = control.events(|entry| {

@@ -42,9 +42,9 @@ pub(super) fn go_on(
     }
     let about = match place.scope {
         Scope::Project => {
-            "trusts this folder in those agents, with all that it has for them, and lets hob's tools run unasked"
+            "trusts this folder, with all of its configuration, in those agents, and lets hob's tools run without asking"
         }
-        Scope::User => "lets hob's tools run unasked",
+        Scope::User => "lets hob's tools run without asking",
     };
     let command = format!("hob init{} --allow", if place.scope == Scope::User { " --user" } else { "" });
     if !(write || can_ask() && confirmed(&format!("Write this for you? It {about}."))) {
@@ -61,7 +61,7 @@ pub(super) fn go_on(
 
 /// Prints one line for steps that a person takes together.
 fn show<'a>(steps: impl Iterator<Item = &'a (&'a Agent, Step)>) {
-    terminal::line("Left for you:");
+    terminal::line("Steps left for you:");
     let mut lines: Vec<(&str, String, &str)> = Vec::new();
     for (agent, step) in steps {
         match lines.last_mut() {
@@ -89,7 +89,7 @@ fn write_all(place: &Place, project: &Project, left: &[(&Agent, Step)]) -> Resul
                     let shown = place.show(&writing.file);
                     let change = &writing.change;
                     terminal::line(format!(
-                        "{}: {shown} is in git, and everybody would allow it: left to you, {change}.",
+                        "{}: {shown} is tracked by git, so an approval would apply to everybody: add it yourself, {change}.",
                         agent.title
                     ));
                 }

@@ -31,7 +31,7 @@ pub(in crate::commands) fn keep_out_of_git(place: &Place, project: &Project, fil
     let text = edits.read(&list)?.unwrap_or_default();
     let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
     edits.write(&list, &format!("{OWNER}{line}"), &format!("{text}{gap}{line}\n"))?;
-    terminal::line(format!("{}: yours alone, so git ignores it now (info/exclude).", place.show(file)));
+    terminal::line(format!("{}: private, so git ignores it now (info/exclude).", place.show(file)));
     Ok(())
 }
 

@@ -61,13 +61,13 @@ pub(super) fn listen(place: &Place, edits: &mut Edits, mode: Option<Mode>, serve
     let wants = match mode {
         _ if !serves_mail => {
             if mode == Some(Mode::Listener) {
-                terminal::line("Claude Code: no listener, since its entry serves no mail.");
+                terminal::line("Claude Code: no listener, because its entry does not include the mail tools.");
             }
             false
         }
         Some(mode) => mode == Mode::Listener,
         None if edits.read(&root.join(LISTENER_AT))?.is_some() => false,
-        None => can_ask() && confirmed("Shall each Claude Code here keep a listener for other agents' mail running?"),
+        None => can_ask() && confirmed("Run a listener for other agents' mail in each Claude Code session here?"),
     };
     if wants {
         set_up(root, edits)?.iter().for_each(terminal::line);
@@ -109,7 +109,7 @@ fn set_up(root: &Path, edits: &mut Edits) -> Result<Vec<String>> {
     let listener = root.join(LISTENER_AT);
     match edits.read(&listener)? {
         Some(text) if text == LISTENER => {}
-        Some(_) => said.push(format!("Claude Code: {LISTENER_AT} is somebody's own, and was left alone.")),
+        Some(_) => said.push(format!("Claude Code: {LISTENER_AT} was not written by hob, and was left alone.")),
         None => {
             edits.write(&listener, LISTENER_FILE, LISTENER)?;
             said.push(format!("Claude Code: wrote a listener for messages, {LISTENER_AT}."));
@@ -119,7 +119,7 @@ fn set_up(root: &Path, edits: &mut Edits) -> Result<Vec<String>> {
     let text = edits.read(&page)?.unwrap_or_default();
     if !text.contains(BEGIN) {
         edits.write(&page, CLAUDE_MD, &with_block(&text))?;
-        said.push("Claude Code: CLAUDE.md says how agents write to each other.".to_owned());
+        said.push("Claude Code: CLAUDE.md now explains how agents exchange messages.".to_owned());
     }
     Ok(said)
 }

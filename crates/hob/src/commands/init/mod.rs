@@ -79,7 +79,7 @@ impl Init {
         if self.http {
             return http::show(project);
         }
-        let again = "Check that the directory is yours and its disk not full, then run it again.";
+        let again = "Check that the directory is yours and its disk is not full, then try again.";
         self.change(project).map_err(|failure| match failure.hints.is_empty() {
             true => failure.hint(again),
             false => failure,
@@ -104,7 +104,7 @@ impl Init {
         if place.is_linked() {
             let (top, main) = (project::visible::path(&place.site.top), project::visible::path(&place.site.main));
             terminal::line(format!(
-                "This is a linked worktree, {top}: agents that are started in it look here, not in {main}."
+                "This is a linked worktree, {top}: agents started in it read its files, not those in {main}."
             ));
         } else if place.scope == Scope::Project {
             write_config(place, &mut edits)?;
@@ -172,9 +172,9 @@ impl Init {
         let undo = if self.user { "hob init --user --undo" } else { "hob init --undo" };
         match (exit, found) {
             (Exit::Done, true) => terminal::line(format!(
-                "Next: restart the agent, then `hob doctor` checks everything. `{undo}` takes it back."
+                "Next: restart the agent, then `hob doctor` checks everything. `{undo}` undoes this."
             )),
-            (Exit::Done, false) if !self.user => terminal::line(format!("`{undo}` takes it back.")),
+            (Exit::Done, false) if !self.user => terminal::line(format!("`{undo}` undoes this.")),
             _ => {}
         }
         Ok(exit)
@@ -194,10 +194,10 @@ fn what_to_commit(place: &Place, registered: &[&Agent]) -> Option<String> {
     files.dedup();
     let (own, shared): (Vec<_>, Vec<_>) = files.iter().partition(|file| exclude::is_ignored(place, file));
     let names = |files: &[&std::path::PathBuf]| listed(&files.iter().map(|file| place.show(file)).collect::<Vec<_>>());
-    let commit = format!("For everybody, to commit: {}.", names(&shared));
+    let commit = format!("Shared, to commit: {}.", names(&shared));
     Some(match own.as_slice() {
         [] => commit,
-        own => format!("{commit} Yours alone, ignored by git: {}.", names(own)),
+        own => format!("{commit} Private, ignored by git: {}.", names(own)),
     })
 }
 
@@ -208,18 +208,17 @@ fn trust_code(project: &Project) {
         return;
     }
     if let Some(why) = super::ask::refusal(super::connect(project).ok().flatten().as_mut()) {
-        terminal::line(format!("Language servers that run code of this project wait for `hob trust`: {why}."));
+        terminal::line(format!("Language servers that run this project's code are disabled until you run `hob trust`: {why}."));
         return;
     }
     if !std::io::stdin().is_terminal() {
         terminal::line(
-            "Language servers that run code of this project wait for `hob trust`, since no person is at a terminal here; \
-             `hob trust --yes` grants it without one.",
+            "Language servers that run this project's code are disabled: granting them needs a terminal. Run `hob trust`, or `hob trust --yes` without a terminal.",
         );
         return;
     }
     terminal::line(match Trust::grant_code(project) {
-        Ok(()) => "Language servers may run code of this project; `hob trust --revoke` withdraws it.".to_owned(),
+        Ok(()) => "Language servers may run code of this project; `hob trust --revoke` revokes it.".to_owned(),
         Err(error) => format!("Language servers may not run code of this project: {error}."),
     });
 }
@@ -227,7 +226,7 @@ fn trust_code(project: &Project) {
 fn write_config(place: &Place, edits: &mut Edits) -> Result<(), Failure> {
     let config = place.base().join("hob.toml");
     match edits.read(&config)? {
-        Some(_) => terminal::line("hob.toml is already there."),
+        Some(_) => terminal::line("hob.toml already exists."),
         None => {
             edits.write(&config, CONFIG, &template())?;
             terminal::line("Wrote hob.toml, with every setting commented out.");
@@ -263,7 +262,7 @@ fn undo(place: &Place, project: &Project) -> Result<Exit, Failure> {
     }
     if place.scope == Scope::Project && !Place::new(Scope::User, project)?.edits()?.alone().is_empty() {
         is_empty = false;
-        terminal::line("Hooks in your own files are for all projects, and stay: `hob hooks uninstall` takes them out.");
+        terminal::line("Hooks in your own files apply to all projects, and were kept: `hob hooks uninstall` removes them.");
     }
     if is_empty {
         terminal::line(format!("Nothing to undo: {} has no record of `hob init`.", place.show(&place.record)));
@@ -276,7 +275,7 @@ fn release(place: &Place, edits: &mut Edits, is_meant: impl Fn(&Path) -> bool) -
     // If git's list is unavailable, the file may be tracked.
     for kept in edits.release(|path| is_meant(path) && project::is_tracked(path) != Some(false))? {
         let shown = place.show(&kept);
-        terminal::line(format!("{shown}: in git by now, so it is the project's, and was left; `git rm` removes it."));
+        terminal::line(format!("{shown}: tracked by git now, so it was kept; `git rm` removes it."));
     }
     Ok(())
 }
@@ -284,11 +283,11 @@ fn release(place: &Place, edits: &mut Edits, is_meant: impl Fn(&Path) -> bool) -
 fn show_undone(place: &Place, path: &Path, undone: &Undone) {
     let shown = place.show(path);
     terminal::line(match undone {
-        Undone::Restored => format!("{shown}: as it was before."),
+        Undone::Restored => format!("{shown}: restored."),
         Undone::Removed => format!("{shown}: removed, as it did not exist before."),
         Undone::EntryRemoved => format!("{shown}: changed since, so only what hob wrote was removed."),
         Undone::Left => {
-            format!("{shown}: changed since, so it was left as it is: what you do not want of it is yours to delete.")
+            format!("{shown}: changed since, so it was left alone: delete what you do not want.")
         }
     });
 }

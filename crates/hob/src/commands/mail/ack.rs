@@ -43,14 +43,14 @@ impl Ack {
         match (&*unknown, &*before) {
             ([], []) => Ok(exit),
             ([], before) => Err(Failure::new(format_args!(
-                "nothing has changed for what was settled before: {}",
+                "already settled, so unchanged: {}",
                 before.join(", ")
             ))
             .exit(Exit::ToolError)
-            .hint("`hob reply ID TEXT` says anything else to its sender.")),
+            .hint("Use `hob reply ID TEXT` to send its sender a message.")),
             (unknown, _) => Err(Failure::new(format_args!("not in this agent's mailbox: {}", unknown.join(", ")))
                 .exit(Exit::ToolError)
-                .hint("`hob inbox --all` shows what is, with the ids.")),
+                .hint("`hob inbox --all` lists the messages with their ids.")),
         }
     }
 }

@@ -106,7 +106,7 @@ impl Token {
             // Print only the token, for $(hob agents token).
             Some(token) => terminal::line(token),
             None if done["revoked"] == true => {
-                terminal::note(format!("The token of {agent} is worth nothing any more."))
+                terminal::note(format!("The token of {agent} was revoked."))
             }
             None => terminal::note(format!("{agent} has no token.")),
         }

@@ -33,12 +33,12 @@ impl Inbox {
         if !self.take {
             let asked = json!({"all": self.all, "limit": self.limit});
             let shown = control.request("mail/inbox", asked, |_, _| {}).map_err(refused)?;
-            let next = "Only shown: `hob inbox --take` marks them as read; `hob reply ID TEXT` answers one.";
+            let next = "They stay unread: `hob inbox --take` marks them as read; `hob reply ID TEXT` answers one.";
             return print(&shown, self.json, |shown| person::mailbox(shown, next));
         }
         let mut result = ask(&mut control, "check_messages", json!({"limit": self.limit}))?;
         first_in_commands(&mut result);
-        let next = "`hob reply ID TEXT` answers one; any beginning of an ID that only it has is enough.";
+        let next = "`hob reply ID TEXT` answers one; a unique prefix of the ID is enough.";
         let exit = print(&result, self.json, |shown| person::mailbox(shown, next))?;
         // They were printed, so mark them as read.
         confirm(&mut control, exit)

@@ -198,8 +198,8 @@ fn text(given: Option<String>, file: Option<PathBuf>) -> Result<String, Failure>
     let text = whole_text(given, file)?;
     match text.trim().is_empty() {
         false => Ok(text),
-        true => Err(Failure::new("the message has no text, and was not sent")
-            .hint("Write it as TEXT, or where it is in a file, or comes out of a pipe: `--file FILE`, `--file -`.")
+        true => Err(Failure::new("the message is empty and was not sent")
+            .hint("Give TEXT, or `--file FILE`, or `--file -` to read stdin.")
             .exit(Exit::Usage)),
     }
 }
@@ -210,7 +210,7 @@ fn whole_text(given: Option<String>, file: Option<PathBuf>) -> Result<String, Fa
         (Some(text), None) => return Ok(text),
         (None, Some(file)) => file,
         _ => {
-            return Err(Failure::new("say what to send: TEXT, or --file FILE (`-` for stdin)").exit(Exit::Usage));
+            return Err(Failure::new("no message given; use TEXT or --file FILE (`-` for stdin)").exit(Exit::Usage));
         }
     };
     let done = match from.as_os_str() == "-" {
@@ -218,8 +218,8 @@ fn whole_text(given: Option<String>, file: Option<PathBuf>) -> Result<String, Fa
         false => project::regular::open(&from).and_then(|file| file.take(READ_MAX).read_to_string(&mut read)),
     };
     done.map_err(|error| {
-        Failure::new(format_args!("read {}: {error}", project::visible::path(&from)))
-            .hint("Give a text file, in UTF-8; what a pipe or a program writes is read from stdin, with `--file -`.")
+        Failure::new(format_args!("cannot read {}: {error}", project::visible::path(&from)))
+            .hint("Give a UTF-8 text file; use `--file -` to read from a pipe.")
     })?;
     Ok(read)
 }

@@ -21,7 +21,7 @@ pub(super) fn mailbox(shown: &Value, next: &str) {
     }
     messages.iter().for_each(message);
     if let Some(more) = shown["remaining"].as_u64().filter(|more| *more > 0) {
-        terminal::line(format!("{more} more wait."));
+        terminal::line(format!("{more} more unread messages."));
     }
     if !messages.is_empty() {
         terminal::line(paint(next, Style::Dim));
@@ -32,7 +32,7 @@ pub(super) fn mailbox(shown: &Value, next: &str) {
 pub(super) fn thread(shown: &Value) {
     if let Some(omitted) = shown["omitted"].as_u64().filter(|omitted| *omitted > 0) {
         terminal::line(format!(
-            "{omitted} earlier messages are left out: `hob call get_thread --help` says how to get them."
+            "{omitted} earlier messages omitted: see `hob call get_thread --help`."
         ));
     }
     list(shown, "messages").iter().for_each(message);
@@ -42,21 +42,21 @@ pub(super) fn thread(shown: &Value) {
 pub(super) fn found(shown: &Value) {
     let hits = list(shown, "hits");
     if hits.is_empty() {
-        terminal::line("No message has these words.");
+        terminal::line("No message contains these words.");
         return;
     }
     for hit in hits {
         head(hit);
         body(text(hit, "snippet"));
     }
-    terminal::line(paint("`hob thread ID` shows a conversation whole.", Style::Dim));
+    terminal::line(paint("`hob thread ID` shows the whole conversation.", Style::Dim));
 }
 
 /// Renders the agents, one per line.
 pub(super) fn agents(shown: &Value) {
     let agents = list(shown, "agents");
     if agents.is_empty() {
-        terminal::line("No agents. `hob quickstart --name NAME --role ROLE` makes this worktree's.");
+        terminal::line("No agents. `hob quickstart --name NAME --role ROLE` registers one for this worktree.");
     }
     let you = shown["you"].as_str().unwrap_or_default();
     for agent in agents {

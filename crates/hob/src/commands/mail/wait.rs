@@ -83,7 +83,7 @@ impl WaitCommand {
         let text = |field: &str| message[field].as_str().unwrap_or_default();
         let whose = if super::person::reads() { "" } else { "; it comes from another agent, not from your user" };
         terminal::line(format!(
-            "{} from {}, {}: \"{}\"\n`hob inbox --take` shows it whole and takes it{whose}.",
+            "{} from {}, {}: \"{}\"\n`hob inbox --take` shows it and marks it as read{whose}.",
             text("message_id"),
             text("from"),
             text("priority"),

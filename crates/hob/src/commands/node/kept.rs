@@ -80,7 +80,7 @@ impl UsageOf {
                 (None, _) => ", cost unknown".to_owned(),
                 (Some(cost), 0) => format!(", cost {cost:.6}"),
                 (Some(cost), unpriced) => {
-                    format!(", cost {cost:.6} and that of {}, which is unknown", counted(unpriced, "attempt"))
+                    format!(", cost {cost:.6} plus the unknown cost of {}", counted(unpriced, "attempt"))
                 }
             };
             terminal::line(format!(

@@ -91,7 +91,7 @@ impl NodeCommand {
                     _ => run.input,
                 };
                 let input: Value = serde_json::from_str(&text).ok().filter(Value::is_object).ok_or_else(|| {
-                    Failure::new("the input is no JSON object")
+                    Failure::new("the input is not a JSON object")
                         .hint("Write it as '{\"text\": \"…\"}'; `hob node list` shows each node's input.")
                         .exit(Exit::Usage)
                 })?;
@@ -100,7 +100,7 @@ impl NodeCommand {
                 add_ledger(&mut result);
                 let exit = finish(&result, run.json)?;
                 if let (false, Some(line)) = (run.json, submits(&result["structuredContent"]["delegate"])) {
-                    terminal::line(format!("\nFrom a shell, with your answer in the place of this one:\n{line}"));
+                    terminal::line(format!("\nFrom a shell, with your answer in place of this one:\n{line}"));
                 }
                 Ok(exit)
             }
@@ -200,8 +200,8 @@ impl New {
     fn run(self, project: &Project) -> Result<Exit, Failure> {
         folder::check_name(&self.name).map_err(|why| Failure::new(why).exit(Exit::Usage))?;
         if daemon::tool_names().contains(&self.name) {
-            let why = format!("{} is the name of one of hob's own tools, and a file never takes its place", self.name);
-            return Err(Failure::new(why).hint("Name it otherwise.").exit(Exit::Usage));
+            let why = format!("{} is the name of a built-in tool", self.name);
+            return Err(Failure::new(why).hint("Choose another name.").exit(Exit::Usage));
         }
         let (worktree, path) = place(project)?;
         // This also refuses a directory that is a link.
@@ -209,8 +209,8 @@ impl New {
         let file = path.join(format!("{}{SUFFIX}", self.name));
         let failed = |error: std::io::Error| {
             if error.kind() == std::io::ErrorKind::AlreadyExists {
-                return Failure::new(format_args!("{} is there already", shown(&file)))
-                    .hint("Name another one, or edit that file.");
+                return Failure::new(format_args!("{} already exists", shown(&file)))
+                    .hint("Choose another name, or edit that file.");
             }
             Failure::new(format_args!("{}: {error}", shown(&file)))
         };
@@ -218,7 +218,7 @@ impl New {
         let mut new = OpenOptions::new().write(true).create_new(true).open(worktree.join(&file)).map_err(failed)?;
         new.write_all(sample(&self.name).as_bytes()).map_err(failed)?;
         terminal::line(format!(
-            "{} is written, a sample to edit. Run it: hob node run {} '{{\"text\": \"…\"}}'",
+            "Created {} with a sample to edit. Run it: hob node run {} '{{\"text\": \"…\"}}'",
             shown(&file),
             self.name
         ));
@@ -271,7 +271,7 @@ impl Check {
             let named = file.strip_prefix(&worktree).unwrap_or(file);
             let name = file.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(SUFFIX));
             let Some(name) = name else {
-                return Err(Failure::new(format_args!("{}: the name of a node file ends with {SUFFIX}", shown(named))));
+                return Err(Failure::new(format_args!("{}: the name of a node file must end with {SUFFIX}", shown(named))));
             };
             // A file outside the directory may be checked too.
             let directory = file.parent().map_or_else(PathBuf::new, Path::to_path_buf);
@@ -287,7 +287,7 @@ impl Check {
         }
         match wrong {
             0 => Ok(Exit::Done),
-            wrong => Err(Failure::new(format_args!("{wrong} of {count} node files cannot be used"))),
+            wrong => Err(Failure::new(format_args!("{wrong} of {count} node files are invalid"))),
         }
     }
 }

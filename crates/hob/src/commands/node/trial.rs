@@ -87,12 +87,12 @@ fn run(project: &Project, nodes: &[String], answering: Answering, accepts: bool)
         let (count, tests) = (reports.len(), if unanswered == 1 { "test has" } else { "tests have" });
         let others = match failed - unanswered {
             0 => String::new(),
-            others => format!(", and {others} failed that are not known to"),
+            others => format!(", and {others} failed unexpectedly"),
         };
         // A baseline of this run would accept untested nodes.
-        let written = if accepts { "; no baseline is written" } else { "" };
+        let written = if accepts { "; no baseline was written" } else { "" };
         let why = format!("{unanswered} of {count} {tests} no result, because nobody answered{others}{written}");
-        return Err(Failure::new(why).hint("What each of them needs stands below it."));
+        return Err(Failure::new(why).hint("The fix is below each of them."));
     }
     if accepts && !reports.is_empty() {
         known.accept(answering, &reports, nodes.is_empty());
@@ -103,19 +103,19 @@ fn run(project: &Project, nodes: &[String], answering: Answering, accepts: bool)
         return Ok(Exit::Done);
     }
     match (reports.len(), failed) {
-        (0, _) => Err(Failure::new("there is no test and no example in these node files")
-            .hint("Write some, as a key of the file: tests: [ { input: { text: a }, expect: { /answer: { matches: rain } } } ]  (a place in the node's output)")),
+        (0, _) => Err(Failure::new("these node files have no tests and no examples")
+            .hint("Add some, as a key of the file: tests: [ { input: { text: a }, expect: { /answer: { matches: rain } } } ]  (a place in the node's output)")),
         (_, 0) => Ok(Exit::Done),
-        (count, failed) => Err(Failure::new(format_args!("{failed} of {count} tests failed that are not known to"))
-            .hint("Mend them, or accept how they go: `hob node test --accept` writes the baseline.")),
+        (count, failed) => Err(Failure::new(format_args!("{failed} of {count} tests failed unexpectedly"))
+            .hint("Fix them, or run `hob node test --accept` to save the results as the baseline.")),
     }
 }
 
 fn told(report: &Report, verdict: &Verdict) {
     let word = match verdict {
         Verdict::Passes => "ok".to_owned(),
-        Verdict::Mended => "ok, and known to fail: accept it".to_owned(),
-        Verdict::KnownToFail => "failed, as it is known to".to_owned(),
+        Verdict::Mended => "passed, although expected to fail: accept it".to_owned(),
+        Verdict::KnownToFail => "failed, as expected".to_owned(),
         Verdict::Fails => "failed".to_owned(),
         Verdict::Unanswered => "failed without an answer".to_owned(),
         Verdict::Regression(_, 1) => "failed, and passed in the baseline".to_owned(),

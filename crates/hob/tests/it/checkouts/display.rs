@@ -36,7 +36,7 @@ fn what_is_shown_is_not_obeyed() {
 #[test]
 fn a_name_forges_no_line() {
     let project = fresh();
-    let forged = "No daemon runs for all.";
+    let forged = "No daemon is running for all.";
     let evil = project.root().join(format!("x\n{forged}"));
     let absent = evil.join("absent");
     fs::create_dir(&evil).unwrap();

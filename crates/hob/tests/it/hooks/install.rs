@@ -229,7 +229,7 @@ fn installing_keeps_how_it_fails_and_init_does_both() {
     assert!(project.home().join(".codex/hooks.json").exists());
     assert!(project.run(["hooks", "uninstall"]).ok().contains("Codex: ~/.codex/hooks.json: removed"));
     assert!(!project.home().join(".codex").exists());
-    assert_eq!(project.run(["hooks", "uninstall"]).ok(), "No agent's file here has hooks of hob's.\n");
+    assert_eq!(project.run(["hooks", "uninstall"]).ok(), "No agent's file here contains hob's hooks.\n");
 }
 
 #[test]

@@ -69,7 +69,7 @@ fn log_lines(project: &TestProject) -> Vec<Value> {
 fn what_a_rule_forbids_is_denied_and_the_rest_passes_in_silence() {
     let project = with_daemon();
     let nothing = project.run(["hooks", "log"]).ok();
-    assert_eq!(nothing, "No hook of an agent has run here yet; `hob hooks install` writes them.\n");
+    assert_eq!(nothing, "No hook has run here yet; `hob hooks install` installs hooks.\n");
     project.write("hob-policy.toml", DENIES);
     let denied =
         hook(&project, &["pre-tool-use", "--deadline", "60"], &shell("cd x && sudo git -C y push origin --force"));

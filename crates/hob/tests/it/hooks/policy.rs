@@ -56,12 +56,12 @@ fn a_policy_is_tested_explained_and_tried() {
     for command in ["git push -f", "git push", "rm -rf /"] {
         decision(&project, command);
     }
-    assert_eq!(project.run(["policy", "try"]).ok(), "0 of 3 journalled events would be decided otherwise.\n");
+    assert_eq!(project.run(["policy", "try"]).ok(), "0 of 3 recorded events would be decided differently.\n");
     project.write("next.toml", "[[rule]]\nid = \"no-rm\"\ncommand = \"rm -rf\"\ndecide = \"ask\"\n");
     let tried = project.run(["policy", "try", "next.toml"]).ok();
     assert!(tried.contains("claude PreToolUse was deny, and would be pass: git push -f"), "{tried}");
     assert!(tried.contains("was pass, and would be ask by no-rm: rm -rf /"), "{tried}");
-    assert!(tried.ends_with("2 of 3 journalled events would be decided otherwise.\n"), "{tried}");
+    assert!(tried.ends_with("2 of 3 recorded events would be decided differently.\n"), "{tried}");
     project.write(
         "tests.toml",
         "[[test]]\nname = \"one\"\nexpect = \"deny\"\nrule = \"no-force-push\"\n\
@@ -71,7 +71,7 @@ fn a_policy_is_tested_explained_and_tried() {
     );
     let tested = project.run(["policy", "test", "tests.toml"]);
     assert_eq!(tested.code, Some(1));
-    assert_eq!(tested.stdout, "two: expected deny, and it is pass\n1 of 2 tests are as expected.\n");
+    assert_eq!(tested.stdout, "two: expected deny, and it is pass\n1 of 2 tests passed.\n");
     project.write("event.json", &String::from_utf8(super::shell("a; sudo git push $X")).unwrap());
     let explained = project.run(["policy", "explain", "event.json"]).ok();
     expect_test::expect![[r#"

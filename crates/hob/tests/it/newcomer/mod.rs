@@ -211,7 +211,7 @@ fn a_hob_toml_that_is_in_git_by_now_outlives_undo() {
     git(&["add", "-A"]);
     git(&["-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-q", "-m", "2"]);
     let said = project.run(["init", "--undo"]).ok();
-    says(&said, &[".mcp.json: in git by now", ".codex/config.toml: as it was before"]);
+    says(&said, &[".mcp.json: in git by now", ".codex/config.toml: restored"]);
     assert_eq!(std::fs::read_to_string(project.root().join(".codex/config.toml")).unwrap(), before);
     assert!(project.root().join(".mcp.json").exists());
 }

@@ -40,7 +40,7 @@ fn mail_without_a_text_is_not_sent() {
     {
         let ran = project.run(args);
         assert_eq!(ran.code, Some(2), "{ran:#?}");
-        says(&ran.stderr, &["the message has no text, and was not sent", "`--file FILE`"]);
+        says(&ran.stderr, &["the message is empty and was not sent", "`--file FILE`"]);
     }
     for (tool, args) in [("send_message", &["--to", "bob"][..]), ("broadcast_message", &[])] {
         let ran = project.run([&["call", tool, "--content", "\n", "--as", "ann"], args].concat());

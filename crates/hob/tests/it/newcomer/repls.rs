@@ -133,7 +133,7 @@ fn a_stop_says_what_it_ended() {
     let said = project.run(["stop"]).ok();
     let root = project.root();
     let ended = format!(
-        "With it ended #1 of session main in {}, which still ran: `sleep 600`, and 1 that was queued behind it.",
+        "This also ended evaluation #1 of session main in {}, which was running: `sleep 600`, and 1 that was queued behind it.",
         root.display()
     );
     assert!(said.lines().any(|line| line == ended), "{said}");

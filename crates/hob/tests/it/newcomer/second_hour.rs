@@ -172,7 +172,7 @@ fn a_rule_that_waits_for_a_grant_is_no_rule_in_force() {
     let said = project.run(["policy", "check"]).ok();
     says(
         &said,
-        &["There is no ", "hob-policy.toml, and no rule of this project in force.", "[[rule]]", "decide = \"deny\""],
+        &["", "hob-policy.toml does not exist, and no rule of this project is in force.", "[[rule]]", "decide = \"deny\""],
     );
     // What it shows is a policy.
     let rule: String =
@@ -191,11 +191,11 @@ fn a_rule_that_waits_for_a_grant_is_no_rule_in_force() {
     );
     says(
         &project.run(["policy", "test", "tests.toml"]).ok(),
-        &["looking: rule look is not in force until `hob trust`", "1 of 1 tests are as expected."],
+        &["looking: rule look is not in force until `hob trust`", "1 of 1 tests passed."],
     );
     project.run(["trust", "--yes"]).ok();
     let said = project.run(["policy", "test", "tests.toml"]).ok();
-    assert_eq!(said, "1 of 1 tests are as expected.\n");
+    assert_eq!(said, "1 of 1 tests passed.\n");
 }
 
 /// A JSON object of texts and objects, as an inline table.
@@ -239,10 +239,10 @@ fn several_open_questions_are_named() {
         Ran::of(project.command("python3").args(["-c", &script])).ok()
     };
     if has_program("python3") {
-        says(&at_a_terminal("\x1b"), &["Nothing was answered; all stay open."]);
+        says(&at_a_terminal("\x1b"), &["No answer was sent; all questions stay open."]);
         says(
             &at_a_terminal("yes\n"),
-            &["no question's id begins with `yes`", "`hob questions` shows those that are open"],
+            &["no question's id begins with `yes`", "`hob questions` lists the open ones"],
         );
     }
 }

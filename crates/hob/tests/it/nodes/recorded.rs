@@ -96,7 +96,7 @@ fn what_nobody_answered_is_no_result_to_accept() {
     for command in [&["node", "test", "--accept"][..], &["node", "test", "--engine", "live", "--accept"]] {
         let ran = project.run(command.iter().copied());
         assert_eq!(ran.code, Some(1), "{ran:?}");
-        let why = "2 of 2 tests have no result, because nobody answered; no baseline is written";
+        let why = "2 of 2 tests have no result, because nobody answered; no baseline was written";
         assert!(ran.stderr.contains(why) && !baseline.exists(), "{ran:?}");
     }
     for command in [&["node", "test"][..], &["node", "record"]] {

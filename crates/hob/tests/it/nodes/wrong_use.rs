@@ -98,7 +98,7 @@ fn what_looks_like_a_node_file_and_is_none() {
     let misnamed = "nodes/rate.nodes.md is no node file, because its name does not end with .node.md; if it is meant as one, \
                     rename it to rate.node.md";
     let checked = project.run(["node", "check"]);
-    says(&checked, &[link, directory, misnamed, "2 of 2 node files cannot be used"]);
+    says(&checked, &[link, directory, misnamed, "2 of 2 node files are invalid"]);
     let listed = project.run(["node", "list"]).ok();
     for words in [link, directory, misnamed] {
         assert!(listed.contains(words), "{words}: {listed}");
@@ -303,7 +303,7 @@ fn doctor_says_what_the_daemon_has_of_keys() {
     // Without a daemon, this shell counts.
     let said = doctor(None);
     let lacks = "-- environment: the model \"paid\" of nodes: its key_env PLANTED_API_KEY is not set here, or holds no key; set it \
-                 before a daemon is started from here";
+                 before you start a daemon from here";
     assert!(said.contains(lacks), "{said}");
     let said = doctor(Some("sk-1"));
     assert!(!said.contains("PLANTED_API_KEY"), "{said}");
