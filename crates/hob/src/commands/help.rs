@@ -84,7 +84,10 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     ("status", &[("hob status", ""), ("hob status --json", "")]),
     ("callers", &[("hob callers Shape::area", ""), ("hob callers src/geo.rs:41", "the declaration at that line")]),
     ("uses", &[("hob uses Circle --class construct --class pattern", "where it is constructed and matched")]),
-    ("callees", &[("hob callees Shape::area", ""), ("hob callees main --external", "include functions of other libraries")]),
+    (
+        "callees",
+        &[("hob callees Shape::area", ""), ("hob callees main --external", "include functions of other libraries")],
+    ),
     ("def", &[("hob def Shape::area", "")]),
     ("outline", &[("hob outline src/geo.rs", ""), ("hob outline --match area", "names that contain this text")]),
     ("fields", &[("hob fields Circle", "")]),

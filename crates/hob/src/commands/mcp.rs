@@ -111,9 +111,7 @@ impl Mcp {
             // An agent learns of the error by its first request; a person would wait in vain.
             daemon::declared(&toolsets, profile.as_deref(), Vec::new())
                 .map_err(|error| choice::failure(error, "mcp"))?;
-            terminal::note(
-                "`hob mcp` expects JSON-RPC from an agent; in a terminal use `hob call` or `hob status`.",
-            );
+            terminal::note("`hob mcp` expects JSON-RPC from an agent; in a terminal use `hob call` or `hob status`.");
         }
         let served = client::stdio::run(locate, client::Launch::default())
             .map_err(|error| Failure::new(format_args!("stdin or stdout failed: {error}")))?;

@@ -117,7 +117,10 @@ fn check(project: &Project, file: Option<&Path>) -> Result<Exit, Failure> {
     match ours {
         0 if !is_there => {
             let path = project.root().join(hooks::policy::FILE);
-            terminal::line(format!("{} does not exist, and no rule of this project is in force.", visible::path(&path)));
+            terminal::line(format!(
+                "{} does not exist, and no rule of this project is in force.",
+                visible::path(&path)
+            ));
             terminal::line(format!("A sample rule to start with:\n{FIRST_RULE}"));
         }
         _ => terminal::line(format!("{}: {} in force.", hooks::policy::FILE, rules(ours))),
@@ -195,8 +198,7 @@ fn event_of(raw: &str, agent: Option<&str>) -> Result<Event, Failure> {
     let agent = match agent {
         Some(name) => Agent::named(name).ok_or_else(|| {
             let names: Vec<&str> = Agent::ALL.iter().map(|agent| agent.name()).collect();
-            Failure::new(format_args!("unknown agent {name:?}"))
-                .hint(format_args!("Available: {}.", names.join(", ")))
+            Failure::new(format_args!("unknown agent {name:?}")).hint(format_args!("Available: {}.", names.join(", ")))
         })?,
         None => Agent::of_payload("", raw.as_bytes()),
     };

@@ -56,7 +56,9 @@ fn running(status: &Value) -> Vec<String> {
             many => format!(", and {many} that were queued behind it"),
         };
         let (name, worktree, code) = (text("session"), text("worktree"), text("code"));
-        Some(format!("This also ended evaluation #{eval} of session {name} in {worktree}, which was running: `{code}`{queued}."))
+        Some(format!(
+            "This also ended evaluation #{eval} of session {name} in {worktree}, which was running: `{code}`{queued}."
+        ))
     });
     runs.collect()
 }

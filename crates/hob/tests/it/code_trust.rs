@@ -30,7 +30,7 @@ fn a_person_grants_it_and_no_agent() {
 
     // Nor does it without a person at a terminal.
     let without = project.run(["init", "--agent", "claude"]).ok();
-    assert!(without.contains("`hob trust --yes` grants it"), "{without}");
+    assert!(without.contains("`hob trust --yes` without a terminal"), "{without}");
     assert_eq!(trust(&project), Value::Null);
 
     project.run(["trust", "--yes"]).ok();

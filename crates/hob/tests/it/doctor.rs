@@ -261,16 +261,16 @@ fn a_daemon_whose_program_was_replaced_is_named_and_stop_mends_it() {
     let run = |args: &[&str]| Ran::of(project.command(&installed).args(args));
     install();
     run(&["call", "repl_list"]).ok();
-    assert!(!run(&["status"]).ok().contains("the daemon is"), "{:?}", run(&["status"]));
+    assert!(!run(&["status"]).ok().contains("the daemon runs an"), "{:?}", run(&["status"]));
     install();
-    let words = format!("the daemon is the old program: {} was replaced since it started", installed.display());
+    let words = format!("the daemon runs an old version: {} was replaced after it started", installed.display());
     for command in ["status", "doctor"] {
         let said = run(&[command]).stdout;
         assert!(said.contains(&words) && said.contains("`hob stop`"), "{command}: {said}");
     }
     // Another build, which is still there.
     let said = project.run(["status"]).ok();
-    assert!(said.contains("the daemon is"), "{said}");
+    assert!(said.contains("the daemon runs an"), "{said}");
     run(&["stop"]).ok();
     run(&["call", "repl_list"]).ok();
     assert!(run(&["doctor"]).stdout.contains("ok daemon: runs"));
@@ -305,7 +305,7 @@ fn in_an_agents_sandbox_a_command_says_so_and_names_the_tool() {
             (&["call", "repl_eval", "--code", "1"][..], "the tool `repl_eval` of the MCP server `hob`"),
             (&["inbox"], "the tool `check_messages` of the MCP server `hob`"),
             (&["status"], "the tool `repl_list` of the MCP server `hob`"),
-            (&["stop"], "outside of the sandbox"),
+            (&["stop"], "outside the sandbox"),
         ] {
             let ran = run(args);
             assert_eq!(ran.code, Some(3), "{args:?}: {ran:?}");

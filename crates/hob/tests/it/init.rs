@@ -128,7 +128,7 @@ fn a_listener_is_only_for_who_asks_for_it_and_for_an_entry_that_serves_mail() {
     assert!(project.run(["init", "--agent", "claude"]).ok().contains(claude) && !has_listener(&project));
     project.run(listener).ok();
     assert!(has_listener(&project));
-    let without = "no listener, since its entry serves no mail";
+    let without = "no listener, because its entry does not include the mail tools";
     let project = fresh();
     project.write("hob.toml", "toolsets = [\"repl\"]\n");
     assert!(project.run(listener).ok().contains(without) && !has_listener(&project));
@@ -271,7 +271,7 @@ fn what_one_person_allows_is_committed_for_nobody() {
     let before = snapshot(project.top());
     let said = project.run(["init", "--allow"]).ok();
     assert!(said.contains("Shared, to commit: hob.toml, .mcp.json,"), "{said}");
-    assert!(said.contains("Yours alone, ignored by git: "), "{said}");
+    assert!(said.contains("Private, ignored by git: "), "{said}");
     project.run(["init", "--allow"]).ok();
     let exclude = project.read(".git/info/exclude");
     assert_eq!(exclude.matches("/.claude/settings.local.json\n").count(), 1, "{exclude}");
@@ -329,7 +329,7 @@ fn in_a_linked_worktree_the_files_are_where_its_agents_look() {
     let before = snapshot(project.top());
     let doctor = run(&["doctor"]);
     let main = project.root().join(".mcp.json");
-    let here = format!("hob is registered in {}, and an agent in this worktree looks in", main.display());
+    let here = format!("hob is registered in {}, but an agent in this worktree reads", main.display());
     assert!(doctor.contains(&here), "{doctor}");
     let said = run(&["init", "--agent", "claude", "--agent", "codex", "--allow"]);
     assert!(said.starts_with(&format!("This is a linked worktree, {}", linked.display())), "{said}");
@@ -360,7 +360,7 @@ fn at_a_terminal_a_person_is_asked() {
     };
     let said = answer("n\nn\n");
     assert!(said.contains("Language servers may run code of this project"), "{said}");
-    assert!(said.contains("keep a listener") && said.contains("Write this for you?"), "{said}");
+    assert!(said.contains("Run a listener") && said.contains("Write this for you?"), "{said}");
     assert!(!project.root().join(".claude").exists() && !project.home().join(".claude.json").exists(), "{said}");
     let said = answer("y\ny\n");
     assert!(said.contains("wrote a listener") && said.contains("in ~/.claude.json"), "{said}");
@@ -429,7 +429,7 @@ fn undo_after_somebody_else_wrote_removes_only_our_entry() {
     project.write("hob.toml", "toolsets = [\"repl\"]\n");
     let said = project.run(["init", "--undo"]).ok();
     assert!(said.contains(".gemini/settings.json: changed since, so only what hob wrote was removed."), "{said}");
-    assert!(said.contains("hob.toml: changed since, so it was left alone: what you do not want"), "{said}");
+    assert!(said.contains("hob.toml: changed since, so it was left alone: delete what you do not want"), "{said}");
     let value: serde_json::Value = serde_json::from_str(&project.read(".gemini/settings.json")).unwrap();
     assert_eq!(value, serde_json::json!({"theme": "light"}));
     assert_eq!(project.read("hob.toml"), "toolsets = [\"repl\"]\n");

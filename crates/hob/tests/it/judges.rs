@@ -148,7 +148,7 @@ fn doctor_names_a_server_that_is_not_there() {
         "!! Python: program /nowhere/ty does not exist: put it there, or correct `command` below [code.servers.ty]";
     assert!(ran.stdout.contains(wanted), "{}", ran.stdout);
     let last = ran.stdout.lines().last().unwrap();
-    assert!(last.starts_with("1 thing (!!) would break: Python"), "{last}");
+    assert!(last.starts_with("1 problem to fix (!!): Python"), "{last}");
     assert_eq!(ran.code, Some(5));
 }
 

@@ -265,7 +265,7 @@ fn places_by_commands() {
         if let Some(root) = &root {
             let stopped = scene.run(&cwd, &["stop"]);
             assert!(
-                stopped.stdout.contains(&format!("The daemon of {} has ended", root.display())),
+                stopped.stdout.contains(&format!("The daemon of {} has stopped", root.display())),
                 "{name}: {stopped:#?}"
             );
         }

@@ -80,14 +80,14 @@ fn a_profile_that_is_not_granted_or_not_usable() {
         &["not granted", "repl.profiles.mine.command (line 4): runs the command"],
     );
     let granted = project.run(["trust", "--yes"]).stdout;
-    assert_says(&granted, &["Granted", "The running daemon does not know that yet: `hob stop`"]);
+    assert_says(&granted, &["Granted", "The running daemon does not have that yet: run `hob stop`"]);
     // Until then no message asks to grant it again.
-    let since = "granted since this daemon started";
+    let since = "granted after this daemon started";
     let said = failure(project.run(["call", "repl_eval", "--code", "1"]), 4);
-    assert_says(&said, &["\"mine\"", since, "`hob stop`, and the next call knows it"]);
+    assert_says(&said, &["\"mine\"", since, "run `hob stop`; the next call starts"]);
     for command in ["status", "doctor"] {
         let said = project.run([command]).stdout;
-        assert_says(&said, &[since, "`hob stop`, and the next"]);
+        assert_says(&said, &[since, "run `hob stop`; the next call starts"]);
         assert!(!said.contains("hob trust"), "{said}");
     }
     project.run(["stop"]);
@@ -449,7 +449,7 @@ fn a_daemon_that_hangs_is_named() {
     assert_says(&said, &["does not answer", &daemon.to_string(), "kill -KILL"]);
     kill_hard(daemon);
     until("the daemon to end", || project.daemon_pid().is_none().then_some(()));
-    assert_says(&project.run(["status"]).ok(), &["No daemon runs"]);
+    assert_says(&project.run(["status"]).ok(), &["No daemon is running"]);
 }
 
 #[test]

@@ -104,8 +104,7 @@ impl Ask {
         if result["isError"] == true {
             for block in result["content"].as_array_mut().into_iter().flatten() {
                 let text = block["text"].as_str().unwrap_or_default();
-                block["text"] =
-                    text.replace("ask_list shows yours", "`hob questions` lists the open ones").into();
+                block["text"] = text.replace("ask_list shows yours", "`hob questions` lists the open ones").into();
             }
         }
         if let Some(text) = result["content"][0]["text"].as_str()
@@ -140,8 +139,7 @@ fn form(file: &std::path::Path) -> Result<Value, Failure> {
     use std::io::Read;
     let failed = |error: &dyn std::fmt::Display| {
         let shown = project::visible::path(file);
-        Failure::new(format_args!("{shown}: {error}"))
-            .hint("Write a JSON object with title, message and fields.")
+        Failure::new(format_args!("{shown}: {error}")).hint("Write a JSON object with title, message and fields.")
     };
     let mut text = String::new();
     let read = match file.as_os_str() == "-" {

@@ -62,7 +62,8 @@ impl Build {
 fn made(named: Option<PathBuf>, place: &Place) -> Result<PathBuf, Failure> {
     let failed = |error: &dyn Display| {
         let output = shown(named.as_deref().unwrap_or(Path::new(OUTPUT)));
-        Failure::new(format_args!("cannot create {output}: {error}")).hint("Use --output DIR to choose another directory.")
+        Failure::new(format_args!("cannot create {output}: {error}"))
+            .hint("Use --output DIR to choose another directory.")
     };
     if let Some(directory) = &named {
         std::fs::create_dir_all(directory).map_err(|error| failed(&error))?;

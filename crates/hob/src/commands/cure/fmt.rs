@@ -43,8 +43,9 @@ impl Fmt {
                 (None, false) => terminal::print(&formatted),
                 (Some(path), false) if changed => {
                     let place = cure::files::followed(&place.worktree, path).map_err(|error| match error {
-                        error @ FileError::Outside { .. } => Failure::new(error)
-                            .hint("hob does not write through a link: name the file itself."),
+                        error @ FileError::Outside { .. } => {
+                            Failure::new(error).hint("hob does not write through a link: name the file itself.")
+                        }
                         error => Failure::new(error),
                     })?;
                     cure::files::write(&place, &formatted).map_err(Failure::new)?;

@@ -101,14 +101,14 @@ fn last_line(broken: &[String], open: &[String]) -> String {
         subjects.dedup();
         subjects.join(", ")
     };
-    let breaks = match broken {
-        [] => "Nothing would break".to_owned(),
-        [one] => format!("1 thing (!!) would break: {one}"),
-        all => format!("{} things (!!) would break: {}", all.len(), named(all)),
+    let conclusion = match broken {
+        [] => "Everything works.".to_owned(),
+        [one] => format!("1 problem to fix (!!): {one}."),
+        all => format!("{} problems to fix (!!): {}.", all.len(), named(all)),
     };
     match open {
-        [] => format!("{breaks}."),
-        open => format!("{breaks}; not all is set up (--): {}.", named(open)),
+        [] => conclusion,
+        open => format!("{conclusion} Optional, see the lines marked --: {}.", named(open)),
     }
 }
 
@@ -189,7 +189,10 @@ fn config(project: &Project) -> Vec<Finding> {
         Err(error) => Finding::problem("hob.toml", error.to_string()),
         Ok(config) if !config.withheld.is_empty() => {
             let keys: Vec<&str> = config.withheld.iter().map(|request| request.key.as_str()).collect();
-            Finding::note("hob.toml", format!("requests settings that are not granted: {}; run `hob trust`", keys.join(", ")))
+            Finding::note(
+                "hob.toml",
+                format!("requests settings that are not granted: {}; run `hob trust`", keys.join(", ")),
+            )
         }
         Ok(_) if project.config_path().exists() => Finding::good("hob.toml", "valid"),
         Ok(_) => Finding::good("hob.toml", "does not exist; the defaults apply"),
@@ -220,10 +223,7 @@ fn state(project: &Project) -> Finding {
     match project::private::try_to_write(existing) {
         Err(error) => Finding::problem(
             "state",
-            format!(
-                "cannot write in {}: {error}; make it writable, or free disk space",
-                existing.display()
-            ),
+            format!("cannot write in {}: {error}; make it writable, or free disk space", existing.display()),
         ),
         Ok(()) => Finding::good("state", format!("kept in {}", dir.display())),
     }

@@ -82,10 +82,8 @@ impl Eval {
         self.show(evaluation, &printed);
         match printed.missing {
             0 => Ok(Exit::of_evaluation(evaluation)),
-            missing => {
-                Err(Failure::new(format_args!("{missing} bytes of the output were dropped and are not shown"))
-                    .hint("Raise `limits.output_file` in hob.toml to keep more of a session's output."))
-            }
+            missing => Err(Failure::new(format_args!("{missing} bytes of the output were dropped and are not shown"))
+                .hint("Raise `limits.output_file` in hob.toml to keep more of a session's output.")),
         }
     }
 
@@ -96,7 +94,9 @@ impl Eval {
                 .exit(Exit::Usage)
         };
         match self.code.as_deref() {
-            Some("-") if self.stdin => Err(Failure::new("stdin cannot be both the code and its input").exit(Exit::Usage)),
+            Some("-") if self.stdin => {
+                Err(Failure::new("stdin cannot be both the code and its input").exit(Exit::Usage))
+            }
             Some("-") => read("the code"),
             Some(code) => Ok(code.to_owned()),
             None if std::io::stdin().is_terminal() => Err(nothing()),
@@ -464,10 +464,7 @@ mod tests {
              It goes on: `hob call repl_wait --eval 3 --session b` waits for it, `hob call repl_interrupt --eval 3 --session b` \
              stops it."
         );
-        assert_eq!(
-            says(None, json!({"eval": 3, "status": "exited"})),
-            "`hob call repl_restart` starts a new one."
-        );
+        assert_eq!(says(None, json!({"eval": 3, "status": "exited"})), "`hob call repl_restart` starts a new one.");
     }
 
     #[test]

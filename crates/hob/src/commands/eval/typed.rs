@@ -31,7 +31,8 @@ impl Typed {
     /// Prints once that input can be typed, unless the program has just printed a prompt.
     pub(super) fn begin(&mut self, has_asked: bool) {
         if !std::mem::replace(&mut self.is_said, true) && !has_asked {
-            let how = "[waiting for input: your typing goes to the program; Ctrl-D leaves it waiting, Ctrl-C interrupts it]";
+            let how =
+                "[waiting for input: your typing goes to the program; Ctrl-D leaves it waiting, Ctrl-C interrupts it]";
             terminal::note(paint_note(how, Style::Dim));
         }
     }

@@ -155,7 +155,9 @@ fn notes(file: &HookFile, plan: &Plan, said: Option<&str>, program: &str) {
             Fail::Open => "without hob they get an error at each tool call",
             Fail::Ask | Fail::Closed => "without hob their agent refuses every tool call",
         };
-        terminal::line(format!("{title}: this file is shared with others: {them}. Use `--scope local` for private entries."));
+        terminal::line(format!(
+            "{title}: this file is shared with others: {them}. Use `--scope local` for private entries."
+        ));
         if program != "hob" {
             terminal::line(format!("`hob` is not on PATH, so the shared entries start {}.", visible(program)));
         }

@@ -208,7 +208,9 @@ fn trust_code(project: &Project) {
         return;
     }
     if let Some(why) = super::ask::refusal(super::connect(project).ok().flatten().as_mut()) {
-        terminal::line(format!("Language servers that run this project's code are disabled until you run `hob trust`: {why}."));
+        terminal::line(format!(
+            "Language servers that run this project's code are disabled until you run `hob trust`: {why}."
+        ));
         return;
     }
     if !std::io::stdin().is_terminal() {
@@ -262,7 +264,9 @@ fn undo(place: &Place, project: &Project) -> Result<Exit, Failure> {
     }
     if place.scope == Scope::Project && !Place::new(Scope::User, project)?.edits()?.alone().is_empty() {
         is_empty = false;
-        terminal::line("Hooks in your own files apply to all projects, and were kept: `hob hooks uninstall` removes them.");
+        terminal::line(
+            "Hooks in your own files apply to all projects, and were kept: `hob hooks uninstall` removes them.",
+        );
     }
     if is_empty {
         terminal::line(format!("Nothing to undo: {} has no record of `hob init`.", place.show(&place.record)));

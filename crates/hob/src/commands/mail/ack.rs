@@ -42,12 +42,9 @@ impl Ack {
         let (unknown, before) = (ids("state", &"unknown".into()), ids("settled_before", &true.into()));
         match (&*unknown, &*before) {
             ([], []) => Ok(exit),
-            ([], before) => Err(Failure::new(format_args!(
-                "already settled, so unchanged: {}",
-                before.join(", ")
-            ))
-            .exit(Exit::ToolError)
-            .hint("Use `hob reply ID TEXT` to send its sender a message.")),
+            ([], before) => Err(Failure::new(format_args!("already settled, so unchanged: {}", before.join(", ")))
+                .exit(Exit::ToolError)
+                .hint("Use `hob reply ID TEXT` to send its sender a message.")),
             (unknown, _) => Err(Failure::new(format_args!("not in this agent's mailbox: {}", unknown.join(", ")))
                 .exit(Exit::ToolError)
                 .hint("`hob inbox --all` lists the messages with their ids.")),

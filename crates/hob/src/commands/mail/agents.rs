@@ -105,9 +105,7 @@ impl Token {
         match done["token"].as_str() {
             // Print only the token, for $(hob agents token).
             Some(token) => terminal::line(token),
-            None if done["revoked"] == true => {
-                terminal::note(format!("The token of {agent} was revoked."))
-            }
+            None if done["revoked"] == true => terminal::note(format!("The token of {agent} was revoked.")),
             None => terminal::note(format!("{agent} has no token.")),
         }
         Ok(Exit::Done)

@@ -31,9 +31,7 @@ pub(super) fn mailbox(shown: &Value, next: &str) {
 /// Renders a conversation, oldest message first.
 pub(super) fn thread(shown: &Value) {
     if let Some(omitted) = shown["omitted"].as_u64().filter(|omitted| *omitted > 0) {
-        terminal::line(format!(
-            "{omitted} earlier messages omitted: see `hob call get_thread --help`."
-        ));
+        terminal::line(format!("{omitted} earlier messages omitted: see `hob call get_thread --help`."));
     }
     list(shown, "messages").iter().for_each(message);
 }

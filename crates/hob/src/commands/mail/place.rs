@@ -40,7 +40,9 @@ impl PlaceCommand {
         let done = control.request("mail/place", asked, |_, _| {}).map_err(control_failure)?;
         terminal::line(done["decided"].as_str().unwrap_or_default());
         if done["open"] == true && done["changed"] == true {
-            terminal::line("The running daemon still uses the old choice: run `hob stop`; the next call applies the new one.");
+            terminal::line(
+                "The running daemon still uses the old choice: run `hob stop`; the next call applies the new one.",
+            );
         }
         Ok(Exit::Done)
     }

@@ -271,7 +271,10 @@ impl Check {
             let named = file.strip_prefix(&worktree).unwrap_or(file);
             let name = file.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(SUFFIX));
             let Some(name) = name else {
-                return Err(Failure::new(format_args!("{}: the name of a node file must end with {SUFFIX}", shown(named))));
+                return Err(Failure::new(format_args!(
+                    "{}: the name of a node file must end with {SUFFIX}",
+                    shown(named)
+                )));
             };
             // A file outside the directory may be checked too.
             let directory = file.parent().map_or_else(PathBuf::new, Path::to_path_buf);

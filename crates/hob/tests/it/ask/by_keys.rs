@@ -63,7 +63,7 @@ fn leaving_answers_nothing_and_keeps_what_was_typed() {
     screen.type_text("mend both");
     screen.until("mend both");
     screen.press(&["Escape"]);
-    screen.until("What you typed is kept");
+    screen.until("Your input is kept");
     assert!(is_open());
     let screen = Screen::run(&project, "hob answer");
     screen.until("mend both");

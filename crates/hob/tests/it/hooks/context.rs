@@ -405,7 +405,7 @@ fn a_person_decides_a_permission_request() {
     assert_eq!(outcomes.len(), 7, "{outcomes:?}");
     assert!(outcomes[0].ends_with("nobody could see it") && outcomes[1].ends_with(" allowed"), "{outcomes:?}");
     let ended = project.run(["policy", "try"]).ok();
-    assert!(ended.contains("journalled events"), "{ended}");
+    assert!(ended.contains("recorded events"), "{ended}");
 }
 
 #[test]

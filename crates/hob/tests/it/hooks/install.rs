@@ -105,7 +105,7 @@ fn every_fail_mode_is_proven_and_holds() {
     assert!(project.processes().is_empty(), "{:?}", project.processes());
     assert!(!project.state_dir().join("log/hooks.jsonl").exists());
     let quick = project.run(["doctor", "--quick"]).stdout;
-    assert!(quick.contains("not proven with --quick"), "{quick}");
+    assert!(quick.contains("not tested because of --quick"), "{quick}");
 }
 
 #[test]
@@ -212,7 +212,7 @@ fn installing_keeps_how_it_fails_and_init_does_both() {
         said.contains("Claude Code: hooks stand in .claude/settings.local.json (fail open): SessionStart, "),
         "{said}"
     );
-    assert!(said.contains("`hob hooks install --fail closed` keeps that"), "{said}");
+    assert!(said.contains("`hob hooks install --fail closed` enforces it"), "{said}");
     // A rule about tools is also about requests for permission.
     assert!(said.contains("PermissionRequest"), "{said}");
     project.run(["hooks", "install", "--agent", "claude", "--fail", "closed"]).ok();
@@ -225,7 +225,7 @@ fn installing_keeps_how_it_fails_and_init_does_both() {
     let codex = project.run(["init", "--agent", "codex", "--hooks"]).ok();
     assert!(codex.contains("Codex runs no hook that you have not reviewed"), "{codex}");
     assert!(project.home().join(".codex/hooks.json").exists());
-    assert!(project.run(["init", "--undo"]).ok().contains("`hob hooks uninstall` takes them out"));
+    assert!(project.run(["init", "--undo"]).ok().contains("`hob hooks uninstall` removes them"));
     assert!(project.home().join(".codex/hooks.json").exists());
     assert!(project.run(["hooks", "uninstall"]).ok().contains("Codex: ~/.codex/hooks.json: removed"));
     assert!(!project.home().join(".codex").exists());

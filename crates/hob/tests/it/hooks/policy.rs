@@ -71,7 +71,7 @@ fn a_policy_is_tested_explained_and_tried() {
     );
     let tested = project.run(["policy", "test", "tests.toml"]);
     assert_eq!(tested.code, Some(1));
-    assert_eq!(tested.stdout, "two: expected deny, and it is pass\n1 of 2 tests passed.\n");
+    assert_eq!(tested.stdout, "two: expected deny, got pass\n1 of 2 tests passed.\n");
     project.write("event.json", &String::from_utf8(super::shell("a; sudo git push $X")).unwrap());
     let explained = project.run(["policy", "explain", "event.json"]).ok();
     expect_test::expect![[r#"

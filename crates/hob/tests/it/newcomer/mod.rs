@@ -37,7 +37,7 @@ fn a_question_that_nobody_sees_names_what_makes_it_seen() {
     let ran = project.run(["ask", "confirm", "Deploy?", "--wait", "0"]);
     let id = ran.stdout.split_whitespace().nth(1).unwrap();
     says(&ran.stderr, &[&format!("`hob answer {id}` answers it, and `hob ask wait {id}` gets the answer")]);
-    assert!(!ran.stderr.contains("Nobody watches"), "{ran:#?}");
+    assert!(!ran.stderr.contains("No person is watching"), "{ran:#?}");
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn cabal_without_a_list_of_packages_says_which_file_to_empty() {
             &format!("or make an empty file {}", config.display()),
         ],
     );
-    says(doctor.lines().last().unwrap(), &["1 thing (!!) would break: cabal"]);
+    says(doctor.lines().last().unwrap(), &["1 problem to fix (!!): cabal"]);
     // Which file that is in a home that cabal never saw, it says itself: not every version goes by XDG.
     std::fs::remove_dir_all(project.home().join(".cabal")).unwrap();
     let help = Ran::of(project.command("cabal").arg("--help")).ok();
@@ -211,7 +211,7 @@ fn a_hob_toml_that_is_in_git_by_now_outlives_undo() {
     git(&["add", "-A"]);
     git(&["-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-q", "-m", "2"]);
     let said = project.run(["init", "--undo"]).ok();
-    says(&said, &[".mcp.json: in git by now", ".codex/config.toml: restored"]);
+    says(&said, &[".mcp.json: tracked by git now", ".codex/config.toml: restored"]);
     assert_eq!(std::fs::read_to_string(project.root().join(".codex/config.toml")).unwrap(), before);
     assert!(project.root().join(".mcp.json").exists());
 }
@@ -222,7 +222,11 @@ fn the_last_line_of_doctor_contradicts_no_other() {
     std::fs::create_dir(project.home().join(".claude")).unwrap();
     let said = project.run(["doctor"]).ok();
     says(&said, &["-- Claude Code: hob is not registered"]);
-    assert_eq!(said.lines().last(), Some("Nothing would break; not all is set up (--): Claude Code."), "{said}");
+    assert_eq!(
+        said.lines().last(),
+        Some("Everything works. Optional, see the lines marked --: Claude Code."),
+        "{said}"
+    );
 }
 
 #[test]
@@ -434,7 +438,7 @@ fn a_daemon_that_was_killed_did_not_just_end() {
     let after = number("true");
     assert!(after > before && after <= before + 8, "{before} {after}");
     project.run(["stop"]).ok();
-    says(&project.run(["status"]).ok(), &["No daemon runs for", "it starts when it is needed"]);
+    says(&project.run(["status"]).ok(), &["No daemon is running for", "it starts on demand"]);
 }
 
 #[test]

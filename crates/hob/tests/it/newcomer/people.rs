@@ -78,7 +78,7 @@ fn what_was_rejected_is_not_acked_in_silence() {
     let ran = project.run(["ack", id, "--as", "bob"]);
     assert_eq!(ran.code, Some(4), "{ran:#?}");
     says(&ran.stdout, &["rejected before, and stays so"]);
-    says(&ran.stderr, &["nothing has changed for what was settled before", "`hob reply ID TEXT`"]);
+    says(&ran.stderr, &["already settled, so unchanged", "`hob reply ID TEXT`"]);
     // The same again is no surprise.
     says(&project.run(["ack", "--reject", id, "--as", "bob"]).ok(), &["rejected"]);
 }

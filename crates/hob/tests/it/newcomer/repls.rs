@@ -178,11 +178,11 @@ fn a_person_types_for_a_program_that_waits() {
     );
     assert!(shown.contains("ann is 7\n") && shown.ends_with("exit 0\n"), "{shown}");
     // One that asks nothing is spoken for; Ctrl-D leaves it as it is, and says how to go on.
-    let shown = type_for("[(b'what you type is its', b'\\x04')]", "read x; echo $x");
-    says(&shown, &["[it waits for input: what you type is its", "`hob call repl_input --eval 2", "exit 11"]);
+    let shown = type_for("[(b'your typing goes to the program', b'\\x04')]", "read x; echo $x");
+    says(&shown, &["[waiting for input: your typing goes to the program", "`hob call repl_input --eval 2", "exit 11"]);
     project.run(["call", "repl_interrupt"]).ok();
     // Ctrl-C interrupts it.
-    let shown = type_for("[(b'what you type is its', b'\\x03')]", "read x; echo $x");
+    let shown = type_for("[(b'your typing goes to the program', b'\\x03')]", "read x; echo $x");
     assert!(shown.ends_with("exit 10\n"), "{shown}");
     let listed: Value = serde_json::from_str(&project.run(["call", "repl_list", "--json"]).ok()).unwrap();
     until("the session to be idle", || (listed["sessions"][0]["state"] == "idle").then_some(()));

@@ -93,11 +93,15 @@ fn status_warns_of_a_file_that_no_daemon_could_start_with() {
     let said = project.run(["status"]).ok();
     says(
         &said,
-        &["hob.toml has changed since", "hob.toml, line 2: \"soon\" is no time", "Do not stop this one before"],
+        &[
+            "hob.toml has changed since",
+            "hob.toml, line 2: \"soon\" is no time",
+            "Fix this before you stop the running daemon",
+        ],
     );
     assert!(!said.contains("the next call starts one"), "{said}");
     write("[repl]\nidle = \"2h\"\n");
-    says(&project.run(["status"]).ok(), &["`hob stop`, and the next call starts one that reads it"]);
+    says(&project.run(["status"]).ok(), &["run `hob stop`; the next call starts one that reads it"]);
     // What it had while it lived is nobody's any more.
     project.run(["call", "repl_stop"]).ok();
     let said = project.run(["status"]).ok();
@@ -172,7 +176,7 @@ fn a_rule_that_waits_for_a_grant_is_no_rule_in_force() {
     let said = project.run(["policy", "check"]).ok();
     says(
         &said,
-        &["", "hob-policy.toml does not exist, and no rule of this project is in force.", "[[rule]]", "decide = \"deny\""],
+        &["hob-policy.toml does not exist, and no rule of this project is in force.", "[[rule]]", "decide = \"deny\""],
     );
     // What it shows is a policy.
     let rule: String =
@@ -240,9 +244,6 @@ fn several_open_questions_are_named() {
     };
     if has_program("python3") {
         says(&at_a_terminal("\x1b"), &["No answer was sent; all questions stay open."]);
-        says(
-            &at_a_terminal("yes\n"),
-            &["no question's id begins with `yes`", "`hob questions` lists the open ones"],
-        );
+        says(&at_a_terminal("yes\n"), &["no question's id begins with `yes`", "`hob questions` lists the open ones"]);
     }
 }
