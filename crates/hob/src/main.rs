@@ -42,7 +42,7 @@ fn main() -> ExitCode {
         Some(ended) => ended,
         None => parse_and_run(args),
     };
-    match ended.and_then(shown) {
+    match ended.and_then(check_output) {
         Ok(exit) => exit.into(),
         Err(failure) => {
             terminal::report(&failure);
@@ -73,7 +73,7 @@ fn parse_and_run(args: Vec<OsString>) -> Result<Exit, Failure> {
 }
 
 /// Turns output that could not be written into a failure, unless the reader closed the pipe (`hob tools | head -1`).
-fn shown(exit: Exit) -> Result<Exit, Failure> {
+fn check_output(exit: Exit) -> Result<Exit, Failure> {
     match terminal::lost() {
         Some(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             Err(Failure::new(format_args!("cannot write to standard output: {error}"))

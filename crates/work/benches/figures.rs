@@ -37,15 +37,15 @@ fn main() {
 }
 
 /// A project with its repository and a fake GitHub.
-struct Place {
+struct Fixture {
     temp: tempfile::TempDir,
     github: GitHub,
     work: Arc<Work>,
     env: BTreeMap<String, String>,
 }
 
-impl Place {
-    fn new() -> Place {
+impl Fixture {
+    fn new() -> Fixture {
         let temp = tempfile::tempdir().expect("a directory");
         for directory in ["home", "work"] {
             std::fs::create_dir(temp.path().join(directory)).expect("a directory");
@@ -64,12 +64,12 @@ impl Place {
             around: Arc::new(NoOthers),
             settings: WorkSettings::default(),
         };
-        Place { temp, github, work: Work::new(options), env }
+        Fixture { temp, github, work: Work::new(options), env }
     }
 
     /// Creates a repository with `files` files on the branch `gh-12/lists`, with a pull request and an issue.
-    fn with_files(files: usize) -> Place {
-        let place = Place::new();
+    fn with_files(files: usize) -> Fixture {
+        let place = Fixture::new();
         place.git(&["init", "-q", "-b", "main"]);
         for (name, value) in [("user.name", "T"), ("user.email", "t@example.org")] {
             place.git(&["config", name, value]);
@@ -132,7 +132,7 @@ async fn status(work: Arc<Work>, caller: Caller, arguments: Value) -> Value {
 
 /// Measures `work_status` with git only and with a cached pull request and issue, alternating with a bare `git status`.
 fn large(runtime: &Runtime, files: usize, name: &str, times: usize) {
-    let place = Place::with_files(files);
+    let place = Fixture::with_files(files);
     let first = place.status(runtime, json!({}));
     assert_eq!((&first["pull"]["number"], &first["issue"]["id"]), (&json!(7), &json!("#12")), "{first}");
     let asked = place.github.requests().len();
@@ -153,7 +153,7 @@ fn large(runtime: &Runtime, files: usize, name: &str, times: usize) {
 
 /// Measures a directory without a repository and without programs.
 fn nothing(runtime: &Runtime, times: usize) {
-    let mut place = Place::new();
+    let mut place = Fixture::new();
     place.env.insert("PATH".to_owned(), place.temp.path().join("nothing").display().to_string());
     let took = (0..times).map(|_| timed(|| drop(place.status(runtime, json!({})))));
     say("everything absent", middle(took.collect()));
@@ -161,7 +161,7 @@ fn nothing(runtime: &Runtime, times: usize) {
 
 /// Measures another call while GitHub never answers.
 fn hanging(runtime: &Runtime) {
-    let place = Place::with_files(10);
+    let place = Fixture::with_files(10);
     place.github.behave(Behaviour::IsSilent);
     let alone = (0..9).map(|_| timed(|| drop(place.status(runtime, json!({"sections": ["git"]})))));
     say("git's part alone", middle(alone.collect()));
@@ -177,7 +177,7 @@ fn hanging(runtime: &Runtime) {
 
 /// Measures fifty agents that call at once in ten worktrees.
 fn crowd(runtime: &Runtime) {
-    let place = Place::with_files(10);
+    let place = Fixture::with_files(10);
     let mut directories = vec![place.root()];
     for number in 1..10 {
         let path = format!("../w{number}");
@@ -201,7 +201,7 @@ fn crowd(runtime: &Runtime) {
 
 /// Measures rule facts, from a fresh state and with a new git query.
 fn facts(runtime: &Runtime, times: usize) {
-    let place = Place::with_files(10);
+    let place = Fixture::with_files(10);
     let (root, env) = (place.root(), place.env.clone());
     let ask = || {
         let fact = runtime.block_on(place.work.fact("work.dirty", &root, || env.clone()));

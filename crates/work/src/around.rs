@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Provides information from other parts of the daemon.
-pub trait Around: Send + Sync + 'static {
+pub trait Neighbourhood: Send + Sync + 'static {
     /// Returns the pending items of this caller, by part.
     fn waiting<'a>(&'a self, cx: &'a Context) -> Pin<Box<dyn Future<Output = Vec<Waiting>> + Send + 'a>>;
 
@@ -41,7 +41,7 @@ pub struct Agent {
 /// An implementation for use without a daemon: it knows of nothing.
 pub struct NoOthers;
 
-impl Around for NoOthers {
+impl Neighbourhood for NoOthers {
     fn waiting<'a>(&'a self, _: &'a Context) -> Pin<Box<dyn Future<Output = Vec<Waiting>> + Send + 'a>> {
         Box::pin(std::future::ready(Vec::new()))
     }

@@ -21,7 +21,7 @@ const LINE: usize = 300;
 
 /// The input of a brief: the state of the work in a worktree.
 #[derive(Debug)]
-pub struct Known {
+pub struct BriefInput {
     pub git: Result<Git, Source>,
     /// The last note, if the brief should show it.
     pub note: Option<Note>,
@@ -42,7 +42,7 @@ pub struct Known {
 }
 
 /// Renders the brief for an agent that starts, most urgent first.
-pub fn start(known: &Known) -> String {
+pub fn start(known: &BriefInput) -> String {
     let mut before = Vec::new();
     let mut after = Vec::new();
     after.extend(known.issue.iter().flat_map(words::issue));
@@ -70,7 +70,7 @@ pub fn start(known: &Known) -> String {
 }
 
 /// Renders the brief for an agent that ends: each unfinished item with the command that finishes it.
-pub fn end(known: &Known) -> String {
+pub fn end(known: &BriefInput) -> String {
     let mut lines = Vec::new();
     match &known.git {
         Ok(git) => lines.extend(unfinished(git)),
@@ -249,7 +249,7 @@ mod tests {
     use super::*;
     use crate::git::{Change, ChangeKind, Operation};
 
-    fn known() -> Known {
+    fn sample_input() -> BriefInput {
         let change = |path: &str, kind| Change {
             path: path.to_owned(),
             kind,
@@ -273,7 +273,7 @@ mod tests {
             ],
             ..Git::default()
         };
-        Known {
+        BriefInput {
             git: Ok(git),
             note: None,
             since: None,
@@ -306,7 +306,7 @@ mod tests {
 
     #[test]
     fn the_most_urgent_comes_first() {
-        let mut known = known();
+        let mut known = sample_input();
         if let Ok(git) = &mut known.git {
             let (kind, branch) = (OperationKind::Rebase, Some("topic".to_owned()));
             git.operation = Some(Operation { kind, step: Some(1), steps: Some(3), branch, conflicts: 2 });
@@ -345,7 +345,7 @@ mod tests {
 
     #[test]
     fn nothing_that_is_all_right_takes_a_line() {
-        let mut known = known();
+        let mut known = sample_input();
         known.git = Ok(Git { branch: Some("main".to_owned()), ..Git::default() });
         check(&start(&known), expect!["branch main, without a commit"]);
         check(&end(&known), expect!["Nothing is unfinished here, and nothing waits."]);
@@ -357,7 +357,7 @@ mod tests {
 
     #[test]
     fn whatever_is_long_is_cut_and_said_to_be() {
-        let mut known = known();
+        let mut known = sample_input();
         known.note = Some(note(&"many words, ".repeat(600)));
         let long = |number| Waiting { part: "mail".to_owned(), text: format!("{number} {}", "x".repeat(400)) };
         known.waiting = (0..9).map(long).collect();

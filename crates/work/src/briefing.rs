@@ -6,13 +6,13 @@ use mcp::tool::Context;
 use project::{Caller, journal};
 
 use crate::around::{Agent, Waiting};
-use crate::brief::{self, Known};
+use crate::brief::{self, BriefInput};
 use crate::gather::{Work, place_of};
 use crate::git::{self, Git};
 use crate::kept::Wish;
-use crate::notes::{Note, Place};
+use crate::notes::{Note, NoteTarget};
 use crate::sources::Source;
-use crate::standing::{Sections, Wanted};
+use crate::standing::{Sections, StatusQuery};
 use crate::tracker::Issue;
 
 /// How long a brief waits for GitHub. An agent's start waits for the brief.
@@ -45,7 +45,7 @@ impl Work {
     pub async fn brief(&self, cx: &Context, caller: &Caller, moment: Moment) -> Brief {
         let sections = Sections { pull: true, issue: true, worktrees: false };
         let wish = Wish { fresh: false, wait: BRIEF_WAIT };
-        let wanted = Wanted { sections, issue: None, wish, is_a_call: moment != Moment::End };
+        let wanted = StatusQuery { sections, issue: None, wish, is_a_call: moment != Moment::End };
         let (standing, waiting) = tokio::join!(self.standing(caller, wanted), self.around.waiting(cx));
         let git = standing.git;
         let place = place_of(&git, caller);
@@ -61,7 +61,7 @@ impl Work {
         agents.retain(|agent| agent.pid != caller.pid && (agent.run.is_none() || agent.run != caller.run));
         let (issue, pull, ready, changed) = (standing.issue, standing.pull, standing.ready, standing.changed);
         let now_ms = journal::now();
-        let known = Known { git, note, since, issue, pull, changed, ready, waiting, agents, now_ms };
+        let known = BriefInput { git, note, since, issue, pull, changed, ready, waiting, agents, now_ms };
         let text = match moment {
             Moment::End => brief::end(&known),
             Moment::Begin | Moment::Again => brief::start(&known),
@@ -69,7 +69,7 @@ impl Work {
         if let Some(note) = &known.note {
             self.notes.shows(cx, caller, &place, note);
         }
-        let Known { git, note, issue, waiting, agents, .. } = known;
+        let BriefInput { git, note, issue, waiting, agents, .. } = known;
         Brief { text, git, note, issue, waiting, agents }
     }
 
@@ -84,8 +84,8 @@ impl Work {
         ((is_needed || !needed) && !brief.text.is_empty()).then_some(brief.text)
     }
 
-    fn last_note(&self, place: &Place) -> Option<Note> {
-        let notes = self.notes.of(place);
+    fn last_note(&self, place: &NoteTarget) -> Option<Note> {
+        let notes = self.notes.read(place);
         // Show the brief without the note; `hob note` reports what is wrong with the file.
         let notes = notes.inspect_err(|error| tracing::warn!(%error, "read hand-over notes"));
         notes.unwrap_or_default().pop()

@@ -38,9 +38,9 @@ const REMEMBERED: usize = 64;
 
 /// The cached facts of each worktree.
 #[derive(Default)]
-pub(crate) struct Facts(Mutex<HashMap<PathBuf, Known>>);
+pub(crate) struct Facts(Mutex<HashMap<PathBuf, CachedFacts>>);
 
-struct Known {
+struct CachedFacts {
     /// The environment of the last caller.
     env: Arc<BTreeMap<String, String>>,
     git: Option<(BTreeMap<&'static str, String>, Instant)>,
@@ -64,7 +64,7 @@ impl Facts {
     ) {
         let mut all = self.0.lock();
         make_room(&mut all, worktree);
-        let known = all.entry(worktree.to_owned()).or_insert_with(|| Known::new(Arc::default()));
+        let known = all.entry(worktree.to_owned()).or_insert_with(|| CachedFacts::new(Arc::default()));
         if *known.env != *env {
             known.env = Arc::new(env.clone());
         }
@@ -93,7 +93,7 @@ impl Facts {
         let mut running = {
             let mut all = self.0.lock();
             make_room(&mut all, worktree);
-            let known = all.entry(worktree.to_owned()).or_insert_with(|| Known::new(Arc::new(env())));
+            let known = all.entry(worktree.to_owned()).or_insert_with(|| CachedFacts::new(Arc::new(env())));
             if known.is_fresh() {
                 return known.fact(name);
             }
@@ -122,9 +122,9 @@ impl Facts {
     }
 }
 
-impl Known {
-    fn new(env: Arc<BTreeMap<String, String>>) -> Known {
-        Known { env, git: None, branch: None, checks: None, issue: None, running: None }
+impl CachedFacts {
+    fn new(env: Arc<BTreeMap<String, String>>) -> CachedFacts {
+        CachedFacts { env, git: None, branch: None, checks: None, issue: None, running: None }
     }
 
     fn looked(&mut self, git: Option<&Git>) {
@@ -173,7 +173,7 @@ fn of_git(git: &Git) -> BTreeMap<&'static str, String> {
     facts.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
 }
 
-fn make_room(all: &mut HashMap<PathBuf, Known>, worktree: &Path) {
+fn make_room(all: &mut HashMap<PathBuf, CachedFacts>, worktree: &Path) {
     if all.len() >= REMEMBERED && !all.contains_key(worktree) {
         all.retain(|_, known| known.running.is_some() || known.is_fresh());
     }

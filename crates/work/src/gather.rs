@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use project::Caller;
 
-use crate::around::{Around, NoOthers};
+use crate::around::{Neighbourhood, NoOthers};
 use crate::changed::LastCalls;
 use crate::for_rules::Facts;
 use crate::git::Git;
 use crate::looks::{Looks, Syncs};
-use crate::notes::{Note, Notes, Place};
+use crate::notes::{Note, NoteTarget, Notes};
 use crate::pull::Pulls;
 use crate::settings::WorkSettings;
 use crate::sources::Source;
@@ -21,7 +21,7 @@ use crate::tracker::Trackers;
 /// The state of this part of the daemon.
 pub struct Work {
     pub(crate) notes: Arc<Notes>,
-    pub(crate) around: Arc<dyn Around>,
+    pub(crate) around: Arc<dyn Neighbourhood>,
     pub(crate) settings: WorkSettings,
     pub(crate) looks: Arc<Looks>,
     pub(crate) trackers: Trackers,
@@ -37,7 +37,7 @@ pub struct WorkOptions {
     pub notes: PathBuf,
     /// Creates the parent of that directory.
     pub prepare: Box<dyn Fn() -> io::Result<()> + Send + Sync>,
-    pub around: Arc<dyn Around>,
+    pub around: Arc<dyn Neighbourhood>,
     pub settings: WorkSettings,
 }
 
@@ -79,7 +79,7 @@ impl Work {
     ///
     /// # Errors
     /// Returns an error if the note cannot be written.
-    pub(crate) async fn keep(&self, caller: &Caller, text: &str) -> io::Result<(Place, usize)> {
+    pub(crate) async fn keep(&self, caller: &Caller, text: &str) -> io::Result<(NoteTarget, usize)> {
         let git = self.look(caller).await;
         let base = git.as_ref().ok().and_then(|git| git.base_commit.clone());
         let place = place_of(&git, caller);
@@ -95,10 +95,10 @@ impl Work {
     ///
     /// # Errors
     /// Returns an error if they cannot be read.
-    pub(crate) async fn notes_of(&self, caller: &Caller) -> io::Result<(Place, Vec<Note>)> {
+    pub(crate) async fn notes_of(&self, caller: &Caller) -> io::Result<(NoteTarget, Vec<Note>)> {
         let git = self.look(caller).await;
         let place = place_of(&git, caller);
-        let notes = self.notes.of(&place)?;
+        let notes = self.notes.read(&place)?;
         Ok((place, notes))
     }
 
@@ -119,11 +119,11 @@ impl Work {
     }
 }
 
-pub(crate) fn place_of(git: &Result<Git, Source>, caller: &Caller) -> Place {
+pub(crate) fn place_of(git: &Result<Git, Source>, caller: &Caller) -> NoteTarget {
     let git = git.as_ref().ok();
     match (git.and_then(Git::work_branch), git) {
-        (Some(branch), _) => Place::Branch(branch.to_owned()),
-        (None, Some(Git { root, bare: false, .. })) => Place::Directory(root.clone()),
-        _ => Place::Directory(caller.worktree.clone()),
+        (Some(branch), _) => NoteTarget::Branch(branch.to_owned()),
+        (None, Some(Git { root, bare: false, .. })) => NoteTarget::Directory(root.clone()),
+        _ => NoteTarget::Directory(caller.worktree.clone()),
     }
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use process::{Answer, AnswerError, Bounds, SpawnError};
 use serde_json::Value;
 
-use crate::run::Asked;
+use crate::run::Runner;
 use crate::sources::{Source, State};
 
 /// Limits of one query.
@@ -101,7 +101,7 @@ impl Gh {
             ("GH_DEBUG", ""),
             ("GH_FORCE_TTY", ""),
         ];
-        let asked = Asked { directory: &self.directory, env: &self.env };
+        let asked = Runner { directory: &self.directory, env: &self.env };
         let answer = asked.program("gh", args, own, BOUNDS).await.map_err(|error| of_error(&error))?;
         judge(&answer, host)
     }
@@ -144,7 +144,7 @@ fn judge(answer: &Answer, host: &str) -> Result<Value, Source> {
             return Err(limited(host, header("x-ratelimit-reset"), header("retry-after")));
         }
         _ => {
-            let message = shown(message);
+            let message = error_suffix(message);
             let (state, next) = match status {
                 500.. => (State::Failed, "Call again later; https://www.githubstatus.com tells of outages."),
                 _ => (State::Failed, "`gh auth status` shows who you are there, and what for."),
@@ -162,7 +162,7 @@ fn judge(answer: &Answer, host: &str) -> Result<Value, Source> {
     }
     let message = errors.iter().find_map(|error| error["message"].as_str()).unwrap_or_default();
     if !body["data"].is_object() {
-        let detail = format!("{host} did not answer the question{}", shown(message));
+        let detail = format!("{host} did not answer the question{}", error_suffix(message));
         return Err(Source::missing(State::Failed, detail, next));
     }
     Ok(body["data"].take())
@@ -214,7 +214,7 @@ fn limited(host: &str, reset: Option<&str>, after: Option<&str>) -> Source {
     Source::missing(State::RateLimited, format!("{host} has answered as often as it does for now"), Some(&next))
 }
 
-fn shown(message: &str) -> String {
+fn error_suffix(message: &str) -> String {
     if message.is_empty() {
         String::new()
     } else {

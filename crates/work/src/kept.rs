@@ -21,7 +21,7 @@ const AFTER_LIMIT: Duration = Duration::from_secs(60);
 /// The capacity of the cache.
 const KEPT: usize = 256;
 
-pub(crate) struct Kept<K, V>(Mutex<HashMap<K, Entry<V>>>);
+pub(crate) struct Cache<K, V>(Mutex<HashMap<K, Entry<V>>>);
 
 struct Entry<V> {
     value: Option<Value<V>>,
@@ -47,13 +47,13 @@ pub(crate) struct Wish {
     pub wait: Duration,
 }
 
-impl<K, V> Default for Kept<K, V> {
-    fn default() -> Kept<K, V> {
-        Kept(Mutex::default())
+impl<K, V> Default for Cache<K, V> {
+    fn default() -> Cache<K, V> {
+        Cache(Mutex::default())
     }
 }
 
-impl<K, V> Kept<K, V>
+impl<K, V> Cache<K, V>
 where
     K: Clone + Eq + Hash + Send + 'static,
     V: Clone + Send + Sync + 'static,
@@ -191,7 +191,7 @@ mod tests {
 
     #[tokio::test]
     async fn who_asks_at_once_shares_one_question() {
-        let (kept, asked) = (Arc::new(Kept::<&str, usize>::default()), Arc::new(AtomicUsize::new(0)));
+        let (kept, asked) = (Arc::new(Cache::<&str, usize>::default()), Arc::new(AtomicUsize::new(0)));
         let calls = (0..50).map(|_| {
             let (kept, asked) = (kept.clone(), asked.clone());
             tokio::spawn(async move {
@@ -216,7 +216,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn nobody_waits_longer_than_it_wishes_and_the_question_goes_on() {
-        let kept = Arc::new(Kept::<&str, usize>::default());
+        let kept = Arc::new(Cache::<&str, usize>::default());
         let slow = || async {
             tokio::time::sleep(Duration::from_secs(3)).await;
             Ok(7)
@@ -231,7 +231,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn what_is_old_is_shown_as_such_while_it_is_asked_for() {
-        let kept = Arc::new(Kept::<&str, usize>::default());
+        let kept = Arc::new(Cache::<&str, usize>::default());
         assert_eq!(kept.get("topic", NOW, || async { Ok(1) }).await.0, Some(1));
         tokio::time::advance(FRESH - Duration::from_secs(1)).await;
         let (value, source) = kept.get("topic", NOW, || async { Ok(2) }).await;
@@ -246,7 +246,7 @@ mod tests {
 
     #[tokio::test]
     async fn after_a_failure_nobody_asks_for_a_while() {
-        let kept = Arc::new(Kept::<&str, usize>::default());
+        let kept = Arc::new(Cache::<&str, usize>::default());
         assert_eq!(kept.get("topic", NOW, || async { Err(failed()) }).await, (None, failed()));
         assert_eq!(kept.get("topic", NOW, || async { Ok(1) }).await, (None, failed()));
         let again = Wish { fresh: true, ..NOW };
@@ -255,7 +255,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_oldest_are_forgotten() {
-        let kept = Arc::new(Kept::<usize, usize>::default());
+        let kept = Arc::new(Cache::<usize, usize>::default());
         for key in 0..KEPT + 40 {
             kept.get(key, NOW, || async move { Ok(key) }).await;
         }

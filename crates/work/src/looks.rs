@@ -58,7 +58,7 @@ impl Looks {
 pub(crate) struct Syncs(Mutex<HashMap<PathBuf, Arc<tokio::sync::Mutex<()>>>>);
 
 impl Syncs {
-    pub(crate) fn of(&self, repository: &Path) -> Arc<tokio::sync::Mutex<()>> {
+    pub(crate) fn turn_for(&self, repository: &Path) -> Arc<tokio::sync::Mutex<()>> {
         let mut all = self.0.lock();
         all.retain(|_, turn| Arc::strong_count(turn) > 1);
         all.entry(repository.to_owned()).or_default().clone()

@@ -28,7 +28,7 @@ const ARRIVED: Duration = Duration::from_secs(1);
 /// The branch or directory that notes belong to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Place {
+pub enum NoteTarget {
     /// A branch of the repository, in any worktree. During a rebase or bisect, the branch on which it began.
     Branch(String),
     /// A directory, if HEAD is detached or there is no repository.
@@ -57,7 +57,7 @@ pub struct Note {
 /// The file format: the notes of one branch or directory.
 #[derive(Debug, Serialize, Deserialize)]
 struct File {
-    place: Place,
+    place: NoteTarget,
     notes: Vec<Note>,
 }
 
@@ -72,7 +72,7 @@ pub struct Notes {
 }
 
 struct Lease {
-    place: Place,
+    place: NoteTarget,
     note: u64,
     connection: u64,
     cx: Context,
@@ -89,7 +89,7 @@ impl Notes {
     ///
     /// # Errors
     /// Returns an error if the file cannot be read.
-    pub fn of(&self, place: &Place) -> io::Result<Vec<Note>> {
+    pub fn read(&self, place: &NoteTarget) -> io::Result<Vec<Note>> {
         let Some(bytes) = private::read(&self.path(place), FILE_MAX)? else { return Ok(Vec::new()) };
         let file: File = serde_json::from_slice(&bytes).map_err(|error| {
             let path = project::visible::path(&self.path(place));
@@ -102,7 +102,7 @@ impl Notes {
     ///
     /// # Errors
     /// Returns an error if the note cannot be written; the earlier notes are kept.
-    pub fn keep(&self, place: &Place, caller: &Caller, text: &str, base: Option<String>) -> io::Result<usize> {
+    pub fn keep(&self, place: &NoteTarget, caller: &Caller, text: &str, base: Option<String>) -> io::Result<usize> {
         let author = match (&caller.name, caller.role) {
             (Some(name), _) => name.trim_start_matches('@').to_owned(),
             (None, Role::Mcp) => "an agent without a name".to_owned(),
@@ -117,10 +117,10 @@ impl Notes {
         })
     }
 
-    fn change<T>(&self, place: &Place, change: impl FnOnce(&mut Vec<Note>) -> T) -> io::Result<T> {
+    fn change<T>(&self, place: &NoteTarget, change: impl FnOnce(&mut Vec<Note>) -> T) -> io::Result<T> {
         let _changing = self.changing.lock();
         (self.prepare)()?;
-        let mut notes = self.of(place)?;
+        let mut notes = self.read(place)?;
         let changed = change(&mut notes);
         let bytes = serde_json::to_vec(&File { place: place.clone(), notes })?;
         private::replace(&self.path(place), &bytes)?;
@@ -128,7 +128,7 @@ impl Notes {
     }
 
     /// Records that the answer to this call shows a note to its run.
-    pub fn shows(&self, cx: &Context, caller: &Caller, place: &Place, note: &Note) {
+    pub fn shows(&self, cx: &Context, caller: &Caller, place: &NoteTarget, note: &Note) {
         let Some(run) = &caller.run else { return };
         if !note.read_by.contains(run) {
             let (place, connection, cx) = (place.clone(), caller.connection, cx.clone());
@@ -174,10 +174,12 @@ impl Notes {
         std::fs::read_dir(&self.directory).map_or(true, |mut entries| entries.next().is_none())
     }
 
-    fn path(&self, place: &Place) -> PathBuf {
+    fn path(&self, place: &NoteTarget) -> PathBuf {
         let name = match place {
-            Place::Branch(name) => hash_of(Path::new(&format!("branch {name}"))),
-            Place::Directory(path) => hash_of(&Path::new("directory").join(path.strip_prefix("/").unwrap_or(path))),
+            NoteTarget::Branch(name) => hash_of(Path::new(&format!("branch {name}"))),
+            NoteTarget::Directory(path) => {
+                hash_of(&Path::new("directory").join(path.strip_prefix("/").unwrap_or(path)))
+            }
         };
         self.directory.join(name + ".json")
     }

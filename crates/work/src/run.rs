@@ -36,7 +36,7 @@ pub(crate) const OF_TRACKERS: &[(&str, &str)] = &[
 
 /// The directory and environment of a query.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct Runner<'a> {
     pub directory: &'a Path,
     pub env: &'a BTreeMap<String, String>,
 }
@@ -60,7 +60,7 @@ pub(crate) struct Repository {
 
 /// Git with a view of the repository: it can neither run programs nor write.
 pub(crate) struct Reader<'a> {
-    asked: Asked<'a>,
+    asked: Runner<'a>,
     view: GitView,
 }
 
@@ -87,7 +87,7 @@ impl Reader<'_> {
     }
 }
 
-impl<'a> Asked<'a> {
+impl<'a> Runner<'a> {
     /// Returns git's output. Only for commands that read directory names and the configuration: these never start a program
     /// from the repository.
     pub(crate) async fn find(&self, args: &[&str]) -> Result<Vec<u8>, NoAnswer> {

@@ -44,7 +44,7 @@ impl Settings for WorkSettings {
             if branches.len() > PATTERNS {
                 return Err(file.refused(format!("work.branches has {} patterns; at most {PATTERNS}", branches.len())));
             }
-            let patterns: Result<_, _> = branches.iter().map(|text| Pattern::of(text)).collect();
+            let patterns: Result<_, _> = branches.iter().map(|text| Pattern::parse(text)).collect();
             self.branches = patterns.map_err(|why| file.refused(format!("work.branches: {why}")))?;
         }
         Ok(())

@@ -29,7 +29,7 @@ pub(crate) struct Sections {
     pub worktrees: bool,
 }
 
-pub(crate) struct Wanted<'a> {
+pub(crate) struct StatusQuery<'a> {
     pub sections: Sections,
     /// The id of an issue.
     pub issue: Option<&'a str>,
@@ -40,7 +40,7 @@ pub(crate) struct Wanted<'a> {
 
 /// The collected status. `sources` explains missing parts.
 #[derive(Debug)]
-pub(crate) struct Standing {
+pub(crate) struct Status {
     pub git: Result<Git, Source>,
     pub pull: Option<Pull>,
     pub issue: Option<Issue>,
@@ -53,7 +53,7 @@ pub(crate) struct Standing {
 
 impl Work {
     /// Collects the requested parts, within the caller's timeout.
-    pub(crate) async fn standing(&self, caller: &Caller, wanted: Wanted<'_>) -> Standing {
+    pub(crate) async fn standing(&self, caller: &Caller, wanted: StatusQuery<'_>) -> Status {
         let begun = Instant::now();
         let mut git = self.look(caller).await;
         let gh = Gh { directory: caller.worktree.clone(), env: caller.env.clone() };
@@ -62,7 +62,7 @@ impl Work {
             match (&git, wanted.sections.pull) {
                 (_, false) => (None, None),
                 (Ok(git), true) if !git.bare => {
-                    let (pull, source) = self.pulls.of(git, &gh, wanted.wish).await;
+                    let (pull, source) = self.pulls.get(git, &gh, wanted.wish).await;
                     (pull, Some(source))
                 }
                 _ => (None, Some(Source::missing(State::Absent, "there is no worktree of git here", None))),
@@ -105,7 +105,7 @@ impl Work {
             found.ok().map(|(worktrees, _)| worktrees)
         });
         let (issue, ready) = issue.map_or_else(Default::default, |issue| (issue.issue, issue.ready));
-        let mut standing = Standing { git, pull, issue, ready, worktrees, sources, changed: Vec::new() };
+        let mut standing = Status { git, pull, issue, ready, worktrees, sources, changed: Vec::new() };
         if wanted.is_a_call {
             standing.changed = self.changed(caller, &standing).await;
         }
@@ -119,7 +119,7 @@ impl Work {
     }
 
     /// Returns the changes since this caller's last call.
-    async fn changed(&self, caller: &Caller, standing: &Standing) -> Vec<Changed> {
+    async fn changed(&self, caller: &Caller, standing: &Status) -> Vec<Changed> {
         let who = match (&caller.run, caller.role) {
             (Some(run), _) => run.clone(),
             (None, Role::Mcp) => format!("connection {}", caller.connection),

@@ -17,7 +17,7 @@ use tokio::time::timeout;
 use crate::gather::Work;
 use crate::git::Git;
 use crate::git::porcelain::Config;
-use crate::run::{Asked, NoAnswer, OF_TRACKERS};
+use crate::run::{NoAnswer, OF_TRACKERS, Runner};
 use crate::sources::{Source, State};
 
 /// Limits of a fetch or of a tracker's pull.
@@ -45,7 +45,7 @@ impl Work {
             Ok(git) => (git.root.clone(), git.common_dir.clone()),
             Err(_) => (caller.worktree.clone(), caller.worktree.clone()),
         };
-        let turn = self.syncs.of(&repository);
+        let turn = self.syncs.turn_for(&repository);
         let Ok(_turn) = timeout(BOUNDS.deadline, turn.lock()).await else {
             let busy =
                 Source::missing(State::Timeout, "another fetch in this repository is under way", Some("Call again."));
@@ -78,9 +78,9 @@ fn environment(caller: &Caller) -> BTreeMap<String, String> {
 
 async fn fetch(caller: &Caller, git: &Git) -> Result<Source, Source> {
     let env = environment(caller);
-    let asked = Asked { directory: &caller.worktree, env: &env };
+    let asked = Runner { directory: &caller.worktree, env: &env };
     let repository = asked.repository().await.map_err(|NoAnswer(source)| source)?;
-    let config = Config::of(&repository.config);
+    let config = Config::parse(&repository.config);
     let ssh = env.get("GIT_SSH_COMMAND");
     if let Some(name) = config.own().map(|(name, _)| name).find(|name| is_risky(name, ssh.is_some())) {
         return Err(Source::missing(
@@ -261,8 +261,8 @@ async fn pull_issues(caller: &Caller, root: &Path) -> Option<Source> {
         return None;
     }
     let env = environment(caller);
-    let asked = Asked { directory: root, env: &env };
-    match asked.repository().await.map(|repository| Config::of(&repository.config)) {
+    let asked = Runner { directory: root, env: &env };
+    match asked.repository().await.map(|repository| Config::parse(&repository.config)) {
         Ok(config) => {
             if let Some(name) = config.own().map(|(name, _)| name).find(|name| runs_in_checkouts(name)) {
                 let why = format!("the repository's own configuration names programs for git ({})", visible(name));
@@ -341,7 +341,7 @@ mod tests {
         let check = |specs: &[&str], expected: &[&str]| {
             let bytes: Vec<u8> =
                 specs.iter().flat_map(|spec| format!("local\0remote.origin.fetch\n{spec}\0").into_bytes()).collect();
-            assert_eq!(refspecs(&Config::of(&bytes), "origin"), expected, "{specs:?}");
+            assert_eq!(refspecs(&Config::parse(&bytes), "origin"), expected, "{specs:?}");
         };
         let usual = "+refs/heads/*:refs/remotes/origin/*";
         check(&[usual], &[usual]);

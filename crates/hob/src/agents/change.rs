@@ -16,12 +16,12 @@ pub(crate) struct Change {
     is_toml: bool,
     /// The path of keys to the value.
     path: Vec<String>,
-    put: Put,
+    put: Insertion,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Put {
+enum Insertion {
     /// A value at the path.
     Value(Value),
     /// An element of the list at the path.
@@ -31,12 +31,12 @@ enum Put {
 impl Change {
     /// Creates a change that sets the value at a path of keys.
     pub(super) fn set<const N: usize>(format: Format, path: [&str; N], value: impl Into<Value>) -> Change {
-        Change { is_toml: is_toml(format), path: path.map(str::to_owned).to_vec(), put: Put::Value(value.into()) }
+        Change { is_toml: is_toml(format), path: path.map(str::to_owned).to_vec(), put: Insertion::Value(value.into()) }
     }
 
     /// Creates a change that appends to the list at a path of keys.
     pub(super) fn push<const N: usize>(format: Format, path: [&str; N], value: impl Into<Value>) -> Change {
-        Change { put: Put::Element(value.into()), ..Change::set(format, path, false) }
+        Change { put: Insertion::Element(value.into()), ..Change::set(format, path, false) }
     }
 
     /// Returns the owner's name in the record of edits.
@@ -52,22 +52,22 @@ impl Change {
     /// Returns the text with the value.
     pub(crate) fn apply(&self, text: &str) -> Result<String, Broken> {
         match &self.put {
-            Put::Value(value) if self.is_toml => toml::set(text, &self.path, value),
-            Put::Value(value) => jsonc::set(text, &self.path, jsonc::input(value), LAX),
-            Put::Element(value) => jsonc::push(text, &self.path, jsonc::input(value), LAX),
+            Insertion::Value(value) if self.is_toml => toml::set(text, &self.path, value),
+            Insertion::Value(value) => jsonc::set(text, &self.path, jsonc::input(value), LAX),
+            Insertion::Element(value) => jsonc::push(text, &self.path, jsonc::input(value), LAX),
         }
     }
 
     /// Returns the text without the value; `None` if the text does not have it.
     pub(crate) fn revert(&self, text: &str) -> Option<String> {
         let without = match &self.put {
-            Put::Value(value) => {
+            Insertion::Value(value) => {
                 let all = if self.is_toml { toml::value_of(text) } else { jsonc::value(text, LAX) }.ok()?;
                 // The user has chosen another value since.
                 self.path.iter().try_fold(&all, |at, key| at.get(key)).filter(|there| *there == value)?;
                 if self.is_toml { toml::unset(text, &self.path) } else { jsonc::unset(text, &self.path, LAX) }
             }
-            Put::Element(value) => jsonc::pull(text, &self.path, value, LAX),
+            Insertion::Element(value) => jsonc::pull(text, &self.path, value, LAX),
         };
         without.ok().filter(|without| without != text)
     }
@@ -78,8 +78,8 @@ impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = project::visible(&self.path.join("."));
         match &self.put {
-            Put::Value(value) => write!(f, "`{path}` is {value}"),
-            Put::Element(value) => write!(f, "`{path}` has {value}"),
+            Insertion::Value(value) => write!(f, "`{path}` is {value}"),
+            Insertion::Element(value) => write!(f, "`{path}` has {value}"),
         }
     }
 }

@@ -26,7 +26,7 @@ pub(crate) fn run(words: &[OsString]) -> Result<Exit, Failure> {
 
 /// Returns the possible recipients of a message.
 fn addresses() -> Vec<String> {
-    let known = super::find_project(None).and_then(|project| super::mail::known(&project));
+    let known = super::find_project(None).and_then(|project| super::mail::list_recipients(&project));
     let (agents, groups) = known.unwrap_or_default();
     let texts = |list: &Value, field: &str| -> Vec<String> {
         let items = list.as_array().into_iter().flatten();

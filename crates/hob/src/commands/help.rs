@@ -307,7 +307,7 @@ mod tests {
         for (name, examples) in EXAMPLES {
             assert!(!examples.is_empty(), "{name}");
             for (line, _) in *examples {
-                let words = words(line);
+                let words = split_words(line);
                 assert_eq!(words[..2], ["hob", name], "{line}");
                 if let Err(error) = crate::Cli::command().try_get_matches_from(words) {
                     panic!("{line}: {error}");
@@ -317,7 +317,7 @@ mod tests {
     }
 
     /// Returns the words of the first command in a shell line.
-    fn words(line: &str) -> Vec<String> {
+    fn split_words(line: &str) -> Vec<String> {
         let (mut words, mut quoted) = (vec![String::new()], false);
         for c in line.chars() {
             match c {

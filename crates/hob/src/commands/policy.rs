@@ -22,11 +22,11 @@ use crate::terminal;
 #[derive(Debug, Args)]
 pub(crate) struct PolicyCommand {
     #[command(subcommand)]
-    what: What,
+    what: Action,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum Action {
     /// Check hob-policy.toml, or another file, and show the rules in force
     Check {
         /// The file [default: the project's hob-policy.toml]
@@ -69,10 +69,10 @@ const SHOWN: usize = 50;
 impl PolicyCommand {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
         match self.what {
-            What::Check { file } => check(project, file.as_deref()),
-            What::Test { file } => test(project, &file),
-            What::Explain { event, agent } => explain(project, &event, agent.as_deref()),
-            What::Try { file } => try_file(project, file.as_deref()),
+            Action::Check { file } => check(project, file.as_deref()),
+            Action::Test { file } => test(project, &file),
+            Action::Explain { event, agent } => explain(project, &event, agent.as_deref()),
+            Action::Try { file } => try_file(project, file.as_deref()),
         }
     }
 }
@@ -186,7 +186,7 @@ fn test(project: &Project, file: &Path) -> Result<Exit, Failure> {
                 "{}: expected {}{wanted}, got {}",
                 test.name,
                 test.expect.as_str(),
-                said(&decision)
+                describe(&decision)
             ));
         }
     }
@@ -205,7 +205,7 @@ fn event_of(raw: &str, agent: Option<&str>) -> Result<Event, Failure> {
     Ok(hooks::read(agent, "", raw.as_bytes()))
 }
 
-fn said(decision: &Decision) -> String {
+fn describe(decision: &Decision) -> String {
     match &decision.rule {
         Some(rule) => format!("{} by {rule}", decision.verdict.as_str()),
         None => decision.verdict.as_str().to_owned(),
@@ -239,8 +239,8 @@ fn explain(project: &Project, path: &Path, agent: Option<&str>) -> Result<Exit, 
         terminal::line(format!("  rule {} {may}, and decides {}{by}", matched.rule, matched.decides.as_str()));
     }
     terminal::line(match decision.reason.is_empty() {
-        true => said(&decision),
-        false => format!("{}: {}", said(&decision), decision.reason),
+        true => describe(&decision),
+        false => format!("{}: {}", describe(&decision), decision.reason),
     });
     Ok(Exit::Done)
 }
@@ -295,7 +295,7 @@ fn try_file(project: &Project, file: Option<&Path>) -> Result<Exit, Failure> {
                     line.agent,
                     line.event,
                     line.verdict.as_str(),
-                    said(&decision)
+                    describe(&decision)
                 ));
             }
         }

@@ -9,18 +9,18 @@ use crate::exit::{Exit, Failure};
 pub(super) fn no_daemon(error: &ConnectError) -> Failure {
     let failure = Failure::new(error).exit(Exit::NoDaemon);
     match error.is_sandbox() {
-        true => failure.hint(instead(&words())),
+        true => failure.hint(instead(&command_words())),
         false => failure,
     }
 }
 
 /// Returns the hint for a failed call, if the sandbox blocked it.
 pub(super) fn hint(error: &ControlError) -> Option<String> {
-    matches!(error, ControlError::Connect(error) if error.is_sandbox()).then(|| instead(&words()))
+    matches!(error, ControlError::Connect(error) if error.is_sandbox()).then(|| instead(&command_words()))
 }
 
 /// Returns the subcommand and the word after it.
-fn words() -> Vec<String> {
+fn command_words() -> Vec<String> {
     let mut words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).peekable();
     let mut command = Vec::new();
     while let Some(word) = words.next() {

@@ -5,7 +5,12 @@ use super::porcelain::Config;
 /// Returns the base branch and its commit: `wanted` if it exists, else the remote's default branch, else the first of
 /// `init.defaultBranch`, `main` and `master` that exists. A local branch is never its own base, but a remote branch of the
 /// same name may be.
-pub(super) fn of(config: &Config, refs: &[u8], branch: Option<&str>, wanted: Option<&str>) -> Option<(String, String)> {
+pub(super) fn find_base(
+    config: &Config,
+    refs: &[u8],
+    branch: Option<&str>,
+    wanted: Option<&str>,
+) -> Option<(String, String)> {
     let refs = String::from_utf8_lossy(refs);
     let refs: Vec<(&str, &str, &str)> = refs
         .lines()

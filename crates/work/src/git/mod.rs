@@ -18,7 +18,7 @@ pub use operation::{Operation, OperationKind};
 pub use porcelain::{Change, ChangeKind};
 
 use crate::around::Agent;
-use crate::run::{Asked, NoAnswer, Reader};
+use crate::run::{NoAnswer, Reader, Runner};
 use crate::sources::{Source, State};
 
 /// The limit of the list of changed files. Their number is always complete.
@@ -124,7 +124,7 @@ pub(crate) async fn look_with_base(
     env: &BTreeMap<String, String>,
     base: Option<&str>,
 ) -> Result<Git, Source> {
-    let asked = Asked { directory, env };
+    let asked = Runner { directory, env };
     look_with(asked, base).await.map_err(|NoAnswer(source)| source)
 }
 
@@ -144,7 +144,7 @@ pub(crate) async fn since(git: &Git, then: &str, env: &BTreeMap<String, String>)
     // The value comes from a file and goes to a command line, so only a hash is accepted.
     let then = then.chars().all(|c| c.is_ascii_hexdigit()).then_some(then)?;
     let range = format!("{then}..{}", git.base_commit.as_deref()?);
-    let asked = Asked { directory: &git.root, env };
+    let asked = Runner { directory: &git.root, env };
     let asked = asked.reader(&asked.repository().await.ok()?).ok()?;
     let count = ["rev-list", "--count", &range, "--"];
     let subjects = ["log", NAMED, "--no-show-signature", "--format=%s", &range, "--"];
@@ -157,7 +157,7 @@ pub(crate) async fn since(git: &Git, then: &str, env: &BTreeMap<String, String>)
 pub(crate) async fn rebase_on(git: &mut Git, directory: &Path, env: &BTreeMap<String, String>, base: &str) {
     let Some(remote) = git.pushed.as_ref().map(|pushed| pushed.remote.clone()) else { return };
     let of_base = git.base.as_deref().and_then(|known| known.split_once('/')).map(|(remote, _)| remote.to_owned());
-    let asked = Asked { directory, env };
+    let asked = Runner { directory, env };
     let Ok(repository) = asked.repository().await else { return };
     let Ok(asked) = asked.reader(&repository) else { return };
     for remote in of_base.into_iter().chain([remote]) {
@@ -182,19 +182,19 @@ pub(crate) async fn rebase_on(git: &mut Git, directory: &Path, env: &BTreeMap<St
 /// # Errors
 /// Returns the reason why git has no answer, and the fix.
 pub async fn worktrees(directory: &Path, env: &BTreeMap<String, String>) -> Result<Vec<Worktree>, Source> {
-    let asked = Asked { directory, env };
+    let asked = Runner { directory, env };
     let list = asked.find(&["worktree", "list", "--porcelain", "-z"]).await;
     list.map(|list| porcelain::worktrees(&list)).map_err(|NoAnswer(source)| source)
 }
 
-async fn look_with(asked: Asked<'_>, base: Option<&str>) -> Result<Git, NoAnswer> {
+async fn look_with(asked: Runner<'_>, base: Option<&str>) -> Result<Git, NoAnswer> {
     let repository = asked.repository().await?;
     let (bare, shallow) = (repository.is_bare, repository.is_shallow);
     let Some(root) = repository.work_tree.clone() else {
         return Ok(Git { root: repository.common_dir, bare, shallow, ..Git::default() });
     };
     let asked = asked.reader(&repository)?;
-    let config = porcelain::Config::of(&repository.config);
+    let config = porcelain::Config::parse(&repository.config);
     let mut refs =
         vec!["for-each-ref", "--format=%(refname)%00%(symref)%00%(objectname)", "refs/remotes/*/HEAD", "refs/heads/"];
     let wanted = base.map(|base| [format!("refs/remotes/{base}"), format!("refs/remotes/*/{base}")]);
@@ -218,8 +218,8 @@ async fn look_with(asked: Asked<'_>, base: Option<&str>) -> Result<Git, NoAnswer
     let has_remote = config.remotes().next().is_some();
     git.unpushed = count.filter(|count| has_remote && git.head.is_some() && *count <= u64::from(UNPUSHED_MAX));
     git.operation = operation::under_way(&repository.git_dir, git.conflicted);
-    (git.base, git.base_commit) = base::of(&config, &refs?, git.work_branch(), base).unzip();
-    git.pushed = remote::of(&config, git.work_branch().unwrap_or_default());
+    (git.base, git.base_commit) = base::find_base(&config, &refs?, git.work_branch(), base).unzip();
+    git.pushed = remote::push_target(&config, git.work_branch().unwrap_or_default());
     git.linked = repository.git_dir != repository.common_dir;
     git.common_dir = repository.common_dir;
     compare(&asked, &mut git).await?;

@@ -150,7 +150,7 @@ pub struct Config(Vec<(String, String, String)>);
 
 impl Config {
     /// Parses `config --list --show-scope -z`: scope, NUL, name, newline, value, NUL.
-    pub fn of(bytes: &[u8]) -> Config {
+    pub fn parse(bytes: &[u8]) -> Config {
         let mut words = bytes.split(|byte| *byte == 0);
         let mut entries = Vec::new();
         while let (Some(scope), Some(entry)) = (words.next(), words.next()) {
@@ -209,7 +209,7 @@ mod tests {
                 "\x01",
             ];
             let text: String = (0..random.below(12)).map(|_| parts[random.below(parts.len())]).collect();
-            let _ = (status(text.as_bytes()), worktrees(text.as_bytes()), Config::of(text.as_bytes()));
+            let _ = (status(text.as_bytes()), worktrees(text.as_bytes()), Config::parse(text.as_bytes()));
         }
     }
 }

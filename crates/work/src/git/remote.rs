@@ -23,7 +23,7 @@ pub(crate) struct Address {
 }
 
 /// Finds the push target; `None` without a remote.
-pub(super) fn of(config: &Config, branch: &str) -> Option<Pushed> {
+pub(super) fn push_target(config: &Config, branch: &str) -> Option<Pushed> {
     let value = |name: &str| config.value(name).filter(|value| !value.is_empty() && *value != ".");
     let follows = value(&format!("branch.{branch}.remote"));
     let only = || {
@@ -87,7 +87,7 @@ mod tests {
     fn config(lines: &[(&str, &str)]) -> Config {
         let bytes: Vec<u8> =
             lines.iter().flat_map(|(name, value)| format!("local\0{name}\n{value}\0").into_bytes()).collect();
-        Config::of(&bytes)
+        Config::parse(&bytes)
     }
 
     #[test]
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn where_a_branch_goes() {
         let check = |lines: &[(&str, &str)], expected: Option<(&str, &str, Option<u64>)>| {
-            let found = of(&config(lines), "topic");
+            let found = push_target(&config(lines), "topic");
             let found = found.as_ref().map(|found| {
                 let to = found.address.as_ref().map_or(found.remote.as_str(), |address| address.owner.as_str());
                 (to, found.head.as_str(), found.pull)

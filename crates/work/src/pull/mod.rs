@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::gh::{Gh, Variable};
 use crate::git::Git;
 use crate::git::remote::{Address, Pushed};
-use crate::kept::{Kept, Wish};
+use crate::kept::{Cache, Wish};
 use crate::sources::{Source, State};
 use crate::tracker::Issue;
 
@@ -132,7 +132,7 @@ impl Checks {
 
 /// The cache of pull requests.
 #[derive(Default)]
-pub(crate) struct Pulls(Arc<Kept<Key, Found>>);
+pub(crate) struct Pulls(Arc<Cache<Key, Lookup>>);
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Key {
@@ -142,7 +142,7 @@ struct Key {
 }
 
 #[derive(Clone)]
-struct Found {
+struct Lookup {
     pull: Option<Pull>,
     /// The reason, if there is no pull request.
     why: String,
@@ -150,7 +150,7 @@ struct Found {
 
 impl Pulls {
     /// Returns the pull request of the current branch.
-    pub(crate) async fn of(&self, git: &Git, gh: &Gh, wish: Wish) -> (Option<Pull>, Source) {
+    pub(crate) async fn get(&self, git: &Git, gh: &Gh, wish: Wish) -> (Option<Pull>, Source) {
         let (pushed, address) = match place(git, gh) {
             Ok(place) => place,
             Err(source) => return (None, source),
@@ -158,10 +158,10 @@ impl Pulls {
         let key = Key { pushed: pushed.clone(), commit: git.head.clone(), login: gh.login() };
         let (found, source) = self.0.get(key, wish, || ask(gh.clone(), pushed.clone(), address.clone())).await;
         match found {
-            Some(Found { pull: None, why }) if source.state == State::Ok => {
+            Some(Lookup { pull: None, why }) if source.state == State::Ok => {
                 (None, Source { state: State::Absent, detail: Some(why), ..source })
             }
-            Some(Found { pull, .. }) => (pull, source),
+            Some(Lookup { pull, .. }) => (pull, source),
             None => (None, source),
         }
     }
@@ -195,7 +195,7 @@ fn place<'a>(git: &'a Git, gh: &Gh) -> Result<(&'a Pushed, &'a Address), Source>
     Ok((pushed, address))
 }
 
-async fn ask(gh: Gh, pushed: Pushed, address: Address) -> Result<Found, Source> {
+async fn ask(gh: Gh, pushed: Pushed, address: Address) -> Result<Lookup, Source> {
     let (query, by_number) = (query::text(), pushed.pull.is_some());
     let mut pulls = Vec::new();
     let (mut after, mut after_in_parent) = (None::<String>, None::<String>);
@@ -242,5 +242,5 @@ async fn ask(gh: Gh, pushed: Pushed, address: Address) -> Result<Found, Source> 
     };
     // The same pull request appears twice if the fork and its parent both have that number.
     pulls.dedup_by(|one, other| one.url == other.url);
-    Ok(Found { pull: query::chosen(pulls), why })
+    Ok(Lookup { pull: query::chosen(pulls), why })
 }

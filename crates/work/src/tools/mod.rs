@@ -10,7 +10,7 @@ use std::sync::Arc;
 use mcp::tool::{AnyTool, Tool, tool};
 
 pub use work_brief::NoteView;
-pub(crate) use work_brief::{keep, shown};
+pub(crate) use work_brief::{keep, render_target};
 
 use crate::gather::Work;
 

@@ -17,7 +17,7 @@ use crate::git::Git;
 use crate::kept::Wish;
 use crate::pull::{self, Pull};
 use crate::sources::Source;
-use crate::standing::{Sections, Wanted};
+use crate::standing::{Sections, StatusQuery};
 use crate::tracker::Issue;
 
 /// Shows the issue of your branch, your worktree, uncommitted changes and the pull request.
@@ -40,7 +40,7 @@ pub(super) struct SyncArgs {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
     pub bead: Option<Issue>,
-    pub worktree: Option<Place>,
+    pub worktree: Option<WorktreeInfo>,
     /// The changed files; at most 200.
     pub dirty_files: Vec<String>,
     pub pr: Option<Pull>,
@@ -52,7 +52,7 @@ pub(super) struct Output {
 
 /// The caller's worktree.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Place {
+pub(super) struct WorktreeInfo {
     /// The name of the worktree's directory.
     pub name: String,
     pub path: PathBuf,
@@ -63,11 +63,11 @@ pub(super) struct Place {
     pub is_worktree: bool,
 }
 
-impl Place {
-    fn of(git: &Git) -> Place {
+impl WorktreeInfo {
+    fn from_git(git: &Git) -> WorktreeInfo {
         // If the git directory is elsewhere, its parent is not the main worktree.
         let above = git.common_dir.parent().filter(|_| git.linked && git.common_dir.ends_with(".git"));
-        Place {
+        WorktreeInfo {
             name: git.root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
             path: git.root.clone(),
             branch: git.work_branch().map(str::to_owned),
@@ -81,7 +81,7 @@ async fn answer(work: &Work, cx: &Context, bead_id: Option<&str>, sync: bool) ->
     let caller = cx.caller::<Caller>().ok_or_else(|| ToolError::internal("a call without a caller"))?;
     work.heard_of(caller, true);
     let synced = if sync { work.sync(caller).await } else { BTreeMap::new() };
-    let wanted = Wanted {
+    let wanted = StatusQuery {
         sections: Sections { pull: true, issue: true, worktrees: false },
         issue: bead_id.filter(|id| !id.is_empty()),
         wish: Wish { fresh: sync, wait: pull::WAIT },
@@ -92,7 +92,7 @@ async fn answer(work: &Work, cx: &Context, bead_id: Option<&str>, sync: bool) ->
     let git = standing.git.ok();
     Ok(Output {
         bead: standing.issue,
-        worktree: git.as_ref().filter(|git| !git.bare).map(Place::of),
+        worktree: git.as_ref().filter(|git| !git.bare).map(WorktreeInfo::from_git),
         dirty_files: git.iter().flat_map(|git| &git.changes).map(|change| change.path.clone()).collect(),
         pr: standing.pull,
         git,

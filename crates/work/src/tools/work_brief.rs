@@ -12,7 +12,7 @@ use crate::around::{Agent, Waiting};
 use crate::briefing::Moment;
 use crate::gather::Work;
 use crate::git::source_of;
-use crate::notes::{NOTE_MAX, Note, Place};
+use crate::notes::{NOTE_MAX, Note, NoteTarget};
 use crate::sources::Source;
 use crate::tracker::Issue;
 
@@ -71,7 +71,7 @@ pub struct NoteView {
 }
 
 impl NoteView {
-    pub(crate) fn of(note: &Note, now_ms: u64) -> NoteView {
+    pub(crate) fn from_note(note: &Note, now_ms: u64) -> NoteView {
         NoteView {
             author: note.author.clone(),
             age_ms: now_ms.saturating_sub(note.at_ms),
@@ -109,8 +109,8 @@ impl Tool for WorkBrief {
         Ok(Output {
             at: args.at,
             brief: brief.text,
-            note: brief.note.as_ref().map(|note| NoteView::of(note, now_ms)),
-            kept_for: kept_for.as_ref().map(shown),
+            note: brief.note.as_ref().map(|note| NoteView::from_note(note, now_ms)),
+            kept_for: kept_for.as_ref().map(render_target),
             issue: brief.issue,
             waiting: brief.waiting,
             agents: brief.agents,
@@ -133,7 +133,7 @@ impl Tool for WorkBrief {
 }
 
 /// Keeps a note of the caller. Returns the branch or directory it belongs to, and the number of notes.
-pub(crate) async fn keep(work: &Work, caller: &Caller, note: &str) -> Result<(Place, usize), ToolError> {
+pub(crate) async fn keep(work: &Work, caller: &Caller, note: &str) -> Result<(NoteTarget, usize), ToolError> {
     let note = note.trim();
     if note.is_empty() {
         return Err(ToolError::user("The note is empty.").hint("Give what the next one should know."));
@@ -149,9 +149,9 @@ pub(crate) async fn keep(work: &Work, caller: &Caller, note: &str) -> Result<(Pl
 }
 
 /// Renders the branch or directory of notes for people and models.
-pub(crate) fn shown(place: &Place) -> String {
+pub(crate) fn render_target(place: &NoteTarget) -> String {
     match place {
-        Place::Branch(name) => format!("branch {}", project::visible(name)),
-        Place::Directory(path) => format!("directory {}", project::visible::path(path)),
+        NoteTarget::Branch(name) => format!("branch {}", project::visible(name)),
+        NoteTarget::Directory(path) => format!("directory {}", project::visible::path(path)),
     }
 }

@@ -18,7 +18,7 @@ use crate::kept::Wish;
 use crate::notes::NOTE_MAX;
 use crate::pull::{self, Pull};
 use crate::sources::{Source, State};
-use crate::standing::{Sections, Standing, Wanted};
+use crate::standing::{Sections, Status, StatusQuery};
 use crate::tracker::Issue;
 use crate::words;
 
@@ -89,7 +89,7 @@ impl Tool for WorkStatus {
     }
 
     fn text(output: &Output) -> String {
-        shown(output)
+        render(output)
     }
 
     fn examples() -> Vec<Example> {
@@ -111,8 +111,8 @@ pub(super) async fn answer(work: &Work, caller: &Caller, args: &Args) -> Result<
         worktrees: wants(Section::Worktrees),
     };
     let wish = Wish { fresh: args.refresh, wait: pull::WAIT };
-    let wanted = Wanted { sections, issue: args.issue.as_deref(), wish, is_a_call: true };
-    let Standing { git, pull, issue, worktrees, mut sources, changed, .. } = work.standing(caller, wanted).await;
+    let wanted = StatusQuery { sections, issue: args.issue.as_deref(), wish, is_a_call: true };
+    let Status { git, pull, issue, worktrees, mut sources, changed, .. } = work.standing(caller, wanted).await;
     let mut output = Output { pull, issue, worktrees, changed, ..Output::default() };
     match wants(Section::Git) {
         true => output.git = git.ok(),
@@ -134,7 +134,8 @@ pub(super) async fn answer(work: &Work, caller: &Caller, args: &Args) -> Result<
         );
         sources.insert("notes", source);
         let now_ms = project::journal::now();
-        output.notes = notes.ok().map(|(_, notes)| notes.iter().rev().map(|note| NoteView::of(note, now_ms)).collect());
+        output.notes =
+            notes.ok().map(|(_, notes)| notes.iter().rev().map(|note| NoteView::from_note(note, now_ms)).collect());
     }
     let asked_by_name = [("pull", named(Section::Pull)), ("issue", named(Section::Issue) || args.issue.is_some())];
     output.quiet = asked_by_name.into_iter().filter(|(_, asked)| !asked).map(|(part, _)| part).collect();
@@ -146,7 +147,7 @@ fn usual(section: Section) -> bool {
     matches!(section, Section::Git | Section::Pull | Section::Issue)
 }
 
-pub(super) fn shown(output: &Output) -> String {
+pub(super) fn render(output: &Output) -> String {
     let mut text: Vec<String> =
         output.changed.iter().map(|changed| format!("changed, {}: {}", changed.part, changed.text)).collect();
     text.extend(output.git.as_ref().map(words::lines).unwrap_or_default());

@@ -6,7 +6,7 @@ use mcp::tool::{Context, Effect, Example, Repeat, Tool, ToolError};
 use project::Caller;
 use serde_json::json;
 
-use super::work_status::{Output, Section, answer, shown};
+use super::work_status::{Output, Section, answer, render};
 use crate::gather::Work;
 
 /// Fetches from git's remotes and the issue tracker, then answers like work_status. Merges, rebases and checks out nothing.
@@ -40,7 +40,7 @@ impl Tool for WorkSync {
     }
 
     fn text(output: &Output) -> String {
-        shown(output)
+        render(output)
     }
 
     fn examples() -> Vec<Example> {

@@ -168,7 +168,7 @@ const CACHED: usize = 8;
 struct Stamp(u64, Option<SystemTime>);
 
 /// A repository's issues and their source.
-pub struct Found {
+pub struct BeadsLookup {
     pub beads: Option<Arc<Beads>>,
     pub source: Source,
     /// The tracker's directory, and the modification time of its database.
@@ -177,7 +177,7 @@ pub struct Found {
 
 impl Cache {
     /// Reads the issues in this worktree, or else in the main worktree. Blocks.
-    pub fn read(&self, worktree: &Path) -> Found {
+    pub fn read(&self, worktree: &Path) -> BeadsLookup {
         let main = project::main_worktree(worktree);
         let places = [Some(worktree), main.as_deref()].into_iter().flatten().map(|root| root.join(".beads"));
         let mut missing = Source::missing(State::Absent, "no issues are kept beside the code (.beads)", None);
@@ -196,12 +196,12 @@ impl Cache {
                 Some("`bd export` or `br sync --flush-only` writes it."),
             );
         }
-        Found { beads: None, source: missing, folder: without_file }
+        BeadsLookup { beads: None, source: missing, folder: without_file }
     }
 
-    fn file(&self, folder: PathBuf, file: &Path) -> Found {
+    fn file(&self, folder: PathBuf, file: &Path) -> BeadsLookup {
         let source = |why: String| Source::missing(State::Failed, why, None);
-        let failed = |why: String| Found { beads: None, source: source(why), folder: None };
+        let failed = |why: String| BeadsLookup { beads: None, source: source(why), folder: None };
         // A link could expose a file outside the repository.
         let leads_out = match (folder.parent().map(Path::canonicalize), file.canonicalize()) {
             (Some(Ok(root)), Ok(file)) => !file.starts_with(root),
@@ -236,7 +236,7 @@ impl Cache {
         cached.insert(file.to_owned(), (stamp, beads.clone()));
         drop(cached);
         let written = database(&folder);
-        Found { source: source_of(written, stamp, &beads), beads: Some(beads), folder: Some((folder, written)) }
+        BeadsLookup { source: source_of(written, stamp, &beads), beads: Some(beads), folder: Some((folder, written)) }
     }
 }
 

@@ -15,7 +15,7 @@ use crate::gh::Gh;
 use crate::git::Git;
 use crate::git::remote::Address;
 use crate::kept::Wish;
-use crate::run::Asked;
+use crate::run::Runner;
 use crate::sources::{Source, State};
 
 /// The limit of the list of ready issues.
@@ -30,34 +30,34 @@ pub(crate) struct Trackers {
 }
 
 /// The issues of the repository, by the file or by the tracker's program.
-enum Known {
+enum LocalIssues {
     File(Arc<Beads>),
     Program(Arc<Listing>),
 }
 
-impl Known {
+impl LocalIssues {
     fn ids(&self) -> Vec<&str> {
         match self {
-            Known::File(beads) => beads.ids().collect(),
-            Known::Program(listing) => listing.ids().collect(),
+            LocalIssues::File(beads) => beads.ids().collect(),
+            LocalIssues::Program(listing) => listing.ids().collect(),
         }
     }
 
     /// Returns an issue by id, and its source; `source` is that of the whole list.
-    async fn issue(&self, asked: &Asked<'_>, id: &str, source: &Source) -> Option<(Option<Issue>, Source)> {
+    async fn issue(&self, asked: &Runner<'_>, id: &str, source: &Source) -> Option<(Option<Issue>, Source)> {
         match self {
-            Known::File(beads) => beads.issue(id).map(|issue| (Some(issue), source.clone())),
-            Known::Program(listing) => match listing.issue(asked, id).await {
+            LocalIssues::File(beads) => beads.issue(id).map(|issue| (Some(issue), source.clone())),
+            LocalIssues::Program(listing) => match listing.issue(asked, id).await {
                 Ok(issue) => issue.map(|issue| (Some(issue), source.clone())),
                 Err(source) => Some((None, source)),
             },
         }
     }
 
-    async fn ready(&self, asked: &Asked<'_>) -> Vec<Issue> {
+    async fn ready(&self, asked: &Runner<'_>) -> Vec<Issue> {
         match self {
-            Known::File(beads) => beads.ready(READY),
-            Known::Program(listing) => listing.ready(asked, READY).await,
+            LocalIssues::File(beads) => beads.ready(READY),
+            LocalIssues::Program(listing) => listing.ready(asked, READY).await,
         }
     }
 }
@@ -109,8 +109,8 @@ impl Answer {
 
 impl Trackers {
     pub(crate) async fn issue(&self, question: Question<'_>) -> Answer {
-        let asked = Asked { directory: &question.root, env: &question.gh.env };
-        let (known, source) = self.known(&asked).await;
+        let asked = Runner { directory: &question.root, env: &question.gh.env };
+        let (known, source) = self.read_local(&asked).await;
         if let Some(id) = question.id {
             return self.of_id(id, "", &question, known.as_ref(), source).await;
         }
@@ -118,7 +118,7 @@ impl Trackers {
             return self.of_id(id, "HOB_ISSUE: ", &question, known.as_ref(), source).await;
         }
         let branch = question.git.and_then(|git| git.work_branch()).unwrap_or_default();
-        let ids = known.as_ref().map_or_else(Vec::new, Known::ids);
+        let ids = known.as_ref().map_or_else(Vec::new, LocalIssues::ids);
         let named = of_branch::candidates(branch, question.patterns, ids.into_iter());
         let address = address(&question);
         let numbers = address.map_or_else(Vec::new, |_| of_branch::numbers(branch, question.patterns));
@@ -128,7 +128,7 @@ impl Trackers {
                 None => Answer::none(source),
             },
             ([], [number], Some(address), _) => {
-                let (issue, source) = self.github.of(address, *number, question.gh, question.wish).await;
+                let (issue, source) = self.github.get(address, *number, question.gh, question.wish).await;
                 // A number in a branch name may mean anything.
                 let is_unnamed = issue.is_none() && source.state == State::Absent;
                 Answer { issue, is_unnamed, ..Answer::none(source) }
@@ -159,21 +159,21 @@ impl Trackers {
     }
 
     /// Reads the issues of the repository, from the file unless the tracker's program has more recent data.
-    async fn known(&self, asked: &Asked<'_>) -> (Option<Known>, Source) {
+    async fn read_local(&self, asked: &Runner<'_>) -> (Option<LocalIssues>, Source) {
         let (cache, root) = (self.beads.clone(), asked.directory.to_owned());
         let read = tokio::task::spawn_blocking(move || cache.read(&root)).await;
         let found = match read {
             Ok(found) => found,
             Err(error) => return (None, Source::missing(State::Failed, error.to_string(), None)),
         };
-        let by_file = found.beads.map(Known::File);
+        let by_file = found.beads.map(LocalIssues::File);
         let Some((folder, written)) = found.folder.filter(|_| found.source.state != State::Ok) else {
             return (by_file, found.source);
         };
         match self.programs.listing(asked, &folder, written).await {
             Some(Ok(listing)) => {
                 let source = listing.source();
-                (Some(Known::Program(listing)), source)
+                (Some(LocalIssues::Program(listing)), source)
             }
             Some(Err(source)) if by_file.is_none() => (None, source),
             _ => (by_file, found.source),
@@ -186,10 +186,10 @@ impl Trackers {
         id: &str,
         who: &str,
         question: &Question<'_>,
-        known: Option<&Known>,
+        known: Option<&LocalIssues>,
         source: Source,
     ) -> Answer {
-        let asked = Asked { directory: &question.root, env: &question.gh.env };
+        let asked = Runner { directory: &question.root, env: &question.gh.env };
         if let Some(known) = known
             && let Some((issue, source)) = known.issue(&asked, id, &source).await
         {
@@ -197,7 +197,7 @@ impl Trackers {
         }
         let digits = ["#", "gh-", "issue-"].iter().find_map(|mark| id.strip_prefix(mark)).unwrap_or(id);
         if let (Some(address), Ok(number)) = (address(question), digits.parse::<u64>()) {
-            let (issue, source) = self.github.of(address, number, question.gh, question.wish).await;
+            let (issue, source) = self.github.get(address, number, question.gh, question.wish).await;
             return Answer { issue, ..Answer::none(source) };
         }
         let Some(known) = known else {

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{Issue, Related};
 use crate::gh::{Gh, Variable};
 use crate::git::remote::Address;
-use crate::kept::{Kept, Wish};
+use crate::kept::{Cache, Wish};
 use crate::sources::{Source, State};
 
 /// The fields of an issue that are requested.
@@ -25,7 +25,7 @@ const RELATED: &str = "fragment related on Issue { number title state repository
 /// The cache of issues.
 #[derive(Default)]
 pub(crate) struct Issues {
-    kept: Arc<Kept<Key, Option<Issue>>>,
+    kept: Arc<Cache<Key, Option<Issue>>>,
     /// Servers that do not support parents and sub-issues.
     plain: Arc<Mutex<Vec<String>>>,
 }
@@ -39,7 +39,7 @@ struct Key {
 
 impl Issues {
     /// Returns an issue by number.
-    pub(crate) async fn of(&self, address: &Address, number: u64, gh: &Gh, wish: Wish) -> (Option<Issue>, Source) {
+    pub(crate) async fn get(&self, address: &Address, number: u64, gh: &Gh, wish: Wish) -> (Option<Issue>, Source) {
         if let Some(source) = gh.refuses(&address.host) {
             return (None, source);
         }

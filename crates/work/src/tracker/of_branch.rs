@@ -13,7 +13,7 @@ impl Pattern {
     ///
     /// # Errors
     /// Returns a description of the syntax if the pattern is invalid.
-    pub fn of(text: &str) -> Result<Pattern, String> {
+    pub fn parse(text: &str) -> Result<Pattern, String> {
         match text.split_once("{id}") {
             Some((before, after)) if !after.contains("{id}") => {
                 Ok(Pattern { before: before.to_owned(), after: after.to_owned() })
@@ -170,14 +170,14 @@ mod tests {
 
     #[test]
     fn patterns_of_the_settings() {
-        let of = |text| Pattern::of(text).unwrap();
+        let of = |text| Pattern::parse(text).unwrap();
         let patterns = [of("wip/{id}/*"), of("*JIRA_{id}")];
         assert_eq!(numbers("wip/7/x", &patterns), [7]);
         assert_eq!(numbers("a/JIRA_8", &patterns), [8]);
         assert_eq!(numbers("wip/7", &patterns), [0u64; 0]);
         assert_eq!(candidates("läuft/JIRA_x.9", &patterns, ["x.9", "x"].into_iter()), ["x.9"]);
         for none in ["", "wip/*", "{id}{id}"] {
-            assert!(Pattern::of(none).unwrap_err().contains("once"));
+            assert!(Pattern::parse(none).unwrap_err().contains("once"));
         }
     }
 }

@@ -15,7 +15,7 @@ use project::visible;
 use serde::Deserialize;
 
 use super::{Issue, Related};
-use crate::run::{Asked, OF_TRACKERS};
+use crate::run::{OF_TRACKERS, Runner};
 use crate::sources::{Source, State};
 
 /// The programs; the first installed one is used.
@@ -39,14 +39,14 @@ type Stamp = (Option<SystemTime>, Option<String>);
 pub(crate) struct Listing {
     program: &'static str,
     options: Vec<&'static str>,
-    issues: BTreeMap<String, Shown>,
+    issues: BTreeMap<String, ListedIssue>,
     /// Issues that were queried one by one.
     whole: Mutex<HashMap<String, Issue>>,
 }
 
 /// An issue as printed by `list --json` and `show --json`.
 #[derive(Debug, Clone, Deserialize)]
-struct Shown {
+struct ListedIssue {
     id: String,
     title: String,
     #[serde(default)]
@@ -68,14 +68,14 @@ struct Shown {
     #[serde(default)]
     parent: Option<String>,
     #[serde(default)]
-    dependencies: Option<Vec<Beside>>,
+    dependencies: Option<Vec<ListedRelation>>,
     #[serde(default)]
-    dependents: Option<Vec<Beside>>,
+    dependents: Option<Vec<ListedRelation>>,
 }
 
 /// A related issue. Some versions of `list` print the bare dependency instead.
 #[derive(Debug, Clone, Deserialize)]
-struct Beside {
+struct ListedRelation {
     #[serde(alias = "depends_on_id")]
     id: String,
     #[serde(default)]
@@ -94,7 +94,7 @@ impl Programs {
     /// Lists the issues of this `.beads`, whose database was written at `written`; `None` if no program is installed.
     pub(crate) async fn listing(
         &self,
-        asked: &Asked<'_>,
+        asked: &Runner<'_>,
         folder: &Path,
         written: Option<SystemTime>,
     ) -> Option<Result<Arc<Listing>, Source>> {
@@ -115,7 +115,7 @@ impl Programs {
     }
 }
 
-async fn list(asked: &Asked<'_>) -> Option<Result<Listing, Source>> {
+async fn list(asked: &Runner<'_>) -> Option<Result<Listing, Source>> {
     for program in PROGRAMS {
         let help = match run(asked, program, &["--help"]).await {
             Ok(help) => help,
@@ -150,18 +150,18 @@ async fn list(asked: &Asked<'_>) -> Option<Result<Listing, Source>> {
 }
 
 /// Parses a list of issues: an array, an object with `issues`, or a single issue.
-fn issues_of(json: &[u8]) -> serde_json::Result<Vec<Shown>> {
+fn issues_of(json: &[u8]) -> serde_json::Result<Vec<ListedIssue>> {
     #[derive(Deserialize)]
     struct Page {
-        issues: Vec<Shown>,
+        issues: Vec<ListedIssue>,
     }
     serde_json::from_slice::<Page>(json)
         .map(|page| page.issues)
-        .or_else(|_| serde_json::from_slice::<Shown>(json).map(|one| vec![one]))
+        .or_else(|_| serde_json::from_slice::<ListedIssue>(json).map(|one| vec![one]))
         .or_else(|_| serde_json::from_slice(json))
 }
 
-async fn run(asked: &Asked<'_>, program: &str, words: &[&str]) -> Result<process::Answer, AnswerError> {
+async fn run(asked: &Runner<'_>, program: &str, words: &[&str]) -> Result<process::Answer, AnswerError> {
     let own = [("LC_ALL", "C"), ("NO_COLOR", "1"), ("GIT_TERMINAL_PROMPT", "0"), ("BD_NO_DAEMON", "1")];
     let own = own.iter().chain(OF_TRACKERS).copied();
     asked.program(program, words.iter().map(OsString::from).collect(), own, BOUNDS).await
@@ -183,7 +183,7 @@ impl Listing {
     }
 
     /// Returns an issue with all fields, as `show --json` prints it.
-    pub(crate) async fn issue(&self, asked: &Asked<'_>, id: &str) -> Result<Option<Issue>, Source> {
+    pub(crate) async fn issue(&self, asked: &Runner<'_>, id: &str) -> Result<Option<Issue>, Source> {
         if !self.issues.contains_key(id) {
             return Ok(None);
         }
@@ -208,18 +208,19 @@ impl Listing {
     }
 
     /// Returns the issues that the program reports as ready to start.
-    pub(crate) async fn ready(&self, asked: &Asked<'_>, most: usize) -> Vec<Issue> {
+    pub(crate) async fn ready(&self, asked: &Runner<'_>, most: usize) -> Vec<Issue> {
         let limit = most.to_string();
         let words = [&["ready", "--json", "--limit", &limit][..], &self.options].concat();
         let Ok(answer) = run(asked, self.program, &words).await else { return Vec::new() };
         let shown = issues_of(&answer.stdout).unwrap_or_default();
-        let is_work =
-            |shown: &Shown| self.issues.get(&shown.id).and_then(|known| known.issue_type.as_deref()) != Some("epic");
+        let is_work = |shown: &ListedIssue| {
+            self.issues.get(&shown.id).and_then(|known| known.issue_type.as_deref()) != Some("epic")
+        };
         shown.into_iter().filter(is_work).take(most).map(|shown| self.whole(shown)).collect()
     }
 
-    fn whole(&self, shown: Shown) -> Issue {
-        let related = |beside: Beside| {
+    fn whole(&self, shown: ListedIssue) -> Issue {
+        let related = |beside: ListedRelation| {
             let known = self.issues.get(&beside.id);
             Related {
                 title: beside.title.or_else(|| known.map(|known| known.title.clone())),

@@ -8,7 +8,7 @@ use work::{Source, State};
 
 use crate::repository::{Repository, look};
 
-fn said(found: Result<work::Git, Source>) -> String {
+fn render(found: Result<work::Git, Source>) -> String {
     let source = found.expect_err("nothing is there");
     format!("{:?}: {}. {}", source.state, source.detail.unwrap_or_default(), source.next.unwrap_or_default())
 }
@@ -21,9 +21,9 @@ fn no_repository_no_git_and_a_git_that_hangs() {
     let temp = tempfile::tempdir().unwrap();
     let repository = Repository::new();
     expect!["Absent: this is no git repository. `git init` makes one."]
-        .assert_eq(&said(look(temp.path(), &repository.env())));
+        .assert_eq(&render(look(temp.path(), &repository.env())));
     let empty = BTreeMap::from([("PATH".to_owned(), temp.path().display().to_string())]);
-    expect!["NotInstalled: git is not on the PATH. Install git."].assert_eq(&said(look(&repository.root(), &empty)));
+    expect!["NotInstalled: git is not on the PATH. Install git."].assert_eq(&render(look(&repository.root(), &empty)));
     let program = temp.path().join("git");
     std::fs::write(&program, "#!/bin/sh\nexec /bin/sleep 60\n").unwrap();
     std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();

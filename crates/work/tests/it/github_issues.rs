@@ -91,7 +91,7 @@ fn a_branch_names_its_issue_by_number() {
     here.asked_env.insert("HOB_ISSUE".to_owned(), "gh-12".to_owned());
     assert_eq!(issue_of(&here, "topic").0["id"], "#12");
     here.asked_env.clear();
-    let branches = vec![Pattern::of("wip/{id}/*").unwrap()];
+    let branches = vec![Pattern::parse("wip/{id}/*").unwrap()];
     here.work = work_of(&here.repository, WorkSettings { branches, ..WorkSettings::default() });
     assert_eq!(issue_of(&here, "wip/12/lists").0["id"], "#12");
     // In a fork, numbers refer to the parent's issues.

@@ -26,12 +26,12 @@ pub(crate) struct Here {
 }
 
 /// A tool's answer.
-pub(crate) struct Said {
+pub(crate) struct Answer {
     pub(crate) text: String,
     pub(crate) value: Value,
 }
 
-impl Said {
+impl Answer {
     /// Returns the state of a part, with its reason and fix.
     pub(crate) fn source(&self, part: &str) -> String {
         let source = &self.value["sources"][part];
@@ -81,15 +81,15 @@ impl Here {
         caller
     }
 
-    pub(crate) fn call(&self, tool: &str, arguments: Value) -> Said {
+    pub(crate) fn call(&self, tool: &str, arguments: Value) -> Answer {
         self.call_as(self.caller("run"), tool, arguments)
     }
 
-    pub(crate) fn call_as(&self, caller: Caller, tool: &str, arguments: Value) -> Said {
+    pub(crate) fn call_as(&self, caller: Caller, tool: &str, arguments: Value) -> Answer {
         self.runtime.block_on(call(&self.work, caller, tool, arguments))
     }
 
-    pub(crate) fn status(&self) -> Said {
+    pub(crate) fn status(&self) -> Answer {
         self.call("work_status", serde_json::json!({}))
     }
 
@@ -103,18 +103,18 @@ pub(crate) fn work_of(repository: &Repository, settings: WorkSettings) -> Arc<Wo
     Work::new(WorkOptions { notes, prepare: Box::new(|| Ok(())), around: Arc::new(NoOthers), settings })
 }
 
-pub(crate) async fn call(work: &Arc<Work>, caller: Caller, name: &str, arguments: Value) -> Said {
+pub(crate) async fn call(work: &Arc<Work>, caller: Caller, name: &str, arguments: Value) -> Answer {
     let all = tools::tools(work).into_iter().chain(tools::tidepool(work)).collect::<Vec<_>>();
     let tool = all.iter().find(|tool| tool.declaration().name == name).expect("a tool of that name");
     let arguments = serde_json::value::to_raw_value(&arguments).expect("JSON");
     let outcome = tool.clone().call(Context::detached(Arc::new(caller)), Some(&arguments)).await.expect("no fault");
     let text = outcome.content[0].as_text().expect("a text").to_owned();
     let value = outcome.structured.map_or(Value::Null, |raw| serde_json::from_str(raw.get()).expect("JSON"));
-    Said { text, value }
+    Answer { text, value }
 }
 
 /// Finds a program on the `PATH`.
-pub(crate) fn found(name: &str) -> Option<PathBuf> {
+pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|directory| directory.join(name)).find(|file| file.is_file())
 }

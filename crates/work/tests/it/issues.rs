@@ -106,7 +106,7 @@ fn where_the_file_is_and_why_it_is_not() {
         return;
     }
     let (repository, cache) = (Repository::new(), Cache::default());
-    let said = |read: &work::tracker::beads::Found| {
+    let said = |read: &work::tracker::beads::BeadsLookup| {
         let Source { state, detail, .. } = &read.source;
         (*state, detail.clone().unwrap_or_default(), read.beads.as_ref().map(|beads| beads.ids().count()))
     };

@@ -6,7 +6,7 @@ use expect_test::{Expect, expect};
 use serde_json::json;
 use testkit::github::{Behaviour, TOKEN};
 
-use crate::here::{Here, found, program};
+use crate::here::{Here, find_program, program};
 
 /// Checks the sources of git and of the pull request; each answer arrives within the GitHub timeout.
 fn check(here: &Here, expected: Expect) {
@@ -157,7 +157,7 @@ fn gh_missing() {
     let Some(mut here) = Here::new() else { return };
     let bin = here.repository.temp.path().join("bin");
     std::fs::create_dir(&bin).unwrap();
-    std::os::unix::fs::symlink(found("git").unwrap(), bin.join("git")).unwrap();
+    std::os::unix::fs::symlink(find_program("git").unwrap(), bin.join("git")).unwrap();
     let whole = here.env.insert("PATH".to_owned(), bin.display().to_string()).unwrap();
     check(
         &here,

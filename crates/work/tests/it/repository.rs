@@ -50,7 +50,7 @@ impl Repository {
     }
 
     /// Returns git's output as text, without the final newline.
-    pub(crate) fn said<S: AsRef<OsStr>>(&self, args: &[S]) -> Option<String> {
+    pub(crate) fn git_text<S: AsRef<OsStr>>(&self, args: &[S]) -> Option<String> {
         let (ran, out, _) = self.try_git(args);
         ran.then(|| String::from_utf8_lossy(&out).trim_end().to_owned())
     }

@@ -205,15 +205,15 @@ fn a_linked_worktree_and_a_submodule_fetch_as_ever() {
     git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "../up.git", "sub"]);
     git(&["-C", "../other", "commit", "-q", "--allow-empty", "-m", "Newer"]);
     git(&["-C", "../other", "push", "-q", "origin", "main"]);
-    let newest = here.repository.said(&["-C", "../other", "rev-parse", "HEAD"]);
+    let newest = here.repository.git_text(&["-C", "../other", "rev-parse", "HEAD"]);
     for place in ["../linked", "sub"] {
         let mut caller = here.caller("run");
         caller.worktree = here.repository.root().join(place).canonicalize().unwrap();
         let said = here.call_as(caller, "work_sync", json!({}));
         assert_eq!(said.value["sources"]["fetch"]["state"], "ok", "{place}: {}", said.text);
-        let fetched = here.repository.said(&["-C", place, "rev-parse", "origin/main"]);
+        let fetched = here.repository.git_text(&["-C", place, "rev-parse", "origin/main"]);
         assert_eq!(fetched, newest, "{place}");
-        let log = here.repository.said(&["-C", place, "reflog", "-1", "--format=%H", "origin/main"]);
+        let log = here.repository.git_text(&["-C", place, "reflog", "-1", "--format=%H", "origin/main"]);
         assert_eq!(log, newest, "{place}: the log of the ref has it");
     }
 }
@@ -252,7 +252,7 @@ fn no_setting_of_a_repository_leads_a_fetch_elsewhere() {
     let refs = || here.repository.git(&["for-each-ref", "refs/heads", "refs/tags", "refs/bundles"]);
     let before = refs();
     assert_eq!(here.call("work_sync", json!({})).value["sources"]["fetch"]["state"], "ok");
-    assert_eq!(here.repository.said(&["log", "-1", "--format=%s", "origin/main"]).as_deref(), Some("New on main"));
+    assert_eq!(here.repository.git_text(&["log", "-1", "--format=%s", "origin/main"]).as_deref(), Some("New on main"));
     assert_eq!(refs(), before);
     assert!(!ran.exists(), "{}", std::fs::read_to_string(&ran).unwrap());
 }

@@ -8,7 +8,7 @@ use testkit::has_program;
 use work::WorkSettings;
 use work::tracker::beads::Beads;
 
-use crate::here::{Said, call, program, work_of};
+use crate::here::{Answer, call, program, work_of};
 use crate::repository::{Repository, runtime};
 
 fn fixtures(name: &str) -> PathBuf {
@@ -23,7 +23,7 @@ fn with(name: &str, script: &str) -> Repository {
     repository
 }
 
-fn ask(repository: &Repository, arguments: Value) -> Said {
+fn ask(repository: &Repository, arguments: Value) -> Answer {
     let mut caller = testkit::caller(&repository.root(), "ann");
     caller.env = repository.env();
     let bin = repository.temp.path().join("bin");

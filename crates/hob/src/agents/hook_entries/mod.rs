@@ -35,7 +35,7 @@ pub(crate) struct HookFile {
 
 impl HookFile {
     /// Returns the file of an agent in a scope.
-    pub(crate) fn of(agent: Agent, scope: HookScope, site: &Site) -> HookFile {
+    pub(crate) fn for_scope(agent: Agent, scope: HookScope, site: &Site) -> HookFile {
         let of_project = scope == HookScope::Project || scope == HookScope::Local && agent == Agent::Claude;
         let base = if of_project { Scope::Project } else { Scope::User };
         let name = match (agent, base) {
@@ -56,7 +56,7 @@ impl HookFile {
     pub(crate) fn all(agent: Agent, site: &Site) -> Vec<HookFile> {
         let mut files: Vec<HookFile> = Vec::new();
         for scope in [HookScope::Local, HookScope::Project, HookScope::User] {
-            let file = HookFile::of(agent, scope, site);
+            let file = HookFile::for_scope(agent, scope, site);
             if files.iter().all(|other| other.path != file.path) {
                 files.push(file);
             }
@@ -102,7 +102,7 @@ impl HookFile {
 
 /// The result of adding entries to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Put {
+pub(crate) enum WriteOutcome {
     /// The file already had them.
     Already,
     Written,
@@ -110,17 +110,17 @@ pub(crate) enum Put {
 
 impl HookFile {
     /// Writes the entries of a plan into the file, replacing hob's earlier entries.
-    pub(crate) fn put(&self, edits: &mut Edits, plan: &Plan) -> anyhow::Result<Put> {
+    pub(crate) fn put(&self, edits: &mut Edits, plan: &Plan) -> anyhow::Result<WriteOutcome> {
         let text = edits.read(&self.path)?.unwrap_or_default();
         if self.with(&text, plan)? == text {
-            return Ok(Put::Already);
+            return Ok(WriteOutcome::Already);
         }
         // Revert the earlier entries first, so that the record keeps the original text.
         self.take_back(edits)?;
         let clean = edits.read(&self.path)?.unwrap_or_default();
         let new = self.with(&clean, plan)?;
         edits.write(&self.path, &self.owner(), &new)?;
-        Ok(Put::Written)
+        Ok(WriteOutcome::Written)
     }
 
     /// Removes hob's entries from the file; `None` if there are none.

@@ -208,7 +208,7 @@ fn twice_is_once_taking_back_restores_every_byte_and_edits_in_between_stay() {
             let random = &mut Random::new(seed.wrapping_mul(1_000_003) + case);
             let temp = in_memory();
             let base = temp.path();
-            let file = HookFile::of(agent, HookScope::User, &site(base));
+            let file = HookFile::for_scope(agent, HookScope::User, &site(base));
             let before = (!random.chance(10)).then(|| written(agent, random));
             fs::create_dir_all(file.path.parent().unwrap()).unwrap();
             if let Some(text) = &before {
@@ -217,9 +217,9 @@ fn twice_is_once_taking_back_restores_every_byte_and_edits_in_between_stay() {
             let told = format!("{agent:?} case {case}: {before:?}");
             let now = || fs::read_to_string(&file.path).ok();
             let first = plan(agent, random);
-            assert_eq!(file.put(&mut edits(base), &first).unwrap(), Put::Written, "{told}");
+            assert_eq!(file.put(&mut edits(base), &first).unwrap(), WriteOutcome::Written, "{told}");
             let once = now().unwrap();
-            assert_eq!(file.put(&mut edits(base), &first).unwrap(), Put::Already, "{told}");
+            assert_eq!(file.put(&mut edits(base), &first).unwrap(), WriteOutcome::Already, "{told}");
             assert_eq!(now().unwrap(), once, "{told}");
             assert_eq!(file.entries(&once).unwrap().len(), first.events.len(), "{told}\n{once}");
             assert_eq!(notes(&once), notes(before.as_deref().unwrap_or_default()), "{told}\n{once}");
@@ -253,13 +253,13 @@ fn twice_is_once_taking_back_restores_every_byte_and_edits_in_between_stay() {
 fn a_plugin_is_a_file_of_its_own() {
     let temp = tempfile::tempdir().unwrap();
     let base = temp.path();
-    let file = HookFile::of(Agent::Opencode, HookScope::Project, &site(base));
+    let file = HookFile::for_scope(Agent::Opencode, HookScope::Project, &site(base));
     let random = &mut Random::new(7);
     let (one, mut other) = (plan(Agent::Opencode, random), plan(Agent::Opencode, random));
     other.program = "/elsewhere/hob".to_owned();
-    assert_eq!(file.put(&mut edits(base), &one).unwrap(), Put::Written);
-    assert_eq!(file.put(&mut edits(base), &one).unwrap(), Put::Already);
-    assert_eq!(file.put(&mut edits(base), &other).unwrap(), Put::Written);
+    assert_eq!(file.put(&mut edits(base), &one).unwrap(), WriteOutcome::Written);
+    assert_eq!(file.put(&mut edits(base), &one).unwrap(), WriteOutcome::Already);
+    assert_eq!(file.put(&mut edits(base), &other).unwrap(), WriteOutcome::Written);
     assert_eq!(file.entries(&fs::read_to_string(&file.path).unwrap()).unwrap().len(), other.events.len());
     assert_eq!(file.take_back(&mut edits(base)).unwrap(), Some(Undone::Removed));
     assert!(!base.join(".opencode").exists());
@@ -287,7 +287,7 @@ fn hooks_and_a_server_in_one_file_go_each_by_itself() {
     for server_first in [true, false] {
         let temp = tempfile::tempdir().unwrap();
         let base = temp.path();
-        let file = HookFile::of(Agent::Gemini, HookScope::User, &site(base));
+        let file = HookFile::for_scope(Agent::Gemini, HookScope::User, &site(base));
         fs::create_dir_all(file.path.parent().unwrap()).unwrap();
         fs::write(&file.path, original).unwrap();
         let now = || fs::read_to_string(&file.path).unwrap();

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::answerer::{Answerer, Trouble};
 use super::form::{self, Filled};
-use super::{NONE, closed, misfit, shown, whole_id};
+use super::{NONE, closed, misfit, render_question, whole_id};
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
@@ -62,9 +62,9 @@ impl Answer {
         }
         let says = self.yes || self.no || self.decline || self.choose.is_some() || self.text.is_some();
         let answered = if says || !self.set.is_empty() {
-            self.said(&mut answerer)?
+            self.from_flags(&mut answerer)?
         } else if std::io::stdin().is_terminal() {
-            match self.asked(&mut answerer)? {
+            match self.from_terminal(&mut answerer)? {
                 Some(answered) => answered,
                 None => return Ok(Exit::Failed),
             }
@@ -87,7 +87,7 @@ impl Answer {
     }
 
     /// Builds the answer from the flags.
-    fn said(&self, answerer: &mut Answerer<'_>) -> Result<Value, Failure> {
+    fn from_flags(&self, answerer: &mut Answerer<'_>) -> Result<Value, Failure> {
         let set: Map<String, Value> = self.set.iter().map(|(field, word)| (field.clone(), json!(word))).collect();
         let mut params = json!({
             "question": self.question, "choose": self.choose, "text": self.text, "set": set, "decline": self.decline,
@@ -104,7 +104,7 @@ impl Answer {
     }
 
     /// Asks on the terminal, with a form if possible; `None` if the person left.
-    fn asked(&self, answerer: &mut Answerer<'_>) -> Result<Option<Value>, Failure> {
+    fn from_terminal(&self, answerer: &mut Answerer<'_>) -> Result<Option<Value>, Failure> {
         // Reports that a person is present, so that agents wait for an answer.
         let list = answerer.request("ask/watch", json!({})).map_err(Trouble::failure)?;
         let open = list["questions"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -116,7 +116,7 @@ impl Answer {
             }
             (None, [one]) => one["question"].as_str().unwrap_or_default().to_owned(),
             (None, several) => {
-                several.iter().for_each(|question| terminal::line(shown(question)));
+                several.iter().for_each(|question| terminal::line(render_question(question)));
                 match which("Which? ").filter(|id| !id.trim().is_empty()) {
                     Some(id) => whole_id(answerer, id.trim())?,
                     None => {
@@ -165,7 +165,7 @@ impl Answer {
 
     /// Asks field by field.
     fn prompted(&self, answerer: &mut Answerer<'_>, id: &str, question: &Value) -> Result<Option<Value>, Failure> {
-        terminal::line(shown(question));
+        terminal::line(render_question(question));
         // Show others that somebody is answering. A claim blocks nobody, so a failure does not matter.
         let _ = answerer.request("ask/claim", json!({"question": id, "via": "terminal"}));
         let mut set = Map::new();

@@ -34,9 +34,9 @@ pub(super) enum Filled {
 pub(super) fn fill(answerer: &mut Answerer<'_>, question: &Value, note: &str) -> Result<Option<Filled>, Failure> {
     let shown: Question = serde_json::from_value(question.clone()).map_err(Failure::new)?;
     let id = shown.question.clone();
-    let drafts = Drafts::of(answerer);
+    let drafts = Drafts::open(answerer);
     let draft = drafts.read(&id);
-    let mut given = Given { answerer, id: id.clone(), claimed: None, closed: None, answered: None };
+    let mut given = FormSession { answerer, id: id.clone(), claimed: None, closed: None, answered: None };
     match ui::form::fill(shown, note, &draft, &mut given) {
         Ok(Outcome::Given) => Ok(given.answered.map(Filled::Answered)),
         Ok(Outcome::Left { draft }) => Ok(Some(Filled::Left { has_draft: drafts.keep(&id, draft.as_ref()) })),
@@ -50,12 +50,12 @@ pub(super) fn fill(answerer: &mut Answerer<'_>, question: &Value, note: &str) ->
 
 /// Removes the draft of an answered question.
 pub(super) fn remove_draft(answerer: &Answerer<'_>, id: &str) {
-    Drafts::of(answerer).remove(id);
+    Drafts::open(answerer).remove(id);
 }
 
 /// Removes the drafts of all questions that are not open.
 pub(super) fn remove_old_drafts(answerer: &Answerer<'_>, open: &[Value]) {
-    let drafts = Drafts::of(answerer);
+    let drafts = Drafts::open(answerer);
     let is_open = |id: &str| open.iter().any(|question| question["question"] == id);
     for file in std::fs::read_dir(&drafts.directory).into_iter().flatten().flatten() {
         let name = file.file_name();
@@ -73,7 +73,7 @@ struct Drafts {
 }
 
 impl Drafts {
-    fn of(answerer: &Answerer<'_>) -> Drafts {
+    fn open(answerer: &Answerer<'_>) -> Drafts {
         Drafts { directory: answerer.project().state_dir().join("drafts") }
     }
 
@@ -104,7 +104,7 @@ impl Drafts {
     }
 }
 
-struct Given<'a, 'p> {
+struct FormSession<'a, 'p> {
     answerer: &'a mut Answerer<'p>,
     id: String,
     claimed: Option<Instant>,
@@ -113,7 +113,7 @@ struct Given<'a, 'p> {
     answered: Option<Value>,
 }
 
-impl Questioner for Given<'_, '_> {
+impl Questioner for FormSession<'_, '_> {
     fn give(&mut self, answer: &Answer) -> Result<(), Refusal> {
         let params = match answer {
             Answer::Values { values, note } => {

@@ -84,7 +84,7 @@ fn whole_id(answerer: &mut Answerer<'_>, given: &str) -> Result<String, Failure>
 }
 
 /// Renders a question: the text, who asks, and how to answer.
-fn shown(question: &Value) -> String {
+fn render_question(question: &Value) -> String {
     let text = |field: &str| question[field].as_str().unwrap_or_default();
     let id = text("question");
     let [age, left] = ["age_s", "left_s"].map(|key| span(question[key].as_u64().unwrap_or_default()));

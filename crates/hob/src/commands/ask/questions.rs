@@ -9,7 +9,7 @@ use client::control::ControlError;
 use project::Project;
 use serde_json::{Value, json};
 
-use super::{closed, connect, refused, shown};
+use super::{closed, connect, refused, render_question};
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
@@ -59,7 +59,7 @@ impl Questions {
             (false, true) => {
                 let was_by = before.insert(id.to_owned(), by.clone());
                 if was_by.is_none() {
-                    terminal::line(shown(question));
+                    terminal::line(render_question(question));
                 }
                 if let (Some(by), true) = (by.as_str(), was_by.as_ref() != Some(by)) {
                     terminal::line(format!("{id}: being answered ({})", project::visible(by)));

@@ -18,7 +18,7 @@ const FORM_MAX: u64 = 1 << 20;
 #[derive(Debug, Args)]
 pub(crate) struct Ask {
     #[command(subcommand)]
-    what: What,
+    what: Action,
     /// Timeout in seconds; 0 asks without waiting
     #[arg(long, global = true, value_name = "SECONDS", default_value_t = 600)]
     wait: u64,
@@ -31,7 +31,7 @@ pub(crate) struct Ask {
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum Action {
     /// Ask a yes-or-no question
     Confirm {
         /// The action to confirm
@@ -75,8 +75,8 @@ enum What {
 impl Ask {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
         let (tool, arguments) = match self.what {
-            What::Confirm { action, details } => ("confirm_action", json!({"action": action, "details": details})),
-            What::Select { prompt, options, strict } => {
+            Action::Confirm { action, details } => ("confirm_action", json!({"action": action, "details": details})),
+            Action::Select { prompt, options, strict } => {
                 let options: Vec<Value> = options
                     .iter()
                     .map(|option| {
@@ -85,11 +85,11 @@ impl Ask {
                     .collect();
                 ("select_option", json!({"prompt": prompt, "options": options, "allow_custom": !strict}))
             }
-            What::Guide { context, suggest } => {
+            Action::Guide { context, suggest } => {
                 ("request_guidance", json!({"context": context, "suggestions": suggest}))
             }
-            What::Form { file } => ("ask_form", form(&file)?),
-            What::Wait { question } => ("ask_wait", json!({"question": question})),
+            Action::Form { file } => ("ask_form", form(&file)?),
+            Action::Wait { question } => ("ask_wait", json!({"question": question})),
         };
         let Value::Object(mut arguments) = arguments else { return Err(Failure::new("the form is not a JSON object")) };
         arguments.insert("wait_s".to_owned(), self.wait.into());

@@ -120,7 +120,7 @@ fn properties(schema: &Value) -> impl Iterator<Item = (&String, &Value, bool)> {
 }
 
 /// Renders a call with these arguments as words of a command line.
-pub(crate) fn words(tool: &str, schema: &Value, arguments: &Value) -> Vec<String> {
+pub(crate) fn to_words(tool: &str, schema: &Value, arguments: &Value) -> Vec<String> {
     let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let mut words = ["hob", "call", tool].map(str::to_owned).to_vec();
     for (property, value) in arguments.as_object().into_iter().flatten() {

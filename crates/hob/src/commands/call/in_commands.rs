@@ -124,7 +124,7 @@ fn arguments(tool: &str, text: &str) -> Option<(String, usize)> {
     if let Some(Ok(arguments)) = values.next() {
         let known = declared().iter().find(|known| known.name == tool);
         let schema = known.map_or(&Value::Null, |tool| &tool.input_schema);
-        let words = flags::words(tool, schema, &arguments);
+        let words = flags::to_words(tool, schema, &arguments);
         let words: String = words.iter().skip(3).map(|word| format!(" {}", quoted(word))).collect();
         return Some((words, values.byte_offset()));
     }

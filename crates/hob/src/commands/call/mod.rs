@@ -54,7 +54,7 @@ impl Tool {
 
     /// Renders a call with these arguments as a shell command.
     fn line(&self, arguments: &Value) -> String {
-        let words = flags::words(&self.name, &self.input_schema, arguments);
+        let words = flags::to_words(&self.name, &self.input_schema, arguments);
         words.iter().map(|word| flags::quoted(word)).collect::<Vec<_>>().join(" ")
     }
 }
@@ -258,7 +258,7 @@ mod tests {
         for tool in tools(Choice::All).unwrap() {
             let command = flags::command(&tool.name, &tool.description, &tool.input_schema);
             for (title, arguments) in &tool.examples {
-                let words = flags::words(&tool.name, &tool.input_schema, arguments);
+                let words = flags::to_words(&tool.name, &tool.input_schema, arguments);
                 let matches = match command.clone().try_get_matches_from(&words[2..]) {
                     Ok(matches) => matches,
                     Err(error) => panic!("{title}: {error}"),

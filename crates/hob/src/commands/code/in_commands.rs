@@ -76,7 +76,7 @@ fn in_commands(text: &str) -> String {
             out.push_str(tool);
             continue;
         }
-        let words = given.as_ref().map(|given| words(given, first)).unwrap_or_default();
+        let words = given.as_ref().map(|given| render_arguments(given, first)).unwrap_or_default();
         out.push_str(&format!("`hob {command}{words}`"));
         if given.is_some() {
             rest = &after[" ".len() + values.byte_offset()..];
@@ -91,7 +91,7 @@ fn next(text: &str) -> Option<(usize, (&'static str, &'static str, &'static str)
 }
 
 /// Renders arguments as words after a command.
-fn words(given: &Map<String, Value>, first: &str) -> String {
+fn render_arguments(given: &Map<String, Value>, first: &str) -> String {
     let text = |value: &Value| quoted(&value.as_str().map_or_else(|| value.to_string(), str::to_owned));
     let mut words: Vec<String> = given.get(first).map(text).into_iter().collect();
     for (name, value) in given.iter().filter(|(name, _)| *name != first) {

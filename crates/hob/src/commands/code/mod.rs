@@ -14,14 +14,14 @@ use crate::exit::{Exit, Failure};
 #[derive(Debug, Args)]
 pub(crate) struct Callers {
     #[command(flatten)]
-    asked: Asked,
+    asked: SearchArgs,
 }
 
 /// Show every use of a name, by what it does there
 #[derive(Debug, Args)]
 pub(crate) struct Uses {
     #[command(flatten)]
-    asked: Asked,
+    asked: SearchArgs,
     /// Only uses of this class: call, value, import, export, signature, type, pattern, construct, binding, field_read, field_write, mention
     #[arg(long = "class", value_name = "CLASS", hide_possible_values = true, value_parser = CLASSES)]
     classes: Vec<String>,
@@ -137,11 +137,11 @@ struct Type {
 #[derive(Debug, Args)]
 pub(crate) struct CodeCommand {
     #[command(subcommand)]
-    what: What,
+    what: Action,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum Action {
     /// The languages of this worktree, and the language server of each
     Status {
         /// Print JSON
@@ -153,7 +153,7 @@ enum What {
 }
 
 #[derive(Debug, Args)]
-struct Asked {
+struct SearchArgs {
     /// `area`, `Shape::area`, `src/geo.rs:area` or `src/geo.rs:41`
     name: String,
     /// Look only in this file or folder
@@ -176,7 +176,7 @@ struct Asked {
     json: bool,
 }
 
-impl Asked {
+impl SearchArgs {
     fn arguments(&self) -> Vec<(&'static str, Value)> {
         vec![
             ("name", json!(self.name)),
@@ -259,8 +259,8 @@ impl Matches {
 impl CodeCommand {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
         match self.what {
-            What::Status { json } => ask(project, "code_status", Vec::new(), json),
-            What::Restart => ask(project, "code_status", vec![("restart", json!(true))], false),
+            Action::Status { json } => ask(project, "code_status", Vec::new(), json),
+            Action::Restart => ask(project, "code_status", vec![("restart", json!(true))], false),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use cure::beam;
 
-use super::{Place, counted, cwd, inputs, refuse, shown};
+use super::{Workspace, counted, cwd, inputs, refuse, shown};
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
@@ -25,7 +25,7 @@ pub(super) struct Build {
 const OUTPUT: &str = "_build/cure";
 
 impl Build {
-    pub(super) fn run(self, place: &Place) -> Result<Exit, Failure> {
+    pub(super) fn run(self, place: &Workspace) -> Result<Exit, Failure> {
         let mut beams: BTreeMap<String, Vec<u8>> = BTreeMap::new();
         let mut mains = Vec::new();
         for input in inputs(&self.files)? {
@@ -59,7 +59,7 @@ impl Build {
 
 /// Creates the output directory. A named directory may be anywhere; the default one must be inside the project, even if a
 /// checkout contains links.
-fn made(named: Option<PathBuf>, place: &Place) -> Result<PathBuf, Failure> {
+fn made(named: Option<PathBuf>, place: &Workspace) -> Result<PathBuf, Failure> {
     let failed = |error: &dyn Display| {
         let output = shown(named.as_deref().unwrap_or(Path::new(OUTPUT)));
         Failure::new(format_args!("cannot create {output}: {error}"))

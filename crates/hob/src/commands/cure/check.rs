@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{Count, Place, colors, counted, inputs, rendered, shown};
+use super::{Count, Workspace, colors, counted, inputs, rendered, shown};
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
@@ -19,7 +19,7 @@ pub(super) struct Check {
 }
 
 impl Check {
-    pub(super) fn run(self, place: &Place) -> Result<Exit, Failure> {
+    pub(super) fn run(self, place: &Workspace) -> Result<Exit, Failure> {
         let color = colors(&std::io::stdout());
         let mut count = Count::default();
         let files = if self.files.is_empty() {

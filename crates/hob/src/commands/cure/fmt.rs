@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use cure::files::FileError;
 
-use super::{Place, colors, counted, inputs, rendered};
+use super::{Workspace, colors, counted, inputs, rendered};
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
@@ -21,7 +21,7 @@ pub(super) struct Fmt {
 }
 
 impl Fmt {
-    pub(super) fn run(self, place: &Place) -> Result<Exit, Failure> {
+    pub(super) fn run(self, place: &Workspace) -> Result<Exit, Failure> {
         let (mut wrong, mut unformatted) = (0, 0);
         for input in inputs(&self.files)? {
             let formatted = match cure::syntax::format(&input.text) {

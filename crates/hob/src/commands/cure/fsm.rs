@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use cure::fsm::mermaid;
 
-use super::{Place, counted, inputs, refuse};
+use super::{Workspace, counted, inputs, refuse};
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
@@ -23,7 +23,7 @@ pub(super) struct Fsm {
 }
 
 impl Fsm {
-    pub(super) fn run(self, place: &Place) -> Result<Exit, Failure> {
+    pub(super) fn run(self, place: &Workspace) -> Result<Exit, Failure> {
         let mut found_in_all = 0;
         for input in inputs(&self.files)? {
             let compiled = cure::compile(&input.text, &place.modules(&input));

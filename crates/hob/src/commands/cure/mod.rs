@@ -45,7 +45,7 @@ impl CureCommand {
     /// Runs the command. `explicit` is the value of `--project`.
     pub(crate) fn run(self, explicit: Option<&Path>) -> Result<Exit, Failure> {
         let cwd = cwd()?;
-        let place = || Place::of(explicit, &cwd);
+        let place = || Workspace::open(explicit, &cwd);
         match self.command {
             Sub::Check(check) => check.run(&place()?),
             Sub::Build(build) => build.run(&place()?),
@@ -59,7 +59,7 @@ impl CureCommand {
 }
 
 /// Where modules are looked up.
-struct Place {
+struct Workspace {
     /// The worktree around the current directory.
     worktree: PathBuf,
     cure: Arc<Cure>,
@@ -67,14 +67,14 @@ struct Place {
     settings: CureSettings,
 }
 
-impl Place {
-    fn of(explicit: Option<&Path>, cwd: &Path) -> Result<Place, Failure> {
+impl Workspace {
+    fn open(explicit: Option<&Path>, cwd: &Path) -> Result<Workspace, Failure> {
         let project = Project::find(explicit, cwd).map_err(Failure::new)?;
         let config = Config::load(&project, &daemon::sections()).map_err(Failure::new)?;
         let worktree = if explicit.is_some() { project.root().to_owned() } else { project.worktree(cwd) };
         let settings = config.of::<CureSettings>();
         let options = Options { roots: settings.roots.clone(), run: None };
-        Ok(Place { worktree, cure: Cure::new(options), settings })
+        Ok(Workspace { worktree, cure: Cure::new(options), settings })
     }
 
     /// Returns the modules that a text may use: those of the project, or those next to a file outside it.

@@ -6,7 +6,7 @@ use clap::Args;
 use cure::run::{Outcome, Request, run};
 use cure::{CureSettings, Limits, Watched};
 
-use super::{Place, inputs, refuse};
+use super::{Workspace, inputs, refuse};
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
@@ -50,7 +50,7 @@ fn setting(failure: &cure::Failure) -> Option<&'static str> {
 }
 
 impl Run {
-    pub(super) fn run(self, place: &Place) -> Result<Exit, Failure> {
+    pub(super) fn run(self, place: &Workspace) -> Result<Exit, Failure> {
         let Some(input) = inputs(&[self.file])?.pop() else {
             return Err(Failure::new("name one file").exit(Exit::Usage));
         };

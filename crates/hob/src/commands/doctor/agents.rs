@@ -126,18 +126,19 @@ fn judge(
     let (calls, starts): (Vec<Step>, Vec<Step>) = steps.into_iter().partition(|step| step.need == Need::Call);
     Some(match (starts.as_slice(), calls.as_slice()) {
         ([], []) => Finding::good(agent.title, format!("starts {} (by {shown})", program.display())),
-        ([], calls) => {
-            Finding::good(agent.title, format!("starts {} (by {shown}), and {}", program.display(), told(calls, scope)))
-        }
+        ([], calls) => Finding::good(
+            agent.title,
+            format!("starts {} (by {shown}), and {}", program.display(), describe(calls, scope)),
+        ),
         (starts, _) => Finding::note(
             agent.title,
-            format!("does not start hob (registered in {shown}): it {}", told(starts, scope)),
+            format!("does not start hob (registered in {shown}): it {}", describe(starts, scope)),
         ),
     })
 }
 
 /// Describes the problems, what to do about them, and the command that fixes them.
-fn told(steps: &[Step], scope: Scope) -> String {
+fn describe(steps: &[Step], scope: Scope) -> String {
     let mut whats: Vec<&str> = steps.iter().map(|step| &*step.what).collect();
     let mut hands: Vec<&str> = steps.iter().map(|step| &*step.by_hand).collect();
     whats.dedup();

@@ -22,7 +22,7 @@ pub(super) struct Report {
 }
 
 /// A file that contains hob's entries.
-struct Found {
+struct InstalledHooks {
     file: HookFile,
     entries: Vec<Installed>,
 }
@@ -34,7 +34,7 @@ pub(super) fn report(project: &Project, quick: bool) -> Report {
     let Ok((home, cwd)) = crate::home().and_then(|home| Ok((home, super::super::cwd()?))) else { return report };
     let site = Site { top: project.worktree(&cwd), main: project.root().to_owned(), home };
     let search = std::env::var_os("PATH").unwrap_or_default();
-    let found = found(&site, &mut report);
+    let found = find_hooks(&site, &mut report);
     if quick {
         report.findings.extend(found.iter().map(|found| {
             let (count, shown) = (found.entries.len(), visible::path(&found.file.path));
@@ -63,7 +63,7 @@ pub(super) fn report(project: &Project, quick: bool) -> Report {
         }
     };
     let mut proven = proven.into_iter();
-    for Found { file, entries } in found {
+    for InstalledHooks { file, entries } in found {
         let mut faults: Vec<String> = Vec::new();
         let mut told: Vec<String> = Vec::new();
         let version = versions.get(&file.agent).copied().flatten();
@@ -93,12 +93,12 @@ pub(super) fn report(project: &Project, quick: bool) -> Report {
     report
 }
 
-fn found(site: &Site, report: &mut Report) -> Vec<Found> {
+fn find_hooks(site: &Site, report: &mut Report) -> Vec<InstalledHooks> {
     let mut found = Vec::new();
     let main = Site { top: site.main.clone(), main: site.main.clone(), home: site.home.clone() };
     let here = Agent::ALL.into_iter().flat_map(|agent| HookFile::all(agent, site)).map(|file| (site, file));
     // In a linked worktree Claude Code also runs the hooks in the main worktree's local settings.
-    let in_main = (site.top != site.main).then(|| (&main, HookFile::of(Agent::Claude, HookScope::Local, &main)));
+    let in_main = (site.top != site.main).then(|| (&main, HookFile::for_scope(Agent::Claude, HookScope::Local, &main)));
     for (site, file) in here.chain(in_main) {
         let text = match Edits::look(site.base(file.base), &file.path, file.base.links()) {
             Ok(Some(text)) => text,
@@ -110,7 +110,7 @@ fn found(site: &Site, report: &mut Report) -> Vec<Found> {
         };
         match file.entries(&text) {
             Ok(entries) if entries.is_empty() => {}
-            Ok(entries) => found.push(Found { file, entries }),
+            Ok(entries) => found.push(InstalledHooks { file, entries }),
             // A file that does not mention hob has no entry of hob's.
             Err(_) if !text.contains("hob") => {}
             Err(error) => {

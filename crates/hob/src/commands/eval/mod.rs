@@ -115,7 +115,7 @@ impl Eval {
     ) -> Result<Value, Failure> {
         let end = self.wait.and_then(|seconds| Instant::now().checked_add(Duration::from_secs(seconds.into())));
         let left = || end.map_or(SLICE, |end| end.saturating_duration_since(Instant::now()).min(SLICE));
-        let told = Told::listen()?;
+        let told = Signals::listen()?;
         let (session, profile) = (&self.session, &self.profile);
         let arguments = json!({
             "code": code, "session": session, "profile": profile, "wait_ms": millis(left()), "max_bytes": MAX_BYTES,
@@ -386,7 +386,7 @@ fn with_colours(messages: &str) -> String {
 }
 
 /// The signals that this process has received. A second signal of a kind kills it, once [`GRACE`] is over.
-struct Told {
+struct Signals {
     interrupt: Arc<AtomicU64>,
     end: Arc<AtomicU64>,
 }
@@ -395,9 +395,9 @@ struct Told {
 /// then its group; if that killed this command at once, queued code would run later.
 const GRACE: Duration = Duration::from_secs(2);
 
-impl Told {
-    fn listen() -> Result<Told, Failure> {
-        let told = Told { interrupt: Arc::default(), end: Arc::default() };
+impl Signals {
+    fn listen() -> Result<Signals, Failure> {
+        let told = Signals { interrupt: Arc::default(), end: Arc::default() };
         let began = Instant::now();
         for (signal, first) in [(Signal::INT, &told.interrupt), (Signal::TERM, &told.end), (Signal::HUP, &told.end)] {
             // Respect `nohup`.

@@ -9,8 +9,8 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use project::{Project, visible};
 
-use super::super::init::{Place, can_ask, confirmed, keep_out_of_git};
-use crate::agents::{self, HookFile, HookScope, Put, Scope, Undone, find_program};
+use super::super::init::{InitPaths, can_ask, confirmed, keep_out_of_git};
+use crate::agents::{self, HookFile, HookScope, Scope, Undone, WriteOutcome, find_program};
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
@@ -56,7 +56,7 @@ impl Install {
             terminal::line(format!("A policy is invalid and not in force: {broken}."));
         }
         // For the user's own files, nothing is created in the project.
-        let user = Place::new(Scope::User, project)?;
+        let user = InitPaths::new(Scope::User, project)?;
         let search = std::env::var_os("PATH").unwrap_or_default();
         let fail = self.fail.or_else(|| proposed(&standing.policies));
         let (mut found, mut exit) = (false, Exit::Done);
@@ -67,8 +67,8 @@ impl Install {
                 continue;
             }
             found = true;
-            let file = HookFile::of(agent, self.scope.unwrap_or(HookScope::Local), &user.site);
-            let done = Place::new(file.base, project).and_then(|place| {
+            let file = HookFile::for_scope(agent, self.scope.unwrap_or(HookScope::Local), &user.site);
+            let done = InitPaths::new(file.base, project).and_then(|place| {
                 if !file.is_shared {
                     keep_out_of_git(&place, project, &file.path)?;
                 }
@@ -103,7 +103,13 @@ impl Install {
         Ok(exit)
     }
 
-    fn install(&self, file: &HookFile, place: &Place, fail: Option<Fail>, policies: &[Policy]) -> Result<(), Failure> {
+    fn install(
+        &self,
+        file: &HookFile,
+        place: &InitPaths,
+        fail: Option<Fail>,
+        policies: &[Policy],
+    ) -> Result<(), Failure> {
         let title = file.agent.title();
         let mut edits = place.edits()?;
         let shown = place.show(&file.path);
@@ -126,8 +132,8 @@ impl Install {
         let events: Vec<&str> = plan.events.iter().map(|(row, _)| row.name).collect();
         let events = events.join(", ");
         let there = match file.put(&mut edits, &plan).map_err(|error| left_alone(&format_args!("{error:#}")))? {
-            Put::Already => "are already",
-            Put::Written => "stand",
+            WriteOutcome::Already => "are already",
+            WriteOutcome::Written => "stand",
         };
         terminal::line(format!("{title}: hooks {there} in {shown} (fail {}): {events}.", fail.as_str()));
         notes(file, &plan, said.as_deref(), &program);
@@ -196,7 +202,7 @@ fn program(is_shared: bool) -> Result<String, Failure> {
 
 impl Uninstall {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
-        let user = Place::new(Scope::User, project)?;
+        let user = InitPaths::new(Scope::User, project)?;
         let (mut exit, mut is_empty) = (Exit::Done, true);
         for agent in Agent::ALL {
             if !self.agent.is_empty() && self.agent.iter().all(|name| name != agent.name()) {
@@ -228,7 +234,7 @@ impl Uninstall {
 
 /// Removes hob's entries from a file, and returns a message about it.
 fn take_back(file: &HookFile, project: &Project) -> Result<Option<String>, Failure> {
-    let place = Place::new(file.base, project)?;
+    let place = InitPaths::new(file.base, project)?;
     let mut edits = place.edits()?;
     let done = file.take_back(&mut edits)?;
     let shown = place.show(&file.path);

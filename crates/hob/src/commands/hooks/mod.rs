@@ -14,11 +14,11 @@ pub(crate) use install::Install;
 #[derive(Debug, Args)]
 pub(crate) struct HooksCommand {
     #[command(subcommand)]
-    what: What,
+    what: Action,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum Action {
     Install(install::Install),
     Uninstall(install::Uninstall),
     Log(log::Log),
@@ -27,9 +27,9 @@ enum What {
 impl HooksCommand {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
         match self.what {
-            What::Install(install) => install.run(project),
-            What::Uninstall(uninstall) => uninstall.run(project),
-            What::Log(log) => log.run(project),
+            Action::Install(install) => install.run(project),
+            Action::Uninstall(uninstall) => uninstall.run(project),
+            Action::Log(log) => log.run(project),
         }
     }
 }

@@ -4,14 +4,14 @@ use std::io::{BufRead as _, IsTerminal as _};
 
 use project::Project;
 
-use super::place::Place;
+use super::place::InitPaths;
 use crate::agents::{Agent, Change, Need, Scope, Step};
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
 /// Shows the steps missing for these agents, and writes those that the person approves.
 pub(super) fn go_on(
-    place: &Place,
+    place: &InitPaths,
     project: &Project,
     agents: &[&'static Agent],
     without_asking: bool,
@@ -77,7 +77,7 @@ fn show<'a>(steps: impl Iterator<Item = &'a (&'a Agent, Step)>) {
 }
 
 /// Writes the files of the worktree, then those of the home: their records share a lock.
-fn write_all(place: &Place, project: &Project, left: &[(&Agent, Step)]) -> Result<(), Failure> {
+fn write_all(place: &InitPaths, project: &Project, left: &[(&Agent, Step)]) -> Result<(), Failure> {
     for scope in [Scope::Project, Scope::User] {
         let wanted = left.iter().filter_map(|(agent, step)| Some((agent, step.writes.as_ref()?)));
         let mut wanted: Vec<_> = wanted.filter(|(_, writing)| writing.scope == scope).collect();

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use project::Project;
 
-use super::place::Place;
+use super::place::InitPaths;
 use crate::agents::{Edits, Links, Scope};
 use crate::exit::Failure;
 use crate::terminal;
@@ -13,13 +13,13 @@ use crate::terminal;
 const OWNER: &str = "exclude ";
 
 /// Opens the edits of `info/exclude`; `None` outside a repository, and for the user's own configuration.
-pub(super) fn edits(place: &Place, project: &Project) -> Result<Option<Edits>, Failure> {
+pub(super) fn edits(place: &InitPaths, project: &Project) -> Result<Option<Edits>, Failure> {
     let exclusion = project::exclusion(&place.site.top.join("hob.toml")).filter(|_| place.scope == Scope::Project);
     exclusion.map(|(common_dir, _)| place.excluded(project, &common_dir)).transpose()
 }
 
 /// Makes git ignore a file of the worktree.
-pub(in crate::commands) fn keep_out_of_git(place: &Place, project: &Project, file: &Path) -> Result<(), Failure> {
+pub(in crate::commands) fn keep_out_of_git(place: &InitPaths, project: &Project, file: &Path) -> Result<(), Failure> {
     let Some((common_dir, line)) = project::exclusion(file).filter(|_| place.scope == Scope::Project) else {
         return Ok(());
     };
@@ -36,7 +36,7 @@ pub(in crate::commands) fn keep_out_of_git(place: &Place, project: &Project, fil
 }
 
 /// True if a line of `info/exclude` or of the worktree's `.gitignore` names the file.
-pub(super) fn is_ignored(place: &Place, file: &Path) -> bool {
+pub(super) fn is_ignored(place: &InitPaths, file: &Path) -> bool {
     let Some((common_dir, line)) = project::exclusion(file) else { return false };
     let lists: [(&Path, PathBuf); 2] =
         [(&common_dir, common_dir.join("info/exclude")), (&place.site.top, place.site.top.join(".gitignore"))];

@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::ValueEnum;
 
 use super::allow::{can_ask, confirmed};
-use super::place::Place;
+use super::place::InitPaths;
 use crate::agents::{Edits, Entry, Links};
 use crate::exit::Failure;
 use crate::terminal;
@@ -53,7 +53,12 @@ impl Change {
 
 /// Sets up Claude Code's listener if a person requested it and the entry serves mail. Removes it if a person requested
 /// another mode.
-pub(super) fn listen(place: &Place, edits: &mut Edits, mode: Option<Mode>, serves_mail: bool) -> Result<(), Failure> {
+pub(super) fn listen(
+    place: &InitPaths,
+    edits: &mut Edits,
+    mode: Option<Mode>,
+    serves_mail: bool,
+) -> Result<(), Failure> {
     let root = place.base();
     if matches!(mode, Some(Mode::Hints | Mode::Off)) {
         return take_back(place, edits);
@@ -88,7 +93,7 @@ pub(super) fn files(root: &Path) -> Vec<PathBuf> {
 }
 
 /// Reverts what [`set_up`] wrote. A file that git tracks by now belongs to the project.
-fn take_back(place: &Place, edits: &mut Edits) -> Result<(), Failure> {
+fn take_back(place: &InitPaths, edits: &mut Edits) -> Result<(), Failure> {
     let files = FILES.map(|(file, owner)| (place.base().join(file), owner));
     let is_listener_s = |path: &Path| files.iter().any(|(file, _)| file == path);
     super::release(place, edits, is_listener_s)?;

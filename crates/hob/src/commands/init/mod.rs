@@ -23,7 +23,7 @@ use crate::terminal;
 pub(super) use allow::{can_ask, confirmed};
 pub(super) use exclude::keep_out_of_git;
 use mail::Mode;
-pub(super) use place::Place;
+pub(super) use place::InitPaths;
 use register::register;
 
 /// Set this project up: write `hob.toml`, register hob with the agents found
@@ -87,7 +87,7 @@ impl Init {
     }
 
     fn change(&self, project: &Project) -> Result<Exit, Failure> {
-        let place = Place::new(if self.user { Scope::User } else { Scope::Project }, project)?;
+        let place = InitPaths::new(if self.user { Scope::User } else { Scope::Project }, project)?;
         if self.undo {
             return undo(&place, project);
         }
@@ -99,7 +99,7 @@ impl Init {
         Ok(if exit == Exit::Done { hooks } else { exit })
     }
 
-    fn set_up(&self, project: &Project, place: &Place) -> Result<Exit, Failure> {
+    fn set_up(&self, project: &Project, place: &InitPaths) -> Result<Exit, Failure> {
         let mut edits = place.edits()?;
         if place.is_linked() {
             let (top, main) = (project::visible::path(&place.site.top), project::visible::path(&place.site.main));
@@ -182,7 +182,7 @@ impl Init {
 }
 
 /// Explains which files to commit and which are private; `None` outside a repository.
-fn what_to_commit(place: &Place, registered: &[&Agent]) -> Option<String> {
+fn what_to_commit(place: &InitPaths, registered: &[&Agent]) -> Option<String> {
     let config = place.base().join("hob.toml");
     if place.scope == Scope::User || registered.is_empty() || project::exclusion(&config).is_none() {
         return None;
@@ -225,7 +225,7 @@ fn trust_code(project: &Project) {
     });
 }
 
-fn write_config(place: &Place, edits: &mut Edits) -> Result<(), Failure> {
+fn write_config(place: &InitPaths, edits: &mut Edits) -> Result<(), Failure> {
     let config = place.base().join("hob.toml");
     match edits.read(&config)? {
         Some(_) => terminal::line("hob.toml already exists."),
@@ -237,7 +237,7 @@ fn write_config(place: &Place, edits: &mut Edits) -> Result<(), Failure> {
     Ok(())
 }
 
-fn undo(place: &Place, project: &Project) -> Result<Exit, Failure> {
+fn undo(place: &InitPaths, project: &Project) -> Result<Exit, Failure> {
     let mut is_empty = true;
     // A linked worktree has no separate grant.
     if place.scope == Scope::Project && !place.is_linked() && Trust::revoke_code(project).map_err(Failure::new)? {
@@ -262,7 +262,7 @@ fn undo(place: &Place, project: &Project) -> Result<Exit, Failure> {
             show_undone(place, &path, &undone);
         }
     }
-    if place.scope == Scope::Project && !Place::new(Scope::User, project)?.edits()?.alone().is_empty() {
+    if place.scope == Scope::Project && !InitPaths::new(Scope::User, project)?.edits()?.alone().is_empty() {
         is_empty = false;
         terminal::line(
             "Hooks in your own files apply to all projects, and were kept: `hob hooks uninstall` removes them.",
@@ -275,7 +275,7 @@ fn undo(place: &Place, project: &Project) -> Result<Exit, Failure> {
 }
 
 /// Keeps files that hob created and that git tracks by now, and reports them. Only considers files for which `is_meant`.
-fn release(place: &Place, edits: &mut Edits, is_meant: impl Fn(&Path) -> bool) -> Result<(), Failure> {
+fn release(place: &InitPaths, edits: &mut Edits, is_meant: impl Fn(&Path) -> bool) -> Result<(), Failure> {
     // If git's list is unavailable, the file may be tracked.
     for kept in edits.release(|path| is_meant(path) && project::is_tracked(path) != Some(false))? {
         let shown = place.show(&kept);
@@ -284,7 +284,7 @@ fn release(place: &Place, edits: &mut Edits, is_meant: impl Fn(&Path) -> bool) -
     Ok(())
 }
 
-fn show_undone(place: &Place, path: &Path, undone: &Undone) {
+fn show_undone(place: &InitPaths, path: &Path, undone: &Undone) {
     let shown = place.show(path);
     terminal::line(match undone {
         Undone::Restored => format!("{shown}: restored."),

@@ -9,7 +9,7 @@ use crate::agents::{Agent, Edits, Entry, Links, Scope, Site, find_program, missi
 use crate::exit::Failure;
 
 /// The paths that this run reads and writes.
-pub(in crate::commands) struct Place {
+pub(in crate::commands) struct InitPaths {
     pub(in crate::commands) scope: Scope,
     pub(in crate::commands) site: Site,
     /// The record of edits below the worktree, or with `--user` below the home.
@@ -23,8 +23,8 @@ pub(in crate::commands) struct Place {
     search: OsString,
 }
 
-impl Place {
-    pub(in crate::commands) fn new(scope: Scope, project: &Project) -> Result<Place, Failure> {
+impl InitPaths {
+    pub(in crate::commands) fn new(scope: Scope, project: &Project) -> Result<InitPaths, Failure> {
         let home = crate::home()?;
         let search = std::env::var_os("PATH").unwrap_or_default();
         let top = project.worktree(&super::super::cwd()?);
@@ -44,7 +44,7 @@ impl Place {
             }
         };
         let site = Site { top, main: project.root().to_owned(), home };
-        let mut place = Place { scope, site, record, allow_record, exclude_record, made: Vec::new(), search };
+        let mut place = InitPaths { scope, site, record, allow_record, exclude_record, made: Vec::new(), search };
         if scope == Scope::Project {
             place.made = place.create_state(&place.record, project)?;
         }

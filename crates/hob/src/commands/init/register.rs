@@ -1,14 +1,14 @@
 //! Registers hob with one agent, in its configuration file.
 
 use super::mail::Change;
-use super::place::Place;
+use super::place::InitPaths;
 use crate::agents::{Added, Agent, Edits, Entry};
 use crate::exit::Failure;
 use crate::terminal;
 
 /// Registers, and prints a message. Returns the resulting entry.
 pub(super) fn register(
-    place: &Place,
+    place: &InitPaths,
     agent: &Agent,
     entry: &Entry,
     change: Option<&Change>,

@@ -4,7 +4,7 @@ use clap::Args;
 use project::Project;
 use serde_json::{Value, json};
 
-use super::{Who, ask};
+use super::{Identity, ask};
 use crate::commands::call::finish;
 use crate::exit::{Exit, Failure};
 
@@ -24,7 +24,7 @@ pub(crate) struct Ack {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    who: Who,
+    who: Identity,
 }
 
 impl Ack {

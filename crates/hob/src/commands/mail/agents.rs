@@ -5,7 +5,7 @@ use clap::{Args, Subcommand};
 use project::Project;
 use serde_json::{Value, json};
 
-use super::{Who, person, refused};
+use super::{Identity, person, refused};
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
@@ -20,13 +20,13 @@ pub(crate) struct Agents {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    who: Who,
+    who: Identity,
     #[command(subcommand)]
-    what: Option<What>,
+    what: Option<Action>,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum Action {
     /// Rename an agent; it keeps its mail and its groups
     Rename(Rename),
     /// Remove an agent that is not running; senders of undelivered messages get a report
@@ -74,23 +74,25 @@ struct Forget {
 impl Agents {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
         match self.what {
-            Some(What::Rename(rename)) => {
+            Some(Action::Rename(rename)) => {
                 let asked = json!({"from": rename.from, "to": rename.to});
                 change(project, rename.takeover, "mail/rename", asked)
             }
-            Some(What::Forget(forget)) => change(project, forget.takeover, "mail/forget", json!({"name": forget.name})),
+            Some(Action::Forget(forget)) => {
+                change(project, forget.takeover, "mail/forget", json!({"name": forget.name}))
+            }
             None => {
                 let asked = json!({"include_offline": !self.active});
                 self.who.show(project, "list_agents", asked, (self.json, person::agents))
             }
-            Some(What::Token(token)) => token.run(project),
+            Some(Action::Token(token)) => token.run(project),
         }
     }
 }
 
 /// Changes or removes a name, and reports what happened to its mail.
 fn change(project: &Project, takeover: bool, method: &str, asked: Value) -> Result<Exit, Failure> {
-    let mut control = Who { name: None, takeover }.connect(project)?;
+    let mut control = Identity { name: None, takeover }.connect(project)?;
     let done = control.request(method, asked, |_, _| {}).map_err(refused)?;
     terminal::line(done["text"].as_str().unwrap_or_default());
     Ok(Exit::Done)
@@ -98,7 +100,7 @@ fn change(project: &Project, takeover: bool, method: &str, asked: Value) -> Resu
 
 impl Token {
     fn run(self, project: &Project) -> Result<Exit, Failure> {
-        let mut control = Who { name: self.name, takeover: false }.connect(project)?;
+        let mut control = Identity { name: self.name, takeover: false }.connect(project)?;
         let asked = json!({"renew": self.renew, "revoke": self.revoke});
         let done = control.request("mail/token", asked, |_, _| {}).map_err(refused)?;
         let agent = done["agent"].as_str().unwrap_or_default();

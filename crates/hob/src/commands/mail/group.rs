@@ -4,23 +4,23 @@ use clap::{Args, Subcommand};
 use project::Project;
 use serde_json::{Value, json};
 
-use super::Who;
+use super::Identity;
 use crate::exit::{Exit, Failure};
 
 /// List, create and change groups of agents
 #[derive(Debug, Args)]
 pub(crate) struct GroupCommand {
     #[command(subcommand)]
-    what: What,
+    what: Action,
     /// Print JSON
     #[arg(long, global = true)]
     json: bool,
     #[command(flatten)]
-    who: Who,
+    who: Identity,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum Action {
     /// List all groups
     List,
     /// Show a group and its members
@@ -70,14 +70,14 @@ impl Member {
 impl GroupCommand {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
         let arguments = match self.what {
-            What::List => json!({"action": "list"}),
-            What::Show { name } => json!({"action": "show", "group": name}),
-            What::Create { name, description } => {
+            Action::List => json!({"action": "list"}),
+            Action::Show { name } => json!({"action": "show", "group": name}),
+            Action::Create { name, description } => {
                 json!({"action": "create", "group": name, "description": description})
             }
-            What::Delete { name } => json!({"action": "delete", "group": name}),
-            What::Add(member) => member.arguments("add"),
-            What::Remove(member) => member.arguments("remove"),
+            Action::Delete { name } => json!({"action": "delete", "group": name}),
+            Action::Add(member) => member.arguments("add"),
+            Action::Remove(member) => member.arguments("remove"),
         };
         self.who.call(project, "groups", arguments, self.json)
     }

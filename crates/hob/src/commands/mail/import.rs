@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use project::Project;
 use serde_json::json;
 
-use super::Who;
+use super::Identity;
 use crate::commands::call::control_failure;
 use crate::exit::{Exit, Failure};
 use crate::terminal;
@@ -32,7 +32,7 @@ impl Import {
         let From::Thrum { dir } = self.from;
         let cwd = crate::commands::cwd()?;
         let dir = dir.map_or_else(|| project.root().join(".thrum"), |dir| cwd.join(dir));
-        let mut control = Who::default().connect(project)?;
+        let mut control = Identity::default().connect(project)?;
         let done = control.request("mail/import", json!({"thrum": dir}), |_, _| {}).map_err(control_failure)?;
         terminal::line(done["text"].as_str().unwrap_or_default());
         Ok(Exit::Done)

@@ -4,7 +4,7 @@ use clap::Args;
 use project::Project;
 use serde_json::json;
 
-use super::{Who, ask, first_in_commands, person, print, refused};
+use super::{Identity, ask, first_in_commands, person, print, refused};
 use crate::commands::call::confirm;
 use crate::exit::{Exit, Failure};
 
@@ -24,7 +24,7 @@ pub(crate) struct Inbox {
     #[arg(long, value_name = "N", default_value_t = 50)]
     limit: u32,
     #[command(flatten)]
-    who: Who,
+    who: Identity,
 }
 
 impl Inbox {

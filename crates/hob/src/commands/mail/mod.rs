@@ -48,7 +48,7 @@ const READ_MAX: u64 = 4 << 20;
 
 /// The options for the agent's name.
 #[derive(Debug, Default, Clone, PartialEq, Args)]
-pub(crate) struct Who {
+pub(crate) struct Identity {
     /// The name to act as [default: HOB_AGENT, or the one that belongs to this worktree]
     // A separate clap id, because commands have positional names too.
     #[arg(id = "as", long = "as", value_name = "NAME", global = true)]
@@ -58,7 +58,7 @@ pub(crate) struct Who {
     takeover: bool,
 }
 
-impl Who {
+impl Identity {
     fn hello(&self, project: &Project) -> Result<Hello, Failure> {
         let mut hello = super::hello(project)?;
         hello.toolsets = vec!["mail".to_owned()];
@@ -114,8 +114,8 @@ impl Who {
 }
 
 /// Returns all agents and groups, as the tools list them; nulls if no daemon runs.
-pub(crate) fn known(project: &Project) -> Result<(Value, Value), Failure> {
-    let hello = Who::default().hello(project)?;
+pub(crate) fn list_recipients(project: &Project) -> Result<(Value, Value), Failure> {
+    let hello = Identity::default().hello(project)?;
     let control = Control::connect(project, &hello).map_err(|error| super::sandbox::no_daemon(&error))?;
     let Some(mut control) = control else { return Ok((Value::Null, Value::Null)) };
     let mut list =

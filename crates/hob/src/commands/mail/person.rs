@@ -37,7 +37,7 @@ pub(super) fn thread(shown: &Value) {
 }
 
 /// Renders the results of a search.
-pub(super) fn found(shown: &Value) {
+pub(super) fn search_results(shown: &Value) {
     let hits = list(shown, "hits");
     if hits.is_empty() {
         terminal::line("No message contains these words.");

@@ -4,7 +4,7 @@ use clap::Args;
 use project::Project;
 use serde_json::json;
 
-use super::Who;
+use super::Identity;
 use crate::exit::{Exit, Failure};
 
 /// Register an agent and bind it to this worktree
@@ -32,7 +32,7 @@ pub(crate) struct Quickstart {
 
 impl Quickstart {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
-        let who = Who { name: Some(self.name.clone()), takeover: self.takeover };
+        let who = Identity { name: Some(self.name.clone()), takeover: self.takeover };
         let arguments = json!({"name": self.name, "role": self.role, "module": self.module, "intent": self.intent});
         who.call(project, "register_agent", arguments, self.json)
     }

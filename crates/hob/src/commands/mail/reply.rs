@@ -6,7 +6,7 @@ use clap::Args;
 use project::Project;
 use serde_json::json;
 
-use super::Who;
+use super::Identity;
 use super::priority::Priority;
 use crate::exit::{Exit, Failure};
 
@@ -29,7 +29,7 @@ pub(crate) struct Reply {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    who: Who,
+    who: Identity,
 }
 
 impl Reply {

@@ -4,7 +4,7 @@ use clap::Args;
 use project::Project;
 use serde_json::json;
 
-use super::{Who, person};
+use super::{Identity, person};
 use crate::exit::{Exit, Failure};
 
 /// Search the messages that you wrote or received
@@ -32,7 +32,7 @@ pub(crate) struct Search {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    who: Who,
+    who: Identity,
 }
 
 impl Search {
@@ -41,6 +41,6 @@ impl Search {
             "query": self.query, "from": self.from, "to": self.to, "since": self.since, "until": self.until,
             "limit": self.limit,
         });
-        self.who.show(project, "search_messages", arguments, (self.json, person::found))
+        self.who.show(project, "search_messages", arguments, (self.json, person::search_results))
     }
 }

@@ -6,7 +6,7 @@ use clap::Args;
 use project::Project;
 use serde_json::json;
 
-use super::Who;
+use super::Identity;
 use super::priority::Priority;
 use crate::exit::{Exit, Failure};
 
@@ -35,7 +35,7 @@ pub(crate) struct Send {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    who: Who,
+    who: Identity,
 }
 
 impl Send {

@@ -4,7 +4,7 @@ use clap::Args;
 use project::Project;
 use serde_json::json;
 
-use super::{Who, ask, first_in_commands, person, print};
+use super::{Identity, ask, first_in_commands, person, print};
 use crate::exit::{Exit, Failure};
 
 /// Show the conversation that a message belongs to
@@ -17,7 +17,7 @@ pub(crate) struct Thread {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    who: Who,
+    who: Identity,
 }
 
 impl Thread {

@@ -9,7 +9,7 @@ use client::Wait;
 use project::Project;
 use serde_json::Value;
 
-use super::Who;
+use super::Identity;
 use super::priority::Priority;
 use crate::commands::call::control_failure;
 use crate::exit::{Exit, Failure};
@@ -31,7 +31,7 @@ pub(crate) struct WaitCommand {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    who: Who,
+    who: Identity,
 }
 
 impl WaitCommand {

@@ -281,7 +281,7 @@ impl Check {
             let within = directory.strip_prefix(&worktree).unwrap_or(&directory);
             let here = Folder::new(&worktree, within).without(daemon::tool_names().into());
             match here.file_node(name) {
-                Ok(node) => told(named, &node, &models),
+                Ok(node) => print_node(named, &node, &models),
                 Err(error) => {
                     wrong += 1;
                     terminal::line(error.to_string());
@@ -305,7 +305,7 @@ fn named(folder: &Folder, words: &Path) -> Option<Result<PathBuf, FolderError>> 
     })
 }
 
-fn told(file: &Path, node: &Node, models: &Models) {
+fn print_node(file: &Path, node: &Node, models: &Models) {
     terminal::line(format!("{}: good, {}", shown(file), node.hash));
     for lint in node.lints.iter().chain(&models.lints(node)) {
         terminal::line(format!("{}:{lint} (a note)", shown(file)));

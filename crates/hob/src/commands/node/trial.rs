@@ -79,7 +79,7 @@ fn run(project: &Project, nodes: &[String], answering: Answering, accepts: bool)
         let verdict = known.verdict(answering, &report);
         failed += usize::from(verdict.is_failure());
         unanswered += usize::from(verdict == Verdict::Unanswered);
-        told(&report, &verdict);
+        print_report(&report, &verdict);
         reports.push(report);
     };
     suite.run(nodes, answering, each).map_err(Failure::new)?;
@@ -111,7 +111,7 @@ fn run(project: &Project, nodes: &[String], answering: Answering, accepts: bool)
     }
 }
 
-fn told(report: &Report, verdict: &Verdict) {
+fn print_report(report: &Report, verdict: &Verdict) {
     let word = match verdict {
         Verdict::Passes => "ok".to_owned(),
         Verdict::Mended => "passed, although expected to fail: accept it".to_owned(),
