@@ -1,4 +1,4 @@
-//! What an agent leaves, the next one is told, beside what other parts of the daemon know.
+//! The brief tells an agent what the previous one left, with information from other parts of the daemon.
 
 use serde_json::json;
 use testkit::{TestProject, has_program};
@@ -55,7 +55,7 @@ fn the_next_agent_is_told_what_the_last_one_left_and_what_waits() {
     }
     assert!(brief.chars().count() <= 1500, "{brief}");
     assert_eq!(brief.matches("waits for bob").count(), 1, "{brief}");
-    // Its next call shows that the brief arrived.
+    // The next call confirms that the brief arrived.
     second.call("work_status", json!({}));
     let notes = project.run(["note"]).ok();
     assert!(notes.starts_with("1 note for branch topic, the latest first:\nread by 1 agent:\n"), "{notes}");

@@ -1,5 +1,5 @@
-//! `hob doctor` on each agent in each state: fresh, untrusted, disabled, a broken entry, a missing program, a foreign entry, a
-//! linked worktree, ready. An agent that would not start hob is never "ok". Then the daemon: an old program, a sandbox.
+//! `hob doctor` for each agent in each state: fresh, untrusted, disabled, broken entry, missing program, foreign entry, linked
+//! worktree, ready. An agent that would not start hob is never "ok". Also the daemon: an old program, a sandbox.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,17 +8,17 @@ use testkit::{Ran, TestProject};
 
 use crate::fresh;
 
-/// An agent: its name, its title, its project's file, and how its files say what.
+/// An agent: its name, its title, the project's file, and its file formats.
 struct Agent {
     name: &'static str,
     title: &'static str,
     file: &'static str,
-    /// A file, and its text when somebody has switched hob off.
+    /// A file and its text that disables hob.
     disabled: (&'static str, &'static str),
     broken: &'static str,
     /// Our entry with another command, `COMMAND`.
     entry: &'static str,
-    /// Whether it starts what a project names without a yes.
+    /// True if the agent starts a project's servers without approval.
     trusts: bool,
 }
 
@@ -83,14 +83,14 @@ fn write(project: &TestProject, file: &str, text: &str) {
     fs::write(path, text).unwrap();
 }
 
-/// What `hob doctor` says of the agent, and nothing else of any other.
+/// Returns the part of `hob doctor`'s output about this agent.
 fn said(agent: &Agent, ran: &Ran) -> String {
     let lines: Vec<&str> = ran.stdout.lines().skip_while(|line| *line != "Agents").collect();
     let line = lines.iter().find(|line| line.contains(&format!("{}: ", agent.title))).copied();
     line.unwrap_or_else(|| panic!("{}: {ran:?}", agent.name)).trim().to_owned()
 }
 
-/// A project in which the agent is used, with its files.
+/// Creates a project that the agent uses, with its files.
 fn project(agent: &Agent, files: &[(&str, &str)]) -> TestProject {
     let project = fresh();
     let trace = match agent.name {
@@ -268,7 +268,7 @@ fn a_daemon_whose_program_was_replaced_is_named_and_stop_mends_it() {
         let said = run(&[command]).stdout;
         assert!(said.contains(&words) && said.contains("`hob stop`"), "{command}: {said}");
     }
-    // Another build, which is still there.
+    // Another build, whose file still exists.
     let said = project.run(["status"]).ok();
     assert!(said.contains("the daemon runs an"), "{said}");
     run(&["stop"]).ok();
@@ -276,7 +276,7 @@ fn a_daemon_whose_program_was_replaced_is_named_and_stop_mends_it() {
     assert!(run(&["doctor"]).stdout.contains("ok daemon: runs"));
 }
 
-/// Runs a program that may connect to nothing, as in Codex's sandbox: a filter of system calls answers `EPERM`.
+/// Runs a program that cannot open connections, like Codex's sandbox: a system call filter returns `EPERM`.
 const SANDBOX: &str = r#"
 import ctypes, os, platform, struct, sys
 number = {"x86_64": 42, "aarch64": 203}[platform.machine()]
@@ -299,7 +299,7 @@ fn in_an_agents_sandbox_a_command_says_so_and_names_the_tool() {
     let project = fresh();
     let hob = env!("CARGO_BIN_EXE_hob");
     let run = |args: &[&str]| Ran::of(project.command("python3").args(["-c", SANDBOX, hob]).args(args));
-    // Whether a daemon runs cannot be told from inside, and none is started.
+    // Inside the sandbox, hob cannot detect a running daemon, and starts none.
     for _ in 0..2 {
         for (args, instead) in [
             (&["call", "repl_eval", "--code", "1"][..], "the tool `repl_eval` of the MCP server `hob`"),

@@ -9,7 +9,7 @@ use testkit::TestProject;
 
 use super::{DENIES, with_daemon};
 
-/// One message, and the answer: the connection ends with it.
+/// Sends one message and returns the answer, after which the daemon closes the connection.
 fn said(socket: &Path, message: &Value) -> Value {
     let mut stream = UnixStream::connect(socket).unwrap();
     stream.write_all(format!("{message}\n").as_bytes()).unwrap();
@@ -52,7 +52,7 @@ fn its_messages_are_answered_in_their_form() {
         ]
     );
     assert!(tools["tools"].as_array().unwrap().iter().all(|tool| tool["tdInputSchema"]["type"] == "object"));
-    // What that server allowed passes, and what a rule forbids is denied.
+    // Events that this server allowed pass, and a rule still denies.
     for name in ["PreToolUse", "PermissionRequest", "Stop", "SomeNewEvent"] {
         let passed = said(&socket, &event(name, "git push"));
         assert_eq!(passed, json!({"type": "HookResponse", "output": {}, "exit_code": 0}), "{name}");
@@ -65,7 +65,7 @@ fn its_messages_are_answered_in_their_form() {
         "hook_event_name": "BeforeTool", "tool_name": "run_shell_command", "tool_input": {"command": "git push -f"}}}),
     );
     assert_eq!((&denied["output"]["decision"], &denied["exit_code"]), (&json!("deny"), &json!(0)), "{denied}");
-    // Nobody is there to answer, which is no yes.
+    // No person is present to answer, which counts as no.
     let asked = said(
         &socket,
         &json!({"type": "MCPToolCall", "id": "7", "tool_name": "confirm_action",

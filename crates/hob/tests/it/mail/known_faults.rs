@@ -146,7 +146,7 @@ fn defect_10_a_broadcast_is_one_message_and_its_filters_apply() {
     let all = ok(&mut planner, "broadcast_message", json!({"content": "all"}));
     assert_eq!((&all["status"], &all["sent_to"]), (&json!("sent"), &json!(["reviewer", "tester"])));
     assert_eq!((&all["total_sent"], all["message_ids"].as_array().unwrap().len()), (&json!(2), 1));
-    // An agent that was never here.
+    // An agent that never ran here.
     let log = team.project.top().join(".thrum");
     crowd(&log, 1);
     team.hob("planner", &["import", "thrum", log.to_str().unwrap()]);

@@ -1,5 +1,5 @@
-//! Notices of mail on the WebSocket: an agent subscribes to its own mailbox with its own token, and misses nothing and
-//! hears nothing twice, whatever happens to the connection.
+//! Notifications of mail on the WebSocket: an agent subscribes to its own mailbox with its own token, and gets each notice
+//! exactly once, whatever happens to the connection.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::{Team, check, ok, refused, send};
 use crate::http::Http;
 use crate::websocket::WebSocket;
 
-/// A team whose daemon serves HTTP, and the token of an agent.
+/// Creates a team whose daemon serves HTTP, and returns an agent's token.
 pub(super) fn served() -> (Team, Http) {
     let team = Team::new();
     team.hob("planner", &["stop"]);
@@ -47,7 +47,7 @@ fn a_subscriber_is_told_of_what_waits_and_of_what_comes() {
     assert_eq!((&message["priority"], &message["seq"]), (&json!("normal"), &json!(1)));
     assert_eq!(message["preview"], "waits\\nalready\\x1b[2J");
     assert!(message["timestamp"].as_str().unwrap().ends_with('Z'), "{message}");
-    // Another subscription replaces the first: its floor applies, and nothing is told twice.
+    // Another subscription replaces the first: its minimum priority applies, and nothing is repeated.
     assert_eq!(subscribe(&mut socket, json!({"floor": "high_and_above", "after": 1})), 1);
     send(&mut planner, "role:dev", "can wait");
     let urgent = json!({"to": "everyone", "content": "urgent", "priority": "critical"});
@@ -56,7 +56,7 @@ fn a_subscriber_is_told_of_what_waits_and_of_what_comes() {
     send(&mut planner, "tester", "for somebody else");
     ok(&mut planner, "send_message", json!({"to": "reviewer", "content": "last", "priority": "high"}));
     assert_eq!(socket.told()["params"]["preview"], "last");
-    // The message was announced and not handed out; the record says so.
+    // The message was announced but not delivered, and its record says so.
     assert_eq!(check(&mut reviewer), ["urgent", "last", "waits\nalready\u{1b}[2J", "can wait"]);
     let mut planner = team.agent_with("planner", &["mail"]);
     // The notice is sent before it is recorded.
@@ -86,7 +86,7 @@ fn a_connection_that_is_cut_and_comes_back_misses_nothing_and_hears_nothing_twic
         let last = told.last().copied();
         subscribe(&mut socket, last.map_or(json!({}), |last| json!({"after": last})));
         connections += 1;
-        // A different number each time; then the connection dies with notices in flight.
+        // A different number each time; then the connection is cut with notices in flight.
         for _ in 0..(connections * 7) % 40 {
             if told.len() == MESSAGES as usize {
                 break;
@@ -122,11 +122,11 @@ fn who_may_not_be_told_is_refused_and_told_why() {
     assert_eq!(status(&[]).as_deref(), Some("401"));
     assert_eq!(status(&[&bearer(&reviewer), "Origin: http://evil.example"]).as_deref(), Some("403"));
     assert_eq!(status(&[&bearer(&reviewer), "Origin: null"]).as_deref(), Some("403"));
-    // As a page on this machine offers it.
+    // The header that a web page on this machine would send.
     let offered = format!("Sec-WebSocket-Protocol: mcp, bearer.{reviewer}");
     let mut page = open(&[&offered, "Origin: http://localhost:5173"]).ok().unwrap();
     assert_eq!(subscribe(&mut page, json!({})), 0);
-    // Only its own mailbox, and only from a position that exists.
+    // Only its own mailbox, and only from a valid position.
     assert!(refusal(&mut page, json!({"agent": "planner"})).contains("unknown field `agent`"));
     assert!(refusal(&mut page, json!({"after": 7})).contains("begin anew without `after`"));
     assert!(refusal(&mut page, json!({"floor": "urgent"})).contains("unknown variant"));
@@ -136,7 +136,7 @@ fn who_may_not_be_told_is_refused_and_told_why() {
     for part in ["no agent", "planner (\"lead\")", "reviewer (\"dev\")", "hob agents token NAME", "Bearer"] {
         assert!(why.replace("says of nobody that it is an agent", "no agent").contains(part), "{part}: {why}");
     }
-    // A connection on which nothing can be announced later refuses to subscribe.
+    // A connection that cannot receive later notices refuses the subscription.
     let message = json!({"jsonrpc": "2.0", "id": 1, "method": "subscribe", "params": {"_meta": {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {},
@@ -145,7 +145,7 @@ fn who_may_not_be_told_is_refused_and_told_why() {
     let lines = ["MCP-Protocol-Version: 2026-07-28", "Mcp-Method: subscribe"];
     let why = http.post_with(&reviewer, &lines, &message);
     assert!(why.body.contains("a connection that stands"), "{}", why.body);
-    // A token is revoked, and made anew.
+    // A token is revoked and recreated.
     team.hob("reviewer", &["agents", "token", "--revoke"]);
     assert_eq!(status(&[&bearer(&reviewer)]).as_deref(), Some("401"));
     let second = token(&team, "reviewer");
@@ -175,7 +175,7 @@ fn whose_name_was_taken_over_hears_no_more_of_its_mail() {
     assert!(end["params"]["reason"].as_str().unwrap().contains(&taker), "{end}");
     send(&mut team.agent("planner"), "reviewer", "for the new one only");
     assert!(refusal(&mut socket, json!({})).contains("taken over"));
-    // No other tool of the old holder may read on either.
+    // The old holder cannot read with any other tool either.
     for (tool, arguments) in [
         ("search_messages", json!({"query": "new"})),
         ("wait_for_message", json!({"after": 0, "timeout": 0})),
@@ -186,7 +186,7 @@ fn whose_name_was_taken_over_hears_no_more_of_its_mail() {
     let ended = doorbell.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&ended.stderr).into_owned();
     assert!(ended.status.code() == Some(1) && said.contains("taken over"), "{said}");
-    // The token is bound to the place of the old holder.
+    // The token is bound to the worktree of the old holder.
     let mut again = WebSocket::of(&http.address, &token);
     assert!(refusal(&mut again, json!({})).contains("is held by"));
     assert_eq!(check(&mut new), ["for the new one only"]);
