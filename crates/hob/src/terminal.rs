@@ -49,18 +49,12 @@ static LOOK: extern "C" fn() = {
 
 /// Writes data to stdout: unchanged, unless it is a terminal.
 pub(crate) fn print(text: &str) {
-    match io::stdout().is_terminal() {
-        true => write(&harmless(text)),
-        false => write(text),
-    }
+    if io::stdout().is_terminal() { write(&harmless(text)) } else { write(text) }
 }
 
 /// Writes a program's output to stdout: its bytes, unless it is a terminal.
 pub(crate) fn print_bytes(bytes: &[u8]) {
-    match io::stdout().is_terminal() {
-        true => write(&harmless(&String::from_utf8_lossy(bytes))),
-        false => write_bytes(bytes),
-    }
+    if io::stdout().is_terminal() { write(&harmless(&String::from_utf8_lossy(bytes))) } else { write_bytes(bytes) }
 }
 
 /// Writes text; [`lost`] records a failure.
@@ -152,9 +146,10 @@ pub(crate) fn answer(mut error: clap::Error) {
     let terminal = if error.use_stderr() { io::stderr().is_terminal() } else { io::stdout().is_terminal() };
     let rendered = error.render();
     let text = if terminal && wants_colour() { rendered.ansi().to_string() } else { rendered.to_string() };
-    match error.use_stderr() {
-        true => _ = io::stderr().lock().write_all(harmless(&text).as_bytes()),
-        false => write(&harmless(&text)),
+    if error.use_stderr() {
+        _ = io::stderr().lock().write_all(harmless(&text).as_bytes())
+    } else {
+        write(&harmless(&text))
     }
 }
 

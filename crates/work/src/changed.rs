@@ -148,9 +148,10 @@ fn issue(then: Option<&Issue>, now: Option<&Issue>) -> Vec<String> {
     }
     if then.dependencies != now.dependencies {
         let blockers: Vec<String> = now.blockers().map(|blocker| visible(&blocker.id)).collect();
-        said.push(match blockers.is_empty() {
-            true => format!("{} waits for nothing", visible(&now.id)),
-            false => format!("{} waits for {}", visible(&now.id), blockers.join(", ")),
+        said.push(if blockers.is_empty() {
+            format!("{} waits for nothing", visible(&now.id))
+        } else {
+            format!("{} waits for {}", visible(&now.id), blockers.join(", "))
         });
     }
     said

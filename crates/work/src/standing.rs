@@ -83,12 +83,8 @@ impl Work {
             };
             Some(self.trackers.issue(question).await)
         };
-        let of_worktrees = async {
-            match wanted.sections.worktrees {
-                true => Some(self.worktrees(caller, &gh).await),
-                false => None,
-            }
-        };
+        let of_worktrees =
+            async { if wanted.sections.worktrees { Some(self.worktrees(caller, &gh).await) } else { None } };
         let ((pull, of_pull), issue, worktrees) = tokio::join!(of_pull, of_issue, of_worktrees);
         let mut sources = BTreeMap::from([("git", source_of(&git))]);
         let issue = match (issue, &pull, &of_pull) {

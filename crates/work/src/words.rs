@@ -106,9 +106,12 @@ pub(crate) fn folders(git: &Git) -> Option<String> {
     folders.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let more = folders.len().saturating_sub(FOLDERS);
     folders.truncate(FOLDERS);
-    let named = folders.iter().map(|(folder, count)| match folder.ends_with('/') {
-        true => format!("{} ({count})", shortened(&visible(folder), 60)),
-        false => shortened(&visible(folder), 60),
+    let named = folders.iter().map(|(folder, count)| {
+        if folder.ends_with('/') {
+            format!("{} ({count})", shortened(&visible(folder), 60))
+        } else {
+            shortened(&visible(folder), 60)
+        }
     });
     let mut named = named.collect::<Vec<_>>().join(", ");
     if more > 0 {

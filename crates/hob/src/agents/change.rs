@@ -107,10 +107,8 @@ mod tests {
         after.assert_eq(&with);
         let without = change.revert(&with).unwrap();
         assert_eq!(change.revert(&without), None, "{without}");
-        let same = |text: &str| match change.is_toml {
-            true => toml::value_of(text).unwrap(),
-            false => jsonc::value(text, LAX).unwrap(),
-        };
+        let same =
+            |text: &str| if change.is_toml { toml::value_of(text).unwrap() } else { jsonc::value(text, LAX).unwrap() };
         let before = if before.is_empty() && !change.is_toml { "{}" } else { before };
         assert_eq!(same(&without), same(before), "{without}");
     }

@@ -222,9 +222,10 @@ impl Edits {
             // Keep a directory that others use now.
             path.ancestors().skip(1).take_while(is_made).for_each(|dir| _ = fs::remove_dir(dir));
         }
-        match self.record.files.is_empty() {
-            true => remove_file(&self.record_path)?,
-            false => self.save()?,
+        if self.record.files.is_empty() {
+            remove_file(&self.record_path)?
+        } else {
+            self.save()?
         }
         Ok(Some(undone))
     }

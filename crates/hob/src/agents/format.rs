@@ -87,10 +87,7 @@ impl Format {
     /// Adds the entry to the text of a file (empty for a new file). Keeps all other bytes.
     pub(crate) fn add(self, text: &str, entry: &Entry, scope: Scope) -> Result<Added, Broken> {
         if let Some(present) = self.entry(text)? {
-            return Ok(match present.is_hob(scope) {
-                true => Added::Already(present),
-                false => Added::Taken(present),
-            });
+            return Ok(if present.is_hob(scope) { Added::Already(present) } else { Added::Taken(present) });
         }
         match self {
             Format::Json { key, shape, allows } => jsonc::add(text, key, shape, allows, entry),

@@ -148,10 +148,7 @@ pub(super) fn pull(text: &str, path: &[String], is: &Value, allows: Allows) -> R
     if let Some(element) = array.elements().into_iter().find(is_it) {
         element.remove();
     }
-    match array.elements().is_empty() {
-        true => unset(&format!("{bom}{root}"), path, allows),
-        false => Ok(format!("{bom}{root}")),
-    }
+    if array.elements().is_empty() { unset(&format!("{bom}{root}"), path, allows) } else { Ok(format!("{bom}{root}")) }
 }
 
 /// Removes our hook handlers, and the groups, lists and objects that become empty. With `is_of_groups`, lists contain
@@ -185,9 +182,10 @@ pub(super) fn without_handlers(
                 continue;
             }
             is_touched = true;
-            match ours.len() == handlers.elements().len() {
-                true => element.remove(),
-                false => ours.into_iter().for_each(CstNode::remove),
+            if ours.len() == handlers.elements().len() {
+                element.remove()
+            } else {
+                ours.into_iter().for_each(CstNode::remove)
             }
         }
         if is_touched && list.elements().is_empty() {

@@ -142,8 +142,5 @@ fn parse(text: &str) -> Result<DocumentMut, Broken> {
 /// ", which toml_edit replaces with "
 /// ".
 fn restore_newlines(before: &str, after: String) -> String {
-    match before.contains("\r\n") {
-        true => after.replace("\r\n", "\n").replace('\n', "\r\n"),
-        false => after,
-    }
+    if before.contains("\r\n") { after.replace("\r\n", "\n").replace('\n', "\r\n") } else { after }
 }

@@ -82,9 +82,10 @@ fn rules(count: usize) -> String {
 }
 
 fn read(path: &Path) -> Result<String, Failure> {
-    let text = match path.as_os_str() == "-" {
-        true => std::io::read_to_string(std::io::stdin().lock()),
-        false => regular::read(path, FILE_MAX),
+    let text = if path.as_os_str() == "-" {
+        std::io::read_to_string(std::io::stdin().lock())
+    } else {
+        regular::read(path, FILE_MAX)
     };
     text.map_err(|error| Failure::new(format_args!("cannot cannot read {}: {error}", visible::path(path))))
 }
@@ -238,9 +239,10 @@ fn explain(project: &Project, path: &Path, agent: Option<&str>) -> Result<Exit, 
         let may = if matched.maybe { "may match" } else { "matches" };
         terminal::line(format!("  rule {} {may}, and decides {}{by}", matched.rule, matched.decides.as_str()));
     }
-    terminal::line(match decision.reason.is_empty() {
-        true => describe(&decision),
-        false => format!("{}: {}", describe(&decision), decision.reason),
+    terminal::line(if decision.reason.is_empty() {
+        describe(&decision)
+    } else {
+        format!("{}: {}", describe(&decision), decision.reason)
     });
     Ok(Exit::Done)
 }
@@ -276,10 +278,8 @@ fn try_file(project: &Project, file: Option<&Path>) -> Result<Exit, Failure> {
         let (decision, _) = decided(&standing, &event, &line.worktree, &line.cwd, |names| {
             // Recorded facts decide; facts that were not recorded have their current values.
             let unknown: Vec<&str> = names.iter().copied().filter(|name| !line.facts.contains_key(*name)).collect();
-            let mut facts = match unknown.is_empty() {
-                true => BTreeMap::new(),
-                false => daemon::parts::facts(&unknown, &line.worktree),
-            };
+            let mut facts =
+                if unknown.is_empty() { BTreeMap::new() } else { daemon::parts::facts(&unknown, &line.worktree) };
             facts.extend(line.facts.clone());
             facts
         });

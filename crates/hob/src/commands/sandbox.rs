@@ -8,10 +8,7 @@ use crate::exit::{Exit, Failure};
 /// Converts a failure to reach the daemon.
 pub(super) fn no_daemon(error: &ConnectError) -> Failure {
     let failure = Failure::new(error).exit(Exit::NoDaemon);
-    match error.is_sandbox() {
-        true => failure.hint(instead(&command_words())),
-        false => failure,
-    }
+    if error.is_sandbox() { failure.hint(instead(&command_words())) } else { failure }
 }
 
 /// Returns the hint for a failed call, if the sandbox blocked it.

@@ -98,9 +98,10 @@ fn text(status: &Value, agents: &Value) -> String {
         section(&mut say, &plain(&part["part"]), &part["lines"], plain);
     }
     if status["withheld"].as_array().is_some_and(|withheld| !withheld.is_empty()) {
-        let title = match status["granted_since"] == true {
-            true => "granted after this daemon started (run `hob stop`; the next call starts one that has it)",
-            false => "not granted (`hob trust` shows and grants it)",
+        let title = if status["granted_since"] == true {
+            "granted after this daemon started (run `hob stop`; the next call starts one that has it)"
+        } else {
+            "not granted (`hob trust` shows and grants it)"
         };
         section(&mut say, title, &status["withheld"], withheld);
     }

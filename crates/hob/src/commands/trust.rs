@@ -26,9 +26,10 @@ impl TrustCommand {
         let shown = project::visible::path(&project.config_path());
         if self.revoke {
             let revoked = Trust::revoke(project).map_err(Failure::new)?;
-            terminal::line(match revoked {
-                true => format!("Revoked everything granted to this project and {shown}."),
-                false => "Nothing was granted to this project.".to_owned(),
+            terminal::line(if revoked {
+                format!("Revoked everything granted to this project and {shown}.")
+            } else {
+                "Nothing was granted to this project.".to_owned()
             });
             if revoked {
                 running(project);
@@ -54,9 +55,10 @@ impl TrustCommand {
         }
         let is_granted = config.withheld.is_empty();
         if !requests.is_empty() {
-            terminal::line(match is_granted {
-                true => format!("The requests of {shown} are granted in their current form:"),
-                false => format!("{shown} requests settings that need a grant:"),
+            terminal::line(if is_granted {
+                format!("The requests of {shown} are granted in their current form:")
+            } else {
+                format!("{shown} requests settings that need a grant:")
             });
         }
         for request in &requests {

@@ -123,12 +123,11 @@ fn registered_but_not_trusted_is_not_ok() {
         project.run(["init", "--agent", agent.name]).ok();
         let ran = project.run(["doctor"]);
         let line = said(agent, &ran);
-        match agent.trusts {
-            true => assert!(line.starts_with(&format!("ok {}: starts ", agent.title)), "{line}"),
-            false => {
-                assert!(line.starts_with(&format!("-- {}: does not start hob", agent.title)), "{line}");
-                assert!(line.contains("does not trust this") && line.contains("`hob init --allow`"), "{line}");
-            }
+        if agent.trusts {
+            assert!(line.starts_with(&format!("ok {}: starts ", agent.title)), "{line}")
+        } else {
+            assert!(line.starts_with(&format!("-- {}: does not start hob", agent.title)), "{line}");
+            assert!(line.contains("does not trust this") && line.contains("`hob init --allow`"), "{line}");
         }
         assert_eq!(ran.code, Some(0), "{line}");
     }

@@ -70,9 +70,10 @@ fn no_server_outlives_its_daemon() {
         // No server of the previous daemon is left.
         assert_eq!(servers.len(), 1, "{servers:?}");
         let server = pid(&servers[0]);
-        match hard {
-            true => kill_hard(project.daemon_pid().unwrap()),
-            false => drop(project.run(["stop"])),
+        if hard {
+            kill_hard(project.daemon_pid().unwrap())
+        } else {
+            drop(project.run(["stop"]))
         }
         until("the server ends", || (!is_alive(server)).then_some(()));
     }

@@ -39,9 +39,10 @@ impl WebSocket {
             head.extend(byte);
         }
         let head = String::from_utf8(head).unwrap();
-        match head.starts_with("HTTP/1.1 101") {
-            true => Ok(WebSocket { stream, last_id: 0, told: Vec::new() }),
-            false => Err(head),
+        if head.starts_with("HTTP/1.1 101") {
+            Ok(WebSocket { stream, last_id: 0, told: Vec::new() })
+        } else {
+            Err(head)
         }
     }
 
@@ -67,10 +68,7 @@ impl WebSocket {
 
     /// Returns the next notification.
     pub(crate) fn told(&mut self) -> Value {
-        match self.told.is_empty() {
-            true => self.message(),
-            false => self.told.remove(0),
-        }
+        if self.told.is_empty() { self.message() } else { self.told.remove(0) }
     }
 
     fn message(&mut self) -> Value {

@@ -357,10 +357,7 @@ fn a_read_only_project() {
     }
     set_mode(&project.root(), 0o555);
     let run = |args: &[&str]| {
-        let mut command = match root {
-            true => project.command("setpriv"),
-            false => project.command("env"),
-        };
+        let mut command = if root { project.command("setpriv") } else { project.command("env") };
         if root {
             command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
         }

@@ -114,22 +114,26 @@ pub(super) async fn answer(work: &Work, caller: &Caller, args: &Args) -> Result<
     let wanted = StatusQuery { sections, issue: args.issue.as_deref(), wish, is_a_call: true };
     let Status { git, pull, issue, worktrees, mut sources, changed, .. } = work.standing(caller, wanted).await;
     let mut output = Output { pull, issue, worktrees, changed, ..Output::default() };
-    match wants(Section::Git) {
-        true => output.git = git.ok(),
+    if wants(Section::Git) {
+        output.git = git.ok()
+    } else {
         // If there is no git repository, the other sections report it.
-        false => drop(sources.remove("git")),
+        drop(sources.remove("git"))
     }
     if wants(Section::Notes) {
         let notes = work.notes_of(caller).await;
         let source = notes.as_ref().map_or_else(
             |error| Source::missing(State::Failed, error.to_string(), None),
-            |(_, notes)| match notes.is_empty() {
-                true => Source::missing(
-                    State::Absent,
-                    "nobody has left a note on this branch",
-                    Some("work_brief at `end` with a `note` leaves one."),
-                ),
-                false => Source::ok(),
+            |(_, notes)| {
+                if notes.is_empty() {
+                    Source::missing(
+                        State::Absent,
+                        "nobody has left a note on this branch",
+                        Some("work_brief at `end` with a `note` leaves one."),
+                    )
+                } else {
+                    Source::ok()
+                }
             },
         );
         sources.insert("notes", source);

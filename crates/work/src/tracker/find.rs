@@ -142,9 +142,10 @@ impl Trackers {
                     Some(_) => "Give `issue`, or name branches gh-NUMBER/slug or bd-ID/slug.",
                     None => "Give `issue`, or name branches bd-ID/slug.",
                 };
-                let source = match known.is_some() || (address.is_some() && source.state == State::Absent) {
-                    true => Source::missing(State::Absent, "the branch names no issue", Some(next)),
-                    false => source,
+                let source = if known.is_some() || (address.is_some() && source.state == State::Absent) {
+                    Source::missing(State::Absent, "the branch names no issue", Some(next))
+                } else {
+                    source
                 };
                 Answer { ready, is_unnamed: true, ..Answer::none(source) }
             }

@@ -191,9 +191,10 @@ fn compare(repository: &Repository, seed: u64) -> Vec<&'static str> {
         paths(&["ls-files", "-u", "-z"]).iter().filter_map(|line| Some(line.split_once('\t')?.1.to_owned())).collect();
     is("conflicts", &of(&|change| change.kind == ChangeKind::Conflicted), &conflicted);
     let without_conflicts = |paths: BTreeSet<String>| &paths - &conflicted;
-    let staged = match head.is_some() {
-        true => paths(&["diff-index", "--cached", "-M", "--name-only", "--ignore-submodules=none", "-z", "HEAD"]),
-        false => paths(&["ls-files", "-z"]),
+    let staged = if head.is_some() {
+        paths(&["diff-index", "--cached", "-M", "--name-only", "--ignore-submodules=none", "-z", "HEAD"])
+    } else {
+        paths(&["ls-files", "-z"])
     };
     is("staged", &of(&|change| change.staged), &without_conflicts(staged));
     // diff-files trusts file times, so refresh the index first.
@@ -203,9 +204,10 @@ fn compare(repository: &Repository, seed: u64) -> Vec<&'static str> {
     let untracked = paths(&["ls-files", "--others", "--exclude-standard", "--directory", "--no-empty-directory", "-z"]);
     is("untracked", &of(&|change| change.kind == ChangeKind::Untracked), &untracked);
     let renamed: BTreeSet<String> = git.changes.iter().filter_map(|change| change.renamed_from.clone()).collect();
-    let moves = match head.is_some() {
-        true => paths(&["diff-index", "--cached", "-M", "--diff-filter=R", "--name-status", "-z", "HEAD"]),
-        false => BTreeSet::new(),
+    let moves = if head.is_some() {
+        paths(&["diff-index", "--cached", "-M", "--diff-filter=R", "--name-status", "-z", "HEAD"])
+    } else {
+        BTreeSet::new()
     };
     is("renames", &renamed.is_subset(&moves), &true);
 

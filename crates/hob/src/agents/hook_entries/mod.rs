@@ -77,10 +77,7 @@ impl HookFile {
     /// Returns the text with exactly the entries of a plan. The text is unchanged if it already has them.
     pub(crate) fn with(&self, text: &str, plan: &Plan) -> Result<String, Broken> {
         if let Some(plugin) = plan.plugin() {
-            return match text.is_empty() || plugin_of(text).is_some() {
-                true => Ok(plugin),
-                false => Err(Broken::Foreign),
-            };
+            return if text.is_empty() || plugin_of(text).is_some() { Ok(plugin) } else { Err(Broken::Foreign) };
         }
         let wanted = plan.entries();
         let file = value(self.agent, text)?;

@@ -53,9 +53,10 @@ impl Writer<'_> {
             return String::new();
         }
         self.comments += 1;
-        match self.random.chance(50) {
-            true => format!("// note {}.{}", self.comments, self.newline),
-            false => format!("/* note {}. */ ", self.comments),
+        if self.random.chance(50) {
+            format!("// note {}.{}", self.comments, self.newline)
+        } else {
+            format!("/* note {}. */ ", self.comments)
         }
     }
 
@@ -303,9 +304,10 @@ fn hooks_and_a_server_in_one_file_go_each_by_itself() {
         }
         // Remove the hooks only.
         file.take_back(&mut edits(base)).unwrap();
-        match server_first {
-            true => assert_eq!(now(), with_server),
-            false => assert_eq!(now(), server(original)),
+        if server_first {
+            assert_eq!(now(), with_server)
+        } else {
+            assert_eq!(now(), server(original))
         }
         edits(base).undo(undo).unwrap();
         assert_eq!(now(), original);

@@ -33,9 +33,10 @@ pub(crate) fn steps(scope: Scope, file: &Path, site: &Site) -> Result<Vec<Step>,
         // The last rule has precedence. If the value is not a map of rules, the person must convert it.
         let rules = &read(site.base(scope), file, scope, SETTINGS)?["permission"];
         let has_rule = rules.get("hob_*").is_some();
-        steps.push(match (rules.is_object() || rules.is_null()) && !has_rule {
-            true => step.writes(site, scope, file, Change::set(SETTINGS, ["permission", "hob_*"], "allow")),
-            false => step,
+        steps.push(if (rules.is_object() || rules.is_null()) && !has_rule {
+            step.writes(site, scope, file, Change::set(SETTINGS, ["permission", "hob_*"], "allow"))
+        } else {
+            step
         });
     }
     Ok(steps)

@@ -129,11 +129,12 @@ impl Answer {
         if !open.iter().any(|question| question["question"] == id.as_str()) {
             let all = answerer.request("ask/list", json!({"question": id}));
             let is_known = all.is_ok_and(|all| all["questions"].as_array().is_some_and(|all| !all.is_empty()));
-            return Err(match is_known {
-                true => Failure::new(format_args!("no question `{}` is open", visible(&id)))
-                    .hint("`hob questions --all` shows how it ended."),
-                false => Failure::new(format_args!("no question's id begins with `{}`", visible(&id)))
-                    .hint("`hob questions` lists the open ones."),
+            return Err(if is_known {
+                Failure::new(format_args!("no question `{}` is open", visible(&id)))
+                    .hint("`hob questions --all` shows how it ended.")
+            } else {
+                Failure::new(format_args!("no question's id begins with `{}`", visible(&id)))
+                    .hint("`hob questions` lists the open ones.")
             });
         }
         let whole = answerer.request("ask/list", json!({"question": id})).map_err(Trouble::failure)?;

@@ -142,9 +142,10 @@ fn form(file: &std::path::Path) -> Result<Value, Failure> {
         Failure::new(format_args!("{shown}: {error}")).hint("Write a JSON object with title, message and fields.")
     };
     let mut text = String::new();
-    let read = match file.as_os_str() == "-" {
-        true => std::io::stdin().lock().take(FORM_MAX).read_to_string(&mut text),
-        false => std::fs::File::open(file).and_then(|file| file.take(FORM_MAX).read_to_string(&mut text)),
+    let read = if file.as_os_str() == "-" {
+        std::io::stdin().lock().take(FORM_MAX).read_to_string(&mut text)
+    } else {
+        std::fs::File::open(file).and_then(|file| file.take(FORM_MAX).read_to_string(&mut text))
     };
     read.map_err(|error| failed(&error))?;
     let form: Map<String, Value> = serde_json::from_str(&text).map_err(|error| failed(&error))?;

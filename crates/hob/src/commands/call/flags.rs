@@ -242,11 +242,12 @@ fn value(property: &str, shape: Shape, given: &[&String]) -> Result<Value, Failu
             }
         },
         Shape::Json => serde_json::from_str(last).map_err(|error: serde_json::Error| {
-            match error.to_string().starts_with("recursion limit exceeded") {
-                true => Failure::new(format_args!("{property}: the JSON is nested too deeply"))
+            if error.to_string().starts_with("recursion limit exceeded") {
+                Failure::new(format_args!("{property}: the JSON is nested too deeply"))
                     .hint("Write it with at most 127 levels.")
-                    .exit(Exit::Usage),
-                false => wrong(last, "JSON"),
+                    .exit(Exit::Usage)
+            } else {
+                wrong(last, "JSON")
             }
         })?,
     })

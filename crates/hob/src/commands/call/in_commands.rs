@@ -64,9 +64,10 @@ fn flags_for(text: &str, is_argument: impl Fn(&str) -> bool) -> String {
         is_value |= begins && out.contains("unknown variant");
         let after = words.next();
         let is_setting = after.is_some_and(|after| after.starts_with(" under [") || after.starts_with(" in hob.toml"));
-        match after.is_some() && !is_setting && !is_value && is_argument(word) {
-            true => out.push_str(&format!("`--{}", word.replace('_', "-"))),
-            false => out.push_str(&format!("`{word}")),
+        if after.is_some() && !is_setting && !is_value && is_argument(word) {
+            out.push_str(&format!("`--{}", word.replace('_', "-")))
+        } else {
+            out.push_str(&format!("`{word}"))
         }
         if let Some(after) = after {
             out.push('`');

@@ -131,10 +131,7 @@ impl Call {
             Exit::Done if name == SUBMITTING && result["structuredContent"]["status"] != "accepted" => Exit::ToolError,
             exit => exit,
         };
-        match tool.hands_out {
-            true => confirm(&mut control, exit),
-            false => Ok(exit),
-        }
+        if tool.hands_out { confirm(&mut control, exit) } else { Ok(exit) }
     }
 }
 

@@ -36,9 +36,8 @@ pub(super) fn result(result: &mut Value) {
     let is_error = result["isError"] == true;
     for block in result["content"].as_array_mut().into_iter().flatten() {
         let text = block["text"].as_str().unwrap_or_default();
-        let line = |(number, line): (usize, &str)| match is_error || is_own(number, line) {
-            true => in_commands(line),
-            false => line.to_owned(),
+        let line = |(number, line): (usize, &str)| {
+            if is_error || is_own(number, line) { in_commands(line) } else { line.to_owned() }
         };
         block["text"] = text.split('\n').enumerate().map(line).collect::<Vec<_>>().join("\n").into();
     }
@@ -62,10 +61,8 @@ fn in_commands(text: &str) -> String {
     while let Some((at, (tool, command, first))) = next(rest) {
         let (before, after) = (&rest[..at], &rest[at + tool.len()..]);
         let mut values = Deserializer::from_str(after.strip_prefix(' ').unwrap_or_default()).into_iter();
-        let given: Option<Map<String, Value>> = match after.starts_with(" {") {
-            true => values.next().and_then(Result::ok),
-            false => None,
-        };
+        let given: Option<Map<String, Value>> =
+            if after.starts_with(" {") { values.next().and_then(Result::ok) } else { None };
         // The word may also be a name in the project.
         let is_named = before.ends_with(is_of_name) || before.ends_with('`');
         let is_meant =

@@ -25,9 +25,10 @@ pub(super) fn findings(project: &Project) -> Vec<Finding> {
     let site = Site { top: project.worktree(&cwd), main: project.root().to_owned(), home };
     let search = std::env::var_os("PATH").unwrap_or_default();
     let findings: Vec<Finding> = AGENTS.iter().flat_map(|agent| of_agent(agent, &site, &search)).collect();
-    match findings.is_empty() {
-        true => vec![Finding::note(NONE, "no agent found; `hob init --agent NAME` registers with one anyway")],
-        false => findings,
+    if findings.is_empty() {
+        vec![Finding::note(NONE, "no agent found; `hob init --agent NAME` registers with one anyway")]
+    } else {
+        findings
     }
 }
 

@@ -271,13 +271,14 @@ fn running(project: &Project, control: &Control, status: &Value) -> Finding {
     if let Some(changed) = super::status::changed_since(project, status) {
         return Finding::note("daemon", format!("{runs}; {changed}"));
     }
-    match status["granted_since"] == true {
-        true => Finding::note(
+    if status["granted_since"] == true {
+        Finding::note(
             "daemon",
             format!(
                 "{runs}; settings of hob.toml were granted after this daemon started: run `hob stop`; the next call starts a daemon that has them"
             ),
-        ),
-        false => Finding::good("daemon", runs),
+        )
+    } else {
+        Finding::good("daemon", runs)
     }
 }

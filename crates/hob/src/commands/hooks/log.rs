@@ -25,9 +25,10 @@ pub(crate) struct Log {
 impl Log {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
         // Subscribe before reading the file, so that no event is missed.
-        let following = match self.follow {
-            true => Some(super::super::connect_or_start(project, &super::super::hello(project)?)?),
-            false => None,
+        let following = if self.follow {
+            Some(super::super::connect_or_start(project, &super::super::hello(project)?)?)
+        } else {
+            None
         };
         let mut last = std::collections::VecDeque::new();
         let mut shown_to = 0;
@@ -41,9 +42,10 @@ impl Log {
             }
         }
         for line in &last {
-            match self.json {
-                true => terminal::json(&serde_json::to_value(line).unwrap_or_default()),
-                false => terminal::line(text(line)),
+            if self.json {
+                terminal::json(&serde_json::to_value(line).unwrap_or_default())
+            } else {
+                terminal::line(text(line))
             }
         }
         if shown_to == 0 && !self.json {

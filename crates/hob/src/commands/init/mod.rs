@@ -80,10 +80,7 @@ impl Init {
             return http::show(project);
         }
         let again = "Check that the directory is yours and its disk is not full, then try again.";
-        self.change(project).map_err(|failure| match failure.hints.is_empty() {
-            true => failure.hint(again),
-            false => failure,
-        })
+        self.change(project).map_err(|failure| if failure.hints.is_empty() { failure.hint(again) } else { failure })
     }
 
     fn change(&self, project: &Project) -> Result<Exit, Failure> {
@@ -120,10 +117,7 @@ impl Init {
         // Use whole toolsets if the agent cannot add tools later.
         let whole = daemon::enabled(&Config::default());
         let is_chosen = Config::load(project, &daemon::sections()).is_ok_and(|config| config.toolsets.is_some());
-        let entry_of_all = match !is_off && !is_chosen {
-            true => place.entry(&[whole.join(",")]),
-            false => entry.clone(),
-        };
+        let entry_of_all = if !is_off && !is_chosen { place.entry(&[whole.join(",")]) } else { entry.clone() };
         let mut registered: Vec<&'static Agent> = Vec::new();
         let (mut found, mut exit) = (false, Exit::Done);
         for agent in AGENTS {
@@ -138,9 +132,10 @@ impl Init {
                 if let Some(elsewhere) = agent.reads_elsewhere(&place.site) {
                     terminal::line(format!("{}: {elsewhere}.", agent.title));
                 }
-                match agent.name == "claude" && place.scope == Scope::Project {
-                    true => mail::listen(place, &mut edits, self.mail, entry.serves_mail(has_mail)),
-                    false => Ok(()),
+                if agent.name == "claude" && place.scope == Scope::Project {
+                    mail::listen(place, &mut edits, self.mail, entry.serves_mail(has_mail))
+                } else {
+                    Ok(())
                 }
             });
             if let Err(failure) = done {

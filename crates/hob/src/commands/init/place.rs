@@ -30,9 +30,12 @@ impl InitPaths {
         let top = project.worktree(&super::super::cwd()?);
         let state = project.state_dir();
         // Each worktree has separate agents' files; records of the main one have no worktree in their names.
-        let of_worktree = |name: &str| match top == project.root() {
-            true => state.join(format!("{name}.json")),
-            false => state.join(format!("{name}-{}.json", project::hash_of(&top))),
+        let of_worktree = |name: &str| {
+            if top == project.root() {
+                state.join(format!("{name}.json"))
+            } else {
+                state.join(format!("{name}-{}.json", project::hash_of(&top)))
+            }
         };
         let exclude_record = of_worktree("exclude");
         let (record, allow_record) = match scope {

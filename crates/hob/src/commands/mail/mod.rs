@@ -196,11 +196,12 @@ fn refused(error: ControlError) -> Failure {
 /// Returns the text of a message: the argument, or the content of a file (`-` for stdin), which needs no quoting.
 fn text(given: Option<String>, file: Option<PathBuf>) -> Result<String, Failure> {
     let text = whole_text(given, file)?;
-    match text.trim().is_empty() {
-        false => Ok(text),
-        true => Err(Failure::new("the message is empty and was not sent")
+    if text.trim().is_empty() {
+        Err(Failure::new("the message is empty and was not sent")
             .hint("Give TEXT, or `--file FILE`, or `--file -` to read stdin.")
-            .exit(Exit::Usage)),
+            .exit(Exit::Usage))
+    } else {
+        Ok(text)
     }
 }
 
@@ -213,9 +214,10 @@ fn whole_text(given: Option<String>, file: Option<PathBuf>) -> Result<String, Fa
             return Err(Failure::new("no message given; use TEXT or --file FILE (`-` for stdin)").exit(Exit::Usage));
         }
     };
-    let done = match from.as_os_str() == "-" {
-        true => std::io::stdin().lock().take(READ_MAX).read_to_string(&mut read),
-        false => project::regular::open(&from).and_then(|file| file.take(READ_MAX).read_to_string(&mut read)),
+    let done = if from.as_os_str() == "-" {
+        std::io::stdin().lock().take(READ_MAX).read_to_string(&mut read)
+    } else {
+        project::regular::open(&from).and_then(|file| file.take(READ_MAX).read_to_string(&mut read))
     };
     done.map_err(|error| {
         Failure::new(format_args!("cannot read {}: {error}", project::visible::path(&from)))

@@ -61,9 +61,10 @@ impl PlaceCommand {
                 json!({"place": look.place, "problem": problem, "next": next.unwrap_or_default(), "remark": look.remark})
             }
         };
-        match self.json {
-            true => terminal::line(format!("{place:#}")),
-            false => place_lines(&place).into_iter().for_each(terminal::line),
+        if self.json {
+            terminal::line(format!("{place:#}"))
+        } else {
+            place_lines(&place).into_iter().for_each(terminal::line)
         }
         Ok(Exit::Done)
     }

@@ -232,38 +232,31 @@ impl Check {
         let folder = Folder::new(&worktree, &path).without(daemon::tool_names().into());
         let mut wrong = 0;
         let mut count = self.files.len();
-        let files: Vec<PathBuf> = match self.files.is_empty() {
-            false => {
-                let (cwd, mut files) = (super::cwd()?, Vec::new());
-                for file in self.files {
-                    match named(&folder, &file) {
-                        Some(Ok(file)) => files.push(worktree.join(file)),
-                        Some(Err(error)) => {
-                            wrong += 1;
-                            terminal::line(error.to_string());
-                        }
-                        None => files.push(cwd.join(file)),
+        let files: Vec<PathBuf> = if self.files.is_empty() {
+            let Listing { names, passed_over } = folder.listing().map_err(Failure::new)?;
+            for entry in &passed_over {
+                wrong += usize::from(entry.is_named_so);
+                terminal::line(if entry.is_named_so { entry.why.clone() } else { format!("{} (a note)", entry.why) });
+            }
+            count = names.len() + wrong;
+            if count == 0 {
+                return Err(Failure::new(format_args!("{}/ has no node files", shown(&path)))
+                    .hint("`hob node new NAME` writes one."));
+            }
+            names.iter().map(|name| worktree.join(folder.file(name))).collect()
+        } else {
+            let (cwd, mut files) = (super::cwd()?, Vec::new());
+            for file in self.files {
+                match named(&folder, &file) {
+                    Some(Ok(file)) => files.push(worktree.join(file)),
+                    Some(Err(error)) => {
+                        wrong += 1;
+                        terminal::line(error.to_string());
                     }
+                    None => files.push(cwd.join(file)),
                 }
-                files
             }
-            true => {
-                let Listing { names, passed_over } = folder.listing().map_err(Failure::new)?;
-                for entry in &passed_over {
-                    wrong += usize::from(entry.is_named_so);
-                    terminal::line(if entry.is_named_so {
-                        entry.why.clone()
-                    } else {
-                        format!("{} (a note)", entry.why)
-                    });
-                }
-                count = names.len() + wrong;
-                if count == 0 {
-                    return Err(Failure::new(format_args!("{}/ has no node files", shown(&path)))
-                        .hint("`hob node new NAME` writes one."));
-                }
-                names.iter().map(|name| worktree.join(folder.file(name))).collect()
-            }
+            files
         };
         let models = Models::of(&Config::load(project, &daemon::sections()).map_err(Failure::new)?);
         models.ignored().iter().for_each(terminal::line);

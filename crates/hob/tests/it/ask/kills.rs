@@ -52,9 +52,10 @@ fn forty_deaths_lose_no_question_and_no_answer() {
             let there = shared.arrived.load(Ordering::Relaxed) + 1 + random.below(3);
             until("answers to arrive", || (shared.arrived.load(Ordering::Relaxed) >= there).then_some(()));
             // Agents first: a daemon waits ten seconds for the runs of its predecessor, and so would its successors.
-            let pid = match kill < KILLS / 4 {
-                true => shared.agents[kill % AGENTS].lock().unwrap().take(),
-                false => project.daemon_pid(),
+            let pid = if kill < KILLS / 4 {
+                shared.agents[kill % AGENTS].lock().unwrap().take()
+            } else {
+                project.daemon_pid()
             };
             pid.into_iter().for_each(kill_hard);
         }
@@ -95,11 +96,10 @@ fn live(project: &TestProject, number: usize, shared: &Shared) -> Seen {
                 *shared.agents[number].lock().unwrap() = Some(front_end_of(&begun));
                 begun
             });
-            let call = match asked && !waits {
-                true => open.start_call("ask_list", json!({})),
-                false => {
-                    open.start_call("confirm_action", json!({"action": title, "wait_s": if waits { 30 } else { 0 }}))
-                }
+            let call = if asked && !waits {
+                open.start_call("ask_list", json!({}))
+            } else {
+                open.start_call("confirm_action", json!({"action": title, "wait_s": if waits { 30 } else { 0 }}))
             };
             match open.response_or_end(call) {
                 Some(message) if message["result"].is_object() => {
@@ -140,10 +140,7 @@ impl Seen {
                 None => {}
                 Some(before) => {
                     assert_eq!(before, yes, "{title}");
-                    match is_marked {
-                        true => self.again_marked += 1,
-                        false => self.again_unmarked.push(result.to_string()),
-                    }
+                    if is_marked { self.again_marked += 1 } else { self.again_unmarked.push(result.to_string()) }
                 }
             }
         }

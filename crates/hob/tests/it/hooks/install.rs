@@ -51,14 +51,13 @@ fn on_failure_is_for_versions_that_take_it() {
         let gate = handler("PreToolUse");
         assert_eq!(gate["onFailure"], switch);
         let hob = project.top().join("bin/hob").display().to_string();
-        match switch.is_null() {
-            true => {
-                assert_eq!(gate["command"], format!("{hob} hook PreToolUse --agent claude --fail closed || exit 2"))
-            }
-            false => assert_eq!(
+        if switch.is_null() {
+            assert_eq!(gate["command"], format!("{hob} hook PreToolUse --agent claude --fail closed || exit 2"))
+        } else {
+            assert_eq!(
                 (&gate["command"], &gate["args"]),
                 (&json!(hob), &json!(["hook", "PreToolUse", "--agent", "claude", "--fail", "closed"]))
-            ),
+            )
         }
         // Events that no rule can block fail open.
         assert_eq!(handler("Stop")["onFailure"], Value::Null);
