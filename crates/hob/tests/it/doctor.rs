@@ -84,7 +84,7 @@ fn write(project: &TestProject, file: &str, text: &str) {
 }
 
 /// Returns the part of `hob doctor`'s output about this agent.
-fn said(agent: &Agent, ran: &Ran) -> String {
+fn findings_of(agent: &Agent, ran: &Ran) -> String {
     let lines: Vec<&str> = ran.stdout.lines().skip_while(|line| *line != "Agents").collect();
     let line = lines.iter().find(|line| line.contains(&format!("{}: ", agent.title))).copied();
     line.unwrap_or_else(|| panic!("{}: {ran:?}", agent.name)).trim().to_owned()
@@ -111,7 +111,7 @@ fn project(agent: &Agent, files: &[(&str, &str)]) -> TestProject {
 fn fresh_is_not_registered() {
     for agent in &AGENTS {
         let ran = project(agent, &[]).run(["doctor"]);
-        assert_eq!(said(agent, &ran), format!("-- {}: hob is not registered; run `hob init`", agent.title));
+        assert_eq!(findings_of(agent, &ran), format!("-- {}: hob is not registered; run `hob init`", agent.title));
         assert_eq!(ran.code, Some(0));
     }
 }
@@ -122,7 +122,7 @@ fn registered_but_not_trusted_is_not_ok() {
         let project = project(agent, &[]);
         project.run(["init", "--agent", agent.name]).ok();
         let ran = project.run(["doctor"]);
-        let line = said(agent, &ran);
+        let line = findings_of(agent, &ran);
         if agent.trusts {
             assert!(line.starts_with(&format!("ok {}: starts ", agent.title)), "{line}")
         } else {
@@ -138,7 +138,7 @@ fn ready_is_ok() {
     for agent in &AGENTS {
         let project = project(agent, &[]);
         project.run(["init", "--allow", "--agent", agent.name]).ok();
-        let line = said(agent, &project.run(["doctor"]));
+        let line = findings_of(agent, &project.run(["doctor"]));
         let bin = project.top().join("bin/hob");
         let by = project.root().join(if agent.name == "copilot" { ".mcp.json" } else { agent.file });
         assert_eq!(line, format!("ok {}: starts {} (by {})", agent.title, bin.display(), by.display()));
@@ -164,7 +164,7 @@ fn an_agent_whose_files_are_elsewhere_is_not_ok() {
         let shown = run(&["init", "--allow", "--agent", name]).ok();
         assert!(shown.contains(&said_so), "{shown}");
         let ran = run(&["doctor"]);
-        assert!(said(agent, &ran).starts_with("-- ") && ran.stdout.contains(&said_so), "{ran:#?}");
+        assert!(findings_of(agent, &ran).starts_with("-- ") && ran.stdout.contains(&said_so), "{ran:#?}");
     }
 }
 
@@ -174,7 +174,7 @@ fn disabled_is_not_ok() {
         let project = project(agent, &[]);
         project.run(["init", "--allow", "--agent", agent.name]).ok();
         write(&project, agent.disabled.0, agent.disabled.1);
-        let line = said(agent, &project.run(["doctor"]));
+        let line = findings_of(agent, &project.run(["doctor"]));
         assert!(line.starts_with(&format!("-- {}: does not start hob", agent.title)), "{line}");
         assert!(line.contains("has hob disabled") || line.contains("has hob rejected"), "{line}");
         assert!(!line.contains("--allow"), "{line}");
@@ -186,7 +186,7 @@ fn what_the_agent_cannot_read_would_break() {
     for agent in &AGENTS {
         let project = project(agent, &[(agent.file, agent.broken)]);
         let ran = project.run(["doctor"]);
-        let line = said(agent, &ran);
+        let line = findings_of(agent, &ran);
         assert!(line.starts_with(&format!("!! {}: ", agent.title)) && line.contains(": line "), "{line}");
         assert_eq!(ran.code, Some(5), "{line}");
     }
@@ -197,7 +197,7 @@ fn a_program_that_is_not_there_would_break() {
     for agent in &AGENTS {
         let project = project(agent, &[(agent.file, &agent.entry.replace("COMMAND", "hob"))]);
         let ran = Ran::of(project.hob(["doctor"]).env("PATH", "/nowhere"));
-        let line = said(agent, &ran);
+        let line = findings_of(agent, &ran);
         let words = "starts `hob`, which is not there";
         assert!(line.starts_with(&format!("!! {}: ", agent.title)) && line.contains(words), "{line}");
     }
@@ -207,7 +207,7 @@ fn a_program_that_is_not_there_would_break() {
 fn a_foreign_entry_would_break() {
     for agent in &AGENTS {
         let project = project(agent, &[(agent.file, &agent.entry.replace("COMMAND", "./bin/hob"))]);
-        let line = said(agent, &project.run(["doctor"]));
+        let line = findings_of(agent, &project.run(["doctor"]));
         assert!(line.starts_with(&format!("!! {}: ", agent.title)), "{line}");
         assert!(line.contains("starts `./bin/hob mcp`, which is not what `hob init` writes"), "{line}");
     }
@@ -227,10 +227,10 @@ fn a_linked_worktree_has_files_of_its_own() {
         git(&["worktree", "add", "-q", linked.to_str().unwrap()]);
         project.run(["init", "--allow", "--agent", agent.name]).ok();
         let run = |args: &[&str]| Ran::of(project.hob(args).current_dir(&linked));
-        let line = said(agent, &run(&["doctor"]));
+        let line = findings_of(agent, &run(&["doctor"]));
         assert!(line.contains("hob is registered in") && line.ends_with("run `hob init` here"), "{line}");
         run(&["init", "--allow", "--agent", agent.name]).ok();
-        let line = said(agent, &run(&["doctor"]));
+        let line = findings_of(agent, &run(&["doctor"]));
         assert!(line.starts_with(&format!("ok {}: starts ", agent.title)), "{line}");
         assert!(line.contains(&format!("(by {}/", linked.display())), "{line}");
     }
@@ -243,9 +243,9 @@ fn an_entry_of_claudes_for_one_project_counts() {
     let root = project.root();
     let entry = format!(r#"{{"projects": {{"{}": {{"mcpServers": {{"hob": ENTRY}}}}}}}}"#, root.display());
     write(&project, "~/.claude.json", &entry.replace("ENTRY", r#"{"command": "hob", "args": ["mcp"]}"#));
-    assert!(said(claude, &project.run(["doctor"])).starts_with("ok Claude Code: starts "));
+    assert!(findings_of(claude, &project.run(["doctor"])).starts_with("ok Claude Code: starts "));
     write(&project, "~/.claude.json", &entry.replace("ENTRY", r#"{"command": "cook", "args": []}"#));
-    assert!(said(claude, &project.run(["doctor"])).starts_with("!! Claude Code: "));
+    assert!(findings_of(claude, &project.run(["doctor"])).starts_with("!! Claude Code: "));
 }
 
 #[test]

@@ -15,9 +15,9 @@ use testkit::{McpPeer, Ran, TestProject, has_program, with_environment};
 use crate::fresh;
 
 /// A location: its name, and a function that creates it. The function returns the working directory and the root.
-type Place = (&'static str, fn(&Scene) -> (PathBuf, Option<PathBuf>));
+type Location = (&'static str, fn(&Scene) -> (PathBuf, Option<PathBuf>));
 
-const PLACES: &[Place] = &[
+const PLACES: &[Location] = &[
     ("a directory of a git repository", |scene| {
         scene.git(&["init", "-q", "."]);
         (scene.dir("sub"), Some(scene.at("")))

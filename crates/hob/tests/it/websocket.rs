@@ -47,7 +47,7 @@ impl WebSocket {
     }
 
     /// Connects as the holder of this token.
-    pub(crate) fn of(address: &str, token: &str) -> WebSocket {
+    pub(crate) fn connect(address: &str, token: &str) -> WebSocket {
         let bearer = format!("Authorization: Bearer {token}");
         WebSocket::open(address, &[&bearer]).unwrap_or_else(|head| panic!("{head}"))
     }
@@ -67,7 +67,7 @@ impl WebSocket {
     }
 
     /// Returns the next notification.
-    pub(crate) fn told(&mut self) -> Value {
+    pub(crate) fn next_notification(&mut self) -> Value {
         if self.told.is_empty() { self.message() } else { self.told.remove(0) }
     }
 

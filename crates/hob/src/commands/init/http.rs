@@ -33,7 +33,7 @@ pub(super) fn show(project: &Project) -> Result<Exit, Failure> {
     let header = format!("--header \"Authorization: Bearer $(cat {token})\"");
     let initialize = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"curl","version":"0"}}}"#;
     for line in [
-        format!("Every request needs the token in {token}, which only you can read"),
+        format!("Every request needs the token from this file, which only you can read: {token}"),
         "Claude Code:".to_owned(),
         format!("  claude mcp add --transport http hob {url} {header}"),
         "Codex:".to_owned(),

@@ -30,7 +30,7 @@ struct Shared {
 
 /// The answers that an agent received, by title, and the number of repeated deliveries.
 #[derive(Debug, Default)]
-struct Seen {
+struct Deliveries {
     answers: BTreeMap<String, bool>,
     again_marked: usize,
     again_unmarked: Vec<String>,
@@ -43,7 +43,7 @@ fn forty_deaths_lose_no_question_and_no_answer() {
         project.run(["quickstart", "--name", &format!("asker-{number}"), "--role", "test"]).ok();
     }
     let shared = Shared::default();
-    let seen: Vec<Seen> = std::thread::scope(|scope| {
+    let seen: Vec<Deliveries> = std::thread::scope(|scope| {
         let (project, shared) = (&project, &shared);
         let agents: Vec<_> = (0..AGENTS).map(|number| scope.spawn(move || live(project, number, shared))).collect();
         let people: Vec<_> = (0..2).map(|_| scope.spawn(move || answer_all(project, shared))).collect();
@@ -83,8 +83,8 @@ fn forty_deaths_lose_no_question_and_no_answer() {
 }
 
 /// Runs an agent that asks one question after another, and restarts when it is killed.
-fn live(project: &TestProject, number: usize, shared: &Shared) -> Seen {
-    let (mut seen, mut peer, mut turn) = (Seen::default(), None::<McpPeer>, 0);
+fn live(project: &TestProject, number: usize, shared: &Shared) -> Deliveries {
+    let (mut seen, mut peer, mut turn) = (Deliveries::default(), None::<McpPeer>, 0);
     while !shared.ended.load(Ordering::Relaxed) {
         let title = format!("asker-{number} {turn}?");
         // Half of the questions are waited for; answers to the others arrive with other calls.
@@ -118,7 +118,7 @@ fn live(project: &TestProject, number: usize, shared: &Shared) -> Seen {
     seen
 }
 
-impl Seen {
+impl Deliveries {
     /// Collects the answers in a result: its own, and those in additional blocks.
     fn take(&mut self, result: &Value) {
         let mut got = Vec::new();

@@ -21,10 +21,10 @@ fn defect_01_a_push_reaches_its_subscriber() {
     drop(planner);
     // The same for a client on the WebSocket.
     let (team, http) = served();
-    let mut socket = WebSocket::of(&http.address, &token(&team, "reviewer"));
+    let mut socket = WebSocket::connect(&http.address, &token(&team, "reviewer"));
     assert_eq!(socket.request("subscribe", json!({}))["result"]["agent"], "reviewer");
     let id = send(&mut team.agent("planner"), "reviewer", "ring");
-    assert_eq!(socket.told()["params"]["message_id"], id.as_str());
+    assert_eq!(socket.next_notification()["params"]["message_id"], id.as_str());
     drop(socket);
     http.stop(&team.project);
 }

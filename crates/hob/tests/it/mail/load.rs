@@ -23,11 +23,11 @@ struct Shared {
 pub(super) struct Load {
     shared: Arc<Shared>,
     senders: Vec<JoinHandle<BTreeSet<u64>>>,
-    readers: Vec<JoinHandle<Taken>>,
+    readers: Vec<JoinHandle<Arrivals>>,
 }
 
 /// The ids under which each number arrived, and the number of repeated arrivals.
-type Taken = (BTreeMap<u64, BTreeSet<String>>, usize);
+type Arrivals = (BTreeMap<u64, BTreeSet<String>>, usize);
 
 /// The result of a load.
 #[derive(Debug, PartialEq, Eq)]
@@ -105,7 +105,7 @@ fn send(mut peer: McpPeer, readers: &[String], repeats: bool, shared: &Shared) -
     acknowledged
 }
 
-fn read(mut peer: McpPeer, shared: &Shared) -> Taken {
+fn read(mut peer: McpPeer, shared: &Shared) -> Arrivals {
     let (mut got, mut again, mut quiet) = (BTreeMap::<u64, BTreeSet<String>>::new(), 0, 0);
     while quiet < 2 {
         let is_over = shared.ended.load(Ordering::Relaxed);

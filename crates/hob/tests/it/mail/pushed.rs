@@ -38,9 +38,9 @@ fn a_subscriber_is_told_of_what_waits_and_of_what_comes() {
     let (mut planner, mut reviewer) = (team.agent("planner"), team.agent("reviewer"));
     let token = token(&team, "reviewer");
     let waits = send(&mut planner, "reviewer", "waits\nalready\u{1b}[2J");
-    let mut socket = WebSocket::of(&http.address, &token);
+    let mut socket = WebSocket::connect(&http.address, &token);
     assert_eq!(subscribe(&mut socket, json!({})), 0);
-    let told = socket.told();
+    let told = socket.next_notification();
     assert_eq!(told["method"], "notification.message", "{told}");
     let message = &told["params"];
     assert_eq!((&message["message_id"], &message["from"]), (&json!(waits), &json!("planner")));
@@ -52,10 +52,10 @@ fn a_subscriber_is_told_of_what_waits_and_of_what_comes() {
     send(&mut planner, "role:dev", "can wait");
     let urgent = json!({"to": "everyone", "content": "urgent", "priority": "critical"});
     let urgent = ok(&mut planner, "send_message", urgent)["message_id"].clone();
-    assert_eq!(socket.told()["params"]["message_id"], urgent);
+    assert_eq!(socket.next_notification()["params"]["message_id"], urgent);
     send(&mut planner, "tester", "for somebody else");
     ok(&mut planner, "send_message", json!({"to": "reviewer", "content": "last", "priority": "high"}));
-    assert_eq!(socket.told()["params"]["preview"], "last");
+    assert_eq!(socket.next_notification()["params"]["preview"], "last");
     // The message was announced but not delivered, and its record says so.
     assert_eq!(check(&mut reviewer), ["urgent", "last", "waits\nalready\u{1b}[2J", "can wait"]);
     let mut planner = team.agent_with("planner", &["mail"]);
@@ -82,7 +82,7 @@ fn a_connection_that_is_cut_and_comes_back_misses_nothing_and_hears_nothing_twic
     let mut ids = BTreeSet::new();
     let mut connections = 0_u64;
     while told.len() < MESSAGES as usize {
-        let mut socket = WebSocket::of(&http.address, &token);
+        let mut socket = WebSocket::connect(&http.address, &token);
         let last = told.last().copied();
         subscribe(&mut socket, last.map_or(json!({}), |last| json!({"after": last})));
         connections += 1;
@@ -91,7 +91,7 @@ fn a_connection_that_is_cut_and_comes_back_misses_nothing_and_hears_nothing_twic
             if told.len() == MESSAGES as usize {
                 break;
             }
-            let message = socket.told()["params"].clone();
+            let message = socket.next_notification()["params"].clone();
             told.push(message["seq"].as_u64().unwrap_or_else(|| panic!("{message}")));
             ids.insert(message["message_id"].as_str().unwrap().to_owned());
         }
@@ -161,7 +161,7 @@ fn who_may_not_be_told_is_refused_and_told_why() {
 fn whose_name_was_taken_over_hears_no_more_of_its_mail() {
     let (team, http) = served();
     let token = token(&team, "reviewer");
-    let mut socket = WebSocket::of(&http.address, &token);
+    let mut socket = WebSocket::connect(&http.address, &token);
     subscribe(&mut socket, json!({}));
     let mut doorbell = team.command("reviewer", &["wait", "--timeout", "60"]);
     let doorbell = doorbell.stderr(std::process::Stdio::piped()).spawn().unwrap();
@@ -169,7 +169,7 @@ fn whose_name_was_taken_over_hears_no_more_of_its_mail() {
     ok(&mut old, "search_messages", json!({"query": "x"}));
     let mut new = team.agent_with("tester", &["--profile", "thrum", "--as", "reviewer", "--takeover"]);
     ok(&mut new, "check_messages", json!({}));
-    let end = socket.told();
+    let end = socket.next_notification();
     assert_eq!(end["method"], "notification.end", "{end}");
     let taker = team.dir("tester").display().to_string();
     assert!(end["params"]["reason"].as_str().unwrap().contains(&taker), "{end}");
@@ -187,7 +187,7 @@ fn whose_name_was_taken_over_hears_no_more_of_its_mail() {
     let said = String::from_utf8_lossy(&ended.stderr).into_owned();
     assert!(ended.status.code() == Some(1) && said.contains("taken over"), "{said}");
     // The token is bound to the worktree of the old holder.
-    let mut again = WebSocket::of(&http.address, &token);
+    let mut again = WebSocket::connect(&http.address, &token);
     assert!(refusal(&mut again, json!({})).contains("is held by"));
     assert_eq!(check(&mut new), ["for the new one only"]);
     drop((old, new, socket, again));
