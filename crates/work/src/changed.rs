@@ -87,7 +87,7 @@ pub(crate) fn differences(then: &Snapshot, now: &Snapshot, news: Option<&Since>)
 fn pull(then: Option<&Pull>, now: Option<&Pull>) -> Vec<String> {
     let (then, now) = match (then, now) {
         (None, None) => return Vec::new(),
-        (Some(then), None) => return vec![format!("there is no pull request #{} any more", then.number)],
+        (Some(then), None) => return vec![format!("pull request #{} no longer exists", then.number)],
         (Some(then), Some(now)) if then.number == now.number => (then, now),
         (_, Some(now)) => return vec![format!("new pull request #{}: {}", now.number, now.url)],
     };
@@ -96,17 +96,17 @@ fn pull(then: Option<&Pull>, now: Option<&Pull>) -> Vec<String> {
         said.push(format!("#{} is {}", now.number, now.state.word()));
     }
     if then.draft != now.draft {
-        said.push((if now.draft { "it is a draft again" } else { "it is no draft any more" }).to_owned());
+        said.push((if now.draft { "it is a draft again" } else { "it is no longer a draft" }).to_owned());
     }
     if then.base != now.base {
         said.push(format!("it goes into {}", visible(&now.base)));
     }
     if then.review != now.review {
-        said.push(words::review(now.review).unwrap_or("no review counts any more").to_owned());
+        said.push(words::review(now.review).unwrap_or("the review was dismissed").to_owned());
     }
     let checks = |pull: &Pull| pull.checks.as_ref().map(|checks| (checks.word(), checks.failing.clone()));
     if checks(then) != checks(now) {
-        said.push(now.checks.as_ref().map_or_else(|| "no checks any more".to_owned(), words::checks));
+        said.push(now.checks.as_ref().map_or_else(|| "it has no checks any more".to_owned(), words::checks));
     }
     let more = |then: u64, now: u64, what: &str| (now > then).then(|| format!("{} more", counted(now - then, what)));
     said.extend(more(then.reviews, now.reviews, "review"));
@@ -123,7 +123,7 @@ fn pull(then: Option<&Pull>, now: Option<&Pull>) -> Vec<String> {
 fn issue(then: Option<&Issue>, now: Option<&Issue>) -> Vec<String> {
     let (then, now) = match (then, now) {
         (None, None) => return Vec::new(),
-        (Some(then), None) => return vec![format!("there is no issue {} any more", visible(&then.id))],
+        (Some(then), None) => return vec![format!("issue {} no longer exists", visible(&then.id))],
         (Some(then), Some(now)) if then.id == now.id => (then, now),
         (_, Some(now)) => return vec![format!("new issue {}", words::issue_line(now))],
     };
@@ -144,12 +144,12 @@ fn issue(then: Option<&Issue>, now: Option<&Issue>) -> Vec<String> {
         said.push(format!("{} {name}: {} before, now {}", visible(&now.id), shown(before), shown(after)));
     }
     if then.description != now.description {
-        said.push(format!("{} has another description", visible(&now.id)));
+        said.push(format!("the description of {} changed", visible(&now.id)));
     }
     if then.dependencies != now.dependencies {
         let blockers: Vec<String> = now.blockers().map(|blocker| visible(&blocker.id)).collect();
         said.push(if blockers.is_empty() {
-            format!("{} waits for nothing", visible(&now.id))
+            format!("{} is not blocked any more", visible(&now.id))
         } else {
             format!("{} waits for {}", visible(&now.id), blockers.join(", "))
         });
@@ -199,7 +199,7 @@ mod tests {
         };
         let said = pull(Some(&then), Some(&now));
         let expected = [
-            "it is no draft any more",
+            "it is no longer a draft",
             "changes requested",
             "checks: 1 failed (build), 1 passed",
             "1 review more",

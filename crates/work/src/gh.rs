@@ -116,8 +116,8 @@ fn of_error(error: &AnswerError) -> Source {
         ),
         AnswerError::Late { .. } => Source::missing(
             State::Timeout,
-            format!("gh had no answer within {} s", BOUNDS.deadline.as_secs()),
-            Some("Call again; `gh api user` shows whether it answers at all."),
+            format!("gh timed out after {} s", BOUNDS.deadline.as_secs()),
+            Some("Call again; `gh api user` shows whether gh works at all."),
         ),
         other => Source::missing(State::Failed, other.to_string(), Some("`gh api user` shows what is wrong.")),
     }
@@ -147,14 +147,14 @@ fn judge(answer: &Answer, host: &str) -> Result<Value, Source> {
             let message = error_suffix(message);
             let (state, next) = match status {
                 500.. => (State::Failed, "Call again later; https://www.githubstatus.com tells of outages."),
-                _ => (State::Failed, "`gh auth status` shows who you are there, and what for."),
+                _ => (State::Failed, "`gh auth status` shows your login and its scopes."),
             };
             return Err(Source::missing(state, format!("{host} answered HTTP {status}{message}"), Some(next)));
         }
     }
     let next = Some("`gh api user` shows what answers there.");
     let Some(mut body) = parsed else {
-        return Err(Source::missing(State::Failed, format!("what {host} answered is no JSON"), next));
+        return Err(Source::missing(State::Failed, format!("{host} sent a malformed answer"), next));
     };
     let errors = body["errors"].as_array().cloned().unwrap_or_default();
     if errors.iter().any(|error| error["type"] == "RATE_LIMITED") {
@@ -188,9 +188,9 @@ fn unanswered(code: Option<i32>, said: &str, host: &str) -> Source {
     }
     let offline =
         ["error connecting to", "dial ", "lookup ", "network is unreachable", "connection re", "i/o timeout", "EOF"];
-    let line = project::visible(said.lines().next().unwrap_or("it ended without a word"));
+    let line = project::visible(said.lines().next().unwrap_or("it failed without an error message"));
     if offline.iter().any(|words| said.contains(words)) {
-        let detail = format!("gh does not reach {host}: {line}");
+        let detail = format!("gh cannot reach {host}: {line}");
         return Source::missing(State::Offline, detail, Some("Call again when there is a network."));
     }
     Source::missing(State::Failed, format!("gh: {line}"), Some("`gh api user` shows what is wrong."))
@@ -211,7 +211,7 @@ fn limited(host: &str, reset: Option<&str>, after: Option<&str>) -> Source {
         Some(seconds) => format!("Call again in {} min.", seconds.div_ceil(60)),
         None => "Call again later.".to_owned(),
     };
-    Source::missing(State::RateLimited, format!("{host} has answered as often as it does for now"), Some(&next))
+    Source::missing(State::RateLimited, format!("{host} reports that the rate limit is reached"), Some(&next))
 }
 
 fn error_suffix(message: &str) -> String {

@@ -140,9 +140,9 @@ impl<V: Clone> Entry<V> {
             (Some(kept), failure) => {
                 let (why, next) = match failure {
                     Some(source) => (source.detail.unwrap_or_default(), source.next),
-                    None => ("it is asked for anew".to_owned(), None),
+                    None => ("it is being refreshed".to_owned(), None),
                 };
-                let source = Source::missing(State::Stale, format!("an earlier answer: {why}"), next.as_deref());
+                let source = Source::missing(State::Stale, format!("cached answer: {why}"), next.as_deref());
                 (Some(kept.value.clone()), source.at(kept.at_ms))
             }
             (None, Some(failure)) => (None, failure),
@@ -153,8 +153,8 @@ impl<V: Clone> Entry<V> {
 
 /// The caller's wait timed out. The query continues; its program has its own deadline.
 fn late(after: Duration) -> Source {
-    let detail = format!("gh had no answer within {} s", after.as_secs_f32());
-    Source::missing(State::Timeout, detail, Some("Call again; `gh api user` shows whether it answers at all."))
+    let detail = format!("gh timed out after {} s", after.as_secs_f32());
+    Source::missing(State::Timeout, detail, Some("Call again; `gh api user` shows whether gh works at all."))
 }
 
 fn pause(source: &Source) -> Duration {

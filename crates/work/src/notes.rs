@@ -93,7 +93,7 @@ impl Notes {
         let Some(bytes) = private::read(&self.path(place), FILE_MAX)? else { return Ok(Vec::new()) };
         let file: File = serde_json::from_slice(&bytes).map_err(|error| {
             let path = project::visible::path(&self.path(place));
-            io::Error::new(io::ErrorKind::InvalidData, format!("{path} holds no notes ({error}); move it away"))
+            io::Error::new(io::ErrorKind::InvalidData, format!("{path} is corrupt ({error}); move it away"))
         })?;
         Ok(file.notes)
     }

@@ -144,7 +144,7 @@ impl<'a> Runner<'a> {
     ) -> Result<Result<Vec<u8>, String>, NoAnswer> {
         let words = ["--no-optional-locks", "--no-pager"].iter().chain(args).map(OsString::from).collect();
         let Ok(Ok(_turn)) = timeout(TURN, GITS.acquire()).await else {
-            let why = format!("too many questions to git wait before this one, for over {} s", TURN.as_secs());
+            let why = format!("too many git commands are running; gave up after {} s", TURN.as_secs());
             return Err(NoAnswer(Source::missing(State::Timeout, why, Some("Call again."))));
         };
         let answer = self.program("git", words, own, BOUNDS).await.map_err(|error| NoAnswer(of_error(&error)))?;
@@ -179,7 +179,7 @@ fn of_error(error: &AnswerError) -> Source {
         AnswerError::Late { .. } => Source::missing(
             State::Timeout,
             error.to_string(),
-            Some("Call again: git keeps what it learned. `git config core.untrackedCache true` makes it faster."),
+            Some("Call again: git caches what it has read. `git config core.untrackedCache true` makes it faster."),
         ),
         other => Source::missing(State::Failed, other.to_string(), None),
     }
@@ -188,15 +188,15 @@ fn of_error(error: &AnswerError) -> Source {
 /// Explains git's error message.
 fn failed(said: &str) -> Source {
     if said.contains("not a git repository") {
-        return Source::missing(State::Absent, "this is no git repository", Some("`git init` makes one."));
+        return Source::missing(State::Absent, "not a git repository", Some("`git init` creates one."));
     }
     if said.contains("dubious ownership") {
         return Source::missing(
             State::Failed,
-            "git does not read a repository of another user",
+            "git refuses to read a repository of another user",
             Some("If you trust it: `git config --global --add safe.directory DIRECTORY`."),
         );
     }
-    let line = said.lines().next().unwrap_or("git failed without a word");
+    let line = said.lines().next().unwrap_or("git failed without an error message");
     Source::missing(State::Failed, project::visible(line), None)
 }

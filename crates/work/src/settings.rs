@@ -35,8 +35,9 @@ impl Settings for WorkSettings {
             // The rules of git-check-ref-format; the name goes to git's command line.
             let is_odd = |c: char| c.is_control() || " ~^:?*[\\".contains(c);
             if base.is_empty() || base.starts_with(['-', '/']) || base.contains("..") || base.contains(is_odd) {
-                return Err(file
-                    .refused(format!("work.base: {base:?} is no branch; give one like \"main\" or \"origin/main\"")));
+                return Err(file.refused(format!(
+                    "work.base: {base:?} is not a valid branch name; give one like \"main\" or \"origin/main\""
+                )));
             }
             self.base = Some(base);
         }

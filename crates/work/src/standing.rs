@@ -65,7 +65,7 @@ impl Work {
                     let (pull, source) = self.pulls.get(git, &gh, wanted.wish).await;
                     (pull, Some(source))
                 }
-                _ => (None, Some(Source::missing(State::Absent, "there is no worktree of git here", None))),
+                _ => (None, Some(Source::missing(State::Absent, "this is not a git worktree", None))),
             }
         };
         let of_issue = async {
@@ -168,7 +168,7 @@ impl Work {
         }
         let source = match more {
             0 => Source::ok(),
-            more => Source { detail: Some(format!("{more} more were not looked into")), ..Source::ok() },
+            more => Source { detail: Some(format!("{more} more were not checked")), ..Source::ok() },
         };
         Ok((worktrees, source))
     }

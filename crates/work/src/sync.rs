@@ -48,7 +48,7 @@ impl Work {
         let turn = self.syncs.turn_for(&repository);
         let Ok(_turn) = timeout(BOUNDS.deadline, turn.lock()).await else {
             let busy =
-                Source::missing(State::Timeout, "another fetch in this repository is under way", Some("Call again."));
+                Source::missing(State::Timeout, "another fetch in this repository is in progress", Some("Call again."));
             return BTreeMap::from([("fetch", busy)]);
         };
         let fetched = async {
@@ -62,7 +62,7 @@ impl Work {
         let pulled = if matches!(fetched.state, State::Ok | State::Absent) {
             pull_issues(caller, &root).await
         } else {
-            let why = "the tracker was not asked, because the fetch before it failed";
+            let why = "the tracker was not run, because the fetch failed";
             root.join(".beads").is_dir().then(|| Source::missing(State::Failed, why, None))
         };
         let mut sources = BTreeMap::from([("fetch", fetched)]);
@@ -85,8 +85,8 @@ async fn fetch(caller: &Caller, git: &Git) -> Result<Source, Source> {
     if let Some(name) = config.own().map(|(name, _)| name).find(|name| is_risky(name, ssh.is_some())) {
         return Err(Source::missing(
             State::Failed,
-            format!("the repository's own configuration decides how it fetches ({}), so hob does not", visible(name)),
-            Some("`git fetch` in your shell does."),
+            format!("the repository's own configuration controls how to fetch ({}), so hob refuses", visible(name)),
+            Some("Run `git fetch` in your shell."),
         ));
     }
     let remotes = remotes(&config, git);
@@ -113,7 +113,7 @@ async fn fetch(caller: &Caller, git: &Git) -> Result<Source, Source> {
             return Err(Source::missing(
                 State::Failed,
                 detail,
-                Some("`git fetch` in your shell does what is configured."),
+                Some("Run `git fetch` in your shell to use that configuration."),
             ));
         }
         let mut args: Vec<OsString> = Vec::new();
@@ -146,7 +146,7 @@ async fn fetch(caller: &Caller, git: &Git) -> Result<Source, Source> {
 /// Refuses to fetch if a link in the repository would redirect writes.
 async fn refuse_links(common_dir: PathBuf) -> Result<(), Source> {
     let look = tokio::task::spawn_blocking(move || project::misleading_link(&common_dir));
-    let next = Some("See where it leads; `git fetch` in your shell follows it.");
+    let next = Some("Check its target; `git fetch` in your shell follows it.");
     match look.await.map_err(std::io::Error::other).and_then(|found| found) {
         Ok(None) => Ok(()),
         Ok(Some(path)) => {
@@ -219,7 +219,7 @@ fn runs_in_checkouts(name: &str) -> bool {
 
 fn unfetched(error: &AnswerError, remote: &str) -> Source {
     let state = if matches!(error, AnswerError::Late { .. }) { State::Timeout } else { State::Failed };
-    let next = format!("`git fetch {}` in your shell goes on.", visible(remote));
+    let next = format!("Run `git fetch {}` in your shell.", visible(remote));
     Source::missing(state, error.to_string(), Some(&next))
 }
 
@@ -231,7 +231,7 @@ fn refused(said: &str, remote: &str) -> Source {
     let login = ["Permission denied", "Authentication failed", "could not read Username", "could not read Password"];
     let line =
         said.lines().find(|line| line.starts_with("fatal:") || line.starts_with("error:")).or(said.lines().next());
-    let line = visible(line.unwrap_or("git fetch failed without a word"));
+    let line = visible(line.unwrap_or("git fetch failed without an error message"));
     let remote = visible(remote);
     let (state, next) = match () {
         () if has(&login) => (
@@ -241,7 +241,7 @@ fn refused(said: &str, remote: &str) -> Source {
             ),
         ),
         () if has(&offline) => (State::Offline, "Call again when there is a network.".to_owned()),
-        () => (State::Failed, format!("`git fetch {remote}` in your shell shows it whole.")),
+        () => (State::Failed, format!("`git fetch {remote}` in your shell shows the whole error.")),
     };
     Source::missing(state, format!("{remote}: {line}"), Some(&next))
 }
@@ -266,7 +266,7 @@ async fn pull_issues(caller: &Caller, root: &Path) -> Option<Source> {
         Ok(config) => {
             if let Some(name) = config.own().map(|(name, _)| name).find(|name| runs_in_checkouts(name)) {
                 let why = format!("the repository's own configuration names programs for git ({})", visible(name));
-                return Some(Source::missing(State::Failed, why, Some("Let the tracker pull in your shell.")));
+                return Some(Source::missing(State::Failed, why, Some("Run the tracker's pull in your shell.")));
             }
         }
         Err(NoAnswer(source)) if source.state == State::Absent => {}
@@ -287,14 +287,14 @@ async fn pull_issues(caller: &Caller, root: &Path) -> Option<Source> {
             continue;
         }
         let line = format!("{program} {}", command.join(" "));
-        let next = format!("`{line}` in your shell shows it whole.");
+        let next = format!("`{line}` in your shell shows the whole error.");
         return Some(match asked.program(program, args(command), own, BOUNDS).await {
             Ok(answer) if answer.exit.success() => {
                 Source { detail: Some(line), ..Source::ok() }.at(project::journal::now())
             }
             Ok(answer) => {
                 let said = String::from_utf8_lossy(&answer.stderr);
-                let said = said.lines().next().unwrap_or("it failed without a word");
+                let said = said.lines().next().unwrap_or("it failed without an error message");
                 Source::missing(State::Failed, format!("{line}: {}", visible(said)), Some(&next))
             }
             Err(error @ AnswerError::Late { .. }) => Source::missing(State::Timeout, error.to_string(), Some(&next)),
@@ -305,8 +305,8 @@ async fn pull_issues(caller: &Caller, root: &Path) -> Option<Source> {
     Some(match named.as_slice() {
         [] => Source::missing(
             State::NotInstalled,
-            "neither bd nor br is on the PATH; the file of issues is as git has it",
-            Some("`git pull` brings the file; install bd or br for more."),
+            "neither bd nor br is on the PATH; the issue file is unchanged",
+            Some("`git pull` updates the file; install bd or br to pull from the tracker."),
         ),
         named => Source::missing(State::Absent, format!("{} has no command that only pulls", named.join(", ")), None),
     })

@@ -159,7 +159,7 @@ pub(crate) fn pull(pull: &Pull) -> Vec<String> {
         let conflicts = (pull.mergeable == Mergeable::Conflicts).then(|| "conflicts with its base".to_owned());
         let threads = (pull.unresolved > 0).then(|| format!("{} not resolved", counted(pull.unresolved, "thread")));
         let unseen =
-            (pull.threads_unseen > 0).then(|| format!("{} not looked at", counted(pull.threads_unseen, "more thread")));
+            (pull.threads_unseen > 0).then(|| format!("{} not checked", counted(pull.threads_unseen, "more thread")));
         let checks = pull.checks.as_ref().map(checks);
         let review = review(pull.review).map(str::to_owned);
         for said in [conflicts, review, threads, unseen, checks].into_iter().flatten() {
@@ -198,13 +198,13 @@ pub(crate) fn checks(checks: &Checks) -> String {
         let more = if checks.failed > 5 { ", …" } else { "" };
         said.push(format!("{} failed ({}{more})", checks.failed, names.join(", ")));
     }
-    for (count, what) in [(checks.pending, "pending"), (checks.passed, "passed"), (checks.unseen, "not looked at")] {
+    for (count, what) in [(checks.pending, "pending"), (checks.passed, "passed"), (checks.unseen, "not checked")] {
         if count > 0 {
             said.push(format!("{count} {what}"));
         }
     }
     if checks.some_unseen_failed {
-        said.push("of which some failed".to_owned());
+        said.push("some of which failed".to_owned());
     }
     format!("checks: {}", if said.is_empty() { "none".to_owned() } else { said.join(", ") })
 }

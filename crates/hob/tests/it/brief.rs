@@ -19,7 +19,7 @@ fn the_next_agent_is_told_what_the_last_one_left_and_what_waits() {
     let mut first = project.mcp(&["work"]);
     first.initialize();
     let left = first.call("work_brief", json!({"at": "end", "note": "The parser is done; its tests are next."}));
-    assert_eq!(left.text, "The note is kept for branch topic.\nNothing is unfinished here, and nothing waits.");
+    assert_eq!(left.text, "The note is kept for branch topic.\nNothing is unfinished, and nothing is pending.");
     let refused = first.call("work_brief", json!({"note": "x"}));
     assert!(refused.is_error && refused.text.contains("`end`"), "{}", refused.text);
     let refused = first.call("work_brief", json!({"at": "end", "note": "x".repeat(9000)}));

@@ -141,7 +141,7 @@ fn the_tools_of_tidepool_have_every_documented_field() {
     // A fault of the previous system: an error that looks like success.
     let said = ask(&mut other, "exo_status", json!({"bead_id": "web-a9"}));
     assert_eq!((&said["bead"], &said["sources"]["issue"]["state"]), (&Value::Null, &json!("absent")));
-    assert_eq!(said["sources"]["issue"]["detail"], "there is no issue web-a9");
+    assert_eq!(said["sources"]["issue"]["detail"], "unknown issue web-a9");
     assert!(other.call("exo_status", json!({"bead": "x"})).is_error);
 }
 

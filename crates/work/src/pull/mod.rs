@@ -177,14 +177,14 @@ impl Pulls {
 fn place<'a>(git: &'a Git, gh: &Gh) -> Result<(&'a Pushed, &'a Address), Source> {
     let absent = |detail: &str, next: Option<&str>| Source::missing(State::Absent, detail, next);
     let Some(branch) = git.work_branch() else {
-        return Err(absent("HEAD is on no branch", Some("`git switch BRANCH` goes to one.")));
+        return Err(absent("HEAD is detached", Some("`git switch BRANCH` checks out a branch.")));
     };
     let Some(pushed) = &git.pushed else {
         return Err(absent("no remote is configured", Some("`git remote add origin ADDRESS` adds one.")));
     };
     let Some(address) = &pushed.address else {
         let remote = project::visible(&pushed.remote);
-        return Err(absent(&format!("the remote {remote} is no GitHub repository"), None));
+        return Err(absent(&format!("the remote {remote} is not a GitHub repository"), None));
     };
     if let Some(source) = gh.refuses(&address.host) {
         return Err(source);
@@ -219,7 +219,7 @@ async fn ask(gh: Gh, pushed: Pushed, address: Address) -> Result<Lookup, Source>
             return Err(Source::missing(
                 State::Failed,
                 format!("{} has no repository {name}, or gh's login may not read it", address.host),
-                Some(&format!("`gh auth status` shows who you are there; `gh repo view {name}` tries it.")),
+                Some(&format!("`gh auth status` shows your login; `gh repo view {name}` tests access.")),
             ));
         };
         let before = (page * query::PAGE) as u64;
@@ -237,7 +237,7 @@ async fn ask(gh: Gh, pushed: Pushed, address: Address) -> Result<Lookup, Source>
     let why = match unseen {
         0 => format!("no pull request from {head}"),
         more => format!(
-            "no pull request from {head} among the latest of that name; {more} more of other forks were not looked at"
+            "no pull request from {head} among the latest of that name; {more} more of other forks were not checked"
         ),
     };
     // The same pull request appears twice if the fork and its parent both have that number.

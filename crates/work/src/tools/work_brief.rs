@@ -98,7 +98,8 @@ impl Tool for WorkBrief {
         work.heard_of(caller, true);
         let kept_for = match (args.at, &args.note) {
             (At::Start, Some(_)) => {
-                return Err(ToolError::user("A note is left at the end of work.").hint("Say `at`: `end` with `note`."));
+                return Err(ToolError::user("`note` is only allowed with `at`: `end`.")
+                    .hint("Pass `at`: `end` together with `note`."));
             }
             (_, None) => None,
             (At::End, Some(note)) => Some(keep(work, caller, note).await?.0),
@@ -120,7 +121,7 @@ impl Tool for WorkBrief {
 
     fn text(output: &Output) -> String {
         let kept = output.kept_for.as_ref().map(|place| format!("The note is kept for {place}.\n")).unwrap_or_default();
-        kept + if output.brief.is_empty() { "Nothing is under way here, and nothing waits." } else { &output.brief }
+        kept + if output.brief.is_empty() { "Nothing is in progress, and nothing is pending." } else { &output.brief }
     }
 
     fn examples() -> Vec<Example> {
@@ -136,11 +137,11 @@ impl Tool for WorkBrief {
 pub(crate) async fn keep(work: &Work, caller: &Caller, note: &str) -> Result<(NoteTarget, usize), ToolError> {
     let note = note.trim();
     if note.is_empty() {
-        return Err(ToolError::user("The note is empty.").hint("Give what the next one should know."));
+        return Err(ToolError::user("The note is empty.").hint("Write what the next agent should know."));
     }
     if note.len() > NOTE_MAX {
-        let error = format!("The note has {} bytes; at most {NOTE_MAX} are kept.", note.len());
-        return Err(ToolError::user(error).hint("Put what is longer in a file, and name it in the note."));
+        let error = format!("The note has {} bytes; the limit is {NOTE_MAX}.", note.len());
+        return Err(ToolError::user(error).hint("Put longer texts in a file, and name the file in the note."));
     }
     work.keep(caller, note).await.map_err(|error| {
         ToolError::user(format!("The note could not be kept: {error}."))

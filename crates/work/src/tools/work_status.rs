@@ -128,7 +128,7 @@ pub(super) async fn answer(work: &Work, caller: &Caller, args: &Args) -> Result<
                 if notes.is_empty() {
                     Source::missing(
                         State::Absent,
-                        "nobody has left a note on this branch",
+                        "this branch has no notes",
                         Some("work_brief at `end` with a `note` leaves one."),
                     )
                 } else {

@@ -180,7 +180,7 @@ impl Cache {
     pub fn read(&self, worktree: &Path) -> BeadsLookup {
         let main = project::main_worktree(worktree);
         let places = [Some(worktree), main.as_deref()].into_iter().flatten().map(|root| root.join(".beads"));
-        let mut missing = Source::missing(State::Absent, "no issues are kept beside the code (.beads)", None);
+        let mut missing = Source::missing(State::Absent, "the repository has no issue tracker (.beads)", None);
         let mut without_file = None;
         for folder in places {
             if !folder.is_dir() {
@@ -193,7 +193,7 @@ impl Cache {
             missing = Source::missing(
                 State::Absent,
                 ".beads has no issues.jsonl",
-                Some("`bd export` or `br sync --flush-only` writes it."),
+                Some("`bd export` or `br sync --flush-only` creates it."),
             );
         }
         BeadsLookup { beads: None, source: missing, folder: without_file }
@@ -208,7 +208,7 @@ impl Cache {
             _ => true,
         };
         if leads_out {
-            return failed(format!("{} leads out of its worktree", project::visible::path(file)));
+            return failed(format!("{} links to a file outside the worktree", project::visible::path(file)));
         }
         let read = regular::open(file).and_then(|open| {
             let metadata = open.metadata()?;
@@ -221,7 +221,7 @@ impl Cache {
             let mut bytes = Vec::new();
             open.take(FILE_MAX + 1).read_to_end(&mut bytes)?;
             if bytes.len() as u64 > FILE_MAX {
-                return Err(std::io::Error::other(format!("it is longer than {FILE_MAX} bytes")));
+                return Err(std::io::Error::other(format!("it exceeds {FILE_MAX} bytes")));
             }
             Ok((stamp, Arc::new(Beads::parse(&bytes))))
         });
@@ -246,14 +246,14 @@ fn database(folder: &Path) -> Option<SystemTime> {
 }
 
 fn source_of(changed: Option<SystemTime>, Stamp(_, written): Stamp, beads: &Beads) -> Source {
-    let bad = (beads.bad_lines > 0).then(|| format!("bad lines passed over: {}", beads.bad_lines));
+    let bad = (beads.bad_lines > 0).then(|| format!("invalid lines skipped: {}", beads.bad_lines));
     let newer = changed.zip(written).and_then(|(changed, written)| changed.duration_since(written).ok());
     if newer.is_some_and(|newer| newer.as_millis() > NEWER_BY_MS) {
         let more = bad.map(|bad| format!("; {bad}")).unwrap_or_default();
         return Source::missing(
             State::Stale,
             format!("the tracker's database is newer than its issues.jsonl{more}"),
-            Some("`bd export` or `br sync --flush-only` writes it anew."),
+            Some("`bd export` or `br sync --flush-only` updates it."),
         );
     }
     Source { detail: bad, ..Source::ok() }

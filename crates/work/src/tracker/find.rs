@@ -206,7 +206,7 @@ impl Trackers {
             return Answer::none(Source { detail: Some(detail), ..source });
         };
         let near = nearest(id, known.ids()).map(|near| format!("Did you mean {}?", visible(near)));
-        let detail = format!("{who}there is no issue {}", visible(id));
+        let detail = format!("{who}unknown issue {}", visible(id));
         Answer::none(Source::missing(State::Absent, detail, near.as_deref()))
     }
 }

@@ -18,7 +18,7 @@ impl Pattern {
             Some((before, after)) if !after.contains("{id}") => {
                 Ok(Pattern { before: before.to_owned(), after: after.to_owned() })
             }
-            _ => Err(format!("{text:?} has to hold {{id}} once, as in \"feature/{{id}}-*\"")),
+            _ => Err(format!("{text:?} must contain {{id}} exactly once, as in \"feature/{{id}}-*\"")),
         }
     }
 

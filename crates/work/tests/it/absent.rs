@@ -20,7 +20,7 @@ fn no_repository_no_git_and_a_git_that_hangs() {
     }
     let temp = tempfile::tempdir().unwrap();
     let repository = Repository::new();
-    expect!["Absent: this is no git repository. `git init` makes one."]
+    expect!["Absent: not a git repository. `git init` creates one."]
         .assert_eq(&render(look(temp.path(), &repository.env())));
     let empty = BTreeMap::from([("PATH".to_owned(), temp.path().display().to_string())]);
     expect!["NotInstalled: git is not on the PATH. Install git."].assert_eq(&render(look(&repository.root(), &empty)));

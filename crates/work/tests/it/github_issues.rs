@@ -127,5 +127,5 @@ fn two_trackers_at_once() {
     let said = here.call("work_status", json!({"issue": "12"}));
     assert_eq!(said.value["issue"]["tracker"], "github");
     let said = here.call("work_status", json!({"issue": "web-a"}));
-    assert_eq!(said.source("issue"), "absent: there is no issue web-a. Did you mean web-a1?");
+    assert_eq!(said.source("issue"), "absent: unknown issue web-a. Did you mean web-a1?");
 }

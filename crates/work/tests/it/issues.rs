@@ -111,13 +111,13 @@ fn where_the_file_is_and_why_it_is_not() {
         (*state, detail.clone().unwrap_or_default(), read.beads.as_ref().map(|beads| beads.ids().count()))
     };
     let look = || said(&cache.read(&repository.root()));
-    assert_eq!(look(), (State::Absent, "no issues are kept beside the code (.beads)".to_owned(), None));
+    assert_eq!(look(), (State::Absent, "the repository has no issue tracker (.beads)".to_owned(), None));
     std::fs::create_dir(repository.root().join(".beads")).unwrap();
     assert_eq!(look(), (State::Absent, ".beads has no issues.jsonl".to_owned(), None));
     repository.write(".beads/issues.jsonl", FILE);
     assert_eq!(look(), (State::Ok, String::new(), Some(5)));
     repository.write(".beads/issues.jsonl", &format!("{FILE}{{\"id\":"));
-    assert_eq!(look(), (State::Ok, "bad lines passed over: 1".to_owned(), Some(5)));
+    assert_eq!(look(), (State::Ok, "invalid lines skipped: 1".to_owned(), Some(5)));
     // A linked worktree uses the main one's issues unless it has its own.
     repository.git(&["commit", "-q", "--allow-empty", "-m", "First"]);
     repository.git(&["worktree", "add", "-q", "--detach", "../other"]);
@@ -138,7 +138,7 @@ fn where_the_file_is_and_why_it_is_not() {
     std::fs::remove_file(&file).unwrap();
     std::os::unix::fs::symlink(repository.temp.path().join("secret"), &file).unwrap();
     let (state, detail, count) = look();
-    assert_eq!((state, count, detail.contains("leads out")), (State::Failed, None, true), "{detail}");
+    assert_eq!((state, count, detail.contains("links to a file outside")), (State::Failed, None, true), "{detail}");
     std::fs::remove_file(&file).unwrap();
     std::fs::create_dir(&file).unwrap();
     assert_eq!(look().0, State::Failed);

@@ -114,7 +114,7 @@ fn the_last_twenty_are_kept_and_a_broken_file_is_named() {
     }
     let place = NoteTarget::Directory(PathBuf::from("/a/b"));
     let error = notes.read(&place).unwrap_err().to_string();
-    assert!(error.contains("holds no notes") && error.contains("move it away"), "{error}");
+    assert!(error.contains("is corrupt") && error.contains("move it away"), "{error}");
     notes.keep(&place, &caller, "text", None).unwrap_err();
 }
 

@@ -137,7 +137,7 @@ fn the_predecessors_fault_only_the_first_hundred_pull_requests() {
     }
     let said = here.call("work_status", json!({"refresh": true, "sections": ["pull"]}));
     let expected =
-        "absent: no pull request from topic among the latest of that name; 51 more of other forks were not looked at. ";
+        "absent: no pull request from topic among the latest of that name; 51 more of other forks were not checked. ";
     assert_eq!(said.source("pull"), expected);
     assert_eq!(here.github.requests().len(), 1 + 3 + 5);
 }

@@ -46,7 +46,7 @@ fn the_predecessors_fault_a_sync_that_fails_stops_everything() {
         source.starts_with("failed: origin: fatal: '../gone.git' does not appear to be a git repository"),
         "{source}"
     );
-    assert!(source.ends_with("`git fetch origin` in your shell shows it whole."), "{source}");
+    assert!(source.ends_with("`git fetch origin` in your shell shows the whole error."), "{source}");
     assert_eq!(said.value["git"]["branch"], "topic");
     assert!(said.text.contains("\nfetch: origin: fatal:"), "{}", said.text);
     here.repository.git(&["remote", "set-url", "origin", "https://127.0.0.1:1/up/web"]);
@@ -71,7 +71,7 @@ fn what_a_repository_configures_for_fetches_does_not_run() {
         let source = here.call("work_sync", json!({})).source("fetch");
         let lower = name.to_lowercase();
         let expected = format!(
-            "failed: the repository's own configuration decides how it fetches ({lower}), so hob does not. `git fetch` in your shell does."
+            "failed: the repository's own configuration controls how to fetch ({lower}), so hob refuses. Run `git fetch` in your shell."
         );
         assert_eq!(source, expected);
         here.repository.git(&["config", "--unset", name]);
@@ -138,7 +138,7 @@ fn the_tracker_pulls_by_the_command_that_it_has() {
         "case \"$*\" in 'sync --help') echo '  --from-main  pull';; 'dolt --help') ;; *) echo \"$*\" >> RAN;; esac";
     check(first, "ok: bd sync --from-main. ", "sync --from-main");
     let later = "case \"$*\" in 'sync --help') ;; 'dolt --help') echo '  pull   Pull';; *) echo \"$*\" >> RAN; echo 'no remote' >&2; exit 1;; esac";
-    check(later, "failed: bd dolt pull: no remote. `bd dolt pull` in your shell shows it whole.", "dolt pull");
+    check(later, "failed: bd dolt pull: no remote. `bd dolt pull` in your shell shows the whole error.", "dolt pull");
     check("true", "absent: bd has no command that only pulls. ", "");
 }
 
@@ -265,7 +265,7 @@ fn a_refused_fetch_asks_no_tracker() {
     here.repository.write(".beads/issues.jsonl", "");
     program(&bin, "bd", &format!("echo \"$*\" >> {}; echo --from-main", ran.display()));
     let git = |args: &[&str]| here.repository.git(args);
-    let why = "failed: the tracker was not asked, because the fetch before it failed. ";
+    let why = "failed: the tracker was not run, because the fetch failed. ";
     git(&["config", "core.sshCommand", "/bin/evil"]);
     assert_eq!(here.call("work_sync", json!({})).source("tracker"), why);
     git(&["config", "--unset", "core.sshCommand"]);

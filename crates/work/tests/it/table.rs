@@ -62,13 +62,13 @@ fn no_repository() {
     let Some(there) = Fixture::new() else { return };
     let elsewhere = there.repository.temp.path().join("home");
     let said = there.ask_in(&elsewhere, json!({}));
-    assert_eq!(said.source("git"), "absent: this is no git repository. `git init` makes one.");
-    assert_eq!(said.text, "git: this is no git repository. `git init` makes one.");
+    assert_eq!(said.source("git"), "absent: not a git repository. `git init` creates one.");
+    assert_eq!(said.text, "git: not a git repository. `git init` creates one.");
     for part in ["pull", "issue"] {
         assert_eq!(said.value["sources"][part]["state"], "absent", "{}", said.text);
     }
     let said = there.ask_in(&elsewhere, json!({"sections": ["worktrees"]}));
-    assert_eq!(said.source("worktrees"), "absent: this is no git repository. `git init` makes one.");
+    assert_eq!(said.source("worktrees"), "absent: not a git repository. `git init` creates one.");
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn a_detached_head() {
     there.repository.git(&["checkout", "-q", "--detach"]);
     let said = there.ask();
     assert_eq!((&said.value["git"]["detached"], &said.value["git"]["branch"]), (&json!(true), &Value::Null));
-    assert_eq!(said.source("pull"), "absent: HEAD is on no branch. `git switch BRANCH` goes to one.");
+    assert_eq!(said.source("pull"), "absent: HEAD is detached. `git switch BRANCH` checks out a branch.");
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn bd_missing_without_a_file_of_issues() {
     let Some(there) = Fixture::new() else { return };
     std::fs::create_dir(there.repository.root().join(".beads")).unwrap();
     let said = there.issue("web-a1");
-    let expected = "absent: .beads has no issues.jsonl. `bd export` or `br sync --flush-only` writes it.";
+    let expected = "absent: .beads has no issues.jsonl. `bd export` or `br sync --flush-only` creates it.";
     assert_eq!((&said.value["issue"], said.source("issue").as_str()), (&Value::Null, expected));
     // A tracker's program that fails.
     program(&there.repository.temp.path().join("bin"), "bd", "echo 'panic: no database' >&2; exit 1");
@@ -238,7 +238,7 @@ fn a_file_of_issues_that_is_half_written() {
     let said = there.issue("web-a1");
     assert_eq!(
         (&said.value["issue"]["id"], said.source("issue").as_str()),
-        (&json!("web-a1"), "ok: bad lines passed over: 1. ")
+        (&json!("web-a1"), "ok: invalid lines skipped: 1. ")
     );
 }
 
@@ -247,8 +247,8 @@ fn an_issue_that_does_not_exist() {
     let Some(there) = Fixture::new() else { return };
     there.repository.write(".beads/issues.jsonl", "{\"id\":\"web-a1\",\"title\":\"Lists\"}\n");
     let said = there.issue("web-a2");
-    assert_eq!(said.source("issue"), "absent: there is no issue web-a2. Did you mean web-a1?");
-    assert!(said.text.contains("issue: there is no issue web-a2. Did you mean web-a1?"), "{}", said.text);
+    assert_eq!(said.source("issue"), "absent: unknown issue web-a2. Did you mean web-a1?");
+    assert!(said.text.contains("issue: unknown issue web-a2. Did you mean web-a1?"), "{}", said.text);
 }
 
 #[test]

@@ -134,7 +134,7 @@ fn bd_by_its_documented_outputs() {
     }]);
     assert_eq!(said.value["issue"], expected, "{}", said.text);
     let said = ask(&repository, json!({"issue": "bd-a1b3"}));
-    assert_eq!(said.source("issue"), "absent: there is no issue bd-a1b3. Did you mean bd-a1b2?");
+    assert_eq!(said.source("issue"), "absent: unknown issue bd-a1b3. Did you mean bd-a1b2?");
     // hob runs the program only if the database is newer than the file.
     repository.write(".beads/issues.jsonl", "{\"id\":\"bd-a1b2\",\"title\":\"By the file\"}\n");
     assert_eq!(ask(&repository, json!({})).value["issue"]["title"], "By the file");
