@@ -79,7 +79,7 @@ impl From<Exit> for ExitCode {
 pub(crate) struct Failure {
     /// The exit code.
     pub(crate) exit: Exit,
-    /// What is wrong.
+    /// The error message.
     pub(crate) message: String,
     /// The fixes, one sentence each.
     pub(crate) hints: Vec<String>,

@@ -178,7 +178,7 @@ impl Edits {
     }
 
     /// Reverts the edits of a file by one owner, and keeps those of others. `without` removes the owner's content from a text;
-    /// it returns `None` if the text has none.
+    /// it returns `None` if there is nothing to remove.
     pub(crate) fn take_back(
         &mut self,
         path: &Path,
@@ -246,7 +246,7 @@ impl Edits {
     }
 
     /// Restores every file and removes the record. `without_entry` removes the owner's entry from a text that was changed
-    /// since; it returns `None` if the text has none.
+    /// since; it returns `None` if there is nothing to remove.
     pub(crate) fn undo(
         mut self,
         without_entry: impl Fn(&str, &str) -> Option<String>,

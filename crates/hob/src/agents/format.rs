@@ -104,7 +104,7 @@ impl Format {
         }
     }
 
-    /// Returns the text without our entry; `None` if it has none.
+    /// Returns the text without our entry; `None` if there is no entry.
     pub(crate) fn remove(self, text: &str) -> Result<Option<String>, Broken> {
         if !self.entry(text)?.is_some_and(|entry| entry.is_named_hob()) {
             return Ok(None);

@@ -113,13 +113,13 @@ pub(super) fn unset(text: &str, path: &[String], allows: Allows) -> Result<Strin
     Ok(format!("{bom}{root}"))
 }
 
-/// Appends to the array at a path of keys, and creates what is missing.
+/// Appends to the array at a path of keys, and creates missing parts.
 pub(super) fn push(text: &str, path: &[String], value: CstInputValue, allows: Allows) -> Result<String, Broken> {
     let Some((last, way)) = path.split_last() else { return Ok(text.to_owned()) };
     push_each(text, way, [(last.clone(), value)], allows)
 }
 
-/// Appends to several arrays in the object at a path, and creates what is missing.
+/// Appends to several arrays in the object at a path, and creates missing parts.
 pub(super) fn push_each(
     text: &str,
     way: &[String],
@@ -251,7 +251,7 @@ pub(super) fn input(value: &Value) -> CstInputValue {
     }
 }
 
-/// Returns the object at a path, and creates what is missing.
+/// Returns the object at a path, and creates missing parts.
 fn made(root: &CstRootNode, path: &[impl AsRef<str>]) -> Result<CstObject, Broken> {
     let mut object = root.object_value_or_create().ok_or_else(|| Broken::Shape("the whole file".to_owned()))?;
     for key in path.iter().map(AsRef::as_ref) {
@@ -287,7 +287,7 @@ fn name(property: &CstObjectProp) -> String {
     property.name().and_then(|name| name.decoded_value().ok()).unwrap_or_default()
 }
 
-/// Parses what the agent accepts. Other invalid JSON is an error: an edit could not be reliable.
+/// Parses JSON with the agent's extensions. Other invalid JSON is an error, because an edit would be unreliable.
 fn parse(text: &str, allows: Allows) -> Result<(&str, CstRootNode), Broken> {
     let (bom, text) = match text.strip_prefix(BOM) {
         Some(rest) => (BOM, rest),

@@ -108,7 +108,7 @@ impl Mcp {
             return super::serve::standalone(&project, &hello);
         }
         if std::io::stdin().is_terminal() {
-            // An agent learns of the error by its first request; a person would wait in vain.
+            // An agent learns of the error by its first request; a person at a terminal would wait forever.
             daemon::declared(&toolsets, profile.as_deref(), Vec::new())
                 .map_err(|error| choice::failure(error, "mcp"))?;
             terminal::note("`hob mcp` expects JSON-RPC from an agent; in a terminal use `hob call` or `hob status`.");

@@ -16,7 +16,7 @@ pub(crate) struct TrustCommand {
     /// Grant without asking
     #[arg(long, conflicts_with = "revoke")]
     yes: bool,
-    /// Revoke what was granted
+    /// Revoke all grants
     #[arg(long)]
     revoke: bool,
 }

@@ -1,4 +1,4 @@
-//! The brief tells an agent what the previous one left, with information from other parts of the daemon.
+//! The brief shows an agent the previous one's note, with information from other parts of the daemon.
 
 use serde_json::json;
 use testkit::{TestProject, has_program};

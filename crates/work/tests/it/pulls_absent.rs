@@ -128,10 +128,7 @@ fn gh_with_a_repository_that_is_not_there() {
 fn gh_slow() {
     let Some(here) = Here::new() else { return };
     here.github.behave(Behaviour::IsSilent);
-    check(
-        &here,
-        expect!["timeout: gh timed out after 5 s. Call again; `gh api user` shows whether gh works at all."],
-    );
+    check(&here, expect!["timeout: gh timed out after 5 s. Call again; `gh api user` shows whether gh works at all."]);
 }
 
 #[test]

@@ -135,7 +135,7 @@ pub(crate) fn without_hooks(owner: &str, text: &str) -> Option<String> {
 
 fn without_ours(agent: Agent, text: &str) -> Result<Option<String>, Broken> {
     if agent.layout() == Layout::Plugin {
-        // A modified plugin belongs to whoever changed it.
+        // A plugin that was modified belongs to the user.
         return Ok(None);
     }
     let is_of_groups = agent.layout() == Layout::Groups;

@@ -167,7 +167,7 @@ impl Answer {
     /// Asks field by field.
     fn prompted(&self, answerer: &mut Answerer<'_>, id: &str, question: &Value) -> Result<Option<Value>, Failure> {
         terminal::line(render_question(question));
-        // Show others that somebody is answering. A claim blocks nobody, so a failure does not matter.
+        // Show others that somebody is answering. A claim does not block others, so a failure does not matter.
         let _ = answerer.request("ask/claim", json!({"question": id, "via": "terminal"}));
         let mut set = Map::new();
         for field in question["fields"].as_array().into_iter().flatten().filter(|field| field["kind"] != "note") {
@@ -262,7 +262,7 @@ fn prompt(field: &Value) -> Option<String> {
 }
 
 fn line(prompt: &str) -> Option<String> {
-    // Discard what was typed before the question appeared.
+    // Discard input typed before the question appeared.
     let _ = drop_typed();
     terminal::print(prompt);
     let mut line = String::new();

@@ -152,7 +152,7 @@ impl Questioner for FormSession<'_, '_> {
         if self.claimed.is_none_or(|at| at.elapsed() > CLAIM) {
             self.claimed = Some(Instant::now());
             let claimed = self.answerer.request("ask/claim", json!({"question": self.id, "via": "terminal"}));
-            // A claim blocks nobody, so other failures do not matter.
+            // A claim does not block others, so other failures do not matter.
             if let Err(Trouble::Refused(ControlError::Refused { message, data: Some(data), .. })) = claimed
                 && data["reason"] == "closed"
             {

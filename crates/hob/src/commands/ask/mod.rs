@@ -38,7 +38,7 @@ fn connect(project: &Project) -> Result<Control, Failure> {
     super::connect_or_start(project, &super::hello(project)?)
 }
 
-/// Like [`refused`]; for an invalid answer, adds what the question accepts.
+/// Like [`refused`]; for an invalid answer, adds the valid answers.
 fn misfit(error: ControlError, answerer: &mut Answerer<'_>, id: Option<&str>) -> Failure {
     let is_misfit = matches!(&error, ControlError::Refused { data: Some(data), .. } if data["reason"] == "misfit");
     let list = is_misfit.then(|| answerer.request("ask/list", json!({})).ok()).flatten();

@@ -54,7 +54,7 @@ pub(crate) struct Callees {
     /// How many to show (default 50)
     #[arg(long, value_name = "N")]
     max: Option<u64>,
-    /// How long to wait for a language server, in milliseconds (default 10000); 0 takes what is known now
+    /// How long to wait for a language server, in milliseconds (default 10000); 0 does not wait
     #[arg(long, value_name = "MS")]
     wait_ms: Option<u64>,
     /// Print JSON
@@ -116,7 +116,7 @@ pub(crate) struct Matches {
     /// How many to show (default 50)
     #[arg(long, value_name = "N")]
     max: Option<u64>,
-    /// How long to wait for a language server, in milliseconds (default 10000); 0 takes what is known now
+    /// How long to wait for a language server, in milliseconds (default 10000); 0 does not wait
     #[arg(long, value_name = "MS")]
     wait_ms: Option<u64>,
 }
@@ -168,7 +168,7 @@ struct SearchArgs {
     /// Also show places that mean another definition
     #[arg(long)]
     refuted: bool,
-    /// How long to wait for a language server, in milliseconds (default 10000); 0 takes what is known now
+    /// How long to wait for a language server, in milliseconds (default 10000); 0 does not wait
     #[arg(long, value_name = "MS")]
     wait_ms: Option<u64>,
     /// Print JSON

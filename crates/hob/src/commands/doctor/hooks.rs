@@ -148,7 +148,7 @@ fn line(proven: &Proven) -> String {
     format!("{} (fail {}) {}", visible(&entry.event), entry.fail.as_str(), states.collect::<Vec<_>>().join("; "))
 }
 
-/// Describes what the verification disproved, and what to do.
+/// Describes the failed promise, and the fix.
 fn hole(entry: &Installed, proof: &Proof) -> String {
     let promised: Vec<&str> = proof.promised.iter().map(|effect| effect.as_str()).collect();
     let (event, state, fail) = (visible(&entry.event), proof.state.as_str(), entry.fail.as_str());

@@ -1,6 +1,6 @@
 //! `hob eval`: evaluates code in a session. The code's output is printed like a program's, and the exit code reports how the
 //! evaluation ended. The evaluation does not depend on this process: Ctrl-C interrupts it. If this process is killed, code
-//! that has not started is withdrawn, since nobody would expect it to run later.
+//! that has not started is withdrawn, because running it later would be unexpected.
 
 mod printed;
 mod typed;

@@ -139,7 +139,7 @@ fn with_block(text: &str) -> String {
     format!("{text}{gap}{BLOCK}")
 }
 
-/// Returns the text without our block, for a file that was changed since; `None` if it has none.
+/// Returns the text without our block, for a file that was changed since; `None` if there is no block.
 pub(super) fn without_block(text: &str) -> Option<String> {
     let begin = text.find(BEGIN)?;
     let end = begin + text[begin..].find(END)? + END.len();

@@ -20,7 +20,7 @@ pub(crate) struct Import {
 
 #[derive(Debug, Subcommand)]
 enum From {
-    /// Import from a .thrum directory; repeating it adds only what is new
+    /// Import from a .thrum directory; repeating it adds only new entries
     Thrum {
         /// The .thrum directory, or the repository that contains it [default: .thrum in the project]
         dir: Option<PathBuf>,

@@ -19,7 +19,7 @@ pub(crate) struct Quickstart {
     /// The module it works on
     #[arg(long, value_name = "MODULE", default_value = "")]
     module: String,
-    /// What it is currently doing
+    /// Its current task
     #[arg(long, value_name = "TEXT")]
     intent: Option<String>,
     /// Take the name over from the process that uses it elsewhere

@@ -180,7 +180,7 @@ fn state(project: &Project) -> PathBuf {
     project.state_dir().join("nodes")
 }
 
-/// Returns a sample node whose prompt asks for what the name says.
+/// Returns a sample node whose prompt uses its name as the task.
 fn sample(name: &str) -> String {
     format!(
         "---
