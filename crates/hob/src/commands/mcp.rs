@@ -116,10 +116,12 @@ impl Mcp {
         let served = client::stdio::run(locate, client::Launch::default())
             .map_err(|error| Failure::new(format_args!("stdin or stdout failed: {error}")))?;
         // The reason was already reported, to the agent and on stderr.
-        Ok(match served {
-            true => Exit::Done,
-            false if daemon::declared(&toolsets, profile.as_deref(), Vec::new()).is_err() => Exit::Usage,
-            false => Exit::NoDaemon,
+        Ok(if served {
+            Exit::Done
+        } else if daemon::declared(&toolsets, profile.as_deref(), Vec::new()).is_err() {
+            Exit::Usage
+        } else {
+            Exit::NoDaemon
         })
     }
 }

@@ -21,10 +21,10 @@ fn command_words() -> Vec<String> {
     let mut words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).peekable();
     let mut command = Vec::new();
     while let Some(word) = words.next() {
-        match word.starts_with('-') {
-            true if word == "--project" => _ = words.next(),
-            true => {}
-            false => command.push(word),
+        if word == "--project" {
+            words.next();
+        } else if !word.starts_with('-') {
+            command.push(word);
         }
     }
     command

@@ -29,11 +29,14 @@ fn finding(project: &Project, trial: Trial, tell: impl Fn(&str)) -> Finding {
             let said = text(&result);
             let took = since.elapsed().as_secs_f64();
             let detail = format!("{} after {took:.1} s: {}", trial.asks, said.lines().next().unwrap_or_default());
-            match result["isError"] == true {
-                true => Finding::problem(trial.subject, detail),
-                false if (trial.is_whole)(&result["structuredContent"]) => Finding::good(trial.subject, detail),
-                false if trial.can_be_whole => Finding::note(trial.subject, detail),
-                false => Finding::remark(trial.subject, detail),
+            if result["isError"] == true {
+                Finding::problem(trial.subject, detail)
+            } else if (trial.is_whole)(&result["structuredContent"]) {
+                Finding::good(trial.subject, detail)
+            } else if trial.can_be_whole {
+                Finding::note(trial.subject, detail)
+            } else {
+                Finding::remark(trial.subject, detail)
             }
         }
     }
