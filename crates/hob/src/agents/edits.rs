@@ -81,7 +81,8 @@ impl Record {
         else {
             anyhow::ensure!(
                 path.symlink_metadata().is_err(),
-                "{shown} is not a private file of yours (it is a link, has another owner, or others can access it), so hob does not undo from it: inspect it, and move it away"
+                "{shown} is not a private file of yours (it is a link, has another owner, or others can access it), \
+                 so hob does not undo from it: inspect it, and move it away"
             );
             return Ok(Record::default());
         };

@@ -18,7 +18,7 @@ pub(crate) use change::Change;
 pub(crate) use edits::{Edits, Links, Undone, missing_dirs};
 pub(crate) use entry::{Entry, SERVER};
 pub(crate) use format::{Added, Allows, Broken, Format, Shape};
-pub(crate) use hook_entries::{HookFile, HookScope, Put, without_hooks};
+pub(crate) use hook_entries::{HookFile, HookScope, WriteOutcome, without_hooks};
 pub(crate) use standing::{CLAUDE_LOCAL, Need, Site, Step, hooks_off};
 pub(crate) use version::version;
 

@@ -49,7 +49,9 @@ impl StatusCommand {
                 let root = project::visible::path(project.root());
                 terminal::line(match Config::load(project, &daemon::sections()) {
                     Ok(_) if project::socket::is_left_over(project) => format!(
-                        "No daemon is running for {root}: the last one was killed or crashed, which ended its sessions. The next call starts a new one; questions, mail and output are kept. The log is in {}.",
+                        "No daemon is running for {root}: the last one was killed or crashed, which ended its \
+                         sessions. The next call starts a new one; questions, mail and output are kept. The log is \
+                         in {}.",
                         project::visible::path(&project.log_dir())
                     ),
                     Ok(_) => format!("No daemon is running for {root}; it starts on demand."),

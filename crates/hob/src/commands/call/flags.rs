@@ -376,7 +376,7 @@ mod tests {
             "code": "it's\n1", "wait_ms": 5, "eof": true, "targets": ["a b", ""], "env": {"A": "b"}, "output": "x",
             "position": {"line": 1},
         });
-        let line: Vec<String> = words("t", &schema(), &arguments).iter().map(|word| quoted(word)).collect();
+        let line: Vec<String> = to_words("t", &schema(), &arguments).iter().map(|word| quoted(word)).collect();
         expect![[r#"hob call t --code $'it\'s\n1' --wait-ms 5 --eof --targets 'a b' --targets '' --env A=b --arg-output x --position '{"line":1}'"#]].assert_eq(&line.join(" "));
     }
 

@@ -30,7 +30,7 @@ impl Lsp {
         let output =
             rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3).map_err(|error| failed(error.into()))?;
         rustix::stdio::dup2_stdout(rustix::stdio::stderr()).map_err(|error| failed(error.into()))?;
-        let find = |folder: &Path| match Workspace::of(explicit, folder) {
+        let find = |folder: &Path| match Workspace::open(explicit, folder) {
             Ok(place) => Folder { roots: place.cure.roots(&place.worktree), worktree: real(&place.worktree) },
             Err(failure) => {
                 // Without a project, for example in a home, each file is checked separately.

@@ -111,7 +111,8 @@ fn judge(
     };
     if !entry.is_hob(scope) {
         return problem(format!(
-            "{shown} has a server named hob that starts {entry}, which is not what `hob init` writes: inspect the entry; if you do not need it, remove it and run `hob init`"
+            "{shown} has a server named hob that starts {entry}, which is not what `hob init` writes: inspect the \
+             entry; if you do not need it, remove it and run `hob init`"
         ));
     }
     let Some(program) = find_program(&entry.command, search) else {

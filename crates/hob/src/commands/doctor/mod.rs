@@ -161,7 +161,8 @@ fn inner_root(project: &Project) -> Option<Finding> {
     let inner = project.project_below(&super::cwd().ok()?)?;
     let (root, inner) = (project.root().display(), inner.display());
     let detail = format!(
-        "{inner} looks like a separate project, but it shares the daemon, sessions and mail of {root}. To separate it, put a hob.toml into {inner} (outside a repository), or start hob with --project {inner}"
+        "{inner} looks like a separate project, but it shares the daemon, sessions and mail of {root}. To separate \
+         it, put a hob.toml into {inner} (outside a repository), or start hob with --project {inner}"
     );
     Some(Finding::note("nested", detail))
 }
@@ -174,7 +175,8 @@ fn brought(project: &Project) -> Option<Finding> {
     Some(Finding::note(
         ".hob",
         format!(
-            "{old} is ignored: it came with the checkout, or is the state of an earlier version of hob. If it is yours and contains mail, run `hob stop` and move its mail.db and identities into {state}; then delete it"
+            "{old} is ignored: it came with the checkout, or is the state of an earlier version of hob. If it is \
+             yours and contains mail, run `hob stop` and move its mail.db and identities into {state}; then delete it"
         ),
     ))
 }

@@ -52,7 +52,8 @@ pub(super) fn show(project: &Project) -> Result<Exit, Failure> {
         ),
         "Other clients:".to_owned(),
         format!(
-            "  curl {url} -H \"Authorization: Bearer $(cat {token})\" -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' -d '{initialize}'"
+            "  curl {url} -H \"Authorization: Bearer $(cat {token})\" -H 'Content-Type: application/json' -H \
+             'Accept: application/json, text/event-stream' -d '{initialize}'"
         ),
         format!(
             "For clients that read the token from the environment, run first: export HOB_HTTP_TOKEN=$(cat {token})"

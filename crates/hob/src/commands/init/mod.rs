@@ -210,7 +210,8 @@ fn trust_code(project: &Project) {
     }
     if !std::io::stdin().is_terminal() {
         terminal::line(
-            "Language servers that run this project's code are disabled: granting them needs a terminal. Run `hob trust`, or `hob trust --yes` without a terminal.",
+            "Language servers that run this project's code are disabled: granting them needs a terminal. Run `hob \
+             trust`, or `hob trust --yes` without a terminal.",
         );
         return;
     }
