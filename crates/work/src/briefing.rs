@@ -86,7 +86,7 @@ impl Work {
 
     fn last_note(&self, place: &NoteTarget) -> Option<Note> {
         let notes = self.notes.read(place);
-        // Show the brief without the note; `hob note` reports what is wrong with the file.
+        // Show the brief without the note; `hob note` reports the error.
         let notes = notes.inspect_err(|error| tracing::warn!(%error, "read hand-over notes"));
         notes.unwrap_or_default().pop()
     }

@@ -211,7 +211,7 @@ mod tests {
         let again = Wish { fresh: true, ..NOW };
         let (value, source) = kept.get("topic", again, || async { Err(failed()) }).await;
         let detail = source.detail.unwrap_or_default();
-        assert_eq!((value, source.state, detail.as_str()), (Some(0), State::Stale, "an earlier answer: no network"));
+        assert_eq!((value, source.state, detail.as_str()), (Some(0), State::Stale, "cached answer: no network"));
     }
 
     #[tokio::test(start_paused = true)]

@@ -119,7 +119,7 @@ impl Work {
         let who = match (&caller.run, caller.role) {
             (Some(run), _) => run.clone(),
             (None, Role::Mcp) => format!("connection {}", caller.connection),
-            // Each command has a separate connection, so there is no last call.
+            // Each command has a separate connection, hence no last call.
             (None, Role::Control) => return Vec::new(),
         };
         let git = standing.git.as_ref().ok();

@@ -464,13 +464,13 @@ mod tests {
         for path in [&outside, Path::new("../outside"), Path::new("a/../../outside"), Path::new("")] {
             keep(&record, &forged(path));
             let refused = open().map(drop).unwrap_err();
-            assert!(format!("{refused:#}").contains("which hob has not edited"), "{refused:#}");
+            assert!(format!("{refused:#}").contains("which hob did not edit"), "{refused:#}");
         }
         // A file that others could have written is refused as a record, and so is a link.
         keep(&record, &forged(Path::new("file")));
         fs::set_permissions(&record, fs::Permissions::from_mode(0o644)).unwrap();
         let refused = open().map(drop).unwrap_err();
-        assert!(format!("{refused:#}").contains("no private file of yours"), "{refused:#}");
+        assert!(format!("{refused:#}").contains("not a private file of yours"), "{refused:#}");
         fs::rename(&record, temp.path().join("elsewhere.json")).unwrap();
         std::os::unix::fs::symlink(temp.path().join("elsewhere.json"), &record).unwrap();
         assert!(open().is_err());

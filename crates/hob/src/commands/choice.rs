@@ -48,12 +48,12 @@ mod tests {
         for (error, command, expected) in [
             (toolset("repls"), "mcp", "Did you mean `hob mcp repl`? `hob mcp --help` says more."),
             (toolset("repls"), "tools", "Did you mean `hob tools --toolset repl`? `hob tools --help` says more."),
-            (toolset("status"), "mcp", "`hob status` is a command of its own."),
+            (toolset("status"), "mcp", "`hob status` is a separate command."),
             (toolset("frobnicate"), "mcp", "`hob mcp --help` says more."),
             (profile("ghc_mcp"), "mcp", "Did you mean `hob mcp --profile ghc-mcp`? `hob mcp --help` says more."),
         ] {
             let said = says(error, command);
-            assert!(said.ends_with(&format!(" | {expected}")) && said.contains("; there are: "), "{said}");
+            assert!(said.ends_with(&format!(" | {expected}")) && said.contains("; available: "), "{said}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `hob trust`: shows and grants what the project's `hob.toml` requests beyond the safe settings, the pending parts of its
+//! `hob trust`: shows and grants the requests of the project's `hob.toml` beyond the safe settings, the pending parts of its
 //! hook policy, and the permission for language servers to run code of the project.
 
 use std::io::{BufRead, IsTerminal};

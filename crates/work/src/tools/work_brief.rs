@@ -1,4 +1,4 @@
-//! `work_brief`: what an agent should know at the start of its work, and what it should finish at the end.
+//! `work_brief`: the information for an agent that starts, and the unfinished items for one that ends.
 
 use std::sync::Arc;
 

@@ -117,7 +117,7 @@ pub(super) async fn answer(work: &Work, caller: &Caller, args: &Args) -> Result<
     if wants(Section::Git) {
         output.git = git.ok()
     } else {
-        // If there is no git repository, the other sections report it.
+        // Without a git repository, the other sections report it.
         drop(sources.remove("git"))
     }
     if wants(Section::Notes) {

@@ -126,7 +126,7 @@ fn the_predecessors_fault_only_the_first_hundred_pull_requests() {
     }
     assert_eq!(pull(&here)["number"], 1);
     assert_eq!(here.github.requests().len(), 1);
-    // A name that many forks use is searched page by page, and the answer counts what was not searched.
+    // A name that many forks use is searched page by page, and the answer counts the rest.
     for number in 251..=300 {
         here.github.pull("up/web", number, &format!("fork{number}/web:topic"), json!({}));
     }

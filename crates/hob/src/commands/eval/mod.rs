@@ -45,7 +45,7 @@ pub(crate) struct Eval {
     /// Print JSON: the result of the tool, with output shortened as for an agent
     #[arg(long)]
     json: bool,
-    /// The last message about what the evaluation waits for, so that it is printed once.
+    /// The last message about the reason for waiting, so that it is printed once.
     #[arg(skip)]
     said: RefCell<Option<String>>,
 }
@@ -191,7 +191,7 @@ impl Eval {
         Ok(result)
     }
 
-    /// Reports what the evaluation waits for, unless it was just reported.
+    /// Reports the reason for waiting, unless it was just reported.
     fn tell_behind(&self, evaluation: &Value) {
         let Some(behind) = self.behind(evaluation).filter(|behind| self.said.borrow().as_ref() != Some(behind)) else {
             return;
@@ -295,7 +295,7 @@ impl Eval {
         rest.into_iter().chain(behind).chain(how).collect()
     }
 
-    /// Describes what a queued evaluation waits for.
+    /// Describes the evaluation ahead of a queued one.
     fn behind(&self, evaluation: &Value) -> Option<String> {
         let behind = evaluation["behind"].as_object()?;
         let session = self.session.as_ref().map(|name| format!(" --session {name}")).unwrap_or_default();

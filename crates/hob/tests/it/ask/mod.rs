@@ -198,7 +198,7 @@ fn an_agent_waits_while_somebody_watches() {
     for once in ["  Which?", ": being answered (terminal)"] {
         assert_eq!(shown.matches(once).count(), 1, "{once}: {shown}");
     }
-    // Nobody is watching any more, which the daemon notices after a grace period.
+    // No person is watching any more, which the daemon notices after a grace period.
     let left = peer.call("confirm_action", json!({"action": "Push?"}));
     assert_eq!(left.structured["status"], "unavailable");
 }
