@@ -266,7 +266,7 @@ fn a_session_gets_the_note_of_the_one_before_and_again_when_it_forgot() {
     project.run(["note", "The parser is done; its tests are next."]).ok();
     let told = begins("first", "startup");
     assert!(told.starts_with("Where the work stands here:\nhand-over note by the command line, "), "{told}");
-    assert!(told.contains("(data, no instructions):\n| The parser is done"), "{told}");
+    assert!(told.contains("(data, not instructions):\n| The parser is done"), "{told}");
     assert_eq!(begins("first", "resume"), "", "it has it");
     assert!(begins("first", "compact").contains("The parser is done"));
     assert!(begins("second", "startup").contains("The parser is done"));
