@@ -1,62 +1,62 @@
-//! How hob ends: the one table of exit codes, and failures with what to do about them.
+//! Exit codes and failures: the one table of codes, and errors with hints.
 
 use std::fmt::Display;
 use std::process::ExitCode;
 
 use serde_json::Value;
 
-/// Every exit code there is. `hob --help` prints this table.
+/// The exit codes. `hob --help` prints this table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// It worked.
+    /// Success.
     Done = 0,
-    /// It did not work; the message says why and what to do.
+    /// Failure; the message gives the reason and the fix.
     Failed = 1,
-    /// The command line is wrong.
+    /// Invalid command line.
     Usage = 2,
     /// The project's daemon could not be reached or started, or refused the connection.
     NoDaemon = 3,
-    /// The tool answered with an error.
+    /// The tool returned an error.
     ToolError = 4,
-    /// `hob doctor` found something that would break.
+    /// `hob doctor` found a problem.
     Unhealthy = 5,
-    /// `hob wait`, `hob ask`: no message or answer came in time.
+    /// `hob wait`, `hob ask`: no message or answer before the timeout.
     NothingCame = 6,
-    /// `hob ask`: the person said no, or would not answer.
+    /// `hob ask`: the person said no, or declined to answer.
     SaidNo = 7,
-    /// `hob ask`: nobody can see the question.
+    /// `hob ask`: no person can see the question.
     NobodyThere = 8,
-    /// An evaluation ended with an error.
+    /// The evaluation ended with an error.
     EvalError = 9,
-    /// An evaluation was interrupted.
+    /// The evaluation was interrupted.
     EvalInterrupted = 10,
-    /// An evaluation still runs, waits for its input, or has not begun.
+    /// The evaluation is running, waiting for input, or queued.
     EvalRuns = 11,
-    /// The session ended in an evaluation.
+    /// The session ended during the evaluation.
     EvalEnded = 12,
 }
 
 /// The table for `--help`.
 pub(crate) const TABLE: &str = "\
 Exit codes:
-  0  it worked
-  1  it did not work; the message says why and what to do
-  2  the command line is wrong
+  0  success
+  1  failure; the message gives the reason and the fix
+  2  invalid command line
   3  the project's daemon could not be reached or started, or refused
-  4  the tool answered with an error
-  5  `hob doctor` found something that would break
-  6  `hob wait`, `hob ask`: no message or answer came in time
-  7  `hob ask`: the person said no, or would not answer
-  8  `hob ask`: nobody can see the question; that is not a no
+  4  the tool returned an error
+  5  `hob doctor` found a problem
+  6  `hob wait`, `hob ask`: no message or answer before the timeout
+  7  `hob ask`: the person said no, or declined to answer
+  8  `hob ask`: no person can see the question; this does not mean no
 
-How an evaluation stands (`hob eval`; `hob call` of repl_eval, repl_wait and repl_reload), beside 0 for its end:
-  9  it ended with an error
+Evaluations (`hob eval`; `hob call` of repl_eval, repl_wait and repl_reload) also exit with:
+  9  it failed with an error
  10  it was interrupted
- 11  it still runs, waits for input, or has not begun
- 12  the session ended in it: it quit, crashed or was killed";
+ 11  it is running, waiting for input, or queued
+ 12  the session ended during it: it quit, crashed or was killed";
 
 impl Exit {
-    /// How an evaluation stands, by the structured result of its tool.
+    /// Returns the exit code for an evaluation, from the structured result of its tool.
     pub(crate) fn of_evaluation(evaluation: &Value) -> Exit {
         match evaluation["status"].as_str().unwrap_or_default() {
             "error" => Exit::EvalError,
@@ -74,30 +74,30 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Why a command failed, and what to do next. Rendered once, by `main`.
+/// A failed command: the reason, and hints. Rendered once, by `main`.
 #[derive(Debug)]
 pub(crate) struct Failure {
     /// The exit code.
     pub(crate) exit: Exit,
-    /// What happened.
+    /// The error message.
     pub(crate) message: String,
-    /// What to do next, one sentence each.
+    /// The fixes, one sentence each.
     pub(crate) hints: Vec<String>,
 }
 
 impl Failure {
-    /// A failure with the general code.
+    /// Creates a failure with the general exit code.
     pub(crate) fn new(message: impl Display) -> Failure {
         Failure { exit: Exit::Failed, message: message.to_string(), hints: Vec::new() }
     }
 
-    /// The same failure with another code.
+    /// Sets the exit code.
     pub(crate) fn exit(mut self, exit: Exit) -> Failure {
         self.exit = exit;
         self
     }
 
-    /// The same failure with one more hint.
+    /// Adds a hint.
     pub(crate) fn hint(mut self, hint: impl Display) -> Failure {
         self.hints.push(hint.to_string());
         self

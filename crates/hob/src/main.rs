@@ -1,6 +1,5 @@
-//! The hob binary: the command line and the composition root. No logic lives here: commands call `client` (the
-//! front-end and the daemon's control role), `daemon` (the daemon itself) and `project` (where things are, and who
-//! may).
+//! The hob binary: the command line and the composition root. It contains no logic: commands call `client` (the front-end and
+//! the daemon's control role), `daemon` (the daemon itself) and `project` (locations and permissions).
 //!
 //! Start with [`commands`]: one file per command. [`exit`] has the one table of exit codes.
 
@@ -31,7 +30,7 @@ struct Cli {
 
 fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().skip(1).collect();
-    // The hidden process of each session; nothing may be set up before it.
+    // The hidden process of each session; it must start before anything else is set up.
     if args.first().is_some_and(|command| command == "guardian") {
         return daemon::guardian::run(args.into_iter().skip(1));
     }
@@ -43,7 +42,7 @@ fn main() -> ExitCode {
         Some(ended) => ended,
         None => parse_and_run(args),
     };
-    match ended.and_then(shown) {
+    match ended.and_then(check_output) {
         Ok(exit) => exit.into(),
         Err(failure) => {
             terminal::report(&failure);
@@ -59,8 +58,8 @@ fn parse_and_run(args: Vec<OsString>) -> Result<Exit, Failure> {
         Err(error) => error,
     };
     let kind = error.kind();
-    // Help and version are answers, so they go to stdout; errors go to stderr, with usage. `hob` alone is an error: a
-    // script whose arguments got lost must not take it for success.
+    // Help and the version go to stdout; errors go to stderr, with usage. `hob` without arguments is an error: a script whose
+    // arguments were lost must not succeed.
     terminal::answer(match kind {
         ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             commands::help::laid_out(Cli::command()).try_get_matches_from(line()).err().unwrap_or(error)
@@ -73,18 +72,18 @@ fn parse_and_run(args: Vec<OsString>) -> Result<Exit, Failure> {
     })
 }
 
-/// Output that could not be written is a failure, unless the reader closed the pipe (`hob tools | head -1`).
-fn shown(exit: Exit) -> Result<Exit, Failure> {
+/// Turns output that could not be written into a failure, unless the reader closed the pipe (`hob tools | head -1`).
+fn check_output(exit: Exit) -> Result<Exit, Failure> {
     match terminal::lost() {
         Some(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             Err(Failure::new(format_args!("cannot write to standard output: {error}"))
-                .hint("Make room on its disk, or send the output elsewhere, and run it again."))
+                .hint("Free disk space, or redirect the output, and try again."))
         }
         _ => Ok(exit),
     }
 }
 
-/// The user's home.
+/// Returns the user's home directory.
 fn home() -> Result<PathBuf, Failure> {
     std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute()).ok_or_else(|| {
         Failure::new("HOME is not set to an absolute path").hint("Set HOME to your home directory and try again.")

@@ -1,8 +1,8 @@
-//! What people see: text to stdout, messages to stderr, colour only where a terminal shows it.
+//! Output for people: text to stdout, messages to stderr, colours only on a terminal.
 //!
-//! Much of it comes from outside: output of programs, names, paths, mail. None of it may control a terminal: control
-//! characters are shown as `\x1b`, also in pipes, since a terminal may be behind one. Only data for programs (a
-//! formatted file, a program's own output) goes into a pipe unchanged.
+//! Much of it is untrusted: output of programs, names, paths, mail. None of it may control a terminal: control characters are
+//! escaped as `\x1b`, also in pipes, since a terminal may be behind one. Only data for programs (a formatted file, a
+//! program's own output) goes into a pipe unchanged.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -19,23 +19,23 @@ use crate::exit::Failure;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Style {
     Green,
-    /// Worth a look.
+    /// A warning.
     Yellow,
     Red,
-    /// Stands out.
+    /// Emphasis.
     Bold,
-    /// Stands back.
+    /// De-emphasis.
     Dim,
 }
 
-/// Why output was lost.
+/// The reason why output was lost.
 static LOST: OnceLock<io::Error> = OnceLock::new();
 
-/// Whether stdout was closed when the program started. Before `main`, Rust's runtime opens closed descriptors on
+/// True if stdout was closed when the program started. Before `main`, Rust's runtime replaces closed descriptors with
 /// /dev/null, where every write succeeds and is lost.
 static WAS_CLOSED: AtomicBool = AtomicBool::new(false);
 
-// Runs before that runtime starts: functions in this section run first.
+// This runs before that runtime starts, because functions in this section run first.
 #[expect(unsafe_code, reason = "placing a function in .init_array is unsafe")]
 #[used]
 // SAFETY: the section holds functions of this signature, and this one makes one system call and stores one value.
@@ -49,39 +49,33 @@ static LOOK: extern "C" fn() = {
 
 /// Writes data to stdout: unchanged, unless it is a terminal.
 pub(crate) fn print(text: &str) {
-    match io::stdout().is_terminal() {
-        true => write(&harmless(text)),
-        false => write(text),
-    }
+    if io::stdout().is_terminal() { write(&harmless(text)) } else { write(text) }
 }
 
 /// Writes a program's output to stdout: its bytes, unless it is a terminal.
 pub(crate) fn print_bytes(bytes: &[u8]) {
-    match io::stdout().is_terminal() {
-        true => write(&harmless(&String::from_utf8_lossy(bytes))),
-        false => write_bytes(bytes),
-    }
+    if io::stdout().is_terminal() { write(&harmless(&String::from_utf8_lossy(bytes))) } else { write_bytes(bytes) }
 }
 
-/// [`lost`] records a failure to write.
+/// Writes text; [`lost`] records a failure.
 fn write(text: &str) {
     write_bytes(text.as_bytes());
 }
 
 fn write_bytes(bytes: &[u8]) {
     if WAS_CLOSED.load(Ordering::Relaxed) {
-        // As if the reader had gone.
+        // Treat it as if the reader had closed the pipe.
         let _ = LOST.set(io::Error::new(io::ErrorKind::BrokenPipe, "standard output was closed from the start"));
         return;
     }
     let mut out = io::stdout().lock();
     if let Err(error) = out.write_all(bytes).and_then(|()| out.flush()) {
-        // The first error is the cause; later ones only follow from it.
+        // Keep the first error; later ones are consequences.
         let _ = LOST.set(error);
     }
 }
 
-/// Why output was lost, if any was. Check it before a permanent change that depends on the output having been shown.
+/// Returns why output was lost, if any was. Check it before a permanent change that requires the output to have been shown.
 pub(crate) fn lost() -> Option<&'static io::Error> {
     LOST.get()
 }
@@ -106,12 +100,12 @@ pub(crate) fn json(value: &serde_json::Value) {
     write(&text);
 }
 
-/// Writes a line to stderr, made harmless.
+/// Writes an escaped line to stderr.
 pub(crate) fn note(text: impl AsRef<str>) {
     let _ = writeln!(std::io::stderr().lock(), "{}", harmless(text.as_ref()));
 }
 
-/// Writes a failure to stderr: what happened, then what to do next.
+/// Writes a failure to stderr: the message, then the hints.
 pub(crate) fn report(failure: &Failure) {
     let label = paint_for(std::io::stderr().is_terminal(), "error:", Style::Red);
     let mut text = format!("{label} {}", failure.message.trim_end());
@@ -122,18 +116,18 @@ pub(crate) fn report(failure: &Failure) {
     note(text);
 }
 
-/// The text in a style, if stderr shows styles.
+/// Applies a style to a text, if stderr shows styles.
 pub(crate) fn paint_note(text: &str, style: Style) -> String {
     paint_for(std::io::stderr().is_terminal(), text, style)
 }
 
-/// The text in a style, if stdout shows styles.
+/// Applies a style to a text, if stdout shows styles.
 pub(crate) fn paint(text: &str, style: Style) -> String {
     paint_for(std::io::stdout().is_terminal(), text, style)
 }
 
-/// Writes the answer of the command line parser: help and the version to stdout, usage errors to stderr. The arguments
-/// are shown on one line: a shell also puts the names of a checkout's files there (`hob cure check *`).
+/// Prints a result of the command line parser: help and the version to stdout, usage errors to stderr. Arguments are escaped
+/// to one line: a shell also expands names of a checkout's files (`hob cure check *`).
 pub(crate) fn answer(mut error: clap::Error) {
     let context: Vec<_> = error.context().map(|(kind, value)| (kind, value.clone())).collect();
     for (kind, value) in context {
@@ -152,14 +146,14 @@ pub(crate) fn answer(mut error: clap::Error) {
     let terminal = if error.use_stderr() { io::stderr().is_terminal() } else { io::stdout().is_terminal() };
     let rendered = error.render();
     let text = if terminal && wants_colour() { rendered.ansi().to_string() } else { rendered.to_string() };
-    match error.use_stderr() {
-        true => _ = io::stderr().lock().write_all(harmless(&text).as_bytes()),
-        false => write(&harmless(&text)),
+    if error.use_stderr() {
+        _ = io::stderr().lock().write_all(harmless(&text).as_bytes())
+    } else {
+        write(&harmless(&text))
     }
 }
 
-/// The text with everything escaped that a terminal would act on or hide, except line ends, tabs, and hob's own colours
-/// and weights.
+/// Escapes everything that a terminal would interpret or hide, except line ends, tabs, and hob's own styles.
 pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
     let is_plain = |c: char| c == '\n' || c == '\t' || !c.is_control() && !visible::is_hidden(c);
     if text.chars().all(is_plain) {
@@ -178,7 +172,7 @@ pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
                 shown.push(c);
                 1
             }
-            // A line end as some programs write it.
+            // A Windows line end.
             ('\r', _) if rest.starts_with("\r\n") => 1,
             _ => {
                 visible::push_visible(&mut shown, before, c);
@@ -191,8 +185,8 @@ pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// All sequences that hob itself writes: [`paint`], the compiler's messages, and the command line's help. Others can
-/// hide text, such as black on black.
+/// All escape sequences that hob itself writes: [`paint`], the compiler's messages, and the help. Others can hide text, such as
+/// black on black.
 const OWN_STYLES: [&str; 11] = [
     "\u{1b}[0m",
     "\u{1b}[1m",
@@ -207,7 +201,7 @@ const OWN_STYLES: [&str; 11] = [
     "\u{1b}[96m",
 ];
 
-/// The style of hob's own that the text begins with.
+/// Returns hob's own style sequence at the start of the text.
 fn own_style(text: &str) -> Option<&'static str> {
     OWN_STYLES.into_iter().find(|style| text.starts_with(style))
 }

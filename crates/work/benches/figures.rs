@@ -1,5 +1,5 @@
-//! What a question about the work costs, one `name<TAB>value` a line, microseconds where nothing else is said.
-//! `cargo xtask bench work` runs this program and sets each figure beside its floor and its target.
+//! Measures work queries. Prints one `name<TAB>value` per line, in microseconds unless noted.
+//! `cargo xtask bench work` runs this program and compares each figure with its floor and target.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use tokio::runtime::Runtime;
 use work::around::NoOthers;
 use work::{Work, WorkOptions, WorkSettings, tools};
 
-// Its output is what it is for.
+// Prints the measurements to stdout.
 #[allow(clippy::print_stdout)]
 fn say(name: &str, value: f64) {
     println!("{name}\t{value:.2}");
@@ -36,16 +36,16 @@ fn main() {
     facts(&runtime, if quick { 200 } else { 5_000 });
 }
 
-/// A project with its repository, and a GitHub for it.
-struct Place {
+/// A project with its repository and a fake GitHub.
+struct Fixture {
     temp: tempfile::TempDir,
     github: GitHub,
     work: Arc<Work>,
     env: BTreeMap<String, String>,
 }
 
-impl Place {
-    fn new() -> Place {
+impl Fixture {
+    fn new() -> Fixture {
         let temp = tempfile::tempdir().expect("a directory");
         for directory in ["home", "work"] {
             std::fs::create_dir(temp.path().join(directory)).expect("a directory");
@@ -64,12 +64,12 @@ impl Place {
             around: Arc::new(NoOthers),
             settings: WorkSettings::default(),
         };
-        Place { temp, github, work: Work::new(options), env }
+        Fixture { temp, github, work: Work::new(options), env }
     }
 
-    /// With a repository of so many files, on the branch `gh-12/lists`, with a pull request and an issue.
-    fn with_files(files: usize) -> Place {
-        let place = Place::new();
+    /// Creates a repository with `files` files on the branch `gh-12/lists`, with a pull request and an issue.
+    fn with_files(files: usize) -> Fixture {
+        let place = Fixture::new();
         place.git(&["init", "-q", "-b", "main"]);
         for (name, value) in [("user.name", "T"), ("user.email", "t@example.org")] {
             place.git(&["config", name, value]);
@@ -130,9 +130,9 @@ async fn status(work: Arc<Work>, caller: Caller, arguments: Value) -> Value {
     serde_json::from_str(outcome.structured.expect("a value").get()).expect("JSON")
 }
 
-/// Git's part, and everything with pull request and issue kept, in turns with one bare `git status`.
+/// Measures `work_status` with git only and with a cached pull request and issue, alternating with a bare `git status`.
 fn large(runtime: &Runtime, files: usize, name: &str, times: usize) {
-    let place = Place::with_files(files);
+    let place = Fixture::with_files(files);
     let first = place.status(runtime, json!({}));
     assert_eq!((&first["pull"]["number"], &first["issue"]["id"]), (&json!(7), &json!("#12")), "{first}");
     let asked = place.github.requests().len();
@@ -151,17 +151,17 @@ fn large(runtime: &Runtime, files: usize, name: &str, times: usize) {
     say(&format!("questions while kept, {name} files"), (place.github.requests().len() - asked) as f64);
 }
 
-/// No repository, no programs.
+/// Measures a directory without a repository and without programs.
 fn nothing(runtime: &Runtime, times: usize) {
-    let mut place = Place::new();
+    let mut place = Fixture::new();
     place.env.insert("PATH".to_owned(), place.temp.path().join("nothing").display().to_string());
     let took = (0..times).map(|_| timed(|| drop(place.status(runtime, json!({})))));
     say("everything absent", middle(took.collect()));
 }
 
-/// A GitHub that never answers, and another call meanwhile.
+/// Measures another call while GitHub never answers.
 fn hanging(runtime: &Runtime) {
-    let place = Place::with_files(10);
+    let place = Fixture::with_files(10);
     place.github.behave(Behaviour::IsSilent);
     let alone = (0..9).map(|_| timed(|| drop(place.status(runtime, json!({"sections": ["git"]})))));
     say("git's part alone", middle(alone.collect()));
@@ -175,9 +175,9 @@ fn hanging(runtime: &Runtime) {
     assert_eq!(said["sources"]["pull"]["state"], "timeout", "{said}");
 }
 
-/// Fifty agents in ten worktrees ask at once.
+/// Measures fifty agents that call at once in ten worktrees.
 fn crowd(runtime: &Runtime) {
-    let place = Place::with_files(10);
+    let place = Fixture::with_files(10);
     let mut directories = vec![place.root()];
     for number in 1..10 {
         let path = format!("../w{number}");
@@ -199,9 +199,9 @@ fn crowd(runtime: &Runtime) {
     say("questions to GitHub by 50 agents in 10 worktrees", place.github.requests().len() as f64);
 }
 
-/// Facts for rules, from a state that is fresh, and from a new look.
+/// Measures rule facts, from a fresh state and with a new git query.
 fn facts(runtime: &Runtime, times: usize) {
-    let place = Place::with_files(10);
+    let place = Fixture::with_files(10);
     let (root, env) = (place.root(), place.env.clone());
     let ask = || {
         let fact = runtime.block_on(place.work.fact("work.dirty", &root, || env.clone()));

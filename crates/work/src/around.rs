@@ -1,4 +1,5 @@
-//! What other parts of the daemon know of a worktree. This crate knows none of them; the daemon asks them on its behalf.
+//! Information that other parts of the daemon have about a worktree. The daemon implements the trait, so that this crate
+//! does not depend on those parts.
 
 use std::path::Path;
 use std::pin::Pin;
@@ -7,40 +8,40 @@ use mcp::tool::Context;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Answers for the other parts of the daemon.
-pub trait Around: Send + Sync + 'static {
-    /// What waits for this caller, by part.
+/// Provides information from other parts of the daemon.
+pub trait Neighbourhood: Send + Sync + 'static {
+    /// Returns the pending items of this caller, by part.
     fn waiting<'a>(&'a self, cx: &'a Context) -> Pin<Box<dyn Future<Output = Vec<Waiting>> + Send + 'a>>;
 
-    /// The agents whose programs stand in the worktree.
+    /// Returns the agents whose programs run in the worktree.
     fn agents(&self, worktree: &Path) -> Vec<Agent>;
 }
 
-/// Something that waits for a caller.
+/// A pending item of a caller.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Waiting {
-    /// The part that says so.
+    /// The part that reports it.
     pub part: String,
-    /// What waits, and how to come by it.
+    /// The pending item and the call that retrieves it.
     pub text: String,
 }
 
 /// An agent in a worktree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Agent {
-    /// The name that it was started with.
+    /// The name that the agent was started with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The process that speaks for it.
+    /// The process of the agent's front-end.
     pub pid: u32,
     #[serde(skip)]
     pub run: Option<String>,
 }
 
-/// Without a daemon: nothing is known of others.
+/// An implementation for use without a daemon: it knows of nothing.
 pub struct NoOthers;
 
-impl Around for NoOthers {
+impl Neighbourhood for NoOthers {
     fn waiting<'a>(&'a self, _: &'a Context) -> Pin<Box<dyn Future<Output = Vec<Waiting>> + Send + 'a>> {
         Box::pin(std::future::ready(Vec::new()))
     }

@@ -1,4 +1,4 @@
-//! The brief for a caller: what is known of its worktree is asked for, and said.
+//! Collects the state of a caller's worktree and renders the brief.
 
 use std::time::Duration;
 
@@ -6,29 +6,29 @@ use mcp::tool::Context;
 use project::{Caller, journal};
 
 use crate::around::{Agent, Waiting};
-use crate::brief::{self, Known};
+use crate::brief::{self, BriefInput};
 use crate::gather::{Work, place_of};
 use crate::git::{self, Git};
 use crate::kept::Wish;
-use crate::notes::{Note, Place};
+use crate::notes::{Note, NoteTarget};
 use crate::sources::Source;
-use crate::standing::{Sections, Wanted};
+use crate::standing::{Sections, StatusQuery};
 use crate::tracker::Issue;
 
-/// How long a brief waits for GitHub: an agent's start waits for the brief.
+/// How long a brief waits for GitHub. An agent's start waits for the brief.
 const BRIEF_WAIT: Duration = Duration::from_millis(1500);
 
-/// Which brief is asked for.
+/// The occasion of a brief.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moment {
-    /// A run begins: it is shown the last note, if that has not reached it yet.
+    /// A run begins: the brief shows the last note unless this run has already received it.
     Begin,
-    /// Somebody asks, or a run has lost its memory: the note is shown whether or not it was before.
+    /// An explicit request, or a run that lost its context: the brief always shows the note.
     Again,
     End,
 }
 
-/// A brief, and what it was made of.
+/// A brief and the data that it was rendered from.
 #[derive(Debug)]
 pub struct Brief {
     /// At most [`brief::MOST`] characters.
@@ -41,11 +41,11 @@ pub struct Brief {
 }
 
 impl Work {
-    /// The brief for this caller. The note in it is leased to the caller's run; see [`Work::heard_of`].
+    /// Renders the brief for this caller. The note in it is leased to the caller's run; see [`Work::heard_of`].
     pub async fn brief(&self, cx: &Context, caller: &Caller, moment: Moment) -> Brief {
         let sections = Sections { pull: true, issue: true, worktrees: false };
         let wish = Wish { fresh: false, wait: BRIEF_WAIT };
-        let wanted = Wanted { sections, issue: None, wish, is_a_call: moment != Moment::End };
+        let wanted = StatusQuery { sections, issue: None, wish, is_a_call: moment != Moment::End };
         let (standing, waiting) = tokio::join!(self.standing(caller, wanted), self.around.waiting(cx));
         let git = standing.git;
         let place = place_of(&git, caller);
@@ -61,7 +61,7 @@ impl Work {
         agents.retain(|agent| agent.pid != caller.pid && (agent.run.is_none() || agent.run != caller.run));
         let (issue, pull, ready, changed) = (standing.issue, standing.pull, standing.ready, standing.changed);
         let now_ms = journal::now();
-        let known = Known { git, note, since, issue, pull, changed, ready, waiting, agents, now_ms };
+        let known = BriefInput { git, note, since, issue, pull, changed, ready, waiting, agents, now_ms };
         let text = match moment {
             Moment::End => brief::end(&known),
             Moment::Begin | Moment::Again => brief::start(&known),
@@ -69,12 +69,12 @@ impl Work {
         if let Some(note) = &known.note {
             self.notes.shows(cx, caller, &place, note);
         }
-        let Known { git, note, issue, waiting, agents, .. } = known;
+        let BriefInput { git, note, issue, waiting, agents, .. } = known;
         Brief { text, git, note, issue, waiting, agents }
     }
 
-    /// The brief for a run that begins, or has lost its memory, to be told unasked. With `needed`, only if there is a note
-    /// for it or something waits.
+    /// Renders the brief for a run that begins or has lost its context. With `needed`, returns `None` unless there is a note
+    /// or a pending item.
     pub async fn brief_unasked(&self, cx: &Context, caller: &Caller, moment: Moment, needed: bool) -> Option<String> {
         if needed && self.notes.is_empty() && self.around.waiting(cx).await.is_empty() {
             return None;
@@ -84,15 +84,15 @@ impl Work {
         ((is_needed || !needed) && !brief.text.is_empty()).then_some(brief.text)
     }
 
-    fn last_note(&self, place: &Place) -> Option<Note> {
-        let notes = self.notes.of(place);
-        // A brief without its note is better than none; `hob note` says what is wrong with the file.
+    fn last_note(&self, place: &NoteTarget) -> Option<Note> {
+        let notes = self.notes.read(place);
+        // Show the brief without the note; `hob note` reports the error.
         let notes = notes.inspect_err(|error| tracing::warn!(%error, "read hand-over notes"));
         notes.unwrap_or_default().pop()
     }
 }
 
-/// Whether the caller's run wrote the note, or was shown it.
+/// True if the caller's run wrote the note or has received it.
 fn reached(note: &Note, caller: &Caller) -> bool {
     caller.run.as_ref().is_some_and(|run| note.read_by.contains(run) || note.run.as_ref() == Some(run))
 }

@@ -1,4 +1,4 @@
-//! What has changed since a caller's last call: new commits on the base, its pull request, its issue.
+//! Changes since a caller's last call: new commits on the base, its pull request, its issue.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -14,10 +14,10 @@ use crate::pull::{Mergeable, Pull};
 use crate::tracker::Issue;
 use crate::words::{self, counted, shortened};
 
-/// How many callers' last calls are remembered.
+/// The number of callers whose last calls are remembered.
 const REMEMBERED: usize = 256;
 
-/// Something that has changed since this caller's last call.
+/// A change since this caller's last call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Changed {
     /// `git`, `pull` or `issue`.
@@ -25,16 +25,16 @@ pub struct Changed {
     pub text: String,
 }
 
-/// Who asked, and about which branch.
+/// A caller together with the branch that it asked about.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Asker {
-    /// The run of an agent, or else its connection.
+    /// The agent's run, or else its connection.
     pub who: String,
     pub worktree: PathBuf,
     pub branch: Option<String>,
 }
 
-/// What was known at a call; `None` where it was not known whether there is one.
+/// The state at one call. A field is `None` if its state was unknown then.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Snapshot {
     /// The base's name and commit.
@@ -43,18 +43,18 @@ pub(crate) struct Snapshot {
     pub issue: Option<Option<Issue>>,
 }
 
-/// The last calls.
+/// The snapshots of each caller's last call.
 #[derive(Default)]
 pub(crate) struct LastCalls(Mutex<HashMap<Asker, (Snapshot, Instant)>>);
 
 impl LastCalls {
-    /// Remembers this call, and returns what was known at the last one.
+    /// Stores this snapshot and returns the one of the previous call.
     pub(crate) fn replace(&self, asker: Asker, now: &Snapshot) -> Option<Snapshot> {
         let mut calls = self.0.lock();
         let then = calls.get(&asker).map(|(then, _)| then.clone());
         let mut now = now.clone();
         if let Some(then) = &then {
-            // What is not known this time is as it was.
+            // Keep the previous value of each field that is unknown this time.
             now.base = now.base.or_else(|| then.base.clone());
             now.pull = now.pull.or_else(|| then.pull.clone());
             now.issue = now.issue.or_else(|| then.issue.clone());
@@ -68,7 +68,7 @@ impl LastCalls {
     }
 }
 
-/// What differs; `news` are the commits that the base has got.
+/// Lists the differences; `news` holds the new commits on the base.
 pub(crate) fn differences(then: &Snapshot, now: &Snapshot, news: Option<&Since>) -> Vec<Changed> {
     let mut changed = Vec::new();
     let mut add = |part, text: String| changed.push(Changed { part, text });
@@ -87,7 +87,7 @@ pub(crate) fn differences(then: &Snapshot, now: &Snapshot, news: Option<&Since>)
 fn pull(then: Option<&Pull>, now: Option<&Pull>) -> Vec<String> {
     let (then, now) = match (then, now) {
         (None, None) => return Vec::new(),
-        (Some(then), None) => return vec![format!("there is no pull request #{} any more", then.number)],
+        (Some(then), None) => return vec![format!("pull request #{} no longer exists", then.number)],
         (Some(then), Some(now)) if then.number == now.number => (then, now),
         (_, Some(now)) => return vec![format!("new pull request #{}: {}", now.number, now.url)],
     };
@@ -96,17 +96,17 @@ fn pull(then: Option<&Pull>, now: Option<&Pull>) -> Vec<String> {
         said.push(format!("#{} is {}", now.number, now.state.word()));
     }
     if then.draft != now.draft {
-        said.push((if now.draft { "it is a draft again" } else { "it is no draft any more" }).to_owned());
+        said.push((if now.draft { "it is a draft again" } else { "it is no longer a draft" }).to_owned());
     }
     if then.base != now.base {
         said.push(format!("it goes into {}", visible(&now.base)));
     }
     if then.review != now.review {
-        said.push(words::review(now.review).unwrap_or("no review counts any more").to_owned());
+        said.push(words::review(now.review).unwrap_or("the review was dismissed").to_owned());
     }
     let checks = |pull: &Pull| pull.checks.as_ref().map(|checks| (checks.word(), checks.failing.clone()));
     if checks(then) != checks(now) {
-        said.push(now.checks.as_ref().map_or_else(|| "no checks any more".to_owned(), words::checks));
+        said.push(now.checks.as_ref().map_or_else(|| "it has no checks any more".to_owned(), words::checks));
     }
     let more = |then: u64, now: u64, what: &str| (now > then).then(|| format!("{} more", counted(now - then, what)));
     said.extend(more(then.reviews, now.reviews, "review"));
@@ -123,7 +123,7 @@ fn pull(then: Option<&Pull>, now: Option<&Pull>) -> Vec<String> {
 fn issue(then: Option<&Issue>, now: Option<&Issue>) -> Vec<String> {
     let (then, now) = match (then, now) {
         (None, None) => return Vec::new(),
-        (Some(then), None) => return vec![format!("there is no issue {} any more", visible(&then.id))],
+        (Some(then), None) => return vec![format!("issue {} no longer exists", visible(&then.id))],
         (Some(then), Some(now)) if then.id == now.id => (then, now),
         (_, Some(now)) => return vec![format!("new issue {}", words::issue_line(now))],
     };
@@ -144,13 +144,14 @@ fn issue(then: Option<&Issue>, now: Option<&Issue>) -> Vec<String> {
         said.push(format!("{} {name}: {} before, now {}", visible(&now.id), shown(before), shown(after)));
     }
     if then.description != now.description {
-        said.push(format!("{} has another description", visible(&now.id)));
+        said.push(format!("the description of {} changed", visible(&now.id)));
     }
     if then.dependencies != now.dependencies {
         let blockers: Vec<String> = now.blockers().map(|blocker| visible(&blocker.id)).collect();
-        said.push(match blockers.is_empty() {
-            true => format!("{} waits for nothing", visible(&now.id)),
-            false => format!("{} waits for {}", visible(&now.id), blockers.join(", ")),
+        said.push(if blockers.is_empty() {
+            format!("{} is not blocked any more", visible(&now.id))
+        } else {
+            format!("{} waits for {}", visible(&now.id), blockers.join(", "))
         });
     }
     said
@@ -198,7 +199,7 @@ mod tests {
         };
         let said = pull(Some(&then), Some(&now));
         let expected = [
-            "it is no draft any more",
+            "it is no longer a draft",
             "changes requested",
             "checks: 1 failed (build), 1 passed",
             "1 review more",

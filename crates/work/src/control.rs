@@ -13,18 +13,18 @@ use serde_json::value::{RawValue, to_raw_value};
 use crate::brief::quoted;
 use crate::gather::Work;
 use crate::notes::NOTE_MAX;
-use crate::tools::{NoteView, keep, shown};
+use crate::tools::{NoteView, keep, render_target};
 use crate::words::counted;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct NoteParams {
-    /// The note to keep; without one, those that are kept are shown.
+    /// The note to keep. Without it, the request lists the notes.
     text: Option<String>,
 }
 
-/// `work/note {text}`: keeps a note for the next one on the caller's branch, or shows the notes there are. The answer has
-/// the form of a tool's result.
+/// Handles `work/note {text}`: keeps a note for the caller's branch, or lists the existing notes. The answer has the form
+/// of a tool result.
 pub async fn note(work: Arc<Work>, cx: Context, params: Option<Box<RawValue>>) -> Result<Box<RawValue>, RpcError> {
     let params = params.map_or_else(|| Ok(NoteParams::default()), |params| serde_json::from_str(params.get()));
     let NoteParams { text } = params.map_err(|error| RpcError::new(INVALID_PARAMS, error.to_string()))?;
@@ -32,25 +32,25 @@ pub async fn note(work: Arc<Work>, cx: Context, params: Option<Box<RawValue>>) -
     let (text, structured) = match text {
         Some(text) => {
             let (place, count) = keep(&work, caller, &text).await.map_err(refused)?;
-            let place = shown(&place);
+            let place = render_target(&place);
             (format!("Kept for {place}."), json!({"place": place, "count": count}))
         }
         None => {
             let unread = |error| refused(ToolError::user(format!("The notes cannot be read: {error}.")));
             let (place, notes) = work.notes_of(caller).await.map_err(unread)?;
-            let (place, now_ms) = (shown(&place), journal::now());
+            let (place, now_ms) = (render_target(&place), journal::now());
             let mut lines = vec![match notes.len() {
                 0 => format!("No notes for {place}; `hob note TEXT` leaves one."),
                 count => format!("{} for {place}, the latest first:", counted(count as u64, "note")),
             }];
-            for note in notes.iter().rev().map(|note| NoteView::of(note, now_ms)) {
+            for note in notes.iter().rev().map(|note| NoteView::from_note(note, now_ms)) {
                 lines.push(match note.read_by {
                     0 => "not read by an agent yet:".to_owned(),
                     count => format!("read by {}:", counted(count as u64, "agent")),
                 });
                 lines.extend(quoted(&note.author, note.age_ms, &note.text, 2 * NOTE_MAX));
             }
-            let notes: Vec<NoteView> = notes.iter().rev().map(|note| NoteView::of(note, now_ms)).collect();
+            let notes: Vec<NoteView> = notes.iter().rev().map(|note| NoteView::from_note(note, now_ms)).collect();
             (lines.join("\n"), json!({"place": place, "notes": notes}))
         }
     };

@@ -1,6 +1,5 @@
-//! What rules of policies may ask of a worktree, in single words. It comes from a look that is at most two seconds old, or
-//! from a new one, if that is quick enough. What is not known, or is not the case for a branch, an operation or the like, is
-//! absent; of yes and no, `true` and `false`.
+//! Facts about a worktree for policy rules, each a single word. They come from a git query at most two seconds old, or from
+//! a new one if it finishes in time. An unknown or inapplicable fact is absent; a boolean fact is `true` or `false`.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -14,7 +13,7 @@ use tokio::time::timeout;
 use crate::git::{self, Git};
 use crate::looks::Looks;
 
-/// The facts there are.
+/// The names of the facts.
 pub const NAMES: &[&str] = &[
     "work.branch",
     "work.base",
@@ -28,33 +27,33 @@ pub const NAMES: &[&str] = &[
     "work.issue.status",
 ];
 
-/// How old what git said may be.
+/// The maximum age of git's state.
 const OLDEST: Duration = Duration::from_secs(2);
-/// How long a new look may take.
+/// The timeout of a new git query.
 const WAIT: Duration = Duration::from_millis(50);
-/// How old a pull request or an issue may be: nobody asks a network for a rule.
+/// The maximum age of a pull request or an issue. Rules never wait for the network.
 const OLDEST_ELSEWHERE: Duration = Duration::from_secs(300);
-/// How many worktrees are remembered.
+/// The number of worktrees that are remembered.
 const REMEMBERED: usize = 64;
 
-/// What is known of the worktrees.
+/// The cached facts of each worktree.
 #[derive(Default)]
-pub(crate) struct Facts(Mutex<HashMap<PathBuf, Known>>);
+pub(crate) struct Facts(Mutex<HashMap<PathBuf, CachedFacts>>);
 
-struct Known {
-    /// The environment of who asked last.
+struct CachedFacts {
+    /// The environment of the last caller.
     env: Arc<BTreeMap<String, String>>,
     git: Option<(BTreeMap<&'static str, String>, Instant)>,
     branch: Option<String>,
     checks: Option<(String, Instant)>,
-    /// Its id and status.
+    /// The issue's id and status, with the time at which they were learned.
     issue: Option<((String, String), Instant)>,
-    /// A look that is under way.
+    /// A git query in progress.
     running: Option<watch::Receiver<bool>>,
 }
 
 impl Facts {
-    /// Takes over what was just found; `None` for the checks or the issue, if nobody asked for them.
+    /// Stores new results. `checks` or `issue` is `None` if the call did not ask for it.
     pub(crate) fn learn(
         &self,
         worktree: &Path,
@@ -65,7 +64,7 @@ impl Facts {
     ) {
         let mut all = self.0.lock();
         make_room(&mut all, worktree);
-        let known = all.entry(worktree.to_owned()).or_insert_with(|| Known::new(Arc::default()));
+        let known = all.entry(worktree.to_owned()).or_insert_with(|| CachedFacts::new(Arc::default()));
         if *known.env != *env {
             known.env = Arc::new(env.clone());
         }
@@ -94,7 +93,7 @@ impl Facts {
         let mut running = {
             let mut all = self.0.lock();
             make_room(&mut all, worktree);
-            let known = all.entry(worktree.to_owned()).or_insert_with(|| Known::new(Arc::new(env())));
+            let known = all.entry(worktree.to_owned()).or_insert_with(|| CachedFacts::new(Arc::new(env())));
             if known.is_fresh() {
                 return known.fact(name);
             }
@@ -123,15 +122,15 @@ impl Facts {
     }
 }
 
-impl Known {
-    fn new(env: Arc<BTreeMap<String, String>>) -> Known {
-        Known { env, git: None, branch: None, checks: None, issue: None, running: None }
+impl CachedFacts {
+    fn new(env: Arc<BTreeMap<String, String>>) -> CachedFacts {
+        CachedFacts { env, git: None, branch: None, checks: None, issue: None, running: None }
     }
 
     fn looked(&mut self, git: Option<&Git>) {
         let branch = git.and_then(Git::work_branch).map(str::to_owned);
         if self.branch != branch {
-            // They were the other branch's.
+            // The cached values belong to the previous branch.
             (self.checks, self.issue) = (None, None);
             self.branch = branch;
         }
@@ -155,7 +154,7 @@ impl Known {
     }
 }
 
-/// What git says of a worktree now, without what is kept; nothing where it says nothing.
+/// Queries git now and returns the facts, without the cache. Returns an empty map if git fails.
 pub async fn look(worktree: &Path, env: &BTreeMap<String, String>) -> BTreeMap<&'static str, String> {
     git::look(worktree, env).await.as_ref().map(of_git).unwrap_or_default()
 }
@@ -174,7 +173,7 @@ fn of_git(git: &Git) -> BTreeMap<&'static str, String> {
     facts.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
 }
 
-fn make_room(all: &mut HashMap<PathBuf, Known>, worktree: &Path) {
+fn make_room(all: &mut HashMap<PathBuf, CachedFacts>, worktree: &Path) {
     if all.len() >= REMEMBERED && !all.contains_key(worktree) {
         all.retain(|_, known| known.running.is_some() || known.is_fresh());
     }

@@ -1,4 +1,4 @@
-//! [`Work`]: what the daemon keeps for this part, and what needs no more than that.
+//! [`Work`]: the state of this part of the daemon, and the operations that need only that state.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -7,21 +7,21 @@ use std::sync::Arc;
 
 use project::Caller;
 
-use crate::around::{Around, NoOthers};
+use crate::around::{Neighbourhood, NoOthers};
 use crate::changed::LastCalls;
 use crate::for_rules::Facts;
 use crate::git::Git;
 use crate::looks::{Looks, Syncs};
-use crate::notes::{Note, Notes, Place};
+use crate::notes::{Note, NoteTarget, Notes};
 use crate::pull::Pulls;
 use crate::settings::WorkSettings;
 use crate::sources::Source;
 use crate::tracker::Trackers;
 
-/// What this part of the daemon keeps.
+/// The state of this part of the daemon.
 pub struct Work {
     pub(crate) notes: Arc<Notes>,
-    pub(crate) around: Arc<dyn Around>,
+    pub(crate) around: Arc<dyn Neighbourhood>,
     pub(crate) settings: WorkSettings,
     pub(crate) looks: Arc<Looks>,
     pub(crate) trackers: Trackers,
@@ -31,13 +31,13 @@ pub struct Work {
     pub(crate) syncs: Syncs,
 }
 
-/// What [`Work`] is made from.
+/// Options of [`Work`].
 pub struct WorkOptions {
-    /// Where notes are kept: in the project's state directory.
+    /// The directory of the notes, inside the project's state directory.
     pub notes: PathBuf,
-    /// Makes the directory above it.
+    /// Creates the parent of that directory.
     pub prepare: Box<dyn Fn() -> io::Result<()> + Send + Sync>,
-    pub around: Arc<dyn Around>,
+    pub around: Arc<dyn Neighbourhood>,
     pub settings: WorkSettings,
 }
 
@@ -57,29 +57,29 @@ impl Work {
         })
     }
 
-    /// Without a project: its tools are only declared.
+    /// Creates an instance without a project, which serves only to list the tools.
     pub fn declared() -> Arc<Work> {
         let prepare = Box::new(|| Err(io::Error::other("the tools are only declared here")));
         let settings = WorkSettings::default();
         Work::new(WorkOptions { notes: PathBuf::new(), prepare, around: Arc::new(NoOthers), settings })
     }
 
-    /// What was shown to this run last did not arrive.
+    /// Records that the last answer to this run was lost.
     pub fn lost(&self, run: &str) {
         self.notes.lost(run);
     }
 
-    /// A result to this caller leaves, or, if it is `by_a_new_call`, an event of its run came in: what was shown to that
-    /// run before has arrived.
+    /// Confirms delivery: the run made a new call or sent an event (`by_a_new_call`), or another result was sent to it. So
+    /// everything shown to it before has arrived.
     pub fn heard_of(&self, caller: &Caller, by_a_new_call: bool) {
         self.notes.heard_of(caller, by_a_new_call);
     }
 
-    /// Keeps a note for the next one on the caller's branch, and returns how many there are.
+    /// Keeps a note for the caller's branch, and returns how many notes the branch has.
     ///
     /// # Errors
-    /// When it cannot be written.
-    pub(crate) async fn keep(&self, caller: &Caller, text: &str) -> io::Result<(Place, usize)> {
+    /// Returns an error if the note cannot be written.
+    pub(crate) async fn keep(&self, caller: &Caller, text: &str) -> io::Result<(NoteTarget, usize)> {
         let git = self.look(caller).await;
         let base = git.as_ref().ok().and_then(|git| git.base_commit.clone());
         let place = place_of(&git, caller);
@@ -91,19 +91,19 @@ impl Work {
         write.await.map_err(io::Error::other)?
     }
 
-    /// The notes for the caller's branch, oldest first.
+    /// Returns the notes for the caller's branch, oldest first.
     ///
     /// # Errors
-    /// When they cannot be read.
-    pub(crate) async fn notes_of(&self, caller: &Caller) -> io::Result<(Place, Vec<Note>)> {
+    /// Returns an error if they cannot be read.
+    pub(crate) async fn notes_of(&self, caller: &Caller) -> io::Result<(NoteTarget, Vec<Note>)> {
         let git = self.look(caller).await;
         let place = place_of(&git, caller);
-        let notes = self.notes.of(&place)?;
+        let notes = self.notes.read(&place)?;
         Ok((place, notes))
     }
 
-    /// A fact about a worktree; `None` if it is not known, or not soon enough. `env` finds git where nobody has asked about
-    /// the worktree yet. Waits at most 50 ms.
+    /// Returns a fact about a worktree, or `None` if it is unknown or takes longer than 50 ms. `env` is used to find git if
+    /// the worktree has not been queried yet.
     pub async fn fact(
         &self,
         name: &str,
@@ -113,17 +113,17 @@ impl Work {
         self.facts.fact(name, worktree, env, &self.looks, self.settings.base.as_deref()).await
     }
 
-    /// What git says of the caller's worktree.
+    /// Queries git about the caller's worktree.
     pub(crate) async fn look(&self, caller: &Caller) -> Result<Git, Source> {
         self.looks.look(caller.worktree.clone(), &caller.env, self.settings.base.as_deref()).await
     }
 }
 
-pub(crate) fn place_of(git: &Result<Git, Source>, caller: &Caller) -> Place {
+pub(crate) fn place_of(git: &Result<Git, Source>, caller: &Caller) -> NoteTarget {
     let git = git.as_ref().ok();
     match (git.and_then(Git::work_branch), git) {
-        (Some(branch), _) => Place::Branch(branch.to_owned()),
-        (None, Some(Git { root, bare: false, .. })) => Place::Directory(root.clone()),
-        _ => Place::Directory(caller.worktree.clone()),
+        (Some(branch), _) => NoteTarget::Branch(branch.to_owned()),
+        (None, Some(Git { root, bare: false, .. })) => NoteTarget::Directory(root.clone()),
+        _ => NoteTarget::Directory(caller.worktree.clone()),
     }
 }

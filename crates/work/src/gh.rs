@@ -1,7 +1,7 @@
-//! GitHub through the user's own `gh`: which hosts it knows, how it is asked, and why there is no answer.
+//! Queries GitHub through the user's own `gh`, and explains failures.
 //!
-//! Only hosts that `gh` is set up for are asked. The address of a remote comes with a checkout, and a login for one server of
-//! a company (`GH_ENTERPRISE_TOKEN`) would be sent to any.
+//! Only hosts that `gh` has a login for are queried. A checkout chooses the remote's address, and `gh` would send an
+//! enterprise token (`GH_ENTERPRISE_TOKEN`) to any host.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -11,17 +11,17 @@ use std::time::Duration;
 use process::{Answer, AnswerError, Bounds, SpawnError};
 use serde_json::Value;
 
-use crate::run::Asked;
+use crate::run::Runner;
 use crate::sources::{Source, State};
 
-/// What a question to GitHub may take.
+/// Limits of one query.
 const BOUNDS: Bounds = Bounds { deadline: Duration::from_secs(5), stdout: 8 << 20, stderr: 4096 };
 /// GitHub's own host.
 const GITHUB: &str = "github.com";
-/// The longest file of logins that is read.
+/// The size limit of gh's login file.
 const HOSTS_MAX: u64 = 256 * 1024;
 
-/// Who asks, and where.
+/// The directory and environment in which gh runs.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Gh {
     pub directory: PathBuf,
@@ -37,7 +37,7 @@ pub(crate) enum Variable<'a> {
 }
 
 impl Gh {
-    /// What decides whose answers these are: the login, and where it is kept.
+    /// Returns the variables that select gh's login. They are part of the cache key.
     pub(crate) fn login(&self) -> Vec<(String, String)> {
         let counts = |name: &str| name.starts_with("GH_") || name.starts_with("GITHUB_");
         let place = ["HOME", "PATH", "XDG_CONFIG_HOME"];
@@ -45,7 +45,7 @@ impl Gh {
         named.map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 
-    /// Why this host is not asked, if it is not.
+    /// Returns the reason why this host may not be queried, if there is one.
     pub(crate) fn refuses(&self, host: &str) -> Option<Source> {
         let is_known = host.eq_ignore_ascii_case(GITHUB)
             || self.env.get("GH_HOST").is_some_and(|own| own.eq_ignore_ascii_case(host))
@@ -57,7 +57,7 @@ impl Gh {
         })
     }
 
-    /// The hosts that `gh auth login` was run for: the names at the left margin of its file.
+    /// Returns the hosts that `gh auth login` was run for: the unindented keys of its file.
     fn logins(&self) -> Vec<String> {
         let at = |name: &str| self.env.get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let directory = at("GH_CONFIG_DIR")
@@ -72,7 +72,7 @@ impl Gh {
             .collect()
     }
 
-    /// What a host answers to a query: its `data`, and the messages of its errors beside it.
+    /// Sends a query and returns the `data` of the answer. Errors that GraphQL reports next to data are ignored.
     pub(crate) async fn graphql(
         &self,
         host: &str,
@@ -101,7 +101,7 @@ impl Gh {
             ("GH_DEBUG", ""),
             ("GH_FORCE_TTY", ""),
         ];
-        let asked = Asked { directory: &self.directory, env: &self.env };
+        let asked = Runner { directory: &self.directory, env: &self.env };
         let answer = asked.program("gh", args, own, BOUNDS).await.map_err(|error| of_error(&error))?;
         judge(&answer, host)
     }
@@ -116,14 +116,14 @@ fn of_error(error: &AnswerError) -> Source {
         ),
         AnswerError::Late { .. } => Source::missing(
             State::Timeout,
-            format!("gh had no answer within {} s", BOUNDS.deadline.as_secs()),
-            Some("Call again; `gh api user` shows whether it answers at all."),
+            format!("gh timed out after {} s", BOUNDS.deadline.as_secs()),
+            Some("Call again; `gh api user` shows whether gh works at all."),
         ),
         other => Source::missing(State::Failed, other.to_string(), Some("`gh api user` shows what is wrong.")),
     }
 }
 
-/// Reads what `gh api --include` printed: the status line and the headers, an empty line, the body.
+/// Parses the output of `gh api --include`: status line, headers, empty line, body.
 fn judge(answer: &Answer, host: &str) -> Result<Value, Source> {
     let out = String::from_utf8_lossy(&answer.stdout);
     let said = String::from_utf8_lossy(&answer.stderr);
@@ -144,17 +144,17 @@ fn judge(answer: &Answer, host: &str) -> Result<Value, Source> {
             return Err(limited(host, header("x-ratelimit-reset"), header("retry-after")));
         }
         _ => {
-            let message = shown(message);
+            let message = error_suffix(message);
             let (state, next) = match status {
                 500.. => (State::Failed, "Call again later; https://www.githubstatus.com tells of outages."),
-                _ => (State::Failed, "`gh auth status` shows who you are there, and what for."),
+                _ => (State::Failed, "`gh auth status` shows your login and its scopes."),
             };
             return Err(Source::missing(state, format!("{host} answered HTTP {status}{message}"), Some(next)));
         }
     }
     let next = Some("`gh api user` shows what answers there.");
     let Some(mut body) = parsed else {
-        return Err(Source::missing(State::Failed, format!("what {host} answered is no JSON"), next));
+        return Err(Source::missing(State::Failed, format!("{host} sent a malformed answer"), next));
     };
     let errors = body["errors"].as_array().cloned().unwrap_or_default();
     if errors.iter().any(|error| error["type"] == "RATE_LIMITED") {
@@ -162,7 +162,7 @@ fn judge(answer: &Answer, host: &str) -> Result<Value, Source> {
     }
     let message = errors.iter().find_map(|error| error["message"].as_str()).unwrap_or_default();
     if !body["data"].is_object() {
-        let detail = format!("{host} did not answer the question{}", shown(message));
+        let detail = format!("{host} did not answer the question{}", error_suffix(message));
         return Err(Source::missing(State::Failed, detail, next));
     }
     Ok(body["data"].take())
@@ -170,7 +170,7 @@ fn judge(answer: &Answer, host: &str) -> Result<Value, Source> {
 
 type Headers<'a> = Vec<(&'a str, &'a str)>;
 
-/// The status, the headers and the body.
+/// Splits an HTTP answer into status, headers and body.
 fn parts(out: &str) -> Option<(u16, Headers<'_>, &str)> {
     let rest = out.strip_prefix("HTTP/")?;
     let (head, body) = rest.split_once("\r\n\r\n").or_else(|| rest.split_once("\n\n")).unwrap_or((rest, ""));
@@ -179,7 +179,7 @@ fn parts(out: &str) -> Option<(u16, Headers<'_>, &str)> {
     Some((status, lines.filter_map(|line| line.split_once(": ")).collect(), body))
 }
 
-/// Why gh had no answer of its host at all.
+/// Explains why gh printed no HTTP answer.
 fn unanswered(code: Option<i32>, said: &str, host: &str) -> Source {
     // Documented in `gh help exit-codes`.
     const NEEDS_LOGIN: i32 = 4;
@@ -188,9 +188,9 @@ fn unanswered(code: Option<i32>, said: &str, host: &str) -> Source {
     }
     let offline =
         ["error connecting to", "dial ", "lookup ", "network is unreachable", "connection re", "i/o timeout", "EOF"];
-    let line = project::visible(said.lines().next().unwrap_or("it ended without a word"));
+    let line = project::visible(said.lines().next().unwrap_or("it failed without an error message"));
     if offline.iter().any(|words| said.contains(words)) {
-        let detail = format!("gh does not reach {host}: {line}");
+        let detail = format!("gh cannot reach {host}: {line}");
         return Source::missing(State::Offline, detail, Some("Call again when there is a network."));
     }
     Source::missing(State::Failed, format!("gh: {line}"), Some("`gh api user` shows what is wrong."))
@@ -211,10 +211,10 @@ fn limited(host: &str, reset: Option<&str>, after: Option<&str>) -> Source {
         Some(seconds) => format!("Call again in {} min.", seconds.div_ceil(60)),
         None => "Call again later.".to_owned(),
     };
-    Source::missing(State::RateLimited, format!("{host} has answered as often as it does for now"), Some(&next))
+    Source::missing(State::RateLimited, format!("{host} reports that the rate limit is reached"), Some(&next))
 }
 
-fn shown(message: &str) -> String {
+fn error_suffix(message: &str) -> String {
     if message.is_empty() {
         String::new()
     } else {

@@ -1,5 +1,5 @@
-//! Answers that come over a network: kept for a minute, then shown as old ones while they are asked for anew. Several who ask
-//! for the same one share one question.
+//! A cache for answers from the network. An entry is fresh for a minute; then it is returned as stale while it is refreshed.
+//! Concurrent callers share one query.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -12,21 +12,21 @@ use tokio::time::{Instant, timeout};
 
 use crate::sources::{Source, State};
 
-/// How long an answer counts as new.
+/// The time for which an answer is fresh.
 pub(crate) const FRESH: Duration = Duration::from_secs(60);
-/// How long nobody is asked again after there was no answer.
+/// The delay before a failed query may be repeated.
 const AFTER_FAILURE: Duration = Duration::from_secs(10);
-/// The same, if the host said that it has answered too often.
+/// The delay after the host reported a rate limit.
 const AFTER_LIMIT: Duration = Duration::from_secs(60);
-/// How many answers are kept.
+/// The capacity of the cache.
 const KEPT: usize = 256;
 
-pub(crate) struct Kept<K, V>(Mutex<HashMap<K, Entry<V>>>);
+pub(crate) struct Cache<K, V>(Mutex<HashMap<K, Entry<V>>>);
 
 struct Entry<V> {
     value: Option<Value<V>>,
     failure: Option<(Source, Instant)>,
-    /// The question that is under way.
+    /// The query in progress.
     running: Option<watch::Receiver<bool>>,
     used: Instant,
 }
@@ -38,32 +38,32 @@ struct Value<V> {
     at_ms: u64,
 }
 
-/// How a caller wants its answer.
+/// A caller's demands on an answer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wish {
-    /// Asked for now, whatever is kept.
+    /// If true, ignores the cache.
     pub fresh: bool,
-    /// The longest that it waits; the question goes on behind it.
+    /// The timeout of this caller. The query continues in the background.
     pub wait: Duration,
 }
 
-impl<K, V> Default for Kept<K, V> {
-    fn default() -> Kept<K, V> {
-        Kept(Mutex::default())
+impl<K, V> Default for Cache<K, V> {
+    fn default() -> Cache<K, V> {
+        Cache(Mutex::default())
     }
 }
 
-impl<K, V> Kept<K, V>
+impl<K, V> Cache<K, V>
 where
     K: Clone + Eq + Hash + Send + 'static,
     V: Clone + Send + Sync + 'static,
 {
-    /// What is kept of it, however old, without asking.
+    /// Returns the cached value, whatever its age, without a query.
     pub(crate) fn peek(&self, key: &K) -> Option<V> {
         self.0.lock().get(key).and_then(|entry| entry.value.as_ref()).map(|kept| kept.value.clone())
     }
 
-    /// The answer, and how it was come by. `ask` runs at most once for all who wait.
+    /// Returns the value and its source. Concurrent callers share one run of `ask`.
     pub(crate) async fn get<F>(self: &Arc<Self>, key: K, wish: Wish, ask: impl FnOnce() -> F) -> (Option<V>, Source)
     where
         F: Future<Output = Result<V, Source>> + Send + 'static,
@@ -85,7 +85,7 @@ where
             if is_too_soon && !wish.fresh {
                 return entry.answer();
             }
-            // A question that panicked is none.
+            // A query that panicked counts as not running.
             let running = match entry.running.as_ref().filter(|running| running.has_changed().is_ok()) {
                 Some(running) => running.clone(),
                 None => {
@@ -140,9 +140,9 @@ impl<V: Clone> Entry<V> {
             (Some(kept), failure) => {
                 let (why, next) = match failure {
                     Some(source) => (source.detail.unwrap_or_default(), source.next),
-                    None => ("it is asked for anew".to_owned(), None),
+                    None => ("it is being refreshed".to_owned(), None),
                 };
-                let source = Source::missing(State::Stale, format!("an earlier answer: {why}"), next.as_deref());
+                let source = Source::missing(State::Stale, format!("cached answer: {why}"), next.as_deref());
                 (Some(kept.value.clone()), source.at(kept.at_ms))
             }
             (None, Some(failure)) => (None, failure),
@@ -151,22 +151,22 @@ impl<V: Clone> Entry<V> {
     }
 }
 
-/// The question goes on; its program has a deadline of its own.
+/// The caller's wait timed out. The query continues; its program has its own deadline.
 fn late(after: Duration) -> Source {
-    let detail = format!("gh had no answer within {} s", after.as_secs_f32());
-    Source::missing(State::Timeout, detail, Some("Call again; `gh api user` shows whether it answers at all."))
+    let detail = format!("gh timed out after {} s", after.as_secs_f32());
+    Source::missing(State::Timeout, detail, Some("Call again; `gh api user` shows whether gh works at all."))
 }
 
 fn pause(source: &Source) -> Duration {
     match source.state {
-        // Looking for it costs next to nothing.
+        // Looking for the program again is cheap.
         State::NotInstalled => Duration::ZERO,
         State::RateLimited => AFTER_LIMIT,
         _ => AFTER_FAILURE,
     }
 }
 
-/// Forgets what nobody has asked for longest, to keep one more.
+/// Evicts the least recently used entry if the cache is full.
 fn make_room<K: Clone + Eq + Hash, V>(entries: &mut HashMap<K, Entry<V>>, key: &K) {
     if entries.len() < KEPT || entries.contains_key(key) {
         return;
@@ -191,7 +191,7 @@ mod tests {
 
     #[tokio::test]
     async fn who_asks_at_once_shares_one_question() {
-        let (kept, asked) = (Arc::new(Kept::<&str, usize>::default()), Arc::new(AtomicUsize::new(0)));
+        let (kept, asked) = (Arc::new(Cache::<&str, usize>::default()), Arc::new(AtomicUsize::new(0)));
         let calls = (0..50).map(|_| {
             let (kept, asked) = (kept.clone(), asked.clone());
             tokio::spawn(async move {
@@ -207,16 +207,16 @@ mod tests {
             assert_eq!((value, source.state, source.as_of.is_some()), (Some(0), State::Ok, true));
         }
         assert_eq!(asked.load(Ordering::Relaxed), 1);
-        // Asked for anew, a failure leaves what there was, and says why it is old.
+        // A failed refresh keeps the old value, and the source gives the reason.
         let again = Wish { fresh: true, ..NOW };
         let (value, source) = kept.get("topic", again, || async { Err(failed()) }).await;
         let detail = source.detail.unwrap_or_default();
-        assert_eq!((value, source.state, detail.as_str()), (Some(0), State::Stale, "an earlier answer: no network"));
+        assert_eq!((value, source.state, detail.as_str()), (Some(0), State::Stale, "cached answer: no network"));
     }
 
     #[tokio::test(start_paused = true)]
     async fn nobody_waits_longer_than_it_wishes_and_the_question_goes_on() {
-        let kept = Arc::new(Kept::<&str, usize>::default());
+        let kept = Arc::new(Cache::<&str, usize>::default());
         let slow = || async {
             tokio::time::sleep(Duration::from_secs(3)).await;
             Ok(7)
@@ -224,14 +224,14 @@ mod tests {
         let short = Wish { fresh: false, wait: Duration::from_secs(1) };
         let (value, source) = kept.get("topic", short, slow).await;
         assert_eq!((value, source.state), (None, State::Timeout));
-        // The next one joins it.
+        // The next caller joins the same query.
         let (value, source) = kept.get("topic", NOW, || async { Ok(8) }).await;
         assert_eq!((value, source.state), (Some(7), State::Ok));
     }
 
     #[tokio::test(start_paused = true)]
     async fn what_is_old_is_shown_as_such_while_it_is_asked_for() {
-        let kept = Arc::new(Kept::<&str, usize>::default());
+        let kept = Arc::new(Cache::<&str, usize>::default());
         assert_eq!(kept.get("topic", NOW, || async { Ok(1) }).await.0, Some(1));
         tokio::time::advance(FRESH - Duration::from_secs(1)).await;
         let (value, source) = kept.get("topic", NOW, || async { Ok(2) }).await;
@@ -246,7 +246,7 @@ mod tests {
 
     #[tokio::test]
     async fn after_a_failure_nobody_asks_for_a_while() {
-        let kept = Arc::new(Kept::<&str, usize>::default());
+        let kept = Arc::new(Cache::<&str, usize>::default());
         assert_eq!(kept.get("topic", NOW, || async { Err(failed()) }).await, (None, failed()));
         assert_eq!(kept.get("topic", NOW, || async { Ok(1) }).await, (None, failed()));
         let again = Wish { fresh: true, ..NOW };
@@ -255,7 +255,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_oldest_are_forgotten() {
-        let kept = Arc::new(Kept::<usize, usize>::default());
+        let kept = Arc::new(Cache::<usize, usize>::default());
         for key in 0..KEPT + 40 {
             kept.get(key, NOW, || async move { Ok(key) }).await;
         }

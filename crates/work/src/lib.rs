@@ -1,17 +1,17 @@
-//! Where the work in a worktree stands: branch, base, changes, operations under way, the other worktrees, and what agents
-//! leave for each other.
+//! The state of the work in a worktree: branch, base, changes, operations in progress, other worktrees, pull request, issue,
+//! and hand-over notes between agents.
 //!
-//! - [`git`]: what git says, by its plumbing and one `status --porcelain=v2`; `looks` shares it among many who ask.
-//! - [`pull`]: the pull request of a branch, through `gh`; `kept` keeps such answers for a while.
-//! - [`tracker`]: issues beside the code and of GitHub, and which one a branch is about.
-//! - [`sources`]: where each part of an answer comes from, and why one is missing.
-//! - `run`, `gh`: how programs are asked: their environment, their bounds, and what may not run on their behalf.
-//! - [`notes`]: hand-over notes. [`around`]: what other parts of the daemon know.
-//! - [`gather`]: [`Work`], which keeps all that; `standing` asks for it, `briefing` says it to who begins or ends, `sync` fetches, [`changed`] compares with the call
-//!   before, [`for_rules`] has what rules of policies may ask; [`brief`] and `words` say it.
-//! - [`tools`]: what agents call, one file each; [`control`]: what the command line calls.
+//! - [`git`]: git's state, by plumbing commands and one `status --porcelain=v2`; `looks` shares a query among callers.
+//! - [`pull`]: the pull request of a branch, through `gh`; `kept` caches such answers.
+//! - [`tracker`]: issues in the repository and on GitHub, and which one a branch is about.
+//! - [`sources`]: the source of each part of an answer, or the reason why it is missing.
+//! - `run`, `gh`: how programs are run: environment, limits, and protection against programs that a repository names.
+//! - [`notes`]: hand-over notes. [`around`]: information from other parts of the daemon.
+//! - [`gather`]: [`Work`], the state. `standing` collects all parts, `briefing` builds a brief, `sync` fetches.
+//! - [`changed`]: changes since the previous call; [`for_rules`]: facts for policy rules; [`brief`] and `words`: the texts.
+//! - [`tools`]: the tools, one file each; [`control`]: the method for the command line.
 //!
-//! Nothing here writes to a working tree, an index or a branch; a sync fetches, and no more.
+//! Nothing here writes to a working tree, an index or a branch; a sync only fetches.
 
 pub mod around;
 pub mod brief;

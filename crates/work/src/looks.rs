@@ -1,4 +1,5 @@
-//! Many who ask about one worktree at once share git's answers: each gets one that was begun after it asked. Fetches take turns.
+//! Shares git queries among concurrent callers: each gets the result of a query that began after its call. Fetches are
+//! serialized.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -10,23 +11,23 @@ use parking_lot::Mutex;
 use crate::git::{self, Git};
 use crate::sources::Source;
 
-/// The looks that are under way.
+/// The git queries in progress.
 #[derive(Default)]
 pub(crate) struct Looks(Mutex<HashMap<Key, Arc<Slot>>>);
 
-/// The worktree, and the environment in which git is asked.
+/// The worktree, and the environment in which git runs.
 type Key = (PathBuf, BTreeMap<String, String>);
 
 #[derive(Default)]
 struct Slot {
-    /// Held by the one that asks git.
+    /// Held by the task that queries git.
     turn: tokio::sync::Mutex<()>,
-    /// When the last look was begun, and what it found.
+    /// The start time and the result of the last query.
     last: Mutex<Option<(Instant, Result<Git, Source>)>>,
 }
 
 impl Looks {
-    /// What git says of the worktree now. However many ask, two looks at most are behind what they get.
+    /// Returns git's state of the worktree. Any number of concurrent callers causes at most two queries.
     pub(crate) async fn look(
         &self,
         worktree: PathBuf,
@@ -52,12 +53,12 @@ impl Looks {
     }
 }
 
-/// One fetch at a time for each repository: two would meet each other's locks.
+/// Serializes fetches per repository: two fetches would collide on git's locks.
 #[derive(Default)]
 pub(crate) struct Syncs(Mutex<HashMap<PathBuf, Arc<tokio::sync::Mutex<()>>>>);
 
 impl Syncs {
-    pub(crate) fn of(&self, repository: &Path) -> Arc<tokio::sync::Mutex<()>> {
+    pub(crate) fn turn_for(&self, repository: &Path) -> Arc<tokio::sync::Mutex<()>> {
         let mut all = self.0.lock();
         all.retain(|_, turn| Arc::strong_count(turn) > 1);
         all.entry(repository.to_owned()).or_default().clone()

@@ -1,8 +1,8 @@
-//! Hand-over notes: what one agent leaves for the next one on the same branch. The last twenty of each branch are kept, a
-//! file each branch, in the project's state directory.
+//! Hand-over notes: messages for the next agent on the same branch. The last twenty notes of each branch are kept, one file
+//! per branch, in the project's state directory.
 //!
-//! A note is leased to the run that it is shown to. That run's next sign of life confirms that it arrived; if the answer
-//! was lost, the note is as if it had not been shown.
+//! A note is leased to the run that it is shown to. The run's next call or event confirms delivery. If the answer was lost,
+//! the note will be shown again.
 
 use std::collections::HashMap;
 use std::io;
@@ -14,24 +14,24 @@ use parking_lot::Mutex;
 use project::{Caller, Role, hash_of, journal, private};
 use serde::{Deserialize, Serialize};
 
-/// The longest note, in bytes.
+/// The limit of a note, in bytes.
 pub const NOTE_MAX: usize = 8 * 1024;
-/// How many are kept of one branch.
+/// The number of notes kept per branch.
 const KEPT: usize = 20;
-/// How many runs that read a note are remembered.
+/// The number of runs remembered as readers of a note.
 const READERS: usize = 50;
-/// The longest file that is read: JSON escapes a character to six bytes at most.
+/// The size limit of a file: JSON escapes a byte to at most six bytes.
 const FILE_MAX: u64 = (KEPT * (6 * NOTE_MAX + 64 * 1024)) as u64;
-/// How long an answer must have been on its way before another result to its run shows that it arrived.
+/// The minimum time between an answer and another result to the same run that confirms its delivery.
 const ARRIVED: Duration = Duration::from_secs(1);
 
-/// What notes belong to.
+/// The branch or directory that notes belong to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Place {
-    /// A branch of the project's repository, in whichever worktree; during a rebase or bisect, the one that it began on.
+pub enum NoteTarget {
+    /// A branch of the repository, in any worktree. During a rebase or bisect, the branch on which it began.
     Branch(String),
-    /// A directory without a branch: HEAD is detached, or there is no repository.
+    /// A directory, if HEAD is detached or there is no repository.
     Directory(PathBuf),
 }
 
@@ -40,24 +40,24 @@ pub enum Place {
 pub struct Note {
     pub id: u64,
     pub at_ms: u64,
-    /// Who wrote it, as far as that is known.
+    /// The author's name, or a description if the name is unknown.
     pub author: String,
-    /// The run of the agent that wrote it.
+    /// The run of the agent that wrote the note.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
     pub text: String,
-    /// The commit of the base branch then.
+    /// The commit of the base branch when the note was written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
-    /// The runs that it arrived at.
+    /// The runs that have received the note.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub read_by: Vec<String>,
 }
 
-/// The notes of a place, as they are on disk.
+/// The file format: the notes of one branch or directory.
 #[derive(Debug, Serialize, Deserialize)]
 struct File {
-    place: Place,
+    place: NoteTarget,
     notes: Vec<Note>,
 }
 
@@ -65,14 +65,14 @@ struct File {
 pub struct Notes {
     directory: PathBuf,
     prepare: Box<dyn Fn() -> io::Result<()> + Send + Sync>,
-    /// Held while a file is changed.
+    /// Held while a file is being changed.
     changing: Mutex<()>,
-    /// Notes on their way, by run.
+    /// Notes that were shown but not confirmed, by run.
     leases: Mutex<HashMap<String, Lease>>,
 }
 
 struct Lease {
-    place: Place,
+    place: NoteTarget,
     note: u64,
     connection: u64,
     cx: Context,
@@ -80,29 +80,29 @@ struct Lease {
 }
 
 impl Notes {
-    /// Notes in a directory; `prepare` makes the one above it.
+    /// Opens the notes in a directory; `prepare` creates its parent.
     pub fn new(directory: PathBuf, prepare: Box<dyn Fn() -> io::Result<()> + Send + Sync>) -> Notes {
         Notes { directory, prepare, changing: Mutex::default(), leases: Mutex::default() }
     }
 
-    /// The notes of a place, oldest first.
+    /// Returns the notes of a branch or directory, oldest first.
     ///
     /// # Errors
-    /// When their file cannot be read.
-    pub fn of(&self, place: &Place) -> io::Result<Vec<Note>> {
+    /// Returns an error if the file cannot be read.
+    pub fn read(&self, place: &NoteTarget) -> io::Result<Vec<Note>> {
         let Some(bytes) = private::read(&self.path(place), FILE_MAX)? else { return Ok(Vec::new()) };
         let file: File = serde_json::from_slice(&bytes).map_err(|error| {
             let path = project::visible::path(&self.path(place));
-            io::Error::new(io::ErrorKind::InvalidData, format!("{path} holds no notes ({error}); move it away"))
+            io::Error::new(io::ErrorKind::InvalidData, format!("{path} is corrupt ({error}); move it away"))
         })?;
         Ok(file.notes)
     }
 
-    /// Keeps a note by this caller, and returns how many there are.
+    /// Appends a note by this caller, and returns the number of notes.
     ///
     /// # Errors
-    /// When it cannot be written; the earlier notes then stay.
-    pub fn keep(&self, place: &Place, caller: &Caller, text: &str, base: Option<String>) -> io::Result<usize> {
+    /// Returns an error if the note cannot be written; the earlier notes are kept.
+    pub fn keep(&self, place: &NoteTarget, caller: &Caller, text: &str, base: Option<String>) -> io::Result<usize> {
         let author = match (&caller.name, caller.role) {
             (Some(name), _) => name.trim_start_matches('@').to_owned(),
             (None, Role::Mcp) => "an agent without a name".to_owned(),
@@ -117,18 +117,18 @@ impl Notes {
         })
     }
 
-    fn change<T>(&self, place: &Place, change: impl FnOnce(&mut Vec<Note>) -> T) -> io::Result<T> {
+    fn change<T>(&self, place: &NoteTarget, change: impl FnOnce(&mut Vec<Note>) -> T) -> io::Result<T> {
         let _changing = self.changing.lock();
         (self.prepare)()?;
-        let mut notes = self.of(place)?;
+        let mut notes = self.read(place)?;
         let changed = change(&mut notes);
         let bytes = serde_json::to_vec(&File { place: place.clone(), notes })?;
         private::replace(&self.path(place), &bytes)?;
         Ok(changed)
     }
 
-    /// Notes that the answer to this call shows a note to its run.
-    pub fn shows(&self, cx: &Context, caller: &Caller, place: &Place, note: &Note) {
+    /// Records that the answer to this call shows a note to its run.
+    pub fn shows(&self, cx: &Context, caller: &Caller, place: &NoteTarget, note: &Note) {
         let Some(run) = &caller.run else { return };
         if !note.read_by.contains(run) {
             let (place, connection, cx) = (place.clone(), caller.connection, cx.clone());
@@ -137,8 +137,8 @@ impl Notes {
         }
     }
 
-    /// The run is heard of, by a new call or else by another result that leaves: what was shown to it has arrived, unless
-    /// the answer was given up or lost.
+    /// Confirms delivery to the caller's run, by a new call or by another result sent to it, unless the earlier answer was
+    /// cancelled or lost.
     pub fn heard_of(&self, caller: &Caller, by_a_new_call: bool) {
         let Some(run) = &caller.run else { return };
         let mut leases = self.leases.lock();
@@ -158,26 +158,28 @@ impl Notes {
                 note.read_by.drain(..note.read_by.len().saturating_sub(READERS));
             }
         });
-        // Then it is shown once more.
+        // The note will be shown again.
         if let Err(error) = marked {
             tracing::warn!(%error, run, "note that a hand-over note arrived");
         }
     }
 
-    /// What was shown to the run did not arrive: it is as if it had not been shown.
+    /// Records that the answer to this run was lost, so that its note is shown again.
     pub fn lost(&self, run: &str) {
         self.leases.lock().remove(run);
     }
 
-    /// Whether there is no note of any place.
+    /// True if there are no notes at all.
     pub fn is_empty(&self) -> bool {
         std::fs::read_dir(&self.directory).map_or(true, |mut entries| entries.next().is_none())
     }
 
-    fn path(&self, place: &Place) -> PathBuf {
+    fn path(&self, place: &NoteTarget) -> PathBuf {
         let name = match place {
-            Place::Branch(name) => hash_of(Path::new(&format!("branch {name}"))),
-            Place::Directory(path) => hash_of(&Path::new("directory").join(path.strip_prefix("/").unwrap_or(path))),
+            NoteTarget::Branch(name) => hash_of(Path::new(&format!("branch {name}"))),
+            NoteTarget::Directory(path) => {
+                hash_of(&Path::new("directory").join(path.strip_prefix("/").unwrap_or(path)))
+            }
         };
         self.directory.join(name + ".json")
     }

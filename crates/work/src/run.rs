@@ -1,6 +1,6 @@
-//! How programs are asked, git above all. A checkout is hostile: nothing that its configuration names may run on behalf of a
-//! question, and nothing is written, not even the index that `git status` would refresh. So git reads a view of the
-//! repository ([`GitView`]), whose configuration hob wrote.
+//! Runs programs, above all git. A checkout is untrusted: no program that its configuration names may run, and nothing may be
+//! written, not even the index that `git status` would refresh. So git reads a view of the repository ([`GitView`]) with
+//! a configuration that hob wrote.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -16,16 +16,16 @@ use tokio::time::timeout;
 
 use crate::sources::{Source, State};
 
-/// What git may take.
+/// Limits of a git command.
 const BOUNDS: Bounds = Bounds { deadline: Duration::from_secs(2), stdout: 64 << 20, stderr: 4096 };
 
-/// How many gits run at once, whoever asks: more would only wait for each other's cores.
+/// Limits the git processes that run at once: more would only compete for the CPU.
 static GITS: LazyLock<Semaphore> =
     LazyLock::new(|| Semaphore::new(2 * std::thread::available_parallelism().map_or(2, std::num::NonZeroUsize::get)));
-/// How long one waits for its turn among them.
+/// The timeout for a turn.
 const TURN: Duration = Duration::from_secs(10);
 
-/// Settings for the git that a tracker runs in the repository: how many, their names and values.
+/// Environment for the git that a tracker runs in the repository: `GIT_CONFIG_COUNT` with names and values.
 pub(crate) const OF_TRACKERS: &[(&str, &str)] = &[
     ("GIT_CONFIG_COUNT", "2"),
     ("GIT_CONFIG_KEY_0", "core.hooksPath"),
@@ -34,38 +34,38 @@ pub(crate) const OF_TRACKERS: &[(&str, &str)] = &[
     ("GIT_CONFIG_VALUE_1", "false"),
 ];
 
-/// Git for one question in one directory, on behalf of a caller.
+/// The directory and environment of a query.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct Runner<'a> {
     pub directory: &'a Path,
     pub env: &'a BTreeMap<String, String>,
 }
 
-/// Why git has no answer.
+/// The reason why git has no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NoAnswer(pub Source);
 
-/// The repository around a directory.
+/// The repository that contains a directory.
 #[derive(Debug)]
 pub(crate) struct Repository {
     pub git_dir: PathBuf,
     pub common_dir: PathBuf,
-    /// The top of the worktree; `None` in a bare repository, and inside of a git directory.
+    /// The top of the worktree; `None` in a bare repository and inside a git directory.
     pub work_tree: Option<PathBuf>,
     pub is_bare: bool,
     pub is_shallow: bool,
-    /// What `git config --list --show-scope -z` printed.
+    /// The output of `git config --list --show-scope -z`.
     pub config: Vec<u8>,
 }
 
-/// Git with a view of the repository: it can neither run nor write anything.
+/// Git with a view of the repository: it can neither run programs nor write.
 pub(crate) struct Reader<'a> {
-    asked: Asked<'a>,
+    asked: Runner<'a>,
     view: GitView,
 }
 
 impl Repository {
-    /// Makes a view for a purpose.
+    /// Creates a view for a purpose.
     pub(crate) fn view(&self, purpose: Purpose) -> Result<GitView, NoAnswer> {
         let no_worktree = || Source::missing(State::Absent, "a bare repository has no worktree", None);
         let work_tree = self.work_tree.as_deref().ok_or_else(|| NoAnswer(no_worktree()))?;
@@ -76,20 +76,20 @@ impl Repository {
 }
 
 impl Reader<'_> {
-    /// Returns what git prints. An exit status other than 0 is an error.
+    /// Returns git's output. A non-zero exit status is an error.
     pub(crate) async fn git(&self, args: &[&str]) -> Result<Vec<u8>, NoAnswer> {
         self.git_or(args).await?.map_err(|said| NoAnswer(failed(&said)))
     }
 
-    /// Returns what git prints, or else what it said on its standard error.
+    /// Returns git's output, or else its standard error.
     pub(crate) async fn git_or(&self, args: &[&str]) -> Result<Result<Vec<u8>, String>, NoAnswer> {
         self.asked.run_git(args, self.view.env()).await
     }
 }
 
-impl<'a> Asked<'a> {
-    /// Returns what git prints. For questions that read only the names of directories, and the configuration: these start
-    /// no program in any repository.
+impl<'a> Runner<'a> {
+    /// Returns git's output. Only for commands that read directory names and the configuration: these never start a program
+    /// from the repository.
     pub(crate) async fn find(&self, args: &[&str]) -> Result<Vec<u8>, NoAnswer> {
         self.find_or(args).await?.map_err(|said| NoAnswer(failed(&said)))
     }
@@ -132,7 +132,7 @@ impl<'a> Asked<'a> {
         })
     }
 
-    /// Opens a view of a repository for questions.
+    /// Opens a read-only view of a repository.
     pub(crate) fn reader(self, repository: &Repository) -> Result<Reader<'a>, NoAnswer> {
         Ok(Reader { asked: self, view: repository.view(Purpose::Question)? })
     }
@@ -144,7 +144,7 @@ impl<'a> Asked<'a> {
     ) -> Result<Result<Vec<u8>, String>, NoAnswer> {
         let words = ["--no-optional-locks", "--no-pager"].iter().chain(args).map(OsString::from).collect();
         let Ok(Ok(_turn)) = timeout(TURN, GITS.acquire()).await else {
-            let why = format!("too many questions to git wait before this one, for over {} s", TURN.as_secs());
+            let why = format!("too many git commands are running; gave up after {} s", TURN.as_secs());
             return Err(NoAnswer(Source::missing(State::Timeout, why, Some("Call again."))));
         };
         let answer = self.program("git", words, own, BOUNDS).await.map_err(|error| NoAnswer(of_error(&error)))?;
@@ -155,8 +155,8 @@ impl<'a> Asked<'a> {
         })
     }
 
-    /// Runs a program to its end, in the caller's environment without what would send git elsewhere than to the directory
-    /// that is asked about.
+    /// Runs a program to completion in the caller's environment, without the variables that would point git at another
+    /// directory.
     pub(crate) async fn program(
         &self,
         program: &str,
@@ -179,24 +179,24 @@ fn of_error(error: &AnswerError) -> Source {
         AnswerError::Late { .. } => Source::missing(
             State::Timeout,
             error.to_string(),
-            Some("Call again: git keeps what it learned. `git config core.untrackedCache true` makes it faster."),
+            Some("Call again: git caches what it has read. `git config core.untrackedCache true` makes it faster."),
         ),
         other => Source::missing(State::Failed, other.to_string(), None),
     }
 }
 
-/// What git's refusal means.
+/// Explains git's error message.
 fn failed(said: &str) -> Source {
     if said.contains("not a git repository") {
-        return Source::missing(State::Absent, "this is no git repository", Some("`git init` makes one."));
+        return Source::missing(State::Absent, "not a git repository", Some("`git init` creates one."));
     }
     if said.contains("dubious ownership") {
         return Source::missing(
             State::Failed,
-            "git does not read a repository of another user",
+            "git refuses to read a repository of another user",
             Some("If you trust it: `git config --global --add safe.directory DIRECTORY`."),
         );
     }
-    let line = said.lines().next().unwrap_or("git failed without a word");
+    let line = said.lines().next().unwrap_or("git failed without an error message");
     Source::missing(State::Failed, project::visible(line), None)
 }

@@ -6,12 +6,12 @@ use serde::Deserialize;
 
 use crate::tracker::of_branch::Pattern;
 
-/// What is configured for the state of the work.
+/// The configuration of this part.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WorkSettings {
-    /// The branch that work goes back to, where no pull request says another.
+    /// The base branch, unless a pull request names another one.
     pub base: Option<String>,
-    /// More forms of branches that name an issue.
+    /// Additional patterns for branches that name an issue.
     pub branches: Vec<Pattern>,
 }
 
@@ -22,7 +22,7 @@ pub struct WorkTable {
     branches: Option<Vec<String>>,
 }
 
-/// How many patterns there may be.
+/// The maximum number of patterns.
 const PATTERNS: usize = 50;
 
 impl Settings for WorkSettings {
@@ -32,11 +32,12 @@ impl Settings for WorkSettings {
 
     fn apply(&mut self, table: WorkTable, file: &File<'_>) -> Result<(), ConfigError> {
         if let Some(base) = table.base {
-            // As git-check-ref-format has it; the name goes to git's command line.
+            // The rules of git-check-ref-format; the name goes to git's command line.
             let is_odd = |c: char| c.is_control() || " ~^:?*[\\".contains(c);
             if base.is_empty() || base.starts_with(['-', '/']) || base.contains("..") || base.contains(is_odd) {
-                return Err(file
-                    .refused(format!("work.base: {base:?} is no branch; give one like \"main\" or \"origin/main\"")));
+                return Err(file.refused(format!(
+                    "work.base: {base:?} is not a valid branch name; give one like \"main\" or \"origin/main\""
+                )));
             }
             self.base = Some(base);
         }
@@ -44,7 +45,7 @@ impl Settings for WorkSettings {
             if branches.len() > PATTERNS {
                 return Err(file.refused(format!("work.branches has {} patterns; at most {PATTERNS}", branches.len())));
             }
-            let patterns: Result<_, _> = branches.iter().map(|text| Pattern::of(text)).collect();
+            let patterns: Result<_, _> = branches.iter().map(|text| Pattern::parse(text)).collect();
             self.branches = patterns.map_err(|why| file.refused(format!("work.branches: {why}")))?;
         }
         Ok(())

@@ -1,41 +1,41 @@
-//! Where each part of an answer comes from, and why one is missing, with the line that mends it.
+//! The source of each part of an answer, or the reason why it is missing, with the fix.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// How a part of an answer was come by.
+/// The source of a part of an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Source {
     pub state: State,
-    /// When it was asked for, in milliseconds since 1970, where the answer was kept.
+    /// When the answer was fetched, in milliseconds since 1970, if it was cached.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub as_of: Option<u64>,
-    /// What was found instead, or what limits the answer.
+    /// The reason why the part is missing or limited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
-    /// What mends it.
+    /// The fix.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }
 
-/// Whether a part is there.
+/// The availability of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     Ok,
-    /// It was kept from before, or may be older than what its tracker knows.
+    /// The answer is cached, or older than the tracker's database.
     Stale,
-    /// There is nothing of it.
+    /// There is nothing to report.
     Absent,
-    /// The program that knows is missing.
+    /// The required program is not installed.
     NotInstalled,
-    /// The program that knows is not logged in.
+    /// The required program is not logged in.
     NotLoggedIn,
-    /// No network, or nobody answers there.
+    /// The host is unreachable.
     Offline,
-    /// Its host answers no more for a while.
+    /// The host has reached its rate limit.
     RateLimited,
-    /// It took too long.
+    /// The query timed out.
     Timeout,
     Failed,
 }
@@ -49,7 +49,7 @@ impl Source {
         Source { state, as_of: None, detail: Some(detail.into()), next: next.map(str::to_owned) }
     }
 
-    /// The same, of what was asked for at that time.
+    /// Sets the time at which the answer was fetched.
     pub(crate) fn at(self, ms: u64) -> Source {
         Source { as_of: Some(ms), ..self }
     }

@@ -1,4 +1,4 @@
-//! Where the work in a worktree stands: all parts, asked side by side, each with how it was come by.
+//! Collects git, pull request and issue status concurrently, each with its source.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,12 +16,12 @@ use crate::pull::{Pull, PullState};
 use crate::sources::{Source, State};
 use crate::tracker::{Issue, Question};
 
-/// The variable that names the issue that an agent works on.
+/// The environment variable that names the agent's issue.
 const ISSUE: &str = "HOB_ISSUE";
-/// How many worktrees are looked into.
+/// The maximum number of worktrees whose git state is read.
 const LOOKED_INTO: usize = 40;
 
-/// What is asked for beside git's part.
+/// The sections requested in addition to git.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Sections {
     pub pull: bool,
@@ -29,22 +29,22 @@ pub(crate) struct Sections {
     pub worktrees: bool,
 }
 
-pub(crate) struct Wanted<'a> {
+pub(crate) struct StatusQuery<'a> {
     pub sections: Sections,
     /// The id of an issue.
     pub issue: Option<&'a str>,
     pub wish: Wish,
-    /// Whether the next call is told what has changed since this one.
+    /// If true, the next call reports changes since this one.
     pub is_a_call: bool,
 }
 
-/// What is known. `sources` says why a part is missing.
+/// The collected status. `sources` explains missing parts.
 #[derive(Debug)]
-pub(crate) struct Standing {
+pub(crate) struct Status {
     pub git: Result<Git, Source>,
     pub pull: Option<Pull>,
     pub issue: Option<Issue>,
-    /// What could be begun, where the branch names no issue.
+    /// Issues that are ready to start, if the branch names no issue.
     pub ready: Vec<Issue>,
     pub worktrees: Option<Vec<Worktree>>,
     pub sources: BTreeMap<&'static str, Source>,
@@ -52,8 +52,8 @@ pub(crate) struct Standing {
 }
 
 impl Work {
-    /// Asks for these parts, no longer than the caller wishes to wait.
-    pub(crate) async fn standing(&self, caller: &Caller, wanted: Wanted<'_>) -> Standing {
+    /// Collects the requested parts, within the caller's timeout.
+    pub(crate) async fn standing(&self, caller: &Caller, wanted: StatusQuery<'_>) -> Status {
         let begun = Instant::now();
         let mut git = self.look(caller).await;
         let gh = Gh { directory: caller.worktree.clone(), env: caller.env.clone() };
@@ -62,10 +62,10 @@ impl Work {
             match (&git, wanted.sections.pull) {
                 (_, false) => (None, None),
                 (Ok(git), true) if !git.bare => {
-                    let (pull, source) = self.pulls.of(git, &gh, wanted.wish).await;
+                    let (pull, source) = self.pulls.get(git, &gh, wanted.wish).await;
                     (pull, Some(source))
                 }
-                _ => (None, Some(Source::missing(State::Absent, "there is no worktree of git here", None))),
+                _ => (None, Some(Source::missing(State::Absent, "this is not a git worktree", None))),
             }
         };
         let of_issue = async {
@@ -83,12 +83,8 @@ impl Work {
             };
             Some(self.trackers.issue(question).await)
         };
-        let of_worktrees = async {
-            match wanted.sections.worktrees {
-                true => Some(self.worktrees(caller, &gh).await),
-                false => None,
-            }
-        };
+        let of_worktrees =
+            async { if wanted.sections.worktrees { Some(self.worktrees(caller, &gh).await) } else { None } };
         let ((pull, of_pull), issue, worktrees) = tokio::join!(of_pull, of_issue, of_worktrees);
         let mut sources = BTreeMap::from([("git", source_of(&git))]);
         let issue = match (issue, &pull, &of_pull) {
@@ -105,7 +101,7 @@ impl Work {
             found.ok().map(|(worktrees, _)| worktrees)
         });
         let (issue, ready) = issue.map_or_else(Default::default, |issue| (issue.issue, issue.ready));
-        let mut standing = Standing { git, pull, issue, ready, worktrees, sources, changed: Vec::new() };
+        let mut standing = Status { git, pull, issue, ready, worktrees, sources, changed: Vec::new() };
         if wanted.is_a_call {
             standing.changed = self.changed(caller, &standing).await;
         }
@@ -118,12 +114,12 @@ impl Work {
         standing
     }
 
-    /// What has changed since this caller's last call.
-    async fn changed(&self, caller: &Caller, standing: &Standing) -> Vec<Changed> {
+    /// Returns the changes since this caller's last call.
+    async fn changed(&self, caller: &Caller, standing: &Status) -> Vec<Changed> {
         let who = match (&caller.run, caller.role) {
             (Some(run), _) => run.clone(),
             (None, Role::Mcp) => format!("connection {}", caller.connection),
-            // Each command has a connection of its own.
+            // Each command has a separate connection, hence no last call.
             (None, Role::Control) => return Vec::new(),
         };
         let git = standing.git.as_ref().ok();
@@ -148,7 +144,7 @@ impl Work {
         differences(&then, &now, news.as_ref())
     }
 
-    /// The worktrees of the caller's repository: what git says of each, its agents, and what is kept of its pull request.
+    /// Lists the worktrees of the caller's repository, with git's state, agents and the cached pull request.
     async fn worktrees(&self, caller: &Caller, gh: &Gh) -> Result<(Vec<Worktree>, Source), Source> {
         let mut worktrees = git::worktrees(&caller.worktree, &caller.env).await?;
         let mut looks = JoinSet::new();
@@ -172,7 +168,7 @@ impl Work {
         }
         let source = match more {
             0 => Source::ok(),
-            more => Source { detail: Some(format!("{more} more were not looked into")), ..Source::ok() },
+            more => Source { detail: Some(format!("{more} more were not checked")), ..Source::ok() },
         };
         Ok((worktrees, source))
     }

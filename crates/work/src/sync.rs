@@ -1,9 +1,9 @@
-//! Fetching: git's remotes, and the pulling half of a tracker. Nothing is merged, rebased or checked out.
+//! Fetches from git's remotes, and pulls the tracker's issues. Merges, rebases and checks out nothing.
 //!
-//! The repository's own configuration may come with a checkout. So git fetches with a view of the repository, in which that
-//! configuration names no program ([`project::GitView`]). Where it would decide how to fetch, hob refuses and says so. A fetch
-//! writes only objects, refs below `refs/remotes` and their logs, and only if no link leads elsewhere. A tracker runs git by
-//! itself, so it pulls only after a fetch that was not refused.
+//! The repository's own configuration may come with a checkout, so git fetches with a view of the repository in which that
+//! configuration names no program ([`project::GitView`]). hob refuses if the configuration would decide how to fetch. A
+//! fetch writes only objects, refs below `refs/remotes` and their logs, and only if no link leads elsewhere. A tracker
+//! runs git directly, so it pulls only after a fetch that was not refused.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -17,16 +17,16 @@ use tokio::time::timeout;
 use crate::gather::Work;
 use crate::git::Git;
 use crate::git::porcelain::Config;
-use crate::run::{Asked, NoAnswer, OF_TRACKERS};
+use crate::run::{NoAnswer, OF_TRACKERS, Runner};
 use crate::sources::{Source, State};
 
-/// What a fetch or a tracker may take.
+/// Limits of a fetch or of a tracker's pull.
 const BOUNDS: Bounds = Bounds { deadline: Duration::from_secs(20), stdout: 1 << 20, stderr: 16 * 1024 };
-/// What a tracker may take to say what it knows.
+/// Limits of a tracker's help command.
 const HELP: Bounds = Bounds { deadline: Duration::from_secs(3), stdout: 1 << 20, stderr: 4096 };
-/// How git may come by what it fetches: not by a program that an address names (`ext::`).
+/// The transports that git may use: none that runs a program named in an address (`ext::`).
 const PROTOCOLS: &str = "file:git:http:https:ssh";
-/// Settings that win over the user's own while hob fetches.
+/// Settings that override the user's configuration during a fetch.
 const OF_FETCHES: &[&str] = &[
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
@@ -38,17 +38,17 @@ const OF_FETCHES: &[&str] = &[
 ];
 
 impl Work {
-    /// Fetches what the caller's branch and its base come from, and has its tracker pull. Says of both how that went.
+    /// Fetches the remotes of the caller's branch and its base, and lets the tracker pull. Returns the result of both.
     pub(crate) async fn sync(&self, caller: &Caller) -> BTreeMap<&'static str, Source> {
         let git = self.look(caller).await;
         let (root, repository) = match &git {
             Ok(git) => (git.root.clone(), git.common_dir.clone()),
             Err(_) => (caller.worktree.clone(), caller.worktree.clone()),
         };
-        let turn = self.syncs.of(&repository);
+        let turn = self.syncs.turn_for(&repository);
         let Ok(_turn) = timeout(BOUNDS.deadline, turn.lock()).await else {
             let busy =
-                Source::missing(State::Timeout, "another fetch in this repository is under way", Some("Call again."));
+                Source::missing(State::Timeout, "another fetch in this repository is in progress", Some("Call again."));
             return BTreeMap::from([("fetch", busy)]);
         };
         let fetched = async {
@@ -58,11 +58,11 @@ impl Work {
             }
         };
         let fetched = fetched.await;
-        // Without a remote there is nothing to refuse.
+        // Without a remote, no fetch can have been refused.
         let pulled = if matches!(fetched.state, State::Ok | State::Absent) {
             pull_issues(caller, &root).await
         } else {
-            let why = "the tracker was not asked, because the fetch before it failed";
+            let why = "the tracker was not run, because the fetch failed";
             root.join(".beads").is_dir().then(|| Source::missing(State::Failed, why, None))
         };
         let mut sources = BTreeMap::from([("fetch", fetched)]);
@@ -71,22 +71,22 @@ impl Work {
     }
 }
 
-/// The caller's environment, with what is for such programs alone.
+/// Returns the caller's environment, including variables that only such programs receive.
 fn environment(caller: &Caller) -> BTreeMap<String, String> {
     caller.env.iter().chain(&caller.asked_env).map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 async fn fetch(caller: &Caller, git: &Git) -> Result<Source, Source> {
     let env = environment(caller);
-    let asked = Asked { directory: &caller.worktree, env: &env };
+    let asked = Runner { directory: &caller.worktree, env: &env };
     let repository = asked.repository().await.map_err(|NoAnswer(source)| source)?;
-    let config = Config::of(&repository.config);
+    let config = Config::parse(&repository.config);
     let ssh = env.get("GIT_SSH_COMMAND");
     if let Some(name) = config.own().map(|(name, _)| name).find(|name| is_risky(name, ssh.is_some())) {
         return Err(Source::missing(
             State::Failed,
-            format!("the repository's own configuration decides how it fetches ({}), so hob does not", visible(name)),
-            Some("`git fetch` in your shell does."),
+            format!("the repository's own configuration controls how to fetch ({}), so hob refuses", visible(name)),
+            Some("Run `git fetch` in your shell."),
         ));
     }
     let remotes = remotes(&config, git);
@@ -100,7 +100,7 @@ async fn fetch(caller: &Caller, git: &Git) -> Result<Source, Source> {
     own.push(("GIT_ALLOW_PROTOCOL", PROTOCOLS.into()));
     match ssh {
         Some(command) => own.push(("GIT_SSH_COMMAND", command.into())),
-        // It would ask a terminal that is not there.
+        // ssh would prompt on a terminal that does not exist.
         None if config.value("core.sshcommand").is_none() => {
             own.push(("GIT_SSH_COMMAND", "ssh -o BatchMode=yes".into()));
         }
@@ -113,7 +113,7 @@ async fn fetch(caller: &Caller, git: &Git) -> Result<Source, Source> {
             return Err(Source::missing(
                 State::Failed,
                 detail,
-                Some("`git fetch` in your shell does what is configured."),
+                Some("Run `git fetch` in your shell to use that configuration."),
             ));
         }
         let mut args: Vec<OsString> = Vec::new();
@@ -143,10 +143,10 @@ async fn fetch(caller: &Caller, git: &Git) -> Result<Source, Source> {
     Ok(Source::ok().at(project::journal::now()))
 }
 
-/// Refuses to fetch where a link of the repository leads what is written elsewhere.
+/// Refuses to fetch if a link in the repository would redirect writes.
 async fn refuse_links(common_dir: PathBuf) -> Result<(), Source> {
     let look = tokio::task::spawn_blocking(move || project::misleading_link(&common_dir));
-    let next = Some("See where it leads; `git fetch` in your shell follows it.");
+    let next = Some("Check its target; `git fetch` in your shell follows it.");
     match look.await.map_err(std::io::Error::other).and_then(|found| found) {
         Ok(None) => Ok(()),
         Ok(Some(path)) => {
@@ -160,7 +160,7 @@ async fn refuse_links(common_dir: PathBuf) -> Result<(), Source> {
     }
 }
 
-/// The remotes of the base and of the branch; else `origin`, or whichever there is.
+/// Returns the remotes of the base and of the branch; else `origin`, or any remote.
 fn remotes<'a>(config: &'a Config, git: &Git) -> Vec<&'a str> {
     let all: Vec<&str> = config.remotes().collect();
     let of_base = git.base.as_deref().or(git.upstream.as_deref());
@@ -172,7 +172,7 @@ fn remotes<'a>(config: &'a Config, git: &Git) -> Vec<&'a str> {
     if named.is_empty() { origin.into_iter().copied().collect() } else { named }
 }
 
-/// What is configured to be fetched from a remote, as far as it is kept below `refs/remotes`.
+/// Returns the configured refspecs of a remote whose targets are below `refs/remotes`.
 fn refspecs<'a>(config: &'a Config, remote: &'a str) -> Vec<&'a str> {
     let before = format!("remote.{remote}.");
     let all = config.own().filter(|(name, _)| name.strip_prefix(&before) == Some("fetch")).map(|(_, value)| value);
@@ -183,7 +183,7 @@ fn refspecs<'a>(config: &'a Config, remote: &'a str) -> Vec<&'a str> {
     if kept.iter().all(|spec| spec.starts_with('^')) { Vec::new() } else { kept }
 }
 
-/// Whether a setting could have a fetch run a program, or lead a login past the server's certificate.
+/// True if a setting could make a fetch run a program, or send a login without verifying the server's certificate.
 fn is_risky(name: &str, has_ssh: bool) -> bool {
     let ends = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
     match name {
@@ -206,7 +206,7 @@ fn is_risky(name: &str, has_ssh: bool) -> bool {
     }
 }
 
-/// Whether a setting could have git run a program where it checks out or merges, as a tracker has it do.
+/// True if a setting could make git run a program during a checkout or merge, which a tracker may trigger.
 fn runs_in_checkouts(name: &str) -> bool {
     let programs = ["core.sshcommand", "core.gitproxy", "core.askpass", "core.editor", "core.pager", "diff.external"];
     let (section, key) = (name.split('.').next(), name.rsplit('.').next());
@@ -219,11 +219,11 @@ fn runs_in_checkouts(name: &str) -> bool {
 
 fn unfetched(error: &AnswerError, remote: &str) -> Source {
     let state = if matches!(error, AnswerError::Late { .. }) { State::Timeout } else { State::Failed };
-    let next = format!("`git fetch {}` in your shell goes on.", visible(remote));
+    let next = format!("Run `git fetch {}` in your shell.", visible(remote));
     Source::missing(state, error.to_string(), Some(&next))
 }
 
-/// What git's refusal to fetch means.
+/// Explains why git refused to fetch.
 fn refused(said: &str, remote: &str) -> Source {
     let has = |words: &[&str]| words.iter().any(|words| said.contains(words));
     let offline =
@@ -231,7 +231,7 @@ fn refused(said: &str, remote: &str) -> Source {
     let login = ["Permission denied", "Authentication failed", "could not read Username", "could not read Password"];
     let line =
         said.lines().find(|line| line.starts_with("fatal:") || line.starts_with("error:")).or(said.lines().next());
-    let line = visible(line.unwrap_or("git fetch failed without a word"));
+    let line = visible(line.unwrap_or("git fetch failed without an error message"));
     let remote = visible(remote);
     let (state, next) = match () {
         () if has(&login) => (
@@ -241,12 +241,12 @@ fn refused(said: &str, remote: &str) -> Source {
             ),
         ),
         () if has(&offline) => (State::Offline, "Call again when there is a network.".to_owned()),
-        () => (State::Failed, format!("`git fetch {remote}` in your shell shows it whole.")),
+        () => (State::Failed, format!("`git fetch {remote}` in your shell shows the whole error.")),
     };
     Source::missing(state, format!("{remote}: {line}"), Some(&next))
 }
 
-/// How a tracker pulls, by its versions: the program, the question whether it can, the word in the answer, and the command.
+/// How a tracker version pulls: program, help arguments, word to expect in the help, pull arguments.
 type Pull = (&'static str, &'static [&'static str], &'static str, &'static [&'static str]);
 
 const PULLS: &[Pull] = &[
@@ -255,18 +255,18 @@ const PULLS: &[Pull] = &[
     ("br", &["sync", "--help"], "--import-only", &["sync", "--import-only"]),
 ];
 
-/// Has the tracker pull, if there is one that can; `None` without a tracker.
+/// Lets the tracker pull, if one is able to. Returns `None` if the repository has no tracker.
 async fn pull_issues(caller: &Caller, root: &Path) -> Option<Source> {
     if !root.join(".beads").is_dir() {
         return None;
     }
     let env = environment(caller);
-    let asked = Asked { directory: root, env: &env };
-    match asked.repository().await.map(|repository| Config::of(&repository.config)) {
+    let asked = Runner { directory: root, env: &env };
+    match asked.repository().await.map(|repository| Config::parse(&repository.config)) {
         Ok(config) => {
             if let Some(name) = config.own().map(|(name, _)| name).find(|name| runs_in_checkouts(name)) {
                 let why = format!("the repository's own configuration names programs for git ({})", visible(name));
-                return Some(Source::missing(State::Failed, why, Some("Let the tracker pull in your shell.")));
+                return Some(Source::missing(State::Failed, why, Some("Run the tracker's pull in your shell.")));
             }
         }
         Err(NoAnswer(source)) if source.state == State::Absent => {}
@@ -287,14 +287,14 @@ async fn pull_issues(caller: &Caller, root: &Path) -> Option<Source> {
             continue;
         }
         let line = format!("{program} {}", command.join(" "));
-        let next = format!("`{line}` in your shell shows it whole.");
+        let next = format!("`{line}` in your shell shows the whole error.");
         return Some(match asked.program(program, args(command), own, BOUNDS).await {
             Ok(answer) if answer.exit.success() => {
                 Source { detail: Some(line), ..Source::ok() }.at(project::journal::now())
             }
             Ok(answer) => {
                 let said = String::from_utf8_lossy(&answer.stderr);
-                let said = said.lines().next().unwrap_or("it failed without a word");
+                let said = said.lines().next().unwrap_or("it failed without an error message");
                 Source::missing(State::Failed, format!("{line}: {}", visible(said)), Some(&next))
             }
             Err(error @ AnswerError::Late { .. }) => Source::missing(State::Timeout, error.to_string(), Some(&next)),
@@ -305,8 +305,8 @@ async fn pull_issues(caller: &Caller, root: &Path) -> Option<Source> {
     Some(match named.as_slice() {
         [] => Source::missing(
             State::NotInstalled,
-            "neither bd nor br is on the PATH; the file of issues is as git has it",
-            Some("`git pull` brings the file; install bd or br for more."),
+            "neither bd nor br is on the PATH; the issue file is unchanged",
+            Some("`git pull` updates the file; install bd or br to pull from the tracker."),
         ),
         named => Source::missing(State::Absent, format!("{} has no command that only pulls", named.join(", ")), None),
     })
@@ -341,7 +341,7 @@ mod tests {
         let check = |specs: &[&str], expected: &[&str]| {
             let bytes: Vec<u8> =
                 specs.iter().flat_map(|spec| format!("local\0remote.origin.fetch\n{spec}\0").into_bytes()).collect();
-            assert_eq!(refspecs(&Config::of(&bytes), "origin"), expected, "{specs:?}");
+            assert_eq!(refspecs(&Config::parse(&bytes), "origin"), expected, "{specs:?}");
         };
         let usual = "+refs/heads/*:refs/remotes/origin/*";
         check(&[usual], &[usual]);

@@ -1,4 +1,4 @@
-//! What is said of a worktree, in lines. What is as it should be takes none.
+//! Renders the state of a worktree as lines of text. Omits everything that needs no attention.
 
 use std::fmt::Write;
 
@@ -8,10 +8,10 @@ use crate::git::{Git, Operation, Since, Worktree};
 use crate::pull::{Checks, Mergeable, Pull, PullState, Review};
 use crate::tracker::Issue;
 
-/// How many folders are named.
+/// The limit of the list of folders.
 const FOLDERS: usize = 6;
 
-/// What matters of a worktree, the most urgent first.
+/// Renders the git state, most urgent first.
 pub(crate) fn lines(git: &Git) -> Vec<String> {
     if git.bare {
         return Vec::new();
@@ -29,7 +29,7 @@ pub(crate) fn lines(git: &Git) -> Vec<String> {
     lines
 }
 
-/// An operation that is not finished.
+/// Renders an unfinished operation.
 pub(crate) fn operation(operation: &Operation) -> String {
     let step = match (operation.step, operation.steps) {
         (Some(step), Some(steps)) => format!(" {step}/{steps}"),
@@ -43,7 +43,7 @@ pub(crate) fn operation(operation: &Operation) -> String {
     format!("{}{step}{of} is not finished, {conflicts}", operation.kind.word())
 }
 
-/// Where HEAD is.
+/// Renders the branch and commit of HEAD.
 pub(crate) fn at(git: &Git) -> String {
     let at = match (&git.head, &git.subject) {
         (Some(head), subject) => {
@@ -59,7 +59,7 @@ pub(crate) fn at(git: &Git) -> String {
     format!("{branch}, {at}")
 }
 
-/// How the branch differs from those that it follows and goes back to.
+/// Renders how the branch differs from its upstream and its base.
 pub(crate) fn compared(git: &Git) -> Vec<String> {
     let mut lines = Vec::new();
     let compared = |name: &Option<String>, ahead: Option<u64>, behind: Option<u64>| match (name, ahead, behind) {
@@ -78,7 +78,7 @@ pub(crate) fn compared(git: &Git) -> Vec<String> {
     lines
 }
 
-/// How much is not finished.
+/// Renders the counts of unfinished changes.
 pub(crate) fn counts(git: &Git) -> Option<String> {
     let counts = [
         (git.unpushed.unwrap_or_default(), "unpushed commits"),
@@ -93,7 +93,7 @@ pub(crate) fn counts(git: &Git) -> Option<String> {
     (!counts.is_empty()).then(|| counts.join(", "))
 }
 
-/// The folders and files in which something has changed, those with the most changes first.
+/// Renders the folders and files with changes, those with the most changes first.
 pub(crate) fn folders(git: &Git) -> Option<String> {
     let mut folders: Vec<(&str, usize)> = Vec::new();
     for change in &git.changes {
@@ -106,9 +106,12 @@ pub(crate) fn folders(git: &Git) -> Option<String> {
     folders.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let more = folders.len().saturating_sub(FOLDERS);
     folders.truncate(FOLDERS);
-    let named = folders.iter().map(|(folder, count)| match folder.ends_with('/') {
-        true => format!("{} ({count})", shortened(&visible(folder), 60)),
-        false => shortened(&visible(folder), 60),
+    let named = folders.iter().map(|(folder, count)| {
+        if folder.ends_with('/') {
+            format!("{} ({count})", shortened(&visible(folder), 60))
+        } else {
+            shortened(&visible(folder), 60)
+        }
     });
     let mut named = named.collect::<Vec<_>>().join(", ");
     if more > 0 {
@@ -117,7 +120,7 @@ pub(crate) fn folders(git: &Git) -> Option<String> {
     (!named.is_empty()).then(|| format!("changed: {named}"))
 }
 
-/// One of a repository's worktrees.
+/// Renders a worktree of the repository.
 pub(crate) fn worktree(worktree: &Worktree, now_s: u64) -> String {
     let branch = match (&worktree.branch, worktree.bare) {
         (_, true) => "bare".to_owned(),
@@ -149,14 +152,14 @@ pub(crate) fn worktree(worktree: &Worktree, now_s: u64) -> String {
     line
 }
 
-/// A pull request, and where it is.
+/// Renders a pull request and its state.
 pub(crate) fn pull(pull: &Pull) -> Vec<String> {
     let mut line = format!("pull request {}", pull_line(pull));
     if pull.state == PullState::Open {
         let conflicts = (pull.mergeable == Mergeable::Conflicts).then(|| "conflicts with its base".to_owned());
         let threads = (pull.unresolved > 0).then(|| format!("{} not resolved", counted(pull.unresolved, "thread")));
         let unseen =
-            (pull.threads_unseen > 0).then(|| format!("{} not looked at", counted(pull.threads_unseen, "more thread")));
+            (pull.threads_unseen > 0).then(|| format!("{} not checked", counted(pull.threads_unseen, "more thread")));
         let checks = pull.checks.as_ref().map(checks);
         let review = review(pull.review).map(str::to_owned);
         for said in [conflicts, review, threads, unseen, checks].into_iter().flatten() {
@@ -171,14 +174,14 @@ pub(crate) fn pull(pull: &Pull) -> Vec<String> {
     lines
 }
 
-/// A pull request on one line.
+/// Renders a pull request on one line.
 pub(crate) fn pull_line(pull: &Pull) -> String {
     let draft = if pull.draft && pull.state == PullState::Open { " draft" } else { "" };
     let (state, base) = (pull.state.word(), visible(&pull.base));
     format!("#{} {state}{draft}, into {base}: \"{}\"", pull.number, shortened(&visible(&pull.title), 160))
 }
 
-/// What reviews came to; `None` for nothing.
+/// Renders the result of reviews; `None` if there are none.
 pub(crate) fn review(review: Review) -> Option<&'static str> {
     match review {
         Review::Approved => Some("approved"),
@@ -195,18 +198,18 @@ pub(crate) fn checks(checks: &Checks) -> String {
         let more = if checks.failed > 5 { ", …" } else { "" };
         said.push(format!("{} failed ({}{more})", checks.failed, names.join(", ")));
     }
-    for (count, what) in [(checks.pending, "pending"), (checks.passed, "passed"), (checks.unseen, "not looked at")] {
+    for (count, what) in [(checks.pending, "pending"), (checks.passed, "passed"), (checks.unseen, "not checked")] {
         if count > 0 {
             said.push(format!("{count} {what}"));
         }
     }
     if checks.some_unseen_failed {
-        said.push("of which some failed".to_owned());
+        said.push("some of which failed".to_owned());
     }
     format!("checks: {}", if said.is_empty() { "none".to_owned() } else { said.join(", ") })
 }
 
-/// Commits that a branch has got.
+/// Renders new commits of a branch.
 pub(crate) fn news(name: &str, since: &Since) -> String {
     let subjects: Vec<String> =
         since.subjects.iter().map(|subject| format!("\"{}\"", shortened(&visible(subject), 72))).collect();
@@ -217,7 +220,7 @@ pub(crate) fn news(name: &str, since: &Since) -> String {
     format!("new on {name}: {}{more}", subjects.join(", "))
 }
 
-/// An issue, and what must be closed before it can be worked on.
+/// Renders an issue and its blockers.
 pub(crate) fn issue(issue: &Issue) -> Vec<String> {
     let mut lines = vec![format!("issue {}", issue_line(issue))];
     lines.extend(issue.blockers().map(|blocker| {
@@ -227,7 +230,7 @@ pub(crate) fn issue(issue: &Issue) -> Vec<String> {
     lines
 }
 
-/// An issue on one line.
+/// Renders an issue on one line.
 pub(crate) fn issue_line(issue: &Issue) -> String {
     let title = shortened(&visible(&issue.title), 160);
     let [id, status, kind] = [&issue.id, &issue.status, &issue.issue_type].map(|text| shortened(&visible(text), 60));
@@ -235,7 +238,7 @@ pub(crate) fn issue_line(issue: &Issue) -> String {
     format!("{id} {status}{priority}, {kind}: \"{title}\"")
 }
 
-/// The beginning of a text, which says that it was cut.
+/// Truncates a text to `most` characters and marks the cut.
 pub(crate) fn shortened(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((at, _)) => format!("{}…", &text[..at]),
@@ -243,12 +246,12 @@ pub(crate) fn shortened(text: &str, most: usize) -> String {
     }
 }
 
-/// A number of things.
+/// Renders a count with its noun.
 pub(crate) fn counted(count: u64, thing: &str) -> String {
     format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }
 
-/// A time span in its greatest unit.
+/// Renders a duration in its largest unit.
 pub(crate) fn age(ms: u64) -> String {
     match ms / 1000 {
         seconds @ 0..120 => format!("{seconds} s"),

@@ -62,7 +62,7 @@ pub(super) fn over_http(agent: &Agent, programs: &Programs<'_>) -> Result<Vec<&'
         Ok(status["daemon"]["http"].as_str().map(str::to_owned))
     })?;
     let shown = stdout_of(&mut stage.hob(&["init", "--http"])?)?;
-    let file = shown.lines().find_map(|line| line.split_once("only you can read, in ")).context("no token is shown")?.1;
+    let file = shown.lines().find_map(|line| line.split_once("only you can read: ")).context("no token is shown")?.1;
     let token = std::fs::read_to_string(file).context("could not read the token")?.trim().to_owned();
     let expected = vec![
         (task("start", "repl_start", json!({ "profile": "python" })), "[main: python"),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use ::hooks::Brief;
 use ::hooks::context::Memory;
-use ::work::around::{Agent, Around, Waiting};
+use ::work::around::{Agent, Neighbourhood, Waiting};
 use ::work::{Moment, Work, WorkOptions, WorkSettings, control, tools};
 use mcp::server::Server;
 use mcp::tool::Context;
@@ -124,7 +124,7 @@ impl Part for WorkPart {
 /// Access to the other parts.
 struct AroundHere(Arc<Neighbours>);
 
-impl Around for AroundHere {
+impl Neighbourhood for AroundHere {
     fn waiting<'a>(&'a self, cx: &'a Context) -> Pin<Box<dyn Future<Output = Vec<Waiting>> + Send + 'a>> {
         Box::pin(async {
             let waiting = self.0.waiting(cx).await.into_iter();

@@ -1,4 +1,4 @@
-//! One value in another program's file: put there, and taken out again when the rest of the file has changed since.
+//! A single value in another program's file: sets it, and removes it again even if the rest of the file has changed.
 
 use std::fmt;
 
@@ -7,84 +7,84 @@ use serde_json::Value;
 
 use super::{Allows, Broken, Format, jsonc, toml};
 
-/// A value that hob puts into a file. It stands in the record of edits as the owner of its edit.
+/// A value that hob adds to a file. The record of edits stores it as the owner of the edit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) struct Change {
-    /// TOML, else JSON.
+    /// The format of the file: TOML if true, else JSON.
     #[serde(default)]
     is_toml: bool,
-    /// The keys that lead to it.
+    /// The path of keys to the value.
     path: Vec<String>,
-    put: Put,
+    put: Insertion,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Put {
-    /// The value itself.
+enum Insertion {
+    /// A value at the path.
     Value(Value),
-    /// An element of a list.
+    /// An element of the list at the path.
     Element(Value),
 }
 
 impl Change {
-    /// Sets the value at the end of a path of keys.
+    /// Creates a change that sets the value at a path of keys.
     pub(super) fn set<const N: usize>(format: Format, path: [&str; N], value: impl Into<Value>) -> Change {
-        Change { is_toml: is_toml(format), path: path.map(str::to_owned).to_vec(), put: Put::Value(value.into()) }
+        Change { is_toml: is_toml(format), path: path.map(str::to_owned).to_vec(), put: Insertion::Value(value.into()) }
     }
 
-    /// Appends to the list at the end of a path of keys.
+    /// Creates a change that appends to the list at a path of keys.
     pub(super) fn push<const N: usize>(format: Format, path: [&str; N], value: impl Into<Value>) -> Change {
-        Change { put: Put::Element(value.into()), ..Change::set(format, path, false) }
+        Change { put: Insertion::Element(value.into()), ..Change::set(format, path, false) }
     }
 
-    /// As the record of edits names its owner.
+    /// Returns the owner's name in the record of edits.
     pub(crate) fn owner(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// The owner of an edit, if it is a change.
+    /// Parses the owner of an edit; `None` if the owner is not a change.
     pub(crate) fn of_owner(owner: &str) -> Option<Change> {
         serde_json::from_str(owner).ok()
     }
 
-    /// The text with the value in it.
+    /// Returns the text with the value.
     pub(crate) fn apply(&self, text: &str) -> Result<String, Broken> {
         match &self.put {
-            Put::Value(value) if self.is_toml => toml::set(text, &self.path, value),
-            Put::Value(value) => jsonc::set(text, &self.path, jsonc::input(value), LAX),
-            Put::Element(value) => jsonc::push(text, &self.path, jsonc::input(value), LAX),
+            Insertion::Value(value) if self.is_toml => toml::set(text, &self.path, value),
+            Insertion::Value(value) => jsonc::set(text, &self.path, jsonc::input(value), LAX),
+            Insertion::Element(value) => jsonc::push(text, &self.path, jsonc::input(value), LAX),
         }
     }
 
-    /// The text without the value; `None` if it is not there.
+    /// Returns the text without the value; `None` if the text does not have it.
     pub(crate) fn revert(&self, text: &str) -> Option<String> {
         let without = match &self.put {
-            Put::Value(value) => {
+            Insertion::Value(value) => {
                 let all = if self.is_toml { toml::value_of(text) } else { jsonc::value(text, LAX) }.ok()?;
-                // Somebody chose another value since.
+                // The user has chosen another value since.
                 self.path.iter().try_fold(&all, |at, key| at.get(key)).filter(|there| *there == value)?;
                 if self.is_toml { toml::unset(text, &self.path) } else { jsonc::unset(text, &self.path, LAX) }
             }
-            Put::Element(value) => jsonc::pull(text, &self.path, value, LAX),
+            Insertion::Element(value) => jsonc::pull(text, &self.path, value, LAX),
         };
         without.ok().filter(|without| without != text)
     }
 }
 
 impl fmt::Display for Change {
-    /// As `projects./p.trusted is true`.
+    /// Formats the change like `projects./p.trusted is true`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = project::visible(&self.path.join("."));
         match &self.put {
-            Put::Value(value) => write!(f, "`{path}` is {value}"),
-            Put::Element(value) => write!(f, "`{path}` has {value}"),
+            Insertion::Value(value) => write!(f, "`{path}` is {value}"),
+            Insertion::Element(value) => write!(f, "`{path}` has {value}"),
         }
     }
 }
 
-/// These files are the agents' own settings, which all of them read with comments.
+/// These files are the agents' settings, which every agent reads with comments.
 const LAX: Allows = Allows::CommentsAndTrailingCommas;
 
 fn is_toml(format: Format) -> bool {
@@ -100,17 +100,15 @@ mod tests {
     const JSON: Format = Format::Json { key: "", shape: super::super::Shape::Plain, allows: LAX };
     const TOML: Format = Format::Toml { table: "" };
 
-    /// Applies it, checks that it can be taken out again, also after a change elsewhere, and shows the text with it.
+    /// Applies the change, checks that it can be reverted, also after an unrelated change, and shows the resulting text.
     fn check(change: &Change, before: &str, after: expect_test::Expect) {
         let change = &Change::of_owner(&change.owner()).unwrap();
         let with = change.apply(before).unwrap();
         after.assert_eq(&with);
         let without = change.revert(&with).unwrap();
         assert_eq!(change.revert(&without), None, "{without}");
-        let same = |text: &str| match change.is_toml {
-            true => toml::value_of(text).unwrap(),
-            false => jsonc::value(text, LAX).unwrap(),
-        };
+        let same =
+            |text: &str| if change.is_toml { toml::value_of(text).unwrap() } else { jsonc::value(text, LAX).unwrap() };
         let before = if before.is_empty() && !change.is_toml { "{}" } else { before };
         assert_eq!(same(&without), same(before), "{without}");
     }

@@ -15,7 +15,7 @@ use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-/// How long to wait for another process's edits.
+/// The timeout for another process's edits.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Maximum length of another program's file, in bytes.
 const FILE_MAX: u64 = 16 * 1024 * 1024;
@@ -30,12 +30,12 @@ pub(crate) struct Edits {
     _lock: Option<File>,
 }
 
-/// How to treat links on the way to a file.
+/// How to treat symbolic links in the path of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Links {
-    /// The links are the user's own: people link their dotfiles.
+    /// The links belong to the user: people link their dotfiles.
     Follow,
-    /// The links came with a checkout, and could lead anywhere: nothing is read or written through them.
+    /// The links may come with a checkout and lead anywhere: never read or write through them.
     Refuse,
 }
 
@@ -54,35 +54,35 @@ struct Edited {
     /// The owners of further edits of the same file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     more: Vec<String>,
-    /// `None`: the file did not exist.
+    /// The original text; `None` if the file did not exist.
     before: Option<String>,
     after: String,
 }
 
-/// What undoing did to a file.
+/// The result of undoing the edits of a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Undone {
-    /// The file is as it was, byte for byte.
+    /// The file was restored byte for byte.
     Restored,
-    /// The file did not exist before, and is removed.
+    /// The file did not exist before, and was removed.
     Removed,
-    /// The file was changed since, so only our entry was removed.
+    /// The file had been changed since, so only our entry was removed.
     EntryRemoved,
-    /// The file was changed since and has no entry of ours, so it was left alone.
+    /// The file had been changed since and has no entry of ours, so it was left alone.
     Left,
 }
 
 impl Record {
-    /// The record at `path`; empty if there is no such file. The record decides which files are overwritten with what,
-    /// so it is refused if others could have written it, and so are files outside the base.
+    /// Loads the record at `path`; empty if the file does not exist. The record decides which files are overwritten, so it is
+    /// refused if others could have written it, and files outside the base are refused too.
     fn load(path: &Path) -> Result<Record> {
         let shown = path.display();
         let Some(bytes) = project::private::read(path, FILE_MAX).with_context(|| format!("cannot read {shown}"))?
         else {
             anyhow::ensure!(
                 path.symlink_metadata().is_err(),
-                "{shown} is no private file of yours (a link, another owner, or open to others), so nothing is undone by it: \
-                 see what it is, and move it away"
+                "{shown} is not a private file of yours (it is a link, has another owner, or others can access it), \
+                 so hob does not undo from it: inspect it, and move it away"
             );
             return Ok(Record::default());
         };
@@ -90,22 +90,22 @@ impl Record {
             serde_json::from_slice(&bytes).with_context(|| format!("{shown} does not hold a record of edits"))?;
         if let Some(file) = record.files.iter().find(|file| !is_below(&file.path)) {
             let file = project::visible(&file.path.to_string_lossy());
-            anyhow::bail!("{shown} names {file}, which hob has not edited: see what it is, and move it away");
+            anyhow::bail!("{shown} names {file}, which hob did not edit: inspect it, and move it away");
         }
-        // Paths in the record are absolute; after a move they are invalid.
+        // A record can contain absolute paths, which are invalid after a move.
         record.created_dirs.retain(|dir| is_below(dir) || path.ancestors().any(|above| above == dir));
         Ok(record)
     }
 }
 
-/// Whether a path leads downwards from its start, whatever exists there.
+/// True if the path cannot lead above its start.
 fn is_below(path: &Path) -> bool {
     path.file_name().is_some() && path.components().all(|part| matches!(part, Component::Normal(_)))
 }
 
 impl Edits {
-    /// The edits made below `base` so far, from their record if there is one. Waits for other processes that edit.
-    /// `made` are directories just created for the record.
+    /// Loads the edits below `base` from their record, if there is one. Waits for other processes that edit. `made` lists
+    /// directories just created for the record.
     pub(crate) fn open(base: &Path, record_path: &Path, links: Links, made: Vec<PathBuf>) -> Result<Edits> {
         let made = made.into_iter().chain(missing_dirs(base, record_path));
         let lock = lock(record_path)?;
@@ -116,35 +116,35 @@ impl Edits {
         let mut edits =
             Edits { base: base.to_owned(), record_path: record_path.to_owned(), record, links, _lock: lock };
         if news {
-            // Another process was faster, and did not know that the directory is ours.
+            // Another process created the record first, without these directories.
             edits.save()?;
         }
         Ok(edits)
     }
 
-    /// The text of a file below `base`, for reading only.
+    /// Reads a file below `base`.
     pub(crate) fn look(base: &Path, path: &Path, links: Links) -> Result<Option<String>> {
         check_links(base, path, links)?;
         read(path, links)
     }
 
-    /// A file's text; `None` when it does not exist.
+    /// Reads a file; `None` if it does not exist.
     pub(crate) fn read(&self, path: &Path) -> Result<Option<String>> {
         check_links(&self.base, path, self.links)?;
         read(path, self.links)
     }
 
-    /// Whether there is anything to undo.
+    /// True if there is nothing to undo.
     pub(crate) fn is_empty(&self) -> bool {
         self.record.files.is_empty()
     }
 
-    /// Whether the record has an edit of a file by an owner.
+    /// True if the record has an edit of the file by this owner.
     pub(crate) fn has(&self, path: &Path, owner: &str) -> bool {
         self.record.files.iter().any(|file| self.base.join(&file.path) == path && file.owner == owner)
     }
 
-    /// Replaces a file's text and remembers the old one.
+    /// Replaces a file's text and records the original.
     pub(crate) fn write(&mut self, path: &Path, owner: &str, text: &str) -> Result<()> {
         let before = self.read(path)?;
         if before.as_deref() == Some(text) {
@@ -153,7 +153,7 @@ impl Edits {
         let key = path.strip_prefix(&self.base).unwrap_or(path).to_owned();
         match self.record.files.iter_mut().rfind(|file| file.path == key) {
             Some(file) if is_alone(&file.owner) == is_alone(owner) => {
-                // A second edit of ours: the original stays the original.
+                // For a second edit of ours, keep the original of the first.
                 if before.as_deref() != Some(&file.after) {
                     file.before = before;
                 }
@@ -172,14 +172,14 @@ impl Edits {
         replace(path, text)
     }
 
-    /// The owners whose edits can be taken back alone, and their files.
+    /// Returns the owners whose edits can be reverted separately, with their files.
     pub(crate) fn alone(&self) -> Vec<(String, PathBuf)> {
         let files = self.record.files.iter().filter(|file| is_alone(&file.owner));
         files.map(|file| (file.owner.clone(), self.base.join(&file.path))).collect()
     }
 
-    /// Takes back the edits of a file by an owner whose edits are on their own, and leaves those of others. `without`
-    /// removes what the owner wrote from a text; `None` if it is not there.
+    /// Reverts the edits of a file by one owner, and keeps those of others. `without` removes the owner's content from a text;
+    /// it returns `None` if there is nothing to remove.
     pub(crate) fn take_back(
         &mut self,
         path: &Path,
@@ -190,7 +190,7 @@ impl Edits {
         let key = path.strip_prefix(&self.base).unwrap_or(path).to_owned();
         let is_it = |file: &Edited| file.path == key && file.owner == owner;
         let Some(at) = self.record.files.iter().position(is_it) else {
-            // By an edit that no record has, such as one of another project.
+            // The edit is in no record of this base, for example because another project made it.
             let Some(text) = current.as_deref().and_then(&without) else { return Ok(None) };
             return replace(path, &text).map(|()| Some(Undone::EntryRemoved));
         };
@@ -220,18 +220,19 @@ impl Edits {
         };
         if undone == Undone::Removed {
             let is_made = |dir: &&Path| self.record.created_dirs.iter().any(|made| self.base.join(made) == **dir);
-            // A directory that is not empty is used by others now.
+            // Keep a directory that others use now.
             path.ancestors().skip(1).take_while(is_made).for_each(|dir| _ = fs::remove_dir(dir));
         }
-        match self.record.files.is_empty() {
-            true => remove_file(&self.record_path)?,
-            false => self.save()?,
+        if self.record.files.is_empty() {
+            remove_file(&self.record_path)?
+        } else {
+            self.save()?
         }
         Ok(Some(undone))
     }
 
-    /// Takes the files that edits created off the record, so that undoing leaves them, if they are somebody else's now.
-    /// Returns their paths.
+    /// Removes files that edits created from the record if others own them now, so that undoing keeps them. Returns their
+    /// paths.
     pub(crate) fn release(&mut self, is_theirs: impl Fn(&Path) -> bool) -> Result<Vec<PathBuf>> {
         let base = self.base.clone();
         let is_released = |file: &mut Edited| {
@@ -245,8 +246,8 @@ impl Edits {
         Ok(released.into_iter().map(|path| self.base.join(path)).collect())
     }
 
-    /// Restores every file and removes the record. `without_entry` removes our entry from a text that was changed
-    /// since, given the edit's owner; `None` if the text has none.
+    /// Restores every file and removes the record. `without_entry` removes the owner's entry from a text that was changed
+    /// since; it returns `None` if there is nothing to remove.
     pub(crate) fn undo(
         mut self,
         without_entry: impl Fn(&str, &str) -> Option<String>,
@@ -272,7 +273,7 @@ impl Edits {
     fn save(&mut self) -> Result<()> {
         self.note_missing_dirs(&self.record_path.clone());
         let text = serde_json::to_string_pretty(&self.record).context("cannot write the record of edits")?;
-        // It contains whole files of other programs, with any secrets in them.
+        // The record contains whole files of other programs, including any secrets.
         replace_with(&self.record_path, &text, Some(0o600))
     }
 }
@@ -282,23 +283,23 @@ impl Drop for Edits {
         if self.record_path.exists() {
             return;
         }
-        // The innermost first: concurrent processes recorded them in any order.
+        // Innermost first: concurrent processes recorded them in any order.
         self.record.created_dirs.sort_by_key(|dir| std::cmp::Reverse(dir.components().count()));
         for dir in &self.record.created_dirs {
-            // A directory that is not empty is used by others now.
+            // Keep a directory that others use now.
             let _ = fs::remove_dir(self.base.join(dir));
         }
     }
 }
 
-/// What owners of edits that can be taken back alone begin with: their edits are kept apart from others of the same file.
+/// The prefix of owners whose edits are recorded separately from other edits of the same file, so that they can be reverted alone.
 pub(crate) const ALONE: &str = "hooks ";
 
 fn is_alone(owner: &str) -> bool {
     owner.starts_with(ALONE)
 }
 
-/// Fails if a link is on the way from the base to a file and links are not followed.
+/// Fails if links are refused and a link is between the base and the file.
 fn check_links(base: &Path, path: &Path, links: Links) -> Result<()> {
     if links == Links::Follow {
         return Ok(());
@@ -308,15 +309,14 @@ fn check_links(base: &Path, path: &Path, links: Links) -> Result<()> {
         if let Ok(target) = fs::read_link(part) {
             let (part, target) = (shown(part), shown(&target));
             anyhow::bail!(
-                "{part} is a link (to {target}), and hob reads and writes through no link in a project: replace it by what it \
-                 leads to, or make the entry by hand"
+                "{part} is a link (to {target}), and hob never follows links in a project: replace the link with its target, or add the entry by hand"
             );
         }
     }
     Ok(())
 }
 
-/// The missing directories of a file, the outermost first; relative to the base if they are below it.
+/// Returns the missing parent directories of a file, outermost first, relative to the base if they are below it.
 pub(crate) fn missing_dirs(base: &Path, path: &Path) -> Vec<PathBuf> {
     let missing = path.ancestors().skip(1).take_while(|dir| !dir.exists());
     let mut missing: Vec<PathBuf> = missing.map(|dir| dir.strip_prefix(base).unwrap_or(dir).to_owned()).collect();
@@ -324,8 +324,8 @@ pub(crate) fn missing_dirs(base: &Path, path: &Path) -> Vec<PathBuf> {
     missing
 }
 
-/// Locks the directory of the record, which leaves no file behind. If the directory cannot be created, nothing will be
-/// written either; and not every file system has locks.
+/// Locks the directory of the record, which needs no lock file. If the directory cannot be created, nothing will be
+/// written either. Not every file system supports locks.
 fn lock(record_path: &Path) -> Result<Option<File>> {
     let dir = record_path.parent().unwrap_or(Path::new("."));
     let end = Instant::now() + PATIENCE;
@@ -334,12 +334,12 @@ fn lock(record_path: &Path) -> Result<Option<File>> {
         let Ok(open) = made.and_then(|()| File::open(dir)) else { return Ok(None) };
         match flock(&open, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) if is_at(&open, dir) => return Ok(Some(open)),
-            // The directory was already removed.
+            // The directory was removed in the meantime.
             Ok(()) => {}
             Err(Errno::WOULDBLOCK) if Instant::now() < end => std::thread::sleep(Duration::from_millis(10)),
             Err(Errno::WOULDBLOCK) => {
                 anyhow::bail!(
-                    "another `hob init` has been at work here for {PATIENCE:?}: see what holds it up, and run it again"
+                    "another `hob init` has been running here for {PATIENCE:?}: check why it hangs, then try again"
                 )
             }
             Err(_) => return Ok(None),
@@ -347,7 +347,7 @@ fn lock(record_path: &Path) -> Result<Option<File>> {
     }
 }
 
-/// Whether an open directory is still the one at that path.
+/// True if the open directory is still the one at that path.
 fn is_at(open: &File, dir: &Path) -> bool {
     let same =
         |there: fs::Metadata| open.metadata().is_ok_and(|here| (here.dev(), here.ino()) == (there.dev(), there.ino()));
@@ -370,7 +370,7 @@ fn undo_file(
             None => remove_file(path).map(|()| Undone::Removed),
         },
         Some(current) => {
-            // The last edit first, as it may lie within the one before.
+            // Start with the last edit: it may be nested in an earlier one.
             let owners = file.more.iter().rev().chain([&file.owner]);
             let without = owners.fold(None, |text: Option<String>, owner| {
                 without_entry(owner, text.as_deref().unwrap_or(&current)).or(text)
@@ -384,7 +384,7 @@ fn undo_file(
     }
 }
 
-/// A file's text; `None` when it does not exist. Never waits: a checkout's file may be a pipe.
+/// Reads a file; `None` if it does not exist. Never blocks: a checkout may contain a FIFO.
 fn read(path: &Path, links: Links) -> Result<Option<String>> {
     let no_links = if links == Links::Refuse { OFlags::NOFOLLOW } else { OFlags::empty() };
     let flags = (OFlags::NONBLOCK | no_links).bits().cast_signed();
@@ -392,7 +392,7 @@ fn read(path: &Path, links: Links) -> Result<Option<String>> {
         let file = fs::OpenOptions::new().read(true).custom_flags(flags).open(path)?;
         let metadata = file.metadata()?;
         if !metadata.is_file() || metadata.len() > FILE_MAX {
-            return Err(io::Error::other(format!("it is no file of at most {FILE_MAX} bytes")));
+            return Err(io::Error::other(format!("it is not a regular file, or larger than {FILE_MAX} bytes")));
         }
         let mut bytes = Vec::new();
         file.take(FILE_MAX).read_to_end(&mut bytes)?;
@@ -405,7 +405,7 @@ fn read(path: &Path, links: Links) -> Result<Option<String>> {
     }
 }
 
-/// Replaces a file atomically. Symbolic links (people link their dotfiles) and permissions are kept.
+/// Replaces a file atomically. Keeps symbolic links (people link their dotfiles) and permissions.
 fn replace(path: &Path, text: &str) -> Result<()> {
     replace_with(path, text, None)
 }
@@ -415,7 +415,7 @@ fn replace_with(path: &Path, text: &str, mode: Option<u32>) -> Result<()> {
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let write = || -> io::Result<()> {
         let dir = target.parent().unwrap_or(Path::new("."));
-        // A private file gets private directories, as the daemon makes them.
+        // A private file gets private directories, as in the daemon.
         let open = if mode.is_some() { 0o700 } else { 0o777 };
         fs::DirBuilder::new().recursive(true).mode(open).create(dir)?;
         // A new file gets the usual permissions.
@@ -442,7 +442,7 @@ mod tests {
         Edits::open(base, &base.join("state/init.json"), Links::Follow, Vec::new()).unwrap()
     }
 
-    /// Writes a record as hob does.
+    /// Writes a record with the permissions that hob uses.
     fn keep(record: &Path, text: &str) {
         project::private::replace(record, text.as_bytes()).unwrap();
     }
@@ -464,18 +464,18 @@ mod tests {
         for path in [&outside, Path::new("../outside"), Path::new("a/../../outside"), Path::new("")] {
             keep(&record, &forged(path));
             let refused = open().map(drop).unwrap_err();
-            assert!(format!("{refused:#}").contains("which hob has not edited"), "{refused:#}");
+            assert!(format!("{refused:#}").contains("which hob did not edit"), "{refused:#}");
         }
-        // A file that others could have written is not a record; nor is a link.
+        // A file that others could have written is refused as a record, and so is a link.
         keep(&record, &forged(Path::new("file")));
         fs::set_permissions(&record, fs::Permissions::from_mode(0o644)).unwrap();
         let refused = open().map(drop).unwrap_err();
-        assert!(format!("{refused:#}").contains("no private file of yours"), "{refused:#}");
+        assert!(format!("{refused:#}").contains("not a private file of yours"), "{refused:#}");
         fs::rename(&record, temp.path().join("elsewhere.json")).unwrap();
         std::os::unix::fs::symlink(temp.path().join("elsewhere.json"), &record).unwrap();
         assert!(open().is_err());
         fs::remove_file(&record).unwrap();
-        // Directories elsewhere stay, even if empty.
+        // Directories outside the base are kept, even if empty.
         let empty = temp.path().join("empty");
         fs::create_dir(&empty).unwrap();
         keep(&record, &format!(r#"{{"files": [], "created_dirs": ["{}", "../empty"]}}"#, empty.display()));
@@ -534,7 +534,7 @@ mod tests {
             assert!(format!("{refused:#}").contains(why), "{name}: {refused:#}");
         }
         assert!(edits.is_empty());
-        // A file that became a link since is not written through either.
+        // A file that has become a link is not written through either.
         edits.write(&base.join("real"), "x", "ours").unwrap();
         fs::remove_file(base.join("real")).unwrap();
         symlink(outside.join("file"), base.join("real")).unwrap();
@@ -562,7 +562,7 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let (state, record) = (temp.path().join("a/b/c"), temp.path().join("a/b/c/init.json"));
         fs::create_dir_all(state).unwrap();
-        // As two concurrent processes leave it.
+        // The record after two concurrent processes.
         keep(&record, r#"{"files": [], "created_dirs": ["a/b/c", "a", "a/b"]}"#);
         Edits::open(temp.path(), &record, Links::Refuse, Vec::new()).unwrap().undo(|_, _| None).unwrap();
         assert!(!temp.path().join("a").exists());

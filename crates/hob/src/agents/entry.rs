@@ -1,4 +1,4 @@
-//! How an agent starts an MCP server, as its configuration says, and whether that is hob.
+//! Entries for MCP servers in agents' configurations, and the check whether an entry starts hob.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -9,25 +9,25 @@ use super::Scope;
 /// The name under which hob is registered.
 pub(crate) const SERVER: &str = "hob";
 
-/// How an agent starts an MCP server.
+/// The command of an MCP server in an agent's configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) command: String,
     pub(crate) args: Vec<String>,
-    /// The names of other fields of the entry (`env`, `cwd` …) that may change what runs.
+    /// The names of further fields (`env`, `cwd` …) that may change what runs.
     pub(crate) more: Vec<String>,
 }
 
 impl Entry {
-    /// Our own entry, with these toolsets; without, those that the project chooses.
+    /// Creates hob's entry with these toolsets, or with the project's toolsets if none is given.
     pub(crate) fn new(command: String, toolsets: &[String]) -> Entry {
         let args = std::iter::once("mcp".to_owned()).chain(toolsets.iter().cloned()).collect();
         Entry { command, args, more: Vec::new() }
     }
 
-    /// Whether this starts hob. In the user's own configuration the name is enough. A project's configuration came with
-    /// a checkout, which can bring a program of that name, have the real one load something, or serve another project
-    /// under another agent's name: there the entry must be exactly what we would write, apart from the choice of tools.
+    /// True if this entry starts hob. In the user's own configuration the name is sufficient. A project's configuration comes
+    /// with a checkout, which could name its own program, inject code into the real one or impersonate another agent. So
+    /// there the entry must equal ours, except for the choice of tools.
     pub(crate) fn is_hob(&self, scope: Scope) -> bool {
         match scope {
             Scope::User => self.is_named_hob(),
@@ -43,7 +43,7 @@ impl Entry {
         }
     }
 
-    /// Whether the entry's connections have the tools of the mail, where the project's `toolsets` do.
+    /// True if connections by this entry have the mail tools; `by_default` applies if the entry names no toolsets.
     pub(crate) fn serves_mail(&self, by_default: bool) -> bool {
         let words: Vec<&str> = self.args.iter().map(String::as_str).skip(1).collect();
         let named: Vec<&str> = words.iter().flat_map(|word| word.split(',')).collect();
@@ -54,7 +54,7 @@ impl Entry {
         }
     }
 
-    /// `hob mcp`, `hob mcp repl,mail`, `hob mcp --profile thrum`.
+    /// Accepts `hob mcp`, `hob mcp repl,mail`, `hob mcp --profile thrum`.
     fn only_chooses_tools(&self) -> bool {
         let is_name = |word: &&String| !word.starts_with('-') && !word.is_empty();
         match self.args.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
@@ -72,7 +72,7 @@ impl Entry {
 impl fmt::Display for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let words = std::iter::once(&self.command).chain(&self.args).map(|word| match project::visible(word) {
-            // Quotes show where a word ends, and that an empty one exists.
+            // Quotes mark the ends of a word, and make an empty one visible.
             word if word.is_empty() || word.contains(' ') => format!("\"{word}\""),
             word => word,
         });
@@ -87,8 +87,7 @@ impl fmt::Display for Entry {
     }
 }
 
-/// Fields of an entry, besides command and arguments, that do not affect what runs: which tools are offered, whether the
-/// agent asks before a call, how long it waits.
+/// Fields of an entry that do not affect what runs: the offered tools, approval before a call, timeouts.
 pub(super) const HARMLESS: &[&str] = &[
     "command",
     "args",

@@ -1,4 +1,4 @@
-//! The formats of agents' files: reading a value, and adding our entry while every other byte is kept.
+//! The formats of agents' files: reads a value, and adds our entry without changing any other byte.
 
 use serde_json::Value;
 
@@ -13,38 +13,38 @@ pub(crate) enum Format {
     Toml { table: &'static str },
 }
 
-/// How an entry in JSON is written.
+/// The shape of an entry in JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// A command and its arguments.
     Plain,
-    /// The same, and its transport.
+    /// A command, its arguments and the transport.
     Typed,
-    /// One list with the command and its arguments, and the kind of server.
+    /// A list with the command and its arguments, and the type of server.
     List,
 }
 
-/// What an agent's reader accepts beyond JSON.
+/// The extensions of JSON that an agent's parser accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Allows {
-    /// One comment, and the agent reads nothing of the file.
+    /// Plain JSON: with a comment, the agent rejects the whole file.
     Nothing,
     Comments,
     CommentsAndTrailingCommas,
 }
 
-/// The effect of adding our entry.
+/// The result of adding our entry.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Added {
-    /// Our entry exists; there is nothing to write.
+    /// Our entry already exists.
     Already(Entry),
-    /// Another entry has our name.
+    /// Another entry uses our name.
     Taken(Entry),
     /// The file's new text.
     Text(String),
 }
 
-/// Why a file was left alone.
+/// The reason why a file was left alone.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Broken {
     /// The file does not parse.
@@ -57,17 +57,17 @@ pub(crate) enum Broken {
         /// The parser's message.
         message: String,
     },
-    /// The file parses, but the place for servers holds something else.
+    /// The file parses, but the key for servers holds something else.
     #[error("`{0}` is not a table of servers")]
     Shape(String),
-    /// The file parses, but where hooks are listed stands something else.
-    #[error("`{0}` does not list hooks as this agent reads them")]
+    /// The file parses, but the key for hooks holds something else.
+    #[error("`{0}` is not a list of hooks in this agent's format")]
     NoHooks(String),
-    /// A file of the name that hob would write, which somebody else wrote.
-    #[error("somebody else's file has the name that hob's would have")]
+    /// Another author's file has the name of the file that hob would write.
+    #[error("a file that hob did not write has the name of hob's file")]
     Foreign,
-    /// The file parses, but readers may choose either of two entries.
-    #[error("`{0}` stands there twice")]
+    /// The file parses, but has two entries of the same name, and parsers may use either.
+    #[error("`{0}` is defined twice")]
     Twice(String),
 }
 
@@ -84,13 +84,10 @@ impl Broken {
 }
 
 impl Format {
-    /// Adds the entry to the text of a file of this scope (empty for a new file). All other bytes are kept.
+    /// Adds the entry to the text of a file (empty for a new file). Keeps all other bytes.
     pub(crate) fn add(self, text: &str, entry: &Entry, scope: Scope) -> Result<Added, Broken> {
         if let Some(present) = self.entry(text)? {
-            return Ok(match present.is_hob(scope) {
-                true => Added::Already(present),
-                false => Added::Taken(present),
-            });
+            return Ok(if present.is_hob(scope) { Added::Already(present) } else { Added::Taken(present) });
         }
         match self {
             Format::Json { key, shape, allows } => jsonc::add(text, key, shape, allows, entry),
@@ -99,7 +96,7 @@ impl Format {
         .map(Added::Text)
     }
 
-    /// Gives our entry other arguments. All other bytes are kept.
+    /// Replaces the arguments of our entry. Keeps all other bytes.
     pub(crate) fn set_args(self, text: &str, entry: &Entry) -> Result<String, Broken> {
         match self {
             Format::Json { key, shape, allows } => jsonc::set_args(text, key, shape, allows, entry),
@@ -107,7 +104,7 @@ impl Format {
         }
     }
 
-    /// The text without our entry; `None` if it has none.
+    /// Returns the text without our entry; `None` if there is no entry.
     pub(crate) fn remove(self, text: &str) -> Result<Option<String>, Broken> {
         if !self.entry(text)?.is_some_and(|entry| entry.is_named_hob()) {
             return Ok(None);
@@ -119,7 +116,7 @@ impl Format {
         .map(Some)
     }
 
-    /// The entry under our name, ours or not.
+    /// Returns the entry under our name, whether or not it is ours.
     pub(crate) fn entry(self, text: &str) -> Result<Option<Entry>, Broken> {
         match self {
             Format::Json { key, allows, .. } => jsonc::entry(text, &[key], allows),
@@ -127,7 +124,7 @@ impl Format {
         }
     }
 
-    /// The whole file as a value.
+    /// Parses the whole file.
     pub(crate) fn value(self, text: &str) -> Result<Value, Broken> {
         match self {
             Format::Json { allows, .. } => jsonc::value(text, allows),
@@ -135,7 +132,7 @@ impl Format {
         }
     }
 
-    /// The name of the field that holds the servers.
+    /// Returns the name of the field that holds the servers.
     pub(crate) fn servers(self) -> &'static str {
         match self {
             Format::Json { key, .. } => key,

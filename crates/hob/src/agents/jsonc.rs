@@ -1,4 +1,4 @@
-//! A list of servers in JSON, edited through a concrete syntax tree so that comments, order and spacing stay.
+//! Edits JSON files through a concrete syntax tree, which preserves comments, order and spacing.
 
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::entry::HARMLESS;
 use super::{Allows, Broken, Entry, SERVER, Shape};
 
-/// The byte order mark is handled separately: the parser does not accept it, and some editors write it.
+/// The byte order mark, which some editors write and the parser rejects. It is handled separately.
 const BOM: &str = "\u{feff}";
 
 pub(super) fn add(text: &str, key: &str, shape: Shape, allows: Allows, entry: &Entry) -> Result<String, Broken> {
@@ -29,7 +29,7 @@ pub(super) fn set_args(text: &str, key: &str, shape: Shape, allows: Allows, entr
     set(text, &[key.to_owned(), SERVER.to_owned(), field], args, allows)
 }
 
-/// The field that holds the arguments of an entry, and its value.
+/// Returns the field that holds the arguments of an entry, and its value.
 fn args(shape: Shape, entry: &Entry) -> (String, CstInputValue) {
     let words = |words: &mut dyn Iterator<Item = &String>| {
         CstInputValue::Array(words.map(|word| CstInputValue::from(word.as_str())).collect())
@@ -77,14 +77,14 @@ pub(super) fn entry(text: &str, path: &[&str], allows: Allows) -> Result<Option<
     Ok(Some(Entry { command, args, more }))
 }
 
-/// The whole file; `null` if it is empty.
+/// Parses the whole file; `null` if it is empty.
 pub(super) fn value(text: &str, allows: Allows) -> Result<Value, Broken> {
     let text = text.strip_prefix(BOM).unwrap_or(text);
     jsonc_parser::parse_to_serde_value::<Value>(text, &options(allows))
         .map_err(|error| Broken::at(text, error.range().start, error.kind().to_string()))
 }
 
-/// Sets the value at the end of a path of keys, and makes the objects on the way.
+/// Sets the value at a path of keys, and creates missing objects on the path.
 pub(super) fn set(text: &str, path: &[String], value: CstInputValue, allows: Allows) -> Result<String, Broken> {
     let (bom, root) = parse(text, allows)?;
     let Some((last, way)) = path.split_last() else { return Ok(text.to_owned()) };
@@ -96,7 +96,7 @@ pub(super) fn set(text: &str, path: &[String], value: CstInputValue, allows: All
     Ok(format!("{bom}{root}"))
 }
 
-/// Removes what is at the end of a path of keys, and the objects on the way that are empty then, but not the whole file.
+/// Removes the value at a path of keys, and objects on the path that become empty, but not the root.
 pub(super) fn unset(text: &str, path: &[String], allows: Allows) -> Result<String, Broken> {
     let (bom, root) = parse(text, allows)?;
     for length in (1..=path.len()).rev() {
@@ -113,13 +113,13 @@ pub(super) fn unset(text: &str, path: &[String], allows: Allows) -> Result<Strin
     Ok(format!("{bom}{root}"))
 }
 
-/// Appends to the array at the end of a path of keys, and makes what is missing.
+/// Appends to the array at a path of keys, and creates missing parts.
 pub(super) fn push(text: &str, path: &[String], value: CstInputValue, allows: Allows) -> Result<String, Broken> {
     let Some((last, way)) = path.split_last() else { return Ok(text.to_owned()) };
     push_each(text, way, [(last.clone(), value)], allows)
 }
 
-/// Appends to arrays of the object at the end of a path, by their keys, and makes what is missing.
+/// Appends to several arrays in the object at a path, and creates missing parts.
 pub(super) fn push_each(
     text: &str,
     way: &[String],
@@ -138,7 +138,7 @@ pub(super) fn push_each(
     Ok(format!("{bom}{root}"))
 }
 
-/// Removes an element of an array that `is` it, and the array if it is empty then.
+/// Removes the array element equal to `is`, and the array if it becomes empty.
 pub(super) fn pull(text: &str, path: &[String], is: &Value, allows: Allows) -> Result<String, Broken> {
     let (bom, root) = parse(text, allows)?;
     let Some((last, way)) = path.split_last() else { return Ok(text.to_owned()) };
@@ -148,14 +148,11 @@ pub(super) fn pull(text: &str, path: &[String], is: &Value, allows: Allows) -> R
     if let Some(element) = array.elements().into_iter().find(is_it) {
         element.remove();
     }
-    match array.elements().is_empty() {
-        true => unset(&format!("{bom}{root}"), path, allows),
-        false => Ok(format!("{bom}{root}")),
-    }
+    if array.elements().is_empty() { unset(&format!("{bom}{root}"), path, allows) } else { Ok(format!("{bom}{root}")) }
 }
 
-/// Removes the handlers of hooks that are ours, and the groups, lists and objects that are empty then. `is_of_groups`: lists
-/// hold groups, which hold the handlers.
+/// Removes our hook handlers, and the groups, lists and objects that become empty. With `is_of_groups`, lists contain
+/// groups, which contain the handlers.
 pub(super) fn without_handlers(
     text: &str,
     allows: Allows,
@@ -185,9 +182,10 @@ pub(super) fn without_handlers(
                 continue;
             }
             is_touched = true;
-            match ours.len() == handlers.elements().len() {
-                true => element.remove(),
-                false => ours.into_iter().for_each(CstNode::remove),
+            if ours.len() == handlers.elements().len() {
+                element.remove()
+            } else {
+                ours.into_iter().for_each(CstNode::remove)
             }
         }
         if is_touched && list.elements().is_empty() {
@@ -201,7 +199,7 @@ pub(super) fn without_handlers(
     let mut text = format!("{bom}{root}");
     for event in emptied {
         let without = unset(&text, &["hooks".to_owned(), event], allows)?;
-        // What is said of an empty list stays, and so does the list.
+        // Keep an empty list if it contains comments.
         if comments(&without) == comments(&text) {
             text = without;
         }
@@ -209,7 +207,7 @@ pub(super) fn without_handlers(
     Ok(text)
 }
 
-/// How many comments a text has.
+/// Counts the comments of a text.
 fn comments(text: &str) -> usize {
     let (mut count, mut rest) = (0, text);
     while let Some(at) = rest.find(['"', '/']) {
@@ -239,7 +237,7 @@ fn comments(text: &str) -> usize {
     count
 }
 
-/// A value as the editor takes it.
+/// Converts a value for the editor.
 pub(super) fn input(value: &Value) -> CstInputValue {
     match value {
         Value::Null => CstInputValue::Null,
@@ -253,7 +251,7 @@ pub(super) fn input(value: &Value) -> CstInputValue {
     }
 }
 
-/// The object at the end of a path, which is made as far as it is missing.
+/// Returns the object at a path, and creates missing parts.
 fn made(root: &CstRootNode, path: &[impl AsRef<str>]) -> Result<CstObject, Broken> {
     let mut object = root.object_value_or_create().ok_or_else(|| Broken::Shape("the whole file".to_owned()))?;
     for key in path.iter().map(AsRef::as_ref) {
@@ -263,7 +261,7 @@ fn made(root: &CstRootNode, path: &[impl AsRef<str>]) -> Result<CstObject, Broke
     Ok(object)
 }
 
-/// The object at the end of a path, if it is there.
+/// Returns the object at a path, if it exists.
 fn object_at(root: &CstRootNode, path: &[impl AsRef<str>]) -> Result<Option<CstObject>, Broken> {
     if root.value().is_none() {
         return Ok(None);
@@ -276,7 +274,7 @@ fn object_at(root: &CstRootNode, path: &[impl AsRef<str>]) -> Result<Option<CstO
     Ok(Some(object))
 }
 
-/// The only property of that name. If there are two, agents may choose the other one.
+/// Returns the only property of that name. If there are two, agents may use either, so that is an error.
 fn only(object: &CstObject, wanted: &str) -> Result<Option<CstObjectProp>, Broken> {
     let mut found = object.properties().into_iter().filter(|property| name(property) == wanted);
     match (found.next(), found.next()) {
@@ -289,7 +287,7 @@ fn name(property: &CstObjectProp) -> String {
     property.name().and_then(|name| name.decoded_value().ok()).unwrap_or_default()
 }
 
-/// What the agent accepts; any other invalid JSON is an error that we must not build upon.
+/// Parses JSON with the agent's extensions. Other invalid JSON is an error, because an edit would be unreliable.
 fn parse(text: &str, allows: Allows) -> Result<(&str, CstRootNode), Broken> {
     let (bom, text) = match text.strip_prefix(BOM) {
         Some(rest) => (BOM, rest),
@@ -298,7 +296,7 @@ fn parse(text: &str, allows: Allows) -> Result<(&str, CstRootNode), Broken> {
     let root = CstRootNode::parse(text, &options(allows))
         .map_err(|error| Broken::at(text, error.range().start, error.kind().to_string()))?;
     if allows == Allows::Nothing {
-        // The tree takes comments whatever it is told.
+        // The tree accepts comments in any case.
         value(text, allows)?;
     }
     Ok((bom, root))

@@ -1,8 +1,8 @@
-//! The agents that hob can be registered with: the file and format of each one's list of MCP servers, the traces that show
-//! it is in use, and what still keeps it from hob. Holds no state; `commands/init` edits, `commands/doctor` looks.
+//! The supported agents: the file and format of each one's MCP servers, the traces that show that it is in use, and the
+//! steps missing before it uses hob. Stateless; `commands/init` edits, `commands/doctor` reads.
 //!
-//! Start with [`AGENTS`]. [`Format`] edits a file's text, `change` one value of it; `edits` writes files and remembers
-//! what they were; `hook_entries` has the hooks beside the servers; `standing` says what an agent's own files decide: whether it starts hob, and whether it asks.
+//! Start with [`AGENTS`]. [`Format`] edits a file's text, `change` a single value; `edits` writes files and records the
+//! originals; `hook_entries` handles hooks; `standing` reads trust, approvals and switches in an agent's own files.
 
 mod change;
 mod edits;
@@ -18,7 +18,7 @@ pub(crate) use change::Change;
 pub(crate) use edits::{Edits, Links, Undone, missing_dirs};
 pub(crate) use entry::{Entry, SERVER};
 pub(crate) use format::{Added, Allows, Broken, Format, Shape};
-pub(crate) use hook_entries::{HookFile, HookScope, Put, without_hooks};
+pub(crate) use hook_entries::{HookFile, HookScope, WriteOutcome, without_hooks};
 pub(crate) use standing::{CLAUDE_LOCAL, Need, Site, Step, hooks_off};
 pub(crate) use version::version;
 
@@ -35,7 +35,7 @@ pub(crate) enum Scope {
 }
 
 impl Scope {
-    /// Whose links may be on the way to the files.
+    /// Returns how to treat symbolic links in the paths of the files.
     pub(crate) fn links(self) -> Links {
         match self {
             Scope::Project => Links::Refuse,
@@ -43,7 +43,7 @@ impl Scope {
         }
     }
 
-    /// What people write before a file of this scope.
+    /// Returns the prefix of paths in this scope, as people write them.
     pub(crate) fn prefix(self) -> &'static str {
         match self {
             Scope::Project => "",
@@ -54,25 +54,25 @@ impl Scope {
 
 /// A coding agent that starts MCP servers.
 pub(crate) struct Agent {
-    /// The name on our command line.
+    /// The name on the command line.
     pub(crate) name: &'static str,
     /// The name for people.
     pub(crate) title: &'static str,
-    /// Its programs: one of them on `PATH` means that it is installed.
+    /// Its programs: the agent is installed if one of them is on `PATH`.
     programs: &'static [&'static str],
-    /// The agent's traces in a home.
+    /// The agent's files and directories in a home.
     home_traces: &'static [&'static str],
-    /// Traces of the agent or its users in a project.
+    /// Files and directories of the agent or its users in a project.
     project_traces: &'static [&'static str],
-    /// The files of a project that it reads. A new one gets the last one's name.
+    /// The configuration files in a project. A new file gets the last name.
     project_files: &'static [&'static str],
-    /// The same in a home.
+    /// The configuration files in a home.
     user_files: &'static [&'static str],
-    /// The format of its list of servers, in a project and in a home.
+    /// The formats of its list of servers, in a project and in a home.
     formats: [Format; 2],
-    /// What its files still ask for, where they say so.
+    /// The reader for trust and approvals in its files, if it has any.
     standing: Option<standing::Reader>,
-    /// The variable that moves its files out of the home, and the directory in the home that it stands for.
+    /// The variable that relocates its files, and the default directory in the home.
     home_variable: Option<(&'static str, &'static str)>,
 }
 
@@ -82,7 +82,7 @@ const fn json(key: &'static str, allows: Allows) -> Format {
 
 const LAX: Allows = Allows::CommentsAndTrailingCommas;
 
-/// All agents we know, in the order they are reported.
+/// All supported agents, in the order of reports.
 pub(crate) const AGENTS: &[Agent] = &[
     Agent {
         name: "claude",
@@ -171,30 +171,30 @@ pub(crate) const AGENTS: &[Agent] = &[
 ];
 
 impl Agent {
-    /// Whether it lists the tools anew when a server says that they have changed, and so gets what `more_tools` adds
+    /// True if the agent lists the tools again when a server reports a change, so that `more_tools` takes effect
     /// (`docs/generated/agents.md`).
     pub(crate) fn lists_again(&self) -> bool {
         self.name != "codex"
     }
 
-    /// The files that may hold the list of servers.
+    /// Returns the files that may hold the list of servers.
     pub(crate) fn files(&self, scope: Scope, site: &Site) -> Vec<PathBuf> {
         let files = if scope == Scope::Project { self.project_files } else { self.user_files };
         files.iter().map(|file| site.base(scope).join(file)).collect()
     }
 
-    /// The agent whose hooks these are.
+    /// Returns the agent that these hooks belong to.
     pub(crate) fn of_hooks(agent: ::hooks::Agent) -> Option<&'static Agent> {
         AGENTS.iter().find(|known| known.name == agent.name())
     }
 
-    /// What its program on this search path says of its version; `None` without one, or if it says nothing.
+    /// Returns the version that the agent's program on this search path reports, if it does.
     pub(crate) fn says_version(&self, search: &OsStr) -> Option<String> {
         let program = self.programs.iter().find_map(|program| find_program(program, search))?;
         version(&program, "--version")
     }
 
-    /// The file to register in: one that has a server of our name, else one that is there already, else the usual one.
+    /// Chooses the file to register in: one that has a server of our name, else an existing one, else the default.
     pub(crate) fn file(&self, scope: Scope, site: &Site) -> PathBuf {
         let mut files = self.files(scope, site);
         let has_entry = |file: &PathBuf| {
@@ -206,7 +206,7 @@ impl Agent {
         files.swap_remove(at.unwrap_or(files.len() - 1))
     }
 
-    /// How it starts hob in this worktree alone, by an entry among the user's own for a project.
+    /// Returns the entry by which the agent starts hob in this worktree only, from the user's per-project settings.
     pub(crate) fn local_entry(&self, site: &Site) -> Option<Result<Entry, Broken>> {
         if self.name != "claude" {
             return None;
@@ -218,26 +218,25 @@ impl Agent {
         })
     }
 
-    /// Says that a variable has the agent read other files of the user's than those that hob looks at, if so.
+    /// Explains that a variable makes the agent read other user files than those that hob edits, if it is set.
     pub(crate) fn reads_elsewhere(&self, site: &Site) -> Option<String> {
         let (variable, usual) = self.home_variable?;
         let dir = PathBuf::from(std::env::var_os(variable).filter(|dir| !dir.is_empty())?);
         let is_usual = dir.components().eq(site.home.join(usual).components());
         (!is_usual).then(|| {
             format!(
-                "{variable} is set, so it reads its own files in {}, where hob does not look: this is what those in your home say",
+                "{variable} is set, so it reads its own files in {}, where hob does not look: the findings are about the files in your home",
                 project::visible::path(&dir)
             )
         })
     }
 
-    /// The format of its list of servers.
+    /// Returns the format of its list of servers.
     pub(crate) fn format(&self, scope: Scope) -> Format {
         self.formats[usize::from(scope == Scope::User)]
     }
 
-    /// Whether the agent is used here: it is installed, or has left traces in the home or (for the project's scope) in
-    /// the project.
+    /// True if the agent is used here: it is installed, or has left traces in the home or (in project scope) in the project.
     pub(crate) fn is_used(&self, scope: Scope, site: &Site, search: &OsStr) -> bool {
         let exists = |base: &Path, traces: &[&str]| traces.iter().any(|trace| base.join(trace).exists());
         self.programs.iter().any(|program| find_program(program, search).is_some())
@@ -245,14 +244,14 @@ impl Agent {
             || (scope == Scope::Project && exists(&site.top, self.project_traces))
     }
 
-    /// Whether it only reads what is written for another agent.
+    /// True if this file belongs to another agent and this one only reads it too.
     pub(crate) fn reads_anothers(&self, file: &Path, site: &Site) -> bool {
         let others = AGENTS.iter().take_while(|other| other.name != self.name);
         others.into_iter().any(|other| other.files(Scope::Project, site).iter().any(|theirs| theirs == file))
     }
 
-    /// What keeps it from starting hob by the entry in `file`, and from calling it without asking; or which of its files
-    /// cannot be read.
+    /// Returns the steps missing before the agent starts hob by the entry in `file` and calls it without asking. An unreadable
+    /// file is an error.
     pub(crate) fn steps(&self, scope: Scope, file: &Path, site: &Site) -> Result<Vec<Step>, String> {
         match self.standing {
             Some(standing) => standing(scope, file, site),
@@ -261,7 +260,7 @@ impl Agent {
     }
 }
 
-/// The executable of that name on a search path. A name with a slash is a path.
+/// Finds an executable on a search path. A name with a slash is a path.
 pub(crate) fn find_program(name: &str, search: &OsStr) -> Option<PathBuf> {
     use std::os::unix::fs::PermissionsExt;
     let executable = |path: &PathBuf| {

@@ -1,4 +1,4 @@
-//! Tables of edits: a file's text before, and after.
+//! Tables of edits: a file's text before and after.
 
 use expect_test::{Expect, expect};
 
@@ -14,7 +14,7 @@ fn ours() -> Entry {
     Entry::new("hob".to_owned(), &[])
 }
 
-/// Adds our entry, checks that adding twice changes nothing more and that removing it leaves no entry.
+/// Adds our entry; checks that adding is idempotent and that removing it leaves no entry.
 fn check(format: Format, before: &str, after: Expect) {
     match format.add(before, &ours(), Scope::Project) {
         Ok(Added::Text(text)) => {
@@ -157,7 +157,7 @@ fn what_is_not_json_is_refused_with_its_position() {
     check(TOML, "mcp_servers = 3\n", expect![[r#"Err(Shape("mcp_servers"))"#]]);
 }
 
-/// The verdict on an entry under our name, in each scope.
+/// Shows the verdict on an existing entry under our name, in each scope.
 fn check_taken(format: Format, entry: &str, project: Expect, user: Expect) {
     let text = match format {
         Format::Json { key, .. } => format!(r#"{{"{key}": {{"hob": {entry}}}}}"#),
@@ -226,7 +226,7 @@ fn a_project_cannot_pass_its_own_program_for_hob() {
         already(),
     );
     check_taken(TOML, "command = 'hob'\nargs = ['mcp']\nstartup_timeout_sec = 9", already(), already());
-    // If there are two, an agent may choose the other.
+    // If there are two, an agent may use either.
     check_taken(
         JSON,
         r#"{}, "hob": {"command": "./bin/hob"}"#,

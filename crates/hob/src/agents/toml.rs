@@ -1,4 +1,4 @@
-//! A list of servers in TOML, edited in place so that comments, order and spacing stay.
+//! Edits TOML files in place, which preserves comments, order and spacing.
 
 use serde_json::Value;
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike, value};
@@ -51,7 +51,7 @@ pub(super) fn entry(text: &str, table: &str) -> Result<Option<Entry>, Broken> {
     }))
 }
 
-/// The whole file, as far as JSON has words for it.
+/// Parses the whole file, as JSON.
 pub(super) fn value_of(text: &str) -> Result<Value, Broken> {
     fn table(table: &dyn TableLike) -> Value {
         Value::Object(table.iter().map(|(name, item)| (name.to_owned(), json(item))).collect())
@@ -71,7 +71,7 @@ pub(super) fn value_of(text: &str) -> Result<Value, Broken> {
     Ok(table(parse(text)?.as_table()))
 }
 
-/// Sets the string or truth value at the end of a path of keys, and makes the tables on the way.
+/// Sets the string or boolean at a path of keys, and creates missing tables on the path.
 pub(super) fn set(text: &str, path: &[String], new: &Value) -> Result<String, Broken> {
     let mut document = parse(text)?;
     let Some((last, way)) = path.split_last() else { return Ok(text.to_owned()) };
@@ -85,7 +85,7 @@ pub(super) fn set(text: &str, path: &[String], new: &Value) -> Result<String, Br
     if is_new {
         let way: Vec<&str> = way.iter().map(String::as_str).collect();
         let made = way.iter().try_fold(document.as_item_mut(), |item, key| item.get_mut(key));
-        // The innermost table is written as one of its own; those around it are implied.
+        // Write the innermost table explicitly; its parents stay implicit.
         if let Some(Item::Table(made)) = made {
             made.set_implicit(false);
             if !text.trim().is_empty() {
@@ -96,7 +96,7 @@ pub(super) fn set(text: &str, path: &[String], new: &Value) -> Result<String, Br
     Ok(restore_newlines(text, document.to_string()))
 }
 
-/// Removes what is at the end of a path of keys, and the tables on the way that are empty then.
+/// Removes the value at a path of keys, and tables on the path that become empty.
 pub(super) fn unset(text: &str, path: &[String]) -> Result<String, Broken> {
     let mut document = parse(text)?;
     for length in (1..=path.len()).rev() {
@@ -113,7 +113,7 @@ pub(super) fn unset(text: &str, path: &[String]) -> Result<String, Broken> {
     Ok(restore_newlines(text, document.to_string()))
 }
 
-/// The table of that name, made if it is missing; it is written only for what is in it.
+/// Returns the table of that name. Creates it if missing, as an implicit table.
 fn child<'a>(table: &'a mut dyn TableLike, key: &str) -> Result<&'a mut dyn TableLike, Broken> {
     let child = table.entry(key).or_insert_with(|| {
         let mut made = Table::new();
@@ -123,7 +123,7 @@ fn child<'a>(table: &'a mut dyn TableLike, key: &str) -> Result<&'a mut dyn Tabl
     child.as_table_like_mut().ok_or_else(|| Broken::Shape(key.to_owned()))
 }
 
-/// A new table is written after the last one with a blank line between; toml_edit leaves that to its caller.
+/// Separates a new table from the previous one by a blank line; toml_edit leaves that to the caller.
 fn set_apart(text: &str, item: Option<&mut Item>) {
     if let Some(table) = item.and_then(Item::as_table_mut)
         && !text.trim().is_empty()
@@ -138,10 +138,9 @@ fn parse(text: &str) -> Result<DocumentMut, Broken> {
     })
 }
 
-/// toml_edit writes "\n" where the file has "\r\n".
+/// Restores "\r
+/// ", which toml_edit replaces with "
+/// ".
 fn restore_newlines(before: &str, after: String) -> String {
-    match before.contains("\r\n") {
-        true => after.replace("\r\n", "\n").replace('\n', "\r\n"),
-        false => after,
-    }
+    if before.contains("\r\n") { after.replace("\r\n", "\n").replace('\n', "\r\n") } else { after }
 }

@@ -1,4 +1,4 @@
-//! `hob brief`: what an agent that begins here is told, or one that ends.
+//! `hob brief`: the brief for an agent that starts or ends work here.
 
 use clap::Args;
 use project::Project;
@@ -7,10 +7,10 @@ use serde_json::{Map, json};
 use super::call::{control_failure, finish};
 use crate::exit::{Exit, Failure};
 
-/// Show what an agent that begins in this worktree is told: what is under way, the last note, what waits
+/// Show the brief of this worktree for an agent that starts: work in progress, the last note, pending items
 #[derive(Debug, Args)]
 pub(crate) struct Brief {
-    /// What is unfinished, each with what finishes it
+    /// Show what is unfinished instead, with the command that finishes each item
     #[arg(long)]
     end: bool,
     /// Print JSON

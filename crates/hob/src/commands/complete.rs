@@ -1,5 +1,5 @@
-//! The hidden `hob complete -- WORDS`: what may follow these words of a command line. The completion scripts ask it for
-//! the tools of `hob call`, their flags, and the addresses of messages, which a running daemon knows.
+//! The hidden `hob complete -- WORDS`: suggests the next words of a command line. The completion scripts call it for the
+//! tools of `hob call`, their flags, and mail addresses, which a running daemon knows.
 
 use std::ffi::OsString;
 
@@ -12,7 +12,7 @@ use crate::terminal;
 /// Prints the possible next words. The words are those after `hob`, with the unfinished one last.
 pub(crate) fn run(words: &[OsString]) -> Result<Exit, Failure> {
     let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    // A shell waits for this, so failures give an empty list; the command itself will report them.
+    // A shell waits for this, so a failure gives an empty list; the command itself will report it.
     let found = match &words[..] {
         [command, words @ ..] if command == "call" => candidates(&call::tools(Choice::All).unwrap_or_default(), words),
         [.., option, unfinished] if option == "--to" => {
@@ -24,9 +24,9 @@ pub(crate) fn run(words: &[OsString]) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// The possible recipients of a message.
+/// Returns the possible recipients of a message.
 fn addresses() -> Vec<String> {
-    let known = super::find_project(None).and_then(|project| super::mail::known(&project));
+    let known = super::find_project(None).and_then(|project| super::mail::list_recipients(&project));
     let (agents, groups) = known.unwrap_or_default();
     let texts = |list: &Value, field: &str| -> Vec<String> {
         let items = list.as_array().into_iter().flatten();

@@ -1,5 +1,5 @@
-//! `hob completions`: a script that completes commands and options. The script asks hob each time what may follow `hob
-//! call` and `--to`, since only the daemon knows the tools, their flags and the agents.
+//! `hob completions`: prints a completion script. The script calls hob for the words after `hob call` and `--to`, since only
+//! the daemon knows the tools, their flags and the agents.
 
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;

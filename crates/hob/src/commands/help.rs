@@ -1,6 +1,6 @@
-//! `hob help`, and how help is laid out: the commands in groups with two lines to start with, and examples.
+//! `hob help`, and the layout of help: grouped commands, two commands to start with, and examples.
 //!
-//! The layout costs more than a short command, so it is made only for help that is shown ([`laid_out`]).
+//! The layout takes longer than a short command, so it is built only if help is shown ([`laid_out`]).
 
 use std::ffi::OsString;
 use std::fmt::Write;
@@ -12,10 +12,10 @@ use clap::error::{ContextKind, ContextValue};
 use super::call::{self, Choice};
 use crate::exit::{self, Exit, Failure};
 
-/// Show this help, or that of a command
+/// Show this help, or the help of a command
 #[derive(Debug, Args)]
 pub(crate) struct Help {
-    /// The command; after `call` its tool
+    /// The command, or `call` and a tool
     #[arg(value_name = "COMMAND")]
     command: Vec<OsString>,
 }
@@ -30,10 +30,10 @@ impl Help {
     }
 }
 
-/// What to begin with.
+/// The commands to start with.
 const START: [(&str, &str); 2] = [
-    ("hob init", "set this project up for the agents of this machine; `hob doctor` says what is missing"),
-    ("hob eval '1 + 1'", "evaluate in a live REPL that keeps its state; `hob status` shows what runs"),
+    ("hob init", "set this project up for the agents on this machine; `hob doctor` reports what is missing"),
+    ("hob eval '1 + 1'", "evaluate in a live REPL that keeps its state; `hob status` shows running sessions"),
 ];
 
 /// All commands, in the order of the help.
@@ -56,63 +56,66 @@ const GROUPS: &[(&str, &[&str])] = &[
             "import",
         ],
     ),
-    ("Questions of agents", &["questions", "answer"]),
+    ("Agents' questions", &["questions", "answer"]),
     ("Code", &["callers", "uses", "callees", "def", "outline", "fields", "constructors", "matches", "code"]),
-    ("Where the work stands", &["work", "brief", "note"]),
-    ("Rules for agents' hooks", &["policy", "hooks"]),
+    ("State of the work", &["work", "brief", "note"]),
+    ("Policy for agents' hooks", &["policy", "hooks"]),
     ("Prompts as functions", &["node"]),
     ("Cure", &["cure"]),
     ("Setup and help", &["init", "doctor", "trust", "completions", "help"]),
     ("For agents and scripts", &["mcp", "serve", "tools", "call", "ask"]),
 ];
 
-/// The command that the parser does not know: an agent waits for each of its calls.
-const HOOK: (&str, &str) = ("hook", "What agents' hooks run: answers the event on stdin");
+/// The command that bypasses the parser, because an agent waits for each of its calls.
+const HOOK: (&str, &str) = ("hook", "Answer a hook event on stdin; agents' hooks run this");
 
-/// Examples of each command, with what they show.
+/// Examples of each command, with titles.
 const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     (
         "eval",
         &[
             ("hob eval '1 + 1'", ""),
-            ("hob eval --profile python 'import sys; sys.version'", "in a REPL of this language"),
+            ("hob eval --profile python 'import sys; sys.version'", "in a Python REPL"),
             ("hob eval < setup.hs", "code from a file or a pipe"),
             ("hob eval --stdin 'getLine >>= putStrLn' < lines.txt", "the code reads stdin"),
-            ("hob eval --wait 5 'main'", "come back after 5 s, whether or not it has ended"),
+            ("hob eval --wait 5 'main'", "return after 5 s, even if it still runs"),
         ],
     ),
     ("status", &[("hob status", ""), ("hob status --json", "")]),
-    ("callers", &[("hob callers Shape::area", ""), ("hob callers src/geo.rs:41", "what is declared at that line")]),
-    ("uses", &[("hob uses Circle --class construct --class pattern", "where it is made and matched")]),
-    ("callees", &[("hob callees Shape::area", ""), ("hob callees main --external", "what other libraries define too")]),
+    ("callers", &[("hob callers Shape::area", ""), ("hob callers src/geo.rs:41", "the declaration at that line")]),
+    ("uses", &[("hob uses Circle --class construct --class pattern", "where it is constructed and matched")]),
+    (
+        "callees",
+        &[("hob callees Shape::area", ""), ("hob callees main --external", "include functions of other libraries")],
+    ),
     ("def", &[("hob def Shape::area", "")]),
-    ("outline", &[("hob outline src/geo.rs", ""), ("hob outline --match area", "names that have this in them")]),
+    ("outline", &[("hob outline src/geo.rs", ""), ("hob outline --match area", "names that contain this text")]),
     ("fields", &[("hob fields Circle", "")]),
     ("constructors", &[("hob constructors Shape", "")]),
     (
         "matches",
         &[
-            ("hob matches Shape", "what one more constructor does at each"),
-            ("hob matches Shape --remove Square", "what that constructor's end does at each"),
+            ("hob matches Shape", "the effect of adding a constructor"),
+            ("hob matches Shape --remove Square", "the effect of removing that constructor"),
         ],
     ),
-    ("code", &[("hob code status", ""), ("hob code restart", "its language servers, when their fault is mended")]),
-    ("work", &[("hob work", ""), ("hob work --all", "every worktree of the repository")]),
+    ("code", &[("hob code status", ""), ("hob code restart", "restart the language servers after fixing a problem")]),
+    ("work", &[("hob work", ""), ("hob work --all", "all worktrees of the repository")]),
     (
         "policy",
         &[
             ("hob policy check", ""),
-            ("hob policy explain event.json", "which rules an event meets, and by which command"),
-            ("hob policy try next.toml", "what that file would have decided otherwise, of all that came so far"),
+            ("hob policy explain event.json", "which rules match an event, and by which command"),
+            ("hob policy try next.toml", "how that file would have changed past decisions"),
         ],
     ),
     (
         "hooks",
         &[
-            ("hob hooks install", "for the agents found here, in files that only you have"),
-            ("hob hooks install --agent claude --fail closed", "refuse tools too where hob does not answer"),
+            ("hob hooks install", "for the detected agents, in your private files"),
+            ("hob hooks install --agent claude --fail closed", "refuse tools if hob does not answer"),
             ("hob hooks uninstall", ""),
-            ("hob hooks log --follow", "what agents ask, and go on with what comes"),
+            ("hob hooks log --follow", "past events, then new ones as they happen"),
         ],
     ),
     (
@@ -121,10 +124,10 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
             ("hob node new summarize", "writes nodes/summarize.node.md"),
             ("hob node check", "all node files, each error with its line"),
             ("hob node run summarize '{\"text\": \"It rained.\"}'", ""),
-            ("hob node test --engine fixed", "the tests in node files, on a model of hob's own"),
+            ("hob node test --engine fixed", "run the tests in node files on a built-in model"),
         ],
     ),
-    ("brief", &[("hob brief", ""), ("hob brief --end", "what is unfinished, each with what finishes it")]),
+    ("brief", &[("hob brief", ""), ("hob brief --end", "unfinished work, with the commands that finish it")]),
     (
         "note",
         &[
@@ -136,12 +139,12 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     ("stop", &[("hob stop", "the next command or agent starts a new daemon")]),
     (
         "questions",
-        &[("hob questions", ""), ("hob questions --watch", "stay, so that agents know that somebody is there")],
+        &[("hob questions", ""), ("hob questions --watch", "keep watching, so that agents can tell you are present")],
     ),
     (
         "answer",
         &[
-            ("hob answer", "by prompts"),
+            ("hob answer", "answer by prompts"),
             ("hob answer q_7k2mx --yes --note 'but keep the tag'", ""),
             ("hob answer q_7k2mx --choose sqlite", ""),
         ],
@@ -151,11 +154,11 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         &[
             ("hob ask confirm 'Deploy to production?' && ./deploy", ""),
             ("hob ask select 'Which store?' sqlite=SQLite pg=PostgreSQL --json", ""),
-            ("hob ask guide 'The test is flaky.' --suggest 'mend the test' --wait 0", "ask and go on"),
-            ("hob ask wait q_7k2mx --json", "get the answer to that later"),
+            ("hob ask guide 'The test is flaky.' --suggest 'fix the test' --wait 0", "ask without waiting"),
+            ("hob ask wait q_7k2mx --json", "fetch that answer later"),
         ],
     ),
-    ("inbox", &[("hob inbox", ""), ("hob inbox --all --limit 10", "read ones too")]),
+    ("inbox", &[("hob inbox", ""), ("hob inbox --all --limit 10", "include read messages")]),
     (
         "send",
         &[
@@ -179,14 +182,14 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     ),
     ("init", &[("hob init", ""), ("hob init --agent claude", ""), ("hob init --undo", "")]),
     ("doctor", &[("hob doctor", ""), ("hob doctor --json", "")]),
-    ("trust", &[("hob trust", "shows, asks, and grants"), ("hob trust --revoke", "")]),
+    ("trust", &[("hob trust", "shows the requests, asks, and grants"), ("hob trust --revoke", "")]),
     ("completions", &[("hob completions bash > ~/.local/share/bash-completion/completions/hob", "")]),
     ("help", &[("hob help", ""), ("hob help send", ""), ("hob help call repl_eval", "")]),
     (
         "mcp",
         &[
             ("hob mcp", "what `hob init` writes into an agent's configuration"),
-            ("hob mcp repl,mail", "these toolsets"),
+            ("hob mcp repl,mail", "only these toolsets"),
             ("hob mcp --profile ghc-mcp", ""),
         ],
     ),
@@ -194,7 +197,7 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     ("tools", &[("hob tools", ""), ("hob tools --toolset cure", ""), ("hob tools --json", "")]),
 ];
 
-/// The command line with its help laid out.
+/// Returns the command line with its help laid out.
 pub(crate) fn laid_out(command: clap::Command) -> clap::Command {
     let template = template(&command);
     let command = command.help_template(template).after_help(exit::TABLE);
@@ -204,7 +207,7 @@ pub(crate) fn laid_out(command: clap::Command) -> clap::Command {
     })
 }
 
-/// The section `Examples` of a command's help: each a line for a shell, with what it shows.
+/// Renders the section `Examples` of a command's help: shell commands with titles.
 pub(crate) fn examples(lines: impl Iterator<Item = (String, String)>) -> StyledStr {
     let mut text = StyledStr::new();
     // Writing to a string cannot fail.
@@ -238,7 +241,7 @@ fn template(command: &clap::Command) -> StyledStr {
     template.into()
 }
 
-/// A heading and lines in two columns, the first as wide as its content and at least this wide.
+/// Renders a heading and two columns; the first is as wide as its content and at least `least`.
 fn section(title: &str, lines: &[(&str, String)], least: usize) -> String {
     let styles = Styles::styled();
     let literal = styles.get_literal();
@@ -256,20 +259,20 @@ fn heading(title: &str) -> String {
     format!("{header}{title}:{header:#}")
 }
 
-/// What to type instead of a command that does not exist, where the parser has no similar one.
+/// Suggests a command for an unknown one, if the parser has no similar one.
 pub(crate) fn with_tip(mut error: clap::Error) -> clap::Error {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return error };
-    // The usage names the command whose subcommand it is.
+    // The usage line names the parent command of an unknown subcommand.
     if error.get(ContextKind::Usage).is_some_and(|usage| !usage.to_string().contains("hob [OPTIONS]")) {
         return error;
     }
     let is_tool = call::tools(Choice::All).is_ok_and(|tools| tools.iter().any(|tool| tool.name == *word));
     let tip = match error.get(ContextKind::SuggestedSubcommand) {
         _ if is_tool => {
-            format!("`hob call {word}` calls the tool of that name; `hob help call {word}` names its flags")
+            format!("`hob call {word}` calls the tool of that name; `hob help call {word}` lists its flags")
         }
         Some(_) => return error,
-        None => "`hob help` shows the commands, `hob tools` the tools for `hob call`".to_owned(),
+        None => "`hob help` lists the commands, `hob tools` the tools for `hob call`".to_owned(),
     };
     let mut tips = match error.remove(ContextKind::Suggested) {
         Some(ContextValue::StyledStrs(tips)) => tips,
@@ -290,7 +293,7 @@ mod tests {
         let command = crate::Cli::command();
         let mut commands: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
         let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
-        // `hob call` has its own help.
+        // `hob call` builds its own help.
         let mut shown: Vec<&str> = EXAMPLES.iter().map(|(name, _)| *name).chain(["call"]).collect();
         for list in [&mut commands, &mut grouped, &mut shown] {
             list.sort_unstable();
@@ -304,7 +307,7 @@ mod tests {
         for (name, examples) in EXAMPLES {
             assert!(!examples.is_empty(), "{name}");
             for (line, _) in *examples {
-                let words = words(line);
+                let words = split_words(line);
                 assert_eq!(words[..2], ["hob", name], "{line}");
                 if let Err(error) = crate::Cli::command().try_get_matches_from(words) {
                     panic!("{line}: {error}");
@@ -313,8 +316,8 @@ mod tests {
         }
     }
 
-    /// The words of the first command of a shell's line.
-    fn words(line: &str) -> Vec<String> {
+    /// Returns the words of the first command in a shell line.
+    fn split_words(line: &str) -> Vec<String> {
         let (mut words, mut quoted) = (vec![String::new()], false);
         for c in line.chars() {
             match c {

@@ -1,7 +1,7 @@
-//! `hob hook EVENT`: what agents' hooks run. The event comes on standard input, the daemon decides, and its answer is
-//! printed as the agent reads it. An agent waits for each of these: no parser of commands, one deadline over all.
+//! `hob hook EVENT`: the program that agents' hooks run. The event is read from standard input, the daemon decides, and the
+//! answer is printed in the agent's format. An agent waits for each call: no command line parser, and one overall deadline.
 //!
-//! Saying nothing changes nothing: a pass prints nothing. A wrong command line exits with 1 and never with 2, which blocks.
+//! No output means no change: a pass prints nothing. A wrong command line exits with 1 and never with 2, which blocks.
 
 use std::ffi::OsString;
 use std::io::{Read, Write};
@@ -15,9 +15,9 @@ use hooks::agents::Came;
 use hooks::{Agent, Fail, Rendered};
 use project::{FoundBy, Project};
 
-/// The most bytes of an event.
+/// The size limit of an event, in bytes.
 const PAYLOAD_MAX: u64 = 6 * 1024 * 1024;
-/// The deadline, unless the command line says another, and the longest.
+/// The default deadline and the maximum.
 const WITHIN: Duration = Duration::from_secs(5);
 const WITHIN_MAX: f64 = 86_400.0;
 
@@ -31,20 +31,20 @@ struct Call {
     agent: Option<Agent>,
     fail: Fail,
     within: Duration,
-    /// How long a person has, if one is asked: never less than `within`.
+    /// The timeout for a person's answer, if a person is asked: never less than `within`.
     person: Duration,
     project: Option<PathBuf>,
 }
 
-/// What the thread that works says to the one that waits.
+/// A message from the worker thread to the waiting one.
 enum Said {
     Read(Arc<Vec<u8>>),
-    /// A person is asked.
+    /// A person is being asked.
     Asking,
     Done(Result<Rendered, String>),
 }
 
-/// Answers an event. Exits with what the agent should see.
+/// Answers an event. Exits with the status that the agent expects.
 pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     if let [only] = arguments.as_slice()
@@ -64,14 +64,14 @@ pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let mut deadline = begun + call.within;
     let (say, said) = mpsc::sync_channel(3);
     let working = call.clone();
-    // Whatever holds it up (a standard input that never ends, a file system that is away), the deadline is kept.
+    // The deadline holds even if the worker hangs (a standard input without end, an unreachable file system).
     let worker = std::thread::Builder::new().spawn(move || {
         let done = answer(&working, begun, &say);
         let _ = say.send(Said::Done(done));
     });
     let mut raw = Arc::new(Vec::new());
     let done = loop {
-        // The worker gives up by itself at the deadline; this is for what it cannot give up.
+        // The worker stops at the deadline on its own; this covers calls that it cannot interrupt.
         let left = (deadline + Duration::from_millis(50)).saturating_duration_since(Instant::now());
         match worker.as_ref().map(|_| said.recv_timeout(left)) {
             Ok(Ok(Said::Read(read))) => raw = read,
@@ -87,14 +87,14 @@ pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         let event = hooks::read(agent, &call.event, &raw);
         call.fail.render(agent, &event.name, &why)
     });
-    // One write each; an agent that closed them does not read the answer.
+    // One write each; an agent that closed the streams does not read the answer.
     let _ = std::io::stderr().write_all(rendered.stderr.as_bytes());
     let mut out = std::io::stdout().lock();
     let _ = out.write_all(rendered.stdout.as_bytes()).and_then(|()| out.flush());
     ExitCode::from(rendered.exit)
 }
 
-/// The answer, or why there is none.
+/// Returns the answer, or the reason why there is none.
 fn answer(call: &Call, begun: Instant, say: &mpsc::SyncSender<Said>) -> Result<Rendered, String> {
     let mut raw = Vec::new();
     let read = std::io::stdin().lock().take(PAYLOAD_MAX + 1).read_to_end(&mut raw);
@@ -129,7 +129,7 @@ fn answer(call: &Call, begun: Instant, say: &mpsc::SyncSender<Said>) -> Result<R
             Ok(_) => {}
             Err(why) => {
                 if call.fail == Fail::Open {
-                    // Without room for the note the event goes on all the same: that is what this mode means.
+                    // If the note cannot be stored, the event passes anyway: that is the meaning of this mode.
                     let _ = hooks::spool::note(&project, agent, &call.event, &directory, &raw, &why);
                 }
                 failure.get_or_insert(why);
@@ -138,16 +138,16 @@ fn answer(call: &Call, begun: Instant, say: &mpsc::SyncSender<Said>) -> Result<R
     }
     match (strictest, failure) {
         (Some(reply), None) => Ok(rendered(reply)),
-        // One policy that cannot be asked does not loosen another one.
+        // A policy that cannot be evaluated does not loosen another one.
         (Some(reply), Some(_)) if call.fail == Fail::Open => Ok(rendered(reply)),
         (_, Some(why)) => Err(why),
-        // Nothing here is of hob.
+        // No policy of hob applies here.
         (None, None) => Ok(Rendered::default()),
     }
 }
 
-/// Returns the projects that decide on an event, outermost first: the nearest one, and each one around it that has a policy.
-/// A repository that begins inside of a project does not leave that project's policy.
+/// Returns the projects that decide on an event, outermost first: the nearest one, and each enclosing one that has a policy.
+/// A nested repository does not escape the policy of the project around it.
 fn deciding(call: &Call, directory: &Path) -> Result<Vec<Project>, String> {
     let has_users_policy = || hooks::files::user_path().is_some_and(|path| path.symlink_metadata().is_ok());
     let nearest = Project::find(call.project.as_deref(), directory);
@@ -170,7 +170,7 @@ fn deciding(call: &Call, directory: &Path) -> Result<Vec<Project>, String> {
     Ok(deciding)
 }
 
-/// How much a reply keeps an agent from, least first.
+/// The restriction that a reply imposes, weakest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Strictness {
     Silent,
@@ -209,7 +209,7 @@ impl Call {
             match word.as_str() {
                 "--agent" => {
                     let name = text(value()?)?;
-                    call.agent = Some(Agent::named(&name).ok_or_else(|| format!("there is no agent {name:?}"))?);
+                    call.agent = Some(Agent::named(&name).ok_or_else(|| format!("unknown agent {name:?}"))?);
                 }
                 "--fail" => {
                     let name = text(value()?)?;

@@ -1,5 +1,5 @@
-//! `hob mcp`: what an agent starts. Agents wait for it, so its command line is read without the full parser, which
-//! would cost more than the rest of its start; anything unusual goes to the full parser.
+//! `hob mcp`: the front-end that agents start. Agents wait for it, so its command line is parsed without the full parser, which
+//! would take longer than the rest of the start; an unusual command line goes to the full parser.
 
 use std::ffi::{OsStr, OsString};
 use std::io::IsTerminal;
@@ -13,22 +13,22 @@ use super::choice;
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
-/// Serve an agent on stdin and stdout (MCP); what agents start
+/// Serve an agent on stdin and stdout (MCP); agents start this
 #[derive(Debug, Default, PartialEq, Args)]
 pub(crate) struct Mcp {
-    /// The toolsets to serve, separated by commas [default: those that hob.toml enables]
+    /// The toolsets to serve, separated by commas [default: those enabled in hob.toml]
     #[arg(value_delimiter = ',')]
     toolsets: Vec<String>,
-    /// Serve the tools of another system under their own names: ghc-mcp, thrum, cure, tidepool
+    /// Serve tools compatible with another system, under its names: ghc-mcp, thrum, cure, tidepool
     #[arg(long, value_name = "NAME", hide_possible_values = true, value_parser = Profile)]
     profile: Option<String>,
-    /// The name this agent goes by [default: HOB_AGENT, or the one that belongs to the worktree]
+    /// The agent's name [default: HOB_AGENT, or the one that belongs to the worktree]
     #[arg(long = "as", visible_alias = "agent-id", value_name = "NAME")]
     name: Option<String>,
-    /// Take that name from whoever holds it elsewhere
+    /// Take that name over from the process that uses it elsewhere
     #[arg(long)]
     takeover: bool,
-    /// What tool results carry: text alone, or structured content too [default: by the client]
+    /// The content of tool results: only text, or structured content too [default: depends on the client]
     #[arg(long, value_name = "FORM", value_parser = forms())]
     results: Option<Results>,
     /// Serve without a daemon: sessions end with this process
@@ -44,10 +44,10 @@ fn form(name: &str) -> Option<Results> {
 }
 
 fn forms() -> impl TypedValueParser<Value = Results> {
-    PossibleValuesParser::new(FORMS.map(|(name, _)| name)).try_map(|name| form(&name).ok_or("no such form"))
+    PossibleValuesParser::new(FORMS.map(|(name, _)| name)).try_map(|name| form(&name).ok_or("unknown form of results"))
 }
 
-/// Shells offer these; which there are says the daemon.
+/// A parser that offers the names for completion; the daemon decides which names are valid.
 #[derive(Clone)]
 struct Profile;
 
@@ -64,7 +64,7 @@ impl TypedValueParser for Profile {
 }
 
 impl Mcp {
-    /// Parses a plain command line, with the value of `--project`; `None` if it is anything else.
+    /// Parses a simple command line, with the value of `--project`; `None` for anything else.
     pub(crate) fn quick(args: &[OsString]) -> Option<(Mcp, Option<PathBuf>)> {
         let mut mcp = Mcp::default();
         let mut project = None;
@@ -88,7 +88,7 @@ impl Mcp {
         let (standalone, toolsets, profile) = (self.standalone, self.toolsets.clone(), self.profile.clone());
         let locate = move || -> Result<(Project, Hello), String> {
             let cwd = std::env::current_dir().map_err(|error| {
-                format!("cannot tell the current directory: {error}; start the agent in a directory that exists")
+                format!("cannot find the current directory: {error}; start the agent in an existing directory")
             })?;
             let project = Project::find(explicit.as_deref(), &cwd).map_err(|error| error.to_string())?;
             let mut hello = Hello::new(Role::Mcp, &project, &cwd);
@@ -108,20 +108,20 @@ impl Mcp {
             return super::serve::standalone(&project, &hello);
         }
         if std::io::stdin().is_terminal() {
-            // An agent is told by the answer to its first request; a person would wait for one.
+            // An agent learns of the error by its first request; a person at a terminal would wait forever.
             daemon::declared(&toolsets, profile.as_deref(), Vec::new())
                 .map_err(|error| choice::failure(error, "mcp"))?;
-            terminal::note(
-                "`hob mcp` waits for an agent's JSON-RPC lines; in a terminal use `hob call` or `hob status`.",
-            );
+            terminal::note("`hob mcp` expects JSON-RPC from an agent; in a terminal use `hob call` or `hob status`.");
         }
         let served = client::stdio::run(locate, client::Launch::default())
             .map_err(|error| Failure::new(format_args!("stdin or stdout failed: {error}")))?;
         // The reason was already reported, to the agent and on stderr.
-        Ok(match served {
-            true => Exit::Done,
-            false if daemon::declared(&toolsets, profile.as_deref(), Vec::new()).is_err() => Exit::Usage,
-            false => Exit::NoDaemon,
+        Ok(if served {
+            Exit::Done
+        } else if daemon::declared(&toolsets, profile.as_deref(), Vec::new()).is_err() {
+            Exit::Usage
+        } else {
+            Exit::NoDaemon
         })
     }
 }

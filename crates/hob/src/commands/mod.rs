@@ -37,7 +37,7 @@ use project::{Hello, Project};
 
 use crate::exit::{Exit, Failure};
 
-/// What hob can be told to do.
+/// hob's subcommands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Mcp(mcp::Mcp),
@@ -137,14 +137,14 @@ impl Command {
     }
 }
 
-/// Runs, without the full parser, commands that programs start and people wait for. `None` for any other command line.
+/// Runs the commands that bypass the full parser, because programs start them and people wait. `None` for others.
 pub(crate) fn quick(args: &[OsString]) -> Option<Result<Exit, Failure>> {
     let (command, rest) = args.split_first()?;
     match (command.to_str()?, rest) {
         ("mcp", rest) => mcp::Mcp::quick(rest).map(|(mcp, explicit)| mcp.run(explicit)),
         ("wait", rest) => mail::WaitCommand::quick(rest)
             .map(|(wait, explicit)| find_project(explicit.as_deref()).and_then(|project| wait.run(&project))),
-        // Not a command for people: neither help nor completions offer it.
+        // A hidden command: neither help nor completions offer it.
         ("complete", [dashes, words @ ..]) if dashes == "--" => Some(complete::run(words)),
         ("--project", [root, command, rest @ ..]) if command == "mcp" => match mcp::Mcp::quick(rest)? {
             (mcp, None) => Some(mcp.run(Some(PathBuf::from(root)))),
@@ -164,27 +164,29 @@ fn find_project(explicit: Option<&Path>) -> Result<Project, Failure> {
 
 fn cwd() -> Result<PathBuf, Failure> {
     std::env::current_dir().map_err(|error| {
-        Failure::new(format_args!("cannot tell the current directory: {error}"))
-            .hint("Go to a directory that exists and try again.")
+        Failure::new(format_args!("cannot find the current directory: {error}"))
+            .hint("Change to an existing directory and try again.")
     })
 }
 
-/// The set-aside state of other directories that used to stand at the project's path, and what to do about it.
+/// Returns the state that was set aside because it belonged to another directory at this path, with what to do about it.
 fn set_aside(project: &Project) -> Vec<(PathBuf, String)> {
     let shown = |path: &Path| project::visible(&path.display().to_string());
     let state = project.state_dir();
     let still_there = project.state_is_of_another().then(|| {
         let text = format!(
-            "another directory stood here before: its mail and logs are in {0}, and are set aside when hob is used here, until it \
-             is used where that one was moved to. If this one takes its place, delete the file root-inode in {0}",
+            "this path used to be another directory, whose mail and logs are in {0}. hob will set them aside until \
+             it runs in that directory's new location. If this directory replaces it, delete the file root-inode in \
+             {0}",
             shown(state)
         );
         (state.to_owned(), text)
     });
     let aside = project.states_set_aside().into_iter().map(|aside| {
         let text = format!(
-            "another directory stood here before: its mail and logs wait in {} until hob is used where it was moved to. If this \
-             one takes its place, `hob stop`, move {} away, the other there, and delete the file root-inode in it",
+            "this path used to be another directory, whose mail and logs are set aside in {} until hob runs in that \
+             directory's new location. If this directory replaces it, run `hob stop`, move {} away, move the other \
+             one there, and delete the file root-inode in it",
             shown(&aside),
             shown(state)
         );
@@ -197,12 +199,12 @@ fn hello(project: &Project) -> Result<Hello, Failure> {
     Ok(Control::hello(project, &cwd()?))
 }
 
-/// A control connection to the project's daemon, if one runs.
+/// Connects to the project's daemon, if one runs.
 fn connect(project: &Project) -> Result<Option<Control>, Failure> {
     Control::connect(project, &hello(project)?).map_err(|error| sandbox::no_daemon(&error))
 }
 
-/// A control connection to the project's daemon, which is started if none runs.
+/// Connects to the project's daemon, and starts it if none runs.
 fn connect_or_start(project: &Project, hello: &Hello) -> Result<Control, Failure> {
     Control::connect_or_start(project, hello).map_err(|error| sandbox::no_daemon(&error))
 }

@@ -9,13 +9,13 @@ use serde_json::json;
 use super::call::{control_failure, finish};
 use crate::exit::{Exit, Failure};
 
-/// The most that is read of a note, in bytes. A longer one is refused where it is kept.
+/// The limit for reading a note, in bytes. The daemon refuses one that is too long.
 const READ: u64 = 64 * 1024;
 
-/// Leave a note for the next agent on this branch, or show the notes there are
+/// Leave a note for the next agent on this branch, or show the existing notes
 #[derive(Debug, Args)]
 pub(crate) struct Note {
-    /// What the next one should know; `-` reads it from stdin
+    /// The text of the note; `-` reads it from stdin
     text: Option<String>,
     /// Print JSON
     #[arg(long)]

@@ -1,9 +1,9 @@
-//! Whether the running daemon is another program than this one: its file was replaced by an upgrade, or lies elsewhere.
+//! Detects that the running daemon is a different program: its file was replaced by an upgrade, or is elsewhere.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
-/// What is so, and what mends it; `None` if the daemon is this program, or the kernel does not tell.
+/// Returns a warning with the fix; `None` if the daemon is this program, or the kernel does not tell.
 pub(super) fn notice(pid: u32) -> Option<String> {
     let link = format!("/proc/{pid}/exe");
     let program = fs::read_link(&link).ok()?.to_string_lossy().into_owned();
@@ -11,11 +11,11 @@ pub(super) fn notice(pid: u32) -> Option<String> {
     if file(&link)? == file("/proc/self/exe")? {
         return None;
     }
-    let next = "`hob stop`, and the next call starts this one";
+    let next = "run `hob stop`; the next call starts this program";
     Some(match program.strip_suffix(" (deleted)") {
         Some(path) => {
-            format!("the daemon is the old program: {} was replaced since it started: {next}", project::visible(path))
+            format!("the daemon runs an old version: {} was replaced after it started: {next}", project::visible(path))
         }
-        None => format!("the daemon is another program, {}: {next}", project::visible(&program)),
+        None => format!("the daemon runs another program, {}: {next}", project::visible(&program)),
     })
 }

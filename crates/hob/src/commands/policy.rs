@@ -1,5 +1,5 @@
-//! `hob policy`: checks the rules of a project, says which of them an event meets, and what another file would have
-//! decided. Starts no daemon.
+//! `hob policy`: checks the rules of a project, explains which rules match an event, and replays events with another file.
+//! Starts no daemon.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,43 +18,43 @@ use serde_json::Value;
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
-/// Check the rules for agents' hooks, and see what they decide
+/// Check the policy for agents' hooks, and explain its decisions
 #[derive(Debug, Args)]
 pub(crate) struct PolicyCommand {
     #[command(subcommand)]
-    what: What,
+    what: Action,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
-    /// Check hob-policy.toml, or another file, and say what holds
+enum Action {
+    /// Check hob-policy.toml, or another file, and show the rules in force
     Check {
         /// The file [default: the project's hob-policy.toml]
         file: Option<PathBuf>,
     },
-    /// Run the tests in a file: events, each with the decision that is expected
+    /// Run the tests in a file: events with expected decisions
     Test {
         /// A TOML file with `[[test]]` tables
         file: PathBuf,
     },
-    /// Say which rules an event meets, and by which command or file
+    /// Show which rules match an event, and by which command or file
     Explain {
-        /// A file with the event as its agent gives it, or `-`
+        /// A file with the event in the agent's format, or `-`
         event: PathBuf,
-        /// The agent [default: told by the event]
+        /// The agent [default: detected from the event]
         #[arg(long)]
         agent: Option<String>,
     },
-    /// Decide all journalled events anew, by a file that is not in force yet, and list the differences
+    /// Replay all recorded events with a file that is not in force yet, and list the differences
     Try {
-        /// The file [default: the project's hob-policy.toml as it reads now]
+        /// The file [default: the current hob-policy.toml of the project]
         file: Option<PathBuf>,
     },
 }
 
-/// The most bytes of a file that is named here.
+/// The size limit of a given file, in bytes.
 const FILE_MAX: u64 = 8 * 1024 * 1024;
-/// How a policy is begun.
+/// A sample rule to start a policy with.
 const FIRST_RULE: &str = r#"
   [[rule]]
   id = "no-force-push"
@@ -63,16 +63,16 @@ const FIRST_RULE: &str = r#"
   decide = "deny"
   reason = "force pushes lose others' work"
 "#;
-/// How many differences are shown.
+/// The maximum number of differences shown.
 const SHOWN: usize = 50;
 
 impl PolicyCommand {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
         match self.what {
-            What::Check { file } => check(project, file.as_deref()),
-            What::Test { file } => test(project, &file),
-            What::Explain { event, agent } => explain(project, &event, agent.as_deref()),
-            What::Try { file } => try_file(project, file.as_deref()),
+            Action::Check { file } => check(project, file.as_deref()),
+            Action::Test { file } => test(project, &file),
+            Action::Explain { event, agent } => explain(project, &event, agent.as_deref()),
+            Action::Try { file } => try_file(project, file.as_deref()),
         }
     }
 }
@@ -82,17 +82,18 @@ fn rules(count: usize) -> String {
 }
 
 fn read(path: &Path) -> Result<String, Failure> {
-    let text = match path.as_os_str() == "-" {
-        true => std::io::read_to_string(std::io::stdin().lock()),
-        false => regular::read(path, FILE_MAX),
+    let text = if path.as_os_str() == "-" {
+        std::io::read_to_string(std::io::stdin().lock())
+    } else {
+        regular::read(path, FILE_MAX)
     };
-    text.map_err(|error| Failure::new(format_args!("cannot read {}: {error}", visible::path(path))))
+    text.map_err(|error| Failure::new(format_args!("cannot cannot read {}: {error}", visible::path(path))))
 }
 
 fn parse(path: &Path) -> Result<Policy, Failure> {
     Policy::parse(&read(path)?).map_err(|error| {
         Failure::new(format_args!("{}: {error}", visible::path(path)))
-            .hint("Mend that line; until then the last good policy holds.")
+            .hint("Fix that line; until then the last valid policy stays in force.")
     })
 }
 
@@ -107,18 +108,21 @@ fn check(project: &Project, file: Option<&Path>) -> Result<Exit, Failure> {
     }
     let standing = Files::new(project).standing(false);
     if let Some(broken) = standing.broken.first() {
-        return Err(Failure::new(broken).hint("Correct that file; until then the last good policy holds."));
+        return Err(Failure::new(broken).hint("Fix that file; until then the last valid policy stays in force."));
     }
     if let Some(unreachable) = hooks::files::unreachable_rules(project).first() {
-        return Err(Failure::new(unreachable).hint("Correct that rule; the other rules are in force."));
+        return Err(Failure::new(unreachable).hint("Fix that rule; the other rules are in force."));
     }
     let [users, ours] = [0, 1].map(|at| standing.policies.get(at).map_or(0, |policy| policy.rules.len()));
     let is_there = hooks::files::project_text(project).is_ok_and(|text| text.is_some());
     match ours {
         0 if !is_there => {
             let path = project.root().join(hooks::policy::FILE);
-            terminal::line(format!("There is no {}, and no rule of this project in force.", visible::path(&path)));
-            terminal::line(format!("A first rule, to write there:\n{FIRST_RULE}"));
+            terminal::line(format!(
+                "{} does not exist, and no rule of this project is in force.",
+                visible::path(&path)
+            ));
+            terminal::line(format!("A sample rule to start with:\n{FIRST_RULE}"));
         }
         _ => terminal::line(format!("{}: {} in force.", hooks::policy::FILE, rules(ours))),
     }
@@ -131,14 +135,14 @@ fn check(project: &Project, file: Option<&Path>) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// An event of a file of tests.
+/// An event in a file of tests.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Test {
     name: String,
     #[serde(default)]
     agent: Option<String>,
-    /// The event as its agent gives it.
+    /// The event in the agent's format.
     event: Value,
     expect: Verdict,
     #[serde(default)]
@@ -160,7 +164,7 @@ fn test(project: &Project, file: &Path) -> Result<Exit, Failure> {
     if tests.test.is_empty() {
         return Err(Failure::new(format_args!("{} has no `[[test]]`", visible::path(file))));
     }
-    // As the files read: what waits for a grant is tested before it is granted.
+    // Use the files as they are, so that a policy can be tested before it is granted.
     let standing = as_written(project, None)?;
     let mut failed = 0;
     for test in &tests.test {
@@ -180,14 +184,14 @@ fn test(project: &Project, file: &Path) -> Result<Exit, Failure> {
             failed += 1;
             let wanted = test.rule.as_ref().map_or(String::new(), |rule| format!(" by {rule}"));
             terminal::line(format!(
-                "{}: expected {}{wanted}, and it is {}",
+                "{}: expected {}{wanted}, got {}",
                 test.name,
                 test.expect.as_str(),
-                said(&decision)
+                describe(&decision)
             ));
         }
     }
-    terminal::line(format!("{} of {} tests are as expected.", tests.test.len() - failed, tests.test.len()));
+    terminal::line(format!("{} of {} tests passed.", tests.test.len() - failed, tests.test.len()));
     Ok(if failed == 0 { Exit::Done } else { Exit::Failed })
 }
 
@@ -195,15 +199,14 @@ fn event_of(raw: &str, agent: Option<&str>) -> Result<Event, Failure> {
     let agent = match agent {
         Some(name) => Agent::named(name).ok_or_else(|| {
             let names: Vec<&str> = Agent::ALL.iter().map(|agent| agent.name()).collect();
-            Failure::new(format_args!("there is no agent {name:?}"))
-                .hint(format_args!("There are {}.", names.join(", ")))
+            Failure::new(format_args!("unknown agent {name:?}")).hint(format_args!("Available: {}.", names.join(", ")))
         })?,
         None => Agent::of_payload("", raw.as_bytes()),
     };
     Ok(hooks::read(agent, "", raw.as_bytes()))
 }
 
-fn said(decision: &Decision) -> String {
+fn describe(decision: &Decision) -> String {
     match &decision.rule {
         Some(rule) => format!("{} by {rule}", decision.verdict.as_str()),
         None => decision.verdict.as_str().to_owned(),
@@ -236,14 +239,15 @@ fn explain(project: &Project, path: &Path, agent: Option<&str>) -> Result<Exit, 
         let may = if matched.maybe { "may match" } else { "matches" };
         terminal::line(format!("  rule {} {may}, and decides {}{by}", matched.rule, matched.decides.as_str()));
     }
-    terminal::line(match decision.reason.is_empty() {
-        true => said(&decision),
-        false => format!("{}: {}", said(&decision), decision.reason),
+    terminal::line(if decision.reason.is_empty() {
+        describe(&decision)
+    } else {
+        format!("{}: {}", describe(&decision), decision.reason)
     });
     Ok(Exit::Done)
 }
 
-/// The policies as their files read, granted or not.
+/// Reads the policies from their files, granted or not.
 fn as_written(project: &Project, file: Option<&Path>) -> Result<Standing, Failure> {
     let mut standing = Arc::unwrap_or_clone(Files::new(project).standing(false));
     let ours = match file {
@@ -272,12 +276,10 @@ fn try_file(project: &Project, file: Option<&Path>) -> Result<Exit, Failure> {
         let Some(agent) = Agent::named(&line.agent) else { continue };
         let event = hooks::read(agent, &line.named, &raw);
         let (decision, _) = decided(&standing, &event, &line.worktree, &line.cwd, |names| {
-            // What was known then decides; what no rule asked for then is as it is now.
+            // Recorded facts decide; facts that were not recorded have their current values.
             let unknown: Vec<&str> = names.iter().copied().filter(|name| !line.facts.contains_key(*name)).collect();
-            let mut facts = match unknown.is_empty() {
-                true => BTreeMap::new(),
-                false => daemon::parts::facts(&unknown, &line.worktree),
-            };
+            let mut facts =
+                if unknown.is_empty() { BTreeMap::new() } else { daemon::parts::facts(&unknown, &line.worktree) };
             facts.extend(line.facts.clone());
             facts
         });
@@ -293,7 +295,7 @@ fn try_file(project: &Project, file: Option<&Path>) -> Result<Exit, Failure> {
                     line.agent,
                     line.event,
                     line.verdict.as_str(),
-                    said(&decision)
+                    describe(&decision)
                 ));
             }
         }
@@ -302,9 +304,9 @@ fn try_file(project: &Project, file: Option<&Path>) -> Result<Exit, Failure> {
     if more > 0 {
         terminal::line(format!("… and {more} more"));
     }
-    terminal::line(format!("{differences} of {count} journalled events would be decided otherwise."));
+    terminal::line(format!("{differences} of {count} recorded events would be decided differently."));
     if without > 0 {
-        terminal::line(format!("{without} more are journalled without their payloads (hooks.keep)."));
+        terminal::line(format!("{without} more were recorded without their payloads (hooks.keep)."));
     }
     Ok(Exit::Done)
 }

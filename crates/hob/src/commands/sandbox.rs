@@ -1,39 +1,36 @@
-//! What to do instead of a command that an agent's sandbox keeps from the daemon: the agent's own tools are outside of it.
+//! Advice for commands that an agent's sandbox blocks from the daemon: use the agent's MCP tools, which run outside of it.
 
 use client::ConnectError;
 use client::control::ControlError;
 
 use crate::exit::{Exit, Failure};
 
-/// The failure to reach the daemon.
+/// Converts a failure to reach the daemon.
 pub(super) fn no_daemon(error: &ConnectError) -> Failure {
     let failure = Failure::new(error).exit(Exit::NoDaemon);
-    match error.is_sandbox() {
-        true => failure.hint(instead(&words())),
-        false => failure,
-    }
+    if error.is_sandbox() { failure.hint(instead(&command_words())) } else { failure }
 }
 
-/// The hint for a call that failed, if it was kept from the daemon.
+/// Returns the hint for a failed call, if the sandbox blocked it.
 pub(super) fn hint(error: &ControlError) -> Option<String> {
-    matches!(error, ControlError::Connect(error) if error.is_sandbox()).then(|| instead(&words()))
+    matches!(error, ControlError::Connect(error) if error.is_sandbox()).then(|| instead(&command_words()))
 }
 
-/// The command, and the word after it.
-fn words() -> Vec<String> {
+/// Returns the subcommand and the word after it.
+fn command_words() -> Vec<String> {
     let mut words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).peekable();
     let mut command = Vec::new();
     while let Some(word) = words.next() {
-        match word.starts_with('-') {
-            true if word == "--project" => _ = words.next(),
-            true => {}
-            false => command.push(word),
+        if word == "--project" {
+            words.next();
+        } else if !word.starts_with('-') {
+            command.push(word);
         }
     }
     command
 }
 
-/// The MCP tool that does what the command does.
+/// Returns the MCP tool that corresponds to the command.
 fn instead(words: &[String]) -> String {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let tool = match words.as_slice() {
@@ -53,11 +50,10 @@ fn instead(words: &[String]) -> String {
     };
     match tool {
         Some(tool) => format!(
-            "An agent calls the tool `{}` of the MCP server `hob` instead, which is outside of it; a person runs this in a \
-             terminal of their own.",
+            "As an agent, call the tool `{}` of the MCP server `hob` instead, which runs outside the sandbox; as a person, run this in your own terminal.",
             project::visible(tool)
         ),
-        None => "Ask your user to run this in a terminal of their own, outside of the sandbox.".to_owned(),
+        None => "Ask your user to run this in their own terminal, outside the sandbox.".to_owned(),
     }
 }
 

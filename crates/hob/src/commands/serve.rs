@@ -1,5 +1,5 @@
-//! `hob serve`: the daemon itself, in the foreground; and, hidden, the way front-ends start it. Also the server of `hob
-//! mcp --standalone`, without a daemon.
+//! `hob serve`: runs the daemon in the foreground, or, with a hidden flag, in the background for front-ends. Also serves
+//! `hob mcp --standalone`, without a daemon.
 
 use std::io::IsTerminal;
 use std::net::SocketAddr;
@@ -11,28 +11,28 @@ use project::{Hello, Project, visible};
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
-/// Run this project's daemon in the foreground; agents and commands start it by themselves
+/// Run this project's daemon in the foreground; agents and commands start it automatically
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
-    /// Leave the terminal, and say on stdout when it serves or why it does not
+    /// Detach from the terminal, and print on stdout when the daemon is ready or why it failed
     #[arg(long, hide = true)]
     pub(crate) background: bool,
-    /// Serve HTTP too, at an address of this machine such as 127.0.0.1:7117; `hob init --http` shows how to connect
+    /// Also serve HTTP, at a local address such as 127.0.0.1:7117; `hob init --http` shows how to connect
     #[arg(long, value_name = "ADDR", value_parser = address)]
     pub(crate) http: Option<SocketAddr>,
 }
 
 fn address(text: &str) -> Result<SocketAddr, String> {
-    text.parse().map_err(|_| "write an address of this machine and a port, such as 127.0.0.1:7117".to_owned())
+    text.parse().map_err(|_| "give a local address and a port, such as 127.0.0.1:7117".to_owned())
 }
 
 impl Serve {
     pub(crate) fn run(self, project: Project) -> Result<Exit, Failure> {
         let background = self.background;
-        // Only once: it restarts itself in a clean environment.
+        // Print this once: the daemon restarts itself in a clean environment.
         if !background && project::handed::is_handed_over() && std::io::stderr().is_terminal() {
             let (root, log) = (visible::path(project.root()), visible::path(&project.log_dir()));
-            terminal::note(format!("Serving {root}; its log is under {log}. Ctrl-C or `hob stop` ends it."));
+            terminal::note(format!("Serving {root}; its log is in {log}. Ctrl-C or `hob stop` stops it."));
         }
         match daemon::serve(Options { project, background, http: self.http }) {
             Ok(()) => Ok(Exit::Done),

@@ -1,4 +1,4 @@
-//! `hob status`: the state of the project's daemon, for people or as JSON.
+//! `hob status`: shows the state of the project's daemon, for people or as JSON.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -13,7 +13,7 @@ use super::call::control_failure;
 use crate::exit::{Exit, Failure};
 use crate::terminal::{self, Style, paint};
 
-/// Show what goes on: sessions, agents and their mail, then the daemon
+/// Show the state of the project: sessions, agents and their mail, then the daemon
 #[derive(Debug, Args)]
 pub(crate) struct StatusCommand {
     /// Print JSON
@@ -49,12 +49,13 @@ impl StatusCommand {
                 let root = project::visible::path(project.root());
                 terminal::line(match Config::load(project, &daemon::sections()) {
                     Ok(_) if project::socket::is_left_over(project) => format!(
-                        "No daemon runs for {root}: the last one was killed or crashed, and its sessions ended with it. The next \
-                         call starts another; questions, mail and output are kept. Its log is in {}.",
+                        "No daemon is running for {root}: the last one was killed or crashed, which ended its \
+                         sessions. The next call starts a new one; questions, mail and output are kept. The log is \
+                         in {}.",
                         project::visible::path(&project.log_dir())
                     ),
-                    Ok(_) => format!("No daemon runs for {root}; it starts when it is needed."),
-                    Err(error) => format!("No daemon runs for {root}, and none can start: {error}"),
+                    Ok(_) => format!("No daemon is running for {root}; it starts on demand."),
+                    Err(error) => format!("No daemon is running for {root}, and none can start: {error}"),
                 });
             }
         }
@@ -65,22 +66,22 @@ impl StatusCommand {
     }
 }
 
-/// The agents of the mail, if it is open: looking opens no store. `None` if they cannot be told.
+/// Returns the agents, if the mail store is open; this does not open it. `None` if they are unknown.
 fn agents(project: &Project, status: &Value) -> Option<Value> {
     if status["mail"]["open"] != true {
         return None;
     }
     let mut hello = super::hello(project).ok()?;
     hello.toolsets = vec!["mail".to_owned()];
-    // Nobody's name: an agent is not there because a person looks from its worktree.
+    // Use a reserved name: a status query must not mark the worktree's agent as present.
     hello.name = Some("hob status".to_owned());
     let mut control = Control::connect(project, &hello).ok()??;
     let mut result = control.call("list_agents", Map::new(), |_| {}, |_, _| {}).ok()?;
     Some(result["structuredContent"]["agents"].take()).filter(Value::is_array)
 }
 
-/// The snapshot for people: first who works and what waits, then the daemon. Fields that an older or newer daemon does
-/// not send are omitted.
+/// Renders the snapshot: first activity and pending items, then the daemon. Fields that an older or newer daemon does not
+/// send are omitted.
 fn text(status: &Value, agents: &Value) -> String {
     let mut out = String::new();
     let mut say = |line: String| {
@@ -88,7 +89,7 @@ fn text(status: &Value, agents: &Value) -> String {
         let _ = writeln!(out, "{line}");
     };
     if let Some(reason) = status["stopping"].as_str() {
-        say(paint(&format!("the daemon is ending: {reason}"), Style::Yellow));
+        say(paint(&format!("the daemon is stopping: {reason}"), Style::Yellow));
     }
     section(&mut say, "sessions", &status["sessions"], session);
     section(&mut say, "agents", agents, agent);
@@ -99,9 +100,10 @@ fn text(status: &Value, agents: &Value) -> String {
         section(&mut say, &plain(&part["part"]), &part["lines"], plain);
     }
     if status["withheld"].as_array().is_some_and(|withheld| !withheld.is_empty()) {
-        let title = match status["granted_since"] == true {
-            true => "granted since this daemon started (run `hob stop`; the next call starts a daemon that knows it)",
-            false => "not granted (`hob trust` shows and grants it)",
+        let title = if status["granted_since"] == true {
+            "granted after this daemon started (run `hob stop`; the next call starts one that has it)"
+        } else {
+            "not granted (`hob trust` shows and grants it)"
         };
         section(&mut say, title, &status["withheld"], withheld);
     }
@@ -131,10 +133,10 @@ fn daemon_lines(daemon: &Value) -> Vec<String> {
     }
     let mut lines = vec![head, format!("  serves {}, log in {}", plain(&daemon["root"]), plain(&daemon["log"]))];
     if let Some(url) = daemon["http"].as_str() {
-        lines.push(format!("  serves {url} too, the token is in {}", plain(&daemon["http_token"])));
+        lines.push(format!("  also serves {url}, the token is in {}", plain(&daemon["http_token"])));
     }
     if let Some(limit) = daemon["idle_limit_ms"].as_u64() {
-        lines.push(format!("  ends after {} without connections and sessions", time(limit)));
+        lines.push(format!("  exits after {} without connections and sessions", time(limit)));
     }
     lines
 }
@@ -155,7 +157,7 @@ fn session(session: &Value) -> String {
     };
     let mut parts = vec![plain(&session["profile"]), state];
     parts.extend(session["queue_depth"].as_u64().filter(|count| *count > 0).map(|count| format!("{count} queued")));
-    // What it had while it lived is nobody's any more.
+    // The states in which a session's program is gone, and its pending items do not matter.
     let lives = !matches!(session["state"].as_str(), Some("exited" | "crashed" | "stopped" | "killed"));
     parts.extend(session["pid"].as_u64().filter(|_| lives).map(|pid| format!("pid {pid}")));
     parts.extend(session["memory_bytes"].as_u64().filter(|_| lives).map(size));
@@ -172,7 +174,7 @@ fn agent(agent: &Value) -> String {
         Some(1) => Some(paint("1 message waits", Style::Yellow)),
         Some(count) => Some(paint(&format!("{count} messages wait"), Style::Yellow)),
     });
-    // What an agent says of itself.
+    // The agent's own description of its work.
     parts.extend(agent["intent"].as_str().filter(|intent| !intent.is_empty()).map(|_| plain(&agent["intent"])));
     format!("{} ({}): {}", paint(&plain(&agent["name"]), Style::Bold), plain(&agent["role"]), parts.join(", "))
 }
@@ -192,7 +194,7 @@ fn withheld(request: &Value) -> String {
     format!("{} (line {}): {}", plain(&request["key"]), plain(&request["line"]), plain(&request["asks"]))
 }
 
-/// Configuration that changed since the daemon read it at its start.
+/// Returns a warning if the configuration changed after the daemon read it.
 pub(super) fn changed_since(project: &Project, status: &Value) -> Option<String> {
     let uptime = Duration::from_millis(status["daemon"]["uptime_ms"].as_u64()?);
     let started = SystemTime::now().checked_sub(uptime)?;
@@ -202,12 +204,11 @@ pub(super) fn changed_since(project: &Project, status: &Value) -> Option<String>
     let newer = project::visible::path(&newer);
     if let Err(error) = Config::load(project, &daemon::sections()) {
         return Some(format!(
-            "{newer} has changed since the daemon started, and no other daemon can start with it: {error}. Do not stop this \
-             one before that is mended"
+            "{newer} has changed since the daemon started, and a new daemon cannot start with it: {error}. Fix this before you stop the running daemon"
         ));
     }
     Some(format!(
-        "{newer} has changed since the daemon started: `hob stop`, and the next call starts one that reads it"
+        "{newer} has changed since the daemon started: run `hob stop`; the next call starts one that reads it"
     ))
 }
 

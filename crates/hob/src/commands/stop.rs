@@ -1,4 +1,4 @@
-//! `hob stop`: ends the project's daemon in good order, and waits until it is gone.
+//! `hob stop`: shuts the project's daemon down gracefully, and waits until it is gone.
 
 use std::time::{Duration, Instant};
 
@@ -11,40 +11,40 @@ use super::call::control_failure;
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
-/// End this project's daemon and its sessions in good order
+/// Stop this project's daemon and its sessions gracefully
 #[derive(Debug, Args)]
 pub(crate) struct Stop {}
 
-/// How long sessions and connections may take to end, beyond the daemon's own limits.
+/// The timeout for sessions and connections, in addition to the daemon's own limits.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 impl Stop {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
         let Some(mut control) = super::connect(project)? else {
-            terminal::line(format!("No daemon runs for {}.", shown(project.root())));
+            terminal::line(format!("No daemon is running for {}.", shown(project.root())));
             return Ok(Exit::Done);
         };
         let pid = control.daemon().pid;
         let ended = running(&control.status().map_err(control_failure)?);
-        // This command also ends the sessions: `hob status` shows them.
+        // This command also ends the sessions, which `hob status` lists.
         control.shutdown(true).map_err(control_failure)?;
         drop(control);
         let end = Instant::now() + PATIENCE;
         while pid.is_some_and(is_running) {
             if Instant::now() > end {
                 let pid = pid.unwrap_or_default();
-                return Err(Failure::new(format_args!("the daemon (pid {pid}) was told to end and still runs"))
-                    .hint(format_args!("`kill -KILL {pid}` ends it at once; its guardians end the sessions.")));
+                return Err(Failure::new(format_args!("the daemon (pid {pid}) was told to stop but is still running"))
+                    .hint(format_args!("`kill -KILL {pid}` kills it; its guardians end the sessions.")));
             }
             std::thread::sleep(Duration::from_millis(10));
         }
-        terminal::line(format!("The daemon of {} has ended.", shown(project.root())));
+        terminal::line(format!("The daemon of {} has stopped.", shown(project.root())));
         ended.iter().for_each(terminal::line);
         Ok(Exit::Done)
     }
 }
 
-/// A line for each evaluation that runs, and is ended with its session.
+/// Returns a line for each running evaluation, which ends with its session.
 fn running(status: &Value) -> Vec<String> {
     let sessions = status["sessions"].as_array().into_iter().flatten();
     let runs = sessions.filter_map(|session| {
@@ -56,12 +56,14 @@ fn running(status: &Value) -> Vec<String> {
             many => format!(", and {many} that were queued behind it"),
         };
         let (name, worktree, code) = (text("session"), text("worktree"), text("code"));
-        Some(format!("With it ended #{eval} of session {name} in {worktree}, which still ran: `{code}`{queued}."))
+        Some(format!(
+            "This also ended evaluation #{eval} of session {name} in {worktree}, which was running: `{code}`{queued}."
+        ))
     });
     runs.collect()
 }
 
-/// Whether a process runs. A zombie does not: it merely was not reaped yet.
+/// True if a process runs. A zombie, which has not been reaped yet, does not.
 fn is_running(pid: u32) -> bool {
     std::fs::read_to_string(format!("/proc/{pid}/stat"))
         .is_ok_and(|stat| stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X'])))

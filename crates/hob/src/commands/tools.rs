@@ -1,4 +1,4 @@
-//! `hob tools`: what there is to call, one line each.
+//! `hob tools`: lists the tools, one line each.
 
 use std::path::Path;
 
@@ -10,16 +10,16 @@ use super::call::{self, Choice, Tool};
 use crate::exit::{Exit, Failure};
 use crate::terminal::{self, Style, paint};
 
-/// List the tools that `hob call` takes, with one line each
+/// List the tools for `hob call`, one line each
 #[derive(Debug, Args)]
 pub(crate) struct Tools {
-    /// Only those of this toolset
+    /// Only the tools of this toolset
     #[arg(long, value_name = "NAME")]
     toolset: Option<String>,
-    /// Those that imitate this system, as `hob mcp --profile` serves them
+    /// The tools compatible with another system, as served by `hob mcp --profile`
     #[arg(long, value_name = "NAME", conflicts_with = "toolset")]
     profile: Option<String>,
-    /// Print JSON: name, description and input schema of each
+    /// Print JSON: name, description and input schema of each tool
     #[arg(long)]
     json: bool,
 }
@@ -29,7 +29,7 @@ impl Tools {
         let tools = call::tools(match (&self.toolset, &self.profile) {
             (Some(name), _) => Choice::Toolset(name),
             (None, Some(name)) => Choice::Profile(name),
-            // Without a project, the user's configuration for all projects counts.
+            // Without a project, the user's configuration for all projects applies.
             (None, None) => Choice::Enabled(match super::find_project(explicit) {
                 Ok(project) => daemon::enabled(&Config::load(&project, &daemon::sections()).map_err(Failure::new)?),
                 Err(failure) if explicit.is_some() => return Err(failure),
@@ -51,10 +51,10 @@ impl Tools {
     }
 }
 
-/// Maximum length of a line, in characters.
+/// The length limit of a line, in characters.
 const LINE: usize = 120;
 
-/// At most `limit` characters, cut between words.
+/// Truncates a text to at most `length` characters, between words.
 fn shorten(text: &str, length: usize) -> String {
     if text.chars().count() <= length {
         return text.to_owned();
@@ -64,7 +64,7 @@ fn shorten(text: &str, length: usize) -> String {
     format!("{} …", cut[..end].trim_end_matches([',', ';', ':']))
 }
 
-/// Up to the first full stop that ends a sentence, without the line breaks of the source.
+/// Returns the first sentence, without the line breaks of the source.
 fn first_sentence(description: &str) -> String {
     let flat = description.split_whitespace().collect::<Vec<_>>().join(" ");
     match flat.find(". ") {

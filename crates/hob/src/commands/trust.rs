@@ -1,5 +1,5 @@
-//! `hob trust`: shows what the project's `hob.toml` asks for beyond the safe set, what of its policy for hooks waits for a
-//! grant, and whether language servers may run code of the project, and grants exactly that.
+//! `hob trust`: shows and grants the requests of the project's `hob.toml` beyond the safe settings, the pending parts of its
+//! hook policy, and the permission for language servers to run code of the project.
 
 use std::io::{BufRead, IsTerminal};
 
@@ -10,13 +10,13 @@ use project::{CodeTrust, Config, Project, Trust};
 use crate::exit::{Exit, Failure};
 use crate::terminal::{self, Style, paint};
 
-/// Grant what hob.toml and hob-policy.toml ask for, and that language servers run this project's code
+/// Grant what hob.toml and hob-policy.toml request, and let language servers run this project's code
 #[derive(Debug, Args)]
 pub(crate) struct TrustCommand {
     /// Grant without asking
     #[arg(long, conflicts_with = "revoke")]
     yes: bool,
-    /// Withdraw what was granted
+    /// Revoke all grants
     #[arg(long)]
     revoke: bool,
 }
@@ -26,9 +26,10 @@ impl TrustCommand {
         let shown = project::visible::path(&project.config_path());
         if self.revoke {
             let revoked = Trust::revoke(project).map_err(Failure::new)?;
-            terminal::line(match revoked {
-                true => format!("Withdrew what was granted to this project and {shown}."),
-                false => "Nothing was granted to this project.".to_owned(),
+            terminal::line(if revoked {
+                format!("Revoked everything granted to this project and {shown}.")
+            } else {
+                "Nothing was granted to this project.".to_owned()
             });
             if revoked {
                 running(project);
@@ -47,16 +48,17 @@ impl TrustCommand {
         nodes::Models::of(&config).ignored().iter().for_each(terminal::line);
         let code = CodeTrust::lookup(project, project.root());
         if requests.is_empty() && policy.is_none() {
-            terminal::line(format!("{shown} asks for nothing that needs to be granted."));
+            terminal::line(format!("{shown} requests nothing that needs a grant."));
         }
         if let Some(trust) = code {
             terminal::line(format!("Language servers may run code of this project: {trust}."));
         }
         let is_granted = config.withheld.is_empty();
         if !requests.is_empty() {
-            terminal::line(match is_granted {
-                true => format!("{shown} is granted what it asks for, as it reads now:"),
-                false => format!("{shown} asks for more than is always allowed:"),
+            terminal::line(if is_granted {
+                format!("The requests of {shown} are granted in their current form:")
+            } else {
+                format!("{shown} requests settings that need a grant:")
             });
         }
         for request in &requests {
@@ -67,7 +69,7 @@ impl TrustCommand {
             policy.show(project);
         }
         if code.is_none() {
-            terminal::line("Language servers may not run code of this project yet, such as build scripts and macros.");
+            terminal::line("Language servers may not yet run code of this project, such as build scripts and macros.");
         }
         if is_granted && policy.is_none() && code.is_some() {
             return Ok(Exit::Done);
@@ -84,20 +86,20 @@ impl TrustCommand {
         }
         if code.is_none() {
             Trust::grant_code(project).map_err(Failure::new)?;
-            terminal::line("Language servers may run code of this project. `hob trust --revoke` withdraws it.");
+            terminal::line("Language servers may run code of this project. `hob trust --revoke` revokes it.");
         }
         if !is_granted {
             Config::grant(project, &daemon::sections(), &requests).map_err(Failure::new)?;
-            terminal::line("Granted, until hob.toml changes. `hob trust --revoke` withdraws it.");
+            terminal::line("Granted, until hob.toml changes. `hob trust --revoke` revokes it.");
             running(project);
         }
         Ok(Exit::Done)
     }
 }
 
-/// A policy for hooks of which something waits for a grant.
+/// A hook policy of which a part is not granted yet.
 struct WaitingPolicy {
-    /// `None` if the file is absent: then the former rules wait to be dropped.
+    /// The text; `None` if the file was deleted, so that its granted rules are to be dropped.
     text: Option<String>,
     pending: Vec<String>,
 }
@@ -105,16 +107,16 @@ struct WaitingPolicy {
 impl WaitingPolicy {
     fn find(project: &Project) -> Result<Option<WaitingPolicy>, Failure> {
         let named = |why: String| Failure::new(format_args!("{}: {why}", hooks::policy::FILE));
-        let mend = "Correct the file, check it with `hob policy check`, and run `hob trust` again.";
+        let mend = "Fix the file, check it with `hob policy check`, and run `hob trust` again.";
         let text = hooks::files::project_text(project).map_err(|why| named(why).hint(mend))?;
         if let Err(error) = Policy::parse(text.as_deref().unwrap_or_default()) {
             return Err(named(error.to_string()).hint(mend));
         }
         let pending = hooks::files::Files::new(project).standing(false).pending.clone();
-        // The user grants the text that was shown.
+        // Grant only the text that was shown.
         if hooks::files::project_text(project).as_ref() != Ok(&text) {
-            let changed = Failure::new("hob-policy.toml changed while it was read");
-            return Err(changed.hint("Look at it again with `hob trust`."));
+            let changed = Failure::new("hob-policy.toml changed while you were reading it");
+            return Err(changed.hint("Run `hob trust` to see it again."));
         }
         Ok((!pending.is_empty()).then_some(WaitingPolicy { text, pending }))
     }
@@ -122,8 +124,8 @@ impl WaitingPolicy {
     fn show(&self, project: &Project) {
         let file = project::visible::path(&project.root().join(hooks::policy::FILE));
         terminal::line(match &self.text {
-            Some(_) => format!("{file} does more than it may without your grant:"),
-            None => format!("There is no {file}; a grant drops the rules that it had:"),
+            Some(_) => format!("{file} contains rules that need your grant:"),
+            None => format!("{file} does not exist any more; granting drops its former rules:"),
         });
         for what in &self.pending {
             terminal::line(format!("  {}", project::visible(what)));
@@ -135,27 +137,27 @@ impl WaitingPolicy {
         hooks::files::put_damaged_record_aside(project).map_err(Failure::new)?;
         Trust::grant_file(project, hooks::policy::FILE, text).map_err(Failure::new)?;
         terminal::line(match &self.text {
-            Some(_) => "Granted, until hob-policy.toml changes. It holds at the next event.",
-            None => "Granted: the project has no policy, and the rules above end at the next event.",
+            Some(_) => "Granted, until hob-policy.toml changes. It applies from the next event.",
+            None => "Granted: the project has no policy, and the rules above no longer apply from the next event.",
         });
         Ok(())
     }
 }
 
-/// A daemon reads the configuration once, at its start.
+/// Warns that a running daemon still has the configuration of its start.
 fn running(project: &Project) {
     // A daemon that does not answer does not matter here.
     if let Ok(Some(_)) = super::connect(project) {
         terminal::line(
-            "The running daemon does not know that yet: `hob stop`, and the next call starts one that does.",
+            "The running daemon does not have that yet: run `hob stop`; the next call starts one that does.",
         );
     }
 }
 
 fn confirmed() -> Result<bool, Failure> {
     if !std::io::stdin().is_terminal() {
-        return Err(Failure::new("granting needs an answer, and stdin is not a terminal")
-            .hint("Read the list above; if it is what you want, run `hob trust --yes`."));
+        return Err(Failure::new("granting needs a confirmation, and stdin is not a terminal")
+            .hint("Review the list above; if you agree, run `hob trust --yes`."));
     }
     terminal::print("Grant this? [y/N] ");
     let mut answer = String::new();

@@ -1,4 +1,4 @@
-//! `hob work`: where the work in this worktree stands.
+//! `hob work`: shows the state of the work in this worktree.
 
 use clap::Args;
 use project::Project;
@@ -7,13 +7,13 @@ use serde_json::{Map, json};
 use super::call::{control_failure, finish};
 use crate::exit::{Exit, Failure};
 
-/// Show where the work in this worktree stands
+/// Show the state of the work in this worktree: branch, changes, pull request, issue
 #[derive(Debug, Args)]
 pub(crate) struct Work {
-    /// All worktrees of the repository, a line each
+    /// Show all worktrees of the repository, one line each
     #[arg(long)]
     all: bool,
-    /// Fetch first, from git's remotes and the issue tracker; merges nothing
+    /// First fetch from git's remotes and the issue tracker; merges nothing
     #[arg(long)]
     sync: bool,
     /// Print JSON

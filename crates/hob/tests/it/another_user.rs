@@ -1,5 +1,5 @@
-//! What another user of the machine owns below `HOME` and the `XDG_*` directories decides nothing: no configuration,
-//! grant, profile or state of theirs is used. Tests that give a file to another user need root.
+//! Files of another user below `HOME` and the `XDG_*` directories are ignored: hob uses no configuration, grant, profile or
+//! state of theirs. Tests that give a file to another user need root.
 
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, chown, lchown, symlink};
@@ -52,7 +52,7 @@ fn a_grant_of_another_is_none() {
     chown(&file, ANOTHER, None).unwrap();
     refused(&project.run(eval), &["trust.toml belongs to user 12345, not to you", "set it to a directory of your own"]);
     chown(&file, Some(0), None).unwrap();
-    // The file is one's own, and another could put any of one's own in its place.
+    // The file belongs to the user, but the directory's owner could replace it.
     chown(file.parent().unwrap(), ANOTHER, None).unwrap();
     refused(&project.run(eval), &["trust.toml", "hob belongs to user 12345", "another file in its place"]);
     assert!(!project.root().join("ran").exists());
@@ -120,12 +120,12 @@ fn state_whose_disk_is_away_is_named() {
         assert!(words.iter().all(|word| told.contains(word)), "{told}");
     }
     assert_ne!(project.run(["doctor"]).code, Some(0));
-    // It is back.
+    // The directory is back.
     let _ = fs::remove_dir_all(&elsewhere);
     fs::rename(project.top().join("away"), &elsewhere).unwrap();
     assert!(project.run(["agents"]).ok().contains("anna"));
     project.run(["stop"]).ok();
-    // It is gone for good.
+    // The directory is gone permanently.
     fs::remove_dir_all(&elsewhere).unwrap();
     fs::remove_file(&link).unwrap();
     assert!(!project.run(["agents"]).ok().contains("anna"));

@@ -1,4 +1,4 @@
-//! What an agent leaves, the next one is told, beside what other parts of the daemon know.
+//! The brief shows an agent the previous one's note, with information from other parts of the daemon.
 
 use serde_json::json;
 use testkit::{TestProject, has_program};
@@ -19,7 +19,7 @@ fn the_next_agent_is_told_what_the_last_one_left_and_what_waits() {
     let mut first = project.mcp(&["work"]);
     first.initialize();
     let left = first.call("work_brief", json!({"at": "end", "note": "The parser is done; its tests are next."}));
-    assert_eq!(left.text, "The note is kept for branch topic.\nNothing is unfinished here, and nothing waits.");
+    assert_eq!(left.text, "The note is kept for branch topic.\nNothing is unfinished, and nothing is pending.");
     let refused = first.call("work_brief", json!({"note": "x"}));
     assert!(refused.is_error && refused.text.contains("`end`"), "{}", refused.text);
     let refused = first.call("work_brief", json!({"at": "end", "note": "x".repeat(9000)}));
@@ -55,7 +55,7 @@ fn the_next_agent_is_told_what_the_last_one_left_and_what_waits() {
     }
     assert!(brief.chars().count() <= 1500, "{brief}");
     assert_eq!(brief.matches("waits for bob").count(), 1, "{brief}");
-    // Its next call shows that the brief arrived.
+    // The next call confirms that the brief arrived.
     second.call("work_status", json!({}));
     let notes = project.run(["note"]).ok();
     assert!(notes.starts_with("1 note for branch topic, the latest first:\nread by 1 agent:\n"), "{notes}");

@@ -1,4 +1,4 @@
-//! What becomes of an evaluation whose call was cancelled by a client's `notifications/cancelled`.
+//! Evaluations whose call was cancelled by a client's `notifications/cancelled`.
 
 use serde_json::json;
 use testkit::until;
@@ -15,7 +15,7 @@ fn after_a_cancelled_call_the_next_answers_say_how_to_end_what_runs() {
     until("the evaluation to run", || project.run(["status", "--json"]).stdout.contains("\"running\"").then_some(()));
     peer.notify("notifications/cancelled", json!({"requestId": call, "reason": "the user pressed Escape"}));
 
-    // It goes on, and both who looks and who wants the session are told what to call.
+    // The evaluation continues, and both `repl_list` and the next caller get a hint on how to wait or interrupt.
     let listed = until("the cancelled call to wait no more", || {
         let listed = peer.call("repl_list", json!({})).text;
         listed.contains("no call waits for it").then_some(listed)
@@ -24,7 +24,7 @@ fn after_a_cancelled_call_the_next_answers_say_how_to_end_what_runs() {
     let queued = peer.call("repl_eval", json!({"code": "echo next", "wait_ms": 0})).text;
     assert!(queued.contains("sleep 600") && queued.contains("repl_interrupt {\"eval\": 1} ends #1"), "{queued}");
 
-    // What was said works, and what waited comes at once.
+    // The hinted call works, and the queued evaluation starts at once.
     let ended = peer.call("repl_interrupt", json!({"eval": 1}));
     assert!(!ended.is_error, "{}", ended.text);
     let next = peer.call("repl_wait", json!({"eval": 2})).text;

@@ -1,11 +1,11 @@
-//! Who may say that code of a project runs, and where that is shown.
+//! Permission to run a project's code: who may grant it, and where it is shown.
 
 use serde_json::Value;
 use testkit::{Ran, TestProject};
 
 use crate::fresh;
 
-/// What `hob status` says of it.
+/// Returns the state of the permission in `hob status`.
 fn trust(project: &TestProject) -> Value {
     let status: Value = serde_json::from_str(&project.run(["status", "--json"]).ok()).unwrap();
     status["code_trust"].clone()
@@ -20,7 +20,7 @@ fn a_person_grants_it_and_no_agent() {
     assert_eq!(trust(&project), Value::Null);
     let status = project.run(["status"]).ok();
     assert!(status.contains("may not run: rust-analyzer waits for `hob trust`"), "{status}");
-    // An agent that sets the project up does all but that.
+    // An agent that runs `hob init` sets up everything except this permission.
     let by_agent = Ran::of(project.command("hob").args(["init", "--agent", "claude"]).env("CLAUDECODE", "1")).ok();
     assert!(by_agent.contains("wait for `hob trust`: this was started by Claude Code"), "{by_agent}");
     assert!(by_agent.contains("Wrote hob.toml"), "{by_agent}");
@@ -28,9 +28,9 @@ fn a_person_grants_it_and_no_agent() {
     assert!(refused.stderr.contains("an agent must not answer for its person"), "{refused:?}");
     assert_eq!(trust(&project), Value::Null);
 
-    // Nor does it without a person at a terminal.
+    // Without a terminal, `hob init` does not grant it either.
     let without = project.run(["init", "--agent", "claude"]).ok();
-    assert!(without.contains("`hob trust --yes` grants it"), "{without}");
+    assert!(without.contains("`hob trust --yes` without a terminal"), "{without}");
     assert_eq!(trust(&project), Value::Null);
 
     project.run(["trust", "--yes"]).ok();

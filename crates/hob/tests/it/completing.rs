@@ -1,10 +1,10 @@
-//! What a shell offers next: the script of `hob completions`, in a real bash.
+//! Shell completion: the script of `hob completions` in a real bash.
 
 use testkit::{Ran, TestProject, has_program};
 
 use crate::fresh;
 
-/// The completions that bash offers after these words, the unfinished one last.
+/// Returns the completions that bash offers after these words, the unfinished one last.
 fn offered(project: &TestProject, words: &[&str]) -> Vec<String> {
     let script = "source <(hob completions bash); COMP_WORDS=(hob \"$@\"); COMP_CWORD=$#; \
                   _hob_or_asked hob \"${@: -1}\" \"${COMP_WORDS[COMP_CWORD-1]}\"; printf '%s\\n' \"${COMPREPLY[@]}\"";

@@ -1,4 +1,4 @@
-//! The Cure compiler's tools, resources and prompts through a client of `hob mcp --profile cure`, with odd input too.
+//! The Cure compiler's tools, resources and prompts through a client of `hob mcp --profile cure`, including odd input.
 
 use serde_json::{Value, json};
 use testkit::{McpPeer, TestProject};
@@ -39,7 +39,7 @@ const TOOLS: &[&str] = &[
     "validate_syntax",
 ];
 
-/// Writes the files and runs the commands of the page.
+/// Writes the files and runs the commands of the documentation page.
 #[test]
 fn the_page_can_be_typed_along() {
     let page = include_str!("../../../../docs/guide/cure.md");
@@ -67,7 +67,7 @@ fn the_page_can_be_typed_along() {
         $ hob cure run shapes.cure [0]
         9
         $ hob cure run shapes.cure --function area 'Square(0)' [1]
-        error: the arguments do not fit area
+        error: invalid arguments for area
           0 does not fit Positive
         $ hob cure fmt shapes.cure [0]
 
@@ -183,12 +183,12 @@ fn whatever_is_sent_gets_a_clear_answer() {
             }
         }
     }
-    // Half a surrogate pair or bytes that are not UTF-8 invalidate only their line; the connection survives.
+    // Half a surrogate pair or invalid UTF-8 invalidates only its line; the connection survives.
     peer.send_raw(b"{\"jsonrpc\":\"2.0\",\"id\":9999,\"method\":\"tools/call\",\"params\":{\"name\":\"validate_syntax\",\"arguments\":{\"code\":\"\xff\"}}}\n");
     assert!(peer.call("validate_syntax", json!({"code": "module T do\nend\n"})).text.contains("valid"));
 }
 
-/// Cancelled runs make way for others, and the daemon answers while they run.
+/// Cancelled runs free their slots, and the daemon answers while they run.
 #[test]
 fn a_run_that_goes_on_forever_can_be_cancelled() {
     let project = fresh();

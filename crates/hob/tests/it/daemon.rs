@@ -1,5 +1,4 @@
-//! The daemon as its clients see it: first lines of every kind, many connections, a removed socket file, the end when
-//! idle.
+//! The daemon as its clients see it: first lines of every kind, many connections, a removed socket file, the exit when idle.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -11,7 +10,7 @@ use testkit::{TestProject, until};
 
 use crate::fresh;
 
-/// A daemon of a fresh project, and the path of its socket.
+/// Starts the daemon of a fresh project, and returns its socket.
 fn served() -> (TestProject, PathBuf) {
     let project = fresh();
     let socket = start(&project);
@@ -38,7 +37,7 @@ fn first_line(socket: &PathBuf, line: &[u8]) -> String {
     answer
 }
 
-/// The error in the answer to a first line, without the parts that vary.
+/// Checks the error that a first line gets, without the parts that vary.
 fn refused(socket: &PathBuf, line: &[u8], expected: Expect) {
     let answer: Value = serde_json::from_str(&first_line(socket, line)).unwrap();
     assert_eq!(answer["ok"], false, "{answer}");
@@ -79,7 +78,7 @@ fn a_first_line_that_is_none_is_answered_and_harms_nobody() {
         ],
     );
     let mut long = UnixStream::connect(&socket).unwrap();
-    // The daemon stops reading when it has seen enough, so not all of it may go out.
+    // The daemon stops reading at its limit, so the write may fail.
     let _ = long.write_all(&vec![b'x'; 2 << 20]);
     let mut answer = String::new();
     let _ = long.read_to_string(&mut answer);
@@ -113,7 +112,7 @@ fn a_thousand_idle_connections_are_held_and_the_next_is_answered() {
         let status: Value = serde_json::from_str(&project.run(["status", "--json"]).ok()).unwrap();
         status["connections"].as_array().unwrap().len()
     };
-    // The one that asks is among them.
+    // This connection counts too.
     until("all have been let in", || (connections() == 1001).then_some(()));
     drop(held);
     until("all have left", || (connections() == 1).then_some(()));
@@ -133,7 +132,7 @@ fn connections_beyond_the_limit_are_refused_by_its_name() {
         stream.read_line(&mut answer).unwrap();
         (answer.contains("\"ok\":true"), stream, answer)
     };
-    // The connection of `hob tools` may still be leaving.
+    // The connection of `hob tools` may still be closing.
     let first = until("a place is free", || Some(stay()).filter(|(accepted, ..)| *accepted));
     let second = until("another place is free", || Some(stay()).filter(|(accepted, ..)| *accepted));
     let (accepted, _, answer) = stay();

@@ -1,5 +1,5 @@
-//! `hob doctor` on each agent in each state: fresh, untrusted, disabled, a broken entry, a missing program, a foreign entry, a
-//! linked worktree, ready. An agent that would not start hob is never "ok". Then the daemon: an old program, a sandbox.
+//! `hob doctor` for each agent in each state: fresh, untrusted, disabled, broken entry, missing program, foreign entry, linked
+//! worktree, ready. An agent that would not start hob is never "ok". Also the daemon: an old program, a sandbox.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,17 +8,17 @@ use testkit::{Ran, TestProject};
 
 use crate::fresh;
 
-/// An agent: its name, its title, its project's file, and how its files say what.
+/// An agent: its name, its title, the project's file, and its file formats.
 struct Agent {
     name: &'static str,
     title: &'static str,
     file: &'static str,
-    /// A file, and its text when somebody has switched hob off.
+    /// A file and its text that disables hob.
     disabled: (&'static str, &'static str),
     broken: &'static str,
     /// Our entry with another command, `COMMAND`.
     entry: &'static str,
-    /// Whether it starts what a project names without a yes.
+    /// True if the agent starts a project's servers without approval.
     trusts: bool,
 }
 
@@ -83,14 +83,14 @@ fn write(project: &TestProject, file: &str, text: &str) {
     fs::write(path, text).unwrap();
 }
 
-/// What `hob doctor` says of the agent, and nothing else of any other.
-fn said(agent: &Agent, ran: &Ran) -> String {
+/// Returns the part of `hob doctor`'s output about this agent.
+fn findings_of(agent: &Agent, ran: &Ran) -> String {
     let lines: Vec<&str> = ran.stdout.lines().skip_while(|line| *line != "Agents").collect();
     let line = lines.iter().find(|line| line.contains(&format!("{}: ", agent.title))).copied();
     line.unwrap_or_else(|| panic!("{}: {ran:?}", agent.name)).trim().to_owned()
 }
 
-/// A project in which the agent is used, with its files.
+/// Creates a project that the agent uses, with its files.
 fn project(agent: &Agent, files: &[(&str, &str)]) -> TestProject {
     let project = fresh();
     let trace = match agent.name {
@@ -111,7 +111,7 @@ fn project(agent: &Agent, files: &[(&str, &str)]) -> TestProject {
 fn fresh_is_not_registered() {
     for agent in &AGENTS {
         let ran = project(agent, &[]).run(["doctor"]);
-        assert_eq!(said(agent, &ran), format!("-- {}: hob is not registered; run `hob init`", agent.title));
+        assert_eq!(findings_of(agent, &ran), format!("-- {}: hob is not registered; run `hob init`", agent.title));
         assert_eq!(ran.code, Some(0));
     }
 }
@@ -122,13 +122,12 @@ fn registered_but_not_trusted_is_not_ok() {
         let project = project(agent, &[]);
         project.run(["init", "--agent", agent.name]).ok();
         let ran = project.run(["doctor"]);
-        let line = said(agent, &ran);
-        match agent.trusts {
-            true => assert!(line.starts_with(&format!("ok {}: starts ", agent.title)), "{line}"),
-            false => {
-                assert!(line.starts_with(&format!("-- {}: does not start hob", agent.title)), "{line}");
-                assert!(line.contains("does not trust this") && line.contains("`hob init --allow`"), "{line}");
-            }
+        let line = findings_of(agent, &ran);
+        if agent.trusts {
+            assert!(line.starts_with(&format!("ok {}: starts ", agent.title)), "{line}")
+        } else {
+            assert!(line.starts_with(&format!("-- {}: does not start hob", agent.title)), "{line}");
+            assert!(line.contains("does not trust this") && line.contains("`hob init --allow`"), "{line}");
         }
         assert_eq!(ran.code, Some(0), "{line}");
     }
@@ -139,7 +138,7 @@ fn ready_is_ok() {
     for agent in &AGENTS {
         let project = project(agent, &[]);
         project.run(["init", "--allow", "--agent", agent.name]).ok();
-        let line = said(agent, &project.run(["doctor"]));
+        let line = findings_of(agent, &project.run(["doctor"]));
         let bin = project.top().join("bin/hob");
         let by = project.root().join(if agent.name == "copilot" { ".mcp.json" } else { agent.file });
         assert_eq!(line, format!("ok {}: starts {} (by {})", agent.title, bin.display(), by.display()));
@@ -165,7 +164,7 @@ fn an_agent_whose_files_are_elsewhere_is_not_ok() {
         let shown = run(&["init", "--allow", "--agent", name]).ok();
         assert!(shown.contains(&said_so), "{shown}");
         let ran = run(&["doctor"]);
-        assert!(said(agent, &ran).starts_with("-- ") && ran.stdout.contains(&said_so), "{ran:#?}");
+        assert!(findings_of(agent, &ran).starts_with("-- ") && ran.stdout.contains(&said_so), "{ran:#?}");
     }
 }
 
@@ -175,7 +174,7 @@ fn disabled_is_not_ok() {
         let project = project(agent, &[]);
         project.run(["init", "--allow", "--agent", agent.name]).ok();
         write(&project, agent.disabled.0, agent.disabled.1);
-        let line = said(agent, &project.run(["doctor"]));
+        let line = findings_of(agent, &project.run(["doctor"]));
         assert!(line.starts_with(&format!("-- {}: does not start hob", agent.title)), "{line}");
         assert!(line.contains("has hob disabled") || line.contains("has hob rejected"), "{line}");
         assert!(!line.contains("--allow"), "{line}");
@@ -187,7 +186,7 @@ fn what_the_agent_cannot_read_would_break() {
     for agent in &AGENTS {
         let project = project(agent, &[(agent.file, agent.broken)]);
         let ran = project.run(["doctor"]);
-        let line = said(agent, &ran);
+        let line = findings_of(agent, &ran);
         assert!(line.starts_with(&format!("!! {}: ", agent.title)) && line.contains(": line "), "{line}");
         assert_eq!(ran.code, Some(5), "{line}");
     }
@@ -198,7 +197,7 @@ fn a_program_that_is_not_there_would_break() {
     for agent in &AGENTS {
         let project = project(agent, &[(agent.file, &agent.entry.replace("COMMAND", "hob"))]);
         let ran = Ran::of(project.hob(["doctor"]).env("PATH", "/nowhere"));
-        let line = said(agent, &ran);
+        let line = findings_of(agent, &ran);
         let words = "starts `hob`, which is not there";
         assert!(line.starts_with(&format!("!! {}: ", agent.title)) && line.contains(words), "{line}");
     }
@@ -208,7 +207,7 @@ fn a_program_that_is_not_there_would_break() {
 fn a_foreign_entry_would_break() {
     for agent in &AGENTS {
         let project = project(agent, &[(agent.file, &agent.entry.replace("COMMAND", "./bin/hob"))]);
-        let line = said(agent, &project.run(["doctor"]));
+        let line = findings_of(agent, &project.run(["doctor"]));
         assert!(line.starts_with(&format!("!! {}: ", agent.title)), "{line}");
         assert!(line.contains("starts `./bin/hob mcp`, which is not what `hob init` writes"), "{line}");
     }
@@ -228,10 +227,10 @@ fn a_linked_worktree_has_files_of_its_own() {
         git(&["worktree", "add", "-q", linked.to_str().unwrap()]);
         project.run(["init", "--allow", "--agent", agent.name]).ok();
         let run = |args: &[&str]| Ran::of(project.hob(args).current_dir(&linked));
-        let line = said(agent, &run(&["doctor"]));
+        let line = findings_of(agent, &run(&["doctor"]));
         assert!(line.contains("hob is registered in") && line.ends_with("run `hob init` here"), "{line}");
         run(&["init", "--allow", "--agent", agent.name]).ok();
-        let line = said(agent, &run(&["doctor"]));
+        let line = findings_of(agent, &run(&["doctor"]));
         assert!(line.starts_with(&format!("ok {}: starts ", agent.title)), "{line}");
         assert!(line.contains(&format!("(by {}/", linked.display())), "{line}");
     }
@@ -244,9 +243,9 @@ fn an_entry_of_claudes_for_one_project_counts() {
     let root = project.root();
     let entry = format!(r#"{{"projects": {{"{}": {{"mcpServers": {{"hob": ENTRY}}}}}}}}"#, root.display());
     write(&project, "~/.claude.json", &entry.replace("ENTRY", r#"{"command": "hob", "args": ["mcp"]}"#));
-    assert!(said(claude, &project.run(["doctor"])).starts_with("ok Claude Code: starts "));
+    assert!(findings_of(claude, &project.run(["doctor"])).starts_with("ok Claude Code: starts "));
     write(&project, "~/.claude.json", &entry.replace("ENTRY", r#"{"command": "cook", "args": []}"#));
-    assert!(said(claude, &project.run(["doctor"])).starts_with("!! Claude Code: "));
+    assert!(findings_of(claude, &project.run(["doctor"])).starts_with("!! Claude Code: "));
 }
 
 #[test]
@@ -261,22 +260,22 @@ fn a_daemon_whose_program_was_replaced_is_named_and_stop_mends_it() {
     let run = |args: &[&str]| Ran::of(project.command(&installed).args(args));
     install();
     run(&["call", "repl_list"]).ok();
-    assert!(!run(&["status"]).ok().contains("the daemon is"), "{:?}", run(&["status"]));
+    assert!(!run(&["status"]).ok().contains("the daemon runs an"), "{:?}", run(&["status"]));
     install();
-    let words = format!("the daemon is the old program: {} was replaced since it started", installed.display());
+    let words = format!("the daemon runs an old version: {} was replaced after it started", installed.display());
     for command in ["status", "doctor"] {
         let said = run(&[command]).stdout;
         assert!(said.contains(&words) && said.contains("`hob stop`"), "{command}: {said}");
     }
-    // Another build, which is still there.
+    // Another build, whose file still exists.
     let said = project.run(["status"]).ok();
-    assert!(said.contains("the daemon is"), "{said}");
+    assert!(said.contains("the daemon runs an"), "{said}");
     run(&["stop"]).ok();
     run(&["call", "repl_list"]).ok();
     assert!(run(&["doctor"]).stdout.contains("ok daemon: runs"));
 }
 
-/// Runs a program that may connect to nothing, as in Codex's sandbox: a filter of system calls answers `EPERM`.
+/// Runs a program that cannot open connections, like Codex's sandbox: a system call filter returns `EPERM`.
 const SANDBOX: &str = r#"
 import ctypes, os, platform, struct, sys
 number = {"x86_64": 42, "aarch64": 203}[platform.machine()]
@@ -299,13 +298,13 @@ fn in_an_agents_sandbox_a_command_says_so_and_names_the_tool() {
     let project = fresh();
     let hob = env!("CARGO_BIN_EXE_hob");
     let run = |args: &[&str]| Ran::of(project.command("python3").args(["-c", SANDBOX, hob]).args(args));
-    // Whether a daemon runs cannot be told from inside, and none is started.
+    // Inside the sandbox, hob cannot detect a running daemon, and starts none.
     for _ in 0..2 {
         for (args, instead) in [
             (&["call", "repl_eval", "--code", "1"][..], "the tool `repl_eval` of the MCP server `hob`"),
             (&["inbox"], "the tool `check_messages` of the MCP server `hob`"),
             (&["status"], "the tool `repl_list` of the MCP server `hob`"),
-            (&["stop"], "outside of the sandbox"),
+            (&["stop"], "outside the sandbox"),
         ] {
             let ran = run(args);
             assert_eq!(ran.code, Some(3), "{args:?}: {ran:?}");

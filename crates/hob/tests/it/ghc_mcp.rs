@@ -1,11 +1,11 @@
-//! The conversation that users of ghc-mcp know, word for word, through `hob mcp --profile ghc-mcp`.
+//! A session with ghc-mcp's exact protocol, through `hob mcp --profile ghc-mcp`.
 
 use serde_json::{Value, json};
 use testkit::{McpPeer, has_program};
 
 use crate::fresh;
 
-/// The text of a result that is nothing but one text block.
+/// Returns the text of a result that consists of one text block.
 fn text(response: &Value) -> &str {
     let result = response["result"].as_object().unwrap_or_else(|| panic!("not a result: {response}"));
     let blocks = result["content"].as_array().unwrap_or_else(|| panic!("no content: {response}"));
@@ -28,8 +28,8 @@ fn call(peer: &mut McpPeer, tool: &str, arguments: Value) -> (Vec<Value>, String
     }
 }
 
-/// Output until the visible prompt, as `(stream, text)`. GHCi may be quicker than the answer to `send`: what came
-/// `before` that counts, too.
+/// Returns the output until the visible prompt, as `(stream, text)`. GHCi may be quicker than the answer to `send`, so output
+/// that arrived `before` it counts too.
 fn output(peer: &mut McpPeer, before: &[Value], until: &str) -> Vec<(String, String)> {
     let mut early = before.iter().filter(|message| message["method"] == "ghci/output").cloned();
     let mut lines = Vec::new();

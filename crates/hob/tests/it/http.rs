@@ -1,5 +1,5 @@
-//! `hob serve --http`: the real daemon over HTTP, spoken to with bytes: what works, and each kind of request that is
-//! refused and logged, and harms no other.
+//! `hob serve --http`: the real daemon over raw HTTP: valid requests, and each kind of request that is refused and logged
+//! without affecting others.
 
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -11,13 +11,13 @@ use testkit::{Ran, TestProject, until};
 
 use crate::fresh;
 
-/// A project with a daemon in the foreground that serves HTTP too.
+/// A project with a foreground daemon that also serves HTTP.
 struct Served {
     project: TestProject,
     http: Http,
 }
 
-/// A daemon in the foreground, and where it serves.
+/// A foreground daemon and its address.
 pub(crate) struct Http {
     serve: Child,
     pub(crate) address: String,
@@ -55,7 +55,7 @@ impl Served {
 }
 
 impl Http {
-    /// Starts it; no other daemon of the project may run.
+    /// Starts the daemon; no other daemon of the project may run.
     pub(crate) fn start(project: &TestProject) -> Http {
         let mut command = project.hob(["serve", "--http", "127.0.0.1:0"]);
         let mut serve = command.stderr(Stdio::piped()).spawn().unwrap();
@@ -73,13 +73,13 @@ impl Http {
         TcpStream::connect(&self.address).unwrap()
     }
 
-    /// A request with these lines in its head; the answer.
+    /// Sends a request with these header lines, and returns the answer.
     fn send(&self, lines: &[&str], body: &str) -> Reply {
         let length = format!("Content-Length: {}", body.len());
         let mut stream = self.connect();
         let head = [&["POST /mcp HTTP/1.1", "Connection: close", &length][..], lines].concat().join("\r\n");
         stream.write_all(format!("{head}\r\n\r\n").as_bytes()).unwrap();
-        // One that is refused by its head need not be read to its end.
+        // A request that is refused by its header need not be read to its end.
         let _ = stream.write_all(body.as_bytes());
         reply(stream)
     }
@@ -88,19 +88,19 @@ impl Http {
         format!("Authorization: Bearer {}", self.token)
     }
 
-    /// A good request, with further lines.
+    /// Sends a valid request with additional header lines.
     fn post(&self, lines: &[&str], message: &Value) -> Reply {
         self.post_with(&self.token, lines, message)
     }
 
-    /// The same with a token.
+    /// Sends the same with a token.
     pub(crate) fn post_with(&self, token: &str, lines: &[&str], message: &Value) -> Reply {
         let (host, bearer) = (format!("Host: {}", self.address), format!("Authorization: Bearer {token}"));
         let own = ["Content-Type: application/json", "Accept: application/json, text/event-stream", &host, &bearer];
         self.send(&[&own[..], lines].concat(), &message.to_string())
     }
 
-    /// The answer to a call of a tool that stands alone.
+    /// Calls a tool with a stateless request, and returns the answer.
     pub(crate) fn call(&self, token: &str, tool: &str, arguments: Value) -> Value {
         let (lines, message) = modern(tool, arguments);
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
@@ -123,7 +123,7 @@ fn reply(mut stream: TcpStream) -> Reply {
 }
 
 impl Reply {
-    /// The JSON in it, alone or as the last event of a stream.
+    /// Returns the JSON of the body, or of the last event of a stream.
     pub(crate) fn json(&self) -> Value {
         let data = self.body.lines().filter_map(|line| line.strip_prefix("data: ")).rfind(|data| data.len() > 1);
         let text = data.unwrap_or(&self.body);
@@ -137,7 +137,7 @@ pub(crate) fn initialize() -> Value {
     }})
 }
 
-/// A call that stands alone.
+/// Builds a stateless tool call.
 pub(crate) fn modern(tool: &str, arguments: Value) -> (Vec<String>, Value) {
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -151,7 +151,7 @@ pub(crate) fn modern(tool: &str, arguments: Value) -> (Vec<String>, Value) {
     (lines.map(str::to_owned).to_vec(), message)
 }
 
-/// The first answer to a request without a body, up to the given text.
+/// Returns the start of the answer to a request without a body, up to the given text.
 fn opened(served: &Served, lines: &[&str], until: &str) -> String {
     let mut stream = served.connect();
     stream.write_all(format!("{}\r\nHost: {}\r\n\r\n", lines.join("\r\n"), served.address).as_bytes()).unwrap();
@@ -178,7 +178,7 @@ fn old_clients_and_websockets_are_served_too_and_need_the_token() {
         "Sec-WebSocket-Protocol: mcp",
     ];
     let with = opened(&served, &[&upgrade[..], &[bearer.as_str()]].concat(), "\r\n\r\n");
-    // The key's answer, from RFC 6455, section 1.3.
+    // The expected key is the example in RFC 6455, section 1.3.
     assert!(with.starts_with("HTTP/1.1 101") && with.contains("s3pPLMBiTxaQ9kYGzzhZRbK+xOo="), "{with}");
     for lines in [&["GET /sse HTTP/1.1", "Accept: text/event-stream"][..], &upgrade] {
         let without = opened(&served, lines, "\r\n\r\n");
@@ -243,13 +243,13 @@ fn who_may_not_come_in_is_refused_and_logged_and_harms_nobody() {
         assert_eq!(reply.status, *status, "{what}: {}", reply.body);
         assert!(reply.json()["error"]["message"].as_str().unwrap().contains(why), "{what}: {}", reply.body);
     }
-    // More than a message may have: refused by its head, before it is sent.
+    // Larger than the limit of a message: refused by its header, before the body is sent.
     let mut stream = served.connect();
     let head = ["POST /mcp HTTP/1.1", &host, kind, accept, &bearer, "Content-Length: 100000000"].join("\r\n");
     stream.write_all(format!("{head}\r\n\r\n").as_bytes()).unwrap();
     stream.shutdown(std::net::Shutdown::Write).unwrap();
     assert_eq!(reply(stream).status, 413);
-    // Slower than a body may be: others are served meanwhile.
+    // Slower than the body timeout: others are served meanwhile.
     let mut slow = served.connect();
     let head = ["POST /mcp HTTP/1.1", &host, kind, accept, &bearer, "Connection: close", "Content-Length: 100"];
     slow.write_all(format!("{}\r\n\r\n{{", head.join("\r\n")).as_bytes()).unwrap();
@@ -271,17 +271,17 @@ fn connections_that_say_nothing_keep_nobody_out() {
     let served = Served::new(project);
     let host = format!("Host: {}", served.address);
     let mut silent: Vec<TcpStream> = (0..4).map(|_| served.connect()).collect();
-    // One is in the midst of a head, and one was refused: neither has shown the token.
+    // One is in the middle of its header, and one was refused: neither has shown the token.
     silent[1].write_all(b"POST /mcp HTTP/1.1\r\nX-Slow: ").unwrap();
     silent[2].write_all(format!("GET /mcp HTTP/1.1\r\n{host}\r\n\r\n").as_bytes()).unwrap();
     silent[2].read_exact(&mut [0]).unwrap();
-    // Each of these takes the place of one of them, and leaves the next its own.
+    // Each of these evicts one of them.
     for _ in 0..3 {
         assert_eq!(served.post(&[], &initialize()).status, 200);
     }
     assert!(is_closed(&silent[0]), "the oldest made room");
     assert!(!is_closed(&silent[3]), "one place was enough for three after each other");
-    // Simultaneous connections evict more of them; each gets its place.
+    // Concurrent connections evict more of them; each is accepted.
     let mut standing: Vec<TcpStream> = (0..4).map(|_| served.connect()).collect();
     let ping = format!("GET /mcp HTTP/1.1\r\n{host}\r\n{}\r\n\r\n", served.bearer());
     for stream in &mut standing {
@@ -309,19 +309,19 @@ fn a_crowd_without_a_token_leaves_no_memory_taken() {
     };
     assert_eq!(served.post(&[], &initialize()).status, 200);
     let before = memory();
-    // Each in the middle of a head that is as long as a head without a token may be.
+    // Each is in the middle of the longest header allowed without a token.
     let head = format!("POST /mcp HTTP/1.1\r\nX-Slow: {}", "x".repeat(15_000));
     let mut crowd: Vec<TcpStream> = (0..400).map(|_| served.connect()).collect();
     crowd.iter_mut().for_each(|stream| stream.write_all(head.as_bytes()).unwrap());
     testkit::until("the crowd to be read", || (memory() > before + TAKEN).then_some(()));
-    // Allocations made meanwhile stay, but not the memory below them.
+    // Allocations made meanwhile may stay, but the memory of the connections is freed.
     assert_eq!(served.post(&[], &initialize()).status, 200);
     drop(crowd);
     testkit::until("its memory to be given back", || (memory() < before + LEFT).then_some(()));
     served.stop();
 }
 
-/// Whether the other end has closed a connection, once all it said is read.
+/// True if the other end has closed the connection, after reading everything it sent.
 fn is_closed(stream: &TcpStream) -> bool {
     stream.set_nonblocking(true).unwrap();
     let mut stream = stream;

@@ -1,4 +1,4 @@
-//! `hob init` against files that others wrote: twice is once, and `--undo` restores every byte.
+//! `hob init` with existing files: it is idempotent, and `--undo` restores every byte.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,7 +10,7 @@ use testkit::TestProject;
 
 use crate::fresh;
 
-/// Every file below a directory: its path, mode and bytes (or a link's target), directories too.
+/// Lists every file and directory below a directory: path, mode, and bytes or link target.
 fn snapshot(dir: &Path) -> BTreeMap<String, (u32, Vec<u8>)> {
     let mut all = BTreeMap::new();
     let mut waiting = vec![dir.to_owned()];
@@ -31,7 +31,7 @@ fn snapshot(dir: &Path) -> BTreeMap<String, (u32, Vec<u8>)> {
     all
 }
 
-/// A project and a home in which all agents left configuration, each in its own style.
+/// Creates a project and a home with configuration of all agents, each in its own style.
 fn lived_in() -> TestProject {
     let project = fresh();
     project.write(".mcp.json", "{\r\n\t\"mcpServers\": {\r\n\t\t\"other\": {\"command\": \"x\"}\r\n\t}\r\n}");
@@ -107,7 +107,7 @@ fn claude_gets_a_listener_and_a_block_which_both_go_again() {
     assert!(project.read(".claude/agents/message-listener.md").contains("MESSAGES_RECEIVED"));
     project.run(["init", "--agent", "claude", "--undo"]).ok();
     assert_eq!(snapshot(project.top()), before);
-    // Text written since stays.
+    // Text added later is kept.
     project.run(["init", "--agent", "claude", "--mail", "listener"]).ok();
     project.write("CLAUDE.md", &format!("{page}\nmore of mine\n"));
     project.run(["init", "--undo"]).ok();
@@ -123,12 +123,12 @@ fn a_listener_is_only_for_who_asks_for_it_and_for_an_entry_that_serves_mail() {
         files[0]
     };
     let (listener, claude) = (["init", "--mail", "listener", "--agent", "claude"], "Claude Code: registered");
-    // By default mail comes with results.
+    // By default, notices of mail come with results.
     let project = fresh();
     assert!(project.run(["init", "--agent", "claude"]).ok().contains(claude) && !has_listener(&project));
     project.run(listener).ok();
     assert!(has_listener(&project));
-    let without = "no listener, since its entry serves no mail";
+    let without = "no listener, because its entry does not include the mail tools";
     let project = fresh();
     project.write("hob.toml", "toolsets = [\"repl\"]\n");
     assert!(project.run(listener).ok().contains(without) && !has_listener(&project));
@@ -172,7 +172,7 @@ fn another_way_to_hear_of_mail_replaces_the_former_one() {
         let said = init(&project, "off");
         assert!(said.contains("registered anew in .mcp.json, as `hob mcp repl ask code work`"), "{said}");
         if former == "listener" {
-            assert!(said.contains("CLAUDE.md: as it was before.\n"), "{said}");
+            assert!(said.contains("CLAUDE.md: restored.\n"), "{said}");
             assert!(said.contains(".claude/agents/message-listener.md: removed"), "{said}");
         }
         assert_eq!(snapshot(&project.root()), once("off"));
@@ -181,7 +181,7 @@ fn another_way_to_hear_of_mail_replaces_the_former_one() {
         project.run(["init", "--undo"]).ok();
         assert_eq!(snapshot(project.top()), before);
     }
-    // Without a word on mail the entry stays, and so does a person's own choice of toolsets.
+    // Without `--mail`, the entry is unchanged, and a person's choice of toolsets is kept.
     let project = fresh();
     project.run(["init", "--agent", "claude", "--mail", "off"]).ok();
     let off = project.read(".mcp.json");
@@ -198,12 +198,12 @@ fn the_listeners_files_are_among_those_to_commit() {
     let project = fresh();
     assert!(project.command("git").args(["init", "-q"]).status().unwrap().success());
     let said = project.run(["init", "--agent", "claude", "--mail", "listener"]).ok();
-    let commit = "For everybody, to commit: hob.toml, .mcp.json, CLAUDE.md and .claude/agents/message-listener.md.\n";
+    let commit = "Shared, to commit: hob.toml, .mcp.json, CLAUDE.md and .claude/agents/message-listener.md.\n";
     assert!(said.contains(commit), "{said}");
     project.run(["init", "--agent", "claude", "--mail", "hints"]).ok();
     project.write("CLAUDE.md", "# Mine\n");
     let said = project.run(["init", "--agent", "claude"]).ok();
-    assert!(said.contains("For everybody, to commit: hob.toml and .mcp.json.\n"), "{said}");
+    assert!(said.contains("Shared, to commit: hob.toml and .mcp.json.\n"), "{said}");
 }
 
 #[test]
@@ -211,7 +211,7 @@ fn what_a_person_must_allow_is_written_only_when_told_to() {
     let project = lived_in();
     let before = snapshot(&project.home());
     let said = project.run(["init"]).ok();
-    assert!(said.contains("Left for you:") && said.contains("`hob init --allow` writes this for you"), "{said}");
+    assert!(said.contains("Steps left for you:") && said.contains("`hob init --allow` writes this for you"), "{said}");
     assert!(said.contains("  Codex does not trust this project yet: start `codex` here"), "{said}");
     let mut after = snapshot(&project.home());
     after.retain(|file, _| before.contains_key(file));
@@ -270,12 +270,12 @@ fn what_one_person_allows_is_committed_for_nobody() {
     project.write(".git/info/exclude", "# mine");
     let before = snapshot(project.top());
     let said = project.run(["init", "--allow"]).ok();
-    assert!(said.contains("For everybody, to commit: hob.toml, .mcp.json,"), "{said}");
-    assert!(said.contains("Yours alone, ignored by git: "), "{said}");
+    assert!(said.contains("Shared, to commit: hob.toml, .mcp.json,"), "{said}");
+    assert!(said.contains("Private, ignored by git: "), "{said}");
     project.run(["init", "--allow"]).ok();
     let exclude = project.read(".git/info/exclude");
     assert_eq!(exclude.matches("/.claude/settings.local.json\n").count(), 1, "{exclude}");
-    // As the page on mail has it.
+    // The entry from the documentation of mail.
     git(&["add", "."]);
     let committed = git(&["diff", "--cached"]);
     for permission in ["mcp__hob", "enabledMcpjsonServers", "default_tools_approval_mode", "\"trust\""] {
@@ -329,7 +329,7 @@ fn in_a_linked_worktree_the_files_are_where_its_agents_look() {
     let before = snapshot(project.top());
     let doctor = run(&["doctor"]);
     let main = project.root().join(".mcp.json");
-    let here = format!("hob is registered in {}, and an agent in this worktree looks in", main.display());
+    let here = format!("hob is registered in {}, but an agent in this worktree reads", main.display());
     assert!(doctor.contains(&here), "{doctor}");
     let said = run(&["init", "--agent", "claude", "--agent", "codex", "--allow"]);
     assert!(said.starts_with(&format!("This is a linked worktree, {}", linked.display())), "{said}");
@@ -340,7 +340,7 @@ fn in_a_linked_worktree_the_files_are_where_its_agents_look() {
     assert!(!linked.join("hob.toml").exists() && !project.root().join(".codex").exists());
     let doctor = run(&["doctor"]);
     assert!(doctor.contains("ok Claude Code: starts") && doctor.contains("ok Codex: starts"), "{doctor}");
-    // Each worktree has its own way back.
+    // Each worktree has a separate record for undoing.
     run(&["init", "--undo"]);
     assert_eq!(snapshot(project.top()), before);
     project.run(["init", "--undo"]).ok();
@@ -353,21 +353,21 @@ fn at_a_terminal_a_person_is_asked() {
         return;
     }
     let project = fresh();
-    // Two questions: a listener, and what the agents want a yes for.
+    // Two questions: a listener, and the approvals of the agents.
     let answer = |answers: &str| {
         let words = ["-c", ANSWERING, answers, env!("CARGO_BIN_EXE_hob"), "init", "--agent", "claude"];
         testkit::Ran::of(project.command("python3").args(words).env("TERM", "xterm")).ok()
     };
     let said = answer("n\nn\n");
     assert!(said.contains("Language servers may run code of this project"), "{said}");
-    assert!(said.contains("keep a listener") && said.contains("Write this for you?"), "{said}");
+    assert!(said.contains("Run a listener") && said.contains("Write this for you?"), "{said}");
     assert!(!project.root().join(".claude").exists() && !project.home().join(".claude.json").exists(), "{said}");
     let said = answer("y\ny\n");
     assert!(said.contains("wrote a listener") && said.contains("in ~/.claude.json"), "{said}");
     assert!(project.run(["doctor"]).stdout.contains("ok Claude Code: starts"), "{said}");
 }
 
-/// Runs a program at its own terminal, types answers, and returns what is shown.
+/// Runs a program at its own terminal, types answers, and returns the screen output.
 const ANSWERING: &str = r#"
 import os, pty, signal, sys
 signal.alarm(300)
@@ -403,7 +403,7 @@ fn every_kind_of_file_gets_the_entry_and_keeps_the_rest() {
         let value: serde_json::Value = serde_json::from_str(&project.read(file)).unwrap();
         assert_eq!(value[key]["hob"]["command"], "hob", "{file}");
     }
-    // Copilot CLI reads Claude Code's file too.
+    // Copilot CLI also reads Claude Code's file.
     assert_eq!(project.read(".github/mcp.json"), "{\"mcpServers\": {}}");
     let opencode = project.read("opencode.jsonc");
     assert!(opencode.contains("// mine") && opencode.contains("\"command\": [\"hob\", \"mcp\"]"), "{opencode}");
@@ -429,7 +429,7 @@ fn undo_after_somebody_else_wrote_removes_only_our_entry() {
     project.write("hob.toml", "toolsets = [\"repl\"]\n");
     let said = project.run(["init", "--undo"]).ok();
     assert!(said.contains(".gemini/settings.json: changed since, so only what hob wrote was removed."), "{said}");
-    assert!(said.contains("hob.toml: changed since, so it was left as it is: what you do not want"), "{said}");
+    assert!(said.contains("hob.toml: changed since, so it was left alone: delete what you do not want"), "{said}");
     let value: serde_json::Value = serde_json::from_str(&project.read(".gemini/settings.json")).unwrap();
     assert_eq!(value, serde_json::json!({"theme": "light"}));
     assert_eq!(project.read("hob.toml"), "toolsets = [\"repl\"]\n");
@@ -445,7 +445,7 @@ fn what_was_private_stays_private() {
     std::fs::set_permissions(&secret, private).unwrap();
     let said = project.run(["init", "--user", "--agent", "claude"]).ok();
     assert!(said.contains("`hob init --user --undo` takes it back"), "{said}");
-    // The record for the way back holds the file whole.
+    // The record for undoing contains the whole file.
     for file in [secret, project.home().join(".local/state/hob/init.json")] {
         assert!(std::fs::read_to_string(&file).unwrap().contains("s3cret"));
         assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{}", file.display());
@@ -469,7 +469,7 @@ fn the_template_shows_the_defaults() {
     assert!(uncommented.contains("\nsessions = 8\n"));
     project.write("hob.toml", &uncommented);
     let doctor = project.run(["doctor"]);
-    // Of all settings five ask for more than is always allowed.
+    // Five of the settings need a grant.
     let asks = "hob.toml: asks for what is not granted: mail.space, code.servers.rust-analyzer.command, hooks.holds, \
                 hooks.holds_hourly, hooks.keep; see";
     assert!(doctor.stdout.contains(asks), "{}", doctor.stdout);
@@ -478,7 +478,7 @@ fn the_template_shows_the_defaults() {
         .fold(uncommented, |text, setting| text.replace(&format!("\n{setting}"), &format!("\n#{setting}")));
     project.write("hob.toml", &harmless);
     let doctor = project.run(["doctor"]);
-    assert!(doctor.stdout.contains("ok hob.toml: reads well"), "{}", doctor.stdout);
+    assert!(doctor.stdout.contains("ok hob.toml: valid"), "{}", doctor.stdout);
 }
 
 #[test]

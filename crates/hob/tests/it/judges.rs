@@ -1,5 +1,5 @@
-//! Language servers behind the daemon: who may run, who sees them, and that none outlives it. The server is the one that the
-//! tests of `crates/code` lie with; here it is honest.
+//! Language servers behind the daemon: permissions, visibility, and cleanup. The server is the lying one from the tests of
+//! `crates/code`; here it is honest.
 
 use serde_json::{Value, json};
 use testkit::{TestProject, has_program, is_alive, kill_hard, until};
@@ -8,7 +8,7 @@ use crate::fresh;
 
 const LIAR: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../code/tests/it/liar.py");
 
-/// A project in Python whose server is a command of the user's own configuration, or of `hob.toml`.
+/// Creates a Python project whose server is a command in the user's own configuration, or in `hob.toml`.
 fn project(of_user: bool) -> Option<TestProject> {
     if !has_program("python3") {
         return None;
@@ -27,7 +27,7 @@ fn project(of_user: bool) -> Option<TestProject> {
     Some(project)
 }
 
-/// The servers that `hob status` knows.
+/// Returns the servers in `hob status`.
 fn servers(project: &TestProject) -> Vec<Value> {
     let status: Value = serde_json::from_str(&project.run(["status", "--json"]).ok()).unwrap();
     status["language_servers"].as_array().cloned().unwrap_or_default()
@@ -40,7 +40,7 @@ fn pid(server: &Value) -> i32 {
 #[test]
 fn two_agents_a_subagent_and_a_command_share_one_server() {
     let Some(project) = project(true) else { return };
-    // A subagent has a front-end of its own, or a shell.
+    // A subagent has a separate front-end, or a shell.
     let mut agents = [project.mcp(&["code"]), project.mcp(&["code"]), project.mcp(&["code"])];
     for peer in &mut agents {
         peer.initialize();
@@ -67,18 +67,19 @@ fn no_server_outlives_its_daemon() {
         let said = project.run(["callers", "area"]).ok();
         assert!(said.starts_with("1 caller"), "{said}");
         let servers = servers(&project);
-        // None of the life before is there beside it.
+        // No server of the previous daemon is left.
         assert_eq!(servers.len(), 1, "{servers:?}");
         let server = pid(&servers[0]);
-        match hard {
-            true => kill_hard(project.daemon_pid().unwrap()),
-            false => drop(project.run(["stop"])),
+        if hard {
+            kill_hard(project.daemon_pid().unwrap())
+        } else {
+            drop(project.run(["stop"]))
         }
         until("the server ends", || (!is_alive(server)).then_some(()));
     }
 }
 
-/// The servers of a project, as the process table has them: by their command and by the home in their environment.
+/// Returns the server processes of a project, by their command and the home in their environment.
 fn running(project: &TestProject, command: &str) -> Vec<i32> {
     let of_it = |process: &testkit::Process| process.command.contains(command) && !process.command.contains(" guard");
     project.processes().into_iter().filter(of_it).map(|process| process.pid).collect()
@@ -98,7 +99,7 @@ fn twenty_killed_daemons_leave_no_server_and_none_is_doubled() {
         assert!(answer.starts_with("1 caller, complete · checked by ty"), "life {life}: {answer}");
         let all = running(&project, "ty server");
         let [server] = all[..] else { panic!("life {life}: {all:?}") };
-        // What the killed one kept for the time being is gone.
+        // The temporary files of the killed one are gone.
         let scratch = project.state_dir().join("code/servers/tmp");
         assert_eq!(std::fs::read_dir(scratch).unwrap().count(), 1, "life {life}");
         assert_eq!(servers(&project).iter().map(pid).collect::<Vec<_>>(), [server], "life {life}");
@@ -108,7 +109,7 @@ fn twenty_killed_daemons_leave_no_server_and_none_is_doubled() {
         longest = longest.max(since.elapsed());
     }
     println!("the longest time until a server had ended: {longest:?}");
-    // The guardian asks, and kills after 0.4 s. Two seconds, but on machines that are known to be slow.
+    // The guardian terminates it, and kills it after 0.4 s. Allow two seconds, or more on slow machines.
     assert!(longest < testkit::patience() / 30, "{longest:?}");
 }
 
@@ -130,7 +131,7 @@ fn doctor_tries_a_question_of_each_language() {
         "{tried}"
     );
     let haskell = line("Haskell: find_callers Area.hs:area after ");
-    // GHC would run code of the project, which nobody has trusted here.
+    // GHC would run code of the project, which is not trusted here.
     let why = if has_program("ghc") { "before you trust this project" } else { "ghc is not installed" };
     assert!(haskell.trim_start().starts_with("-- ") && haskell.contains(why), "{tried}");
     let json: Value = serde_json::from_str(&project.run(["doctor", "--quick", "--try", "--json"]).stdout).unwrap();
@@ -148,7 +149,7 @@ fn doctor_names_a_server_that_is_not_there() {
         "!! Python: program /nowhere/ty does not exist: put it there, or correct `command` below [code.servers.ty]";
     assert!(ran.stdout.contains(wanted), "{}", ran.stdout);
     let last = ran.stdout.lines().last().unwrap();
-    assert!(last.starts_with("1 thing (!!) would break: Python"), "{last}");
+    assert!(last.starts_with("1 problem to fix (!!): Python"), "{last}");
     assert_eq!(ran.code, Some(5));
 }
 
@@ -173,7 +174,7 @@ fn verdicts_outlive_the_daemon() {
     project.write("uses.py", "from geo import area\n\ndef run():\n    return area(1)\n");
     let said = project.run(["callers", "area"]).ok();
     assert!(said.starts_with("1 call by name, unchecked: ty is switched off"), "{said}");
-    // Nothing of it lies in the project.
+    // The server has written nothing into the project.
     assert!(!project.root().join(".hob").exists());
 }
 
@@ -188,7 +189,7 @@ fn a_command_of_a_checkout_waits_for_a_grant() {
     project.run(["stop"]);
     let said = project.run(["callers", "area"]).ok();
     assert!(said.starts_with("1 caller, complete · checked by ty"), "{said}");
-    // Any edit withdraws it.
+    // Any edit revokes the grant.
     project.write("hob.toml", &project.read("hob.toml").replace("honest", "wrong"));
     project.run(["stop"]);
     let said = project.run(["callers", "area"]).ok();
@@ -205,7 +206,7 @@ fn a_server_of_the_checkout_itself_waits_for_a_grant() {
     project.write(".gitignore", ".venv\n");
     let mut command = std::process::Command::new("chmod");
     assert!(command.arg("+x").arg(project.root().join(local)).status().unwrap().success());
-    // Another one on the search path would be taken instead.
+    // Another server on the search path would be used instead.
     let ask = |project: &TestProject| {
         let mut asked = project.hob(["callers", "area"]);
         asked.env("PATH", format!("{}:/usr/bin:/bin", project.top().join("bin").display()));

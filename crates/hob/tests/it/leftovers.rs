@@ -1,5 +1,5 @@
-//! What a session leaves when it ends: nothing, however far its programs went, except what was started for others. And
-//! what removed projects left outside themselves.
+//! A session leaves nothing behind when it ends, whatever its programs did, except programs started for others. Also: files
+//! of removed projects.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,15 +10,15 @@ use testkit::{TestProject, has_program, kill_hard, until};
 
 use crate::fresh;
 
-/// A program that restarts itself continually, in its own session with an empty environment.
+/// A program that keeps restarting itself, in a new session with an empty environment.
 const AGAIN: &str = "echo >>\"$0.lives\"\nsleep 0.05\nsetsid env -i sh \"$0\" &\n";
 
-/// How often it has lived.
+/// Returns how often it was started.
 fn lives(project: &TestProject) -> u64 {
     std::fs::metadata(project.root().join("again.lives")).map_or(0, |data| data.len())
 }
 
-/// Whether one of it lives now.
+/// True if one of them is running.
 fn runs(project: &TestProject) -> bool {
     let file = project.root().join("again");
     let line = |entry: std::fs::DirEntry| std::fs::read_to_string(entry.path().join("cmdline")).unwrap_or_default();
@@ -46,7 +46,7 @@ fn what_starts_itself_again_ends_with_its_session_or_with_the_daemon() {
             tool => assert!(!peer.call(tool, json!({})).is_error),
         }
         let after = lives(&project);
-        // Longer than it takes to come back.
+        // Longer than one restart takes.
         for _ in 0..5 {
             std::thread::sleep(std::time::Duration::from_millis(50)); // polls: the process table
             assert_eq!((lives(&project), runs(&project)), (after, false), "{end}");
@@ -74,7 +74,7 @@ fn a_daemon_that_was_started_from_a_session_outlives_it() {
     assert!(other.run(["call", "repl_list"]).ok().contains("main"));
 }
 
-/// What hob keeps outside of projects: sockets and directories of secrets.
+/// Returns hob's files outside of projects: sockets and directories of secrets.
 fn kept_outside(user: &TestProject) -> BTreeSet<PathBuf> {
     let list = |dir: PathBuf| fs::read_dir(dir).into_iter().flatten().map(|entry| entry.unwrap().path());
     list(user.runtime_dir().join("hob")).chain(list(user.home().join(".local/state/hob"))).collect()
@@ -96,7 +96,7 @@ fn start_daemon(user: &TestProject, root: &Path) -> (i32, BTreeSet<PathBuf>) {
 fn what_projects_that_are_gone_left_outside_goes_when_any_daemon_starts() {
     let user = fresh();
     let [gone, killed, moved, tokens] = ["gone", "killed", "moved", "tokens"].map(|name| user.top().join(name));
-    // It serves on under a root that is not there any more.
+    // It keeps serving although its root no longer exists.
     let (_, of_moved) = start_daemon(&user, &moved);
     let (first, of_gone) = start_daemon(&user, &gone);
     let (second, of_killed) = start_daemon(&user, &killed);
@@ -111,7 +111,7 @@ fn what_projects_that_are_gone_left_outside_goes_when_any_daemon_starts() {
     fs::rename(&moved, user.top().join("elsewhere")).unwrap();
     fs::remove_dir_all(&gone).unwrap();
     fs::remove_dir_all(&tokens).unwrap();
-    // So long ago that its disk counts as gone for good.
+    // Old enough that its disk counts as permanently removed.
     for kept in [&of_gone, &of_tokens] {
         let notes = kept.iter().map(|path| path.join("root")).filter(|path| path.exists());
         notes.for_each(|note| {

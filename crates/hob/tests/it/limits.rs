@@ -1,11 +1,11 @@
-//! Each limit is reached once: the answer names the limit and its setting, and nothing is dropped silently.
+//! Each limit is reached once: the error names the limit and its setting, and nothing is dropped silently.
 
 use serde_json::json;
 use testkit::{McpPeer, TestProject, has_program, until};
 
 use crate::fresh;
 
-/// A project with one limit set low, and a client.
+/// Creates a project with one low limit, and a client.
 fn limited(setting: &str) -> (TestProject, McpPeer) {
     let project = fresh();
     project.write("hob.toml", setting);
@@ -107,10 +107,10 @@ fn bytes_in_a_line() {
 fn calls_running_and_waiting() {
     let (_project, mut peer) = limited("[limits]\ncalls_running = 1\ncalls_waiting = 1\n");
     start(&mut peer, "main", "bash");
-    // One call waits for its evaluation without counting as running; a second one keeps its place.
+    // A call that waits for its evaluation does not count as running; a second one keeps its place in the queue.
     let waits = peer.start_call("repl_eval", json!({"code": "sleep 1; echo waits", "wait_ms": 50_000}));
     let held = peer.start_call("repl_eval", json!({"code": "sleep 1; echo held", "wait_ms": 50_000}));
-    // One of these calls waits in the queue; hob stops reading before the others, and none is lost.
+    // One of these calls is queued; hob stops reading the others, and none is lost.
     let others: Vec<i64> = (0..3).map(|_| peer.start_call("repl_list", json!({}))).collect();
     for (id, said) in [(waits, "waits"), (held, "held")] {
         let answer = peer.wait_for("the next answer", |message| message.get("id").is_some());
@@ -165,7 +165,7 @@ fn bytes_of_logs() {
     panic!("nothing was moved aside");
 }
 
-/// As 64 subagents do that wait for mail over their agent's one connection.
+/// 64 subagents wait for mail over their agent's one connection.
 #[test]
 fn calls_that_wait_keep_no_other_call_waiting() {
     let project = fresh();

@@ -1,11 +1,11 @@
-//! What an agent is given: the default listing and its cost, `more_tools`, and results as text alone.
+//! The default listing and its cost, `more_tools`, and text-only results.
 
 use serde_json::{Value, json};
 use testkit::{McpPeer, TestProject, kill_hard, tokens};
 
 use crate::fresh;
 
-/// What a conversation pays for the default listing, in tokens: in all, and for each part.
+/// The token budget of the default listing, in total and per part.
 const BUDGET: usize = 3000;
 const BUDGETS: [(&str, usize); 6] =
     [("repl", 900), ("mail", 750), ("ask", 300), ("code", 690), ("work", 350), ("more_tools", 140)];
@@ -18,13 +18,13 @@ fn names(tools: &[Value]) -> Vec<&str> {
     tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect()
 }
 
-/// The tokens of what a model reads of a tool.
+/// Returns the token cost of a tool for a model.
 fn cost(tool: &Value) -> usize {
     let text = |field: &str| tool[field].as_str().unwrap().to_owned();
     tokens::count(&format!("{}\n{}\n{}", text("name"), text("description"), tool["inputSchema"]))
 }
 
-/// The connection of an agent of this name.
+/// Connects an agent with this client name.
 fn agent(project: &TestProject, args: &[&str], client: &str) -> McpPeer {
     let mut peer = project.mcp(args);
     let info = json!({"name": client, "version": "1"});
@@ -66,7 +66,7 @@ fn a_toolset_that_is_on_request_is_not_in_the_default_listing() {
     assert!(names(&listed(&mut peer)).contains(&"parse_cure"));
 }
 
-/// Fails when the whole listing of a toolset costs more tokens.
+/// Fails if the whole listing of a toolset costs more tokens.
 fn costs_at_most(project: &TestProject, toolset: &str, budget: usize) {
     let tools = listed(&mut agent(project, &[toolset], "claude-code"));
     let costs: Vec<(&str, usize)> = names(&tools).into_iter().zip(tools.iter().map(cost)).collect();
@@ -84,7 +84,7 @@ fn the_whole_toolset_of_code_costs_at_most_its_budget() {
     costs_at_most(&fresh(), "code", 1800);
 }
 
-/// The command line has a list of its own, so that it starts without the tools.
+/// The command line has a separate list, so that it starts without loading the tools.
 #[test]
 fn the_command_line_knows_every_class_of_a_use() {
     let project = fresh();
@@ -101,7 +101,7 @@ fn the_command_line_knows_every_class_of_a_use() {
 #[test]
 fn the_tools_of_nodes_cost_at_most_their_budget() {
     let project = fresh();
-    // Its tools are listed where there is a node; this one is a prompt only.
+    // Its tools are listed if there is a node; this one is only a prompt.
     project
         .write("nodes/silent.node.md", "---\noutput: { schema: string }\npolicy: { tool: false }\n---\nSay a word.\n");
     costs_at_most(&project, "nodes", 700);
@@ -119,7 +119,7 @@ fn more_tools_adds_the_rest_and_says_what_it_is() {
     let all = listed(&mut peer);
     let whole = listed(&mut agent(&project, &["repl"], "claude-code"));
     assert!(names(&whole).iter().all(|name| names(&all).contains(name)), "{:?}", names(&all));
-    // What another toolset holds is served too, listed or not.
+    // Tools of another toolset can be called too, whether or not they are listed.
     assert!(!names(&all).contains(&"validate_syntax"));
     assert!(!peer.call("get_syntax_help", json!({"topic": "functions"})).is_error);
     assert_eq!(
@@ -149,7 +149,7 @@ fn named_toolsets_are_listed_whole() {
     assert_eq!(names(&listed(&mut agent(&project, &[], "claude-code"))), names(&whole));
 }
 
-/// Whether the listing has output schemas and a result structured content.
+/// Returns whether the listing has output schemas, and whether results have structured content.
 fn structure(peer: &mut McpPeer) -> (bool, bool) {
     let schemas = listed(peer).iter().any(|tool| tool.get("outputSchema").is_some());
     let result = peer.result("tools/call", json!({"name": "list_agents", "arguments": {}}));

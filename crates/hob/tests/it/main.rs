@@ -1,7 +1,7 @@
-//! The one integration-test binary: the real hob, in projects and homes of their own, with real programs.
+//! The integration-test binary: the real hob, in separate projects and homes, with real programs.
 //!
-//! Start with `transcripts/`: what a user sees, as Markdown that is run. The modules beside it test what a transcript
-//! cannot show.
+//! Start with `transcripts/`: a user's view, as executable Markdown. The other modules test cases that a transcript cannot
+//! show.
 
 #![expect(clippy::unwrap_used, reason = "the lints' exception for tests leaves out their helpers")]
 
@@ -44,7 +44,7 @@ mod wrong_use;
 
 use testkit::TestProject;
 
-/// A fresh project with the binary under test.
+/// Creates a fresh project with the binary under test.
 fn fresh() -> TestProject {
     TestProject::new(env!("CARGO_BIN_EXE_hob"))
 }

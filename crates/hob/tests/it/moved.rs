@@ -1,5 +1,5 @@
-//! A project is its directory, not its path: a moved project keeps its mail, and another project at its old path gets
-//! none of it, whichever of the two is used first, and whether a daemon runs or not.
+//! A project is identified by its directory, not its path: a moved project keeps its mail, and another project at its old
+//! path gets none of it, whichever is used first, with or without a running daemon.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -9,7 +9,7 @@ use testkit::{Ran, TestProject};
 
 use crate::fresh;
 
-/// A project with a session and a waiting message.
+/// A project with a session and an unread message.
 struct Moved {
     project: TestProject,
 }
@@ -107,14 +107,14 @@ fn what_was_set_aside_is_told() {
     let check = |where_it_waits: &str| {
         for command in [&["status"][..], &["status", "--json"], &["doctor"]] {
             let told = moved.run(&here, command);
-            assert!(told.stdout.contains("another directory stood here before"), "{told:?}");
+            assert!(told.stdout.contains("this path used to be another directory"), "{told:?}");
             assert!(told.stdout.contains(where_it_waits), "{told:?}");
         }
         let status = moved.run(&here, &["status", "--json"]).ok();
         let status: serde_json::Value = serde_json::from_str(&status).unwrap();
         assert!(status["set_aside"][0].as_str().unwrap().starts_with(where_it_waits), "{status}");
     };
-    // Before any daemon starts, while one runs, and after it has ended.
+    // Before any daemon starts, while one runs, and after it has exited.
     check(&state);
     assert_eq!(moved.project.daemon_pid(), None);
     moved.agents(&here);
@@ -123,14 +123,14 @@ fn what_was_set_aside_is_told() {
     check(&format!("{state}."));
     moved.agents(&moved.elsewhere());
     let told = moved.run(&here, &["status"]);
-    assert!(!told.stdout.contains("another directory stood here before"), "{told:?}");
+    assert!(!told.stdout.contains("this path used to be another directory"), "{told:?}");
 }
 
 #[test]
 fn it_is_believed_to_be_the_same_by_its_note_only() {
     let moved = Moved::new();
     moved.project.run(["stop"]).ok();
-    // As after a restore or `chmod -R`.
+    // As after restoring a backup or `chmod -R`.
     let note = moved.project.state_dir().join("root-inode");
     fs::set_permissions(&note, fs::Permissions::from_mode(0o644)).unwrap();
     moved.replace();

@@ -1,4 +1,4 @@
-//! Who starts `hob mcp`: each kind of parent gives it another kind of standard input and output.
+//! Different parents of `hob mcp`: each passes another kind of standard input and output.
 
 use std::fs::File;
 use std::io::Write;
@@ -18,7 +18,7 @@ const CONVERSATION: &str = concat!(
     "\n",
 );
 
-/// Both answers, in order, and nothing else.
+/// Checks both answers, in order, and nothing else.
 #[track_caller]
 fn assert_answered(ran: &Ran) {
     let lines: Vec<serde_json::Value> =
@@ -30,7 +30,7 @@ fn assert_answered(ran: &Ran) {
     assert_eq!(ran.code, Some(0), "{ran:#?}");
 }
 
-/// A program that starts `hob mcp`, sends the conversation, reads both answers, closes, and prints what it got.
+/// Runs a program that starts `hob mcp`, sends the conversation, reads both answers, closes, and prints them.
 fn spoken_by(project: &TestProject, program: &str, args: &[&str]) -> Ran {
     project.write("conversation", CONVERSATION);
     Ran::of(project.command(program).args(args).arg(env!("CARGO_BIN_EXE_hob")))
@@ -95,7 +95,7 @@ fn python() {
     assert_answered(&spoken_by(&project, "python3", &["-c", script]));
 }
 
-/// A parent that goes away without closing anything, while a call is held.
+/// A parent that exits without closing anything, while a call is held.
 #[test]
 fn a_parent_that_dies() {
     let project = fresh();

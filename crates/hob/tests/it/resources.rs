@@ -1,4 +1,4 @@
-//! Sessions as resources, through the real front-end and daemon: listed, read, completed, watched, in both eras.
+//! Sessions as resources, through the real front-end and daemon: list, read, complete, subscribe, in both protocol eras.
 
 use serde_json::{Value, json};
 use testkit::{McpPeer, TestProject, has_program};
@@ -119,7 +119,7 @@ fn who_watches_a_session_hears_of_it() {
             break;
         }
     }
-    // The modern way: one stream for all, tagged.
+    // The modern protocol: one tagged stream for all.
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {},

@@ -1,5 +1,5 @@
-//! Which root a place has, what a command starts there and what it writes: a table of places by commands. Where the
-//! tests run as root, which ignores permissions, this runs as the user `nobody`.
+//! The root for each location, with the processes and files that each command creates there: a table of locations by commands.
+//! If the tests run as root, which ignores permissions, the commands run as the user `nobody`.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -14,10 +14,10 @@ use testkit::{McpPeer, Ran, TestProject, has_program, with_environment};
 
 use crate::fresh;
 
-/// A place: its name, and how to make it below a fresh directory. Returns the working directory and the root.
-type Place = (&'static str, fn(&Scene) -> (PathBuf, Option<PathBuf>));
+/// A location: its name, and a function that creates it. The function returns the working directory and the root.
+type Location = (&'static str, fn(&Scene) -> (PathBuf, Option<PathBuf>));
 
-const PLACES: &[Place] = &[
+const PLACES: &[Location] = &[
     ("a directory of a git repository", |scene| {
         scene.git(&["init", "-q", "."]);
         (scene.dir("sub"), Some(scene.at("")))
@@ -75,7 +75,7 @@ const PLACES: &[Place] = &[
     ("/", |_| (PathBuf::from("/"), None)),
 ];
 
-/// Commands that start nothing and write nothing, wherever they are run.
+/// Commands that start and write nothing in any location.
 const QUIET: &[&[&str]] = &[
     &["tools"],
     &["--help"],
@@ -101,7 +101,7 @@ impl Scene {
     fn new() -> Scene {
         let project = fresh();
         let hob = project.top().join("hob");
-        // The build directory need not be open to the user `nobody`.
+        // The user `nobody` may not be able to read the build directory.
         fs::copy(env!("CARGO_BIN_EXE_hob"), &hob).unwrap();
         let as_nobody = fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0);
         let scene = Scene { project, hob, as_nobody };
@@ -109,7 +109,7 @@ impl Scene {
         scene
     }
 
-    /// Gives everything below a directory to the user that runs the commands.
+    /// Gives everything below a directory to the user who runs the commands.
     fn give(&self, path: &Path) {
         if !self.as_nobody {
             return;
@@ -169,7 +169,7 @@ impl Scene {
         with_environment(&marker).iter().filter(|process| process.command.contains(" serve ")).count()
     }
 
-    /// All that is there, but sockets: name, mode and bytes.
+    /// Lists everything except sockets: name, mode and bytes.
     fn snapshot(&self) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
         let mut all = BTreeMap::new();
         let mut waiting = vec![self.project.top().to_owned()];
@@ -186,7 +186,7 @@ impl Scene {
         all
     }
 
-    /// The files written since, except state in its proper place.
+    /// Returns the files written since, except state in its proper place.
     fn written_since(&self, before: &BTreeMap<PathBuf, (u32, Vec<u8>)>) -> Vec<String> {
         let (home, run) = (self.project.home(), self.project.runtime_dir());
         let is_state = |path: &Path| {
@@ -265,14 +265,14 @@ fn places_by_commands() {
         if let Some(root) = &root {
             let stopped = scene.run(&cwd, &["stop"]);
             assert!(
-                stopped.stdout.contains(&format!("The daemon of {} has ended", root.display())),
+                stopped.stdout.contains(&format!("The daemon of {} has stopped", root.display())),
                 "{name}: {stopped:#?}"
             );
         }
         let stopped = scene.daemons();
         assert_eq!(stopped, 0, "{name}");
         table.push_str(&line);
-        // It must be removable afterwards.
+        // Make it removable.
         let _ = fs::set_permissions(scene.project.root().join("sub"), fs::Permissions::from_mode(0o755));
     }
     expect![[r#"
@@ -319,14 +319,14 @@ fn two_projects_without_git_side_by_side_share_nothing() {
         assert!(said.starts_with(&format!("{value}\n")), "{said}");
     }
     assert_eq!(scene.daemons(), 2);
-    // Ending one leaves the other alone.
+    // Stopping one daemon leaves the other running.
     scene.run(&one, &["stop"]).ok();
     assert_eq!(scene.daemons(), 1);
     assert!(scene.run(&two, &["call", "repl_eval", "--code", "echo $mine"]).ok().starts_with("second\n"));
     scene.run(&two, &["stop"]).ok();
 }
 
-/// A caller is told when it gets a session whose directory differs from its own.
+/// A caller is told if its session's directory differs from its own.
 #[test]
 fn a_session_of_another_directory_says_so() {
     let project = fresh();

@@ -1,11 +1,11 @@
-//! The schemas of all tools, as the APIs of models take them.
+//! The schemas of all tools are accepted by the model APIs.
 
 use serde_json::{Value, json};
 
 use crate::fresh;
 use crate::whole_set::{all_sets, text};
 
-/// A node file whose schemas have all that a listing must not have.
+/// A node file whose schemas have everything that a listing must not have.
 const WIDE: &str = r#"---
 description: Take whatever JSON Schema can say.
 input:
@@ -30,7 +30,7 @@ output:
 {% block user %}{{ mixed | tojson }}{% endblock %}
 "#;
 
-/// One of these in one schema, and the API of Gemini refuses each turn of its agent with HTTP 400.
+/// With one of these in one schema, Gemini's API refuses every turn with HTTP 400.
 #[test]
 fn no_schema_has_what_a_model_s_api_refuses() {
     let project = fresh();
@@ -52,7 +52,7 @@ fn no_schema_has_what_a_model_s_api_refuses() {
         }
     }
     assert!(of_nodes >= 2, "the nodes are listed");
-    // Arguments are checked against the schema of the file.
+    // Arguments are validated with the schema in the file.
     let mut peer = project.mcp(&[]);
     peer.initialize();
     let refused = peer.call("wide", json!({"mixed": [true]}));
@@ -60,7 +60,7 @@ fn no_schema_has_what_a_model_s_api_refuses() {
     assert_eq!(peer.call("wide", json!({"mixed": ["a", 1]})).structured["state"], "delegate");
 }
 
-/// Finds what an API refuses in a schema, as paths.
+/// Finds the parts of a schema that an API refuses, as paths.
 fn find_faults(schema: &Value, path: &str, is_in_items: bool, faults: &mut Vec<String>) {
     let Some(object) = schema.as_object() else {
         if !schema.is_null() {

@@ -1,4 +1,4 @@
-//! A person's seat: `hob eval` behaves as a program does, with its streams, exit codes and Ctrl-C.
+//! `hob eval` behaves like an ordinary program: streams, exit codes, Ctrl-C.
 
 use std::process::{Command, Stdio};
 
@@ -14,7 +14,7 @@ fn output_goes_where_a_program_s_goes() {
     project.run(["call", "repl_start", "--profile", "bash"]).ok();
     let ran = project.run(["eval", "echo out; echo err >&2"]);
     assert_eq!((ran.code, &*ran.stdout, &*ran.stderr), (Some(0), "out\n", "err\n"));
-    // Not a byte is added in a pipe.
+    // In a pipe, no byte is added.
     let ran = project.run(["eval", "printf 'no newline'"]);
     assert_eq!((ran.code, &*ran.stdout, &*ran.stderr), (Some(0), "no newline", ""));
     let ran = project.run(["eval", "--json", "echo out; echo err >&2"]);
@@ -35,7 +35,7 @@ fn the_status_of_an_evaluation_is_the_exit_code() {
         let run = |code: &str, more: &[&str]| project.run([&[command], args, &[code], more].concat());
         let wait: &[&str] = if command == "eval" { &["--wait", "0"] } else { &["--wait-ms", "0"] };
         assert_eq!(run("true", &[]).code, Some(0));
-        // bash tells no errors apart; its session's end is one.
+        // bash does not report errors separately; the end of its session counts as one.
         let ran = run("sleep 600", wait);
         assert_eq!(ran.code, Some(11), "{ran:#?}");
         assert!(command == "call" || ran.stderr.contains("`hob call repl_interrupt --eval "), "{ran:#?}");
@@ -74,7 +74,7 @@ fn ctrl_c_interrupts_the_evaluation() {
     let mut running = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
     let sleeps = || project.processes().into_iter().any(|process| process.command == "sleep 600");
     until("the sleep to run", || sleeps().then_some(()));
-    // The command listens from before it evaluates.
+    // The command handles signals before it evaluates.
     let status = Command::new("kill").args(["-INT", &running.id().to_string()]).status();
     assert!(status.is_ok_and(|status| status.success()));
     let ended = running.wait().expect("it ends");
@@ -111,7 +111,7 @@ fn a_person_who_types_a_wrong_toolset_is_not_left_waiting() {
         "{shown:?}"
     );
     let shown = at_a_terminal(&project, &["mcp", "status"]);
-    assert!(shown.contains("`hob status` is a command of its own."), "{shown:?}");
+    assert!(shown.contains("`hob status` is a separate command."), "{shown:?}");
     assert_eq!(project.daemon_pid(), None);
 }
 
@@ -157,7 +157,7 @@ fn a_server_without_a_daemon_writes_sentences_and_no_log() {
     let project = fresh();
     let ran = project.run(["mcp", "--standalone"]);
     assert_eq!((ran.code, &*ran.stdout, &*ran.stderr), (Some(0), "", ""));
-    // Nothing can be kept below a home that has a file there.
+    // Drafts cannot be kept below a home that is a file.
     let project = fresh();
     project.write("odd", "no JSON\n");
     std::fs::write(project.home().join(".local"), "").expect("a file");
@@ -193,7 +193,7 @@ fn mail_at_a_terminal_is_for_a_person_and_in_a_pipe_for_an_agent() {
     let piped = project.run(["inbox"]).ok();
     assert!(piped.contains("it carries no authority of the user"), "{piped}");
 
-    // A beginning of an id is enough, wherever one is typed.
+    // A unique prefix of an id is accepted everywhere.
     let start = &id[..14];
     let thread = at_a_terminal(&project, &["thread", start]);
     assert!(thread.contains("    first ") && !thread.contains("authority"), "{thread:?}");

@@ -1,5 +1,5 @@
-//! What survives a kill: sessions without their front-end, the front-end without its daemon; and nothing of a dead
-//! daemon's sessions stays behind.
+//! Recovery from kills: sessions survive their front-end, the front-end survives its daemon, and no process of a dead
+//! daemon's sessions remains.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -53,7 +53,7 @@ fn what_a_dead_daemon_s_sessions_printed_stays_readable() {
     assert!(!read.is_error && read.text.contains("printed before the crash"), "{read:#?}");
 }
 
-/// A call that only reads is simply made again: there is nothing to warn of.
+/// A read-only call is simply repeated, without a warning.
 #[test]
 fn a_reading_call_of_a_dead_daemon_is_answered_by_the_next() {
     let project = fresh();
@@ -66,7 +66,7 @@ fn a_reading_call_of_a_dead_daemon_is_answered_by_the_next() {
         list.structured.to_string().contains("running").then_some(())
     });
     let id = peer.start_call("repl_wait", json!({"wait_ms": 50_000}));
-    // Answered behind the other, so the daemon has the other by then.
+    // The answer comes after the other call, so the daemon has received that one.
     peer.call("repl_list", json!({}));
     let daemon = project.daemon_pid().expect("a daemon after a call");
     kill_hard(daemon);
@@ -74,7 +74,7 @@ fn a_reading_call_of_a_dead_daemon_is_answered_by_the_next() {
     assert!(!waited.text.contains("may have run") && waited.text.contains("main"), "{waited:#?}");
 }
 
-/// The next daemon reads the configuration again: agents hear of its other tools, in either era.
+/// The next daemon reads the configuration again, and agents are told that its tools have changed, in either protocol era.
 #[test]
 fn an_agent_hears_of_the_next_daemon_s_other_tools() {
     let project = fresh();
@@ -139,10 +139,10 @@ fn a_killed_standalone_server_leaves_nothing() {
     project.wait_for_nothing_left();
 }
 
-/// The daemon is killed at random moments with eight calls in flight, each time: every call is answered exactly once,
-/// the front-end lives, the next call works, and no process of a session is left.
+/// The daemon is killed at random moments with eight calls in flight: every call is answered exactly once, the front-end
+/// survives, the next call works, and no process of a session is left.
 ///
-/// `HOB_TEST_KILLS` sets how often, `HOB_TEST_SEED` repeats a run.
+/// `HOB_TEST_KILLS` sets the number of kills, `HOB_TEST_SEED` the random seed.
 #[test]
 fn a_front_end_survives_its_daemon() {
     let (kills, seed) = (number("HOB_TEST_KILLS", 10), number("HOB_TEST_SEED", u64::from(std::process::id())));
@@ -166,13 +166,13 @@ fn a_front_end_survives_its_daemon() {
     assert!(answers.is_empty(), "answered twice: {answers:#?}");
 }
 
-/// One round; returns how long the sessions' processes outlived the daemon.
+/// Runs one round; returns how long the sessions' processes outlived the daemon.
 fn one_kill(project: &TestProject, peer: &mut McpPeer, random: &mut Random, round: u64, hit: &mut u64) -> Duration {
     let start = |peer: &mut McpPeer, session: &str, profile: &str| {
         let started = peer.call("repl_start", json!({"session": session, "profile": profile, "wait_ms": 50_000}));
         assert!(!started.is_error, "round {round}: {}", started.text);
     };
-    // A GHCi now and then: it takes longer to start than all the rest of a round.
+    // GHCi only sometimes: it takes longer to start than the rest of a round.
     let (profile, sleep) = match round % 5 {
         4 if has_program("ghci") => ("ghci", "Control.Concurrent.threadDelay 60000000"),
         _ => ("python", "import time; time.sleep(60)"),
@@ -227,7 +227,7 @@ fn number(variable: &str, default: u64) -> u64 {
     std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
-/// Xorshift: the same seed gives the same numbers everywhere.
+/// Xorshift: the same seed gives the same numbers on every platform.
 struct Random(u64);
 
 impl Random {

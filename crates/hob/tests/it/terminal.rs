@@ -1,4 +1,4 @@
-//! A person's terminal is never driven by what a program printed: at a terminal, in a pipe, in JSON.
+//! A program's output never controls a person's terminal: at a terminal, in a pipe, in JSON.
 
 use testkit::{Ran, TestProject, has_program};
 
@@ -21,14 +21,14 @@ os.waitpid(pid, 0)
 sys.stdout.buffer.write(seen.replace(b"\r\n", b"\n"))
 "#;
 
-/// What a person sees of hob with these arguments.
+/// Returns the terminal output of hob with these arguments.
 pub(crate) fn at_a_terminal(project: &TestProject, args: &[&str]) -> String {
     let mut words = vec!["-c", AT_A_TERMINAL, env!("CARGO_BIN_EXE_hob")];
     words.extend(args);
     Ran::of(project.command("python3").args(words).env("TERM", "xterm").env_remove("NO_COLOR")).ok()
 }
 
-/// Without the colours that hob itself writes.
+/// True if the text contains control sequences other than hob's own colours.
 fn drives(shown: &str) -> bool {
     let ours = ["\u{1b}[31m", "\u{1b}[32m", "\u{1b}[33m", "\u{1b}[1m", "\u{1b}[2m", "\u{1b}[4m", "\u{1b}[0m"];
     let rest = ours.iter().fold(shown.to_owned(), |text, own| text.replace(own, ""));
@@ -62,7 +62,7 @@ fn nothing_that_a_program_printed_drives_a_terminal() {
             let piped = project.run(args);
             assert!(!drives(&piped.stdout) && !drives(&piped.stderr), "{code}: {piped:?}");
             if output == "json" {
-                // Written as escapes of JSON, and so all there for a program.
+                // JSON escapes keep the value complete for programs.
                 let value: serde_json::Value = serde_json::from_str(&piped.stdout).expect("JSON");
                 assert!(value["eval"].is_u64(), "{value}");
             }
@@ -70,7 +70,7 @@ fn nothing_that_a_program_printed_drives_a_terminal() {
         let seen = at_a_terminal(&project, &["eval", &code]);
         assert!(!drives(&seen) && seen.contains("[main #"), "{code}: {seen:?}");
     }
-    // In the journal of what it printed, in refusals, in lists.
+    // In the session's journal, in errors, in lists.
     for args in
         [&["call", "repl_read"][..], &["call", "repl_list"], &["call", "repl_eval", "--session", "\u{9b}2J\u{7}"]]
     {
@@ -94,7 +94,7 @@ fn what_was_mistyped_drives_no_terminal() {
         assert!(shown.contains("\u{1b}[1m") && shown.contains("Usage"), "{args:?}: {shown:?}");
         assert!(!shown.lines().chain(piped.stderr.lines()).any(|line| line.starts_with("line")), "{shown:?} {piped:?}");
     }
-    // Help is as clap has it.
+    // The help keeps clap's own styles.
     assert!(at_a_terminal(&project, &["--help"]).contains("\u{1b}[4mUsage:"));
     assert!(project.run(["--help"]).ok().contains("\nUsage: hob "));
 }

@@ -1,4 +1,4 @@
-//! Runs the transcripts under `transcripts/` as one test each, and checks that none is left out.
+//! Runs each transcript under `transcripts/` as a test, and checks that none is missing.
 
 use std::path::{Path, PathBuf};
 

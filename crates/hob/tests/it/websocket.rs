@@ -1,4 +1,4 @@
-//! A client of WebSockets in raw frames (RFC 6455), which can also be killed.
+//! A WebSocket client with raw frames (RFC 6455), whose connection can be cut.
 
 use std::io::{BufReader, Read, Write};
 use std::net::TcpStream;
@@ -6,19 +6,19 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// Longer than any answer takes.
+/// The timeout, longer than any answer takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// An open WebSocket.
 pub(crate) struct WebSocket {
     stream: BufReader<TcpStream>,
     last_id: u64,
-    /// The messages that arrived between the answers.
+    /// Notifications that arrived between the answers.
     told: Vec<Value>,
 }
 
 impl WebSocket {
-    /// Opens one on `/ws` with further lines in its head; the head of the answer if it is refused.
+    /// Connects to `/ws` with additional header lines; returns the answer's header if it is refused.
     pub(crate) fn open(address: &str, lines: &[&str]) -> Result<WebSocket, String> {
         let mut stream = TcpStream::connect(address).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -39,14 +39,15 @@ impl WebSocket {
             head.extend(byte);
         }
         let head = String::from_utf8(head).unwrap();
-        match head.starts_with("HTTP/1.1 101") {
-            true => Ok(WebSocket { stream, last_id: 0, told: Vec::new() }),
-            false => Err(head),
+        if head.starts_with("HTTP/1.1 101") {
+            Ok(WebSocket { stream, last_id: 0, told: Vec::new() })
+        } else {
+            Err(head)
         }
     }
 
-    /// Opens one as the holder of this token.
-    pub(crate) fn of(address: &str, token: &str) -> WebSocket {
+    /// Connects as the holder of this token.
+    pub(crate) fn connect(address: &str, token: &str) -> WebSocket {
         let bearer = format!("Authorization: Bearer {token}");
         WebSocket::open(address, &[&bearer]).unwrap_or_else(|head| panic!("{head}"))
     }
@@ -65,19 +66,16 @@ impl WebSocket {
         }
     }
 
-    /// The next notification.
-    pub(crate) fn told(&mut self) -> Value {
-        match self.told.is_empty() {
-            true => self.message(),
-            false => self.told.remove(0),
-        }
+    /// Returns the next notification.
+    pub(crate) fn next_notification(&mut self) -> Value {
+        if self.told.is_empty() { self.message() } else { self.told.remove(0) }
     }
 
     fn message(&mut self) -> Value {
         loop {
             match self.frame() {
                 (1, payload) => return serde_json::from_slice(&payload).unwrap(),
-                // As any client does.
+                // Answer a ping, as every client does.
                 (9, payload) => self.send(10, &payload),
                 (kind, payload) => panic!("not a message: {kind} {:?}", String::from_utf8_lossy(&payload)),
             }
@@ -114,13 +112,13 @@ impl WebSocket {
                 frame.extend((long as u64).to_be_bytes());
             }
         }
-        // A mask of zeros is a mask.
+        // A mask of zeros is valid.
         frame.extend([0; 4]);
         frame.extend(payload);
         self.stream.get_mut().write_all(&frame).unwrap();
     }
 
-    /// Cuts the connection in the middle of whatever it does: no closing frame, and what is on its way is lost.
+    /// Cuts the connection without a closing frame; data in flight is lost.
     pub(crate) fn cut(self) {
         self.stream.get_ref().shutdown(std::net::Shutdown::Both).unwrap();
     }

@@ -1,5 +1,5 @@
-//! Rules that hold for all tools, as a client sees them; and the pages under `docs/generated/`, which are generated
-//! from the declarations of the tools and of the command line and must be up to date.
+//! Rules for all tools, as a client sees them; and the pages under `docs/generated/`, which are generated from the
+//! declarations of the tools and of the command line and must be up to date.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -19,7 +19,7 @@ pub(crate) fn text<'a>(value: &'a Value, field: &str) -> &'a str {
     value[field].as_str().unwrap_or_default()
 }
 
-/// Every toolset and every other profile: its name, the command that serves it, and its tools.
+/// Returns every toolset and profile: its name, the command that serves it, and its tools.
 pub(crate) fn all_sets(project: &TestProject) -> Vec<(String, String, Vec<Value>)> {
     project.mcp(&["all"]).initialize();
     let status: Value = serde_json::from_str(&project.run(["status", "--json"]).stdout).unwrap();
@@ -49,7 +49,7 @@ fn declarations_are_what_clients_demand() {
             let name = text(tool, "name");
             let legal = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
             assert!((1..=128).contains(&name.len()) && name.chars().all(legal), "{name}");
-            // Claude Code cuts descriptions at this length.
+            // Claude Code truncates descriptions at this length.
             let description = text(tool, "description");
             assert!((20..=2048).contains(&description.len()), "{name}: {} characters", description.len());
             let schema = &tool["inputSchema"];
@@ -71,11 +71,11 @@ fn declarations_are_what_clients_demand() {
     }
 }
 
-/// Instructions name tools of each toolset that is served, and of no other.
+/// The instructions name tools of each served toolset, and of no other.
 #[test]
 fn instructions_tell_of_the_tools_that_are_served() {
     let project = fresh();
-    // Starts the daemon, which lists its toolsets.
+    // This starts the daemon, which lists its toolsets.
     project.mcp(&[]).initialize();
     let status = project.hob(["status", "--json"]).output().expect("it runs");
     let status: Value = serde_json::from_slice(&status.stdout).expect("JSON");
@@ -114,7 +114,7 @@ fn instructions_tell_of_the_tools_that_are_served() {
     }
 }
 
-/// Strict clients check structured results against the declared schema.
+/// Strict clients validate structured results with the declared schema.
 #[test]
 fn results_conform_to_their_schemas() {
     if !has_program("ghci") {
@@ -255,7 +255,7 @@ const GEOMETRY: &str = "/// One.\npub enum Shape { Round { radius: f64 }, Empty 
 fn results_about_code_conform_too() {
     let project = fresh();
     project.write("src/geo.rs", GEOMETRY);
-    // Its state would be another at each call.
+    // The state of a server would differ at each call.
     project.write("hob.toml", "[code.servers.rust-analyzer]\nenabled = false\n");
     project.write("src/Geo.hs", "data Shape a where\n  Round :: Ord a => { radius :: !a } -> Shape a\n");
     let mut peer = project.mcp(&["code"]);
@@ -315,7 +315,7 @@ fn results_of_the_nodes_tools_conform() {
     let mut peer = project.mcp(&["nodes"]);
     peer.initialize();
     let mut tools = list(&mut peer);
-    // How jobs are reached is the library's own, and a node's own tool is not of the part.
+    // The tools for jobs belong to the library, and a node's tool does not belong to the part.
     tools.retain(|tool| !text(tool, "name").starts_with("job_") && text(tool, "name") != "summarize");
     let input = json!({"text": "It rained."});
     let calls = [
@@ -392,7 +392,7 @@ fn results_of_the_compiler_conform_too() {
     conform(&mut peer, &tools, &calls);
 }
 
-/// Calls every tool, and checks arguments and results against their declared schemas.
+/// Calls every tool, and validates arguments and results with their declared schemas.
 fn conform(peer: &mut McpPeer, tools: &[Value], calls: &[(&str, Value)]) {
     for (name, arguments) in calls {
         let (name, arguments) = (*name, arguments.clone());
@@ -468,7 +468,7 @@ fn the_command_line_s_page_is_fresh() {
     let mut page =
         String::from("# Command line\n\nGenerated from the program's own help; a test proves it fresh.\n\n```text\n");
     let help = project.run(["--help"]).ok();
-    // In groups, between the lines to start with and the options.
+    // The commands are in groups, between the introduction and the options.
     let commands: Vec<&str> = help
         .lines()
         .skip_while(|line| !line.starts_with("Usage: "))

@@ -1,5 +1,5 @@
-//! Where the work stands, through the real daemon: `hob work`, the tools of another system, what a fetch gets of the caller's
-//! environment and sessions do not, and facts for rules.
+//! The state of the work through the real daemon: `hob work`, the tools of another system, the environment of a fetch, and
+//! facts for rules.
 
 use std::io::Write;
 use std::process::Stdio;
@@ -10,7 +10,7 @@ use testkit::{McpPeer, TestProject, has_program};
 
 use crate::fresh;
 
-/// A repository on `main` with a commit.
+/// Creates a repository on `main` with a commit.
 fn repository() -> Option<TestProject> {
     if !has_program("git") {
         return None;
@@ -28,7 +28,7 @@ fn git(project: &TestProject, args: &[&str]) {
     assert!(status.is_ok_and(|status| status.success()), "git {args:?}");
 }
 
-/// A GitHub at which the user's `gh` is logged in.
+/// Creates a GitHub fixture at which the user's `gh` is logged in.
 fn github(project: &TestProject) -> GitHub {
     let directory = project.home().join(".config");
     std::fs::create_dir_all(&directory).unwrap();
@@ -62,7 +62,7 @@ fn the_command_line_shows_a_pull_request_and_every_worktree() {
     let value: Value = serde_json::from_str(&project.run(["work", "--json"]).ok()).unwrap();
     assert_eq!((&value["pull"]["checks"]["failing"], &value["git"]["untracked"]), (&json!(["build"]), &json!(1)));
     assert_eq!(github.requests().len(), 1, "what is kept is not asked for again");
-    // What changed since the agent's own last call.
+    // Changes since the agent's own last call.
     agent.call("work_status", json!({}));
     github.pull("up/web", 7, "up/web:topic", json!({"state": "MERGED"}));
     let said = agent.call("work_status", json!({"refresh": true})).text;
@@ -86,7 +86,7 @@ fn the_tools_of_tidepool_have_every_documented_field() {
     let ask = |peer: &mut McpPeer, tool: &str, arguments: Value| -> Value {
         serde_json::from_str(&peer.call(tool, arguments).text).unwrap()
     };
-    // A repository with nothing.
+    // An empty repository.
     let said = ask(&mut peer, "exo_status", json!({}));
     assert_eq!((&said["bead"], &said["pr"], &said["dirty_files"]), (&Value::Null, &Value::Null, &json!([])));
     assert_eq!(said["sources"]["pull"]["state"], "absent");
@@ -94,7 +94,7 @@ fn the_tools_of_tidepool_have_every_documented_field() {
         "name": "project", "path": project.root(), "branch": "main", "repo_root": project.root(), "is_worktree": false,
     });
     assert_eq!(said["worktree"], worktree);
-    // A GitHub issue's branch.
+    // The branch of a GitHub issue.
     let github = github(&project);
     github.issue("up/web", 12, json!({"title": "Lists"}));
     github.pull("up/web", 7, "up/web:gh-12/lists", json!({"isDraft": true}));
@@ -105,7 +105,7 @@ fn the_tools_of_tidepool_have_every_documented_field() {
     assert_eq!((&said["pr"]["number"], &said["pr"]["draft"]), (&json!(7), &json!(true)));
     assert_eq!(said["dirty_files"], json!(["src/"]));
     assert!(said["sources"]["fetch"]["state"].is_string(), "{said}");
-    // An issue of beads, of a prefix that is its tracker's own, in another worktree.
+    // An issue of Beads whose tracker has its own prefix, in another worktree.
     git(&project, &["worktree", "add", "-q", "-b", "bd-a1/lists", "../other"]);
     let issue = json!({
         "id": "web-a1", "title": "Parse lists", "status": "hooked", "priority": 0, "assignee": "ann", "created_by": "carl",
@@ -138,10 +138,10 @@ fn the_tools_of_tidepool_have_every_documented_field() {
     assert_eq!((&bead["id"], &bead["status"], &bead["parent"]), (&json!("web-a1"), &json!("hooked"), &json!("web-e1")));
     assert_eq!((&said["worktree"]["is_worktree"], &said["worktree"]["name"]), (&json!(true), &json!("other")));
     assert_eq!(said["worktree"]["repo_root"], json!(project.root()));
-    // The predecessor's fault: a refusal that looks like success.
+    // A fault of the previous system: an error that looks like success.
     let said = ask(&mut other, "exo_status", json!({"bead_id": "web-a9"}));
     assert_eq!((&said["bead"], &said["sources"]["issue"]["state"]), (&Value::Null, &json!("absent")));
-    assert_eq!(said["sources"]["issue"]["detail"], "there is no issue web-a9");
+    assert_eq!(said["sources"]["issue"]["detail"], "unknown issue web-a9");
     assert!(other.call("exo_status", json!({"bead": "x"})).is_error);
 }
 
@@ -168,7 +168,7 @@ fn keys_and_the_issue_reach_a_fetch_and_no_session() {
 
 #[test]
 fn rules_may_ask_for_facts_of_the_work() {
-    // A rule that denied stays in force when its file changes, so each has a project of its own.
+    // A denying rule stays in force when its file changes, so each case has a separate project.
     let is_denied = |fact: &str, value: &str, attempts: usize| -> Option<bool> {
         let project = repository()?;
         project.run(["call", "repl_list"]).ok();
@@ -176,7 +176,7 @@ fn rules_may_ask_for_facts_of_the_work() {
         let rule = "[[rule]]\nid = \"r\"\ntool = \"shell\"\ncommand = [\"make\"]\ndecide = \"deny\"\n";
         project.write("hob-policy.toml", &format!("{rule}{when}\n"));
         let event = json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "make"}});
-        // A new look may take longer than a rule waits for; the next event finds what it learned.
+        // A new git query may take longer than a rule waits; the next event finds its result.
         Some((0..attempts).any(|_| {
             let mut command = project.hob(["hook", "PreToolUse", "--agent", "claude", "--deadline", "60"]);
             command.stdin(Stdio::piped()).stdout(Stdio::piped());

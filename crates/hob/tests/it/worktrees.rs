@@ -31,7 +31,7 @@ fn one_daemon_two_repls() {
         let here = peer.call("repl_eval", json!({"code": "here"}));
         assert!(here.text.contains(own), "{}", here.text);
     }
-    // The same calls again, now that both sessions run.
+    // The same calls again, now that both sessions are running.
     assert!(first.call("repl_eval", json!({"code": "here"})).text.contains("the main worktree"));
     first.call("repl_eval", json!({"code": "onlyHere = 1"}));
     let unseen = second.call("repl_eval", json!({"code": "onlyHere"}));

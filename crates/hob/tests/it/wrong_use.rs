@@ -1,4 +1,4 @@
-//! What goes wrong on other people's machines: each is one clear sentence with the next step, and nothing hangs.
+//! Problems on users' machines: each gives one clear sentence with the fix, and nothing hangs.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -10,7 +10,7 @@ use testkit::{Ran, has_program, kill_hard, until};
 
 use crate::fresh;
 
-/// The failure of a command: its code, and its one message on stderr.
+/// Returns the one message on stderr of a command that fails with this code.
 fn failure(ran: Ran, code: i32) -> String {
     assert_eq!(ran.code, Some(code), "{ran:#?}");
     assert_eq!(ran.stderr.matches("error:").count(), 1, "said once: {ran:#?}");
@@ -80,14 +80,14 @@ fn a_profile_that_is_not_granted_or_not_usable() {
         &["not granted", "repl.profiles.mine.command (line 4): runs the command"],
     );
     let granted = project.run(["trust", "--yes"]).stdout;
-    assert_says(&granted, &["Granted", "The running daemon does not know that yet: `hob stop`"]);
-    // Until then no message asks to grant it again.
-    let since = "granted since this daemon started";
+    assert_says(&granted, &["Granted", "The running daemon does not have that yet: run `hob stop`"]);
+    // Until then, no message asks for a grant again.
+    let since = "granted after this daemon started";
     let said = failure(project.run(["call", "repl_eval", "--code", "1"]), 4);
-    assert_says(&said, &["\"mine\"", since, "Run `hob stop`; the next call starts a daemon"]);
+    assert_says(&said, &["\"mine\"", since, "run `hob stop`; the next call starts"]);
     for command in ["status", "doctor"] {
         let said = project.run([command]).stdout;
-        assert_says(&said, &[since, "run `hob stop`; the next"]);
+        assert_says(&said, &[since, "run `hob stop`; the next call starts"]);
         assert!(!said.contains("hob trust"), "{said}");
     }
     project.run(["stop"]);
@@ -141,7 +141,7 @@ fn cabal_has_no_list_of_packages_and_no_network() {
     }
     let project = fresh();
     project.write_two_modules();
-    // As in a fresh home: cabal writes its configuration and asks for the list. No server listens on that port.
+    // As in a fresh home: cabal writes its configuration and asks for the package list. No server listens on that port.
     fs::remove_file(project.home().join(".cabal/config")).unwrap();
     let proxy = "http_proxy=http://127.0.0.1:9";
     let Ran { code, stderr: said, .. } = project.run(["call", "repl_start", "--profile", "cabal", "--env", proxy]);
@@ -157,7 +157,7 @@ fn cabal_has_no_list_of_packages_and_no_network() {
             "`hob call repl_start --profile ghci`",
         ],
     );
-    // The advice works.
+    // The suggested fix works.
     fs::write(project.home().join(".cabal/config"), "").unwrap();
     let started = project.run(["call", "repl_start", "--profile", "cabal", "--wait-ms", "50000"]).ok();
     assert!(started.contains("cabal"), "{started}");
@@ -178,7 +178,7 @@ fn files_of_the_mail_that_are_damaged() {
     let rest = fs::read_dir(project.state_dir()).unwrap().count();
     assert_says(&project.run(["doctor"]).stdout, &["ok files: whole"]);
     assert_eq!(fs::read_dir(project.state_dir()).unwrap().count(), rest, "looking leaves nothing");
-    // From its middle on, as after a disk that lost some of it; and another file altogether.
+    // The second half is missing, as after a disk failure; and a different file altogether.
     let mut torn = whole.clone();
     torn[whole.len() / 2..].fill(0xa5);
     for damaged in [torn, b"no database at all ".repeat(500)] {
@@ -217,7 +217,7 @@ fn a_project_directory_that_does_not_exist() {
     let project = fresh();
     let said = failure(project.run(["--project", "/nowhere/at/all", "status"]), 1);
     assert_says(&said, &["/nowhere/at/all", "--project DIR"]);
-    // An agent's client shows what the server answers, but hardly ever its stderr, so the front-end must answer.
+    // A client shows the server's answers, but rarely its stderr, so the front-end must answer.
     let mut peer = project.mcp(&["--project", "/nowhere/at/all"]);
     let id = peer.request(
         "initialize",
@@ -242,8 +242,8 @@ fn an_address_that_is_none() {
     assert_says(&said.stderr, &["'localhost:7117' for '--http <ADDR>'", "such as 127.0.0.1:7117"]);
 }
 
-/// The state directory of a running daemon is removed, and a shell of another login has another runtime directory:
-/// there is still one daemon, and the others find it.
+/// The state directory of a running daemon is removed, and another login's shell has another runtime directory: there is
+/// still one daemon, and the others find it.
 #[test]
 fn a_second_daemon_after_the_state_directory_went_away() {
     let project = fresh();
@@ -265,7 +265,7 @@ fn a_second_daemon_after_the_state_directory_went_away() {
     assert_eq!(project.daemon_pid(), None);
 }
 
-/// Others lock directories too.
+/// Other programs lock directories too.
 #[test]
 fn a_project_that_somebody_else_has_locked() {
     if !has_program("flock") {
@@ -277,7 +277,7 @@ fn a_project_that_somebody_else_has_locked() {
     Ran::of(&mut command).ok();
 }
 
-/// Whatever its arguments say, this process is not a daemon.
+/// The arguments look like hob's, but this process is not a daemon.
 #[test]
 fn a_process_that_is_no_daemon_gets_no_signal() {
     if !has_program("flock") {
@@ -297,7 +297,7 @@ fn a_process_that_is_no_daemon_gets_no_signal() {
     }
 }
 
-/// The pipe never gets a writer.
+/// The FIFO never gets a writer.
 #[test]
 fn a_text_in_a_pipe() {
     let project = fresh();
@@ -333,7 +333,7 @@ fn a_socket_path_that_is_too_long() {
     assert_says(&said, &["bytes", "XDG_RUNTIME_DIR"]);
 }
 
-/// Root ignores permissions, so this runs as the user `nobody` where the tests run as root.
+/// Root ignores permissions, so this runs as the user `nobody` if the tests run as root.
 #[test]
 fn a_read_only_project() {
     if !has_program("setpriv") {
@@ -358,10 +358,7 @@ fn a_read_only_project() {
     }
     set_mode(&project.root(), 0o555);
     let run = |args: &[&str]| {
-        let mut command = match root {
-            true => project.command("setpriv"),
-            false => project.command("env"),
-        };
+        let mut command = if root { project.command("setpriv") } else { project.command("env") };
         if root {
             command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
         }
@@ -380,7 +377,7 @@ fn a_read_only_project() {
     set_mode(&project.root(), 0o755);
 }
 
-/// A disk of 64 KiB, almost full, in its own mount namespace.
+/// A disk of 64 KiB, almost full, in a separate mount namespace.
 #[test]
 fn a_full_disk() {
     if !has_program("unshare") {
@@ -405,7 +402,7 @@ fn a_full_disk() {
     assert!(!said.contains("panicked"), "{said}");
 }
 
-/// The disk fills up while the daemon runs: its sessions continue from memory.
+/// The disk fills up while the daemon runs: its sessions continue in memory.
 #[test]
 fn a_disk_that_fills_up() {
     if !has_program("unshare") {
@@ -450,7 +447,7 @@ fn a_daemon_that_hangs_is_named() {
     assert_says(&said, &["does not answer", &daemon.to_string(), "kill -KILL"]);
     kill_hard(daemon);
     until("the daemon to end", || project.daemon_pid().is_none().then_some(()));
-    assert_says(&project.run(["status"]).ok(), &["No daemon runs"]);
+    assert_says(&project.run(["status"]).ok(), &["No daemon is running"]);
 }
 
 #[test]

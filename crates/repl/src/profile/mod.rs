@@ -228,7 +228,7 @@ pub enum ProfileError {
         asks: String,
     },
     /// The user has granted the profile since the daemon started.
-    #[error("the profile {name:?} of this project's hob.toml was granted since this daemon started")]
+    #[error("the profile {name:?} of this project's hob.toml was granted after this daemon started")]
     GrantedSince { name: String },
     /// The text is not a valid profile.
     #[error("the profile {name:?} in {place} is not usable: {problem}")]

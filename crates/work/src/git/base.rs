@@ -1,11 +1,16 @@
-//! The branch that this work goes back to.
+//! Finds the base branch: the branch that the work will be merged into.
 
 use super::porcelain::Config;
 
-/// The branch of that name and its commit: `wanted`, if there is one; else the remote's own branch; else
-/// `init.defaultBranch`, `main` or `master`, if there is one of that name. A branch is not its own base, except for the
-/// remote's of the same name.
-pub(super) fn of(config: &Config, refs: &[u8], branch: Option<&str>, wanted: Option<&str>) -> Option<(String, String)> {
+/// Returns the base branch and its commit: `wanted` if it exists, else the remote's default branch, else the first of
+/// `init.defaultBranch`, `main` and `master` that exists. A local branch is never its own base, but a remote branch of the
+/// same name may be.
+pub(super) fn find_base(
+    config: &Config,
+    refs: &[u8],
+    branch: Option<&str>,
+    wanted: Option<&str>,
+) -> Option<(String, String)> {
     let refs = String::from_utf8_lossy(refs);
     let refs: Vec<(&str, &str, &str)> = refs
         .lines()

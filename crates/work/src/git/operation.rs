@@ -1,5 +1,5 @@
-//! What is under way: git leaves files of it in the worktree's git directory (see git-rebase, git-merge, git-cherry-pick,
-//! git-revert, git-bisect).
+//! Finds the operation in progress, by the files that git keeps in the git directory (see git-rebase, git-merge,
+//! git-cherry-pick, git-revert, git-bisect).
 
 use std::path::Path;
 
@@ -7,22 +7,22 @@ use project::regular;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The longest of those files that is read.
+/// The size limit of each of those files.
 const LONGEST: u64 = 4096;
 
-/// An operation that is not finished.
+/// An unfinished operation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Operation {
     pub kind: OperationKind,
-    /// Of a rebase: the commit it is at, and how many there are.
+    /// The current step of a rebase, and the number of steps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steps: Option<u64>,
-    /// The branch that is rebased, or on which the bisect began.
+    /// The branch that is being rebased, or on which the bisect began.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
-    /// Files in conflict.
+    /// The number of files in conflict.
     pub conflicts: u64,
 }
 
@@ -38,7 +38,7 @@ pub enum OperationKind {
 }
 
 impl OperationKind {
-    /// The word for it, which is also git's command.
+    /// Returns git's command for the operation.
     pub fn word(self) -> &'static str {
         match self {
             OperationKind::Rebase => "rebase",
@@ -51,14 +51,14 @@ impl OperationKind {
     }
 }
 
-/// What the files in a git directory say. What contains another is told: a rebase that stopped at a conflict may have
-/// CHERRY_PICK_HEAD too.
+/// Finds the operation in progress. If operations are nested, returns the outer one: a rebase that stopped at a conflict
+/// may also have CHERRY_PICK_HEAD.
 pub(super) fn under_way(git_dir: &Path, conflicts: u64) -> Option<Operation> {
     let at = |name: &str| git_dir.join(name);
     let read = |name: &str| Some(regular::read(&at(name), LONGEST).ok()?.trim().to_owned());
     let number = |name: &str| read(name)?.parse().ok();
     let of = |kind| Operation { kind, step: None, steps: None, branch: None, conflicts };
-    // Of a detached HEAD it says so in words.
+    // With a detached HEAD, the file contains `detached HEAD` instead of a ref.
     let branch = |name: &str| read(name)?.strip_prefix("refs/heads/").map(str::to_owned);
     if at("rebase-merge").is_dir() {
         let (step, steps) = (number("rebase-merge/msgnum"), number("rebase-merge/end"));
@@ -77,7 +77,7 @@ pub(super) fn under_way(git_dir: &Path, conflicts: u64) -> Option<Operation> {
         ("BISECT_LOG", OperationKind::Bisect),
     ];
     let kind = heads.into_iter().find(|(name, _)| at(name).exists()).map(|(_, kind)| kind)?;
-    // A bisect says the branch that it began on, or else a commit. Another operation may be under way in it.
+    // A bisect records the branch on which it began, or else a commit. Another operation may be in progress within it.
     let is_commit = |name: &str| name.len() >= 40 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
     let began_on = read("BISECT_START").filter(|name| !name.is_empty() && !is_commit(name));
     Some(Operation { branch: began_on, ..of(kind) })

@@ -1,20 +1,20 @@
-//! Git's formats for programs: `status --porcelain=v2 -z` (git-status, "Porcelain Format Version 2"), `worktree list
-//! --porcelain -z`, `config --list --show-scope -z`.
+//! Parsers for git's machine-readable formats: `status --porcelain=v2 -z` (git-status, "Porcelain Format Version 2"),
+//! `worktree list --porcelain -z`, `config --list --show-scope -z`.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{CHANGES_MAX, Git, Worktree, path, text};
 
-/// A file with changes.
+/// A changed file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Change {
-    /// Relative to the worktree; what is no UTF-8 in it is replaced.
+    /// The path, relative to the worktree. Invalid UTF-8 is replaced.
     pub path: String,
     pub kind: ChangeKind,
-    /// Whether there is a staged change of it.
+    /// True if the file has a staged change.
     pub staged: bool,
-    /// Whether there is one that is not staged.
+    /// True if the file has an unstaged change.
     pub unstaged: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub renamed_from: Option<String>,
@@ -29,12 +29,12 @@ pub enum ChangeKind {
     Deleted,
     Renamed,
     Copied,
-    /// A file became a link, or the like.
+    /// The file type changed, for example from a file to a link.
     Retyped,
     Untracked,
 }
 
-/// Reads `status --porcelain=v2 --branch --show-stash -z`.
+/// Parses `status --porcelain=v2 --branch --show-stash -z`.
 pub fn status(bytes: &[u8]) -> Git {
     let mut git = Git::default();
     let mut changes = Vec::new();
@@ -64,7 +64,7 @@ pub fn status(bytes: &[u8]) -> Git {
     git.conflicted = count(&|change| change.kind == ChangeKind::Conflicted);
     git.untracked = count(&|change| change.kind == ChangeKind::Untracked);
     git.files = changes.len() as u64;
-    // Conflicts first, what nobody asked git to keep last; stable otherwise.
+    // Conflicts first, untracked files last; stable otherwise.
     changes.sort_by_key(|change| match change.kind {
         ChangeKind::Conflicted => 0,
         ChangeKind::Untracked => 2,
@@ -94,7 +94,7 @@ fn header(git: &mut Git, rest: &str) {
     }
 }
 
-/// A line `XY sub mH mI mW hH hI path`, with a score before the path of a renamed file and more modes in a conflict.
+/// Parses a line `XY sub mH mI mW hH hI path`. A renamed file has a score before the path, a conflict has more modes.
 fn tracked(kind: &str, rest: &str, from: Option<String>) -> Option<Change> {
     let before_path = match kind {
         "1" => 7,
@@ -116,12 +116,12 @@ fn tracked(kind: &str, rest: &str, from: Option<String>) -> Option<Change> {
         'T' => ChangeKind::Retyped,
         _ => ChangeKind::Modified,
     };
-    // What is gone from the worktree is gone, whatever was staged of it.
+    // A file deleted from the worktree counts as deleted, whatever is staged.
     let kind = if y == 'D' || x == '.' { of(y) } else { of(x) };
     Some(Change { path, kind, staged: x != '.', unstaged: y != '.', renamed_from: from })
 }
 
-/// Reads `worktree list --porcelain -z`: attributes that end with NUL, and an empty one after each worktree.
+/// Parses `worktree list --porcelain -z`: NUL-terminated attributes, with an empty one after each worktree.
 pub fn worktrees(bytes: &[u8]) -> Vec<Worktree> {
     let mut found: Vec<Worktree> = Vec::new();
     for entry in bytes.split(|byte| *byte == 0) {
@@ -144,13 +144,13 @@ pub fn worktrees(bytes: &[u8]) -> Vec<Worktree> {
     found
 }
 
-/// What git is configured with, and where.
+/// Git's configuration, with the scope of each setting.
 #[derive(Debug, Default)]
 pub struct Config(Vec<(String, String, String)>);
 
 impl Config {
-    /// Reads `config --list --show-scope -z`: the scope, NUL, the name, a line break, the value, NUL.
-    pub fn of(bytes: &[u8]) -> Config {
+    /// Parses `config --list --show-scope -z`: scope, NUL, name, newline, value, NUL.
+    pub fn parse(bytes: &[u8]) -> Config {
         let mut words = bytes.split(|byte| *byte == 0);
         let mut entries = Vec::new();
         while let (Some(scope), Some(entry)) = (words.next(), words.next()) {
@@ -161,24 +161,24 @@ impl Config {
         Config(entries)
     }
 
-    /// The value of a setting, its name in git's own spelling (section and key in lower case).
+    /// Returns the value of a setting. The section and key of the name are in lower case, as git prints them.
     pub fn value(&self, name: &str) -> Option<&str> {
         self.0.iter().rev().find(|(_, known, _)| known == name).map(|(.., value)| value.as_str())
     }
 
-    /// The settings with these words around their middle: the middle, and the value.
+    /// Returns the settings whose names begin with `before` and end with `after`: the part between, and the value.
     pub fn named<'a>(&'a self, before: &'a str, after: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
         let middle = move |name: &'a str| name.strip_prefix(before)?.strip_suffix(after);
         self.0.iter().filter_map(move |(_, name, value)| Some((middle(name)?, value.as_str())))
     }
 
-    /// The settings that the repository itself has, which may come with a checkout.
+    /// Returns the settings of the repository's own configuration, which may come with a checkout.
     pub fn own(&self) -> impl Iterator<Item = (&str, &str)> {
         let is_own = |scope: &str| matches!(scope, "local" | "worktree");
         self.0.iter().filter(move |(scope, ..)| is_own(scope)).map(|(_, name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// The names of the remotes.
+    /// Returns the names of the remotes.
     pub fn remotes(&self) -> impl Iterator<Item = &str> {
         self.named("remote.", ".url").map(|(name, _)| name)
     }
@@ -209,7 +209,7 @@ mod tests {
                 "\x01",
             ];
             let text: String = (0..random.below(12)).map(|_| parts[random.below(parts.len())]).collect();
-            let _ = (status(text.as_bytes()), worktrees(text.as_bytes()), Config::of(text.as_bytes()));
+            let _ = (status(text.as_bytes()), worktrees(text.as_bytes()), Config::parse(text.as_bytes()));
         }
     }
 }

@@ -1,20 +1,20 @@
-//! Where a branch is pushed to, by git's configuration: whose pull requests may be this branch's.
+//! Finds the push target of a branch in git's configuration. Its pull requests are the branch's.
 
 use super::porcelain::Config;
 
-/// The place of a branch on a server.
+/// The push target of a branch.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Pushed {
-    /// The remote's name, or its address where the branch names one.
+    /// The remote's name, or its address if the branch is configured with an address.
     pub remote: String,
     pub address: Option<Address>,
-    /// The branch's name there.
+    /// The branch's name on the remote.
     pub head: String,
-    /// The pull request that the branch was made from (`refs/pull/N/head`).
+    /// The pull request that the branch was checked out from (`refs/pull/N/head`).
     pub pull: Option<u64>,
 }
 
-/// What an address of a repository says.
+/// The parsed address of a repository.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Address {
     pub host: String,
@@ -22,8 +22,8 @@ pub(crate) struct Address {
     pub name: String,
 }
 
-/// Where the branch is pushed to; `None` without a remote.
-pub(super) fn of(config: &Config, branch: &str) -> Option<Pushed> {
+/// Finds the push target; `None` without a remote.
+pub(super) fn push_target(config: &Config, branch: &str) -> Option<Pushed> {
     let value = |name: &str| config.value(name).filter(|value| !value.is_empty() && *value != ".");
     let follows = value(&format!("branch.{branch}.remote"));
     let only = || {
@@ -39,7 +39,7 @@ pub(super) fn of(config: &Config, branch: &str) -> Option<Pushed> {
     let url = value(&format!("remote.{remote}.url")).unwrap_or(remote);
     let merge = value(&format!("branch.{branch}.merge"));
     let pull = merge.and_then(|merge| merge.strip_prefix("refs/pull/")?.strip_suffix("/head")?.parse().ok());
-    // A branch that follows one of another name is pushed to it only by this setting.
+    // Only this setting makes git push to an upstream branch of another name.
     let by_upstream = value("push.default").is_some_and(|how| ["upstream", "tracking"].contains(&how));
     let other =
         merge.and_then(|merge| merge.strip_prefix("refs/heads/")).filter(|_| by_upstream && follows == Some(remote));
@@ -47,7 +47,7 @@ pub(super) fn of(config: &Config, branch: &str) -> Option<Pushed> {
     Some(Pushed { remote: remote.to_owned(), address: address(&instead(config, url)), head, pull })
 }
 
-/// The address that git would use for this one (git-config, `url.<base>.insteadOf`).
+/// Rewrites an address as git would (git-config, `url.<base>.insteadOf`).
 fn instead(config: &Config, url: &str) -> String {
     let rules = config.named("url.", ".insteadof").filter(|(_, from)| !from.is_empty() && url.starts_with(from));
     match rules.max_by_key(|(_, from)| from.len()) {
@@ -56,17 +56,17 @@ fn instead(config: &Config, url: &str) -> String {
     }
 }
 
-/// `https://HOST/OWNER/NAME.git`, `ssh://git@HOST:22/…`, `git@HOST:OWNER/NAME`.
+/// Parses `https://HOST/OWNER/NAME.git`, `ssh://git@HOST:22/…` or `git@HOST:OWNER/NAME`.
 fn address(url: &str) -> Option<Address> {
     let (host, path) = match url.split_once("://") {
         Some(("https" | "http" | "ssh" | "git" | "git+ssh", rest)) => rest.split_once('/')?,
         Some(_) => return None,
-        // A path has a slash before any colon.
+        // A local path has a slash before any colon.
         None => url.split_once(':').filter(|(host, _)| !host.contains('/'))?,
     };
     let host = host.rsplit('@').next()?;
     let host = host.split_once(':').map_or(host, |(host, _)| host).to_ascii_lowercase();
-    // GitHub's way around firewalls, which block port 22.
+    // GitHub serves SSH on this host for networks that block port 22.
     let host = if host == "ssh.github.com" { "github.com".to_owned() } else { host };
     let path = path.trim_matches('/');
     let (owner, name) = path.strip_suffix(".git").unwrap_or(path).split_once('/')?;
@@ -87,7 +87,7 @@ mod tests {
     fn config(lines: &[(&str, &str)]) -> Config {
         let bytes: Vec<u8> =
             lines.iter().flat_map(|(name, value)| format!("local\0{name}\n{value}\0").into_bytes()).collect();
-        Config::of(&bytes)
+        Config::parse(&bytes)
     }
 
     #[test]
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn where_a_branch_goes() {
         let check = |lines: &[(&str, &str)], expected: Option<(&str, &str, Option<u64>)>| {
-            let found = of(&config(lines), "topic");
+            let found = push_target(&config(lines), "topic");
             let found = found.as_ref().map(|found| {
                 let to = found.address.as_ref().map_or(found.remote.as_str(), |address| address.owner.as_str());
                 (to, found.head.as_str(), found.pull)
@@ -135,14 +135,14 @@ mod tests {
             Some(("ann", "topic", None)),
         );
         check(&[origin, fork, ("branch.topic.pushremote", "fork")], Some(("ann", "topic", None)));
-        // A branch that was begun from main follows it, and is not it.
+        // A branch created from main tracks main, but is not main.
         check(
             &[origin, ("branch.topic.remote", "origin"), ("branch.topic.merge", "refs/heads/main")],
             Some(("up", "topic", None)),
         );
         let named = [origin, ("branch.topic.remote", "origin"), ("branch.topic.merge", "refs/heads/other")];
         check(&[&named[..], &[("push.default", "upstream")]].concat(), Some(("up", "other", None)));
-        // As `gh pr checkout` leaves it.
+        // The configuration that `gh pr checkout` writes.
         check(
             &[origin, ("branch.topic.remote", "origin"), ("branch.topic.merge", "refs/pull/7/head")],
             Some(("up", "topic", Some(7))),

@@ -1,7 +1,7 @@
-//! The pull request of a branch, by one fixed query through `gh api graphql`.
+//! Finds the pull request of a branch, by one fixed query through `gh api graphql`.
 //!
-//! It is looked for by the branch's name and by the repository that the branch is pushed to, on the server: in that
-//! repository, and in the one that it was forked from. A branch of the same name in somebody else's fork is another one.
+//! A pull request matches if its head has the branch's name and the repository that the branch is pushed to. hob searches
+//! that repository and its parent. A branch of the same name in another fork does not match.
 
 mod query;
 
@@ -14,13 +14,13 @@ use serde::Serialize;
 use crate::gh::{Gh, Variable};
 use crate::git::Git;
 use crate::git::remote::{Address, Pushed};
-use crate::kept::{Kept, Wish};
+use crate::kept::{Cache, Wish};
 use crate::sources::{Source, State};
 use crate::tracker::Issue;
 
-/// How many pages are looked through for pull requests from this repository, among those of others' forks.
+/// The number of pages searched for pull requests from this repository among those of other forks.
 const PAGES: usize = 5;
-/// The longest that a caller waits.
+/// The timeout of a caller.
 pub(crate) const WAIT: Duration = Duration::from_secs(5);
 
 /// A pull request.
@@ -31,23 +31,23 @@ pub struct Pull {
     pub url: String,
     pub state: PullState,
     pub draft: bool,
-    /// The branches that it goes into and comes from.
+    /// The target and source branches.
     pub base: String,
     pub head: String,
     pub review: Review,
-    /// Null if nothing checks it.
+    /// The checks; null if the commit has no checks.
     pub checks: Option<Checks>,
-    /// Review threads that are not resolved.
+    /// The number of unresolved review threads.
     pub unresolved: u64,
-    /// More threads, of which that is not known.
+    /// The number of further threads, whose state is unknown.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub threads_unseen: u64,
     pub comments: u64,
     pub reviews: u64,
     pub mergeable: Mergeable,
-    /// More pull requests of this branch.
+    /// Other pull requests of this branch.
     pub others: Vec<Other>,
-    /// The issues that it closes.
+    /// The issues that merging it closes.
     #[serde(skip)]
     pub closes: Vec<Issue>,
 }
@@ -65,7 +65,7 @@ pub enum PullState {
 pub enum Review {
     Approved,
     ChangesRequested,
-    /// It needs one that it does not have.
+    /// A review is required but missing.
     Required,
     None,
 }
@@ -75,7 +75,7 @@ pub enum Review {
 pub enum Mergeable {
     Yes,
     Conflicts,
-    /// The server has not tried yet.
+    /// The server has not computed it yet.
     Unknown,
 }
 
@@ -85,12 +85,12 @@ pub struct Checks {
     pub passed: u64,
     pub failed: u64,
     pub pending: u64,
-    /// The names of those that failed; at most 20.
+    /// The names of failed checks; at most 20.
     pub failing: Vec<String>,
-    /// More checks, which are not counted.
+    /// The number of further checks, which are not counted above.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub unseen: u64,
-    /// One of those failed.
+    /// True if one of the uncounted checks failed.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub some_unseen_failed: bool,
 }
@@ -120,7 +120,7 @@ impl PullState {
 }
 
 impl Checks {
-    /// `failed`, `pending` or `passed`: the worst of them.
+    /// Returns the worst state: `failed`, `pending` or `passed`.
     pub fn word(&self) -> &'static str {
         match self {
             checks if checks.failed > 0 || checks.some_unseen_failed => "failed",
@@ -130,9 +130,9 @@ impl Checks {
     }
 }
 
-/// The pull requests that are known.
+/// The cache of pull requests.
 #[derive(Default)]
-pub(crate) struct Pulls(Arc<Kept<Key, Found>>);
+pub(crate) struct Pulls(Arc<Cache<Key, Lookup>>);
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Key {
@@ -142,15 +142,15 @@ struct Key {
 }
 
 #[derive(Clone)]
-struct Found {
+struct Lookup {
     pull: Option<Pull>,
-    /// Why there is none.
+    /// The reason, if there is no pull request.
     why: String,
 }
 
 impl Pulls {
-    /// The pull request of the branch that git is on.
-    pub(crate) async fn of(&self, git: &Git, gh: &Gh, wish: Wish) -> (Option<Pull>, Source) {
+    /// Returns the pull request of the current branch.
+    pub(crate) async fn get(&self, git: &Git, gh: &Gh, wish: Wish) -> (Option<Pull>, Source) {
         let (pushed, address) = match place(git, gh) {
             Ok(place) => place,
             Err(source) => return (None, source),
@@ -158,33 +158,33 @@ impl Pulls {
         let key = Key { pushed: pushed.clone(), commit: git.head.clone(), login: gh.login() };
         let (found, source) = self.0.get(key, wish, || ask(gh.clone(), pushed.clone(), address.clone())).await;
         match found {
-            Some(Found { pull: None, why }) if source.state == State::Ok => {
+            Some(Lookup { pull: None, why }) if source.state == State::Ok => {
                 (None, Source { state: State::Absent, detail: Some(why), ..source })
             }
-            Some(Found { pull, .. }) => (pull, source),
+            Some(Lookup { pull, .. }) => (pull, source),
             None => (None, source),
         }
     }
 
-    /// What is kept of it, without asking.
+    /// Returns the cached pull request, without a query.
     pub(crate) fn peek(&self, git: &Git, gh: &Gh) -> Option<Pull> {
         let (pushed, _) = place(git, gh).ok()?;
         self.0.peek(&Key { pushed: pushed.clone(), commit: git.head.clone(), login: gh.login() })?.pull
     }
 }
 
-/// Where the branch is on a server that may be asked, or why it is not.
+/// Returns the push target on a server that may be queried, or the reason why not.
 fn place<'a>(git: &'a Git, gh: &Gh) -> Result<(&'a Pushed, &'a Address), Source> {
     let absent = |detail: &str, next: Option<&str>| Source::missing(State::Absent, detail, next);
     let Some(branch) = git.work_branch() else {
-        return Err(absent("HEAD is on no branch", Some("`git switch BRANCH` goes to one.")));
+        return Err(absent("HEAD is detached", Some("`git switch BRANCH` checks out a branch.")));
     };
     let Some(pushed) = &git.pushed else {
         return Err(absent("no remote is configured", Some("`git remote add origin ADDRESS` adds one.")));
     };
     let Some(address) = &pushed.address else {
         let remote = project::visible(&pushed.remote);
-        return Err(absent(&format!("the remote {remote} is no GitHub repository"), None));
+        return Err(absent(&format!("the remote {remote} is not a GitHub repository"), None));
     };
     if let Some(source) = gh.refuses(&address.host) {
         return Err(source);
@@ -195,7 +195,7 @@ fn place<'a>(git: &'a Git, gh: &Gh) -> Result<(&'a Pushed, &'a Address), Source>
     Ok((pushed, address))
 }
 
-async fn ask(gh: Gh, pushed: Pushed, address: Address) -> Result<Found, Source> {
+async fn ask(gh: Gh, pushed: Pushed, address: Address) -> Result<Lookup, Source> {
     let (query, by_number) = (query::text(), pushed.pull.is_some());
     let mut pulls = Vec::new();
     let (mut after, mut after_in_parent) = (None::<String>, None::<String>);
@@ -219,7 +219,7 @@ async fn ask(gh: Gh, pushed: Pushed, address: Address) -> Result<Found, Source> 
             return Err(Source::missing(
                 State::Failed,
                 format!("{} has no repository {name}, or gh's login may not read it", address.host),
-                Some(&format!("`gh auth status` shows who you are there; `gh repo view {name}` tries it.")),
+                Some(&format!("`gh auth status` shows your login; `gh repo view {name}` tests access.")),
             ));
         };
         let before = (page * query::PAGE) as u64;
@@ -237,10 +237,10 @@ async fn ask(gh: Gh, pushed: Pushed, address: Address) -> Result<Found, Source> 
     let why = match unseen {
         0 => format!("no pull request from {head}"),
         more => format!(
-            "no pull request from {head} among the latest of that name; {more} more of other forks were not looked at"
+            "no pull request from {head} among the latest of that name; {more} more of other forks were not checked"
         ),
     };
-    // The same one comes twice where a fork's number is its parent's, too.
+    // The same pull request appears twice if the fork and its parent both have that number.
     pulls.dedup_by(|one, other| one.url == other.url);
-    Ok(Found { pull: query::chosen(pulls), why })
+    Ok(Lookup { pull: query::chosen(pulls), why })
 }

@@ -1,16 +1,16 @@
-//! The one query for pull requests, and what its answer says.
+//! The GraphQL query for pull requests, and the parser of its answer.
 
 use serde_json::Value;
 
 use super::{Checks, Mergeable, Other, Pull, PullState, Review};
 use crate::tracker::github;
 
-/// How many pull requests a page has.
+/// The number of pull requests per page.
 pub(super) const PAGE: usize = 20;
-/// How many failing checks are named.
+/// The limit of the list of failing checks.
 const FAILING: usize = 20;
 
-/// Pull requests of one head branch, or one by its number, in a repository and in the one that it was forked from.
+/// Builds the query: pull requests of a head branch, or one by number, in a repository and its parent.
 pub(super) fn text() -> String {
     let repository = "
     nameWithOwner
@@ -46,18 +46,18 @@ fragment pull on PullRequest {{
 /// One page of an answer.
 #[derive(Debug, Default)]
 pub(super) struct Page {
-    /// The name of the repository, by which the server knows it now.
+    /// The repository's current name on the server.
     pub repository: Option<String>,
-    /// Those whose head is in that repository, or that were asked for by number.
+    /// Pull requests whose head is in that repository, or that was requested by number.
     pub pulls: Vec<Pull>,
-    /// How many there are of the same head branch, those of other forks included.
+    /// The number of pull requests with that head branch, including other forks.
     pub of_that_name: u64,
-    /// Where the next page begins, here and in the parent.
+    /// The cursors of the next page, in this repository and in its parent.
     pub after: Option<String>,
     pub after_in_parent: Option<String>,
 }
 
-/// Reads an answer.
+/// Parses an answer.
 pub(super) fn read(data: &Value, by_number: bool) -> Page {
     let repository = &data["repository"];
     let name = repository["nameWithOwner"].as_str();
@@ -81,8 +81,7 @@ pub(super) fn read(data: &Value, by_number: bool) -> Page {
     page
 }
 
-/// The pull request that counts among those of a branch, with the others beside it: an open one before one that is not, and
-/// the latest of those.
+/// Chooses the pull request of a branch: the latest open one, else the latest. The rest become its `others`.
 pub(super) fn chosen(mut pulls: Vec<Pull>) -> Option<Pull> {
     pulls.sort_by_key(|pull| (pull.state != PullState::Open, std::cmp::Reverse(pull.number)));
     let mut pulls = pulls.into_iter();
@@ -125,7 +124,7 @@ fn pull(node: &Value) -> Option<Pull> {
     })
 }
 
-/// The decision, where the repository asks for reviews; else what the reviewers said last.
+/// Returns the review decision if the repository requires reviews, else the reviewers' latest verdicts.
 fn review(node: &Value) -> Review {
     let reviews = || node["latestOpinionatedReviews"]["nodes"].as_array().into_iter().flatten();
     let any = |state: &str| reviews().any(|review| review["state"] == state);
@@ -161,7 +160,7 @@ fn checks(rollup: &Value) -> Option<Checks> {
     }
     checks.failing.truncate(FAILING);
     checks.unseen = rollup["contexts"]["totalCount"].as_u64().unwrap_or_default().saturating_sub(contexts.len() as u64);
-    // What is not among them counts, too.
+    // The rollup state includes the checks beyond the first page.
     checks.some_unseen_failed =
         checks.unseen > 0 && checks.failed == 0 && matches!(rollup["state"].as_str(), Some("FAILURE" | "ERROR"));
     Some(checks)

@@ -1,4 +1,4 @@
-//! The tools, one file each; `tidepool.rs` has those that go by another system's names.
+//! The tools, one file each; `tidepool.rs` has the tools with the names of Tidepool's control server.
 
 mod tidepool;
 mod work_brief;
@@ -10,14 +10,14 @@ use std::sync::Arc;
 use mcp::tool::{AnyTool, Tool, tool};
 
 pub use work_brief::NoteView;
-pub(crate) use work_brief::{keep, shown};
+pub(crate) use work_brief::{keep, render_target};
 
 use crate::gather::Work;
 
-/// The tools that a connection is offered first.
+/// The tools in a connection's default list.
 pub const CORE: &[&str] = &[work_brief::WorkBrief::NAME, work_status::WorkStatus::NAME];
 
-/// All tools of the toolset.
+/// Returns all tools of the toolset.
 pub fn tools(work: &Arc<Work>) -> Vec<Arc<dyn AnyTool>> {
     vec![
         tool(work_brief::WorkBrief(work.clone())),
@@ -26,7 +26,7 @@ pub fn tools(work: &Arc<Work>) -> Vec<Arc<dyn AnyTool>> {
     ]
 }
 
-/// The tools of Tidepool's control server.
+/// Returns the tools of Tidepool's control server.
 pub fn tidepool(work: &Arc<Work>) -> Vec<Arc<dyn AnyTool>> {
     vec![tool(tidepool::ExoStatus(work.clone())), tool(tidepool::ExoReconstitute(work.clone()))]
 }

@@ -1,5 +1,5 @@
-//! The tools of Tidepool's control server that say where the work stands, under their names: `exo_status` and
-//! `exo_reconstitute`. Their text is the result as JSON.
+//! The status tools of Tidepool's control server under their original names: `exo_status` and `exo_reconstitute`. Their
+//! text is the result as JSON.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,14 +17,14 @@ use crate::git::Git;
 use crate::kept::Wish;
 use crate::pull::{self, Pull};
 use crate::sources::Source;
-use crate::standing::{Sections, Wanted};
+use crate::standing::{Sections, StatusQuery};
 use crate::tracker::Issue;
 
-/// The issue of your branch, its worktree, what is not committed, and its pull request.
+/// Shows the issue of your branch, your worktree, uncommitted changes and the pull request.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Args {
-    /// The id of an issue; else the one that the branch is named for.
+    /// The id of an issue (default: the issue that the branch names).
     pub bead_id: Option<String>,
 }
 
@@ -32,42 +32,42 @@ pub(super) struct Args {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct SyncArgs {
-    /// The id of an issue; else the one that the branch is named for.
+    /// The id of an issue (default: the issue that the branch names).
     pub bead_id: Option<String>,
 }
 
-/// What is known; a part that is missing is null, and `sources` says why.
+/// The state of the work. A missing part is null, and `sources` gives the reason.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
     pub bead: Option<Issue>,
-    pub worktree: Option<Place>,
-    /// The files with changes; at most 200.
+    pub worktree: Option<WorktreeInfo>,
+    /// The changed files; at most 200.
     pub dirty_files: Vec<String>,
     pub pr: Option<Pull>,
     pub git: Option<Git>,
-    /// What has changed since your last call.
+    /// Changes since your last call.
     pub changed: Vec<Changed>,
     pub sources: BTreeMap<&'static str, Source>,
 }
 
 /// The caller's worktree.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Place {
-    /// The name of its directory.
+pub(super) struct WorktreeInfo {
+    /// The name of the worktree's directory.
     pub name: String,
     pub path: PathBuf,
     pub branch: Option<String>,
     /// The directory of the repository's main worktree.
     pub repo_root: PathBuf,
-    /// Whether it is another worktree than the main one.
+    /// True for a linked worktree, false for the main one.
     pub is_worktree: bool,
 }
 
-impl Place {
-    fn of(git: &Git) -> Place {
-        // Where git keeps its directory elsewhere, there is no main worktree above it.
+impl WorktreeInfo {
+    fn from_git(git: &Git) -> WorktreeInfo {
+        // If the git directory is elsewhere, its parent is not the main worktree.
         let above = git.common_dir.parent().filter(|_| git.linked && git.common_dir.ends_with(".git"));
-        Place {
+        WorktreeInfo {
             name: git.root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
             path: git.root.clone(),
             branch: git.work_branch().map(str::to_owned),
@@ -81,7 +81,7 @@ async fn answer(work: &Work, cx: &Context, bead_id: Option<&str>, sync: bool) ->
     let caller = cx.caller::<Caller>().ok_or_else(|| ToolError::internal("a call without a caller"))?;
     work.heard_of(caller, true);
     let synced = if sync { work.sync(caller).await } else { BTreeMap::new() };
-    let wanted = Wanted {
+    let wanted = StatusQuery {
         sections: Sections { pull: true, issue: true, worktrees: false },
         issue: bead_id.filter(|id| !id.is_empty()),
         wish: Wish { fresh: sync, wait: pull::WAIT },
@@ -92,7 +92,7 @@ async fn answer(work: &Work, cx: &Context, bead_id: Option<&str>, sync: bool) ->
     let git = standing.git.ok();
     Ok(Output {
         bead: standing.issue,
-        worktree: git.as_ref().filter(|git| !git.bare).map(Place::of),
+        worktree: git.as_ref().filter(|git| !git.bare).map(WorktreeInfo::from_git),
         dirty_files: git.iter().flat_map(|git| &git.changes).map(|change| change.path.clone()).collect(),
         pr: standing.pull,
         git,

@@ -1,4 +1,4 @@
-//! `work_brief`: what an agent that begins should know, and what one that ends should finish and leave.
+//! `work_brief`: the information for an agent that starts, and the unfinished items for one that ends.
 
 use std::sync::Arc;
 
@@ -12,18 +12,18 @@ use crate::around::{Agent, Waiting};
 use crate::briefing::Moment;
 use crate::gather::Work;
 use crate::git::source_of;
-use crate::notes::{NOTE_MAX, Note, Place};
+use crate::notes::{NOTE_MAX, Note, NoteTarget};
 use crate::sources::Source;
 use crate::tracker::Issue;
 
-/// The state of your work on one screen: at `start` what is under way, the last agent's note and what waits for you; at
-/// `end` what is unfinished. `note` is kept for the next agent on this branch.
+/// Summarizes your work on one screen. At `start`: what is in progress, the last agent's note and pending items. At `end`:
+/// what is unfinished. Pass `note` to leave a note for the next agent on this branch.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Args {
-    /// The beginning of your work, or its end.
+    /// The start or the end of your work (default `start`).
     pub at: At,
-    /// At `end`: what the next one should know, at most 8 KiB.
+    /// Only with `end`: what the next agent should know, at most 8 KiB.
     pub note: Option<String>,
 }
 
@@ -36,42 +36,42 @@ pub(super) enum At {
     End,
 }
 
-/// The brief, and what it was made of.
+/// The brief and the data that it was rendered from.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
-    /// What it is the brief for.
+    /// The occasion of the brief.
     pub at: At,
-    /// The brief, as text.
+    /// The text of the brief.
     pub brief: String,
-    /// The last note that was left on this branch.
+    /// The last note on this branch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<NoteView>,
-    /// The branch that the given note was kept for; a directory without one.
+    /// The branch that the given note was kept for, or the directory if there is no branch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kept_for: Option<String>,
     /// The issue of the branch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub issue: Option<Issue>,
-    /// What waits for the caller in other parts.
+    /// Pending items of the caller from other parts.
     pub waiting: Vec<Waiting>,
     /// Other agents in this worktree.
     pub agents: Vec<Agent>,
-    /// How git's part was come by.
+    /// The source of git's part.
     pub git: Source,
 }
 
-/// A note, as it is shown.
+/// A note for output.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NoteView {
     pub author: String,
     pub age_ms: u64,
     pub text: String,
-    /// How many agents' runs it reached.
+    /// The number of runs that received it.
     pub read_by: usize,
 }
 
 impl NoteView {
-    pub(crate) fn of(note: &Note, now_ms: u64) -> NoteView {
+    pub(crate) fn from_note(note: &Note, now_ms: u64) -> NoteView {
         NoteView {
             author: note.author.clone(),
             age_ms: now_ms.saturating_sub(note.at_ms),
@@ -98,7 +98,8 @@ impl Tool for WorkBrief {
         work.heard_of(caller, true);
         let kept_for = match (args.at, &args.note) {
             (At::Start, Some(_)) => {
-                return Err(ToolError::user("A note is left at the end of work.").hint("Say `at`: `end` with `note`."));
+                return Err(ToolError::user("`note` is only allowed with `at`: `end`.")
+                    .hint("Pass `at`: `end` together with `note`."));
             }
             (_, None) => None,
             (At::End, Some(note)) => Some(keep(work, caller, note).await?.0),
@@ -109,8 +110,8 @@ impl Tool for WorkBrief {
         Ok(Output {
             at: args.at,
             brief: brief.text,
-            note: brief.note.as_ref().map(|note| NoteView::of(note, now_ms)),
-            kept_for: kept_for.as_ref().map(shown),
+            note: brief.note.as_ref().map(|note| NoteView::from_note(note, now_ms)),
+            kept_for: kept_for.as_ref().map(render_target),
             issue: brief.issue,
             waiting: brief.waiting,
             agents: brief.agents,
@@ -120,7 +121,7 @@ impl Tool for WorkBrief {
 
     fn text(output: &Output) -> String {
         let kept = output.kept_for.as_ref().map(|place| format!("The note is kept for {place}.\n")).unwrap_or_default();
-        kept + if output.brief.is_empty() { "Nothing is under way here, and nothing waits." } else { &output.brief }
+        kept + if output.brief.is_empty() { "Nothing is in progress, and nothing is pending." } else { &output.brief }
     }
 
     fn examples() -> Vec<Example> {
@@ -132,15 +133,15 @@ impl Tool for WorkBrief {
     }
 }
 
-/// Keeps a note of the caller, and returns what it is kept for, and how many notes are.
-pub(crate) async fn keep(work: &Work, caller: &Caller, note: &str) -> Result<(Place, usize), ToolError> {
+/// Keeps a note of the caller. Returns the branch or directory it belongs to, and the number of notes.
+pub(crate) async fn keep(work: &Work, caller: &Caller, note: &str) -> Result<(NoteTarget, usize), ToolError> {
     let note = note.trim();
     if note.is_empty() {
-        return Err(ToolError::user("The note is empty.").hint("Give what the next one should know."));
+        return Err(ToolError::user("The note is empty.").hint("Write what the next agent should know."));
     }
     if note.len() > NOTE_MAX {
-        let error = format!("The note has {} bytes; at most {NOTE_MAX} are kept.", note.len());
-        return Err(ToolError::user(error).hint("Put what is longer in a file, and name it in the note."));
+        let error = format!("The note has {} bytes; the limit is {NOTE_MAX}.", note.len());
+        return Err(ToolError::user(error).hint("Put longer texts in a file, and name the file in the note."));
     }
     work.keep(caller, note).await.map_err(|error| {
         ToolError::user(format!("The note could not be kept: {error}."))
@@ -148,10 +149,10 @@ pub(crate) async fn keep(work: &Work, caller: &Caller, note: &str) -> Result<(Pl
     })
 }
 
-/// What notes belong to, for people and models.
-pub(crate) fn shown(place: &Place) -> String {
+/// Renders the branch or directory of notes for people and models.
+pub(crate) fn render_target(place: &NoteTarget) -> String {
     match place {
-        Place::Branch(name) => format!("branch {}", project::visible(name)),
-        Place::Directory(path) => format!("directory {}", project::visible::path(path)),
+        NoteTarget::Branch(name) => format!("branch {}", project::visible(name)),
+        NoteTarget::Directory(path) => format!("directory {}", project::visible::path(path)),
     }
 }

@@ -1,4 +1,4 @@
-//! `work_status`: where the work in the caller's worktree stands.
+//! `work_status`: the state of the work in the caller's worktree.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,20 +18,20 @@ use crate::kept::Wish;
 use crate::notes::NOTE_MAX;
 use crate::pull::{self, Pull};
 use crate::sources::{Source, State};
-use crate::standing::{Sections, Standing, Wanted};
+use crate::standing::{Sections, Status, StatusQuery};
 use crate::tracker::Issue;
 use crate::words;
 
-/// Branch, base, unfinished operations, changed files, pull request and issue of your worktree in one call, and what has
-/// changed since your last one. Says why a part is missing.
+/// Shows branch, base, unfinished operations, changed files, pull request and issue of your worktree in one call, and the
+/// changes since your last call. Gives the reason why a part is missing.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Args {
-    /// `git`, `pull` and `issue` if none is named.
+    /// The sections to show (default `git`, `pull` and `issue`).
     pub sections: Vec<Section>,
-    /// The id of an issue; else the one that the branch is named for.
+    /// The id of an issue (default: the issue that the branch names).
     pub issue: Option<String>,
-    /// Ask GitHub again, whatever is kept (for a minute).
+    /// If true, query GitHub again instead of using answers from the last minute.
     pub refresh: bool,
 }
 
@@ -44,14 +44,14 @@ pub(super) enum Section {
     Issue,
     /// All worktrees of the repository.
     Worktrees,
-    /// Hand-over notes on this branch, whole.
+    /// Hand-over notes on this branch, in full.
     Notes,
 }
 
-/// How much of an issue's description is shown, in characters.
+/// The limit of an issue's description, in characters.
 const DESCRIPTION: usize = 2000;
 
-/// What was asked for. A part that is missing has its reason in `sources`.
+/// The requested sections. `sources` gives the reason for a missing one.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub(super) struct Output {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -62,14 +62,14 @@ pub(super) struct Output {
     pub worktrees: Option<Vec<Worktree>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub issue: Option<Issue>,
-    /// The latest first.
+    /// The notes, latest first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub notes: Option<Vec<NoteView>>,
-    /// What has changed since your last call.
+    /// Changes since your last call.
     pub changed: Vec<Changed>,
-    /// By part.
+    /// The source of each section.
     pub sources: BTreeMap<&'static str, Source>,
-    /// Parts whose absence is worth no line: nobody asked for them by name.
+    /// Sections that were not requested by name, so their absence is not printed.
     #[serde(skip)]
     pub quiet: Vec<&'static str>,
 }
@@ -89,7 +89,7 @@ impl Tool for WorkStatus {
     }
 
     fn text(output: &Output) -> String {
-        shown(output)
+        render(output)
     }
 
     fn examples() -> Vec<Example> {
@@ -100,7 +100,7 @@ impl Tool for WorkStatus {
     }
 }
 
-/// The parts that are asked for.
+/// Collects the requested sections.
 pub(super) async fn answer(work: &Work, caller: &Caller, args: &Args) -> Result<Output, ToolError> {
     work.heard_of(caller, true);
     let named = |section| args.sections.contains(&section);
@@ -111,30 +111,35 @@ pub(super) async fn answer(work: &Work, caller: &Caller, args: &Args) -> Result<
         worktrees: wants(Section::Worktrees),
     };
     let wish = Wish { fresh: args.refresh, wait: pull::WAIT };
-    let wanted = Wanted { sections, issue: args.issue.as_deref(), wish, is_a_call: true };
-    let Standing { git, pull, issue, worktrees, mut sources, changed, .. } = work.standing(caller, wanted).await;
+    let wanted = StatusQuery { sections, issue: args.issue.as_deref(), wish, is_a_call: true };
+    let Status { git, pull, issue, worktrees, mut sources, changed, .. } = work.standing(caller, wanted).await;
     let mut output = Output { pull, issue, worktrees, changed, ..Output::default() };
-    match wants(Section::Git) {
-        true => output.git = git.ok(),
-        // Where there is no git, the others say so.
-        false => drop(sources.remove("git")),
+    if wants(Section::Git) {
+        output.git = git.ok()
+    } else {
+        // Without a git repository, the other sections report it.
+        drop(sources.remove("git"))
     }
     if wants(Section::Notes) {
         let notes = work.notes_of(caller).await;
         let source = notes.as_ref().map_or_else(
             |error| Source::missing(State::Failed, error.to_string(), None),
-            |(_, notes)| match notes.is_empty() {
-                true => Source::missing(
-                    State::Absent,
-                    "nobody has left a note on this branch",
-                    Some("work_brief at `end` with a `note` leaves one."),
-                ),
-                false => Source::ok(),
+            |(_, notes)| {
+                if notes.is_empty() {
+                    Source::missing(
+                        State::Absent,
+                        "this branch has no notes",
+                        Some("work_brief at `end` with a `note` leaves one."),
+                    )
+                } else {
+                    Source::ok()
+                }
             },
         );
         sources.insert("notes", source);
         let now_ms = project::journal::now();
-        output.notes = notes.ok().map(|(_, notes)| notes.iter().rev().map(|note| NoteView::of(note, now_ms)).collect());
+        output.notes =
+            notes.ok().map(|(_, notes)| notes.iter().rev().map(|note| NoteView::from_note(note, now_ms)).collect());
     }
     let asked_by_name = [("pull", named(Section::Pull)), ("issue", named(Section::Issue) || args.issue.is_some())];
     output.quiet = asked_by_name.into_iter().filter(|(_, asked)| !asked).map(|(part, _)| part).collect();
@@ -146,7 +151,7 @@ fn usual(section: Section) -> bool {
     matches!(section, Section::Git | Section::Pull | Section::Issue)
 }
 
-pub(super) fn shown(output: &Output) -> String {
+pub(super) fn render(output: &Output) -> String {
     let mut text: Vec<String> =
         output.changed.iter().map(|changed| format!("changed, {}: {}", changed.part, changed.text)).collect();
     text.extend(output.git.as_ref().map(words::lines).unwrap_or_default());

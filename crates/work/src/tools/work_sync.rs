@@ -1,4 +1,4 @@
-//! `work_sync`: fetches, then says where the work stands.
+//! `work_sync`: fetches, then reports the state of the work.
 
 use std::sync::Arc;
 
@@ -6,16 +6,16 @@ use mcp::tool::{Context, Effect, Example, Repeat, Tool, ToolError};
 use project::Caller;
 use serde_json::json;
 
-use super::work_status::{Output, Section, answer, shown};
+use super::work_status::{Output, Section, answer, render};
 use crate::gather::Work;
 
-/// Fetches from git's remotes and the issue tracker, then answers as work_status does. Merges, rebases and checks out nothing.
+/// Fetches from git's remotes and the issue tracker, then answers like work_status. Merges, rebases and checks out nothing.
 #[derive(Debug, Default, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Args {
-    /// As for work_status.
+    /// The sections to show, as for work_status (default `git`, `pull` and `issue`).
     pub sections: Vec<Section>,
-    /// As for work_status.
+    /// The id of an issue (default: the issue that the branch names).
     pub issue: Option<String>,
 }
 
@@ -31,7 +31,7 @@ impl Tool for WorkSync {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let caller = cx.caller::<Caller>().ok_or_else(|| ToolError::internal("a call without a caller"))?;
-        // What fails in it is said beside what is known all the same.
+        // A failed fetch is reported in `sources`, together with the state that is known.
         let synced = self.0.sync(caller).await;
         let args = super::work_status::Args { sections: args.sections, issue: args.issue, refresh: true };
         let mut output = answer(&self.0, caller, &args).await?;
@@ -40,7 +40,7 @@ impl Tool for WorkSync {
     }
 
     fn text(output: &Output) -> String {
-        shown(output)
+        render(output)
     }
 
     fn examples() -> Vec<Example> {

@@ -1,5 +1,5 @@
-//! Beads (`bd`, `br`): the file of issues that they keep beside the code, one JSON object a line
-//! (`.beads/issues.jsonl`, earlier `.beads/beads.jsonl`). It is read as it is; no program runs for it.
+//! Beads (`bd`, `br`): parses the issue file that they keep in the repository, one JSON object per line
+//! (`.beads/issues.jsonl`, formerly `.beads/beads.jsonl`). No program runs for it.
 
 use std::collections::HashMap;
 use std::io::Read as _;
@@ -14,13 +14,13 @@ use serde::Deserialize;
 use super::{Issue, Related, is_closed};
 use crate::sources::{Source, State};
 
-/// The file, by its names through the versions.
+/// The names of the file in different versions.
 const FILES: &[&str] = &["issues.jsonl", "beads.jsonl"];
-/// What the trackers keep beside it: newer than the file, it knows more.
+/// The trackers' databases. A database that is newer than the file has more recent data.
 const DATABASES: &[&str] = &["beads.db", "beads.db-wal", "dolt/.dolt/noms/manifest"];
-/// The longest file that is read.
+/// The size limit of the file.
 const FILE_MAX: u64 = 64 << 20;
-/// How much newer a database must be: it is written right after the file, too.
+/// The age difference that counts as newer: the tracker writes the database right after the file.
 const NEWER_BY_MS: u128 = 2000;
 
 /// The issues of a repository.
@@ -28,13 +28,13 @@ const NEWER_BY_MS: u128 = 2000;
 pub struct Beads {
     issues: Vec<Line>,
     by_id: HashMap<String, usize>,
-    /// For each issue: those that depend on it, and how.
+    /// For each issue: the issues that depend on it, with the type of dependency.
     dependents: HashMap<String, Vec<(usize, String)>>,
-    /// Lines that are no issues.
+    /// The number of invalid lines.
     pub bad_lines: usize,
 }
 
-/// The fields that are read of a line.
+/// The fields of a line that are read.
 #[derive(Debug, Deserialize)]
 struct Line {
     id: String,
@@ -67,12 +67,12 @@ struct Dependency {
 }
 
 impl Beads {
-    /// Reads the lines of a file.
+    /// Parses a file.
     pub fn parse(bytes: &[u8]) -> Beads {
         let mut beads = Beads::default();
         for line in bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty()) {
             match serde_json::from_slice::<Line>(line) {
-                // A later line of an issue, which merges leave behind, is its newer state.
+                // Merges may leave several lines of one issue; the last one is the newest.
                 Ok(line) => match beads.by_id.get(&line.id) {
                     Some(index) => beads.issues[*index] = line,
                     None => {
@@ -92,22 +92,22 @@ impl Beads {
         beads
     }
 
-    /// The issue of that id, unless it was deleted.
+    /// Returns an issue by id, unless it was deleted.
     pub fn issue(&self, id: &str) -> Option<Issue> {
         let line = &self.issues[*self.by_id.get(id)?];
         (line.status.as_deref() != Some("tombstone")).then(|| self.whole(line))
     }
 
-    /// The ids of all issues that were not deleted.
+    /// Returns the ids of all issues that were not deleted.
     pub fn ids(&self) -> impl Iterator<Item = &str> {
         let is_there = |line: &&Line| line.status.as_deref() != Some("tombstone");
         self.issues.iter().filter(is_there).map(|line| line.id.as_str())
     }
 
-    /// Issues that can be begun: open, and nothing open blocks them; the most urgent and oldest first.
+    /// Returns issues that are ready to start: open and not blocked, ordered by priority and age.
     pub fn ready(&self, most: usize) -> Vec<Issue> {
         let is_open = |line: &&Line| line.status.as_deref().unwrap_or("open") == "open";
-        // An epic is done by its parts.
+        // An epic is completed through its parts.
         let open = self.issues.iter().filter(is_open).filter(|line| line.issue_type.as_deref() != Some("epic"));
         let mut ready: Vec<&Line> = open.filter(|line| self.whole(line).blockers().next().is_none()).collect();
         ready.sort_by_key(|line| (line.priority.unwrap_or(2), line.created_at.clone(), line.id.clone()));
@@ -157,30 +157,30 @@ fn kind_of(line: &Line) -> String {
     line.issue_type.clone().unwrap_or_else(|| "task".to_owned())
 }
 
-/// The files that were read last, so that an unchanged one is read once.
+/// A cache of parsed files, so that an unchanged file is parsed once.
 #[derive(Default)]
 pub struct Cache(Mutex<HashMap<PathBuf, (Stamp, Arc<Beads>)>>);
 
-/// How many files are kept in memory.
+/// The capacity of the cache.
 const CACHED: usize = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stamp(u64, Option<SystemTime>);
 
-/// A repository's issues, and how they were come by.
-pub struct Found {
+/// A repository's issues and their source.
+pub struct BeadsLookup {
     pub beads: Option<Arc<Beads>>,
     pub source: Source,
-    /// The tracker's directory, and when its database was written.
+    /// The tracker's directory, and the modification time of its database.
     pub folder: Option<(PathBuf, Option<SystemTime>)>,
 }
 
 impl Cache {
-    /// The issues beside this worktree's code, or else beside the main worktree's. Blocks.
-    pub fn read(&self, worktree: &Path) -> Found {
+    /// Reads the issues in this worktree, or else in the main worktree. Blocks.
+    pub fn read(&self, worktree: &Path) -> BeadsLookup {
         let main = project::main_worktree(worktree);
         let places = [Some(worktree), main.as_deref()].into_iter().flatten().map(|root| root.join(".beads"));
-        let mut missing = Source::missing(State::Absent, "no issues are kept beside the code (.beads)", None);
+        let mut missing = Source::missing(State::Absent, "the repository has no issue tracker (.beads)", None);
         let mut without_file = None;
         for folder in places {
             if !folder.is_dir() {
@@ -193,22 +193,22 @@ impl Cache {
             missing = Source::missing(
                 State::Absent,
                 ".beads has no issues.jsonl",
-                Some("`bd export` or `br sync --flush-only` writes it."),
+                Some("`bd export` or `br sync --flush-only` creates it."),
             );
         }
-        Found { beads: None, source: missing, folder: without_file }
+        BeadsLookup { beads: None, source: missing, folder: without_file }
     }
 
-    fn file(&self, folder: PathBuf, file: &Path) -> Found {
+    fn file(&self, folder: PathBuf, file: &Path) -> BeadsLookup {
         let source = |why: String| Source::missing(State::Failed, why, None);
-        let failed = |why: String| Found { beads: None, source: source(why), folder: None };
-        // A link could show what lies elsewhere.
+        let failed = |why: String| BeadsLookup { beads: None, source: source(why), folder: None };
+        // A link could expose a file outside the repository.
         let leads_out = match (folder.parent().map(Path::canonicalize), file.canonicalize()) {
             (Some(Ok(root)), Ok(file)) => !file.starts_with(root),
             _ => true,
         };
         if leads_out {
-            return failed(format!("{} leads out of its worktree", project::visible::path(file)));
+            return failed(format!("{} links to a file outside the worktree", project::visible::path(file)));
         }
         let read = regular::open(file).and_then(|open| {
             let metadata = open.metadata()?;
@@ -221,7 +221,7 @@ impl Cache {
             let mut bytes = Vec::new();
             open.take(FILE_MAX + 1).read_to_end(&mut bytes)?;
             if bytes.len() as u64 > FILE_MAX {
-                return Err(std::io::Error::other(format!("it is longer than {FILE_MAX} bytes")));
+                return Err(std::io::Error::other(format!("it exceeds {FILE_MAX} bytes")));
             }
             Ok((stamp, Arc::new(Beads::parse(&bytes))))
         });
@@ -236,30 +236,30 @@ impl Cache {
         cached.insert(file.to_owned(), (stamp, beads.clone()));
         drop(cached);
         let written = database(&folder);
-        Found { source: source_of(written, stamp, &beads), beads: Some(beads), folder: Some((folder, written)) }
+        BeadsLookup { source: source_of(written, stamp, &beads), beads: Some(beads), folder: Some((folder, written)) }
     }
 }
 
-/// When the tracker's database was written.
+/// Returns the modification time of the tracker's database.
 fn database(folder: &Path) -> Option<SystemTime> {
     DATABASES.iter().filter_map(|name| folder.join(name).metadata().ok()?.modified().ok()).max()
 }
 
 fn source_of(changed: Option<SystemTime>, Stamp(_, written): Stamp, beads: &Beads) -> Source {
-    let bad = (beads.bad_lines > 0).then(|| format!("bad lines passed over: {}", beads.bad_lines));
+    let bad = (beads.bad_lines > 0).then(|| format!("invalid lines skipped: {}", beads.bad_lines));
     let newer = changed.zip(written).and_then(|(changed, written)| changed.duration_since(written).ok());
     if newer.is_some_and(|newer| newer.as_millis() > NEWER_BY_MS) {
         let more = bad.map(|bad| format!("; {bad}")).unwrap_or_default();
         return Source::missing(
             State::Stale,
             format!("the tracker's database is newer than its issues.jsonl{more}"),
-            Some("`bd export` or `br sync --flush-only` writes it anew."),
+            Some("`bd export` or `br sync --flush-only` updates it."),
         );
     }
     Source { detail: bad, ..Source::ok() }
 }
 
-/// Whether an issue still waits for somebody.
+/// True if an issue is not closed.
 pub fn is_unfinished(issue: &Issue) -> bool {
     !is_closed(&issue.status)
 }

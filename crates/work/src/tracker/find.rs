@@ -1,5 +1,5 @@
-//! Which issue is meant: the one that is asked for, `HOB_ISSUE`, the one that the branch names, the one that its pull request
-//! closes. Two that could be meant are both named, and neither is taken.
+//! Chooses the issue: the requested one, else `HOB_ISSUE`, else the one that the branch names, else the one that its pull
+//! request closes. If two issues match, both are named and neither is chosen.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use crate::gh::Gh;
 use crate::git::Git;
 use crate::git::remote::Address;
 use crate::kept::Wish;
-use crate::run::Asked;
+use crate::run::Runner;
 use crate::sources::{Source, State};
 
-/// How many issues that are ready are named.
+/// The limit of the list of ready issues.
 const READY: usize = 3;
 
-/// The trackers.
+/// The caches of all trackers.
 #[derive(Default)]
 pub(crate) struct Trackers {
     beads: Arc<beads::Cache>,
@@ -29,44 +29,44 @@ pub(crate) struct Trackers {
     github: github::Issues,
 }
 
-/// The issues beside the code, by whichever knows more.
-enum Known {
+/// The issues of the repository, by the file or by the tracker's program.
+enum LocalIssues {
     File(Arc<Beads>),
     Program(Arc<Listing>),
 }
 
-impl Known {
+impl LocalIssues {
     fn ids(&self) -> Vec<&str> {
         match self {
-            Known::File(beads) => beads.ids().collect(),
-            Known::Program(listing) => listing.ids().collect(),
+            LocalIssues::File(beads) => beads.ids().collect(),
+            LocalIssues::Program(listing) => listing.ids().collect(),
         }
     }
 
-    /// The issue of that id, and how it was come by; `source` is how all were.
-    async fn issue(&self, asked: &Asked<'_>, id: &str, source: &Source) -> Option<(Option<Issue>, Source)> {
+    /// Returns an issue by id, and its source; `source` is that of the whole list.
+    async fn issue(&self, asked: &Runner<'_>, id: &str, source: &Source) -> Option<(Option<Issue>, Source)> {
         match self {
-            Known::File(beads) => beads.issue(id).map(|issue| (Some(issue), source.clone())),
-            Known::Program(listing) => match listing.issue(asked, id).await {
+            LocalIssues::File(beads) => beads.issue(id).map(|issue| (Some(issue), source.clone())),
+            LocalIssues::Program(listing) => match listing.issue(asked, id).await {
                 Ok(issue) => issue.map(|issue| (Some(issue), source.clone())),
                 Err(source) => Some((None, source)),
             },
         }
     }
 
-    async fn ready(&self, asked: &Asked<'_>) -> Vec<Issue> {
+    async fn ready(&self, asked: &Runner<'_>) -> Vec<Issue> {
         match self {
-            Known::File(beads) => beads.ready(READY),
-            Known::Program(listing) => listing.ready(asked, READY).await,
+            LocalIssues::File(beads) => beads.ready(READY),
+            LocalIssues::Program(listing) => listing.ready(asked, READY).await,
         }
     }
 }
 
-/// What is asked for.
+/// A query for an issue.
 pub(crate) struct Question<'a> {
     /// The worktree's directory.
     pub root: PathBuf,
-    /// The id that was given, and `HOB_ISSUE`.
+    /// The requested id, and the value of `HOB_ISSUE`.
     pub id: Option<&'a str>,
     pub variable: Option<&'a str>,
     pub git: Option<&'a Git>,
@@ -79,10 +79,10 @@ pub(crate) struct Question<'a> {
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub issue: Option<Issue>,
-    /// What could be begun, where the branch names no issue.
+    /// Issues that are ready to start, if the branch names no issue.
     pub ready: Vec<Issue>,
     pub source: Source,
-    /// Nothing names an issue: a pull request may.
+    /// True if nothing names an issue; then a pull request may.
     pub is_unnamed: bool,
 }
 
@@ -91,7 +91,7 @@ impl Answer {
         Answer { issue: None, ready: Vec::new(), source, is_unnamed: false }
     }
 
-    /// The issue that the pull request closes, where nothing else names one.
+    /// Returns the issue that the pull request closes, if nothing else names one.
     pub(crate) fn or_closed_by(self, number: u64, closes: &[Issue], of_pull: &Source) -> Answer {
         if !self.is_unnamed {
             return self;
@@ -109,8 +109,8 @@ impl Answer {
 
 impl Trackers {
     pub(crate) async fn issue(&self, question: Question<'_>) -> Answer {
-        let asked = Asked { directory: &question.root, env: &question.gh.env };
-        let (known, source) = self.known(&asked).await;
+        let asked = Runner { directory: &question.root, env: &question.gh.env };
+        let (known, source) = self.read_local(&asked).await;
         if let Some(id) = question.id {
             return self.of_id(id, "", &question, known.as_ref(), source).await;
         }
@@ -118,7 +118,7 @@ impl Trackers {
             return self.of_id(id, "HOB_ISSUE: ", &question, known.as_ref(), source).await;
         }
         let branch = question.git.and_then(|git| git.work_branch()).unwrap_or_default();
-        let ids = known.as_ref().map_or_else(Vec::new, Known::ids);
+        let ids = known.as_ref().map_or_else(Vec::new, LocalIssues::ids);
         let named = of_branch::candidates(branch, question.patterns, ids.into_iter());
         let address = address(&question);
         let numbers = address.map_or_else(Vec::new, |_| of_branch::numbers(branch, question.patterns));
@@ -128,8 +128,8 @@ impl Trackers {
                 None => Answer::none(source),
             },
             ([], [number], Some(address), _) => {
-                let (issue, source) = self.github.of(address, *number, question.gh, question.wish).await;
-                // A number in a branch's name may be anything.
+                let (issue, source) = self.github.get(address, *number, question.gh, question.wish).await;
+                // A number in a branch name may mean anything.
                 let is_unnamed = issue.is_none() && source.state == State::Absent;
                 Answer { issue, is_unnamed, ..Answer::none(source) }
             }
@@ -142,9 +142,10 @@ impl Trackers {
                     Some(_) => "Give `issue`, or name branches gh-NUMBER/slug or bd-ID/slug.",
                     None => "Give `issue`, or name branches bd-ID/slug.",
                 };
-                let source = match known.is_some() || (address.is_some() && source.state == State::Absent) {
-                    true => Source::missing(State::Absent, "the branch names no issue", Some(next)),
-                    false => source,
+                let source = if known.is_some() || (address.is_some() && source.state == State::Absent) {
+                    Source::missing(State::Absent, "the branch names no issue", Some(next))
+                } else {
+                    source
                 };
                 Answer { ready, is_unnamed: true, ..Answer::none(source) }
             }
@@ -158,38 +159,38 @@ impl Trackers {
         }
     }
 
-    /// The issues beside the code: by the file, unless the tracker's program knows more.
-    async fn known(&self, asked: &Asked<'_>) -> (Option<Known>, Source) {
+    /// Reads the issues of the repository, from the file unless the tracker's program has more recent data.
+    async fn read_local(&self, asked: &Runner<'_>) -> (Option<LocalIssues>, Source) {
         let (cache, root) = (self.beads.clone(), asked.directory.to_owned());
         let read = tokio::task::spawn_blocking(move || cache.read(&root)).await;
         let found = match read {
             Ok(found) => found,
             Err(error) => return (None, Source::missing(State::Failed, error.to_string(), None)),
         };
-        let by_file = found.beads.map(Known::File);
+        let by_file = found.beads.map(LocalIssues::File);
         let Some((folder, written)) = found.folder.filter(|_| found.source.state != State::Ok) else {
             return (by_file, found.source);
         };
         match self.programs.listing(asked, &folder, written).await {
             Some(Ok(listing)) => {
                 let source = listing.source();
-                (Some(Known::Program(listing)), source)
+                (Some(LocalIssues::Program(listing)), source)
             }
             Some(Err(source)) if by_file.is_none() => (None, source),
             _ => (by_file, found.source),
         }
     }
 
-    /// The issue of an id; `who` names it.
+    /// Finds an issue by id; `who` says where the id comes from, for errors.
     async fn of_id(
         &self,
         id: &str,
         who: &str,
         question: &Question<'_>,
-        known: Option<&Known>,
+        known: Option<&LocalIssues>,
         source: Source,
     ) -> Answer {
-        let asked = Asked { directory: &question.root, env: &question.gh.env };
+        let asked = Runner { directory: &question.root, env: &question.gh.env };
         if let Some(known) = known
             && let Some((issue, source)) = known.issue(&asked, id, &source).await
         {
@@ -197,7 +198,7 @@ impl Trackers {
         }
         let digits = ["#", "gh-", "issue-"].iter().find_map(|mark| id.strip_prefix(mark)).unwrap_or(id);
         if let (Some(address), Ok(number)) = (address(question), digits.parse::<u64>()) {
-            let (issue, source) = self.github.of(address, number, question.gh, question.wish).await;
+            let (issue, source) = self.github.get(address, number, question.gh, question.wish).await;
             return Answer { issue, ..Answer::none(source) };
         }
         let Some(known) = known else {
@@ -205,12 +206,12 @@ impl Trackers {
             return Answer::none(Source { detail: Some(detail), ..source });
         };
         let near = nearest(id, known.ids()).map(|near| format!("Did you mean {}?", visible(near)));
-        let detail = format!("{who}there is no issue {}", visible(id));
+        let detail = format!("{who}unknown issue {}", visible(id));
         Answer::none(Source::missing(State::Absent, detail, near.as_deref()))
     }
 }
 
-/// The GitHub repository of this branch, whose issues are meant by numbers.
+/// Returns the GitHub repository of this branch, to which issue numbers refer.
 fn address<'a>(question: &Question<'a>) -> Option<&'a Address> {
     let address = question.git?.pushed.as_ref()?.address.as_ref()?;
     question.gh.refuses(&address.host).is_none().then_some(address)

@@ -8,25 +8,25 @@ use serde_json::Value;
 use super::{Issue, Related};
 use crate::gh::{Gh, Variable};
 use crate::git::remote::Address;
-use crate::kept::{Kept, Wish};
+use crate::kept::{Cache, Wish};
 use crate::sources::{Source, State};
 
-/// What is asked of an issue.
+/// The fields of an issue that are requested.
 pub(crate) const FRAGMENT: &str = "fragment issue on Issue {
   number title body state url createdAt updatedAt repository { nameWithOwner }
   author { login } assignees(first: 5) { nodes { login } } labels(first: 30) { nodes { name } }
 }";
 
-/// Its parent and its parts, which a server may not know yet.
+/// The parent and sub-issues, which older servers do not support.
 const RELATIONS: &str = "
     parent { ...related } subIssues(first: 50) { nodes { ...related } }";
 const RELATED: &str = "fragment related on Issue { number title state repository { nameWithOwner } labels(first: 30) { nodes { name } } }";
 
-/// The issues that are known.
+/// The cache of issues.
 #[derive(Default)]
 pub(crate) struct Issues {
-    kept: Arc<Kept<Key, Option<Issue>>>,
-    /// Servers that know nothing of parents and parts.
+    kept: Arc<Cache<Key, Option<Issue>>>,
+    /// Servers that do not support parents and sub-issues.
     plain: Arc<Mutex<Vec<String>>>,
 }
 
@@ -38,8 +38,8 @@ struct Key {
 }
 
 impl Issues {
-    /// The issue of that number.
-    pub(crate) async fn of(&self, address: &Address, number: u64, gh: &Gh, wish: Wish) -> (Option<Issue>, Source) {
+    /// Returns an issue by number.
+    pub(crate) async fn get(&self, address: &Address, number: u64, gh: &Gh, wish: Wish) -> (Option<Issue>, Source) {
         if let Some(source) = gh.refuses(&address.host) {
             return (None, source);
         }
@@ -74,7 +74,7 @@ async fn ask(gh: Gh, address: Address, number: u64, plain: Arc<Mutex<Vec<String>
 {related}"
         )
     };
-    // A fork has no issues of its own as a rule: those of its parent are meant.
+    // A fork usually has no issues, so those of its parent are used.
     let read =
         |data: &Value| issue(&data["repository"]["issue"]).or_else(|| issue(&data["repository"]["parent"]["issue"]));
     if !plain.lock().contains(&address.host) {
@@ -90,7 +90,7 @@ async fn ask(gh: Gh, address: Address, number: u64, plain: Arc<Mutex<Vec<String>
     Ok(read(&data))
 }
 
-/// Reads an issue; its id is `#12`.
+/// Parses an issue; its id is `#12`.
 pub(crate) fn issue(node: &Value) -> Option<Issue> {
     let text = |name: &str| node[name].as_str().map(str::to_owned);
     let assignees = names(node, "assignees", "login");
@@ -138,7 +138,7 @@ fn status(node: &Value) -> String {
     node["state"].as_str().unwrap_or("open").to_lowercase()
 }
 
-/// What a label says of the priority: `P1`, `priority: 1`, `priority/p1`.
+/// Parses the priority in a label: `P1`, `priority: 1`, `priority/p1`.
 fn priority(label: &str) -> Option<u8> {
     let label = label.to_ascii_lowercase();
     let rest = label.strip_prefix("priority").map(|rest| rest.trim_start_matches([':', '/', '-', ' ']));
@@ -149,7 +149,7 @@ fn priority(label: &str) -> Option<u8> {
     digit.parse().ok().filter(|priority| *priority <= 4)
 }
 
-/// What a label says of the kind, in the words of the other trackers.
+/// Derives the issue type from the labels, in the terms of the other trackers.
 fn kind(labels: &[String]) -> String {
     let known =
         [("bug", "bug"), ("epic", "epic"), ("enhancement", "feature"), ("feature", "feature"), ("chore", "chore")];

@@ -1,8 +1,7 @@
 //! Issues, and which of them a branch is about.
 //!
-//! `beads.rs` reads the file that a tracker keeps beside the code, `program.rs` asks the tracker's program where that knows
-//! more, `github.rs` asks GitHub; `of_branch.rs` finds the issue in a
-//! branch's name, `find.rs` the one that is meant.
+//! `beads.rs` parses the tracker's file in the repository, `program.rs` runs the tracker's program if its data is more
+//! recent, and `github.rs` queries GitHub. `of_branch.rs` finds the issue in a branch name, and `find.rs` chooses one.
 
 pub mod beads;
 mod find;
@@ -18,32 +17,32 @@ use serde::Serialize;
 /// An issue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Issue {
-    /// Where it is kept.
+    /// The tracker that holds it.
     pub tracker: &'static str,
     pub id: String,
     pub title: String,
     pub description: String,
-    /// `open`, `in_progress`, `blocked`, `closed` or whatever else its tracker has.
+    /// `open`, `in_progress`, `blocked`, `closed` or another status of its tracker.
     pub status: String,
-    /// 0 is the most urgent, 4 the least; null where its tracker does not say.
+    /// The priority from 0 (most urgent) to 4; null if its tracker has none.
     pub priority: Option<u8>,
-    /// `task`, `bug`, `feature`, `epic` or whatever else its tracker has.
+    /// `task`, `bug`, `feature`, `epic` or another type of its tracker.
     pub issue_type: String,
     pub assignee: Option<String>,
     pub created_at: Option<String>,
     pub created_by: Option<String>,
     pub updated_at: Option<String>,
-    /// The issue that it is a part of.
+    /// The id of the parent issue.
     pub parent: Option<String>,
-    /// What it depends on.
+    /// The issues that it depends on.
     pub dependencies: Vec<Related>,
-    /// What depends on it.
+    /// The issues that depend on it.
     pub dependents: Vec<Related>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
 }
 
-/// An issue beside another one. What is not known of it is null.
+/// A related issue. Unknown fields are null.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Related {
     pub id: String,
@@ -51,12 +50,12 @@ pub struct Related {
     pub status: Option<String>,
     pub priority: Option<u8>,
     pub issue_type: Option<String>,
-    /// `blocks`, `parent-child`, `related`, `discovered-from` or whatever else its tracker has.
+    /// `blocks`, `parent-child`, `related`, `discovered-from` or another type of its tracker.
     pub dependency_type: String,
 }
 
 impl Issue {
-    /// What must be closed before it can be worked on.
+    /// Returns the issues that must be closed before this one can start.
     pub fn blockers(&self) -> impl Iterator<Item = &Related> {
         let is_open = |related: &&Related| related.status.as_deref().is_some_and(|status| !is_closed(status));
         self.dependencies.iter().filter(|related| related.dependency_type == "blocks").filter(is_open)

@@ -1,7 +1,7 @@
-//! Which issue a branch is about, by its name: `ID`, `ID-slug`, `bd-ID/slug`, each also below a folder (`ann/ID-slug`), and
-//! what the settings add. An id counts if its tracker has it; titles are not looked at.
+//! Finds the issue that a branch name refers to: `ID`, `ID-slug`, `bd-ID/slug`, each also below a folder (`ann/ID-slug`),
+//! and the configured patterns. An id counts only if its tracker has it; titles are not compared.
 
-/// A pattern of the setting `work.branches`: `{id}` stands for the issue, `*` at either end for anything.
+/// A pattern of the setting `work.branches`: `{id}` matches the issue, `*` at either end matches anything.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern {
     before: String,
@@ -9,20 +9,20 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// Reads a pattern.
+    /// Parses a pattern.
     ///
     /// # Errors
-    /// When it is none; the text says what one is.
-    pub fn of(text: &str) -> Result<Pattern, String> {
+    /// Returns a description of the syntax if the pattern is invalid.
+    pub fn parse(text: &str) -> Result<Pattern, String> {
         match text.split_once("{id}") {
             Some((before, after)) if !after.contains("{id}") => {
                 Ok(Pattern { before: before.to_owned(), after: after.to_owned() })
             }
-            _ => Err(format!("{text:?} has to hold {{id}} once, as in \"feature/{{id}}-*\"")),
+            _ => Err(format!("{text:?} must contain {{id}} exactly once, as in \"feature/{{id}}-*\"")),
         }
     }
 
-    /// What stands behind the fixed beginning, wherever that is found.
+    /// Returns the text after each occurrence of the fixed beginning.
     fn rests<'a>(&'a self, branch: &'a str) -> impl Iterator<Item = &'a str> {
         let any = self.before.strip_prefix('*');
         let fixed = branch.strip_prefix(&self.before).filter(|_| any.is_none());
@@ -50,7 +50,7 @@ impl Pattern {
     }
 }
 
-/// The numbers of GitHub issues that the branch names: `gh-12`, `issue-12`, `12-slug`, each also below a folder.
+/// Returns the GitHub issue numbers in a branch name: `gh-12`, `issue-12`, `12-slug`, each also below a folder.
 pub fn numbers(branch: &str, patterns: &[Pattern]) -> Vec<u64> {
     let ends = |rest: &str| rest.is_empty() || rest.starts_with(['-', '_']);
     let of_segment = |segment: &str| {
@@ -68,14 +68,14 @@ pub fn numbers(branch: &str, patterns: &[Pattern]) -> Vec<u64> {
     numbers
 }
 
-/// A number that is none of an issue's would not begin with 0.
+/// Parses a leading number. An issue number never begins with 0.
 fn leading_number(text: &str) -> Option<(u64, &str)> {
     let end = text.bytes().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
     let number = text[..end].parse().ok().filter(|_| !text.starts_with('0'))?;
     Some((number, &text[end..]))
 }
 
-/// The issues among `ids` that the branch names; two that differ are both named.
+/// Returns the issues among `ids` that the branch names. If two different issues match, both are returned.
 pub fn candidates<'a>(branch: &str, patterns: &[Pattern], ids: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let segments: Vec<&str> = branch.split('/').collect();
     let mut longest = vec![0; segments.len()];
@@ -92,7 +92,7 @@ pub fn candidates<'a>(branch: &str, patterns: &[Pattern], ids: impl Iterator<Ite
             }
         }
     }
-    // Of two ids that begin alike, the longer one is meant.
+    // If one id is a prefix of another, the longer match wins.
     let meant = named.into_iter().filter(|(_, index, length)| *length == longest[*index]);
     let mut ids: Vec<&str> = meant.map(|(id, ..)| id).chain(by_pattern).collect();
     ids.sort_unstable();
@@ -100,7 +100,7 @@ pub fn candidates<'a>(branch: &str, patterns: &[Pattern], ids: impl Iterator<Ite
     ids
 }
 
-/// How many bytes of the segment name the issue.
+/// Returns the length of the part of the segment that names the issue, in bytes.
 fn names(segment: &str, id: &str) -> Option<usize> {
     let begins = |text: &str, name: &str| {
         let rest = text
@@ -109,7 +109,7 @@ fn names(segment: &str, id: &str) -> Option<usize> {
         let ends = rest.chars().next().is_none_or(|c| c == '-' || c == '_');
         ends.then_some(name.len())
     };
-    // An id as it is; or after `bd-`, as a whole or without its tracker's prefix.
+    // Accept the id itself, or `bd-` followed by the id with or without its prefix.
     let after = segment.strip_prefix("bd-");
     let short = id.rsplit_once('-').map(|(_, short)| short).filter(|short| !short.is_empty());
     begins(segment, id)
@@ -170,14 +170,14 @@ mod tests {
 
     #[test]
     fn patterns_of_the_settings() {
-        let of = |text| Pattern::of(text).unwrap();
+        let of = |text| Pattern::parse(text).unwrap();
         let patterns = [of("wip/{id}/*"), of("*JIRA_{id}")];
         assert_eq!(numbers("wip/7/x", &patterns), [7]);
         assert_eq!(numbers("a/JIRA_8", &patterns), [8]);
         assert_eq!(numbers("wip/7", &patterns), [0u64; 0]);
         assert_eq!(candidates("läuft/JIRA_x.9", &patterns, ["x.9", "x"].into_iter()), ["x.9"]);
         for none in ["", "wip/*", "{id}{id}"] {
-            assert!(Pattern::of(none).unwrap_err().contains("once"));
+            assert!(Pattern::parse(none).unwrap_err().contains("once"));
         }
     }
 }

@@ -1,8 +1,7 @@
-//! Issues by the word of a tracker's program (`bd`, `br`), where it knows more than the file beside the code: there is none, or
-//! its database is newer.
+//! Reads issues from a tracker's program (`bd`, `br`) if the file in the repository is missing or older than the database.
 //!
-//! These programs import, export and migrate when they are asked something. So each is asked which of the options it has that
-//! keep it from that, and is given them. What it said is kept until its database changes.
+//! These programs may import, export and migrate during a query. So hob reads their help and passes each option that
+//! prevents writing. The answers are cached until the database changes.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
@@ -16,23 +15,23 @@ use project::visible;
 use serde::Deserialize;
 
 use super::{Issue, Related};
-use crate::run::{Asked, OF_TRACKERS};
+use crate::run::{OF_TRACKERS, Runner};
 use crate::sources::{Source, State};
 
-/// The programs, the first of which that is there is asked.
+/// The programs; the first installed one is used.
 const PROGRAMS: &[&str] = &["bd", "br"];
-/// What keeps them from writing, as far as they have it.
+/// Options that prevent writing, if the program supports them.
 const QUIET: &[&str] = &["--readonly", "--no-auto-import", "--no-auto-flush", "--no-daemon", "--allow-stale"];
-/// What one answer may take.
+/// Limits of one command.
 const BOUNDS: Bounds = Bounds { deadline: Duration::from_secs(5), stdout: 64 << 20, stderr: 4096 };
-/// How many repositories' issues are kept.
+/// The number of repositories whose issues are cached.
 const KEPT: usize = 8;
 
-/// What programs have said.
+/// The cache of listings.
 #[derive(Default)]
 pub(crate) struct Programs(Mutex<HashMap<PathBuf, (Stamp, Arc<Listing>)>>);
 
-/// When the database was written, and where programs are looked for.
+/// The modification time of the database, and the `PATH` of the caller.
 type Stamp = (Option<SystemTime>, Option<String>);
 
 /// The issues that a program lists.
@@ -40,14 +39,14 @@ type Stamp = (Option<SystemTime>, Option<String>);
 pub(crate) struct Listing {
     program: &'static str,
     options: Vec<&'static str>,
-    issues: BTreeMap<String, Shown>,
-    /// Those that were asked for one by one.
+    issues: BTreeMap<String, ListedIssue>,
+    /// Issues that were queried one by one.
     whole: Mutex<HashMap<String, Issue>>,
 }
 
-/// An issue as `list --json` and `show --json` print it.
+/// An issue as printed by `list --json` and `show --json`.
 #[derive(Debug, Clone, Deserialize)]
-struct Shown {
+struct ListedIssue {
     id: String,
     title: String,
     #[serde(default)]
@@ -69,14 +68,14 @@ struct Shown {
     #[serde(default)]
     parent: Option<String>,
     #[serde(default)]
-    dependencies: Option<Vec<Beside>>,
+    dependencies: Option<Vec<ListedRelation>>,
     #[serde(default)]
-    dependents: Option<Vec<Beside>>,
+    dependents: Option<Vec<ListedRelation>>,
 }
 
-/// An issue beside another one. `list` of some versions has the bare dependency instead.
+/// A related issue. Some versions of `list` print the bare dependency instead.
 #[derive(Debug, Clone, Deserialize)]
-struct Beside {
+struct ListedRelation {
     #[serde(alias = "depends_on_id")]
     id: String,
     #[serde(default)]
@@ -92,10 +91,10 @@ struct Beside {
 }
 
 impl Programs {
-    /// What a program lists for this `.beads`, whose database was written then; `None` where there is no program.
+    /// Lists the issues of this `.beads`, whose database was written at `written`; `None` if no program is installed.
     pub(crate) async fn listing(
         &self,
-        asked: &Asked<'_>,
+        asked: &Runner<'_>,
         folder: &Path,
         written: Option<SystemTime>,
     ) -> Option<Result<Arc<Listing>, Source>> {
@@ -116,7 +115,7 @@ impl Programs {
     }
 }
 
-async fn list(asked: &Asked<'_>) -> Option<Result<Listing, Source>> {
+async fn list(asked: &Runner<'_>) -> Option<Result<Listing, Source>> {
     for program in PROGRAMS {
         let help = match run(asked, program, &["--help"]).await {
             Ok(help) => help,
@@ -125,7 +124,7 @@ async fn list(asked: &Asked<'_>) -> Option<Result<Listing, Source>> {
         };
         let help = String::from_utf8_lossy(&help.stdout).into_owned();
         let options: Vec<&'static str> = QUIET.iter().copied().filter(|option| help.contains(option)).collect();
-        // Those that are closed count, too, and a limit of 0 is none; older versions know neither.
+        // Include closed issues without a limit (0). Older versions support neither option.
         let mut last = String::new();
         for more in [&["--all", "--limit", "0"][..], &[]] {
             let words = [&["list", "--json"], more, &options].concat();
@@ -150,19 +149,19 @@ async fn list(asked: &Asked<'_>) -> Option<Result<Listing, Source>> {
     None
 }
 
-/// A list of issues: bare, in an object beside the number of all, or one alone.
-fn issues_of(json: &[u8]) -> serde_json::Result<Vec<Shown>> {
+/// Parses a list of issues: an array, an object with `issues`, or a single issue.
+fn issues_of(json: &[u8]) -> serde_json::Result<Vec<ListedIssue>> {
     #[derive(Deserialize)]
     struct Page {
-        issues: Vec<Shown>,
+        issues: Vec<ListedIssue>,
     }
     serde_json::from_slice::<Page>(json)
         .map(|page| page.issues)
-        .or_else(|_| serde_json::from_slice::<Shown>(json).map(|one| vec![one]))
+        .or_else(|_| serde_json::from_slice::<ListedIssue>(json).map(|one| vec![one]))
         .or_else(|_| serde_json::from_slice(json))
 }
 
-async fn run(asked: &Asked<'_>, program: &str, words: &[&str]) -> Result<process::Answer, AnswerError> {
+async fn run(asked: &Runner<'_>, program: &str, words: &[&str]) -> Result<process::Answer, AnswerError> {
     let own = [("LC_ALL", "C"), ("NO_COLOR", "1"), ("GIT_TERMINAL_PROMPT", "0"), ("BD_NO_DAEMON", "1")];
     let own = own.iter().chain(OF_TRACKERS).copied();
     asked.program(program, words.iter().map(OsString::from).collect(), own, BOUNDS).await
@@ -178,13 +177,13 @@ impl Listing {
         self.issues.values().filter(|issue| issue.status.as_deref() != Some("tombstone")).map(|issue| issue.id.as_str())
     }
 
-    /// How it was come by.
+    /// The source of the listing.
     pub(crate) fn source(&self) -> Source {
         Source::ok()
     }
 
-    /// The whole issue of that id, as `show --json` has it.
-    pub(crate) async fn issue(&self, asked: &Asked<'_>, id: &str) -> Result<Option<Issue>, Source> {
+    /// Returns an issue with all fields, as `show --json` prints it.
+    pub(crate) async fn issue(&self, asked: &Runner<'_>, id: &str) -> Result<Option<Issue>, Source> {
         if !self.issues.contains_key(id) {
             return Ok(None);
         }
@@ -192,7 +191,7 @@ impl Listing {
             return Ok(Some(issue.clone()));
         }
         let program = self.program;
-        // An id that begins with a hyphen would be an option, and none is one.
+        // `--` keeps an id that begins with a hyphen from being parsed as an option.
         let words = [&["show", "--json"][..], &self.options, &["--", id]].concat();
         let answer = run(asked, program, &words).await.map_err(|error| failed(program, &error.to_string()))?;
         if !answer.exit.success() {
@@ -208,19 +207,20 @@ impl Listing {
         Ok(issue)
     }
 
-    /// Ids of issues that can be begun, by the program's own word.
-    pub(crate) async fn ready(&self, asked: &Asked<'_>, most: usize) -> Vec<Issue> {
+    /// Returns the issues that the program reports as ready to start.
+    pub(crate) async fn ready(&self, asked: &Runner<'_>, most: usize) -> Vec<Issue> {
         let limit = most.to_string();
         let words = [&["ready", "--json", "--limit", &limit][..], &self.options].concat();
         let Ok(answer) = run(asked, self.program, &words).await else { return Vec::new() };
         let shown = issues_of(&answer.stdout).unwrap_or_default();
-        let is_work =
-            |shown: &Shown| self.issues.get(&shown.id).and_then(|known| known.issue_type.as_deref()) != Some("epic");
+        let is_work = |shown: &ListedIssue| {
+            self.issues.get(&shown.id).and_then(|known| known.issue_type.as_deref()) != Some("epic")
+        };
         shown.into_iter().filter(is_work).take(most).map(|shown| self.whole(shown)).collect()
     }
 
-    fn whole(&self, shown: Shown) -> Issue {
-        let related = |beside: Beside| {
+    fn whole(&self, shown: ListedIssue) -> Issue {
+        let related = |beside: ListedRelation| {
             let known = self.issues.get(&beside.id);
             Related {
                 title: beside.title.or_else(|| known.map(|known| known.title.clone())),

@@ -1,4 +1,4 @@
-//! Where something is missing: an answer all the same, with the reason and what mends it.
+//! Missing programs and repositories: an answer is still given, with the reason and the fix.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use work::{Source, State};
 
 use crate::repository::{Repository, look};
 
-fn said(found: Result<work::Git, Source>) -> String {
+fn render(found: Result<work::Git, Source>) -> String {
     let source = found.expect_err("nothing is there");
     format!("{:?}: {}. {}", source.state, source.detail.unwrap_or_default(), source.next.unwrap_or_default())
 }
@@ -20,10 +20,10 @@ fn no_repository_no_git_and_a_git_that_hangs() {
     }
     let temp = tempfile::tempdir().unwrap();
     let repository = Repository::new();
-    expect!["Absent: this is no git repository. `git init` makes one."]
-        .assert_eq(&said(look(temp.path(), &repository.env())));
+    expect!["Absent: not a git repository. `git init` creates one."]
+        .assert_eq(&render(look(temp.path(), &repository.env())));
     let empty = BTreeMap::from([("PATH".to_owned(), temp.path().display().to_string())]);
-    expect!["NotInstalled: git is not on the PATH. Install git."].assert_eq(&said(look(&repository.root(), &empty)));
+    expect!["NotInstalled: git is not on the PATH. Install git."].assert_eq(&render(look(&repository.root(), &empty)));
     let program = temp.path().join("git");
     std::fs::write(&program, "#!/bin/sh\nexec /bin/sleep 60\n").unwrap();
     std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
@@ -46,7 +46,7 @@ fn a_bare_an_unborn_a_shallow_and_a_locked_one() {
     repository.git(&["commit", "-qm", "First"]);
     repository.write("a", "2\n");
     repository.git(&["commit", "-qam", "Second"]);
-    // Somebody holds the index: what is said needs no lock, and leaves none.
+    // With the index locked by another process, the queries need no lock and leave none.
     repository.write(".git/index.lock", "");
     repository.write("a", "3\n");
     let locked = repository.look().unwrap();

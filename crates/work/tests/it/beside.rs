@@ -1,4 +1,4 @@
-//! Looking beside an agent that commits: none of its commands meets a lock, and its index is its own.
+//! Queries while an agent commits: none of its commands meets a lock, and its index is never written.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -13,7 +13,7 @@ fn an_agent_that_commits_meets_no_lock() {
     }
     let calls: usize = std::env::var("HOB_WORK_CALLS").ok().and_then(|text| text.parse().ok()).unwrap_or(15);
     let repository = Repository::new();
-    // Some thousand commits have git collect garbage behind a command, which locks HEAD by itself.
+    // After some thousand commits git would collect garbage in the background, which locks HEAD.
     repository.git(&["config", "gc.auto", "0"]);
     repository.git(&["config", "maintenance.auto", "false"]);
     repository.write("a", "0\n");
@@ -26,7 +26,7 @@ fn an_agent_that_commits_meets_no_lock() {
             while !is_over.load(Ordering::Relaxed) {
                 commits += 1;
                 repository.write("a", &format!("{commits}\n"));
-                // A command that fails ends the test with what git said.
+                // A command that fails ends the test with git's message.
                 repository.git(&["add", "a"]);
                 repository.git(&["commit", "-qm", &format!("Commit {commits}")]);
                 repository.git(&["status", "--short"]);
@@ -45,7 +45,7 @@ fn an_agent_that_commits_meets_no_lock() {
         looked.map(|()| commits).unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     });
     println!("{calls} looks beside {commits} commits");
-    // Its files are as committed but have new times: git's own `status` would write that into the index.
+    // The files match the commit but have new times: a plain `git status` would refresh the index.
     let index = repository.root().join(".git/index");
     let before = (std::fs::read(&index).expect("an index"), index.metadata().and_then(|data| data.modified()).ok());
     let text = std::fs::read_to_string(repository.root().join("a")).expect("a file");

@@ -1,5 +1,5 @@
-//! Random repositories: every value compared with what git's plumbing says of the same moment. `HOB_WORK_REPOSITORIES` sets
-//! how many; each is made from its number.
+//! Random repositories: compares every value with git's plumbing at the same moment. `HOB_WORK_REPOSITORIES` sets the
+//! number of repositories; each is generated from its number.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -51,7 +51,7 @@ fn random_repositories_are_told_as_gits_plumbing_tells_them() {
     }
 }
 
-/// Two branches that changed the same file in different ways.
+/// Creates two branches that changed the same file in different ways.
 fn diverge(repository: &Repository, random: &mut Random) {
     let git = |args: &[&str]| drop(repository.git(args));
     let commit = |text: &str, message: &str| {
@@ -69,8 +69,8 @@ fn diverge(repository: &Repository, random: &mut Random) {
     }
 }
 
-/// One change: a file, a commit, a branch, an operation that may end in a conflict, and so on. What git refuses changes
-/// nothing.
+/// Makes one change: a file, a commit, a branch, an operation that may end in a conflict, and so on. Changes that git
+/// refuses have no effect.
 fn change(repository: &Repository, random: &mut Random) {
     let git = |args: &[&str]| drop(repository.try_git(args));
     let names = ["a", "b.txt", "src/lib.rs", "two words", "naïve", "new\nline", "src/-odd", "\"quoted\""];
@@ -114,7 +114,7 @@ fn change(repository: &Repository, random: &mut Random) {
     }
 }
 
-/// A submodule, or in one that is there a commit, or a change that is none of this repository's.
+/// Adds a submodule, or makes a commit or a change inside an existing one.
 fn submodule(repository: &Repository, random: &mut Random) {
     let git = |args: &[&str]| repository.try_git(args).0;
     let identity = ["-c", "user.name=T", "-c", "user.email=t@example.org"];
@@ -132,19 +132,19 @@ fn submodule(repository: &Repository, random: &mut Random) {
     }
 }
 
-/// A merge, rebase or the like, which may end in a conflict.
+/// Starts a merge, rebase or similar operation, which may end in a conflict.
 fn operate(repository: &Repository, random: &mut Random) {
     let git = |args: &[&str]| drop(repository.try_git(args));
-    // A clean worktree lets more of them begin.
+    // More of these operations start in a clean worktree.
     git(&["add", "--all"]);
     git(&["commit", "-qm", "Before"]);
     git(&[*random.pick(&["merge", "rebase", "cherry-pick", "revert"]), *random.pick(&["main", "feature"])]);
 }
 
-/// Compares what is said with the plumbing's words, and names what the repository had.
+/// Compares the answer with git's plumbing, and returns the features that the repository had.
 fn compare(repository: &Repository, seed: u64) -> Vec<&'static str> {
     let git = repository.look().unwrap_or_else(|source| panic!("repository {seed}: {source:?}"));
-    let said = |args: &[&str]| repository.said(args).filter(|said| !said.is_empty());
+    let said = |args: &[&str]| repository.git_text(args).filter(|said| !said.is_empty());
     let is = |what: &str, found: &dyn std::fmt::Debug, expected: &dyn std::fmt::Debug| {
         assert_eq!(format!("{found:?}"), format!("{expected:?}"), "repository {seed}: {what}");
     };
@@ -175,7 +175,7 @@ fn compare(repository: &Repository, seed: u64) -> Vec<&'static str> {
     let unpushed = said(&["rev-list", "--count", "HEAD", "--not", "--remotes"]).filter(|_| has_remote);
     is("unpushed", &git.unpushed.map(|count| count.to_string()), &unpushed);
 
-    // Paths by git's own separators; what is no UTF-8 is replaced in both.
+    // Split at git's own separators; invalid UTF-8 is replaced in both.
     let paths = |args: &[&str]| -> BTreeSet<String> {
         let list = repository.try_git(args).1;
         list.split(|byte| *byte == 0)
@@ -186,26 +186,28 @@ fn compare(repository: &Repository, seed: u64) -> Vec<&'static str> {
     let of = |is: &dyn Fn(&work::git::Change) -> bool| -> BTreeSet<String> {
         git.changes.iter().filter(|change| is(change)).map(|change| change.path.clone()).collect()
     };
-    // `ls-files -u` has each path with its modes, once a side.
+    // `ls-files -u` lists each path once per side.
     let conflicted: BTreeSet<String> =
         paths(&["ls-files", "-u", "-z"]).iter().filter_map(|line| Some(line.split_once('\t')?.1.to_owned())).collect();
     is("conflicts", &of(&|change| change.kind == ChangeKind::Conflicted), &conflicted);
     let without_conflicts = |paths: BTreeSet<String>| &paths - &conflicted;
-    let staged = match head.is_some() {
-        true => paths(&["diff-index", "--cached", "-M", "--name-only", "--ignore-submodules=none", "-z", "HEAD"]),
-        false => paths(&["ls-files", "-z"]),
+    let staged = if head.is_some() {
+        paths(&["diff-index", "--cached", "-M", "--name-only", "--ignore-submodules=none", "-z", "HEAD"])
+    } else {
+        paths(&["ls-files", "-z"])
     };
     is("staged", &of(&|change| change.staged), &without_conflicts(staged));
-    // diff-files believes the times of files, so the index is refreshed for it.
+    // diff-files trusts file times, so refresh the index first.
     repository.try_git(&["update-index", "-q", "--refresh"]);
     let unstaged = paths(&["diff-files", "--name-only", "--ignore-submodules=dirty", "-z"]);
     is("not staged", &of(&|change| change.unstaged), &without_conflicts(unstaged));
     let untracked = paths(&["ls-files", "--others", "--exclude-standard", "--directory", "--no-empty-directory", "-z"]);
     is("untracked", &of(&|change| change.kind == ChangeKind::Untracked), &untracked);
     let renamed: BTreeSet<String> = git.changes.iter().filter_map(|change| change.renamed_from.clone()).collect();
-    let moves = match head.is_some() {
-        true => paths(&["diff-index", "--cached", "-M", "--diff-filter=R", "--name-status", "-z", "HEAD"]),
-        false => BTreeSet::new(),
+    let moves = if head.is_some() {
+        paths(&["diff-index", "--cached", "-M", "--diff-filter=R", "--name-status", "-z", "HEAD"])
+    } else {
+        BTreeSet::new()
     };
     is("renames", &renamed.is_subset(&moves), &true);
 
@@ -216,7 +218,7 @@ fn compare(repository: &Repository, seed: u64) -> Vec<&'static str> {
 
     let kind = git.operation.as_ref().map(|operation| operation.kind);
     let exists = |name: &str| repository.root().join(".git").join(name).exists();
-    // A merge in the middle of a rebase is part of it.
+    // A merge in the middle of a rebase is part of the rebase.
     let rebases = exists("rebase-merge") || exists("rebase-apply");
     let merges = exists("MERGE_HEAD") && !rebases;
     is("merge", &(kind == Some(OperationKind::Merge)), &merges);

@@ -1,4 +1,4 @@
-//! Issues of GitHub, by the real `gh`.
+//! GitHub issues through the real `gh`.
 
 use expect_test::expect;
 use serde_json::{Value, json};
@@ -85,16 +85,16 @@ fn a_branch_names_its_issue_by_number() {
         source,
         "absent: the branch names no issue. Give `issue`, or name branches gh-NUMBER/slug or bd-ID/slug."
     );
-    // The argument, the variable, the settings.
+    // The argument, the variable and the settings, in this order of precedence.
     let said = here.call("work_status", json!({"issue": "#12"}));
     assert_eq!(said.value["issue"]["id"], "#12");
     here.asked_env.insert("HOB_ISSUE".to_owned(), "gh-12".to_owned());
     assert_eq!(issue_of(&here, "topic").0["id"], "#12");
     here.asked_env.clear();
-    let branches = vec![Pattern::of("wip/{id}/*").unwrap()];
+    let branches = vec![Pattern::parse("wip/{id}/*").unwrap()];
     here.work = work_of(&here.repository, WorkSettings { branches, ..WorkSettings::default() });
     assert_eq!(issue_of(&here, "wip/12/lists").0["id"], "#12");
-    // In a fork, the parent's are meant.
+    // In a fork, numbers refer to the parent's issues.
     here.github.repository("ann/web", Some("up/web"));
     here.repository.git(&["remote", "set-url", "origin", "https://github.com/ann/web"]);
     assert_eq!(issue_of(&here, "gh-12/lists").0["id"], "#12");
@@ -127,5 +127,5 @@ fn two_trackers_at_once() {
     let said = here.call("work_status", json!({"issue": "12"}));
     assert_eq!(said.value["issue"]["tracker"], "github");
     let said = here.call("work_status", json!({"issue": "web-a"}));
-    assert_eq!(said.source("issue"), "absent: there is no issue web-a. Did you mean web-a1?");
+    assert_eq!(said.source("issue"), "absent: unknown issue web-a. Did you mean web-a1?");
 }

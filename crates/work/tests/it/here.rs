@@ -1,4 +1,4 @@
-//! A repository on GitHub, as the fixture of it, and the tools called on its worktree.
+//! A fixture: a repository on a fake GitHub, with the tools called in its worktree.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -25,14 +25,14 @@ pub(crate) struct Here {
     runtime: Runtime,
 }
 
-/// What a tool answered.
-pub(crate) struct Said {
+/// A tool's answer.
+pub(crate) struct Answer {
     pub(crate) text: String,
     pub(crate) value: Value,
 }
 
-impl Said {
-    /// The state of a part, and its reason with what mends it.
+impl Answer {
+    /// Returns the state of a part, with its reason and fix.
     pub(crate) fn source(&self, part: &str) -> String {
         let source = &self.value["sources"][part];
         let text = |name: &str| source[name].as_str().unwrap_or_default();
@@ -41,7 +41,7 @@ impl Said {
 }
 
 impl Here {
-    /// Logged in at github.com; `None` without git or gh.
+    /// Creates the fixture, logged in at github.com; `None` without git or gh.
     pub(crate) fn new() -> Option<Here> {
         let here = Here::logged_out()?;
         here.github.log_in("github.com", TOKEN);
@@ -67,7 +67,7 @@ impl Here {
         Some(Here { repository, github, work, env, asked_env: BTreeMap::new(), runtime: runtime() })
     }
 
-    /// Nothing is kept any more.
+    /// Drops all caches.
     pub(crate) fn forget(&mut self) {
         self.work = work_of(&self.repository, WorkSettings::default());
     }
@@ -81,15 +81,15 @@ impl Here {
         caller
     }
 
-    pub(crate) fn call(&self, tool: &str, arguments: Value) -> Said {
+    pub(crate) fn call(&self, tool: &str, arguments: Value) -> Answer {
         self.call_as(self.caller("run"), tool, arguments)
     }
 
-    pub(crate) fn call_as(&self, caller: Caller, tool: &str, arguments: Value) -> Said {
+    pub(crate) fn call_as(&self, caller: Caller, tool: &str, arguments: Value) -> Answer {
         self.runtime.block_on(call(&self.work, caller, tool, arguments))
     }
 
-    pub(crate) fn status(&self) -> Said {
+    pub(crate) fn status(&self) -> Answer {
         self.call("work_status", serde_json::json!({}))
     }
 
@@ -103,23 +103,23 @@ pub(crate) fn work_of(repository: &Repository, settings: WorkSettings) -> Arc<Wo
     Work::new(WorkOptions { notes, prepare: Box::new(|| Ok(())), around: Arc::new(NoOthers), settings })
 }
 
-pub(crate) async fn call(work: &Arc<Work>, caller: Caller, name: &str, arguments: Value) -> Said {
+pub(crate) async fn call(work: &Arc<Work>, caller: Caller, name: &str, arguments: Value) -> Answer {
     let all = tools::tools(work).into_iter().chain(tools::tidepool(work)).collect::<Vec<_>>();
     let tool = all.iter().find(|tool| tool.declaration().name == name).expect("a tool of that name");
     let arguments = serde_json::value::to_raw_value(&arguments).expect("JSON");
     let outcome = tool.clone().call(Context::detached(Arc::new(caller)), Some(&arguments)).await.expect("no fault");
     let text = outcome.content[0].as_text().expect("a text").to_owned();
     let value = outcome.structured.map_or(Value::Null, |raw| serde_json::from_str(raw.get()).expect("JSON"));
-    Said { text, value }
+    Answer { text, value }
 }
 
-/// The file of a program on the `PATH`.
-pub(crate) fn found(name: &str) -> Option<PathBuf> {
+/// Finds a program on the `PATH`.
+pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|directory| directory.join(name)).find(|file| file.is_file())
 }
 
-/// A program of that name in a directory.
+/// Writes a program into a directory.
 pub(crate) fn program(directory: &Path, name: &str, script: &str) {
     std::fs::create_dir_all(directory).expect("a directory");
     let path = directory.join(name);

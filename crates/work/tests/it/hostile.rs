@@ -12,11 +12,11 @@ use work::{Moment, WorkSettings};
 use crate::here::{call, program, work_of};
 use crate::repository::{Repository, runtime};
 
-/// What plants EVIL, as a script in the worktree.
+/// A setting that would run EVIL, a script in the worktree.
 struct Trap {
     name: &'static str,
     script: &'static str,
-    /// A command by which git itself runs it, to show that it is a trap.
+    /// A git command that runs the script, which proves that the trap works.
     springs: Option<&'static str>,
 }
 
@@ -163,7 +163,7 @@ fn nothing_that_a_repository_names_runs_for_a_question() {
         let script = trap.script.replace("EVIL", &bin.join("evil").display().to_string());
         sh(&repository, &script);
         let _ = std::fs::remove_file(&ran);
-        // The file's time is new, so that git has to look into it.
+        // The file's time is new, so git has to read it.
         sh(&repository, "touch -d @1 a.txt");
         let before = snapshot(&repository);
         let git = repository.look();
@@ -196,7 +196,7 @@ fn sh(repository: &Repository, script: &str) {
     command.env("GIT_CONFIG_NOSYSTEM", "1").output().expect("a shell");
 }
 
-/// The files of the git directories, with their bytes.
+/// Returns the files of the git directories, with their contents.
 fn snapshot(repository: &Repository) -> BTreeMap<String, Vec<u8>> {
     let mut all = BTreeMap::new();
     let mut waiting = vec![repository.root(), repository.temp.path().join("elsewhere")];

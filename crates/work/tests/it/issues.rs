@@ -1,4 +1,4 @@
-//! Issues beside the code: what the trackers' file says, by the fields that they write, and the branch's own.
+//! Issues in the repository: the fields of the trackers' file, and the branch's issue.
 
 use expect_test::expect;
 use testkit::has_program;
@@ -7,7 +7,7 @@ use work::{Source, State};
 
 use crate::repository::Repository;
 
-/// Lines as bd 0.30 and br 0.1 write them.
+/// Lines in the format of bd 0.30 and br 0.1.
 const FILE: &str = r#"{"id":"web-a1","title":"Parse lists","description":"Nested ones, too.","status":"in_progress","priority":1,"issue_type":"feature","assignee":"ann","created_at":"2025-12-13T08:41:34.956552+11:00","created_by":"carl","updated_at":"2025-12-13T08:43:49.970591+11:00","dependencies":[{"issue_id":"web-a1","depends_on_id":"web-e1","type":"parent-child","created_at":"2025-12-13T08:44:50.145775+11:00","created_by":"daemon"},{"issue_id":"web-a1","depends_on_id":"web-b2","type":"blocks","created_at":"2025-12-13T08:44:50.145775+11:00","created_by":"daemon"},{"issue_id":"web-a1","depends_on_id":"web-c3","type":"blocks","created_at":"2025-12-13T08:44:50.145775+11:00","created_by":"daemon"},{"issue_id":"web-a1","depends_on_id":"web-gone","type":"related","created_at":"2025-12-13T08:44:50.145775+11:00","created_by":"daemon"}]}
 {"id":"web-b2","title":"Lex brackets","status":"open","priority":0,"issue_type":"task","created_at":"2025-12-12T08:41:34.956552+11:00","updated_at":"2025-12-13T08:43:49.970591+11:00"}
 {"id":"web-c3","title":"Choose a lexer","status":"closed","priority":2,"issue_type":"task","created_at":"2025-12-11T08:41:34.956552+11:00","updated_at":"2025-12-13T08:43:49.970591+11:00","closed_at":"2025-12-13T08:43:49.970591+11:00"}
@@ -90,10 +90,10 @@ fn lines_that_are_no_issues_are_counted_and_passed_over() {
     );
     let beads = Beads::parse(text.as_bytes());
     assert_eq!(beads.bad_lines, 5, "the marks of a merge, a line that is half written, and what has no title");
-    // The later line is the newer state; what it leaves out has its default.
+    // The later line is the newer state; missing fields have their defaults.
     let merged = beads.issue("web-b2").unwrap();
     assert_eq!((merged.title.as_str(), merged.status.as_str(), merged.priority), ("Lex", "open", Some(1)));
-    // A circle of dependencies, and an issue that depends on itself.
+    // A cycle of dependencies, and an issue that depends on itself.
     let circle = r#"{"id":"a-1","title":"A","dependencies":[{"depends_on_id":"a-2","type":"blocks"},{"depends_on_id":"a-1","type":"blocks"}]}
 {"id":"a-2","title":"B","dependencies":[{"depends_on_id":"a-1","dep_type":"blocks"}]}"#;
     let beads = Beads::parse(circle.as_bytes());
@@ -106,19 +106,19 @@ fn where_the_file_is_and_why_it_is_not() {
         return;
     }
     let (repository, cache) = (Repository::new(), Cache::default());
-    let said = |read: &work::tracker::beads::Found| {
+    let said = |read: &work::tracker::beads::BeadsLookup| {
         let Source { state, detail, .. } = &read.source;
         (*state, detail.clone().unwrap_or_default(), read.beads.as_ref().map(|beads| beads.ids().count()))
     };
     let look = || said(&cache.read(&repository.root()));
-    assert_eq!(look(), (State::Absent, "no issues are kept beside the code (.beads)".to_owned(), None));
+    assert_eq!(look(), (State::Absent, "the repository has no issue tracker (.beads)".to_owned(), None));
     std::fs::create_dir(repository.root().join(".beads")).unwrap();
     assert_eq!(look(), (State::Absent, ".beads has no issues.jsonl".to_owned(), None));
     repository.write(".beads/issues.jsonl", FILE);
     assert_eq!(look(), (State::Ok, String::new(), Some(5)));
     repository.write(".beads/issues.jsonl", &format!("{FILE}{{\"id\":"));
-    assert_eq!(look(), (State::Ok, "bad lines passed over: 1".to_owned(), Some(5)));
-    // Another worktree has the main one's, unless it has its own.
+    assert_eq!(look(), (State::Ok, "invalid lines skipped: 1".to_owned(), Some(5)));
+    // A linked worktree uses the main one's issues unless it has its own.
     repository.git(&["commit", "-q", "--allow-empty", "-m", "First"]);
     repository.git(&["worktree", "add", "-q", "--detach", "../other"]);
     let other = repository.root().parent().unwrap().join("other");
@@ -126,19 +126,19 @@ fn where_the_file_is_and_why_it_is_not() {
     std::fs::create_dir(other.join(".beads")).unwrap();
     std::fs::write(other.join(".beads/beads.jsonl"), "{\"id\":\"x-1\",\"title\":\"X\"}").unwrap();
     assert_eq!(said(&cache.read(&other)).2, Some(1));
-    // The tracker's own database was written later.
+    // The tracker's database was written later.
     repository.write(".beads/beads.db", "");
     let database = std::fs::File::options().write(true).open(repository.root().join(".beads/beads.db")).unwrap();
     database.set_modified(std::time::SystemTime::now() + std::time::Duration::from_secs(60)).unwrap();
     let (state, detail, count) = look();
     assert_eq!((state, count), (State::Stale, Some(5)), "{detail}");
-    // A link that leads out, and what is no file.
+    // A link out of the repository, and a directory instead of a file.
     let file = repository.root().join(".beads/issues.jsonl");
     std::fs::write(repository.temp.path().join("secret"), FILE).unwrap();
     std::fs::remove_file(&file).unwrap();
     std::os::unix::fs::symlink(repository.temp.path().join("secret"), &file).unwrap();
     let (state, detail, count) = look();
-    assert_eq!((state, count, detail.contains("leads out")), (State::Failed, None, true), "{detail}");
+    assert_eq!((state, count, detail.contains("links to a file outside")), (State::Failed, None, true), "{detail}");
     std::fs::remove_file(&file).unwrap();
     std::fs::create_dir(&file).unwrap();
     assert_eq!(look().0, State::Failed);

@@ -1,4 +1,4 @@
-//! What a model pays for the tools that it is offered.
+//! The token cost of the tool list for a model.
 
 use testkit::tokens;
 use work::{Work, tools};

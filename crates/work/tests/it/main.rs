@@ -1,4 +1,4 @@
-//! What is said of a worktree, compared with git's own plumbing and with the real `gh`.
+//! The reported state of a worktree, compared with git's plumbing and the real `gh`.
 
 mod absent;
 mod beside;

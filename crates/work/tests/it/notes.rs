@@ -1,4 +1,4 @@
-//! Hand-over notes: kept by branch, shown to each run once, and once more if the answer was lost.
+//! Hand-over notes: kept by branch, shown once to each run, and again if the answer was lost.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use mcp::tool::Context;
 use project::{Caller, Role};
 use testkit::has_program;
 use work::around::NoOthers;
-use work::notes::{Notes, Place};
+use work::notes::{NoteTarget, Notes};
 use work::{Moment, Work, WorkOptions};
 
 use crate::repository::{Repository, runtime};
@@ -41,8 +41,8 @@ fn here() -> Here {
 }
 
 impl Here {
-    /// The note that a run which begins is shown.
-    fn shown(&self, caller: &Caller, moment: Moment) -> Option<String> {
+    /// Returns the note in the brief of a run.
+    fn brief_note(&self, caller: &Caller, moment: Moment) -> Option<String> {
         let cx = Context::detached(Arc::new(caller.clone()));
         let brief = runtime().block_on(self.work.brief(&cx, caller, moment));
         assert_eq!(brief.note.is_some(), brief.text.contains("hand-over note"), "{}", brief.text);
@@ -56,22 +56,22 @@ fn a_run_is_shown_a_note_once() {
         return;
     }
     let here = here();
-    let main = Place::Branch("main".to_owned());
+    let main = NoteTarget::Branch("main".to_owned());
     let [first, second] = ["first", "second"].map(|run| caller(&here.repository, run));
     here.notes.keep(&main, &first, "the parser is next", None).unwrap();
-    assert_eq!(here.shown(&first, Moment::Begin), None, "who wrote it");
-    assert_eq!(here.shown(&second, Moment::Begin).as_deref(), Some("the parser is next"));
-    // Until the run is heard of, the answer may be lost.
-    assert_eq!(here.notes.of(&main).unwrap()[0].read_by, Vec::<String>::new());
-    assert!(here.shown(&second, Moment::Begin).is_some());
+    assert_eq!(here.brief_note(&first, Moment::Begin), None, "who wrote it");
+    assert_eq!(here.brief_note(&second, Moment::Begin).as_deref(), Some("the parser is next"));
+    // Until delivery is confirmed, the answer may be lost.
+    assert_eq!(here.notes.read(&main).unwrap()[0].read_by, Vec::<String>::new());
+    assert!(here.brief_note(&second, Moment::Begin).is_some());
     here.work.heard_of(&second, true);
-    assert_eq!(here.notes.of(&main).unwrap()[0].read_by, ["second"]);
-    assert_eq!(here.shown(&second, Moment::Begin), None);
-    // A run that lost its memory, or that asks, is shown it again; another run, and one on another branch, by its own count.
-    assert!(here.shown(&second, Moment::Again).is_some());
-    assert!(here.shown(&caller(&here.repository, "third"), Moment::Begin).is_some());
+    assert_eq!(here.notes.read(&main).unwrap()[0].read_by, ["second"]);
+    assert_eq!(here.brief_note(&second, Moment::Begin), None);
+    // A run that lost its context or asks again gets the note; other runs and branches are independent.
+    assert!(here.brief_note(&second, Moment::Again).is_some());
+    assert!(here.brief_note(&caller(&here.repository, "third"), Moment::Begin).is_some());
     here.repository.git(&["switch", "-qc", "topic"]);
-    assert_eq!(here.shown(&caller(&here.repository, "third"), Moment::Begin), None);
+    assert_eq!(here.brief_note(&caller(&here.repository, "third"), Moment::Begin), None);
 }
 
 #[test]
@@ -80,16 +80,16 @@ fn a_note_whose_answer_was_lost_is_shown_again() {
         return;
     }
     let here = here();
-    let main = Place::Branch("main".to_owned());
+    let main = NoteTarget::Branch("main".to_owned());
     let mut second = caller(&here.repository, "second");
     here.notes.keep(&main, &caller(&here.repository, "first"), "text", None).unwrap();
-    assert!(here.shown(&second, Moment::Begin).is_some());
-    // Its front-end comes back on another connection and says that answers were lost.
+    assert!(here.brief_note(&second, Moment::Begin).is_some());
+    // Its front-end reconnects and reports that answers were lost.
     second.connection += 1;
     second.answers_lost = true;
     here.work.heard_of(&second, true);
-    assert!(here.shown(&second, Moment::Begin).is_some());
-    assert_eq!(here.notes.of(&main).unwrap()[0].read_by, Vec::<String>::new());
+    assert!(here.brief_note(&second, Moment::Begin).is_some());
+    assert_eq!(here.notes.read(&main).unwrap()[0].read_by, Vec::<String>::new());
 }
 
 #[test]
@@ -97,13 +97,13 @@ fn the_last_twenty_are_kept_and_a_broken_file_is_named() {
     let temp = tempfile::tempdir().unwrap();
     let notes = Notes::new(temp.path().join("notes"), Box::new(|| Ok(())));
     let caller = Caller { env: BTreeMap::new(), ..testkit::caller(temp.path(), "ann") };
-    // Names that would lead out of the directory, or are too long for a file.
-    for place in [Place::Branch("../../x".repeat(60)), Place::Directory(PathBuf::from("/a/b"))] {
+    // Names that would escape the directory, or are too long for a file name.
+    for place in [NoteTarget::Branch("../../x".repeat(60)), NoteTarget::Directory(PathBuf::from("/a/b"))] {
         for number in 1..=22 {
             let kept = notes.keep(&place, &caller, &format!("note {number}"), None).unwrap();
             assert_eq!(kept, number.min(20));
         }
-        let texts: Vec<String> = notes.of(&place).unwrap().into_iter().map(|note| note.text).collect();
+        let texts: Vec<String> = notes.read(&place).unwrap().into_iter().map(|note| note.text).collect();
         assert_eq!((texts.len(), &*texts[0], &*texts[19]), (20, "note 3", "note 22"));
     }
     let files: Vec<PathBuf> =
@@ -112,9 +112,9 @@ fn the_last_twenty_are_kept_and_a_broken_file_is_named() {
     for file in &files {
         std::fs::write(file, "{\"place\":").unwrap();
     }
-    let place = Place::Directory(PathBuf::from("/a/b"));
-    let error = notes.of(&place).unwrap_err().to_string();
-    assert!(error.contains("holds no notes") && error.contains("move it away"), "{error}");
+    let place = NoteTarget::Directory(PathBuf::from("/a/b"));
+    let error = notes.read(&place).unwrap_err().to_string();
+    assert!(error.contains("is corrupt") && error.contains("move it away"), "{error}");
     notes.keep(&place, &caller, "text", None).unwrap_err();
 }
 
@@ -164,7 +164,7 @@ fn a_note_left_in_a_rebase_or_bisect_belongs_to_the_branch() {
             assert_eq!(facts.get("work.branch").map(String::as_str), Some("topic/a"), "{name}");
         });
         drop(cx);
-        let notes = here.notes.of(&Place::Branch("topic/a".to_owned())).unwrap();
+        let notes = here.notes.read(&NoteTarget::Branch("topic/a".to_owned())).unwrap();
         assert_eq!(notes.len(), 1, "{name}");
     }
 }

@@ -1,4 +1,4 @@
-//! Pull requests, by the real `gh` and a fixture that speaks GitHub's GraphQL.
+//! Pull requests, through the real `gh` and a fixture that serves GitHub's GraphQL API.
 
 use expect_test::expect;
 use serde_json::{Value, json};
@@ -49,11 +49,11 @@ fn an_open_one_with_all_that_is_known_of_it() {
                 resolved; checks: 1 failed (build), 1 pending, 2 passed\n  https://github.com/up/web/pull/7";
     assert!(said.text.contains(line), "{}", said.text);
     assert_eq!(said.value["sources"]["pull"]["state"], "ok");
-    // gh asked as its user, for this branch of this repository.
+    // gh sent the user's token and queried this branch of this repository.
     let requests = here.github.requests();
     assert_eq!((requests.len(), requests[0].host.as_str()), (1, "api.github.com"));
     assert_eq!(requests[0].body["variables"]["head"], "topic");
-    // At the end, what keeps it from being merged.
+    // The brief at the end lists what prevents a merge.
     let brief = here.call("work_brief", json!({"at": "end"})).text;
     for said in [
         "#7, checks: 1 failed (build), 1 pending, 2 passed: `gh pr checks 7`",
@@ -101,7 +101,7 @@ fn two_for_one_branch_are_both_named_and_an_open_one_counts() {
 fn one_of_a_fork_is_found_in_its_parent_and_others_of_that_name_are_not() {
     let Some(mut here) = Here::new() else { return };
     here.github.repository("ann/web", Some("up/web"));
-    // Somebody else's branch of the same name.
+    // A branch of the same name in another fork.
     here.github.pull("up/web", 6, "bob/web:topic", json!({}));
     assert_eq!(pull(&here), Value::Null);
     assert_eq!(here.status().source("pull"), "absent: no pull request from topic. ");
@@ -110,7 +110,7 @@ fn one_of_a_fork_is_found_in_its_parent_and_others_of_that_name_are_not() {
     here.repository.git(&["config", "remote.pushDefault", "fork"]);
     let found = pull(&here);
     assert_eq!((&found["number"], &found["others"]), (&json!(7), &json!([])));
-    // As `gh pr checkout` leaves somebody else's.
+    // The configuration after `gh pr checkout` of a pull request from another fork.
     here.repository.git(&["config", "branch.topic.pushRemote", "origin"]);
     here.repository.git(&["config", "branch.topic.merge", "refs/pull/6/head"]);
     here.forget();
@@ -126,7 +126,7 @@ fn the_predecessors_fault_only_the_first_hundred_pull_requests() {
     }
     assert_eq!(pull(&here)["number"], 1);
     assert_eq!(here.github.requests().len(), 1);
-    // A name that many forks have is looked through by pages, and what was not looked at is said.
+    // A name that many forks use is searched page by page, and the answer counts the rest.
     for number in 251..=300 {
         here.github.pull("up/web", number, &format!("fork{number}/web:topic"), json!({}));
     }
@@ -137,7 +137,7 @@ fn the_predecessors_fault_only_the_first_hundred_pull_requests() {
     }
     let said = here.call("work_status", json!({"refresh": true, "sections": ["pull"]}));
     let expected =
-        "absent: no pull request from topic among the latest of that name; 51 more of other forks were not looked at. ";
+        "absent: no pull request from topic among the latest of that name; 51 more of other forks were not checked. ";
     assert_eq!(said.source("pull"), expected);
     assert_eq!(here.github.requests().len(), 1 + 3 + 5);
 }
@@ -150,7 +150,7 @@ fn an_enterprise_host_is_asked_if_gh_is_logged_in_there() {
     expect!["absent: the remote is at git.example.org, where gh has no login. If it is a GitHub server: `gh auth login --hostname git.example.org`."]
         .assert_eq(&said.source("pull"));
     assert_eq!(here.github.requests().len(), 0);
-    // A login for any company's server is not sent to one that a checkout names.
+    // An enterprise token is not sent to a server that a checkout names.
     here.env.insert("GH_ENTERPRISE_TOKEN".to_owned(), TOKEN.to_owned());
     assert_eq!(here.call("work_status", json!({"refresh": true})).value["pull"], Value::Null);
     assert_eq!(here.github.requests().len(), 0);
@@ -175,7 +175,7 @@ fn what_is_kept_is_not_asked_for_again_until_there_is_a_new_commit() {
     assert_eq!(here.github.requests().len(), 2);
     here.call("work_status", json!({"refresh": true}));
     assert_eq!(here.github.requests().len(), 3);
-    // A pull request that goes into another branch is compared with that one.
+    // The branch is compared with the target of its pull request.
     here.repository.git(&["update-ref", "refs/remotes/origin/release", "main"]);
     here.github.pull("up/web", 7, "up/web:topic", json!({"baseRefName": "release"}));
     let said = here.call("work_status", json!({"refresh": true}));

@@ -1,4 +1,4 @@
-//! Where no pull request can be had: an answer all the same, in time, with the reason and the line that mends it.
+//! Unavailable pull requests: an answer is still given, in time, with the reason and the fix.
 
 use std::time::{Duration, Instant};
 
@@ -6,9 +6,9 @@ use expect_test::{Expect, expect};
 use serde_json::json;
 use testkit::github::{Behaviour, TOKEN};
 
-use crate::here::{Here, found, program};
+use crate::here::{Here, find_program, program};
 
-/// How git's part and the pull request were come by; each answers within the deadline of a question to GitHub.
+/// Checks the sources of git and of the pull request; each answer arrives within the GitHub timeout.
 fn check(here: &Here, expected: Expect) {
     let begun = Instant::now();
     let said = here.call("work_status", json!({"refresh": true}));
@@ -63,11 +63,11 @@ fn gh_rate_limited() {
     let Some(here) = Here::new() else { return };
     let message = r#"{"message":"API rate limit exceeded for user ID 1."}"#;
     here.github.behave(says(403, &[("X-RateLimit-Remaining", "0"), ("Retry-After", "90")], message));
-    check(&here, expect!["rate_limited: github.com has answered as often as it does for now. Call again in 2 min."]);
+    check(&here, expect!["rate_limited: github.com reports that the rate limit is reached. Call again in 2 min."]);
     let body = r#"{"errors":[{"type":"RATE_LIMITED","message":"API rate limit exceeded"}]}"#;
     here.github.behave(says(200, &[], body));
-    check(&here, expect!["rate_limited: github.com has answered as often as it does for now. Call again later."]);
-    // Nobody asks again meanwhile.
+    check(&here, expect!["rate_limited: github.com reports that the rate limit is reached. Call again later."]);
+    // No query is repeated in the meantime.
     let before = here.github.requests().len();
     here.status();
     assert_eq!(here.github.requests().len(), before);
@@ -80,7 +80,7 @@ fn gh_forbidden() {
     check(
         &here,
         expect![
-            "failed: github.com answered HTTP 403: Resource protected by organization SAML enforcement.. `gh auth status` shows who you are there, and what for."
+            "failed: github.com answered HTTP 403: Resource protected by organization SAML enforcement.. `gh auth status` shows your login and its scopes."
         ],
     );
 }
@@ -101,8 +101,8 @@ fn gh_with_a_server_that_fails() {
 fn gh_printing_garbage() {
     let Some(mut here) = Here::new() else { return };
     here.github.behave(says(200, &[], "<<<\u{1b}[2Jgarbage"));
-    check(&here, expect!["failed: what github.com answered is no JSON. `gh api user` shows what answers there."]);
-    // And a gh that is none.
+    check(&here, expect!["failed: github.com sent a malformed answer. `gh api user` shows what answers there."]);
+    // A `gh` that is not the real program.
     let bin = here.repository.temp.path().join("bin");
     program(&bin, "gh", "head -c 100000 /dev/urandom; echo 'panic: \\033[2J' >&2; exit 3");
     here.env.insert("PATH".to_owned(), format!("{}:/usr/bin:/bin", bin.display()));
@@ -119,7 +119,7 @@ fn gh_with_a_repository_that_is_not_there() {
     check(
         &here,
         expect![
-            "failed: github.com has no repository up/gone, or gh's login may not read it. `gh auth status` shows who you are there; `gh repo view up/gone` tries it."
+            "failed: github.com has no repository up/gone, or gh's login may not read it. `gh auth status` shows your login; `gh repo view up/gone` tests access."
         ],
     );
 }
@@ -128,10 +128,7 @@ fn gh_with_a_repository_that_is_not_there() {
 fn gh_slow() {
     let Some(here) = Here::new() else { return };
     here.github.behave(Behaviour::IsSilent);
-    check(
-        &here,
-        expect!["timeout: gh had no answer within 5 s. Call again; `gh api user` shows whether it answers at all."],
-    );
+    check(&here, expect!["timeout: gh timed out after 5 s. Call again; `gh api user` shows whether gh works at all."]);
 }
 
 #[test]
@@ -140,7 +137,7 @@ fn gh_offline() {
     here.github.behave(Behaviour::HangsUp);
     let said = here.call("work_status", json!({"refresh": true}));
     assert_eq!(said.value["sources"]["pull"]["state"], "offline", "{}", said.text);
-    // Nobody listens, and what was known stays known.
+    // The host is unreachable; the cached answer is still returned.
     here.github.behave(Behaviour::Answers);
     here.github.pull("up/web", 7, "up/web:topic", json!({}));
     assert_eq!(here.call("work_status", json!({"refresh": true})).value["pull"]["number"], 7);
@@ -148,7 +145,7 @@ fn gh_offline() {
     let said = here.call("work_status", json!({"refresh": true}));
     assert_eq!((&said.value["pull"]["number"], &said.value["sources"]["pull"]["state"]), (&json!(7), &json!("stale")));
     let source = said.source("pull");
-    assert!(source.starts_with("stale: an earlier answer: gh does not reach github.com: "), "{source}");
+    assert!(source.starts_with("stale: cached answer: gh cannot reach github.com: "), "{source}");
     assert!(source.ends_with(" Call again when there is a network."), "{source}");
 }
 
@@ -157,13 +154,13 @@ fn gh_missing() {
     let Some(mut here) = Here::new() else { return };
     let bin = here.repository.temp.path().join("bin");
     std::fs::create_dir(&bin).unwrap();
-    std::os::unix::fs::symlink(found("git").unwrap(), bin.join("git")).unwrap();
+    std::os::unix::fs::symlink(find_program("git").unwrap(), bin.join("git")).unwrap();
     let whole = here.env.insert("PATH".to_owned(), bin.display().to_string()).unwrap();
     check(
         &here,
         expect!["not_installed: gh is not on the PATH. Install gh (https://cli.github.com), then `gh auth login`."],
     );
-    // It is found as soon as it is there.
+    // gh is found as soon as it is installed.
     here.env.insert("PATH".to_owned(), whole);
     check(&here, expect!["absent: no pull request from topic. "]);
 }
@@ -172,7 +169,7 @@ fn gh_missing() {
 fn no_remote_and_a_remote_that_is_not_github() {
     let Some(here) = Here::new() else { return };
     here.repository.git(&["remote", "set-url", "origin", "../up.git"]);
-    check(&here, expect!["absent: the remote origin is no GitHub repository. "]);
+    check(&here, expect!["absent: the remote origin is not a GitHub repository. "]);
     here.repository.git(&["remote", "set-url", "origin", "https://gitlab.com/up/web"]);
     check(
         &here,
@@ -184,6 +181,6 @@ fn no_remote_and_a_remote_that_is_not_github() {
     check(&here, expect!["absent: no remote is configured. `git remote add origin ADDRESS` adds one."]);
     here.repository.git(&["checkout", "-q", "--detach"]);
     let said = here.call("work_status", json!({"sections": ["pull"]}));
-    assert_eq!(said.source("pull"), "absent: HEAD is on no branch. `git switch BRANCH` goes to one.");
-    assert_eq!(said.text, "pull: HEAD is on no branch. `git switch BRANCH` goes to one.");
+    assert_eq!(said.source("pull"), "absent: HEAD is detached. `git switch BRANCH` checks out a branch.");
+    assert_eq!(said.text, "pull: HEAD is detached. `git switch BRANCH` checks out a branch.");
 }

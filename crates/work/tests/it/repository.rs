@@ -1,4 +1,4 @@
-//! A repository in a temporary directory, changed and asked by git's own commands.
+//! A repository in a temporary directory, changed and queried by git's own commands.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -12,7 +12,7 @@ pub(crate) struct Repository {
 }
 
 impl Repository {
-    /// An empty one, on the branch `main`, whose remote `origin` is a bare one beside it.
+    /// Creates an empty repository on the branch `main`, with a bare repository next to it as the remote `origin`.
     pub(crate) fn new() -> Repository {
         let repository = Repository { temp: tempfile::tempdir().expect("a directory") };
         for directory in ["home", "work"] {
@@ -34,7 +34,7 @@ impl Repository {
         BTreeMap::from([("PATH".to_owned(), path), ("HOME".to_owned(), home)])
     }
 
-    /// Runs git, and gives what it printed.
+    /// Runs git and returns its output.
     pub(crate) fn git<S: AsRef<OsStr>>(&self, args: &[S]) -> Vec<u8> {
         let (ran, out, err) = self.try_git(args);
         assert!(ran, "git {:?}: {err}", args.iter().map(|arg| arg.as_ref().to_owned()).collect::<Vec<_>>());
@@ -49,8 +49,8 @@ impl Repository {
         (out.status.success(), out.stdout, String::from_utf8_lossy(&out.stderr).into_owned())
     }
 
-    /// The text that git printed, without the line's end.
-    pub(crate) fn said<S: AsRef<OsStr>>(&self, args: &[S]) -> Option<String> {
+    /// Returns git's output as text, without the final newline.
+    pub(crate) fn git_text<S: AsRef<OsStr>>(&self, args: &[S]) -> Option<String> {
         let (ran, out, _) = self.try_git(args);
         ran.then(|| String::from_utf8_lossy(&out).trim_end().to_owned())
     }
@@ -58,7 +58,7 @@ impl Repository {
     pub(crate) fn write(&self, name: impl AsRef<Path>, text: &str) {
         let path = self.root().join(name);
         if let Some(folder) = path.parent() {
-            // A file may stand in its place.
+            // A file may already exist at this path.
             let _ = std::fs::create_dir_all(folder);
         }
         let _ = std::fs::write(path, text);

@@ -1,10 +1,10 @@
-//! Syncing: it fetches, and nothing else changes; what goes wrong in it is said beside what is known.
+//! Syncing fetches and changes nothing else; failures are reported together with the known state.
 
 use serde_json::{Value, json};
 
 use crate::here::{Here, program};
 
-/// `Here`, with a bare repository beside it as its origin, in which somebody else has pushed.
+/// Creates a `Here` whose origin is a bare repository with a commit pushed by another user.
 fn here() -> Option<Here> {
     let here = Here::new()?;
     let git = |args: &[&str]| here.repository.git(args);
@@ -46,7 +46,7 @@ fn the_predecessors_fault_a_sync_that_fails_stops_everything() {
         source.starts_with("failed: origin: fatal: '../gone.git' does not appear to be a git repository"),
         "{source}"
     );
-    assert!(source.ends_with("`git fetch origin` in your shell shows it whole."), "{source}");
+    assert!(source.ends_with("`git fetch origin` in your shell shows the whole error."), "{source}");
     assert_eq!(said.value["git"]["branch"], "topic");
     assert!(said.text.contains("\nfetch: origin: fatal:"), "{}", said.text);
     here.repository.git(&["remote", "set-url", "origin", "https://127.0.0.1:1/up/web"]);
@@ -71,7 +71,7 @@ fn what_a_repository_configures_for_fetches_does_not_run() {
         let source = here.call("work_sync", json!({})).source("fetch");
         let lower = name.to_lowercase();
         let expected = format!(
-            "failed: the repository's own configuration decides how it fetches ({lower}), so hob does not. `git fetch` in your shell does."
+            "failed: the repository's own configuration controls how to fetch ({lower}), so hob refuses. Run `git fetch` in your shell."
         );
         assert_eq!(source, expected);
         here.repository.git(&["config", "--unset", name]);
@@ -138,7 +138,7 @@ fn the_tracker_pulls_by_the_command_that_it_has() {
         "case \"$*\" in 'sync --help') echo '  --from-main  pull';; 'dolt --help') ;; *) echo \"$*\" >> RAN;; esac";
     check(first, "ok: bd sync --from-main. ", "sync --from-main");
     let later = "case \"$*\" in 'sync --help') ;; 'dolt --help') echo '  pull   Pull';; *) echo \"$*\" >> RAN; echo 'no remote' >&2; exit 1;; esac";
-    check(later, "failed: bd dolt pull: no remote. `bd dolt pull` in your shell shows it whole.", "dolt pull");
+    check(later, "failed: bd dolt pull: no remote. `bd dolt pull` in your shell shows the whole error.", "dolt pull");
     check("true", "absent: bd has no command that only pulls. ", "");
 }
 
@@ -205,15 +205,15 @@ fn a_linked_worktree_and_a_submodule_fetch_as_ever() {
     git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "../up.git", "sub"]);
     git(&["-C", "../other", "commit", "-q", "--allow-empty", "-m", "Newer"]);
     git(&["-C", "../other", "push", "-q", "origin", "main"]);
-    let newest = here.repository.said(&["-C", "../other", "rev-parse", "HEAD"]);
+    let newest = here.repository.git_text(&["-C", "../other", "rev-parse", "HEAD"]);
     for place in ["../linked", "sub"] {
         let mut caller = here.caller("run");
         caller.worktree = here.repository.root().join(place).canonicalize().unwrap();
         let said = here.call_as(caller, "work_sync", json!({}));
         assert_eq!(said.value["sources"]["fetch"]["state"], "ok", "{place}: {}", said.text);
-        let fetched = here.repository.said(&["-C", place, "rev-parse", "origin/main"]);
+        let fetched = here.repository.git_text(&["-C", place, "rev-parse", "origin/main"]);
         assert_eq!(fetched, newest, "{place}");
-        let log = here.repository.said(&["-C", place, "reflog", "-1", "--format=%H", "origin/main"]);
+        let log = here.repository.git_text(&["-C", place, "reflog", "-1", "--format=%H", "origin/main"]);
         assert_eq!(log, newest, "{place}: the log of the ref has it");
     }
 }
@@ -252,7 +252,7 @@ fn no_setting_of_a_repository_leads_a_fetch_elsewhere() {
     let refs = || here.repository.git(&["for-each-ref", "refs/heads", "refs/tags", "refs/bundles"]);
     let before = refs();
     assert_eq!(here.call("work_sync", json!({})).value["sources"]["fetch"]["state"], "ok");
-    assert_eq!(here.repository.said(&["log", "-1", "--format=%s", "origin/main"]).as_deref(), Some("New on main"));
+    assert_eq!(here.repository.git_text(&["log", "-1", "--format=%s", "origin/main"]).as_deref(), Some("New on main"));
     assert_eq!(refs(), before);
     assert!(!ran.exists(), "{}", std::fs::read_to_string(&ran).unwrap());
 }
@@ -265,7 +265,7 @@ fn a_refused_fetch_asks_no_tracker() {
     here.repository.write(".beads/issues.jsonl", "");
     program(&bin, "bd", &format!("echo \"$*\" >> {}; echo --from-main", ran.display()));
     let git = |args: &[&str]| here.repository.git(args);
-    let why = "failed: the tracker was not asked, because the fetch before it failed. ";
+    let why = "failed: the tracker was not run, because the fetch failed. ";
     git(&["config", "core.sshCommand", "/bin/evil"]);
     assert_eq!(here.call("work_sync", json!({})).source("tracker"), why);
     git(&["config", "--unset", "core.sshCommand"]);

@@ -1,5 +1,5 @@
-//! The table of absences: whatever is odd or missing, `work_status` answers, and `sources` says what, and the line that mends it.
-//! What gh does is in `pulls_absent.rs`, and the predecessor's faults are named where their parts are tested.
+//! A table of missing parts: `work_status` always answers, and `sources` gives the reason and the fix. The cases of gh are in
+//! `pulls_absent.rs`.
 
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
@@ -10,41 +10,41 @@ use serde_json::{Value, json};
 use testkit::has_program;
 use work::{Work, WorkSettings};
 
-use crate::here::{Said, call, found, program, work_of};
+use crate::here::{Answer, call, find_program, program, work_of};
 use crate::repository::{Repository, runtime};
 
 /// A repository without gh.
-struct There {
+struct Fixture {
     repository: Repository,
     work: Arc<Work>,
     env: BTreeMap<String, String>,
 }
 
-impl There {
-    fn new() -> Option<There> {
-        has_program("git").then(There::with_what_there_is)
+impl Fixture {
+    fn new() -> Option<Fixture> {
+        has_program("git").then(Fixture::with_what_there_is)
     }
 
-    fn with_what_there_is() -> There {
+    fn with_what_there_is() -> Fixture {
         let repository = Repository::new();
         let bin = repository.temp.path().join("bin");
         std::fs::create_dir(&bin).expect("a directory");
-        for (name, file) in ["git", "sh", "cat"].into_iter().filter_map(|name| Some((name, found(name)?))) {
+        for (name, file) in ["git", "sh", "cat"].into_iter().filter_map(|name| Some((name, find_program(name)?))) {
             std::os::unix::fs::symlink(file, bin.join(name)).expect("a link");
         }
         let mut env = repository.env();
         env.insert("PATH".to_owned(), bin.display().to_string());
         let work = work_of(&repository, WorkSettings::default());
-        There { repository, work, env }
+        Fixture { repository, work, env }
     }
 
-    fn ask_in(&self, directory: &Path, arguments: Value) -> Said {
+    fn ask_in(&self, directory: &Path, arguments: Value) -> Answer {
         let mut caller = testkit::caller(directory, "ann");
         (caller.env, caller.run) = (self.env.clone(), Some("run".to_owned()));
         runtime().block_on(call(&self.work, caller, "work_status", arguments))
     }
 
-    fn ask(&self) -> Said {
+    fn ask(&self) -> Answer {
         self.ask_in(&self.repository.root(), json!({}))
     }
 
@@ -52,28 +52,28 @@ impl There {
         self.repository.git(&["commit", "-q", "--allow-empty", "-m", "First"]);
     }
 
-    fn issue(&self, id: &str) -> Said {
+    fn issue(&self, id: &str) -> Answer {
         self.ask_in(&self.repository.root(), json!({"issue": id}))
     }
 }
 
 #[test]
 fn no_repository() {
-    let Some(there) = There::new() else { return };
+    let Some(there) = Fixture::new() else { return };
     let elsewhere = there.repository.temp.path().join("home");
     let said = there.ask_in(&elsewhere, json!({}));
-    assert_eq!(said.source("git"), "absent: this is no git repository. `git init` makes one.");
-    assert_eq!(said.text, "git: this is no git repository. `git init` makes one.");
+    assert_eq!(said.source("git"), "absent: not a git repository. `git init` creates one.");
+    assert_eq!(said.text, "git: not a git repository. `git init` creates one.");
     for part in ["pull", "issue"] {
         assert_eq!(said.value["sources"][part]["state"], "absent", "{}", said.text);
     }
     let said = there.ask_in(&elsewhere, json!({"sections": ["worktrees"]}));
-    assert_eq!(said.source("worktrees"), "absent: this is no git repository. `git init` makes one.");
+    assert_eq!(said.source("worktrees"), "absent: not a git repository. `git init` creates one.");
 }
 
 #[test]
 fn a_repository_without_a_commit_on_an_unborn_branch() {
-    let Some(there) = There::new() else { return };
+    let Some(there) = Fixture::new() else { return };
     there.repository.git(&["remote", "add", "origin", "https://github.com/up/web"]);
     there.repository.write("a", "");
     let said = there.ask();
@@ -84,7 +84,7 @@ fn a_repository_without_a_commit_on_an_unborn_branch() {
 
 #[test]
 fn a_bare_repository() {
-    let Some(there) = There::new() else { return };
+    let Some(there) = Fixture::new() else { return };
     there.commit();
     there.repository.git(&["clone", "-q", "--bare", ".", "../bare"]);
     let said = there.ask_in(&there.repository.temp.path().join("bare"), json!({}));
@@ -94,17 +94,17 @@ fn a_bare_repository() {
 
 #[test]
 fn a_detached_head() {
-    let Some(there) = There::new() else { return };
+    let Some(there) = Fixture::new() else { return };
     there.commit();
     there.repository.git(&["checkout", "-q", "--detach"]);
     let said = there.ask();
     assert_eq!((&said.value["git"]["detached"], &said.value["git"]["branch"]), (&json!(true), &Value::Null));
-    assert_eq!(said.source("pull"), "absent: HEAD is on no branch. `git switch BRANCH` goes to one.");
+    assert_eq!(said.source("pull"), "absent: HEAD is detached. `git switch BRANCH` checks out a branch.");
 }
 
 #[test]
 fn a_shallow_repository() {
-    let Some(there) = There::new() else { return };
+    let Some(there) = Fixture::new() else { return };
     there.commit();
     there.commit();
     let url = format!("file://{}", there.repository.root().display());
@@ -115,7 +115,7 @@ fn a_shallow_repository() {
 
 #[test]
 fn submodules() {
-    let Some(there) = There::new() else { return };
+    let Some(there) = Fixture::new() else { return };
     there.commit();
     there.repository.git(&["clone", "-q", ".", "../part"]);
     there.repository.git(&["-c", "protocol.file.allow=always", "submodule", "add", "-q", "../part", "part"]);
@@ -137,14 +137,14 @@ fn submodules() {
     ]);
     let said = there.ask();
     assert_eq!((&said.value["git"]["files"], &said.value["git"]["changes"][0]["path"]), (&json!(1), &json!("part")));
-    // A submodule is a repository of its own.
+    // A submodule is a separate repository.
     let said = there.ask_in(&there.repository.root().join("part"), json!({}));
     assert_eq!((&said.value["git"]["subject"], &said.value["git"]["untracked"]), (&json!("More"), &json!(1)));
 }
 
 #[test]
 fn an_index_that_somebody_has_locked() {
-    let Some(there) = There::new() else { return };
+    let Some(there) = Fixture::new() else { return };
     there.commit();
     there.repository.write("a", "");
     there.repository.write(".git/index.lock", "");
@@ -154,7 +154,7 @@ fn an_index_that_somebody_has_locked() {
 
 #[test]
 fn a_hundred_thousand_untracked_files() {
-    let Some(there) = There::new() else { return };
+    let Some(there) = Fixture::new() else { return };
     there.commit();
     let root = there.repository.root();
     for number in 0..100_000 {
@@ -168,7 +168,7 @@ fn a_hundred_thousand_untracked_files() {
 
 #[test]
 fn names_with_line_breaks_and_invalid_utf_8() {
-    let Some(there) = There::new() else { return };
+    let Some(there) = Fixture::new() else { return };
     there.commit();
     let root = there.repository.root();
     for name in [&b"a\nb"[..], b"c\xffd", b"\x1b[2J"] {
@@ -188,7 +188,7 @@ fn names_with_line_breaks_and_invalid_utf_8() {
 
 #[test]
 fn no_remote() {
-    let Some(there) = There::new() else { return };
+    let Some(there) = Fixture::new() else { return };
     there.commit();
     let said = there.ask();
     assert_eq!(said.source("pull"), "absent: no remote is configured. `git remote add origin ADDRESS` adds one.");
@@ -197,20 +197,20 @@ fn no_remote() {
 
 #[test]
 fn git_missing() {
-    let mut there = There::with_what_there_is();
+    let mut there = Fixture::with_what_there_is();
     there.env.insert("PATH".to_owned(), there.repository.temp.path().join("nothing").display().to_string());
     let said = there.ask();
     assert_eq!(said.source("git"), "not_installed: git is not on the PATH. Install git.");
     assert!(said.text.contains("git: git is not on the PATH. Install git."), "{}", said.text);
     assert_eq!(said.value["git"], Value::Null);
-    // What is beside the code is known without it.
+    // Issues in the repository need no gh.
     there.repository.write(".beads/issues.jsonl", "{\"id\":\"web-a1\",\"title\":\"Lists\"}\n");
     assert_eq!(there.issue("web-a1").value["issue"]["title"], "Lists");
 }
 
 #[test]
 fn bd_missing_with_a_file_of_issues() {
-    let Some(there) = There::new() else { return };
+    let Some(there) = Fixture::new() else { return };
     there.repository.write(".beads/issues.jsonl", "{\"id\":\"web-a1\",\"title\":\"Lists\"}\n");
     let said = there.issue("web-a1");
     assert_eq!((&said.value["issue"]["title"], said.source("issue").as_str()), (&json!("Lists"), "ok: . "));
@@ -218,12 +218,12 @@ fn bd_missing_with_a_file_of_issues() {
 
 #[test]
 fn bd_missing_without_a_file_of_issues() {
-    let Some(there) = There::new() else { return };
+    let Some(there) = Fixture::new() else { return };
     std::fs::create_dir(there.repository.root().join(".beads")).unwrap();
     let said = there.issue("web-a1");
-    let expected = "absent: .beads has no issues.jsonl. `bd export` or `br sync --flush-only` writes it.";
+    let expected = "absent: .beads has no issues.jsonl. `bd export` or `br sync --flush-only` creates it.";
     assert_eq!((&said.value["issue"], said.source("issue").as_str()), (&Value::Null, expected));
-    // A program that knows nothing either.
+    // A tracker's program that fails.
     program(&there.repository.temp.path().join("bin"), "bd", "echo 'panic: no database' >&2; exit 1");
     let said = there.issue("web-a1");
     let expected = "failed: `bd list --json`: panic: no database. `bd doctor` looks for what is wrong.";
@@ -233,30 +233,30 @@ fn bd_missing_without_a_file_of_issues() {
 
 #[test]
 fn a_file_of_issues_that_is_half_written() {
-    let Some(there) = There::new() else { return };
+    let Some(there) = Fixture::new() else { return };
     there.repository.write(".beads/issues.jsonl", "{\"id\":\"web-a1\",\"title\":\"Lists\"}\n{\"id\":\"web-b2\",\"ti");
     let said = there.issue("web-a1");
     assert_eq!(
         (&said.value["issue"]["id"], said.source("issue").as_str()),
-        (&json!("web-a1"), "ok: bad lines passed over: 1. ")
+        (&json!("web-a1"), "ok: invalid lines skipped: 1. ")
     );
 }
 
 #[test]
 fn an_issue_that_does_not_exist() {
-    let Some(there) = There::new() else { return };
+    let Some(there) = Fixture::new() else { return };
     there.repository.write(".beads/issues.jsonl", "{\"id\":\"web-a1\",\"title\":\"Lists\"}\n");
     let said = there.issue("web-a2");
-    assert_eq!(said.source("issue"), "absent: there is no issue web-a2. Did you mean web-a1?");
-    assert!(said.text.contains("issue: there is no issue web-a2. Did you mean web-a1?"), "{}", said.text);
+    assert_eq!(said.source("issue"), "absent: unknown issue web-a2. Did you mean web-a1?");
+    assert!(said.text.contains("issue: unknown issue web-a2. Did you mean web-a1?"), "{}", said.text);
 }
 
 #[test]
 fn the_predecessors_fault_data_gathered_and_thrown_away() {
-    let Some(there) = There::new() else { return };
+    let Some(there) = Fixture::new() else { return };
     there.commit();
     there.repository.write("new", "");
-    // The issue is missing, the pull request is missing, and gh is too: what git says is there all the same.
+    // The issue, the pull request and gh are all missing: git's state is still reported.
     there.repository.git(&["remote", "add", "origin", "https://github.com/up/web"]);
     let said = there.issue("web-a1");
     assert_eq!(said.value["git"]["changes"][0]["path"], "new");
@@ -266,7 +266,7 @@ fn the_predecessors_fault_data_gathered_and_thrown_away() {
 
 #[test]
 fn the_predecessors_fault_one_fixed_repository_prefix_and_base_branch() {
-    let Some(mut there) = There::new() else { return };
+    let Some(mut there) = Fixture::new() else { return };
     there.repository.git(&["switch", "-qc", "trunk"]);
     there.commit();
     there.repository.write(".beads/issues.jsonl", "{\"id\":\"any-thing-a1\",\"title\":\"Lists\"}\n");
@@ -274,7 +274,7 @@ fn the_predecessors_fault_one_fixed_repository_prefix_and_base_branch() {
     there.repository.git(&["config", "init.defaultBranch", "trunk"]);
     let said = there.ask();
     assert_eq!((&said.value["git"]["base"], &said.value["issue"]["id"]), (&json!("trunk"), &json!("any-thing-a1")));
-    // The settings' base wins where there is such a branch.
+    // The base in the settings wins if the branch exists.
     there.repository.git(&["branch", "develop"]);
     for (base, expected) in [("develop", "develop"), ("gone", "trunk")] {
         let settings = WorkSettings { base: Some(base.to_owned()), ..WorkSettings::default() };

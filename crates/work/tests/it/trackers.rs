@@ -1,5 +1,5 @@
-//! Issues by a tracker's program: what the real `br` printed and wrote (`cargo xtask trackers`), by its JSON and by its JSONL the
-//! same; and `bd`, by a program that prints what it documents.
+//! Issues by a tracker's program: the recorded output and JSONL of the real `br` (`cargo xtask trackers`) agree, and `bd` is
+//! tested with a script that prints its documented output.
 
 use std::path::{Path, PathBuf};
 
@@ -8,14 +8,14 @@ use testkit::has_program;
 use work::WorkSettings;
 use work::tracker::beads::Beads;
 
-use crate::here::{Said, call, program, work_of};
+use crate::here::{Answer, call, program, work_of};
 use crate::repository::{Repository, runtime};
 
 fn fixtures(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/fixtures/br").join(name)
 }
 
-/// A repository whose `.beads` has no file, with this program on the `PATH`.
+/// Creates a repository whose `.beads` has no file, with this program on the `PATH`.
 fn with(name: &str, script: &str) -> Repository {
     let repository = Repository::new();
     std::fs::create_dir(repository.root().join(".beads")).expect("a directory");
@@ -23,7 +23,7 @@ fn with(name: &str, script: &str) -> Repository {
     repository
 }
 
-fn ask(repository: &Repository, arguments: Value) -> Said {
+fn ask(repository: &Repository, arguments: Value) -> Answer {
     let mut caller = testkit::caller(&repository.root(), "ann");
     caller.env = repository.env();
     let bin = repository.temp.path().join("bin");
@@ -32,7 +32,7 @@ fn ask(repository: &Repository, arguments: Value) -> Said {
     runtime().block_on(call(&work, caller, "work_status", arguments))
 }
 
-/// Prints what was recorded of the real one, for just what was asked of it then.
+/// Writes a script that replays the recorded output for the recorded arguments.
 fn replay(recorded: &Path) -> String {
     let recorded = recorded.display();
     format!(
@@ -64,7 +64,7 @@ fn the_real_br_by_its_json_and_by_its_file_the_same() {
             assert_eq!(said.source("issue"), "ok: . ", "{}", said.text);
             let mut by_program = said.value["issue"].clone();
             let mut by_file = serde_json::to_value(by_file.issue(id)).unwrap();
-            // Each lists them in an order of its own.
+            // The two list issues in different orders.
             for issue in [&mut by_program, &mut by_file] {
                 for list in ["dependencies", "dependents"] {
                     issue[list].as_array_mut().unwrap().sort_by_key(|related| related["id"].to_string());
@@ -72,9 +72,9 @@ fn the_real_br_by_its_json_and_by_its_file_the_same() {
             }
             assert_eq!(by_program, by_file, "{state}, {id}");
         }
-        // A deleted one is in neither.
+        // A deleted issue is in neither.
         assert!(!ids.iter().any(|id| by_file.issue(id).is_some_and(|issue| issue.status == "tombstone")));
-        // What can be begun, and the branch's own.
+        // Ready issues, and the issue of the branch.
         let ready: Vec<String> = by_file.ready(3).into_iter().map(|issue| issue.id).collect();
         let mut caller = testkit::caller(&repository.root(), "ann");
         caller.env = repository.env();
@@ -91,7 +91,7 @@ fn the_real_br_by_its_json_and_by_its_file_the_same() {
     }
 }
 
-/// What bd's documentation shows of `bd list --json` and `bd show --json`; the program itself has not been run for this.
+/// The documented output of `bd list --json` and `bd show --json`; the real program was not run.
 #[test]
 fn bd_by_its_documented_outputs() {
     if !has_program("git") {
@@ -113,7 +113,7 @@ fn bd_by_its_documented_outputs() {
     let (listed, shown) = (temp.path().join("list"), temp.path().join("show"));
     std::fs::write(&listed, list.to_string()).unwrap();
     std::fs::write(&shown, json!([whole]).to_string()).unwrap();
-    // A version that knows no `--all`, and is kept from writing by options of its own.
+    // A version without `--all` that supports different options to prevent writing.
     let script = format!(
         "case \"$*\" in --help) echo '  --readonly  --sandbox';; 'list --json --readonly') cat {};; \
          'show --json --readonly -- bd-a1b2') cat {};; *) echo \"unknown flag: $*\" >&2; exit 1;; esac",
@@ -134,15 +134,15 @@ fn bd_by_its_documented_outputs() {
     }]);
     assert_eq!(said.value["issue"], expected, "{}", said.text);
     let said = ask(&repository, json!({"issue": "bd-a1b3"}));
-    assert_eq!(said.source("issue"), "absent: there is no issue bd-a1b3. Did you mean bd-a1b2?");
-    // A file that is older than the database is asked about; one that is not, is read.
+    assert_eq!(said.source("issue"), "absent: unknown issue bd-a1b3. Did you mean bd-a1b2?");
+    // hob runs the program only if the database is newer than the file.
     repository.write(".beads/issues.jsonl", "{\"id\":\"bd-a1b2\",\"title\":\"By the file\"}\n");
     assert_eq!(ask(&repository, json!({})).value["issue"]["title"], "By the file");
     repository.write(".beads/beads.db", "");
     let database = std::fs::File::options().write(true).open(repository.root().join(".beads/beads.db")).unwrap();
     database.set_modified(std::time::SystemTime::now() + std::time::Duration::from_secs(60)).unwrap();
     assert_eq!(ask(&repository, json!({})).value["issue"]["title"], "Parse lists");
-    // Garbage is said to be some, and the file still counts.
+    // Invalid output is reported, and the file is still used.
     program(&repository.temp.path().join("bin"), "bd", "echo '<<<'");
     let said = ask(&repository, json!({}));
     assert_eq!(

@@ -349,7 +349,7 @@ fn note(agent: &Agent, programs: &Programs<'_>) -> Result<Option<String>> {
     let second = play(agent, programs, &stage, &[says("I see.")], &CONTEXT, |_| Ok(()))?;
     stage.stop()?;
     second.first_with(NOTE)?;
-    if !second.requests.iter().any(|request| request.contains("(data, no instructions):")) {
+    if !second.requests.iter().any(|request| request.contains("(data, not instructions):")) {
         bail!("it is not framed");
     }
     Ok(Some(format!("told to the second, added at {}", second.added("work")?.join(", "))))

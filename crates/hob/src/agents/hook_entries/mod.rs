@@ -1,6 +1,6 @@
-//! Hooks in agents' files: which file of which scope, and hob's entries put in and taken out while every other byte stays.
+//! Hooks in agents' files: chooses the file for each scope, and adds or removes hob's entries without changing any other byte.
 //!
-//! What an entry says is of `hooks::install`; writing, and the record of what was there before, of `edits`.
+//! `hooks::install` defines the content of an entry; `edits` writes files and records the originals.
 
 use std::path::PathBuf;
 
@@ -11,31 +11,31 @@ use serde_json::{Value, json};
 use super::edits::{ALONE, Edits, Undone};
 use super::{Allows, Broken, Scope, Site, jsonc};
 
-/// Whose files get the entries.
+/// The owner of the files that get the entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum HookScope {
-    /// Files of this project that only you have, where the agent has such; else your own
+    /// Your private files for this project, if the agent supports them; else your own files
     Local,
     /// Your own files, for all projects
     User,
-    /// Files of this project that others share
+    /// Files of this project that are shared with others
     Project,
 }
 
-/// A file that an agent reads hooks from.
+/// A file in which an agent looks for hooks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HookFile {
     pub(crate) agent: Agent,
-    /// Below what it lies.
+    /// The scope whose directory contains the file.
     pub(crate) base: Scope,
     pub(crate) path: PathBuf,
-    /// Whether others have it too.
+    /// True if the file is shared with others.
     pub(crate) is_shared: bool,
 }
 
 impl HookFile {
-    /// The file of an agent in a scope.
-    pub(crate) fn of(agent: Agent, scope: HookScope, site: &Site) -> HookFile {
+    /// Returns the file of an agent in a scope.
+    pub(crate) fn for_scope(agent: Agent, scope: HookScope, site: &Site) -> HookFile {
         let of_project = scope == HookScope::Project || scope == HookScope::Local && agent == Agent::Claude;
         let base = if of_project { Scope::Project } else { Scope::User };
         let name = match (agent, base) {
@@ -52,11 +52,11 @@ impl HookFile {
         HookFile { agent, base, path: site.base(base).join(name), is_shared: scope == HookScope::Project }
     }
 
-    /// Every file that an agent reads hooks from.
+    /// Returns every file in which an agent looks for hooks.
     pub(crate) fn all(agent: Agent, site: &Site) -> Vec<HookFile> {
         let mut files: Vec<HookFile> = Vec::new();
         for scope in [HookScope::Local, HookScope::Project, HookScope::User] {
-            let file = HookFile::of(agent, scope, site);
+            let file = HookFile::for_scope(agent, scope, site);
             if files.iter().all(|other| other.path != file.path) {
                 files.push(file);
             }
@@ -64,23 +64,20 @@ impl HookFile {
         files
     }
 
-    /// As the record of edits names who made them.
+    /// Returns the owner's name in the record of edits.
     pub(crate) fn owner(&self) -> String {
         format!("{ALONE}{}", self.agent.name())
     }
 
-    /// hob's entries in the text of the file.
+    /// Returns hob's entries in the text of the file.
     pub(crate) fn entries(&self, text: &str) -> Result<Vec<Installed>, Broken> {
         Ok(installed(self.agent, &value(self.agent, text)?))
     }
 
-    /// The text with the entries of a plan, and no others of hob's. The same text if they are there already.
+    /// Returns the text with exactly the entries of a plan. The text is unchanged if it already has them.
     pub(crate) fn with(&self, text: &str, plan: &Plan) -> Result<String, Broken> {
         if let Some(plugin) = plan.plugin() {
-            return match text.is_empty() || plugin_of(text).is_some() {
-                true => Ok(plugin),
-                false => Err(Broken::Foreign),
-            };
+            return if text.is_empty() || plugin_of(text).is_some() { Ok(plugin) } else { Err(Broken::Foreign) };
         }
         let wanted = plan.entries();
         let file = value(self.agent, text)?;
@@ -100,37 +97,37 @@ impl HookFile {
     }
 }
 
-/// What putting entries did to a file.
+/// The result of adding entries to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Put {
-    /// They were there already.
+pub(crate) enum WriteOutcome {
+    /// The file already had them.
     Already,
     Written,
 }
 
 impl HookFile {
-    /// Puts the entries of a plan into the file, in place of any others of hob's.
-    pub(crate) fn put(&self, edits: &mut Edits, plan: &Plan) -> anyhow::Result<Put> {
+    /// Writes the entries of a plan into the file, replacing hob's earlier entries.
+    pub(crate) fn put(&self, edits: &mut Edits, plan: &Plan) -> anyhow::Result<WriteOutcome> {
         let text = edits.read(&self.path)?.unwrap_or_default();
         if self.with(&text, plan)? == text {
-            return Ok(Put::Already);
+            return Ok(WriteOutcome::Already);
         }
-        // Taking back restores what stood there before hob, and not an earlier form of these entries.
+        // Revert the earlier entries first, so that the record keeps the original text.
         self.take_back(edits)?;
         let clean = edits.read(&self.path)?.unwrap_or_default();
         let new = self.with(&clean, plan)?;
         edits.write(&self.path, &self.owner(), &new)?;
-        Ok(Put::Written)
+        Ok(WriteOutcome::Written)
     }
 
-    /// Takes hob's entries out of the file; `None` if there are none.
+    /// Removes hob's entries from the file; `None` if there are none.
     pub(crate) fn take_back(&self, edits: &mut Edits) -> anyhow::Result<Option<Undone>> {
         edits.take_back(&self.path, &self.owner(), |text| without_hooks(&self.owner(), text))
     }
 }
 
-/// The text of an agent's file without what hob wrote there, given the owner of the edit; `None` if the owner is another or
-/// nothing is there.
+/// Returns the text of an agent's file without hob's entries. `None` if the owner is not a hook file or the text has no
+/// entries.
 pub(crate) fn without_hooks(owner: &str, text: &str) -> Option<String> {
     let agent = Agent::named(owner.strip_prefix(ALONE)?)?;
     without_ours(agent, text).ok().flatten()
@@ -138,7 +135,7 @@ pub(crate) fn without_hooks(owner: &str, text: &str) -> Option<String> {
 
 fn without_ours(agent: Agent, text: &str) -> Result<Option<String>, Broken> {
     if agent.layout() == Layout::Plugin {
-        // A plugin that somebody changed is theirs.
+        // A plugin that was modified belongs to the user.
         return Ok(None);
     }
     let is_of_groups = agent.layout() == Layout::Groups;
@@ -146,7 +143,7 @@ fn without_ours(agent: Agent, text: &str) -> Result<Option<String>, Broken> {
     Ok((without != text).then_some(without))
 }
 
-/// How many entries of the file hob wrote.
+/// Counts hob's entries in the file.
 fn ours_in(agent: Agent, file: &Value) -> usize {
     let lists = file["hooks"].as_object().into_iter().flatten().filter_map(|(_, list)| list.as_array());
     let handlers = lists.flatten().flat_map(|element| match agent.layout() {
@@ -163,7 +160,7 @@ fn value(agent: Agent, text: &str) -> Result<Value, Broken> {
     }
 }
 
-/// What the agent's reader of this file accepts.
+/// Returns the JSON extensions that the agent's parser accepts.
 fn allows(agent: Agent) -> Allows {
     match agent {
         Agent::Codex | Agent::Copilot => Allows::Nothing,

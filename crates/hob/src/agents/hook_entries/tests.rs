@@ -1,5 +1,5 @@
-//! hob's hooks in configurations at random (`HOB_HOOK_FILES` for more of them, `HOB_HOOK_SEED`): twice is once, taking back
-//! restores every byte, and what somebody edited in between is kept.
+//! Random configurations with hob's hooks (`HOB_HOOK_FILES` sets their number, `HOB_HOOK_SEED` the seed): installing is
+//! idempotent, removing restores every byte, and edits made in between are kept.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -12,14 +12,14 @@ use testkit::Random;
 use super::*;
 use crate::agents::Links;
 
-/// How many configurations of each agent an ordinary run has.
+/// The number of configurations per agent in an ordinary run.
 const FILES: u64 = 40;
 
 fn number(name: &str, usual: u64) -> u64 {
     std::env::var(name).ok().and_then(|number| number.parse().ok()).unwrap_or(usual)
 }
 
-/// A directory where syncing costs nothing: each case writes a dozen files.
+/// Creates a directory on a file system where syncing is cheap: each case writes a dozen files.
 fn in_memory() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
@@ -38,7 +38,7 @@ fn plan(agent: Agent, random: &mut Random) -> Plan {
     Plan::new(agent, "/opt/hob".to_owned(), version, fail, &[], random.chance(15))
 }
 
-/// A configuration, with comments where the agent reads them.
+/// A writer of random configurations, with comments if the agent accepts them.
 struct Writer<'r> {
     random: &'r mut Random,
     allows: Allows,
@@ -53,9 +53,10 @@ impl Writer<'_> {
             return String::new();
         }
         self.comments += 1;
-        match self.random.chance(50) {
-            true => format!("// note {}.{}", self.comments, self.newline),
-            false => format!("/* note {}. */ ", self.comments),
+        if self.random.chance(50) {
+            format!("// note {}.{}", self.comments, self.newline)
+        } else {
+            format!("/* note {}. */ ", self.comments)
         }
     }
 
@@ -97,7 +98,7 @@ impl Writer<'_> {
     }
 }
 
-/// A handler of somebody else's; some look like hob's.
+/// Generates a handler that is not hob's; some look similar.
 fn foreign(agent: Agent, random: &mut Random) -> Value {
     let commands =
         ["lint.sh", "hobble hook x --agent claude", "echo hob hook", "npx guard 'a b' || true", "/usr/bin/true"];
@@ -153,7 +154,7 @@ fn written(agent: Agent, random: &mut Random) -> String {
     format!("{begin}{comment}{}{end}", writer.value(&value, 0))
 }
 
-/// What somebody does between installing and taking back, the same to any text.
+/// Applies a user's edit between installing and removing, in the same way to any text.
 fn edit(agent: Agent, which: usize, text: &str) -> String {
     let allows = allows(agent);
     let text = if text.is_empty() { "{}\n" } else { text };
@@ -173,7 +174,7 @@ fn edit(agent: Agent, which: usize, text: &str) -> String {
     }
 }
 
-/// Without lists and groups of hooks that are empty, which may go with the last of hob's.
+/// Removes empty lists and groups of hooks, which may disappear together with hob's last entry.
 fn pruned(agent: Agent, mut value: Value) -> Value {
     if let Some(events) = value["hooks"].as_object_mut() {
         for list in events.values_mut().filter_map(Value::as_array_mut) {
@@ -187,7 +188,7 @@ fn pruned(agent: Agent, mut value: Value) -> Value {
         }
     }
     if let Some(fields) = value.as_object_mut() {
-        // `null` by looking it up.
+        // Looking up a missing field inserted `null`.
         fields.retain(|_, value| !value.is_null());
         if agent.layout() == Layout::Handlers {
             fields.shift_remove("version");
@@ -208,7 +209,7 @@ fn twice_is_once_taking_back_restores_every_byte_and_edits_in_between_stay() {
             let random = &mut Random::new(seed.wrapping_mul(1_000_003) + case);
             let temp = in_memory();
             let base = temp.path();
-            let file = HookFile::of(agent, HookScope::User, &site(base));
+            let file = HookFile::for_scope(agent, HookScope::User, &site(base));
             let before = (!random.chance(10)).then(|| written(agent, random));
             fs::create_dir_all(file.path.parent().unwrap()).unwrap();
             if let Some(text) = &before {
@@ -217,13 +218,13 @@ fn twice_is_once_taking_back_restores_every_byte_and_edits_in_between_stay() {
             let told = format!("{agent:?} case {case}: {before:?}");
             let now = || fs::read_to_string(&file.path).ok();
             let first = plan(agent, random);
-            assert_eq!(file.put(&mut edits(base), &first).unwrap(), Put::Written, "{told}");
+            assert_eq!(file.put(&mut edits(base), &first).unwrap(), WriteOutcome::Written, "{told}");
             let once = now().unwrap();
-            assert_eq!(file.put(&mut edits(base), &first).unwrap(), Put::Already, "{told}");
+            assert_eq!(file.put(&mut edits(base), &first).unwrap(), WriteOutcome::Already, "{told}");
             assert_eq!(now().unwrap(), once, "{told}");
             assert_eq!(file.entries(&once).unwrap().len(), first.events.len(), "{told}\n{once}");
             assert_eq!(notes(&once), notes(before.as_deref().unwrap_or_default()), "{told}\n{once}");
-            // Another plan takes the place of the first.
+            // Another plan replaces the first one.
             let second = plan(agent, random);
             file.put(&mut edits(base), &second).unwrap();
             assert_eq!(file.entries(&now().unwrap()).unwrap().len(), second.events.len(), "{told}");
@@ -232,7 +233,7 @@ fn twice_is_once_taking_back_restores_every_byte_and_edits_in_between_stay() {
             assert!(!base.join("state").exists(), "{told}");
             assert_eq!(file.take_back(&mut edits(base)).unwrap(), None);
 
-            // Somebody edits in between, and the entries are also put anew.
+            // The user edits the file in between, and the entries are also written again.
             file.put(&mut edits(base), &first).unwrap();
             let which = random.below(4);
             fs::write(&file.path, edit(agent, which, &now().unwrap())).unwrap();
@@ -253,17 +254,17 @@ fn twice_is_once_taking_back_restores_every_byte_and_edits_in_between_stay() {
 fn a_plugin_is_a_file_of_its_own() {
     let temp = tempfile::tempdir().unwrap();
     let base = temp.path();
-    let file = HookFile::of(Agent::Opencode, HookScope::Project, &site(base));
+    let file = HookFile::for_scope(Agent::Opencode, HookScope::Project, &site(base));
     let random = &mut Random::new(7);
     let (one, mut other) = (plan(Agent::Opencode, random), plan(Agent::Opencode, random));
     other.program = "/elsewhere/hob".to_owned();
-    assert_eq!(file.put(&mut edits(base), &one).unwrap(), Put::Written);
-    assert_eq!(file.put(&mut edits(base), &one).unwrap(), Put::Already);
-    assert_eq!(file.put(&mut edits(base), &other).unwrap(), Put::Written);
+    assert_eq!(file.put(&mut edits(base), &one).unwrap(), WriteOutcome::Written);
+    assert_eq!(file.put(&mut edits(base), &one).unwrap(), WriteOutcome::Already);
+    assert_eq!(file.put(&mut edits(base), &other).unwrap(), WriteOutcome::Written);
     assert_eq!(file.entries(&fs::read_to_string(&file.path).unwrap()).unwrap().len(), other.events.len());
     assert_eq!(file.take_back(&mut edits(base)).unwrap(), Some(Undone::Removed));
     assert!(!base.join(".opencode").exists());
-    // Another's file of that name is refused, and stays.
+    // A file of that name by another author is refused and kept.
     fs::create_dir_all(file.path.parent().unwrap()).unwrap();
     fs::write(&file.path, "export const Theirs = 1\n").unwrap();
     let refused = file.put(&mut edits(base), &one).unwrap_err();
@@ -287,7 +288,7 @@ fn hooks_and_a_server_in_one_file_go_each_by_itself() {
     for server_first in [true, false] {
         let temp = tempfile::tempdir().unwrap();
         let base = temp.path();
-        let file = HookFile::of(Agent::Gemini, HookScope::User, &site(base));
+        let file = HookFile::for_scope(Agent::Gemini, HookScope::User, &site(base));
         fs::create_dir_all(file.path.parent().unwrap()).unwrap();
         fs::write(&file.path, original).unwrap();
         let now = || fs::read_to_string(&file.path).unwrap();
@@ -301,15 +302,16 @@ fn hooks_and_a_server_in_one_file_go_each_by_itself() {
         if !server_first {
             register();
         }
-        // The hooks alone.
+        // Remove the hooks only.
         file.take_back(&mut edits(base)).unwrap();
-        match server_first {
-            true => assert_eq!(now(), with_server),
-            false => assert_eq!(now(), server(original)),
+        if server_first {
+            assert_eq!(now(), with_server)
+        } else {
+            assert_eq!(now(), server(original))
         }
         edits(base).undo(undo).unwrap();
         assert_eq!(now(), original);
-        // All at once.
+        // Undo everything at once.
         register();
         file.put(&mut edits(base), &plan).unwrap();
         edits(base).undo(undo).unwrap();

@@ -1,4 +1,4 @@
-//! Claude Code (2.1): a project's server waits until the folder is trusted and the server approved. `claude -p` waits for
+//! Claude Code (2.1): a project's server starts after the folder is trusted and the server approved. `claude -p` requires
 //! neither, but refuses each call that no rule allows.
 
 use std::path::Path;
@@ -8,17 +8,17 @@ use serde_json::Value;
 use super::{Need, SETTINGS, Site, Step, lists, names_us, read};
 use crate::agents::{Change, SERVER, Scope};
 
-/// Its state, written by itself.
+/// The state file that Claude Code writes.
 const STATE: &str = ".claude.json";
 pub(super) const SHARED: &str = ".claude/settings.json";
-/// One person's own settings of a project.
+/// A user's private settings for a project.
 pub(crate) const LOCAL: &str = ".claude/settings.local.json";
 
 pub(crate) fn steps(scope: Scope, _file: &Path, site: &Site) -> Result<Vec<Step>, String> {
     let state = site.user(STATE, SETTINGS)?;
     let user = site.user(SHARED, SETTINGS)?;
     let projects: Vec<&Value> = site.places().iter().map(|place| &state["projects"][*place]).collect();
-    // A linked worktree has the approvals of the main one, too.
+    // A linked worktree also uses the approvals of the main one.
     let mut settings = Vec::new();
     for place in [&site.top, &site.main] {
         for file in [SHARED, LOCAL] {
@@ -31,12 +31,12 @@ pub(crate) fn steps(scope: Scope, _file: &Path, site: &Site) -> Result<Vec<Step>
     let off = if projects.iter().any(|project| names_us(&project["disabledMcpServers"])) {
         Some(("disabled for this project", "enable it with `/mcp` in `claude`"))
     } else if scope == Scope::Project && all().any(|settings| names_us(&settings["disabledMcpjsonServers"])) {
-        Some(("rejected here", "take it out of `disabledMcpjsonServers` in Claude Code's settings"))
+        Some(("rejected here", "remove it from `disabledMcpjsonServers` in Claude Code's settings"))
     } else if all().any(|settings| matches(&settings["deniedMcpServers"])) {
-        Some(("denied", "take it out of `deniedMcpServers` in Claude Code's settings"))
+        Some(("denied", "remove it from `deniedMcpServers` in Claude Code's settings"))
     } else if all().any(|settings| settings["allowedMcpServers"].is_array() && !matches(&settings["allowedMcpServers"]))
     {
-        Some(("not among the servers that are allowed", "add it to `allowedMcpServers` in Claude Code's settings"))
+        Some(("not in the list of allowed servers", "add it to `allowedMcpServers` in Claude Code's settings"))
     } else {
         None
     };
@@ -61,10 +61,10 @@ pub(crate) fn steps(scope: Scope, _file: &Path, site: &Site) -> Result<Vec<Step>
         }
     }
     if all().any(|settings| names_tools(&settings["permissions"]["deny"])) {
-        let by_hand = "take `mcp__hob` out of `permissions.deny` in Claude Code's settings";
+        let by_hand = "remove `mcp__hob` from `permissions.deny` in Claude Code's settings";
         steps.push(Step::new(Need::Call, "refuses hob's tools", by_hand));
     } else if !all().any(|settings| names_tools(&settings["permissions"]["allow"])) {
-        // Others have the project's settings too.
+        // The project's settings are shared, so write to the private ones.
         let file = if scope == Scope::Project { LOCAL } else { SHARED };
         let by_hand = format!("add `\"permissions\": {{\"allow\": [\"mcp__hob\"]}}` to {}{file}", scope.prefix());
         let step = Step::new(Need::Call, "asks before each of hob's tools, and `claude -p` refuses them", by_hand);
@@ -74,12 +74,12 @@ pub(crate) fn steps(scope: Scope, _file: &Path, site: &Site) -> Result<Vec<Step>
     Ok(steps)
 }
 
-/// Whether a rule names all of hob's tools.
+/// True if a rule covers all of hob's tools.
 fn names_tools(rules: &Value) -> bool {
     lists(rules, "mcp__hob") || lists(rules, "mcp__hob__*")
 }
 
-/// Whether a list of servers, by name or by command, has hob.
+/// True if a list of servers, by name or by command, contains hob.
 fn matches(servers: &Value) -> bool {
     let is_ours = |server: &Value| server["serverName"] == SERVER || server["serverCommand"][0] == SERVER;
     servers.as_array().is_some_and(|servers| servers.iter().any(is_ours))

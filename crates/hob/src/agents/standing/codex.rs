@@ -1,5 +1,5 @@
-//! Codex (0.169): a project's configuration counts once the project is trusted; `codex exec` refuses tools that may destroy
-//! or reach the world, as evaluating does, unless the server's entry approves them.
+//! Codex (0.169): a project's configuration applies once the project is trusted. `codex exec` refuses tools that may be
+//! destructive or open-world, such as evaluation, unless the server's entry approves them.
 
 use std::path::Path;
 
@@ -13,14 +13,14 @@ pub(crate) fn steps(scope: Scope, _file: &Path, site: &Site) -> Result<Vec<Step>
     let user = site.user(CONFIG, TOML)?;
     let own = &user["mcp_servers"][SERVER];
     let project = site.project(CONFIG, TOML)?;
-    // The project's table is laid over the user's.
+    // The project's table overrides the user's.
     let field = |name: &str| match &project["mcp_servers"][SERVER][name] {
         value if scope == Scope::Project && !value.is_null() => value.clone(),
         _ => own[name].clone(),
     };
     let mut steps = Vec::new();
     if field("enabled") == false {
-        let by_hand = format!("take `enabled = false` out of its entry in {}{CONFIG}", scope.prefix());
+        let by_hand = format!("remove `enabled = false` from its entry in {}{CONFIG}", scope.prefix());
         steps.push(Step::new(Need::SwitchedOff, "has hob disabled", by_hand));
     }
     if scope == Scope::Project {
@@ -30,7 +30,7 @@ pub(crate) fn steps(scope: Scope, _file: &Path, site: &Site) -> Result<Vec<Step>
             Some("trusted") => {}
             Some(_) => steps.push(Step::new(
                 Need::SwitchedOff,
-                "has this project as untrusted",
+                "lists this project as untrusted",
                 format!("change its `trust_level` in ~/{CONFIG} to \"trusted\""),
             )),
             None => {

@@ -1,5 +1,5 @@
-//! Copilot CLI (1.0): a project's server counts once the folder, or one above it, is trusted; without a person it refuses
-//! what was not approved for the repository.
+//! Copilot CLI (1.0): a project's server starts once the folder, or a parent, is trusted. Without a person it refuses calls
+//! that were not approved for the repository.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::agents::{Change, SERVER, Scope};
 
 const CONFIG: &str = ".copilot/config.json";
 const APPROVALS: &str = ".copilot/permissions-config.json";
-/// Where servers are switched off: by the user, and for the repository.
+/// The files that can disable servers: the user's, and the repository's.
 const USER: &str = ".copilot/settings.json";
 const REPOSITORY: [&str; 2] = [".github/copilot/settings.json", ".github/copilot/settings.local.json"];
 
@@ -35,7 +35,7 @@ pub(crate) fn steps(scope: Scope, _file: &Path, site: &Site) -> Result<Vec<Step>
         let trust = Change::push(SETTINGS, ["trustedFolders"], places[0]);
         steps.push(step.writes(site, Scope::User, CONFIG, trust));
     }
-    // All worktrees of a repository have the approvals of its main one.
+    // All worktrees of a repository share the approvals of the main one.
     let repository = places[places.len() - 1];
     let approvals = site.user(APPROVALS, SETTINGS)?;
     let approvals = &approvals["locations"][repository]["tool_approvals"];

@@ -1,5 +1,5 @@
-//! Gemini CLI (0.61): no server is started in a folder that is not trusted, the user's own neither; without a person no tool
-//! is offered whose server the entry does not trust.
+//! Gemini CLI (0.61): in an untrusted folder no server starts, not even the user's own. Without a person, only tools of
+//! servers marked as trusted are offered.
 
 use std::path::Path;
 
@@ -27,13 +27,13 @@ pub(crate) fn steps(scope: Scope, _file: &Path, site: &Site) -> Result<Vec<Step>
             steps.push(off("has hob blocked", &by_hand));
         }
     }
-    // Unless the user switched this off, as in a container.
+    // The user may have disabled folder trust, for example in a container.
     if user["security"]["folderTrust"]["enabled"] != false {
         match trust(&site.user(FOLDERS, SETTINGS)?, &site.top) {
             Some(true) => {}
             Some(false) => {
                 let by_hand = format!("change that with `/permissions` in `gemini`, or in ~/{FOLDERS}");
-                steps.push(off("has this folder as not trusted", &by_hand));
+                steps.push(off("lists this folder as untrusted", &by_hand));
             }
             None => {
                 let step = Step::new(Need::Start, "does not trust this folder yet", "start `gemini` here and say yes");
@@ -46,14 +46,14 @@ pub(crate) fn steps(scope: Scope, _file: &Path, site: &Site) -> Result<Vec<Step>
     if entry["mcpServers"][SERVER]["trust"] != true {
         let by_hand = format!("add `\"trust\": true` to its entry in {}{CONFIG}", scope.prefix());
         let step =
-            Step::new(Need::Call, "asks before each of hob's tools, and has none of them with `gemini -p`", by_hand);
+            Step::new(Need::Call, "asks before each of hob's tools, and `gemini -p` does not offer them", by_hand);
         let trust = Change::set(SETTINGS, ["mcpServers", SERVER, "trust"], true);
         steps.push(step.writes(site, scope, CONFIG, trust));
     }
     Ok(steps)
 }
 
-/// What the longest rule says that covers a folder.
+/// Returns the value of the longest rule that covers a folder.
 fn trust(rules: &Value, folder: &Path) -> Option<bool> {
     let covering = rules.as_object()?.iter().filter_map(|(path, level)| {
         let rule = Path::new(path);

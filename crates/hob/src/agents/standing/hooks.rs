@@ -1,4 +1,4 @@
-//! What an agent's own files decide about hooks: whether they are switched off, and whether somebody has reviewed them.
+//! Reads from an agent's own files whether its hooks are disabled, and whether they have been reviewed.
 
 use ::hooks::Agent;
 use ::hooks::install::codex_reviews;
@@ -10,14 +10,14 @@ use crate::agents::{Edits, Format, HookFile, Scope};
 
 const TOML: Format = Format::Toml { table: "mcp_servers" };
 
-/// Why the agent runs none of hob's entries in a file, and what to do about it, as the rest of a sentence about the agent;
-/// `None` if it runs them.
+/// Returns why the agent runs none of hob's entries in a file and how to fix it, as the predicate of a sentence about the
+/// agent. Returns `None` if it runs them.
 pub(crate) fn hooks_off(file: &HookFile, site: &Site) -> Result<Option<String>, String> {
-    let off = |key: &str, place: &str| Some(format!("has all hooks switched off: take `{key}` out of {place}"));
+    let off = |key: &str, place: &str| Some(format!("has all hooks disabled: remove `{key}` from {place}"));
     Ok(match file.agent {
         Agent::Claude => {
             let project = [SHARED, LOCAL].map(|file| site.project(file, SETTINGS));
-            // A linked worktree has the main one's settings that are one person's own.
+            // A linked worktree also uses the main one's private settings.
             let of_main = read(&site.main, &site.main.join(LOCAL), Scope::Project, SETTINGS);
             let all = project.into_iter().chain([of_main, site.user(SHARED, SETTINGS)]);
             let all = all.collect::<Result<Vec<Value>, String>>()?;
@@ -56,8 +56,7 @@ pub(crate) fn hooks_off(file: &HookFile, site: &Site) -> Result<Option<String>, 
             };
             let reviews = codex_reviews(&file.path.to_string_lossy(), &hooks);
             (!reviews.iter().all(is_reviewed)).then(|| {
-                "has not reviewed all of hob's hooks as they stand, and runs none of the others: start `codex` once and trust them in \
-                 `/hooks`"
+                "has not reviewed all of hob's hooks in their present form, and skips unreviewed ones: start `codex` once and trust them in `/hooks`"
                     .to_owned()
             })
         }

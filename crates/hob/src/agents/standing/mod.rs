@@ -1,8 +1,7 @@
-//! What an agent's own files decide about hob, beside its list of servers: whether it trusts the folder, whether somebody
-//! switched hob off, whether it asks before a call. One file per agent; each was tried with the real program, beside its
-//! own list of servers.
+//! The state of hob in an agent's own files, apart from the list of servers: folder trust, disabled servers, approval before
+//! calls. One file per agent; each was verified with the real program.
 //!
-//! The files are read as the agents read them, and nothing is started. Where a file cannot be read, that is the answer.
+//! The files are read as the agents read them, and nothing is started. An unreadable file is an error.
 
 mod claude;
 mod codex;
@@ -25,39 +24,39 @@ use serde_json::Value;
 
 use super::{Allows, Change, Edits, Format, SERVER, Scope, Shape};
 
-/// Where an agent is started, and whose files it reads.
+/// The directories of a worktree and a home, in which an agent's files are read.
 pub(crate) struct Site {
-    /// The top of the worktree, where it looks for the project's files.
+    /// The top of the worktree, which contains the project's files.
     pub(crate) top: PathBuf,
-    /// The repository's main worktree: for some agents, trust in it is trust in all of its worktrees.
+    /// The repository's main worktree: some agents extend trust in it to all worktrees.
     pub(crate) main: PathBuf,
     pub(crate) home: PathBuf,
 }
 
-/// Something that stands between an agent and hob.
+/// A step that is missing before an agent uses hob.
 #[derive(Debug)]
 pub(crate) struct Step {
     pub(crate) need: Need,
-    /// What is so, as the rest of a sentence about the agent.
+    /// The problem, as the predicate of a sentence about the agent.
     pub(crate) what: String,
-    /// What a person does about it.
+    /// The step that a person can take.
     pub(crate) by_hand: String,
-    /// What hob can write instead, if a person wants it.
+    /// The change that hob can write instead, after a confirmation.
     pub(crate) writes: Option<Writing>,
 }
 
-/// What is missing without a step.
+/// The consequence of a missing step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Need {
-    /// The agent does not start hob, because somebody said so.
+    /// The agent does not start hob because it was disabled.
     SwitchedOff,
-    /// The agent does not start hob, because nobody said yet that it may.
+    /// The agent does not start hob because it was not approved yet.
     Start,
-    /// The agent asks before hob's tools run, and refuses where nobody can answer.
+    /// The agent asks before calls of hob's tools, and refuses them without a person.
     Call,
 }
 
-/// A value to put into a file of the agent's.
+/// A value to write into a file of the agent.
 #[derive(Debug)]
 pub(crate) struct Writing {
     pub(crate) scope: Scope,
@@ -65,14 +64,14 @@ pub(crate) struct Writing {
     pub(crate) change: Change,
 }
 
-/// Tells what an agent's files decide about the entry in a file of a scope.
+/// Reads an agent's files and returns the steps missing for the entry in a file of a scope.
 pub(super) type Reader = fn(Scope, &Path, &Site) -> Result<Vec<Step>, String>;
 
-/// The agents' settings, apart from their lists of servers: JSON as they all read it.
+/// The format of agents' settings, apart from their lists of servers: every agent reads this JSON.
 const SETTINGS: Format = Format::Json { key: "", shape: Shape::Plain, allows: Allows::CommentsAndTrailingCommas };
 
 impl Site {
-    /// What the files of a scope are below.
+    /// Returns the base directory of a scope.
     pub(crate) fn base(&self, scope: Scope) -> &Path {
         match scope {
             Scope::Project => &self.top,
@@ -80,17 +79,17 @@ impl Site {
         }
     }
 
-    /// A file of the worktree, as a value; `null` where it does not exist.
+    /// Reads a file of the worktree; `null` if it does not exist.
     fn project(&self, file: &str, format: Format) -> Result<Value, String> {
         read(&self.top, &self.top.join(file), Scope::Project, format)
     }
 
-    /// The same in the home.
+    /// Reads a file of the home; `null` if it does not exist.
     fn user(&self, file: &str, format: Format) -> Result<Value, String> {
         read(&self.home, &self.home.join(file), Scope::User, format)
     }
 
-    /// The worktree, and the main one if that is another: as agents write them down.
+    /// Returns the paths of the worktree and, if it differs, of the main one, as agents write them.
     pub(super) fn places(&self) -> Vec<&str> {
         let mut places: Vec<&str> = [&self.top, &self.main].into_iter().filter_map(|path| path.to_str()).collect();
         places.dedup();
@@ -109,18 +108,18 @@ impl Step {
         Step { need, what: what.into(), by_hand: by_hand.into(), writes: None }
     }
 
-    /// The same step, which hob can take by a change in a file below the site's folder of this scope.
+    /// Adds a change that hob can write, to a file in the site's folder of this scope.
     fn writes(self, site: &Site, scope: Scope, file: impl AsRef<Path>, change: Change) -> Step {
         Step { writes: Some(Writing { scope, file: site.base(scope).join(file), change }), ..self }
     }
 }
 
-/// Whether a list has this text in it.
+/// True if a list contains this text.
 fn lists(list: &Value, text: &str) -> bool {
     list.as_array().is_some_and(|list| list.iter().any(|element| element == text))
 }
 
-/// Whether a list of servers' names has ours.
+/// True if a list of server names contains ours.
 fn names_us(list: &Value) -> bool {
     lists(list, SERVER)
 }

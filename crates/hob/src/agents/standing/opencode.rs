@@ -1,4 +1,4 @@
-//! opencode (1.18): starts what its files name, without asking; asks before calls only where `permission` says so.
+//! opencode (1.18): starts configured servers without approval; asks before calls only if `permission` requires it.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{Need, SETTINGS, Site, Step, read};
 use crate::agents::{Change, SERVER, Scope};
 
-/// The files that are merged, the one that decides last.
+/// The files that are merged; the last one has precedence.
 const USER: [&str; 2] = [".config/opencode/opencode.json", ".config/opencode/opencode.jsonc"];
 const PROJECT: [&str; 4] = [".opencode/opencode.json", ".opencode/opencode.jsonc", "opencode.json", "opencode.jsonc"];
 
@@ -30,18 +30,19 @@ pub(crate) fn steps(scope: Scope, file: &Path, site: &Site) -> Result<Vec<Step>,
         let what = "asks before each of hob's tools, and `opencode run` refuses them";
         let step =
             Step::new(Need::Call, what, "add `\"hob_*\": \"allow\"` at the end of `permission` in opencode.json");
-        // The last rule decides. What is no list of rules is for the person to turn into one.
+        // The last rule has precedence. If the value is not a map of rules, the person must convert it.
         let rules = &read(site.base(scope), file, scope, SETTINGS)?["permission"];
         let has_rule = rules.get("hob_*").is_some();
-        steps.push(match (rules.is_object() || rules.is_null()) && !has_rule {
-            true => step.writes(site, scope, file, Change::set(SETTINGS, ["permission", "hob_*"], "allow")),
-            false => step,
+        steps.push(if (rules.is_object() || rules.is_null()) && !has_rule {
+            step.writes(site, scope, file, Change::set(SETTINGS, ["permission", "hob_*"], "allow"))
+        } else {
+            step
         });
     }
     Ok(steps)
 }
 
-/// What a file says about hob's tools: its only word, or that of the last rule that fits.
+/// Returns the permission for hob's tools: the only value, or that of the last matching rule.
 fn permission(permission: &Value) -> Option<String> {
     let fits = |pattern: &str| match pattern.strip_suffix('*') {
         Some(start) => "hob_repl_eval".starts_with(start),

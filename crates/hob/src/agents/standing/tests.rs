@@ -1,5 +1,4 @@
-//! What each agent's files decide, with files as each agent writes them; each state was tried beside the real program's own
-//! list of servers.
+//! Missing steps by the files of each agent, in the agents' own formats; each state was verified with the real program.
 
 use std::fs;
 
@@ -8,7 +7,7 @@ use expect_test::{Expect, expect};
 use super::super::AGENTS;
 use super::*;
 
-/// A worktree, a linked one and a home with these files; `TOP` and `MAIN` in their names and texts are the two.
+/// A worktree, a linked one and a home with these files. `TOP` and `MAIN` in names and texts stand for the two worktrees.
 struct Files {
     temp: tempfile::TempDir,
     linked: bool,
@@ -40,7 +39,7 @@ impl Files {
         Site { top: at(if self.linked { "linked" } else { "main" }), main: at("main"), home: at("home") }
     }
 
-    /// The steps, one a line, and whether hob can take each.
+    /// Renders the steps, one per line, and whether hob can take each.
     fn steps(&self, agent: &str, scope: Scope) -> String {
         let site = self.site();
         let agent = AGENTS.iter().find(|known| known.name == agent).unwrap();
@@ -56,17 +55,17 @@ impl Files {
     }
 }
 
-/// The steps of an agent that is registered in the project, in its main worktree.
+/// Checks the steps of an agent that is registered in the project, in its main worktree.
 fn check(agent: &str, files: &[(&str, &str)], steps: Expect) {
     steps.assert_eq(&Files::new(files, false).steps(agent, Scope::Project));
 }
 
-/// The same in a linked worktree.
+/// Checks the same in a linked worktree.
 fn check_linked(agent: &str, files: &[(&str, &str)], steps: Expect) {
     steps.assert_eq(&Files::new(files, true).steps(agent, Scope::Project));
 }
 
-/// The same where it is registered in the home.
+/// Checks the same for an agent that is registered in the home.
 fn check_user(agent: &str, files: &[(&str, &str)], steps: Expect) {
     steps.assert_eq(&Files::new(files, false).steps(agent, Scope::User));
 }
@@ -101,7 +100,7 @@ fn claude_waits_for_trust_and_approval() {
         Start: does not trust this folder yet (hob can)
     "#]],
     );
-    // Trust in a folder above is none.
+    // Trust in a parent folder does not count.
     let above = ("~/.claude.json", r#"{"projects": {"/": {"hasTrustDialogAccepted": true}}}"#);
     check(
         "claude",
@@ -119,7 +118,7 @@ fn claude_waits_for_trust_and_approval() {
         Call: asks before each of hob's tools, and `claude -p` refuses them (hob can)
     "#]],
     );
-    // Before it moved approvals out of its state.
+    // The format before approvals moved out of the state file.
     let state = r#"{"projects": {"TOP": {"hasTrustDialogAccepted": true, "enabledMcpjsonServers": ["hob"]}}}"#;
     check("claude", &[("~/.claude.json", state), CLAUDE_ALLOWS], expect![[""]]);
     // A user's own settings need no trust.
@@ -174,7 +173,7 @@ fn claude_has_many_ways_to_switch_a_server_off() {
         "~/.claude/settings.json",
         r#"{"allowedMcpServers": [{"serverName": "other"}]}"#,
         expect![[r#"
-        SwitchedOff: has hob not among the servers that are allowed (a person must)
+        SwitchedOff: has hob not in the list of allowed servers (a person must)
     "#]],
     );
     off(
@@ -244,7 +243,7 @@ fn codex_waits_for_trust_and_refuses_what_was_not_approved() {
         "codex",
         &[untrusted, (entry, approved)],
         expect![[r#"
-        SwitchedOff: has this project as untrusted (a person must)
+        SwitchedOff: lists this project as untrusted (a person must)
     "#]],
     );
     check(
@@ -283,14 +282,14 @@ fn gemini_starts_nothing_in_a_folder_that_it_does_not_trust() {
         &[],
         expect![[r#"
         Start: does not trust this folder yet (hob can)
-        Call: asks before each of hob's tools, and has none of them with `gemini -p` (hob can)
+        Call: asks before each of hob's tools, and `gemini -p` does not offer them (hob can)
     "#]],
     );
     check(
         "gemini",
         &[trusted],
         expect![[r#"
-        Call: asks before each of hob's tools, and has none of them with `gemini -p` (hob can)
+        Call: asks before each of hob's tools, and `gemini -p` does not offer them (hob can)
     "#]],
     );
     check("gemini", &[trusted, entry], expect![""]);
@@ -301,7 +300,7 @@ fn gemini_starts_nothing_in_a_folder_that_it_does_not_trust() {
         "gemini",
         &[both, entry],
         expect![[r#"
-        SwitchedOff: has this folder as not trusted (a person must)
+        SwitchedOff: lists this folder as untrusted (a person must)
     "#]],
     );
     let off = ("~/.gemini/settings.json", r#"{"security": {"folderTrust": {"enabled": false}}}"#);
@@ -329,16 +328,16 @@ fn gemini_starts_nothing_in_a_folder_that_it_does_not_trust() {
         SwitchedOff: has hob blocked (a person must)
     "#]],
     );
-    // Its user's own servers neither.
+    // The same holds for the user's own servers.
     check_user(
         "gemini",
         &[],
         expect![[r#"
         Start: does not trust this folder yet (hob can)
-        Call: asks before each of hob's tools, and has none of them with `gemini -p` (hob can)
+        Call: asks before each of hob's tools, and `gemini -p` does not offer them (hob can)
     "#]],
     );
-    // Trust in the main worktree is none in a linked one.
+    // Trust in the main worktree does not extend to a linked one.
     check_linked(
         "gemini",
         &[("~/.gemini/trustedFolders.json", r#"{"MAIN": "TRUST_FOLDER"}"#), entry],

@@ -1,4 +1,4 @@
-//! `hob answer`: a person's answer to a question, by flags, by a form on the terminal, or by prompts.
+//! `hob answer`: answers a question, by flags, by a form on the terminal, or by prompts.
 
 use std::io::{BufRead, IsTerminal};
 
@@ -10,38 +10,38 @@ use serde_json::{Map, Value, json};
 
 use super::answerer::{Answerer, Trouble};
 use super::form::{self, Filled};
-use super::{NONE, closed, misfit, shown, whole_id};
+use super::{NONE, closed, misfit, render_question, whole_id};
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
-/// Answer what an agent asks you
+/// Answer an agent's question
 #[derive(Debug, Args)]
 pub(crate) struct Answer {
-    /// The question, or the beginning of its id; may be left out if only one is open
+    /// The id of the question, or a unique prefix of it; optional if only one question is open
     #[arg(value_name = "ID")]
     question: Option<String>,
-    /// Yes
+    /// Answer yes
     #[arg(long, group = "answer")]
     yes: bool,
-    /// No
+    /// Answer no
     #[arg(long, group = "answer")]
     no: bool,
-    /// Choose an option, by its id or its label
+    /// Choose an option, by its id or label
     #[arg(long, value_name = "OPTION", group = "answer")]
     choose: Option<String>,
-    /// Answer with a text
+    /// Answer with text
     #[arg(long, value_name = "TEXT", group = "answer")]
     text: Option<String>,
     /// Fill in a field of a form; may be given several times
     #[arg(long, value_name = "FIELD=VALUE", group = "answer", value_parser = assignment)]
     set: Vec<(String, String)>,
-    /// Refuse to answer
+    /// Decline to answer
     #[arg(long, group = "answer")]
     decline: bool,
-    /// Ask line by line instead of by a form
+    /// Ask line by line instead of showing a form
     #[arg(long, conflicts_with = "answer")]
     plain: bool,
-    /// Say something more
+    /// Add a comment to the answer
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
     /// Print JSON
@@ -62,9 +62,9 @@ impl Answer {
         }
         let says = self.yes || self.no || self.decline || self.choose.is_some() || self.text.is_some();
         let answered = if says || !self.set.is_empty() {
-            self.said(&mut answerer)?
+            self.from_flags(&mut answerer)?
         } else if std::io::stdin().is_terminal() {
-            match self.asked(&mut answerer)? {
+            match self.from_terminal(&mut answerer)? {
                 Some(answered) => answered,
                 None => return Ok(Exit::Failed),
             }
@@ -73,7 +73,7 @@ impl Answer {
             if self.question.is_none() && list["questions"].as_array().is_none_or(Vec::is_empty) {
                 return Err(Failure::new("no question is open").hint(NONE));
             }
-            return Err(Failure::new("how to answer?")
+            return Err(Failure::new("no answer given")
                 .hint("Give --yes, --no, --choose OPTION, --text TEXT, --set FIELD=VALUE or --decline; `hob questions` shows what is asked.")
                 .exit(Exit::Usage));
         };
@@ -86,8 +86,8 @@ impl Answer {
         Ok(Exit::Done)
     }
 
-    /// Gives the answer that the flags say.
-    fn said(&self, answerer: &mut Answerer<'_>) -> Result<Value, Failure> {
+    /// Builds the answer from the flags.
+    fn from_flags(&self, answerer: &mut Answerer<'_>) -> Result<Value, Failure> {
         let set: Map<String, Value> = self.set.iter().map(|(field, word)| (field.clone(), json!(word))).collect();
         let mut params = json!({
             "question": self.question, "choose": self.choose, "text": self.text, "set": set, "decline": self.decline,
@@ -103,9 +103,9 @@ impl Answer {
         })
     }
 
-    /// Asks on the terminal, by a form where it can be shown; `None` if the person left.
-    fn asked(&self, answerer: &mut Answerer<'_>) -> Result<Option<Value>, Failure> {
-        // Somebody is there: agents whose question nobody could see wait for it.
+    /// Asks on the terminal, with a form if possible; `None` if the person left.
+    fn from_terminal(&self, answerer: &mut Answerer<'_>) -> Result<Option<Value>, Failure> {
+        // Reports that a person is present, so that agents wait for an answer.
         let list = answerer.request("ask/watch", json!({})).map_err(Trouble::failure)?;
         let open = list["questions"].as_array().map(Vec::as_slice).unwrap_or_default();
         form::remove_old_drafts(answerer, open);
@@ -116,11 +116,11 @@ impl Answer {
             }
             (None, [one]) => one["question"].as_str().unwrap_or_default().to_owned(),
             (None, several) => {
-                several.iter().for_each(|question| terminal::line(shown(question)));
+                several.iter().for_each(|question| terminal::line(render_question(question)));
                 match which("Which? ").filter(|id| !id.trim().is_empty()) {
                     Some(id) => whole_id(answerer, id.trim())?,
                     None => {
-                        terminal::note("Nothing was answered; all stay open.");
+                        terminal::note("No answer was sent; all questions stay open.");
                         return Ok(None);
                     }
                 }
@@ -129,11 +129,12 @@ impl Answer {
         if !open.iter().any(|question| question["question"] == id.as_str()) {
             let all = answerer.request("ask/list", json!({"question": id}));
             let is_known = all.is_ok_and(|all| all["questions"].as_array().is_some_and(|all| !all.is_empty()));
-            return Err(match is_known {
-                true => Failure::new(format_args!("no question `{}` is open", visible(&id)))
-                    .hint("`hob questions --all` shows how it ended."),
-                false => Failure::new(format_args!("no question's id begins with `{}`", visible(&id)))
-                    .hint("`hob questions` shows those that are open."),
+            return Err(if is_known {
+                Failure::new(format_args!("no question `{}` is open", visible(&id)))
+                    .hint("`hob questions --all` shows how it ended.")
+            } else {
+                Failure::new(format_args!("no question's id begins with `{}`", visible(&id)))
+                    .hint("`hob questions` lists the open ones.")
             });
         }
         let whole = answerer.request("ask/list", json!({"question": id})).map_err(Trouble::failure)?;
@@ -144,8 +145,8 @@ impl Answer {
             match form::fill(answerer, question, self.note.as_deref().unwrap_or_default())? {
                 Some(Filled::Answered(answered)) => return Ok(Some(answered)),
                 Some(Filled::Left { has_draft }) => {
-                    let draft = if has_draft { " What you typed is kept for the next `hob answer`." } else { "" };
-                    terminal::note(format!("Nothing was answered; {id} stays open.{draft}"));
+                    let draft = if has_draft { " Your input is kept for the next `hob answer`." } else { "" };
+                    terminal::note(format!("No answer was sent; {id} stays open.{draft}"));
                     return Ok(None);
                 }
                 Some(Filled::Closed { why, typed }) => {
@@ -155,7 +156,7 @@ impl Answer {
                             terminal::note(format!("  {}: {}", visible(&name), visible::escaped(&text)));
                         }
                     }
-                    return Err(Failure::new(why).hint("Tell the agent if the answer should be another."));
+                    return Err(Failure::new(why).hint("Tell the agent if you want to change the answer."));
                 }
                 None => {}
             }
@@ -165,8 +166,8 @@ impl Answer {
 
     /// Asks field by field.
     fn prompted(&self, answerer: &mut Answerer<'_>, id: &str, question: &Value) -> Result<Option<Value>, Failure> {
-        terminal::line(shown(question));
-        // Others see that somebody answers; it blocks nobody, so a failure does not matter.
+        terminal::line(render_question(question));
+        // Show others that somebody is answering. A claim does not block others, so a failure does not matter.
         let _ = answerer.request("ask/claim", json!({"question": id, "via": "terminal"}));
         let mut set = Map::new();
         for field in question["fields"].as_array().into_iter().flatten().filter(|field| field["kind"] != "note") {
@@ -183,9 +184,9 @@ impl Answer {
                     terminal::line(format!("  {}: {}", name(field), visible(word)));
                 }
             }
-            // One word chooses and another sends: a line that was meant for a shell does neither.
+            // Choosing and sending take two inputs, so that a line meant for a shell does neither.
             if line("Type send to send it: ").is_none_or(|word| word.trim() != "send") {
-                terminal::note(format!("Nothing was answered; {id} stays open."));
+                terminal::note(format!("No answer was sent; {id} stays open."));
                 return Ok(None);
             }
             let params = json!({"question": id, "set": set, "note": self.note, "via": "terminal"});
@@ -200,7 +201,7 @@ impl Answer {
                     };
                     let Some(word) = prompt(field) else { return Ok(None) };
                     set.insert(field["id"].as_str().unwrap_or_default().to_owned(), word.into());
-                    // What depends on it may be asked no more, or only now.
+                    // Fields that depend on this one may appear or disappear.
                     for field in question["fields"].as_array().into_iter().flatten() {
                         let id = field["id"].as_str().unwrap_or_default();
                         match (is_asked(field, &set), set.contains_key(id)) {
@@ -219,7 +220,7 @@ impl Answer {
     }
 }
 
-/// Whether the condition of a field holds, by the words so far.
+/// True if the condition of a field is met by the answers so far.
 fn is_asked(field: &Value, set: &Map<String, Value>) -> bool {
     let Some(on) = field["show_if"]["field"].as_str() else { return true };
     let said = set.get(on).and_then(Value::as_str).unwrap_or_default().trim().to_lowercase();
@@ -232,13 +233,13 @@ fn is_asked(field: &Value, set: &Map<String, Value>) -> bool {
     }
 }
 
-/// The label of a field, or its id.
+/// Returns the label of a field, or its id.
 fn name(field: &Value) -> String {
     let text = |key: &str| visible(field[key].as_str().unwrap_or_default());
     Some(text("label")).filter(|label| !label.is_empty()).unwrap_or_else(|| text("id"))
 }
 
-/// One line from the terminal for a field; `None` at the end of input.
+/// Reads one line for a field from the terminal; `None` at the end of input.
 fn prompt(field: &Value) -> Option<String> {
     let name = name(field);
     let hint = match field["kind"].as_str().unwrap_or_default() {
@@ -248,7 +249,7 @@ fn prompt(field: &Value) -> Option<String> {
         _ => "",
     };
     let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    // As a person types it: what nobody saw is no answer.
+    // Show the default as a person would type it, because a default must be visible to count as an answer.
     let default = match &field["default"] {
         Value::Null => None,
         Value::Bool(yes) => Some(if *yes { "yes" } else { "no" }.to_owned()),
@@ -261,7 +262,7 @@ fn prompt(field: &Value) -> Option<String> {
 }
 
 fn line(prompt: &str) -> Option<String> {
-    // What was typed before the question is drawn answers nothing.
+    // Discard input typed before the question appeared.
     let _ = drop_typed();
     terminal::print(prompt);
     let mut line = String::new();
@@ -271,13 +272,13 @@ fn line(prompt: &str) -> Option<String> {
     }
 }
 
-/// A line, as [`line()`] reads it, which Esc leaves at once: `None`.
+/// Reads a line like [`line()`]; returns `None` as soon as Esc is pressed.
 fn which(prompt: &str) -> Option<String> {
     const ESC: u8 = 0x1b;
     let stdin = std::io::stdin();
     let before = rustix::termios::tcgetattr(&stdin).ok();
     if let Some(mut here) = before.clone() {
-        // It ends a line as Enter does, so that the terminal goes on editing and echoing it.
+        // Make Esc end a line like Enter, so that the terminal keeps editing and echoing.
         here.special_codes[SpecialCodeIndex::VEOL] = ESC;
         let _ = rustix::termios::tcsetattr(&stdin, OptionalActions::Now, &here);
     }
@@ -289,7 +290,7 @@ fn which(prompt: &str) -> Option<String> {
         let _ = rustix::termios::tcsetattr(&stdin, OptionalActions::Now, &before);
     }
     if read.contains(&ESC) {
-        // The cursor stands behind the prompt.
+        // The cursor is still behind the prompt.
         terminal::print("\n");
         return None;
     }
@@ -297,7 +298,7 @@ fn which(prompt: &str) -> Option<String> {
     (!read.is_empty()).then_some(line)
 }
 
-/// Drops what waits in the terminal's input.
+/// Discards pending terminal input.
 fn drop_typed() -> std::io::Result<()> {
     Ok(rustix::termios::tcflush(std::io::stdin(), rustix::termios::QueueSelector::IFlush)?)
 }

@@ -1,5 +1,5 @@
-//! The connection of somebody who answers, which outlives the daemon: an answer that was on its way when the daemon went
-//! away is looked for before it is given again.
+//! The connection of a person who answers. It survives a restart of the daemon: before an answer is sent again, hob checks
+//! whether the previous daemon stored it.
 
 use std::time::{Duration, Instant};
 
@@ -12,25 +12,25 @@ use super::super::{connect_or_start, hello};
 use super::refused;
 use crate::exit::Failure;
 
-/// How often a daemon that went away is looked for.
+/// The interval between attempts to reconnect.
 const AGAIN: Duration = Duration::from_millis(500);
 
-/// Where answers are given.
+/// A person's connection to the daemon.
 pub(super) struct Answerer<'a> {
     project: &'a Project,
-    /// None after the daemon went away.
+    /// The connection; `None` after the daemon exited.
     pub(super) control: Option<Control>,
-    /// What was said of questions while an answer to a request was awaited.
+    /// Notifications received while waiting for a response.
     pub(super) heard: Vec<Value>,
-    /// When a daemon that went away was looked for last.
+    /// The time of the last attempt to reconnect.
     looked: Option<Instant>,
 }
 
-/// Why something did not happen.
+/// The reason for a failed request.
 pub(super) enum Trouble {
-    /// The daemon said no: the answer does not fit, or the question is closed.
+    /// The daemon refused: the answer is invalid, or the question is closed.
     Refused(ControlError),
-    /// There is no daemon to say anything.
+    /// No daemon is reachable.
     Failed(Failure),
 }
 
@@ -53,7 +53,7 @@ impl<'a> Answerer<'a> {
         self.project
     }
 
-    /// A request; once more if the daemon went away, which is only for what may be made twice.
+    /// Sends a request, and repeats it once if the daemon exited. Only for idempotent requests.
     pub(super) fn request(&mut self, method: &str, params: Value) -> Result<Value, Trouble> {
         match self.request_once(method, params.clone()) {
             Err(Trouble::Refused(ControlError::Lost { .. })) => self.request_once(method, params),
@@ -61,19 +61,18 @@ impl<'a> Answerer<'a> {
         }
     }
 
-    /// After the daemon went away: watches with its successor, once somebody started one, and asks what became of this
-    /// question.
+    /// Reconnects to a new daemon, if one is running, and reports whether this question was closed in the meantime.
     pub(super) fn look_for_daemon(&mut self, id: &str) {
         if self.control.is_some() || self.looked.is_some_and(|at| at.elapsed() < AGAIN) {
             return;
         }
         self.looked = Some(Instant::now());
-        // Looking starts none.
+        // This never starts a daemon.
         if let Ok(Some(mut control)) = super::super::connect(self.project)
             && let Ok(list) = control.request("ask/watch", json!({}), |_, _| {})
         {
             let open = list["questions"].as_array().into_iter().flatten();
-            // The list has those that are open.
+            // The list contains the open questions.
             if !open.into_iter().any(|question| question["question"] == id)
                 && let Ok(one) = control.request("ask/list", json!({"question": id}), |_, _| {})
             {
@@ -103,13 +102,13 @@ impl<'a> Answerer<'a> {
         made.map_err(Trouble::Refused)
     }
 
-    /// Gives an answer to a question, and returns the question as it is then.
+    /// Sends an answer to a question, and returns the question's new state.
     pub(super) fn answer(&mut self, id: &str, params: Value) -> Result<Value, Trouble> {
         match self.request_once("ask/answer", params.clone()) {
             Err(Trouble::Refused(ControlError::Lost { .. })) => {}
             made => return made.map(|made| made["question"].clone()),
         }
-        // It may have been stored before the daemon went away: then it is not given twice.
+        // The previous daemon may have stored the answer; do not send it twice.
         let list = self.request("ask/list", json!({"all": true}))?;
         let known = list["questions"].as_array().into_iter().flatten().find(|known| known["question"] == id);
         match known.filter(|known| known["open"] != true) {

@@ -1,4 +1,4 @@
-//! A question as a form on the terminal. What is left unsent is kept in a private file until the question closes.
+//! Shows a question as a form on the terminal. Unsent input is kept in a private file until the question closes.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -12,31 +12,31 @@ use super::answerer::{Answerer, Trouble};
 use super::ending;
 use crate::exit::Failure;
 
-/// How often others are told that the person is still at it.
+/// The interval at which others are told that the person is still answering.
 const CLAIM: Duration = Duration::from_secs(30);
-/// How long is listened for news of the question at a time.
+/// The timeout of each poll for news about the question.
 const LISTEN: Duration = Duration::from_millis(2);
 
-/// The longest draft that is kept, in bytes.
+/// The size limit of a draft, in bytes.
 const DRAFT_MAX: usize = 1024 * 1024;
 
-/// What came of it.
+/// The result of the form.
 pub(super) enum Filled {
-    /// The question as it is now.
+    /// The question was answered; its new state.
     Answered(Value),
-    /// Whether a draft was kept.
+    /// The person left.
     Left { has_draft: bool },
-    /// It closed elsewhere meanwhile. What was typed by then, by the names of the fields.
+    /// The question was closed elsewhere. Contains the input so far, by field.
     Closed { why: String, typed: Vec<(String, String)> },
 }
 
-/// Shows a question as a form. `None` if the terminal cannot show one.
+/// Shows a question as a form. Returns `None` if the terminal cannot show one.
 pub(super) fn fill(answerer: &mut Answerer<'_>, question: &Value, note: &str) -> Result<Option<Filled>, Failure> {
     let shown: Question = serde_json::from_value(question.clone()).map_err(Failure::new)?;
     let id = shown.question.clone();
-    let drafts = Drafts::of(answerer);
+    let drafts = Drafts::open(answerer);
     let draft = drafts.read(&id);
-    let mut given = Given { answerer, id: id.clone(), claimed: None, closed: None, answered: None };
+    let mut given = FormSession { answerer, id: id.clone(), claimed: None, closed: None, answered: None };
     match ui::form::fill(shown, note, &draft, &mut given) {
         Ok(Outcome::Given) => Ok(given.answered.map(Filled::Answered)),
         Ok(Outcome::Left { draft }) => Ok(Some(Filled::Left { has_draft: drafts.keep(&id, draft.as_ref()) })),
@@ -48,14 +48,14 @@ pub(super) fn fill(answerer: &mut Answerer<'_>, question: &Value, note: &str) ->
     }
 }
 
-/// Removes the draft of a question that was answered.
+/// Removes the draft of an answered question.
 pub(super) fn remove_draft(answerer: &Answerer<'_>, id: &str) {
-    Drafts::of(answerer).remove(id);
+    Drafts::open(answerer).remove(id);
 }
 
 /// Removes the drafts of all questions that are not open.
 pub(super) fn remove_old_drafts(answerer: &Answerer<'_>, open: &[Value]) {
-    let drafts = Drafts::of(answerer);
+    let drafts = Drafts::open(answerer);
     let is_open = |id: &str| open.iter().any(|question| question["question"] == id);
     for file in std::fs::read_dir(&drafts.directory).into_iter().flatten().flatten() {
         let name = file.file_name();
@@ -67,13 +67,13 @@ pub(super) fn remove_old_drafts(answerer: &Answerer<'_>, open: &[Value]) {
     }
 }
 
-/// Where drafts are kept: a file a question that only this user can read.
+/// The directory of drafts: one private file per question.
 struct Drafts {
     directory: PathBuf,
 }
 
 impl Drafts {
-    fn of(answerer: &Answerer<'_>) -> Drafts {
+    fn open(answerer: &Answerer<'_>) -> Drafts {
         Drafts { directory: answerer.project().state_dir().join("drafts") }
     }
 
@@ -82,13 +82,13 @@ impl Drafts {
         is_name.then(|| self.directory.join(format!("{id}.json")))
     }
 
-    /// The draft of a question; an empty one if there is none that can be read.
+    /// Reads the draft of a question; empty if it is missing or unreadable.
     fn read(&self, id: &str) -> Draft {
         let bytes = self.path(id).and_then(|path| project::private::read(&path, DRAFT_MAX as u64).ok().flatten());
         bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
     }
 
-    /// Keeps a draft in place of the former one; whether there is one now.
+    /// Replaces the draft of a question. Returns true if a draft exists now.
     fn keep(&self, id: &str, draft: Option<&Draft>) -> bool {
         let bytes = draft.and_then(|draft| serde_json::to_vec(draft).ok()).filter(|bytes| bytes.len() <= DRAFT_MAX);
         let (Some(bytes), Some(path)) = (bytes, self.path(id)) else {
@@ -99,21 +99,21 @@ impl Drafts {
     }
 
     fn remove(&self, id: &str) {
-        // A draft that stays is removed with the next question.
+        // A draft that cannot be removed now is removed with the next question.
         let _ = self.path(id).map(std::fs::remove_file);
     }
 }
 
-struct Given<'a, 'p> {
+struct FormSession<'a, 'p> {
     answerer: &'a mut Answerer<'p>,
     id: String,
     claimed: Option<Instant>,
-    /// What the daemon said when it was too late.
+    /// The daemon's message if the question was already closed.
     closed: Option<String>,
     answered: Option<Value>,
 }
 
-impl Questioner for Given<'_, '_> {
+impl Questioner for FormSession<'_, '_> {
     fn give(&mut self, answer: &Answer) -> Result<(), Refusal> {
         let params = match answer {
             Answer::Values { values, note } => {
@@ -131,7 +131,7 @@ impl Questioner for Given<'_, '_> {
                 let why = visible(&message);
                 match data["reason"].as_str() {
                     Some("closed" | "unknown" | "refused") => Err(Refusal::Closed { why }),
-                    // The field's name stands above it.
+                    // The field's name is already shown above.
                     Some("misfit") => {
                         let field = data["field"].as_str().map(str::to_owned);
                         let why = data["why"].as_str().map_or(why, visible);
@@ -152,7 +152,7 @@ impl Questioner for Given<'_, '_> {
         if self.claimed.is_none_or(|at| at.elapsed() > CLAIM) {
             self.claimed = Some(Instant::now());
             let claimed = self.answerer.request("ask/claim", json!({"question": self.id, "via": "terminal"}));
-            // It blocks nobody, so that another failure does not matter.
+            // A claim does not block others, so other failures do not matter.
             if let Err(Trouble::Refused(ControlError::Refused { message, data: Some(data), .. })) = claimed
                 && data["reason"] == "closed"
             {
@@ -166,7 +166,7 @@ impl Questioner for Given<'_, '_> {
             return Some(why);
         }
         let is_closed = |question: &Value| question["question"] == self.id && question["open"] != true;
-        // A claim that crosses the answer hears of it instead of the question's next look.
+        // The question may have been closed by a notification that arrived during the claim.
         if let Some(question) = self.answerer.heard.drain(..).find(&is_closed) {
             return Some(ending(&question));
         }
@@ -175,7 +175,7 @@ impl Questioner for Given<'_, '_> {
         match control.notification(&["ask/changed"], Some(Instant::now() + LISTEN)) {
             Ok(Some((_, question))) if is_closed(&question) => Some(ending(&question)),
             Ok(_) => None,
-            // The next answer finds the daemon again, or its successor.
+            // The next request reconnects.
             Err(_) => {
                 self.answerer.control = None;
                 None

@@ -22,8 +22,7 @@ use super::call::flags::quoted;
 use crate::exit::{Exit, Failure};
 use crate::terminal::{Style, paint};
 
-/// Why this process cannot speak for its person, if it is so: it was started by an agent. `running` is asked whom it
-/// serves.
+/// Returns the reason why this process may not answer: an agent started it. The daemon of `running` identifies the agent.
 pub(crate) fn refusal(running: Option<&mut Control>) -> Option<String> {
     let marked = ancestry::refusal(std::process::id(), &[], 0);
     marked.or_else(|| {
@@ -32,14 +31,14 @@ pub(crate) fn refusal(running: Option<&mut Control>) -> Option<String> {
     })
 }
 
-/// What to do where nobody is asked anything.
-const NONE: &str = "`hob questions --watch` waits for one; `hob questions --all` shows those that were answered.";
+/// The hint if no question is open.
+const NONE: &str = "`hob questions --watch` waits for one; `hob questions --all` lists answered ones too.";
 
 fn connect(project: &Project) -> Result<Control, Failure> {
     super::connect_or_start(project, &super::hello(project)?)
 }
 
-/// Like [`refused`]; an answer that does not fit is told what the question takes.
+/// Like [`refused`]; for an invalid answer, adds the valid answers.
 fn misfit(error: ControlError, answerer: &mut Answerer<'_>, id: Option<&str>) -> Failure {
     let is_misfit = matches!(&error, ControlError::Refused { data: Some(data), .. } if data["reason"] == "misfit");
     let list = is_misfit.then(|| answerer.request("ask/list", json!({})).ok()).flatten();
@@ -50,7 +49,7 @@ fn misfit(error: ControlError, answerer: &mut Answerer<'_>, id: Option<&str>) ->
     control_failure(error).hint(format_args!("Answer it by {takes}; `hob questions` shows what is asked."))
 }
 
-/// A refusal of the daemon, with what to do next.
+/// Converts a refusal by the daemon, with a hint.
 fn refused(error: ControlError) -> Failure {
     let reason = match &error {
         ControlError::Refused { data: Some(data), .. } => data["reason"].as_str().unwrap_or_default().to_owned(),
@@ -58,17 +57,17 @@ fn refused(error: ControlError) -> Failure {
     };
     let failure = control_failure(error);
     match reason.as_str() {
-        "unknown" => failure.hint("`hob questions` shows those that are open."),
+        "unknown" => failure.hint("`hob questions` lists the open ones."),
         "none" => failure.hint(NONE),
         "misfit" => failure.hint("`hob questions` shows what is asked."),
-        "closed" => failure.hint("The first answer counts; tell the agent if it should be another."),
+        "closed" => failure.hint("The first answer counts; tell the agent if you want to change it."),
         _ => failure,
     }
 }
 
-/// The id of the open question that a beginning of it names, if it is the only one; else as it was given.
+/// Completes the prefix of an open question's id if it is unique; else returns it unchanged.
 fn whole_id(answerer: &mut Answerer<'_>, given: &str) -> Result<String, Failure> {
-    // The daemon says what is wrong where there is no list.
+    // Without a list, the daemon will report the error.
     let Ok(list) = answerer.request("ask/list", json!({})) else { return Ok(given.to_owned()) };
     let open = list["questions"].as_array().into_iter().flatten().filter_map(|question| question["question"].as_str());
     let beginning = given.trim_start_matches("q_");
@@ -84,8 +83,8 @@ fn whole_id(answerer: &mut Answerer<'_>, given: &str) -> Result<String, Failure>
     }
 }
 
-/// A question for people: what is asked, by whom, and how to answer.
-fn shown(question: &Value) -> String {
+/// Renders a question: the text, who asks, and how to answer.
+fn render_question(question: &Value) -> String {
     let text = |field: &str| question[field].as_str().unwrap_or_default();
     let id = text("question");
     let [age, left] = ["age_s", "left_s"].map(|key| span(question[key].as_u64().unwrap_or_default()));
@@ -108,7 +107,7 @@ fn shown(question: &Value) -> String {
     lines.join("\n")
 }
 
-/// An attachment for people: a text, if it is there, or where a picture is.
+/// Renders an attachment: the text, or the path of a picture.
 fn attachment_lines(attached: &Value, id: &str) -> Vec<String> {
     let text = |key: &str| attached[key].as_str().unwrap_or_default();
     if !text("file").is_empty() {
@@ -127,7 +126,7 @@ fn attachment_lines(attached: &Value, id: &str) -> Vec<String> {
     std::iter::once(head).chain(whole.lines().map(|line| format!("  | {line}"))).collect()
 }
 
-/// A field for people; nothing for that of a confirmation, which is its title.
+/// Renders a field. A confirmation's field repeats the title, so it is omitted.
 fn field_lines(field: &Value, tool: &str) -> Vec<String> {
     let text = |field: &Value, key: &str| visible(field[key].as_str().unwrap_or_default());
     let mut lines = Vec::new();
@@ -150,7 +149,7 @@ fn field_lines(field: &Value, tool: &str) -> Vec<String> {
     lines.into_iter().map(|line| line.trim_end().to_owned()).collect()
 }
 
-/// What else a field wants of its value, and what it has without one.
+/// Renders the constraints and the default of a field.
 fn bounds(field: &Value) -> String {
     let what = match field["kind"].as_str().unwrap_or_default() {
         "text" | "multiline" => " characters",
@@ -176,14 +175,14 @@ fn bounds(field: &Value) -> String {
     words
 }
 
-/// How many options have a command each.
+/// The maximum number of options that are listed with a command each.
 const OPTIONS: usize = 5;
 
-/// The commands that answer a question, each as it can be typed.
+/// Lists the commands that answer a question, ready to be typed.
 fn ways(question: &Value) -> Vec<String> {
     let answer = format!("hob answer {}", visible(question["question"].as_str().unwrap_or_default()));
     let field = &question["fields"][0];
-    // One that a shell would not hand over as it is shown is chosen by prompts.
+    // If an option needs shell quoting, suggest the prompts instead.
     let options =
         field["options"].as_array().into_iter().flatten().map(|option| option["id"].as_str().unwrap_or_default());
     let options: Vec<&str> = options.filter(|id| visible(id) == *id).collect();
@@ -204,7 +203,7 @@ fn ways(question: &Value) -> Vec<String> {
     }
 }
 
-/// How a question ended.
+/// Describes how a question ended.
 fn ending(question: &Value) -> String {
     let text = |value: &Value| visible(value.as_str().unwrap_or_default());
     let (id, status, answered) = (text(&question["question"]), text(&question["status"]), &question["answered"]);
@@ -214,7 +213,7 @@ fn ending(question: &Value) -> String {
     }
 }
 
-/// How an answer ended its question: what was asked, and what is stored as the answer.
+/// Describes a closed question: its text and the stored answer.
 fn closed(question: &Value) -> String {
     let text = |value: &Value| visible(value.as_str().unwrap_or_default());
     let mut lines = vec![format!("{}: {}", ending(question), text(&question["title"]))];
@@ -223,7 +222,7 @@ fn closed(question: &Value) -> String {
     lines.join("\n")
 }
 
-/// The exit code of an answer, by the structured result of the tool.
+/// Chooses the exit code from the structured result of the tool.
 fn exit_of(result: &Value) -> Exit {
     match result["status"].as_str().unwrap_or_default() {
         "answered" if result["confirmed"] == false => Exit::SaidNo,

@@ -1,4 +1,4 @@
-//! `hob questions`: what agents ask the person here. With --watch it is a face: agents know that somebody is there.
+//! `hob questions`: lists the agents' questions to the person here. With --watch, agents can tell that a person is present.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,23 +9,23 @@ use client::control::ControlError;
 use project::Project;
 use serde_json::{Value, json};
 
-use super::{closed, connect, refused, shown};
+use super::{closed, connect, refused, render_question};
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
-/// How often a daemon that went away is looked for.
+/// The interval between attempts to reconnect.
 const AGAIN: Duration = Duration::from_millis(500);
 
-/// Show what agents ask you
+/// Show the agents' questions to you
 #[derive(Debug, Args)]
 pub(crate) struct Questions {
-    /// Stay, and show each question as it comes: agents know that somebody is there
+    /// Keep running and show each new question; agents can tell that you are present
     #[arg(long)]
     watch: bool,
-    /// Show answered ones too, newest first
+    /// Include answered questions, newest first
     #[arg(long, conflicts_with = "watch")]
     all: bool,
-    /// Print JSON; with --watch one object a line
+    /// Print JSON; with --watch, one object per line
     #[arg(long)]
     json: bool,
 }
@@ -50,16 +50,16 @@ impl Questions {
         Ok(Exit::Done)
     }
 
-    /// Shows a question as it is now, after what was shown of it before: an open one as a whole once, then who is at it.
+    /// Shows a question's new state: an open question in full the first time, then who is answering it.
     fn show(&self, question: &Value, before: &mut BTreeMap<String, Value>) {
         let (id, by) = (question["question"].as_str().unwrap_or_default(), &question["being_answered"]);
         match (self.json, question["open"] == true) {
-            // One object a line, for programs that read as they come.
+            // One object per line, for programs that read a stream.
             (true, _) => terminal::line(question.to_string()),
             (false, true) => {
                 let was_by = before.insert(id.to_owned(), by.clone());
                 if was_by.is_none() {
-                    terminal::line(shown(question));
+                    terminal::line(render_question(question));
                 }
                 if let (Some(by), true) = (by.as_str(), was_by.as_ref() != Some(by)) {
                     terminal::line(format!("{id}: being answered ({})", project::visible(by)));
@@ -74,7 +74,7 @@ impl Questions {
 
     fn stay(&self, project: &Project, mut control: Control) -> Result<Exit, Failure> {
         if !self.json {
-            terminal::note("Watching for questions; answer them with `hob answer` elsewhere. Ctrl-C ends this.");
+            terminal::note("Watching for questions; answer them with `hob answer` elsewhere. Ctrl-C stops.");
         }
         let mut shown = BTreeMap::new();
         loop {
@@ -97,7 +97,7 @@ impl Questions {
             if terminal::lost().is_some() {
                 return Ok(Exit::Done);
             }
-            // Looking starts no daemon: one that was stopped stays so until somebody needs it.
+            // This starts no daemon: one that was stopped stays stopped.
             control = loop {
                 match super::super::connect(project)? {
                     Some(control) => break control,

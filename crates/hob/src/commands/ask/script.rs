@@ -1,4 +1,4 @@
-//! `hob ask`: a script asks the person here, as agents do.
+//! `hob ask`: asks the person here, for scripts.
 
 use std::path::PathBuf;
 
@@ -11,18 +11,18 @@ use crate::commands::call::{control_failure, finish};
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
-/// The longest form in a file, in bytes: more than is shown, so that the tool says what the limit is.
+/// The size limit of a form's file, in bytes: above the tool's limit, so that the tool reports it.
 const FORM_MAX: u64 = 1 << 20;
 
-/// Ask the person here, from a script
+/// Ask the person at this machine, from a script
 #[derive(Debug, Args)]
 pub(crate) struct Ask {
     #[command(subcommand)]
-    what: What,
-    /// How many seconds to wait; 0 asks and goes on
+    what: Action,
+    /// Timeout in seconds; 0 asks without waiting
     #[arg(long, global = true, value_name = "SECONDS", default_value_t = 600)]
     wait: u64,
-    /// How long the question lives, such as 2h [default: 24h]
+    /// How long the question stays open, such as 2h [default: 24h]
     #[arg(long, global = true, value_name = "TIME")]
     expires: Option<String>,
     /// Print JSON
@@ -31,42 +31,42 @@ pub(crate) struct Ask {
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
-    /// Ask for a yes or a no
+enum Action {
+    /// Ask a yes-or-no question
     Confirm {
-        /// What is to be done
+        /// The action to confirm
         action: String,
-        /// More about it
+        /// Details about the action
         #[arg(long, value_name = "TEXT", default_value = "")]
         details: String,
     },
-    /// Ask for a choice
+    /// Ask the person to choose from options
     Select {
         /// The question
         prompt: String,
         /// The options, each an id or id=label
         #[arg(required = true, value_name = "OPTION")]
         options: Vec<String>,
-        /// Take one of the options alone
+        /// Only accept one of the options
         #[arg(long)]
         strict: bool,
     },
-    /// Ask what to do
+    /// Ask for guidance
     Guide {
         /// The question
         context: String,
-        /// A suggestion; may be given several times
+        /// A suggested answer; may be repeated
         #[arg(long, value_name = "TEXT")]
         suggest: Vec<String>,
     },
-    /// Ask by a form
+    /// Ask with a form
     Form {
         /// A file with the arguments of ask_form as JSON; `-` for stdin
         file: PathBuf,
     },
-    /// Wait for the answer to a question that an earlier `hob ask` asked; the first to wait for it gets it
+    /// Wait for the answer to an earlier `hob ask`; only the first waiter receives it
     Wait {
-        /// The question
+        /// The id of the question
         #[arg(value_name = "ID")]
         question: String,
     },
@@ -75,8 +75,8 @@ enum What {
 impl Ask {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
         let (tool, arguments) = match self.what {
-            What::Confirm { action, details } => ("confirm_action", json!({"action": action, "details": details})),
-            What::Select { prompt, options, strict } => {
+            Action::Confirm { action, details } => ("confirm_action", json!({"action": action, "details": details})),
+            Action::Select { prompt, options, strict } => {
                 let options: Vec<Value> = options
                     .iter()
                     .map(|option| {
@@ -85,18 +85,18 @@ impl Ask {
                     .collect();
                 ("select_option", json!({"prompt": prompt, "options": options, "allow_custom": !strict}))
             }
-            What::Guide { context, suggest } => {
+            Action::Guide { context, suggest } => {
                 ("request_guidance", json!({"context": context, "suggestions": suggest}))
             }
-            What::Form { file } => ("ask_form", form(&file)?),
-            What::Wait { question } => ("ask_wait", json!({"question": question})),
+            Action::Form { file } => ("ask_form", form(&file)?),
+            Action::Wait { question } => ("ask_wait", json!({"question": question})),
         };
-        let Value::Object(mut arguments) = arguments else { return Err(Failure::new("the form is no JSON object")) };
+        let Value::Object(mut arguments) = arguments else { return Err(Failure::new("the form is not a JSON object")) };
         arguments.insert("wait_s".to_owned(), self.wait.into());
         arguments.extend(self.expires.map(|expires| ("expires".to_owned(), expires.into())));
         let mut hello = crate::commands::hello(project)?;
         hello.toolsets = vec!["ask".to_owned()];
-        // Each of these programs is a run of its own: an equal one that follows it asks anew.
+        // Each process is a new run, so that an identical later question is asked again.
         hello.run = Some(client::new_run());
         let mut control = crate::commands::connect_or_start(project, &hello)?;
         let result = control.call(tool, arguments, |_| {}, |_, _| {}).map_err(control_failure)?;
@@ -104,14 +104,13 @@ impl Ask {
         if result["isError"] == true {
             for block in result["content"].as_array_mut().into_iter().flatten() {
                 let text = block["text"].as_str().unwrap_or_default();
-                block["text"] =
-                    text.replace("ask_list shows yours", "`hob questions` shows those that are open").into();
+                block["text"] = text.replace("ask_list shows yours", "`hob questions` lists the open ones").into();
             }
         }
         if let Some(text) = result["content"][0]["text"].as_str()
             && let Some(advice) = result["structuredContent"]["advice"].as_str()
         {
-            // That is for models.
+            // Remove the advice for models.
             let said = text.strip_suffix(advice).unwrap_or(text).trim_end().to_owned();
             result["content"][0]["text"] = said.into();
         }
@@ -123,7 +122,7 @@ impl Ask {
         if answered["open"] == true {
             let id = project::visible(answered["question"].as_str().unwrap_or_default());
             if exit == Exit::NobodyThere {
-                terminal::note("Nobody watches for questions here, so this did not wait.");
+                terminal::note("No person is watching for questions here, so hob did not wait.");
             }
             terminal::note(format!("`hob answer {id}` answers it, and `hob ask wait {id}` gets the answer."));
             if exit == Exit::NobodyThere {
@@ -140,13 +139,13 @@ fn form(file: &std::path::Path) -> Result<Value, Failure> {
     use std::io::Read;
     let failed = |error: &dyn std::fmt::Display| {
         let shown = project::visible::path(file);
-        Failure::new(format_args!("{shown}: {error}"))
-            .hint("It holds an object with title, message and fields, as JSON.")
+        Failure::new(format_args!("{shown}: {error}")).hint("Write a JSON object with title, message and fields.")
     };
     let mut text = String::new();
-    let read = match file.as_os_str() == "-" {
-        true => std::io::stdin().lock().take(FORM_MAX).read_to_string(&mut text),
-        false => std::fs::File::open(file).and_then(|file| file.take(FORM_MAX).read_to_string(&mut text)),
+    let read = if file.as_os_str() == "-" {
+        std::io::stdin().lock().take(FORM_MAX).read_to_string(&mut text)
+    } else {
+        std::fs::File::open(file).and_then(|file| file.take(FORM_MAX).read_to_string(&mut text))
     };
     read.map_err(|error| failed(&error))?;
     let form: Map<String, Value> = serde_json::from_str(&text).map_err(|error| failed(&error))?;

@@ -1,9 +1,9 @@
-//! A tool's arguments as command line flags: derived from its JSON Schema, and read back into JSON.
+//! Converts a tool's arguments to command line flags, derived from its JSON Schema, and back to JSON.
 //!
-//! A property of a simple type becomes a flag; a list is a flag that may be repeated; a map of texts is `KEY=VALUE`;
-//! anything deeper is given as JSON. Lists and maps may be JSON too. `--args` gives all arguments at once (`--arguments`
-//! does where a tool has an argument `args`); flags override it. `--json` is the form of the output, as everywhere in
-//! hob; it took the arguments once, and still does when an object or `-` follows.
+//! A property of a simple type becomes a flag; a list is a repeatable flag; a map of strings is `KEY=VALUE`; anything deeper
+//! is JSON. Lists and maps may be JSON too. `--args` takes all arguments at once (`--arguments` if the tool has an argument
+//! `args`); flags override it. `--json` selects JSON output, as in every command. For compatibility it also accepts the
+//! arguments: if an object or `-` follows.
 
 use std::ffi::OsString;
 use std::io::Read;
@@ -14,26 +14,26 @@ use serde_json::{Map, Value};
 
 use crate::exit::{Exit, Failure};
 
-/// Flags of the command itself; an argument of that name is given as `--arg-NAME`.
+/// The command's own flags. A tool's argument of the same name becomes `--arg-NAME`.
 const RESERVED: &[&str] = &["arguments", "as", "json", "output", "help", "project"];
 
-/// clap's ids of these flags, which no property can have.
+/// The clap ids of these flags, chosen so that no property can collide.
 const ARGS: &str = "--args";
 const AS: &str = "--as";
 const JSON: &str = "--json";
 const OUTPUT: &str = "--output";
 
-/// Whether the result is wanted as JSON.
+/// True if the output should be JSON.
 pub(crate) fn wants_json(matches: &ArgMatches) -> bool {
     matches.get_flag(JSON) || matches.get_one::<String>(OUTPUT).is_some_and(|form| form == "json")
 }
 
-/// The agent to be.
+/// Returns the value of `--as`: the agent's name.
 pub(crate) fn name(matches: &ArgMatches) -> Option<&String> {
     matches.get_one::<String>(AS)
 }
 
-/// The form of a property on the command line.
+/// The syntax of a property on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shape {
     Text,
@@ -45,7 +45,7 @@ enum Shape {
     Json,
 }
 
-/// The command that calls a tool.
+/// Builds the command for a tool.
 pub(crate) fn command(name: &str, description: &str, schema: &Value) -> Command {
     let flags = properties(schema).map(|(property, schema, required)| flag(property, schema, required));
     let whole = Arg::new(ARGS)
@@ -72,16 +72,16 @@ pub(crate) fn command(name: &str, description: &str, schema: &Value) -> Command 
             Arg::new(AS)
                 .long("as")
                 .value_name("NAME")
-                .help("The agent to be [default: HOB_AGENT, or the one that belongs to this worktree]")
+                .help("The name to act as [default: HOB_AGENT, or the one that belongs to this worktree]")
                 .help_heading("Call"),
         )
-        // An earlier form of `--json`.
+        // Deprecated: an earlier spelling of `--json`.
         .arg(Arg::new(OUTPUT).long("output").value_parser(["text", "json"]).hide(true))
         .args(flags)
 }
 
-/// The words of a command line, with `--arguments` for a `--json` that has a value: its earlier meaning, and the only one
-/// that a value there can have, since a tool takes flags alone. An object before all flags is the arguments, too.
+/// Rewrites a command line: a `--json` that has a value, its earlier meaning, becomes `--arguments`. This is unambiguous,
+/// because a tool takes only flags. An object before all flags is also taken as the arguments.
 pub(crate) fn in_present_form(mut words: Vec<OsString>) -> Vec<OsString> {
     let is_value = |word: &OsString| word == "-" || !word.as_encoded_bytes().starts_with(b"-");
     if words.first().is_some_and(|word| word.as_encoded_bytes().starts_with(b"{")) {
@@ -97,7 +97,7 @@ pub(crate) fn in_present_form(mut words: Vec<OsString>) -> Vec<OsString> {
     words
 }
 
-/// The arguments of a command line.
+/// Parses the arguments of a command line.
 pub(crate) fn arguments(matches: &ArgMatches, schema: &Value) -> Result<Map<String, Value>, Failure> {
     let mut arguments = match matches.get_one::<String>(ARGS) {
         None => Map::new(),
@@ -119,8 +119,8 @@ fn properties(schema: &Value) -> impl Iterator<Item = (&String, &Value, bool)> {
     })
 }
 
-/// The words of a call with these arguments.
-pub(crate) fn words(tool: &str, schema: &Value, arguments: &Value) -> Vec<String> {
+/// Renders a call with these arguments as words of a command line.
+pub(crate) fn to_words(tool: &str, schema: &Value, arguments: &Value) -> Vec<String> {
     let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let mut words = ["hob", "call", tool].map(str::to_owned).to_vec();
     for (property, value) in arguments.as_object().into_iter().flatten() {
@@ -142,12 +142,12 @@ pub(crate) fn words(tool: &str, schema: &Value, arguments: &Value) -> Vec<String
     words
 }
 
-/// A word as a shell reads it.
+/// Quotes a word for a shell.
 pub(crate) fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:@%+=,".contains(c);
     match word {
         word if !word.is_empty() && word.chars().all(is_plain) => word.to_owned(),
-        // On one line.
+        // Escape newlines to keep it on one line.
         word if word.contains('\n') => {
             format!("$'{}'", word.replace('\\', "\\\\").replace('\'', "\\'").replace('\n', "\\n"))
         }
@@ -155,7 +155,7 @@ pub(crate) fn quoted(word: &str) -> String {
     }
 }
 
-/// The flag of a property.
+/// Returns the flag of a property.
 fn long(property: &str) -> String {
     let dashed = property.replace('_', "-");
     if RESERVED.contains(&dashed.as_str()) { format!("arg-{dashed}") } else { dashed }
@@ -199,7 +199,7 @@ fn shape(schema: &Value) -> Shape {
         Some("boolean") => Shape::Switch,
         Some("array") if schema["items"]["type"] == "string" => Shape::Texts,
         Some("object") if schema["additionalProperties"]["type"] == "string" => Shape::Table,
-        // Choices with descriptions are written as alternatives of constants.
+        // Choices with descriptions are a list of `const` alternatives.
         None if alternatives(schema).is_some_and(|all| all.iter().all(|one| one["const"].is_string())) => Shape::Text,
         _ => Shape::Json,
     }
@@ -212,7 +212,7 @@ fn alternatives(schema: &Value) -> Option<&Vec<Value>> {
 fn value(property: &str, shape: Shape, given: &[&String]) -> Result<Value, Failure> {
     let wrong = |text: &str, wanted: &str| {
         Failure::new(format_args!("{property}: `{text}` is not {wanted}"))
-            .hint("`--help` says what each flag takes.")
+            .hint("`--help` shows what each flag accepts.")
             .exit(Exit::Usage)
     };
     let last = given.last().map_or("", |text| text.as_str());
@@ -242,11 +242,12 @@ fn value(property: &str, shape: Shape, given: &[&String]) -> Result<Value, Failu
             }
         },
         Shape::Json => serde_json::from_str(last).map_err(|error: serde_json::Error| {
-            match error.to_string().starts_with("recursion limit exceeded") {
-                true => Failure::new(format_args!("{property}: the JSON is nested too deeply"))
+            if error.to_string().starts_with("recursion limit exceeded") {
+                Failure::new(format_args!("{property}: the JSON is nested too deeply"))
                     .hint("Write it with at most 127 levels.")
-                    .exit(Exit::Usage),
-                false => wrong(last, "JSON"),
+                    .exit(Exit::Usage)
+            } else {
+                wrong(last, "JSON")
             }
         })?,
     })
@@ -264,7 +265,7 @@ fn whole(text: &str) -> Result<Map<String, Value>, Failure> {
     };
     serde_json::from_str(text).map_err(|error| {
         Failure::new(format_args!("the arguments are not a JSON object: {error}"))
-            .hint("Write them as '{\"name\": \"value\"}'; `--help` names the arguments.")
+            .hint("Write them as '{\"name\": \"value\"}'; `--help` lists the arguments.")
             .exit(Exit::Usage)
     })
 }
@@ -375,7 +376,7 @@ mod tests {
             "code": "it's\n1", "wait_ms": 5, "eof": true, "targets": ["a b", ""], "env": {"A": "b"}, "output": "x",
             "position": {"line": 1},
         });
-        let line: Vec<String> = words("t", &schema(), &arguments).iter().map(|word| quoted(word)).collect();
+        let line: Vec<String> = to_words("t", &schema(), &arguments).iter().map(|word| quoted(word)).collect();
         expect![[r#"hob call t --code $'it\'s\n1' --wait-ms 5 --eof --targets 'a b' --targets '' --env A=b --arg-output x --position '{"line":1}'"#]].assert_eq(&line.join(" "));
     }
 
@@ -394,7 +395,7 @@ mod tests {
         );
         check(
             &["--code", "x", "--wait-ms", "soon"],
-            expect!["Usage: wait_ms: `soon` is not a whole number `--help` says what each flag takes."],
+            expect!["Usage: wait_ms: `soon` is not a whole number `--help` shows what each flag accepts."],
         );
         check(
             &["--code", "x", "--stream", "stdin"],
@@ -409,11 +410,11 @@ mod tests {
         );
         check(
             &["--code", "x", "--env", "A"],
-            expect!["Usage: env: `A` is not KEY=VALUE `--help` says what each flag takes."],
+            expect!["Usage: env: `A` is not KEY=VALUE `--help` shows what each flag accepts."],
         );
         check(
             &["--code", "x", "--position", "3:4"],
-            expect!["Usage: position: `3:4` is not JSON `--help` says what each flag takes."],
+            expect!["Usage: position: `3:4` is not JSON `--help` shows what each flag accepts."],
         );
         check(
             &["--code", "x", "--position", &format!("{}{}", "[".repeat(10_000), "]".repeat(10_000))],
@@ -434,7 +435,7 @@ mod tests {
         check(
             &["--args", "[1]"],
             expect![[
-                r#"Usage: the arguments are not a JSON object: invalid type: sequence, expected a map at line 1 column 0 Write them as '{"name": "value"}'; `--help` names the arguments."#
+                r#"Usage: the arguments are not a JSON object: invalid type: sequence, expected a map at line 1 column 0 Write them as '{"name": "value"}'; `--help` lists the arguments."#
             ]],
         );
     }
@@ -461,7 +462,7 @@ mod tests {
             Call:
                   --args <JSON>  All arguments as one JSON object, or - to read it from stdin; flags override
                   --json         Print JSON: the structured result
-                  --as <NAME>    The agent to be [default: HOB_AGENT, or the one that belongs to this worktree]
+                  --as <NAME>    The name to act as [default: HOB_AGENT, or the one that belongs to this worktree]
         "#]]
         .assert_eq(&command("t", "Does it.", &schema()).render_help().to_string());
     }

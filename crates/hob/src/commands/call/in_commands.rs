@@ -1,5 +1,5 @@
-//! What agents are told, for people: the command that calls a tool in the place of its name, and the flag in the place of an
-//! argument's. What a program printed stays as it is.
+//! Rewrites texts for agents into texts for people: the command in place of a tool's name, and the flag in place of an
+//! argument. A program's output is left unchanged.
 
 use std::sync::OnceLock;
 
@@ -9,10 +9,10 @@ use super::flags::{self, quoted};
 use super::{Choice, Tool, tools};
 use crate::commands::mail;
 
-/// How the names of the tools begin that hints name. Other words of that kind are left alone.
+/// The prefixes of tool names in hints. Similar words are left alone.
 const PREFIXES: [&str; 2] = ["repl_", "ask_"];
 
-/// A sentence for agents, with the commands that call its tools.
+/// Replaces tool names in a sentence with the commands that call them.
 pub(crate) fn in_commands(text: &str) -> String {
     let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let next = |text: &str| PREFIXES.iter().filter_map(|prefix| text.find(prefix)).min();
@@ -22,14 +22,14 @@ pub(crate) fn in_commands(text: &str) -> String {
         let (name, after) = from.split_at(from.find(|c| !is_of_name(c)).unwrap_or(from.len()));
         out.push_str(before);
         out.push_str(&match () {
-            // Of whom something is said, not what to call.
+            // A name before a colon is the subject of the message, not a suggested call.
             () if out.is_empty() && after.starts_with(':') => name.to_owned(),
             () if out.ends_with(is_of_name) || out.ends_with("hob call ") => name.to_owned(),
             () if out.ends_with('`') => format!("hob call {name}"),
             () => format!("`hob call {name}`"),
         });
         rest = after;
-        // Its arguments, as agents write them.
+        // Arguments in the notation for agents.
         if let Some((words, length)) = after.strip_prefix(' ').and_then(|after| arguments(name, after))
             && out.ends_with('`')
         {
@@ -42,12 +42,12 @@ pub(crate) fn in_commands(text: &str) -> String {
     out + rest
 }
 
-/// The same for a call's text: its arguments are flags, too.
+/// Replaces tool names and arguments in the text of `hob call`.
 pub(super) fn in_flags(text: &str) -> String {
     flags_for(text, |word| declared().iter().any(|tool| tool.input_schema["properties"].get(word).is_some()))
 }
 
-/// The same for another command, which has these flags of a call's.
+/// Replaces tool names and arguments for another command that has these flags.
 pub(crate) fn in_flags_of(text: &str, flags: &[&str]) -> String {
     flags_for(text, |word| flags.contains(&word))
 }
@@ -57,16 +57,17 @@ fn flags_for(text: &str, is_argument: impl Fn(&str) -> bool) -> String {
     let mut words = text.split('`');
     let mut out = words.next().unwrap_or_default().to_owned();
     let mut is_value = false;
-    // Every other part stands between two signs.
+    // Every second part is enclosed in quotation marks.
     while let Some(word) = words.next() {
-        // Unknown variant `x`, expected one of `call`, `value`.
+        // For example: unknown variant `x`, expected one of `call`, `value`.
         let begins = out.ends_with("expected ") || out.ends_with("expected one of ");
         is_value |= begins && out.contains("unknown variant");
         let after = words.next();
         let is_setting = after.is_some_and(|after| after.starts_with(" under [") || after.starts_with(" in hob.toml"));
-        match after.is_some() && !is_setting && !is_value && is_argument(word) {
-            true => out.push_str(&format!("`--{}", word.replace('_', "-"))),
-            false => out.push_str(&format!("`{word}")),
+        if after.is_some() && !is_setting && !is_value && is_argument(word) {
+            out.push_str(&format!("`--{}", word.replace('_', "-")))
+        } else {
+            out.push_str(&format!("`{word}"))
         }
         if let Some(after) = after {
             out.push('`');
@@ -77,7 +78,7 @@ fn flags_for(text: &str, is_argument: impl Fn(&str) -> bool) -> String {
     out
 }
 
-/// A tool's result for people: all of an error, and of another the facts behind what the program printed.
+/// Rewrites a tool's result for people: an error entirely, any other result only after the program's output.
 pub(super) fn result(result: &mut Value) {
     let session = result["structuredContent"]["session"].as_str().map(|session| format!("[{session}"));
     let is_error = result["isError"] == true;
@@ -91,7 +92,7 @@ pub(super) fn result(result: &mut Value) {
     for block in result["content"].as_array_mut().into_iter().flatten() {
         let text = block["text"].as_str().unwrap_or_default();
         if is_list && !is_error {
-            // Code of others stands in it, which is no text of ours: only what is to be called is written anew.
+            // The text contains foreign code, so only calls are rewritten.
             block["text"] = in_commands(text).into();
             continue;
         }
@@ -99,13 +100,13 @@ pub(super) fn result(result: &mut Value) {
             _ if is_error => Some(0),
             Some(facts) if text.starts_with(facts) && text.matches(facts).count() == 1 => Some(0),
             Some(facts) => text.rfind(&format!("\n{facts}")),
-            // Where no line of facts divides it, what hob has to say stands at the end.
+            // Without a line of facts, hob's notes are at the end.
             None if notes.is_empty() => None,
             None => text.rfind(&notes.join("\n")),
         };
         if let Some(from) = from {
             let (shown, facts) = text.split_at(from);
-            // An error's first line says what is wrong, and may begin with the tool's name; hints are below it.
+            // The first line of an error may begin with the tool's name; hints follow below.
             let said = match facts.split_once('\n').filter(|_| is_error) {
                 Some((wrong, hints)) => format!("{wrong}\n{}", mail::in_commands(hints)),
                 None => facts.to_owned(),
@@ -115,7 +116,7 @@ pub(super) fn result(result: &mut Value) {
     }
 }
 
-/// The arguments that a text begins with, as flags, and the length of what they stand for.
+/// Parses arguments at the start of a text. Returns them as flags, with the length of the parsed text.
 fn arguments(tool: &str, text: &str) -> Option<(String, usize)> {
     if !text.starts_with('{') {
         return None;
@@ -124,22 +125,22 @@ fn arguments(tool: &str, text: &str) -> Option<(String, usize)> {
     if let Some(Ok(arguments)) = values.next() {
         let known = declared().iter().find(|known| known.name == tool);
         let schema = known.map_or(&Value::Null, |tool| &tool.input_schema);
-        let words = flags::words(tool, schema, &arguments);
+        let words = flags::to_words(tool, schema, &arguments);
         let words: String = words.iter().skip(3).map(|word| format!(" {}", quoted(word))).collect();
         return Some((words, values.byte_offset()));
     }
-    // One that leaves something to fill in.
+    // Arguments with a placeholder.
     let (inner, _) = text.strip_prefix('{')?.split_once('}')?;
     let words = inner.split(", ").map(|argument| {
         let (name, value) = argument.split_once(": ").unwrap_or((argument, ""));
-        // What a program reads ends with a newline, which a shell's plain quotes have no sign for.
+        // A program's input ends with a newline, which plain shell quotes cannot express.
         let value = if (tool, name, value) == ("repl_input", "\"text\"", "…") { "$'LINE\\n'" } else { value };
         format!(" --{} {}", name.trim_matches('"').replace('_', "-"), value.trim_matches('"'))
     });
     Some((words.collect(), inner.len() + "{}".len()))
 }
 
-/// All tools, which say what an argument is.
+/// Returns the declarations of all tools.
 fn declared() -> &'static [Tool] {
     static TOOLS: OnceLock<Vec<Tool>> = OnceLock::new();
     TOOLS.get_or_init(|| tools(Choice::All).unwrap_or_default())

@@ -1,5 +1,5 @@
-//! `hob call`: any tool from a shell. Flags, help and completion derive from the tool's own declaration; [`flags`]
-//! turns it into a command line and back. A daemon is started for the call itself only, not for one that was mistyped.
+//! `hob call`: calls any tool from a shell. Flags, help and completion derive from the tool's declaration; [`flags`] converts
+//! it to a command line and back. A mistyped call does not start the daemon.
 
 pub(crate) mod flags;
 pub(crate) mod in_commands;
@@ -17,32 +17,32 @@ use serde_json::{Map, Value, json};
 use crate::exit::{Exit, Failure};
 use crate::terminal::{self, Style};
 
-/// Call a tool: `hob call TOOL --help` names its flags
+/// Call a tool; `hob call TOOL --help` lists its flags
 #[derive(Debug, Args)]
 #[command(disable_help_flag = true)]
 pub(crate) struct Call {
-    /// The tool; `hob tools` lists them
+    /// The name of the tool; `hob tools` lists all
     #[arg(value_name = "TOOL", allow_hyphen_values = true)]
     tool: Option<String>,
-    /// The tool's flags, or all arguments as one JSON object; --json prints JSON, --as NAME names the agent to be
+    /// The tool's flags, or all arguments as one JSON object; --json prints JSON, --as NAME sets the agent's name
     #[arg(value_name = "FLAGS", trailing_var_arg = true, allow_hyphen_values = true)]
     flags: Vec<OsString>,
 }
 
-/// A tool as it is declared.
+/// A tool's declaration.
 #[derive(Debug, Clone)]
 pub(crate) struct Tool {
     pub(crate) name: String,
     pub(crate) description: String,
     pub(crate) input_schema: Value,
-    /// Whether it hands something out, which its caller confirms with the next call.
+    /// True if the next call confirms delivery of the result.
     pub(crate) hands_out: bool,
-    /// Examples of arguments, each with what it shows.
+    /// Example arguments with titles.
     pub(crate) examples: Vec<(&'static str, Value)>,
 }
 
 impl Tool {
-    /// Its examples as lines for a shell.
+    /// Renders its examples as shell commands.
     fn help(&self) -> StyledStr {
         match &self.examples[..] {
             [] => StyledStr::new(),
@@ -52,17 +52,17 @@ impl Tool {
         }
     }
 
-    /// A call with these arguments, as a line for a shell.
+    /// Renders a call with these arguments as a shell command.
     fn line(&self, arguments: &Value) -> String {
-        let words = flags::words(&self.name, &self.input_schema, arguments);
+        let words = flags::to_words(&self.name, &self.input_schema, arguments);
         words.iter().map(|word| flags::quoted(word)).collect::<Vec<_>>().join(" ")
     }
 }
 
-/// The tools that answer with an evaluation, whose status is the exit code.
+/// The tools whose result is an evaluation; its status becomes the exit code.
 const EVALUATING: [&str; 3] = ["repl_eval", "repl_wait", "repl_reload"];
 
-/// The tool that takes a value or does not: for an agent what is wrong is an answer, for a script it is a failure.
+/// The tool whose rejection is a normal result for an agent but a failure for a script.
 const SUBMITTING: &str = "node_submit";
 
 const GENERAL_HELP: &str = "\
@@ -71,10 +71,10 @@ Call a tool
 Usage: hob call TOOL [FLAGS]
        hob call TOOL JSON
 
-`hob tools` lists the tools, `hob call TOOL --help` names a tool's flags. Of every tool:
+`hob tools` lists the tools, `hob call TOOL --help` lists a tool's flags. Flags of every tool:
   --args <JSON>  All arguments as one JSON object, or - to read it from stdin
   --json         Print JSON: the structured result
-  --as <NAME>    The agent to be
+  --as <NAME>    The name to act as
 
 Examples:
   hob call repl_eval --code '1 + 1' --json
@@ -115,7 +115,7 @@ impl Call {
             }
         };
         let project = super::find_project(explicit.as_deref())?;
-        // A named tool is meant, whichever toolsets agents get by default.
+        // The tool was named, so the default toolsets do not matter.
         let mut hello = super::hello(&project)?;
         hello.toolsets = vec!["all".to_owned()];
         if let Some(name) = flags::name(&matches) {
@@ -131,15 +131,12 @@ impl Call {
             Exit::Done if name == SUBMITTING && result["structuredContent"]["status"] != "accepted" => Exit::ToolError,
             exit => exit,
         };
-        match tool.hands_out {
-            true => confirm(&mut control, exit),
-            false => Ok(exit),
-        }
+        if tool.hands_out { confirm(&mut control, exit) } else { Ok(exit) }
     }
 }
 
-/// Confirms that what a call handed out was printed: a shell makes no next call that would. If not all of it was
-/// printed, or this fails, it is handed out again, which is the better mistake.
+/// Confirms that a result was printed, since a shell makes no further call that would. If it was not printed completely or
+/// the confirmation fails, the result will be delivered again.
 pub(crate) fn confirm(control: &mut Control, exit: Exit) -> Result<Exit, Failure> {
     if terminal::lost().is_some() {
         return Ok(exit);
@@ -150,7 +147,7 @@ pub(crate) fn confirm(control: &mut Control, exit: Exit) -> Result<Exit, Failure
     }
 }
 
-/// `--project DIR` is hob's own option, but people also write it after the tool.
+/// Removes `--project DIR` from the tool's flags, where people also write it.
 fn take_project(flags: &mut Vec<OsString>) -> Option<PathBuf> {
     if let Some(index) = flags.iter().position(|flag| flag == "--project").filter(|index| index + 1 < flags.len()) {
         return flags.drain(index..index + 2).nth(1).map(PathBuf::from);
@@ -159,19 +156,19 @@ fn take_project(flags: &mut Vec<OsString>) -> Option<PathBuf> {
     flags.remove(index).to_str().map(|flag| PathBuf::from(&flag["--project=".len()..]))
 }
 
-/// The tools that are meant.
+/// The tools to list.
 pub(crate) enum Choice<'a> {
     /// All there are.
     All,
-    /// Those of this toolset.
+    /// The tools of a toolset.
     Toolset(&'a str),
-    /// Those that imitate this system.
+    /// The tools that imitate another system.
     Profile(&'a str),
-    /// Those of these toolsets.
+    /// The tools of several toolsets.
     Enabled(Vec<String>),
 }
 
-/// The tools of a choice. Starts nothing, and needs no project.
+/// Returns the chosen tools. Starts nothing, and needs no project.
 pub(crate) fn tools(choice: Choice<'_>) -> Result<Vec<Tool>, Failure> {
     let declared = match choice {
         Choice::All => daemon::declared(&["all".to_owned()], None, Vec::new()),
@@ -190,7 +187,7 @@ pub(crate) fn tools(choice: Choice<'_>) -> Result<Vec<Tool>, Failure> {
     Ok(tool.collect())
 }
 
-/// An input schema with the arguments that agents are not told of, and that a command line has flags for all the same.
+/// Adds the arguments that agents do not see to an input schema, so that the command line has flags for them.
 fn whole(mut input_schema: Value, unlisted: Map<String, Value>) -> Value {
     if let Some(properties) = input_schema["properties"].as_object_mut() {
         properties.extend(unlisted);
@@ -198,7 +195,7 @@ fn whole(mut input_schema: Value, unlisted: Map<String, Value>) -> Value {
     input_schema
 }
 
-/// A control call's failure with its exit code.
+/// Converts a failed control request, with its exit code.
 pub(crate) fn control_failure(error: ControlError) -> Failure {
     let exit = match error {
         ControlError::Connect(_) | ControlError::Lost { .. } => Exit::NoDaemon,
@@ -222,7 +219,7 @@ pub(crate) fn finish(result: &Value, as_json: bool) -> Result<Exit, Failure> {
     Ok(if is_error { Exit::ToolError } else { Exit::Done })
 }
 
-/// A result as a program reads it.
+/// Returns a result as JSON for programs.
 pub(crate) fn as_value(result: &Value) -> Value {
     match (&result["structuredContent"], result["isError"] == true) {
         (Value::Null, true) => json!({"error": text(result)}),
@@ -238,11 +235,11 @@ fn text(result: &Value) -> String {
 
 fn unknown(name: &str, tools: &[Tool]) -> Failure {
     if name.starts_with('-') {
-        return Failure::new(format_args!("the tool comes before its flags, and there is none named {name}"))
+        return Failure::new(format_args!("unknown tool {name}; the tool comes before its flags"))
             .hint(format_args!("Write `hob call TOOL {name}`; `hob tools` lists the tools."))
             .exit(Exit::Usage);
     }
-    let failure = Failure::new(format_args!("there is no tool named {name}")).exit(Exit::Usage);
+    let failure = Failure::new(format_args!("unknown tool {name}")).exit(Exit::Usage);
     match super::choice::nearest(name, tools.iter().map(|tool| &*tool.name)) {
         Some(near) => failure.hint(format_args!("Did you mean `{near}`? `hob tools` lists all.")),
         None => failure.hint("`hob tools` lists all."),
@@ -258,7 +255,7 @@ mod tests {
         for tool in tools(Choice::All).unwrap() {
             let command = flags::command(&tool.name, &tool.description, &tool.input_schema);
             for (title, arguments) in &tool.examples {
-                let words = flags::words(&tool.name, &tool.input_schema, arguments);
+                let words = flags::to_words(&tool.name, &tool.input_schema, arguments);
                 let matches = match command.clone().try_get_matches_from(&words[2..]) {
                     Ok(matches) => matches,
                     Err(error) => panic!("{title}: {error}"),
@@ -269,7 +266,7 @@ mod tests {
         }
     }
 
-    /// The arguments of a cell: names, with the ones in italics that agents are not told of.
+    /// Parses the argument names in a table cell; true marks those in italics, which agents do not see.
     fn named(cell: &str) -> Vec<(String, bool)> {
         let mut bare = String::new();
         let mut depth = 0;
@@ -291,7 +288,7 @@ mod tests {
     fn the_documentation_of_questions_about_code_names_all_arguments() {
         let page = include_str!("../../../../../docs/reference/code.md");
         let rows = page.split("\n## Tools\n").nth(1).unwrap().split("\n## ").next().unwrap();
-        // The first table; the second one has the fields of `head`.
+        // Only the first table; the second one describes the fields of `head`.
         let table = rows.lines().skip_while(|line| !line.starts_with('|')).take_while(|line| line.starts_with('|'));
         let rows: Vec<Vec<&str>> = table.skip(2).map(|line| line.split('|').collect()).collect();
         let declared = daemon::declared(&["code".to_owned()], None, Vec::new()).unwrap();

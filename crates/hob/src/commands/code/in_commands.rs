@@ -1,11 +1,11 @@
-//! What the tools tell agents to call next, as the short commands that a person types. Code that is shown stays as it is: of an
-//! answer only the lines are written anew that are hob's own.
+//! Rewrites suggested tool calls into the short commands that a person types. Only hob's own lines of an answer are rewritten,
+//! never the code in it.
 
 use serde_json::{Deserializer, Map, Value};
 
 use crate::commands::call::flags::quoted;
 
-/// The commands for tools, and the argument that each takes without a flag.
+/// The command of each tool, and the argument that it takes without a flag.
 const COMMANDS: [(&str, &str, &str); 9] = [
     ("find_callers", "callers", "name"),
     ("find_uses", "uses", "name"),
@@ -18,11 +18,11 @@ const COMMANDS: [(&str, &str, &str); 9] = [
     ("code_status", "code status", ""),
 ];
 
-/// The flags that are not named as the arguments are.
+/// The flags whose names differ from the argument's.
 const FLAGS: [(&str, &str); 4] =
     [("max_results", "max"), ("max_bytes", "max"), ("context_lines", "context"), ("classes", "class")];
 
-/// What else is said otherwise.
+/// Other terms that differ.
 const WORDS: [(&str, &str); 5] = [
     (" bytes: max_bytes;", " bytes: `--max`;"),
     ("does not define (external)", "does not define (`--external`)"),
@@ -31,20 +31,19 @@ const WORDS: [(&str, &str); 5] = [
     ("`hob code restart` or code_status with restart", "`hob code restart`"),
 ];
 
-/// A tool's result, with commands in what it says itself.
+/// Rewrites a tool's result.
 pub(super) fn result(result: &mut Value) {
     let is_error = result["isError"] == true;
     for block in result["content"].as_array_mut().into_iter().flatten() {
         let text = block["text"].as_str().unwrap_or_default();
-        let line = |(number, line): (usize, &str)| match is_error || is_own(number, line) {
-            true => in_commands(line),
-            false => line.to_owned(),
+        let line = |(number, line): (usize, &str)| {
+            if is_error || is_own(number, line) { in_commands(line) } else { line.to_owned() }
         };
         block["text"] = text.split('\n').enumerate().map(line).collect::<Vec<_>>().join("\n").into();
     }
 }
 
-/// Whether a line of an answer is hob's: how sure it is, and what may be asked next.
+/// True if a line of an answer is hob's own: the certainty, or a suggestion.
 fn is_own(number: usize, line: &str) -> bool {
     let counts = |rest: &str| {
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
@@ -54,7 +53,7 @@ fn is_own(number: usize, line: &str) -> bool {
     number == 0 || counts(line) || begins.iter().any(|begin| line.starts_with(begin))
 }
 
-/// A sentence for agents, with commands in the place of the tools.
+/// Replaces tool names in a sentence with commands.
 fn in_commands(text: &str) -> String {
     let text = WORDS.iter().fold(text.to_owned(), |text, (said, shown)| text.replace(said, shown));
     let is_of_name = |c: char| c.is_alphanumeric() || c == '_' || c == '/' || c == '.';
@@ -62,11 +61,9 @@ fn in_commands(text: &str) -> String {
     while let Some((at, (tool, command, first))) = next(rest) {
         let (before, after) = (&rest[..at], &rest[at + tool.len()..]);
         let mut values = Deserializer::from_str(after.strip_prefix(' ').unwrap_or_default()).into_iter();
-        let given: Option<Map<String, Value>> = match after.starts_with(" {") {
-            true => values.next().and_then(Result::ok),
-            false => None,
-        };
-        // The word may also be a name of the project.
+        let given: Option<Map<String, Value>> =
+            if after.starts_with(" {") { values.next().and_then(Result::ok) } else { None };
+        // The word may also be a name in the project.
         let is_named = before.ends_with(is_of_name) || before.ends_with('`');
         let is_meant =
             !is_named && (given.is_some() || [" shows", " lists", " of `"].iter().any(|next| after.starts_with(next)));
@@ -76,7 +73,7 @@ fn in_commands(text: &str) -> String {
             out.push_str(tool);
             continue;
         }
-        let words = given.as_ref().map(|given| words(given, first)).unwrap_or_default();
+        let words = given.as_ref().map(|given| render_arguments(given, first)).unwrap_or_default();
         out.push_str(&format!("`hob {command}{words}`"));
         if given.is_some() {
             rest = &after[" ".len() + values.byte_offset()..];
@@ -85,13 +82,13 @@ fn in_commands(text: &str) -> String {
     out + rest
 }
 
-/// The next tool that a text names, and where.
+/// Finds the next tool name in a text.
 fn next(text: &str) -> Option<(usize, (&'static str, &'static str, &'static str))> {
     COMMANDS.iter().filter_map(|command| Some((text.find(command.0)?, *command))).min_by_key(|(at, _)| *at)
 }
 
-/// Arguments as the words behind a command.
-fn words(given: &Map<String, Value>, first: &str) -> String {
+/// Renders arguments as words after a command.
+fn render_arguments(given: &Map<String, Value>, first: &str) -> String {
     let text = |value: &Value| quoted(&value.as_str().map_or_else(|| value.to_string(), str::to_owned));
     let mut words: Vec<String> = given.get(first).map(text).into_iter().collect();
     for (name, value) in given.iter().filter(|(name, _)| *name != first) {

@@ -1,4 +1,4 @@
-//! `hob callers`, `uses`, `callees`, `def`, `outline`, `fields`, `constructors`, `matches` and `code`: questions about code on a
+//! `hob callers`, `uses`, `callees`, `def`, `outline`, `fields`, `constructors`, `matches` and `code`: code search on the
 //! command line.
 
 mod in_commands;
@@ -14,20 +14,20 @@ use crate::exit::{Exit, Failure};
 #[derive(Debug, Args)]
 pub(crate) struct Callers {
     #[command(flatten)]
-    asked: Asked,
+    asked: SearchArgs,
 }
 
 /// Show every use of a name, by what it does there
 #[derive(Debug, Args)]
 pub(crate) struct Uses {
     #[command(flatten)]
-    asked: Asked,
-    /// Only these: call, value, import, export, signature, type, pattern, construct, binding, field_read, field_write, mention
+    asked: SearchArgs,
+    /// Only uses of this class: call, value, import, export, signature, type, pattern, construct, binding, field_read, field_write, mention
     #[arg(long = "class", value_name = "CLASS", hide_possible_values = true, value_parser = CLASSES)]
     classes: Vec<String>,
 }
 
-/// What a name can do where it stands.
+/// The classes of uses.
 const CLASSES: [&str; 12] = [
     "call",
     "value",
@@ -54,7 +54,7 @@ pub(crate) struct Callees {
     /// How many to show (default 50)
     #[arg(long, value_name = "N")]
     max: Option<u64>,
-    /// How long to wait for a language server, in milliseconds (default 10000); 0 takes what is known now
+    /// How long to wait for a language server, in milliseconds (default 10000); 0 does not wait
     #[arg(long, value_name = "MS")]
     wait_ms: Option<u64>,
     /// Print JSON
@@ -80,7 +80,7 @@ pub(crate) struct Def {
 pub(crate) struct Outline {
     /// A file or folder; the whole worktree if none is named
     path: Option<String>,
-    /// Part of a name
+    /// Only names that contain this text
     #[arg(long = "match", value_name = "TEXT")]
     matching: Option<String>,
     /// How many levels of declarations to show
@@ -110,13 +110,13 @@ pub(crate) struct Constructors {
 pub(crate) struct Matches {
     #[command(flatten)]
     of: Type,
-    /// The constructor to remove; without it, one is added
+    /// The constructor to remove; by default, a constructor is added
     #[arg(long, value_name = "CONSTRUCTOR")]
     remove: Option<String>,
     /// How many to show (default 50)
     #[arg(long, value_name = "N")]
     max: Option<u64>,
-    /// How long to wait for a language server, in milliseconds (default 10000); 0 takes what is known now
+    /// How long to wait for a language server, in milliseconds (default 10000); 0 does not wait
     #[arg(long, value_name = "MS")]
     wait_ms: Option<u64>,
 }
@@ -137,11 +137,11 @@ struct Type {
 #[derive(Debug, Args)]
 pub(crate) struct CodeCommand {
     #[command(subcommand)]
-    what: What,
+    what: Action,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum Action {
     /// The languages of this worktree, and the language server of each
     Status {
         /// Print JSON
@@ -153,7 +153,7 @@ enum What {
 }
 
 #[derive(Debug, Args)]
-struct Asked {
+struct SearchArgs {
     /// `area`, `Shape::area`, `src/geo.rs:area` or `src/geo.rs:41`
     name: String,
     /// Look only in this file or folder
@@ -168,7 +168,7 @@ struct Asked {
     /// Also show places that mean another definition
     #[arg(long)]
     refuted: bool,
-    /// How long to wait for a language server, in milliseconds (default 10000); 0 takes what is known now
+    /// How long to wait for a language server, in milliseconds (default 10000); 0 does not wait
     #[arg(long, value_name = "MS")]
     wait_ms: Option<u64>,
     /// Print JSON
@@ -176,7 +176,7 @@ struct Asked {
     json: bool,
 }
 
-impl Asked {
+impl SearchArgs {
     fn arguments(&self) -> Vec<(&'static str, Value)> {
         vec![
             ("name", json!(self.name)),
@@ -259,13 +259,13 @@ impl Matches {
 impl CodeCommand {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
         match self.what {
-            What::Status { json } => ask(project, "code_status", Vec::new(), json),
-            What::Restart => ask(project, "code_status", vec![("restart", json!(true))], false),
+            Action::Status { json } => ask(project, "code_status", Vec::new(), json),
+            Action::Restart => ask(project, "code_status", vec![("restart", json!(true))], false),
         }
     }
 }
 
-/// Calls a tool; what was not said is left out.
+/// Calls a tool, omitting null arguments.
 fn ask(project: &Project, tool: &str, arguments: Vec<(&str, Value)>, as_json: bool) -> Result<Exit, Failure> {
     let mut hello = super::hello(project)?;
     hello.toolsets = vec!["code".to_owned()];

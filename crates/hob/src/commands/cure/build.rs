@@ -1,4 +1,4 @@
-//! `hob cure build`: BEAM files of programs, with everything they need.
+//! `hob cure build`: compiles programs and their dependencies to BEAM files.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -7,17 +7,17 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use cure::beam;
 
-use super::{Place, counted, cwd, inputs, refuse, shown};
+use super::{Workspace, counted, cwd, inputs, refuse, shown};
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
-/// Compile programs to BEAM files, with the modules of the library that they need; Erlang is needed to run them only
+/// Compile programs to BEAM files, including the library modules they need; only running them requires Erlang
 #[derive(Debug, Args)]
 pub(super) struct Build {
     /// Files, directories, or `-` for standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// Where the files go [default: _build/cure]
+    /// The output directory [default: _build/cure]
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
 }
@@ -25,7 +25,7 @@ pub(super) struct Build {
 const OUTPUT: &str = "_build/cure";
 
 impl Build {
-    pub(super) fn run(self, place: &Place) -> Result<Exit, Failure> {
+    pub(super) fn run(self, place: &Workspace) -> Result<Exit, Failure> {
         let mut beams: BTreeMap<String, Vec<u8>> = BTreeMap::new();
         let mut mains = Vec::new();
         for input in inputs(&self.files)? {
@@ -57,12 +57,13 @@ impl Build {
     }
 }
 
-/// The output directory. A named directory is used wherever it is; the default one is created inside the project,
-/// whatever links a checkout brings.
-fn made(named: Option<PathBuf>, place: &Place) -> Result<PathBuf, Failure> {
+/// Creates the output directory. A named directory may be anywhere; the default one must be inside the project, even if a
+/// checkout contains links.
+fn made(named: Option<PathBuf>, place: &Workspace) -> Result<PathBuf, Failure> {
     let failed = |error: &dyn Display| {
         let output = shown(named.as_deref().unwrap_or(Path::new(OUTPUT)));
-        Failure::new(format_args!("could not make {output}: {error}")).hint("--output DIR names another place.")
+        Failure::new(format_args!("cannot create {output}: {error}"))
+            .hint("Use --output DIR to choose another directory.")
     };
     if let Some(directory) = &named {
         std::fs::create_dir_all(directory).map_err(|error| failed(&error))?;

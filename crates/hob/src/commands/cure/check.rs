@@ -1,16 +1,16 @@
-//! `hob cure check`: names, types, refinements, exhaustiveness and state machines.
+//! `hob cure check`: checks names, types, refinements, exhaustiveness and state machines.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{Count, Place, colors, counted, inputs, rendered, shown};
+use super::{Count, Workspace, colors, counted, inputs, rendered, shown};
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
 /// Check programs: names, types, refinements, exhaustiveness, state machines
 ///
-/// It fails with errors, and with what is wrong with a state machine; not with other warnings.
+/// Fails on errors and on faulty state machines, not on other warnings.
 #[derive(Debug, Args)]
 pub(super) struct Check {
     /// Files, directories, or `-` for standard input [default: all modules of the project]
@@ -19,13 +19,13 @@ pub(super) struct Check {
 }
 
 impl Check {
-    pub(super) fn run(self, place: &Place) -> Result<Exit, Failure> {
+    pub(super) fn run(self, place: &Workspace) -> Result<Exit, Failure> {
         let color = colors(&std::io::stdout());
         let mut count = Count::default();
         let files = if self.files.is_empty() {
             let report = place.cure.check(&place.worktree, &place.worktree);
             if report.files.is_empty() {
-                return Err(Failure::new(format_args!("there is no Cure file below {}", shown(&place.worktree)))
+                return Err(Failure::new(format_args!("no Cure files below {}", shown(&place.worktree)))
                     .hint("Name a file, or `-` for standard input."));
             }
             for file in &report.files {
@@ -38,7 +38,7 @@ impl Check {
                 }
             }
             for path in &report.left_out {
-                terminal::line(format!("{} was left out: the project has too much text", shown(path)));
+                terminal::line(format!("{} was skipped: the project is too large", shown(path)));
                 count.errors += 1;
             }
             report.files.len()
@@ -54,7 +54,7 @@ impl Check {
         let files = counted(files, "file");
         let found = match (count.errors, count.warnings) {
             (0, 0) => "nothing found".to_owned(),
-            // What it fails for, and not the number of all warnings.
+            // Count the faults that cause the failure, not all warnings.
             (0, _) if count.machines > 0 => format!("{} in state machines,", counted(count.machines, "fault")),
             (0, warnings) => counted(warnings, "warning"),
             (errors, 0) => counted(errors, "error"),

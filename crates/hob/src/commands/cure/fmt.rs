@@ -1,27 +1,27 @@
-//! `hob cure fmt`: files in one style; only white space changes.
+//! `hob cure fmt`: formats files; only white space changes.
 
 use std::path::PathBuf;
 
 use clap::Args;
 use cure::files::FileError;
 
-use super::{Place, colors, counted, inputs, rendered};
+use super::{Workspace, colors, counted, inputs, rendered};
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
-/// Format programs in place; from standard input to standard output
+/// Format programs in place, or standard input to standard output
 #[derive(Debug, Args)]
 pub(super) struct Fmt {
     /// Files, directories, or `-` for standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// Change nothing; name the files that are not formatted, and fail if there are any
+    /// Change nothing; list the files that are not formatted, and fail if there are any
     #[arg(long)]
     check: bool,
 }
 
 impl Fmt {
-    pub(super) fn run(self, place: &Place) -> Result<Exit, Failure> {
+    pub(super) fn run(self, place: &Workspace) -> Result<Exit, Failure> {
         let (mut wrong, mut unformatted) = (0, 0);
         for input in inputs(&self.files)? {
             let formatted = match cure::syntax::format(&input.text) {
@@ -43,8 +43,9 @@ impl Fmt {
                 (None, false) => terminal::print(&formatted),
                 (Some(path), false) if changed => {
                     let place = cure::files::followed(&place.worktree, path).map_err(|error| match error {
-                        error @ FileError::Outside { .. } => Failure::new(error)
-                            .hint("Nothing is written through a link out of it: name the file itself."),
+                        error @ FileError::Outside { .. } => {
+                            Failure::new(error).hint("hob does not write through a link: name the file itself.")
+                        }
                         error => Failure::new(error),
                     })?;
                     cure::files::write(&place, &formatted).map_err(Failure::new)?;

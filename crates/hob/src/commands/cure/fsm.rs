@@ -1,29 +1,29 @@
-//! `hob cure fsm`: the state machines of programs, and what is wrong with them.
+//! `hob cure fsm`: shows the state machines of programs and their faults.
 
 use std::path::PathBuf;
 
 use clap::Args;
 use cure::fsm::mermaid;
 
-use super::{Place, counted, inputs, refuse};
+use super::{Workspace, counted, inputs, refuse};
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
-/// Show the state machines of programs: states, what is wrong with them, diagrams
+/// Show the state machines of programs: states, faults, diagrams
 ///
-/// It fails if something is wrong with one, unless only the diagrams are wanted.
+/// Fails if a machine is faulty, except with --diagrams.
 #[derive(Debug, Args)]
 pub(super) struct Fsm {
     /// Files, directories, or `-` for standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// Print the Mermaid diagrams alone
+    /// Print only the Mermaid diagrams
     #[arg(long)]
     mermaid: bool,
 }
 
 impl Fsm {
-    pub(super) fn run(self, place: &Place) -> Result<Exit, Failure> {
+    pub(super) fn run(self, place: &Workspace) -> Result<Exit, Failure> {
         let mut found_in_all = 0;
         for input in inputs(&self.files)? {
             let compiled = cure::compile(&input.text, &place.modules(&input));
@@ -49,7 +49,7 @@ impl Fsm {
                 }
             }
             if compiled.machines().next().is_none() && compiled.is_ok() {
-                terminal::note(format!("{} has no state machine", input.name));
+                terminal::note(format!("{} has no state machines", input.name));
             }
             let errors: Vec<_> = compiled.diagnostics.iter().filter(|one| one.is_error()).cloned().collect();
             refuse(&input, &errors, &[])?;

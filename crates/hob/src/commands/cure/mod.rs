@@ -1,8 +1,8 @@
-//! `hob cure`: the Cure compiler from a shell, one file for each thing it does.
+//! `hob cure`: the Cure compiler on the command line, one file per subcommand.
 //!
-//! It compiles in this process, without the daemon: a file is checked faster than a daemon answers its greeting, files
-//! outside any project work too, and nothing needs a grant, since the user runs it. The daemon's tools pay off when an
-//! agent calls repeatedly.
+//! The compiler runs in this process, without the daemon: checking a file is faster than connecting to a daemon, files
+//! outside any project work too, and no grant is needed, since the user runs it. The daemon's tools are for agents that
+//! call repeatedly.
 
 mod build;
 mod check;
@@ -42,42 +42,42 @@ enum Sub {
 }
 
 impl CureCommand {
-    /// Runs it. `explicit` is what `--project` named.
+    /// Runs the command. `explicit` is the value of `--project`.
     pub(crate) fn run(self, explicit: Option<&Path>) -> Result<Exit, Failure> {
         let cwd = cwd()?;
-        let place = || Place::of(explicit, &cwd);
+        let place = || Workspace::open(explicit, &cwd);
         match self.command {
             Sub::Check(check) => check.run(&place()?),
             Sub::Build(build) => build.run(&place()?),
             Sub::Fmt(fmt) => fmt.run(&place()?),
             Sub::Run(run) => run.run(&place()?),
             Sub::Fsm(fsm) => fsm.run(&place()?),
-            // An editor says itself where it works.
+            // An editor sends its own working directory.
             Sub::Lsp(lsp) => lsp.run(explicit),
         }
     }
 }
 
-/// Where modules are searched.
-struct Place {
+/// Where modules are looked up.
+struct Workspace {
     /// The worktree around the current directory.
     worktree: PathBuf,
     cure: Arc<Cure>,
-    /// What is configured, of which the limits of a run hold here too.
+    /// The configuration. Its limits on a run apply here too.
     settings: CureSettings,
 }
 
-impl Place {
-    fn of(explicit: Option<&Path>, cwd: &Path) -> Result<Place, Failure> {
+impl Workspace {
+    fn open(explicit: Option<&Path>, cwd: &Path) -> Result<Workspace, Failure> {
         let project = Project::find(explicit, cwd).map_err(Failure::new)?;
         let config = Config::load(&project, &daemon::sections()).map_err(Failure::new)?;
         let worktree = if explicit.is_some() { project.root().to_owned() } else { project.worktree(cwd) };
         let settings = config.settings::<CureSettings>();
         let options = Options { roots: settings.roots.clone(), run: None };
-        Ok(Place { worktree, cure: Cure::new(options), settings })
+        Ok(Workspace { worktree, cure: Cure::new(options), settings })
     }
 
-    /// The modules that a text may use: those of the project, or those beside a file outside it.
+    /// Returns the modules that a text may use: those of the project, or those next to a file outside it.
     fn modules(&self, input: &Input) -> Modules {
         let file = input.path.as_ref().and_then(|path| path.canonicalize().ok());
         let worktree = self.worktree.canonicalize().unwrap_or_else(|_| self.worktree.clone());
@@ -90,14 +90,14 @@ impl Place {
 
 /// A text to compile.
 struct Input {
-    /// Its name for messages, as given.
+    /// Its name for messages, as given on the command line.
     name: String,
     /// Its path, unless it came from standard input.
     path: Option<PathBuf>,
     text: String,
 }
 
-/// The texts of these files, of all Cure files below these directories, and for `-` of standard input.
+/// Reads these files, all Cure files below these directories, and standard input for `-`.
 fn inputs(named: &[PathBuf]) -> Result<Vec<Input>, Failure> {
     let mut inputs = Vec::new();
     for path in named {
@@ -106,8 +106,8 @@ fn inputs(named: &[PathBuf]) -> Result<Vec<Input>, Failure> {
         } else if path.is_dir() {
             let found = files::cure_files(std::slice::from_ref(path));
             if found.is_empty() {
-                return Err(Failure::new(format_args!("there is no Cure file below {}", shown(path)))
-                    .hint("Files of Cure end in `.cure`; hidden and build directories are passed over."));
+                return Err(Failure::new(format_args!("no Cure files below {}", shown(path)))
+                    .hint("Cure files end in `.cure`; hidden and build directories are skipped."));
             }
             inputs.extend(found.iter().map(|path| input(path)).collect::<Result<Vec<_>, _>>()?);
         } else {
@@ -125,23 +125,23 @@ fn input(path: &Path) -> Result<Input, Failure> {
 fn standard_input() -> Result<Input, Failure> {
     let mut bytes = Vec::new();
     let read = std::io::stdin().lock().take(files::MOST_BYTES + 1).read_to_end(&mut bytes);
-    read.map_err(|error| Failure::new(format_args!("could not read standard input: {error}")))?;
+    read.map_err(|error| Failure::new(format_args!("cannot read standard input: {error}")))?;
     if bytes.len() as u64 > files::MOST_BYTES {
         return Err(Failure::new(format_args!("standard input has more than {} bytes", files::MOST_BYTES)));
     }
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        Failure::new(format_args!("standard input is no UTF-8 text: the byte at {at} is part of no character"))
+        Failure::new(format_args!("standard input is not valid UTF-8: invalid byte at offset {at}"))
     })?;
     Ok(Input { name: "<stdin>".to_owned(), path: None, text })
 }
 
-/// Errors and warnings, counted.
+/// The number of errors and warnings.
 #[derive(Debug, Default, Clone, Copy)]
 struct Count {
     errors: usize,
     warnings: usize,
-    /// The warnings that say what is wrong with a state machine: unlike others, that is no matter of taste.
+    /// The warnings about state machines. Unlike other warnings, they indicate a fault.
     machines: usize,
 }
 
@@ -154,18 +154,18 @@ impl Count {
     }
 }
 
-/// Diagnostics with the source lines they refer to, for a person.
+/// Renders diagnostics for people, with the source lines they refer to.
 fn rendered(name: &str, text: &str, diagnostics: &[Diagnostic], color: bool) -> String {
     let lines = Lines::new(text);
     diagnostics.iter().map(|one| format!("{}\n\n", one.render(name, &lines, color))).collect()
 }
 
-/// Whether output to this may have colours.
+/// True if this output may have colours.
 fn colors(out: &impl IsTerminal) -> bool {
     out.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// Shows the errors of a program on standard error; fails if there are any.
+/// Prints the diagnostics of a program to standard error; fails if there are errors.
 fn refuse(input: &Input, diagnostics: &[Diagnostic], faulty: &[&str]) -> Result<(), Failure> {
     let text = rendered(&input.name, &input.text, diagnostics, colors(&std::io::stderr()));
     if !text.is_empty() {
@@ -184,7 +184,7 @@ fn refuse(input: &Input, diagnostics: &[Diagnostic], faulty: &[&str]) -> Result<
     Ok(())
 }
 
-/// `1 error`, `2 errors`.
+/// Renders `1 error`, `2 errors`.
 fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }

@@ -1,4 +1,4 @@
-//! `hob cure run`: a program in the interpreter.
+//! `hob cure run`: runs a program in the interpreter.
 
 use std::path::PathBuf;
 
@@ -6,11 +6,11 @@ use clap::Args;
 use cure::run::{Outcome, Request, run};
 use cure::{CureSettings, Limits, Watched};
 
-use super::{Place, inputs, refuse};
+use super::{Workspace, inputs, refuse};
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
-/// Run a function of a program in the interpreter, and print its value
+/// Run a function of a program in the interpreter, and print its result
 #[derive(Debug, Args)]
 pub(super) struct Run {
     /// The file, or `-` for standard input
@@ -19,27 +19,27 @@ pub(super) struct Run {
     /// The exported function: main, or Module.main
     #[arg(long, value_name = "NAME", default_value = "main")]
     function: String,
-    /// Show the calls of the program's own functions, on standard error
+    /// Trace calls of the program's own functions on standard error
     #[arg(long)]
     trace: bool,
-    /// Show where its steps went, on standard error
+    /// Print a profile of the program's steps on standard error
     #[arg(long)]
     profile: bool,
-    /// Its arguments, each an expression of Cure: 3, '"text"', 'Circle(2)'
+    /// The arguments, each a Cure expression: 3, '"text"', 'Circle(2)'
     #[arg(value_name = "ARG", allow_negative_numbers = true)]
     args: Vec<String>,
 }
 
-/// How many bytes a program may print: more than an agent reads.
+/// The output limit in bytes, larger than for agents.
 const OUTPUT: usize = 64 << 20;
 
-/// The limits that hold for `run_cure` too.
+/// Returns the limits, which also apply to `run_cure`.
 fn limits(settings: &CureSettings) -> Limits {
     let memory = usize::try_from(settings.run_memory).unwrap_or(usize::MAX);
     Limits { steps: settings.run_steps, memory, time: Some(settings.run_time), output: OUTPUT, ..Limits::default() }
 }
 
-/// The setting of a limit that was reached.
+/// Returns the setting of the limit that was exceeded.
 fn setting(failure: &cure::Failure) -> Option<&'static str> {
     match failure {
         cure::Failure::Limit { what: "steps", .. } => Some("run_steps"),
@@ -50,7 +50,7 @@ fn setting(failure: &cure::Failure) -> Option<&'static str> {
 }
 
 impl Run {
-    pub(super) fn run(self, place: &Place) -> Result<Exit, Failure> {
+    pub(super) fn run(self, place: &Workspace) -> Result<Exit, Failure> {
         let Some(input) = inputs(&[self.file])?.pop() else {
             return Err(Failure::new("name one file").exit(Exit::Usage));
         };
@@ -79,7 +79,7 @@ impl Run {
                 return Err(failure.hint(format_args!("It defines:\n{}", there.join("\n"))));
             }
             Outcome::Arguments(reasons) => {
-                let failure = Failure::new(format_args!("the arguments do not fit {}", request.function));
+                let failure = Failure::new(format_args!("invalid arguments for {}", request.function));
                 return Err(reasons.into_iter().fold(failure, Failure::hint));
             }
         };
@@ -93,7 +93,7 @@ impl Run {
         terminal::print(&ran.output);
         match ran.result {
             Ok(value) => {
-                // A program that only prints has nothing more to say.
+                // A program that only prints returns `unit`.
                 if value != "unit" {
                     terminal::line(value);
                 }

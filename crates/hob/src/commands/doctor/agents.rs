@@ -1,5 +1,5 @@
-//! Whether each agent would start hob here: by its entry, and by what its own files say of trust and of servers that are
-//! switched off. An agent that would not is never "ok".
+//! Checks whether each agent would start hob here: its entry, its trust in the folder, and disabled servers. An agent that
+//! would not start hob is never "ok".
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -10,10 +10,10 @@ use project::{Project, visible};
 use super::Finding;
 use crate::agents::{AGENTS, Agent, Broken, Edits, Entry, Need, Scope, Site, Step, find_program};
 
-/// The subject where no agent was found.
+/// The subject of the finding if no agent was found.
 const NONE: &str = "none";
 
-/// The findings of all agents that are used here.
+/// Returns the findings for all agents that are used here.
 pub(super) fn findings(project: &Project) -> Vec<Finding> {
     let place = crate::home().and_then(|home| Ok((home, super::super::cwd()?)));
     let (home, cwd) = match place {
@@ -25,13 +25,14 @@ pub(super) fn findings(project: &Project) -> Vec<Finding> {
     let site = Site { top: project.worktree(&cwd), main: project.root().to_owned(), home };
     let search = std::env::var_os("PATH").unwrap_or_default();
     let findings: Vec<Finding> = AGENTS.iter().flat_map(|agent| of_agent(agent, &site, &search)).collect();
-    match findings.is_empty() {
-        true => vec![Finding::note(NONE, "no agent found; `hob init --agent NAME` registers with one anyway")],
-        false => findings,
+    if findings.is_empty() {
+        vec![Finding::note(NONE, "no agent found; `hob init --agent NAME` registers with one anyway")]
+    } else {
+        findings
     }
 }
 
-/// The agents that would not start hob as they stand, or not all of it.
+/// Returns the agents that would not start hob as configured, or not fully.
 pub(super) fn not_started(findings: &[Finding]) -> Vec<String> {
     let is_open = |finding: &&Finding| finding.verdict == Verdict::Note && finding.subject != NONE;
     let mut agents: Vec<String> = findings.iter().filter(is_open).map(|finding| finding.subject.clone()).collect();
@@ -44,7 +45,7 @@ fn of_agent(agent: &Agent, site: &Site, search: &OsStr) -> Vec<Finding> {
     let is_used = agent.is_used(Scope::Project, site, search);
     for scope in [Scope::Project, Scope::User] {
         let mut files = agent.files(scope, site);
-        // A file that others have too is no trace of it.
+        // A file shared with another agent does not show that this one is used.
         files.retain(|file| is_used || !agent.reads_anothers(file, site));
         found.extend(files.iter().filter_map(|file| registration(agent, scope, file, site, search)));
     }
@@ -57,7 +58,7 @@ fn of_agent(agent: &Agent, site: &Site, search: &OsStr) -> Vec<Finding> {
         found.extend(
             match registered_in_main(agent, site, is_used) {
                 Some(file) => Some(format!(
-                    "hob is registered in {}, and an agent in this worktree looks in {here}: run `hob init` here",
+                    "hob is registered in {}, but an agent in this worktree reads {here}: run `hob init` here",
                     visible::path(&file)
                 )),
                 None => is_used.then(|| "hob is not registered; run `hob init`".to_owned()),
@@ -66,7 +67,7 @@ fn of_agent(agent: &Agent, site: &Site, search: &OsStr) -> Vec<Finding> {
         );
     }
     if let Some(elsewhere) = agent.reads_elsewhere(site).filter(|_| !found.is_empty()) {
-        // What else is known of it is of files that it does not read.
+        // The other findings concern files that it does not read.
         for finding in found.iter_mut().filter(|finding| finding.verdict == Verdict::Good) {
             finding.verdict = Verdict::Note;
         }
@@ -75,7 +76,7 @@ fn of_agent(agent: &Agent, site: &Site, search: &OsStr) -> Vec<Finding> {
     found
 }
 
-/// The main worktree's file that registers hob, in a linked one.
+/// In a linked worktree, returns the main worktree's file that registers hob.
 fn registered_in_main(agent: &Agent, site: &Site, is_used: bool) -> Option<PathBuf> {
     let main = Site { top: site.main.clone(), main: site.main.clone(), home: site.home.clone() };
     let has_entry = |file: &PathBuf| {
@@ -110,13 +111,13 @@ fn judge(
     };
     if !entry.is_hob(scope) {
         return problem(format!(
-            "{shown} has a server named hob that starts {entry}, which is not what `hob init` writes: see what it is; remove \
-             that entry, and `hob init` registers hob"
+            "{shown} has a server named hob that starts {entry}, which is not what `hob init` writes: inspect the \
+             entry; if you do not need it, remove it and run `hob init`"
         ));
     }
     let Some(program) = find_program(&entry.command, search) else {
         return problem(format!(
-            "{shown} starts `{}`, which is not there; remove that entry and run `hob init`",
+            "{shown} starts `{}`, which does not exist; remove that entry and run `hob init`",
             entry.command
         ));
     };
@@ -127,18 +128,19 @@ fn judge(
     let (calls, starts): (Vec<Step>, Vec<Step>) = steps.into_iter().partition(|step| step.need == Need::Call);
     Some(match (starts.as_slice(), calls.as_slice()) {
         ([], []) => Finding::good(agent.title, format!("starts {} (by {shown})", program.display())),
-        ([], calls) => {
-            Finding::good(agent.title, format!("starts {} (by {shown}), and {}", program.display(), told(calls, scope)))
-        }
+        ([], calls) => Finding::good(
+            agent.title,
+            format!("starts {} (by {shown}), and {}", program.display(), describe(calls, scope)),
+        ),
         (starts, _) => Finding::note(
             agent.title,
-            format!("does not start hob (registered in {shown}): it {}", told(starts, scope)),
+            format!("does not start hob (registered in {shown}): it {}", describe(starts, scope)),
         ),
     })
 }
 
-/// What is so, what to do about it, and the command that does it.
-fn told(steps: &[Step], scope: Scope) -> String {
+/// Describes the problems, what to do about them, and the command that fixes them.
+fn describe(steps: &[Step], scope: Scope) -> String {
     let mut whats: Vec<&str> = steps.iter().map(|step| &*step.what).collect();
     let mut hands: Vec<&str> = steps.iter().map(|step| &*step.by_hand).collect();
     whats.dedup();

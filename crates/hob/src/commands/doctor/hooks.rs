@@ -1,5 +1,5 @@
-//! Whether agents' hooks do what they promise: each of hob's entries is run as it is written, in private copies of a project
-//! (`hooks::prove`). An entry of a checkout runs only if it is exactly what `hob hooks install` writes.
+//! Verifies agents' hooks: runs each of hob's entries exactly as written, in private copies of a project (`hooks::prove`). An
+//! entry from a checkout runs only if it equals what `hob hooks install` writes.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -14,31 +14,31 @@ use serde_json::{Value, json};
 use super::Finding;
 use crate::agents::{self, Edits, HookFile, HookScope, Scope, Site, find_program, hooks_off};
 
-/// What is known of hooks, for people and for programs.
+/// The findings about hooks, for people and for programs.
 #[derive(Default)]
 pub(super) struct Report {
     pub(super) findings: Vec<Finding>,
     pub(super) proofs: Vec<Value>,
 }
 
-/// A file with entries of hob's.
-struct Found {
+/// A file that contains hob's entries.
+struct InstalledHooks {
     file: HookFile,
     entries: Vec<Installed>,
 }
 
-/// Looks into all agents' files; proves what it finds unless it is `quick`.
+/// Reads all agents' files and, unless `quick`, verifies the entries.
 pub(super) fn report(project: &Project, quick: bool) -> Report {
     let mut report = Report::default();
-    // Without a home or a directory the agents' own section says so.
+    // The agents' section reports a missing home or directory.
     let Ok((home, cwd)) = crate::home().and_then(|home| Ok((home, super::super::cwd()?))) else { return report };
     let site = Site { top: project.worktree(&cwd), main: project.root().to_owned(), home };
     let search = std::env::var_os("PATH").unwrap_or_default();
-    let found = found(&site, &mut report);
+    let found = find_hooks(&site, &mut report);
     if quick {
         report.findings.extend(found.iter().map(|found| {
             let (count, shown) = (found.entries.len(), visible::path(&found.file.path));
-            Finding::good(found.file.agent.title(), format!("{count} hooks in {shown}, not proven with --quick"))
+            Finding::good(found.file.agent.title(), format!("{count} hooks in {shown}, not tested because of --quick"))
         }));
         return report;
     }
@@ -58,12 +58,12 @@ pub(super) fn report(project: &Project, quick: bool) -> Report {
         Err(error) => {
             report
                 .findings
-                .push(Finding::problem("hooks", format!("cannot be proven: no private copy could be made: {error}")));
+                .push(Finding::problem("hooks", format!("cannot be tested: creating a private copy failed: {error}")));
             return report;
         }
     };
     let mut proven = proven.into_iter();
-    for Found { file, entries } in found {
+    for InstalledHooks { file, entries } in found {
         let mut faults: Vec<String> = Vec::new();
         let mut told: Vec<String> = Vec::new();
         let version = versions.get(&file.agent).copied().flatten();
@@ -93,12 +93,12 @@ pub(super) fn report(project: &Project, quick: bool) -> Report {
     report
 }
 
-fn found(site: &Site, report: &mut Report) -> Vec<Found> {
+fn find_hooks(site: &Site, report: &mut Report) -> Vec<InstalledHooks> {
     let mut found = Vec::new();
     let main = Site { top: site.main.clone(), main: site.main.clone(), home: site.home.clone() };
     let here = Agent::ALL.into_iter().flat_map(|agent| HookFile::all(agent, site)).map(|file| (site, file));
     // In a linked worktree Claude Code also runs the hooks in the main worktree's local settings.
-    let in_main = (site.top != site.main).then(|| (&main, HookFile::of(Agent::Claude, HookScope::Local, &main)));
+    let in_main = (site.top != site.main).then(|| (&main, HookFile::for_scope(Agent::Claude, HookScope::Local, &main)));
     for (site, file) in here.chain(in_main) {
         let text = match Edits::look(site.base(file.base), &file.path, file.base.links()) {
             Ok(Some(text)) => text,
@@ -110,12 +110,12 @@ fn found(site: &Site, report: &mut Report) -> Vec<Found> {
         };
         match file.entries(&text) {
             Ok(entries) if entries.is_empty() => {}
-            Ok(entries) => found.push(Found { file, entries }),
-            // Without a word of hob there is nothing of hob's to break.
+            Ok(entries) => found.push(InstalledHooks { file, entries }),
+            // A file that does not mention hob has no entry of hob's.
             Err(_) if !text.contains("hob") => {}
             Err(error) => {
                 let shown = visible::path(&file.path);
-                let detail = format!("{shown}: {error}; the agent reads no hooks of it: repair the file");
+                let detail = format!("{shown}: {error}; the agent cannot read its hooks: repair the file");
                 report.findings.push(Finding::problem(file.agent.title(), detail));
             }
         }
@@ -123,7 +123,7 @@ fn found(site: &Site, report: &mut Report) -> Vec<Found> {
     found
 }
 
-/// Why an entry must not be run, if so: what a checkout brings is not run because it has hob's name.
+/// Returns why an entry must not be run, if so: a checkout's entry does not run merely because it is named hob.
 fn unprovable(file: &HookFile, entry: &Installed, search: &OsStr) -> Option<String> {
     if file.base == Scope::User {
         return None;
@@ -132,10 +132,10 @@ fn unprovable(file: &HookFile, entry: &Installed, search: &OsStr) -> Option<Stri
     let program = find_program(&entry.program(), search).and_then(real);
     let ours = std::env::current_exe().ok().and_then(real);
     if !entry.is_as_written() {
-        return Some("it is not what `hob hooks install` writes, and stands in the project".to_owned());
+        return Some("it differs from what `hob hooks install` writes, and the project contains it".to_owned());
     }
     (program.is_none() || program != ours).then(|| {
-        format!("it starts {}, which is not this hob: `hob hooks install` writes it anew", visible(&entry.program()))
+        format!("it starts {}, which is not this hob: `hob hooks install` replaces it", visible(&entry.program()))
     })
 }
 
@@ -148,12 +148,12 @@ fn line(proven: &Proven) -> String {
     format!("{} (fail {}) {}", visible(&entry.event), entry.fail.as_str(), states.collect::<Vec<_>>().join("; "))
 }
 
-/// What does not hold, and what to do.
+/// Describes the failed promise, and the fix.
 fn hole(entry: &Installed, proof: &Proof) -> String {
     let promised: Vec<&str> = proof.promised.iter().map(|effect| effect.as_str()).collect();
     let (event, state, fail) = (visible(&entry.event), proof.state.as_str(), entry.fail.as_str());
     format!(
-        "{event}, {state}: `--fail {fail}` promises that a tool is {}, and it {}; `hob hooks install` writes what holds",
+        "{event}, {state}: `--fail {fail}` promises that a tool is {}, and it {}; run `hob hooks install` to fix it",
         promised.join(" or "),
         match proof.effect.as_str() {
             "blocked" => "is blocked",

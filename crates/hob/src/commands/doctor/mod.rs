@@ -1,8 +1,8 @@
-//! `hob doctor`: checks everything that hob depends on, and reports what would break and how to fix it.
+//! `hob doctor`: checks everything that hob depends on, and reports problems with their fixes.
 //!
-//! It changes nothing. [`programs`] knows the programs and how each is installed, [`agents`] what each agent's own files say
-//! about hob. [`hooks`] starts something: hob's own entries, in private copies of a project, with daemons that end with it; and
-//! [`tried`], if told so, asks the project's own daemon.
+//! It changes nothing. [`programs`] checks the programs that hob runs, [`agents`] each agent's own files. [`hooks`] runs hob's
+//! own entries in private copies of a project with short-lived daemons. With `--try`, [`tried`] queries the project's own
+//! daemon.
 
 mod agents;
 mod hooks;
@@ -21,26 +21,26 @@ use crate::commands::call::in_commands::in_commands;
 use crate::exit::{Exit, Failure};
 use crate::terminal::{self, Style, paint};
 
-/// Check the installation and say what would break
+/// Check the installation and report problems with their fixes
 #[derive(Debug, Args)]
 pub(crate) struct Doctor {
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Do not run the hooks of agents, which takes a few seconds
+    /// Skip running the hooks of agents, which takes a few seconds
     #[arg(long)]
     quick: bool,
-    /// Also ask the daemon a question about each language, which starts it and language servers
+    /// Also send the daemon a query for each language; this starts the daemon and language servers
     #[arg(long = "try")]
     tries: bool,
 }
 
-/// The sections in which a note may be no more than a remark.
+/// The section whose notes are only suggestions.
 const PROGRAMS: &str = "Programs";
 const AGENTS: &str = "Agents";
-/// The section of what was asked.
+/// The section of the trials.
 const TRIED: &str = "Tried";
-/// The section of their hooks.
+/// The section of agents' hooks.
 const HOOKS: &str = "Hooks of agents";
 
 impl Doctor {
@@ -49,7 +49,7 @@ impl Doctor {
         let config = Config::load(project, &daemon::sections()).unwrap_or_default();
         let parts = daemon::health(project, &config).into_iter().map(|health| (health.title, health.findings));
         let trials = if self.tries { daemon::trials(project) } else { Vec::new() };
-        // What is waited for stands apart from the list, which programs may read.
+        // Progress goes to stderr, so that programs can read the list from stdout.
         let tried = tried::findings(project, trials, |text| terminal::note(terminal::paint_note(text, Style::Dim)));
         let hooks = hooks::report(project, self.quick);
         let proofs = hooks.proofs;
@@ -67,7 +67,7 @@ impl Doctor {
             terminal::line(paint(title, Style::Bold));
             broken.extend(subjects(&findings, Verdict::Problem));
             match title {
-                // What nothing here needs.
+                // The project does not need these programs.
                 PROGRAMS => {}
                 AGENTS => open.extend(agents::not_started(&findings)),
                 _ => open.extend(subjects(&findings, Verdict::Note)),
@@ -78,7 +78,7 @@ impl Doctor {
                     Verdict::Note | Verdict::Remark => paint("--", Style::Yellow),
                     Verdict::Problem => paint("!!", Style::Red),
                 };
-                // Both contain names and paths of the checkout.
+                // Both contain names and paths from the checkout.
                 let (subject, detail) = (project::visible(&subject), project::visible(&in_commands(&detail)));
                 terminal::line(format!("  {mark} {subject}: {detail}"));
             }
@@ -88,31 +88,31 @@ impl Doctor {
     }
 }
 
-/// The subjects of the findings of one kind.
+/// Returns the subjects of the findings with this verdict.
 fn subjects(findings: &[Finding], verdict: Verdict) -> Vec<String> {
     let of_it = findings.iter().filter(|finding| finding.verdict == verdict);
     of_it.map(|finding| project::visible(&finding.subject)).collect()
 }
 
-/// What the list comes to: whatever is marked, and wants something done, is named.
+/// Renders the conclusion: names everything that needs a fix.
 fn last_line(broken: &[String], open: &[String]) -> String {
     let named = |subjects: &[String]| {
         let mut subjects = subjects.to_vec();
         subjects.dedup();
         subjects.join(", ")
     };
-    let breaks = match broken {
-        [] => "Nothing would break".to_owned(),
-        [one] => format!("1 thing (!!) would break: {one}"),
-        all => format!("{} things (!!) would break: {}", all.len(), named(all)),
+    let conclusion = match broken {
+        [] => "Everything works.".to_owned(),
+        [one] => format!("1 problem to fix (!!): {one}."),
+        all => format!("{} problems to fix (!!): {}.", all.len(), named(all)),
     };
     match open {
-        [] => format!("{breaks}."),
-        open => format!("{breaks}; not all is set up (--): {}.", named(open)),
+        [] => conclusion,
+        open => format!("{conclusion} Optional, see the lines marked --: {}.", named(open)),
     }
 }
 
-/// All findings, for programs.
+/// Prints all findings as JSON.
 fn print_json(sections: impl Iterator<Item = (&'static str, Vec<Finding>)>, proofs: &[Value]) -> Exit {
     let mut problems = 0;
     let mut shown: Vec<Value> = Vec::new();
@@ -156,18 +156,18 @@ fn project_findings(project: &Project) -> Vec<Finding> {
     findings
 }
 
-/// A root above a nested project is right for a repository with many projects, and wrong if it was not intended.
+/// Reports a nested project below the root, which is wrong unless it was intended.
 fn inner_root(project: &Project) -> Option<Finding> {
     let inner = project.project_below(&super::cwd().ok()?)?;
     let (root, inner) = (project.root().display(), inner.display());
     let detail = format!(
-        "{inner} looks like a project of its own, and {root} is the root of all below it: its daemon, sessions and mail are \
-         shared. If that is not meant, put a hob.toml into {inner}, outside any repository, or start hob with --project {inner}"
+        "{inner} looks like a separate project, but it shares the daemon, sessions and mail of {root}. To separate \
+         it, put a hob.toml into {inner} (outside a repository), or start hob with --project {inner}"
     );
     Some(Finding::note("nested", detail))
 }
 
-/// A file in the checkout with the name of an earlier version's state is not trusted.
+/// Reports a file in the checkout that has the name of an earlier version's state: it is not trusted.
 fn brought(project: &Project) -> Option<Finding> {
     let old = project.root().join(".hob");
     old.symlink_metadata().ok()?;
@@ -175,8 +175,8 @@ fn brought(project: &Project) -> Option<Finding> {
     Some(Finding::note(
         ".hob",
         format!(
-            "{old} is not read: it came with the checkout, or is the state of an earlier hob. If it is yours and holds mail, \
-             `hob stop`, then move its mail.db and identities into {state}; then delete it"
+            "{old} is ignored: it came with the checkout, or is the state of an earlier version of hob. If it is \
+             yours and contains mail, run `hob stop` and move its mail.db and identities into {state}; then delete it"
         ),
     ))
 }
@@ -191,23 +191,26 @@ fn config(project: &Project) -> Vec<Finding> {
         Err(error) => Finding::problem("hob.toml", error.to_string()),
         Ok(config) if !config.withheld.is_empty() => {
             let keys: Vec<&str> = config.withheld.iter().map(|request| request.key.as_str()).collect();
-            Finding::note("hob.toml", format!("asks for what is not granted: {}; see `hob trust`", keys.join(", ")))
+            Finding::note(
+                "hob.toml",
+                format!("requests settings that are not granted: {}; run `hob trust`", keys.join(", ")),
+            )
         }
-        Ok(_) if project.config_path().exists() => Finding::good("hob.toml", "reads well"),
-        Ok(_) => Finding::good("hob.toml", "none, so the defaults hold"),
+        Ok(_) if project.config_path().exists() => Finding::good("hob.toml", "valid"),
+        Ok(_) => Finding::good("hob.toml", "does not exist; the defaults apply"),
     }]
 }
 
-/// The user's own configuration, for all projects.
+/// Checks the user's own configuration, for all projects.
 fn own_config() -> Option<Finding> {
     let path = UserConfig::path()?;
     let shown = path.display();
     Some(match (Config::of_user(&daemon::sections()), path.exists()) {
-        // The findings of hob.toml say it: it cannot be read without this one.
+        // The finding for hob.toml already reports it: it cannot be read without this file.
         (Err(_), _) => return None,
-        (Ok(_), true) => Finding::good("config.toml", format!("{shown}, your own for all projects, reads well")),
+        (Ok(_), true) => Finding::good("config.toml", format!("{shown} (all projects): valid")),
         (Ok(_), false) => {
-            Finding::good("config.toml", format!("{shown} would be your own for all projects; there is none"))
+            Finding::good("config.toml", format!("{shown} (all projects): does not exist; the defaults apply"))
         }
     })
 }
@@ -217,15 +220,12 @@ fn state(project: &Project) -> Finding {
     if let Err(error) = project.look_at_state() {
         return Finding::problem("state", error.to_string());
     }
-    // The nearest existing directory is the one that would be written to.
+    // Check the nearest existing directory, the one that would be written to.
     let existing = dir.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"));
     match project::private::try_to_write(existing) {
         Err(error) => Finding::problem(
             "state",
-            format!(
-                "cannot write in {}: {error}; make it writable for you, or free space on its disk",
-                existing.display()
-            ),
+            format!("cannot write in {}: {error}; make it writable, or free disk space", existing.display()),
         ),
         Ok(()) => Finding::good("state", format!("kept in {}", dir.display())),
     }
@@ -238,12 +238,12 @@ fn socket(project: &Project) -> Finding {
     }
 }
 
-/// The daemon, and what its environment does not have; without one, what the one would not have that is started from here.
+/// Checks the daemon and what its environment lacks. If none runs, checks the environment that a daemon started here would have.
 fn of_daemon(project: &Project, config: &Config) -> Vec<Finding> {
     let (daemon, lacks): (Finding, Vec<Finding>) = match super::connect(project) {
         Ok(None) => {
-            let here = |what| Finding::note("environment", format!("{what} before a daemon is started from here"));
-            let finding = Finding::good("daemon", "does not run; it starts when it is needed");
+            let here = |what| Finding::note("environment", format!("{what} before you start a daemon from here"));
+            let finding = Finding::good("daemon", "not running; it starts on demand");
             (finding, daemon::lacks(config).into_iter().map(here).collect())
         }
         Ok(Some(mut control)) => match control.status() {
@@ -262,7 +262,7 @@ fn of_daemon(project: &Project, config: &Config) -> Vec<Finding> {
     [socket(project), daemon].into_iter().chain(lacks).collect()
 }
 
-/// A daemon that runs.
+/// Describes a running daemon.
 fn running(project: &Project, control: &Control, status: &Value) -> Finding {
     let ack = control.daemon();
     let pid = ack.pid.map(|pid| format!(", pid {pid}")).unwrap_or_default();
@@ -273,13 +273,14 @@ fn running(project: &Project, control: &Control, status: &Value) -> Finding {
     if let Some(changed) = super::status::changed_since(project, status) {
         return Finding::note("daemon", format!("{runs}; {changed}"));
     }
-    match status["granted_since"] == true {
-        true => Finding::note(
+    if status["granted_since"] == true {
+        Finding::note(
             "daemon",
             format!(
-                "{runs}; what hob.toml asks for was granted since this daemon started: run `hob stop`; the next call starts a daemon that knows it"
+                "{runs}; settings of hob.toml were granted after this daemon started: run `hob stop`; the next call starts a daemon that has them"
             ),
-        ),
-        false => Finding::good("daemon", runs),
+        )
+    } else {
+        Finding::good("daemon", runs)
     }
 }

@@ -1,4 +1,4 @@
-//! The programs that sessions run: found or missing, needed here or not, and how to install each.
+//! The programs that sessions run: whether each is installed, whether the project needs it, and how to install it.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -10,14 +10,13 @@ use crate::agents::{find_program, version};
 struct Program {
     name: &'static str,
     what_for: &'static str,
-    /// Files whose presence at the root means that this project needs the program; `*.x` matches any name with that
-    /// ending.
+    /// Files at the root that show that this project needs the program; `*.x` matches any name with that ending.
     needed_by: &'static [&'static str],
     version_arg: &'static str,
     apt: &'static str,
     dnf: &'static str,
     brew: &'static str,
-    /// What installs it where it is no package.
+    /// How to install it if no package manager has it.
     other: Option<&'static str>,
 }
 
@@ -84,7 +83,7 @@ const PROGRAMS: &[Program] = &[
     },
 ];
 
-/// One finding per program.
+/// Returns one finding per program.
 pub(super) fn findings(root: &Path) -> Vec<Finding> {
     let search = std::env::var_os("PATH").unwrap_or_default();
     let files: Vec<String> = fs::read_dir(root)
@@ -97,7 +96,7 @@ fn finding(program: &Program, files: &[String], search: &OsStr) -> Finding {
     let needed = files.iter().find(|file| program.needed_by.iter().any(|pattern| fits(pattern, file)));
     let (verdict, why) = match needed {
         Some(file) => (Verdict::Problem, format!("{file} needs it")),
-        None => (Verdict::Note, "nothing here needs it".to_owned()),
+        None => (Verdict::Note, "not needed by this project".to_owned()),
     };
     let install = install(program, search);
     let detail = match find_program(program.name, search) {
@@ -144,7 +143,7 @@ mod tests {
         assert_eq!(check("app.cabal"), ["ghci", "cabal"]);
         assert_eq!(check("Main.hs"), ["ghci"]);
         assert_eq!(check(".hs"), [""; 0]);
-        // There are no sessions of it.
+        // hob has no sessions for this language.
         assert_eq!(check("package.json"), [""; 0]);
     }
 }

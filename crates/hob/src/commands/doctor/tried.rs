@@ -1,4 +1,4 @@
-//! `hob doctor --try`: what the parts would have asked, asked for real, with the time that the answer took.
+//! `hob doctor --try`: runs the trials of the parts, and measures how long each takes.
 
 use std::time::Instant;
 
@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use crate::exit::Failure;
 
-/// The results of all trials. Starts the daemon if none runs, and whatever answers the questions. An answer may take a minute:
-/// `tell` hears what is waited for.
+/// Runs all trials. Starts the daemon if none runs, and any language server that a trial needs. A trial may take a minute;
+/// `tell` receives the progress.
 pub(super) fn findings(project: &Project, trials: Vec<Trial>, tell: impl Fn(&str)) -> Vec<Finding> {
     trials.into_iter().map(|trial| finding(project, trial, &tell)).collect()
 }
@@ -29,18 +29,21 @@ fn finding(project: &Project, trial: Trial, tell: impl Fn(&str)) -> Finding {
             let said = text(&result);
             let took = since.elapsed().as_secs_f64();
             let detail = format!("{} after {took:.1} s: {}", trial.asks, said.lines().next().unwrap_or_default());
-            match result["isError"] == true {
-                true => Finding::problem(trial.subject, detail),
-                false if (trial.is_whole)(&result["structuredContent"]) => Finding::good(trial.subject, detail),
-                false if trial.can_be_whole => Finding::note(trial.subject, detail),
-                false => Finding::remark(trial.subject, detail),
+            if result["isError"] == true {
+                Finding::problem(trial.subject, detail)
+            } else if (trial.is_whole)(&result["structuredContent"]) {
+                Finding::good(trial.subject, detail)
+            } else if trial.can_be_whole {
+                Finding::note(trial.subject, detail)
+            } else {
+                Finding::remark(trial.subject, detail)
             }
         }
     }
 }
 
 fn ask(project: &Project, trial: &Trial, tell: impl Fn(&str)) -> Result<Value, Failure> {
-    // The names are those of the root, wherever the command was called.
+    // The names are relative to the root, regardless of the current directory.
     let mut hello = Control::hello(project, project.root());
     hello.toolsets = vec![trial.toolset.to_owned()];
     let mut control = super::super::connect_or_start(project, &hello)?;

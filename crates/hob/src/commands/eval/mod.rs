@@ -1,6 +1,6 @@
-//! `hob eval`: a person's seat at a session. What the code prints goes where a program's output goes, how it ended is the
-//! exit code. What runs goes on without this command: Ctrl-C interrupts it, and code that has not begun when this command
-//! is told to end is withdrawn, since nobody would expect it to run later.
+//! `hob eval`: evaluates code in a session. The code's output is printed like a program's, and the exit code reports how the
+//! evaluation ended. The evaluation does not depend on this process: Ctrl-C interrupts it. If this process is killed, code
+//! that has not started is withdrawn, because running it later would be unexpected.
 
 mod printed;
 mod typed;
@@ -27,40 +27,40 @@ use crate::terminal::{self, Style, paint_note};
 /// Evaluate code in a live REPL that keeps its state between calls
 #[derive(Debug, Args)]
 pub(crate) struct Eval {
-    /// The code; read from stdin if it is `-` or left out; at a terminal, name it
+    /// The code; read from stdin if it is `-` or omitted; required at a terminal
     #[arg(value_name = "CODE", allow_negative_numbers = true)]
     code: Option<String>,
-    /// The session [default: this worktree's own]
+    /// The session [default: the session of this worktree]
     #[arg(long, value_name = "NAME")]
     session: Option<String>,
-    /// The profile of a session that starts now: ghci, cabal, stack, python, bash, or one of your own
+    /// The profile for a new session: ghci, cabal, stack, python, bash, or one of your own
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
-    /// Come back after so many seconds, even if it still runs [default: when it has ended]
+    /// Return after this many seconds, even if the evaluation still runs [default: wait until it has ended]
     #[arg(long, value_name = "S")]
     wait: Option<u32>,
-    /// Let the code read this command's stdin, up to its end; else nothing of it is read
+    /// Pass this command's stdin to the code, up to its end [default: stdin is not read]
     #[arg(long, requires = "code")]
     stdin: bool,
-    /// Print JSON: what the tool says, with output shortened as for an agent
+    /// Print JSON: the result of the tool, with output shortened as for an agent
     #[arg(long)]
     json: bool,
-    /// What was said last of what it waits for, which is not said again.
+    /// The last message about the reason for waiting, so that it is printed once.
     #[arg(skip)]
     said: RefCell<Option<String>>,
 }
 
-/// The arguments of `repl_eval` that are flags here, too.
+/// The arguments of `repl_eval` that are also flags here.
 const FLAGS: [&str; 3] = ["session", "profile", "stdin"];
-/// How the note begins that bytes are shown as something else.
+/// The start of the note about replaced bytes.
 const REPLACED: &str = "Some bytes are not UTF-8 and are shown as";
-/// How long one call waits: Ctrl-C is noticed between two.
+/// The timeout of one call: Ctrl-C is noticed between calls.
 const SLICE: Duration = Duration::from_millis(200);
-/// How long a session may start before that is said, in milliseconds.
+/// The time after which a slow session start is reported, in milliseconds.
 const LONG_START_MS: f64 = 6_000.0;
-/// The most that is shown of what it prints on standard error, and in JSON.
+/// The limit of output on standard error and in JSON, in bytes.
 const MAX_BYTES: usize = 200_000;
-/// Maximum length of what is read from stdin: above the limit of a line, so that the daemon reports the error.
+/// The limit of stdin, in bytes: above the limit of a line, so that the daemon reports the error.
 const STDIN_MAX: u64 = 64 << 20;
 
 impl Eval {
@@ -82,10 +82,8 @@ impl Eval {
         self.show(evaluation, &printed);
         match printed.missing {
             0 => Ok(Exit::of_evaluation(evaluation)),
-            missing => {
-                Err(Failure::new(format_args!("{missing} bytes of its output are no longer kept, and were not shown"))
-                    .hint("`limits.output_file` in hob.toml sets how much of a session's output is kept."))
-            }
+            missing => Err(Failure::new(format_args!("{missing} bytes of the output were dropped and are not shown"))
+                .hint("Raise `limits.output_file` in hob.toml to keep more of a session's output.")),
         }
     }
 
@@ -96,16 +94,18 @@ impl Eval {
                 .exit(Exit::Usage)
         };
         match self.code.as_deref() {
-            Some("-") if self.stdin => Err(Failure::new("stdin holds either the code or its input").exit(Exit::Usage)),
+            Some("-") if self.stdin => {
+                Err(Failure::new("stdin cannot be both the code and its input").exit(Exit::Usage))
+            }
             Some("-") => read("the code"),
             Some(code) => Ok(code.to_owned()),
             None if std::io::stdin().is_terminal() => Err(nothing()),
-            // Where a script lost its argument, nothing may come from stdin.
+            // Without an argument, empty stdin is an error: a script may have lost its argument.
             None => Some(read("the code")?).filter(|code| !code.trim().is_empty()).ok_or_else(nothing),
         }
     }
 
-    /// Evaluates and waits; the result is that of the tool that answered last.
+    /// Evaluates and waits; returns the result of the last tool call.
     fn evaluate(
         &self,
         control: &mut Control,
@@ -115,7 +115,7 @@ impl Eval {
     ) -> Result<Value, Failure> {
         let end = self.wait.and_then(|seconds| Instant::now().checked_add(Duration::from_secs(seconds.into())));
         let left = || end.map_or(SLICE, |end| end.saturating_duration_since(Instant::now()).min(SLICE));
-        let told = Told::listen()?;
+        let told = Signals::listen()?;
         let (session, profile) = (&self.session, &self.profile);
         let arguments = json!({
             "code": code, "session": session, "profile": profile, "wait_ms": millis(left()), "max_bytes": MAX_BYTES,
@@ -146,7 +146,7 @@ impl Eval {
             if told.to_end() && !waits {
                 break;
             }
-            // Nobody reads any more: a program of its own would end of it.
+            // The reader is gone; an ordinary program would be killed by SIGPIPE.
             let is_unread = terminal::lost().is_some();
             if told.to_end() || told.to_interrupt() || is_unread {
                 let answer = call(control, "repl_interrupt", of.clone())?;
@@ -157,7 +157,7 @@ impl Eval {
                 break;
             }
             if let Some(keyboard) = typed.as_mut().filter(|_| waits_for_input) {
-                // A program that asked something is in the middle of a line.
+                // The prompt of a program leaves the cursor in the middle of a line.
                 keyboard.begin(printed.as_ref().is_some_and(|printed| printed.is_in_a_line()));
                 match keyboard.line(SLICE)? {
                     Line::None => {}
@@ -175,12 +175,12 @@ impl Eval {
             self.tell_starting(&result["structuredContent"]);
             if status(&result) == "queued" {
                 self.tell_behind(&result["structuredContent"]);
-                // What waits behind a program that waits for input is answered at once.
+                // A call returns at once if the evaluation is queued behind one that waits for input.
                 std::thread::sleep(left().saturating_sub(asked.elapsed()));
             }
         }
         follow(control, &result, &mut printed)?;
-        // What only the first answer says.
+        // Notes that only the first answer contains.
         if let (Value::Array(notes), Value::Object(evaluation)) = (notes, &mut result["structuredContent"]) {
             let all = evaluation.entry("notes").or_insert_with(|| json!([]));
             if let Some(all) = all.as_array_mut() {
@@ -191,7 +191,7 @@ impl Eval {
         Ok(result)
     }
 
-    /// Says what it waits behind, where that was not just said.
+    /// Reports the reason for waiting, unless it was just reported.
     fn tell_behind(&self, evaluation: &Value) {
         let Some(behind) = self.behind(evaluation).filter(|behind| self.said.borrow().as_ref() != Some(behind)) else {
             return;
@@ -200,7 +200,7 @@ impl Eval {
         *self.said.borrow_mut() = Some(behind);
     }
 
-    /// Says once that the session takes long to start: its program may never come to a prompt.
+    /// Reports once that the session is slow to start: its program may never reach a prompt.
     fn tell_starting(&self, evaluation: &Value) {
         let Some(starting) = evaluation["starting"].as_object() else { return };
         let text = |field: &str| project::visible(starting.get(field).and_then(Value::as_str).unwrap_or_default());
@@ -209,8 +209,8 @@ impl Eval {
             return;
         }
         let printed = match text("printed") {
-            printed if printed.is_empty() => "its program printed nothing yet".to_owned(),
-            printed => format!("its program printed last: `{printed}`"),
+            printed if printed.is_empty() => "its program has printed nothing yet".to_owned(),
+            printed => format!("the last output of its program: `{printed}`"),
         };
         let session = self.session.as_ref().map(|name| format!(" --session {name}")).unwrap_or_default();
         let note = format!(
@@ -222,13 +222,13 @@ impl Eval {
         *self.said.borrow_mut() = Some(note);
     }
 
-    /// Whether lines that are typed while it runs are for the program, when it asks for input.
+    /// True if typed lines go to the program when it asks for input.
     fn takes_what_is_typed(&self) -> bool {
         let is_at_a_terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
         is_at_a_terminal && !self.json && !self.stdin && self.wait.is_none()
     }
 
-    /// Shows an evaluation to a person: output as a program's, and the rest on stderr.
+    /// Prints an evaluation for people: the output to stdout, and the rest to stderr.
     fn show(&self, evaluation: &Value, printed: &Printed) {
         let text = |field: &str| evaluation[field].as_str().unwrap_or_default();
         let terminal = std::io::stderr().is_terminal();
@@ -245,7 +245,7 @@ impl Eval {
         }
         let (stderr, exception) = (text("stderr"), text("exception"));
         let value = evaluation["value"].as_str();
-        // Only data stays as it is: nothing of ours is put behind it in a pipe.
+        // Piped data stays unchanged: nothing is appended to it.
         let goes_on = value.is_some() || std::io::stdout().is_terminal();
         if goes_on && printed.is_in_a_line() {
             terminal::print("\n");
@@ -263,7 +263,7 @@ impl Eval {
         if terminal {
             terminal::note(paint_note(&facts(evaluation), Style::Dim));
         }
-        // Said of the text of an answer; into a pipe go the bytes themselves.
+        // The note is about the text of the answer; a pipe gets the original bytes.
         let is_untrue = |note: &&str| !std::io::stdout().is_terminal() && note.starts_with(REPLACED);
         let notes = evaluation["notes"].as_array().into_iter().flatten().filter_map(Value::as_str);
         for note in notes.filter(|note| !is_untrue(note)) {
@@ -272,7 +272,7 @@ impl Eval {
         self.next(evaluation).into_iter().for_each(terminal::note);
     }
 
-    /// What to type next, if anything is left to do.
+    /// Suggests what to type next, if anything is left to do.
     fn next(&self, evaluation: &Value) -> Vec<String> {
         let session = self.session.as_ref().map(|name| format!(" --session {name}")).unwrap_or_default();
         let eval = format!("--eval {}{session}", evaluation["eval"]);
@@ -283,19 +283,19 @@ impl Eval {
             Exit::EvalRuns if evaluation["status"] == "waiting_for_input" => Some(format!(
                 "It waits for input: `hob call repl_input {eval} --text $'LINE\\n'` answers, `hob call repl_interrupt {eval}` \
                  stops it.{}",
-                if self.stdin { "" } else { " With `--stdin`, `hob eval` hands over what is piped into it." }
+                if self.stdin { "" } else { " With `--stdin`, `hob eval` passes its stdin to the code." }
             )),
             Exit::EvalRuns => Some(format!(
                 "It goes on: `hob call repl_wait {eval}` waits for it, `hob call repl_interrupt {eval}` stops it."
             )),
-            Exit::EvalEnded => Some(format!("`hob call repl_restart{session}` starts the session anew.")),
+            Exit::EvalEnded => Some(format!("`hob call repl_restart{session}` starts a new one.")),
             _ => None,
         };
         let behind = self.behind(evaluation).filter(|behind| self.said.borrow().as_ref() != Some(behind));
         rest.into_iter().chain(behind).chain(how).collect()
     }
 
-    /// What an evaluation that has not begun waits for.
+    /// Describes the evaluation ahead of a queued one.
     fn behind(&self, evaluation: &Value) -> Option<String> {
         let behind = evaluation["behind"].as_object()?;
         let session = self.session.as_ref().map(|name| format!(" --session {name}")).unwrap_or_default();
@@ -312,7 +312,7 @@ impl Eval {
     }
 }
 
-/// All of stdin.
+/// Reads all of stdin.
 fn read(what: &str) -> Result<String, Failure> {
     let mut text = String::new();
     let read = std::io::stdin().lock().take(STDIN_MAX).read_to_string(&mut text);
@@ -320,7 +320,7 @@ fn read(what: &str) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// Calls a tool. Null arguments are left out.
+/// Calls a tool, omitting null arguments.
 fn call(control: &mut Control, tool: &str, arguments: Value) -> Result<Value, Failure> {
     let arguments: Map<String, Value> = match arguments {
         Value::Object(arguments) => arguments.into_iter().filter(|(_, value)| !value.is_null()).collect(),
@@ -346,7 +346,7 @@ fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Whether waiting helps.
+/// True if waiting can change the result.
 fn runs(result: &Value) -> bool {
     Exit::of_evaluation(&result["structuredContent"]) == Exit::EvalRuns && status(result) != "waiting_for_input"
 }
@@ -359,7 +359,7 @@ fn text(result: &Value) -> &str {
     result["content"][0]["text"].as_str().unwrap_or_default()
 }
 
-/// The line of facts that a model reads in brackets.
+/// Renders the status line that a model reads in brackets.
 fn facts(evaluation: &Value) -> String {
     let status = evaluation["status"].as_str().unwrap_or_default().replace('_', " ");
     let took = match evaluation["duration_ms"].as_f64() {
@@ -370,11 +370,11 @@ fn facts(evaluation: &Value) -> String {
     format!("[{} #{}: {status}{took}]", evaluation["session"].as_str().unwrap_or_default(), evaluation["eval"])
 }
 
-/// A compiler's messages in the colours that compilers give them.
+/// Adds a compiler's usual colours to its messages.
 fn with_colours(messages: &str) -> String {
     let line = |line: &str| {
         for (word, style) in [("error", Style::Red), ("warning", Style::Yellow)] {
-            // `A.hs:3:5-9: error: …`
+            // For example: `A.hs:3:5-9: error: …`
             let Some((place, rest)) = line.split_once(&format!(": {word}:")) else { continue };
             if place.contains(':') && place.ends_with(|c: char| c.is_ascii_digit() || c == ')') {
                 return format!("{}: {}:{rest}", paint_note(place, Style::Bold), paint_note(word, style));
@@ -385,28 +385,28 @@ fn with_colours(messages: &str) -> String {
     messages.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// The signals that this command was sent. A later one of a kind ends it, once [`GRACE`] is over.
-struct Told {
+/// The signals that this process has received. A second signal of a kind kills it, once [`GRACE`] is over.
+struct Signals {
     interrupt: Arc<AtomicU64>,
     end: Arc<AtomicU64>,
 }
 
-/// How long a withdrawal or an interrupt may take before the same signal kills this command: `timeout` signals its child and
-/// then its group, and code that was left in the queue would run later.
+/// How long a withdrawal or an interrupt may take before the same signal kills this command. `timeout` signals its child and
+/// then its group; if that killed this command at once, queued code would run later.
 const GRACE: Duration = Duration::from_secs(2);
 
-impl Told {
-    fn listen() -> Result<Told, Failure> {
-        let told = Told { interrupt: Arc::default(), end: Arc::default() };
+impl Signals {
+    fn listen() -> Result<Signals, Failure> {
+        let told = Signals { interrupt: Arc::default(), end: Arc::default() };
         let began = Instant::now();
         for (signal, first) in [(Signal::INT, &told.interrupt), (Signal::TERM, &told.end), (Signal::HUP, &told.end)] {
-            // `nohup` stays what it is.
+            // Respect `nohup`.
             if is_ignored(signal) {
                 continue;
             }
             let first = first.clone();
             let act = move || {
-                // Never 0, which says that none came.
+                // Never 0, which means that no signal came.
                 let now = millis(began.elapsed()).saturating_add(1);
                 let came = first.compare_exchange(0, now, Ordering::SeqCst, Ordering::SeqCst);
                 if came.is_err_and(|first| now.saturating_sub(first) > millis(GRACE)) {
@@ -414,7 +414,7 @@ impl Told {
                 }
             };
             #[expect(unsafe_code, reason = "a signal's handler may do only what is safe in one")]
-            // SAFETY: it reads the monotonic clock, stores a number and makes system calls; all are allowed in a handler
+            // SAFETY: the handler reads the monotonic clock, stores a number and makes system calls; all of these are async-signal-safe
             // (signal-safety(7)), and nothing in it allocates, locks or panics.
             let registered = unsafe { signal_hook_registry::register(signal.as_raw(), act) };
             registered.map_err(|error| Failure::new(format_args!("cannot listen for signals: {error}")))?;
@@ -422,18 +422,18 @@ impl Told {
         Ok(told)
     }
 
-    /// Ctrl-C.
+    /// True after Ctrl-C.
     fn to_interrupt(&self) -> bool {
         self.interrupt.load(Ordering::SeqCst) > 0
     }
 
-    /// A kill, or the end of its terminal.
+    /// True after a kill or a hangup.
     fn to_end(&self) -> bool {
         self.end.load(Ordering::SeqCst) > 0
     }
 }
 
-/// Whether whoever started this command has it ignore a signal (proc_pid_status(5)).
+/// True if this process inherited the signal as ignored (proc_pid_status(5)).
 fn is_ignored(signal: Signal) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -464,10 +464,7 @@ mod tests {
              It goes on: `hob call repl_wait --eval 3 --session b` waits for it, `hob call repl_interrupt --eval 3 --session b` \
              stops it."
         );
-        assert_eq!(
-            says(None, json!({"eval": 3, "status": "exited"})),
-            "`hob call repl_restart` starts the session anew."
-        );
+        assert_eq!(says(None, json!({"eval": 3, "status": "exited"})), "`hob call repl_restart` starts a new one.");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What an evaluation prints on standard output, as it comes: in a pipe its very bytes, at a terminal made harmless.
+//! Prints the standard output of an evaluation as it arrives: unchanged in a pipe, escaped at a terminal.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -9,18 +9,18 @@ use crate::commands::call::control_failure;
 use crate::exit::Failure;
 use crate::terminal;
 
-/// How far the standard output of an evaluation is shown.
+/// The position up to which an evaluation's output was printed.
 #[derive(Debug, Default)]
 pub(super) struct Printed {
     cursor: u64,
-    /// Bytes that were no longer kept when it was their turn.
+    /// The number of bytes that were dropped before they could be printed.
     pub(super) missing: u64,
-    /// The last byte shown.
+    /// The last byte printed.
     last: Option<u8>,
 }
 
 impl Printed {
-    /// Shows what has been printed since. The evaluation is named by `session` and `eval`.
+    /// Prints new output. `session` and `eval` in `of` name the evaluation.
     pub(super) fn follow(&mut self, control: &mut Control, of: &Value) -> Result<(), Failure> {
         while terminal::lost().is_none() {
             let asked = json!({
@@ -39,7 +39,7 @@ impl Printed {
         Ok(())
     }
 
-    /// Whether what comes next would stand in the middle of a line.
+    /// True if the cursor is in the middle of a line.
     pub(super) fn is_in_a_line(&self) -> bool {
         self.last.is_some_and(|last| last != b'\n')
     }

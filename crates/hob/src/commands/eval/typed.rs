@@ -1,4 +1,4 @@
-//! What a person types for a program that waits for its input.
+//! Reads terminal input for a program that waits for it.
 
 use std::io::BufRead;
 use std::time::Duration;
@@ -9,36 +9,37 @@ use rustix::io::Errno;
 use crate::exit::Failure;
 use crate::terminal::{self, Style, paint_note};
 
-/// A person at the keyboard. A line is read only while the program waits: what is typed before stays in the terminal.
+/// The keyboard. A line is read only while the program waits; earlier input stays in the terminal.
 #[derive(Debug, Default)]
 pub(super) struct Typed {
-    /// Whether it was said that something can be typed.
+    /// True if the hint about typing was printed.
     is_said: bool,
 }
 
-/// What was typed.
+/// A line read from the keyboard.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line {
-    /// Nothing yet, or a signal came.
+    /// No line yet, or a signal arrived.
     None,
-    /// A line, with its end.
+    /// A line, with its newline.
     Typed(String),
     /// The end of input (Ctrl-D).
     End,
 }
 
 impl Typed {
-    /// Says once what can be typed, unless the program just has.
+    /// Prints once that input can be typed, unless the program has just printed a prompt.
     pub(super) fn begin(&mut self, has_asked: bool) {
         if !std::mem::replace(&mut self.is_said, true) && !has_asked {
-            let how = "[it waits for input: what you type is its; Ctrl-D leaves it waiting, Ctrl-C interrupts it]";
+            let how =
+                "[waiting for input: your typing goes to the program; Ctrl-D leaves it waiting, Ctrl-C interrupts it]";
             terminal::note(paint_note(how, Style::Dim));
         }
     }
 
-    /// The next line that is typed, waiting so long at most.
+    /// Returns the next typed line, waiting at most `wait`.
     pub(super) fn line(&mut self, wait: Duration) -> Result<Line, Failure> {
-        let failed = |error: &dyn std::fmt::Display| Failure::new(format_args!("cannot read what is typed: {error}"));
+        let failed = |error: &dyn std::fmt::Display| Failure::new(format_args!("cannot read the terminal: {error}"));
         let stdin = std::io::stdin();
         let mut typed = [PollFd::new(&stdin, PollFlags::IN)];
         let wait = Timespec { tv_sec: 0, tv_nsec: wait.subsec_nanos().into() };

@@ -1,4 +1,4 @@
-//! `hob hooks install` and `hob hooks uninstall`: entries in agents' files that run `hob hook`.
+//! `hob hooks install` and `hob hooks uninstall`: add and remove the entries in agents' files that run `hob hook`.
 
 use std::path::PathBuf;
 
@@ -9,32 +9,32 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use project::{Project, visible};
 
-use super::super::init::{Place, can_ask, confirmed, keep_out_of_git};
-use crate::agents::{self, HookFile, HookScope, Put, Scope, Undone, find_program};
+use super::super::init::{InitPaths, can_ask, confirmed, keep_out_of_git};
+use crate::agents::{self, HookFile, HookScope, Scope, Undone, WriteOutcome, find_program};
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
-/// Have agents run `hob hook`: entries in their files
+/// Add entries to agents' files so that they run `hob hook`
 #[derive(Debug, Args, Default)]
 pub(crate) struct Install {
-    /// Install for this agent even if there is no trace of it; may be repeated
+    /// Install for this agent even if hob did not detect it; may be repeated
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(Agent::ALL.iter().map(|agent| agent.name())))]
     agent: Vec<String>,
-    /// Whose files: those of this project that only you have, all of yours, or those that others share [default: local]
+    /// Which files: your private files of this project, your files for all projects, or the files shared in this project [default: local]
     #[arg(long, value_name = "SCOPE")]
     scope: Option<HookScope>,
-    /// What happens when the policy cannot be asked: open, ask or closed [default: as it is installed, else open]
+    /// What happens if the policy cannot be evaluated: open, ask or closed [default: the installed setting, else open]
     #[arg(long, value_name = "HOW", value_parser = fail_of)]
     fail: Option<Fail>,
-    /// Which events: those that something uses, or all that the agent has
+    /// Which events: those that something uses, or all events of the agent
     #[arg(long, value_name = "WHICH", value_parser = ["used", "all"], default_value = "used")]
     events: String,
 }
 
-/// Take hob's entries out of agents' files, and nothing else
+/// Remove hob's entries from agents' files, and nothing else
 #[derive(Debug, Args, Default)]
 pub(crate) struct Uninstall {
-    /// Only from the files of this agent; may be repeated
+    /// Only the files of this agent; may be repeated
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(Agent::ALL.iter().map(|agent| agent.name())))]
     agent: Vec<String>,
 }
@@ -44,7 +44,7 @@ fn fail_of(name: &str) -> Result<Fail, String> {
 }
 
 impl Install {
-    /// As `hob init --hooks` installs them.
+    /// Returns the options that `hob init --hooks` uses.
     pub(crate) fn beside(agents: &[String], is_user: bool) -> Install {
         let agent = agents.iter().filter(|name| Agent::named(name).is_some()).cloned().collect();
         Install { agent, scope: is_user.then_some(HookScope::User), events: "used".to_owned(), fail: None }
@@ -53,10 +53,10 @@ impl Install {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
         let standing = ::hooks::files::Files::new(project).standing(false);
         for broken in &standing.broken {
-            terminal::line(format!("A policy does not count as it reads now: {broken}."));
+            terminal::line(format!("A policy is invalid and not in force: {broken}."));
         }
-        // Nothing of the project is made for the sake of the user's own files.
-        let user = Place::new(Scope::User, project)?;
+        // For the user's own files, nothing is created in the project.
+        let user = InitPaths::new(Scope::User, project)?;
         let search = std::env::var_os("PATH").unwrap_or_default();
         let fail = self.fail.or_else(|| proposed(&standing.policies));
         let (mut found, mut exit) = (false, Exit::Done);
@@ -67,15 +67,15 @@ impl Install {
                 continue;
             }
             found = true;
-            let file = HookFile::of(agent, self.scope.unwrap_or(HookScope::Local), &user.site);
-            let done = Place::new(file.base, project).and_then(|place| {
+            let file = HookFile::for_scope(agent, self.scope.unwrap_or(HookScope::Local), &user.site);
+            let done = InitPaths::new(file.base, project).and_then(|place| {
                 if !file.is_shared {
                     keep_out_of_git(&place, project, &file.path)?;
                 }
                 self.install(&file, &place, fail, &standing.policies)
             });
             if let Err(failure) = done {
-                // One broken file must not exclude the other agents.
+                // One broken file must not affect the other agents.
                 terminal::report(&failure);
                 exit = failure.exit;
             }
@@ -92,18 +92,24 @@ impl Install {
             ));
         } else if let Exit::Done = exit {
             terminal::line(
-                "Next: restart the agent, then `hob doctor` proves each entry. `hob hooks uninstall` takes them back.",
+                "Next: restart the agent, then run `hob doctor` to test each entry. `hob hooks uninstall` removes them.",
             );
         }
         if found && fail.is_none() && standing.policies.iter().any(Policy::denies) {
             terminal::line(
-                "A rule denies. `hob hooks install --fail closed` keeps that where hob is not there or does not answer.",
+                "A rule denies. `hob hooks install --fail closed` enforces it even if hob is missing or does not answer.",
             );
         }
         Ok(exit)
     }
 
-    fn install(&self, file: &HookFile, place: &Place, fail: Option<Fail>, policies: &[Policy]) -> Result<(), Failure> {
+    fn install(
+        &self,
+        file: &HookFile,
+        place: &InitPaths,
+        fail: Option<Fail>,
+        policies: &[Policy],
+    ) -> Result<(), Failure> {
         let title = file.agent.title();
         let mut edits = place.edits()?;
         let shown = place.show(&file.path);
@@ -126,8 +132,8 @@ impl Install {
         let events: Vec<&str> = plan.events.iter().map(|(row, _)| row.name).collect();
         let events = events.join(", ");
         let there = match file.put(&mut edits, &plan).map_err(|error| left_alone(&format_args!("{error:#}")))? {
-            Put::Already => "are already",
-            Put::Written => "stand",
+            WriteOutcome::Already => "are already",
+            WriteOutcome::Written => "stand",
         };
         terminal::line(format!("{title}: hooks {there} in {shown} (fail {}): {events}.", fail.as_str()));
         notes(file, &plan, said.as_deref(), &program);
@@ -135,55 +141,57 @@ impl Install {
     }
 }
 
-/// What a person should know of what stands there now.
+/// Prints notes about the installed entries.
 fn notes(file: &HookFile, plan: &Plan, said: Option<&str>, program: &str) {
     let title = file.agent.title();
     if file.agent == Agent::Codex {
         terminal::line(format!(
-            "{title} runs no hook that you have not reviewed: start `codex` once and trust hob's in `/hooks`, after each change of them."
+            "{title} runs only hooks that you have reviewed: start `codex` and trust hob's hooks in `/hooks`, again after each change."
         ));
     }
     if file.agent == Agent::Claude && plan.fail != Fail::Open && !file.agent.has_switch(plan.version) {
-        let version = said.map_or("its version is not known".to_owned(), |said| format!("this is {}", visible(said)));
+        let version = said.map_or("its version is unknown".to_owned(), |said| format!("this is {}", visible(said)));
         terminal::line(format!(
-            "{title} takes `onFailure` from {} on, and {version}: a hook that is over its time lets tools run.",
+            "{title} supports `onFailure` since {}, but {version}: if a hook times out, tools run anyway.",
             ::hooks::agents::CLAUDE_ON_FAILURE
         ));
     }
     if file.is_shared {
         let them = match plan.fail {
-            Fail::Open => "without hob they see an error at each tool",
-            Fail::Ask | Fail::Closed => "without hob their agent refuses every tool",
+            Fail::Open => "without hob they get an error at each tool call",
+            Fail::Ask | Fail::Closed => "without hob their agent refuses every tool call",
         };
-        terminal::line(format!("{title}: others share this file: {them}. `--scope local` is yours alone."));
+        terminal::line(format!(
+            "{title}: this file is shared with others: {them}. Use `--scope local` for private entries."
+        ));
         if program != "hob" {
             terminal::line(format!("`hob` is not on PATH, so the shared entries start {}.", visible(program)));
         }
     }
 }
 
-/// `closed`, if a rule denies and the person says so.
+/// Proposes `closed` if a rule denies and the person agrees.
 fn proposed(policies: &[Policy]) -> Option<Fail> {
     let denies = policies.iter().any(Policy::denies);
-    let question = "A rule denies. Refuse tools too where hob is not there or does not answer (fail closed)?";
+    let question = "A rule denies. Also refuse tools if hob is missing or does not answer (fail closed)?";
     (denies && can_ask() && confirmed(question)).then_some(Fail::Closed)
 }
 
-/// The program for entries: where it lies, or its name in files that are shared.
+/// Returns the program for entries: its path, or its name in shared files.
 fn program(is_shared: bool) -> Result<String, Failure> {
     let search = std::env::var_os("PATH").unwrap_or_default();
     let ours = std::env::current_exe()
-        .map_err(|error| Failure::new(format_args!("cannot tell where this program lies: {error}")))?;
+        .map_err(|error| Failure::new(format_args!("cannot find the path of this program: {error}")))?;
     let real = |path: &PathBuf| path.canonicalize().ok();
-    // The name on PATH outlives an upgrade that puts the program elsewhere.
+    // The name on PATH survives an upgrade that moves the program.
     let by_name = find_program("hob", &search).filter(|path| real(path) == real(&ours));
     let name = by_name.as_ref().unwrap_or(&ours);
     if !::hooks::install::is_named_hob(&name.to_string_lossy()) {
         return Err(Failure::new(format_args!(
-            "{} is not called hob, so its entries could not be told from others",
+            "{} is not named hob, so its entries could not be recognised",
             visible::path(name)
         ))
-        .hint("Give it the name hob, or hob-SOMETHING, and run it again."));
+        .hint("Rename it to hob or hob-SOMETHING, and try again."));
     }
     Ok(match by_name {
         Some(_) if is_shared => "hob".to_owned(),
@@ -194,14 +202,14 @@ fn program(is_shared: bool) -> Result<String, Failure> {
 
 impl Uninstall {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
-        let user = Place::new(Scope::User, project)?;
+        let user = InitPaths::new(Scope::User, project)?;
         let (mut exit, mut is_empty) = (Exit::Done, true);
         for agent in Agent::ALL {
             if !self.agent.is_empty() && self.agent.iter().all(|name| name != agent.name()) {
                 continue;
             }
             for file in HookFile::all(agent, &user.site) {
-                // What is not there was not written, and nothing is made to find that out.
+                // A missing file has no entries, and nothing is created to find out.
                 let is_there = file.path.symlink_metadata().is_ok();
                 let done = if is_there { take_back(&file, project) } else { Ok(None) };
                 match done {
@@ -218,24 +226,24 @@ impl Uninstall {
             }
         }
         if is_empty && exit == Exit::Done {
-            terminal::line("No agent's file here has hooks of hob's.");
+            terminal::line("No agent's file here contains hob's hooks.");
         }
         Ok(exit)
     }
 }
 
-/// Takes hob's entries out of a file, and says so.
+/// Removes hob's entries from a file, and returns a message about it.
 fn take_back(file: &HookFile, project: &Project) -> Result<Option<String>, Failure> {
-    let place = Place::new(file.base, project)?;
+    let place = InitPaths::new(file.base, project)?;
     let mut edits = place.edits()?;
     let done = file.take_back(&mut edits)?;
     let shown = place.show(&file.path);
     Ok(done.map(|undone| {
         let what = match undone {
-            Undone::Restored => "as it was before",
+            Undone::Restored => "restored",
             Undone::Removed => "removed, as it did not exist before",
             Undone::EntryRemoved => "changed since, so only hob's hooks were removed",
-            Undone::Left => "changed since, so it was left as it is",
+            Undone::Left => "changed since, so it was left alone",
         };
         format!("{}: {shown}: {what}.", file.agent.title())
     }))

@@ -1,4 +1,4 @@
-//! `hob hooks log`: the journal of hook events, a line each.
+//! `hob hooks log`: prints the journal of hook events, one line each.
 
 use ::hooks::journal::{self, Line};
 use clap::Args;
@@ -8,13 +8,13 @@ use serde_json::Value;
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
-/// Show the events of agents' hooks, and what was decided
+/// Show the hook events of agents, and the decisions
 #[derive(Debug, Args)]
 pub(crate) struct Log {
-    /// Go on with what comes, until interrupted
+    /// Keep running and print new events, until interrupted
     #[arg(long)]
     follow: bool,
-    /// How many of the last events
+    /// How many events to show
     #[arg(long, value_name = "COUNT", default_value_t = 20)]
     last: usize,
     /// Print JSON, with payloads
@@ -24,10 +24,11 @@ pub(crate) struct Log {
 
 impl Log {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
-        // What comes from now on is asked for first, so that nothing falls between.
-        let following = match self.follow {
-            true => Some(super::super::connect_or_start(project, &super::super::hello(project)?)?),
-            false => None,
+        // Subscribe before reading the file, so that no event is missed.
+        let following = if self.follow {
+            Some(super::super::connect_or_start(project, &super::super::hello(project)?)?)
+        } else {
+            None
         };
         let mut last = std::collections::VecDeque::new();
         let mut shown_to = 0;
@@ -41,13 +42,14 @@ impl Log {
             }
         }
         for line in &last {
-            match self.json {
-                true => terminal::json(&serde_json::to_value(line).unwrap_or_default()),
-                false => terminal::line(text(line)),
+            if self.json {
+                terminal::json(&serde_json::to_value(line).unwrap_or_default())
+            } else {
+                terminal::line(text(line))
             }
         }
         if shown_to == 0 && !self.json {
-            terminal::line("No hook of an agent has run here yet; `hob hooks install` writes them.");
+            terminal::line("No hook has run here yet; `hob hooks install` installs hooks.");
         }
         let Some(control) = following else { return Ok(Exit::Done) };
         let followed = control.events(|entry| {
@@ -98,7 +100,7 @@ fn text_of(fields: &serde_json::Map<String, Value>, at_ms: u64) -> String {
     .text()
 }
 
-/// What both the file and the daemon's records say.
+/// The fields that the file and the daemon's records share.
 struct Parts<'a> {
     number: u64,
     at_ms: u64,

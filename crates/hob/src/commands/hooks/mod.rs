@@ -1,4 +1,4 @@
-//! `hob hooks`: agents' files that have hob asked, what was asked, and what was answered.
+//! `hob hooks`: installs hob's entries in agents' files, and shows events and decisions.
 
 mod install;
 mod log;
@@ -10,15 +10,15 @@ use crate::exit::{Exit, Failure};
 
 pub(crate) use install::Install;
 
-/// Have agents ask hob before they act, and see what they asked
+/// Let hob check agents' actions, and show events and decisions
 #[derive(Debug, Args)]
 pub(crate) struct HooksCommand {
     #[command(subcommand)]
-    what: What,
+    what: Action,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum Action {
     Install(install::Install),
     Uninstall(install::Uninstall),
     Log(log::Log),
@@ -27,9 +27,9 @@ enum What {
 impl HooksCommand {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
         match self.what {
-            What::Install(install) => install.run(project),
-            What::Uninstall(uninstall) => uninstall.run(project),
-            What::Log(log) => log.run(project),
+            Action::Install(install) => install.run(project),
+            Action::Uninstall(uninstall) => uninstall.run(project),
+            Action::Log(log) => log.run(project),
         }
     }
 }

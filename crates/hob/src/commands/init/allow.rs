@@ -1,17 +1,17 @@
-//! What each agent still wants a person's yes for, after hob is registered: shown, asked for, written, and taken back.
+//! The approvals that agents still require after hob is registered: shows them, asks, writes them, and reverts them.
 
 use std::io::{BufRead as _, IsTerminal as _};
 
 use project::Project;
 
-use super::place::Place;
+use super::place::InitPaths;
 use crate::agents::{Agent, Change, Need, Scope, Step};
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
-/// Shows the steps that are left with these agents, and takes those that it may.
+/// Shows the steps missing for these agents, and writes those that the person approves.
 pub(super) fn go_on(
-    place: &Place,
+    place: &InitPaths,
     project: &Project,
     agents: &[&'static Agent],
     without_asking: bool,
@@ -27,7 +27,7 @@ pub(super) fn go_on(
             }
         }
     }
-    // The user's configuration is of no folder.
+    // The user's configuration belongs to no folder.
     left.retain(|(_, step)| place.scope == Scope::Project || step.need != Need::Start);
     if left.is_empty() {
         return Ok(exit);
@@ -42,9 +42,9 @@ pub(super) fn go_on(
     }
     let about = match place.scope {
         Scope::Project => {
-            "trusts this folder in those agents, with all that it has for them, and lets hob's tools run unasked"
+            "trusts this folder, with all of its configuration, in those agents, and lets hob's tools run without asking"
         }
-        Scope::User => "lets hob's tools run unasked",
+        Scope::User => "lets hob's tools run without asking",
     };
     let command = format!("hob init{} --allow", if place.scope == Scope::User { " --user" } else { "" });
     if !(write || can_ask() && confirmed(&format!("Write this for you? It {about}."))) {
@@ -59,9 +59,9 @@ pub(super) fn go_on(
     Ok(exit)
 }
 
-/// One line for all that a person does at once.
+/// Prints one line for steps that a person takes together.
 fn show<'a>(steps: impl Iterator<Item = &'a (&'a Agent, Step)>) {
-    terminal::line("Left for you:");
+    terminal::line("Steps left for you:");
     let mut lines: Vec<(&str, String, &str)> = Vec::new();
     for (agent, step) in steps {
         match lines.last_mut() {
@@ -77,19 +77,19 @@ fn show<'a>(steps: impl Iterator<Item = &'a (&'a Agent, Step)>) {
 }
 
 /// Writes the files of the worktree, then those of the home: their records share a lock.
-fn write_all(place: &Place, project: &Project, left: &[(&Agent, Step)]) -> Result<(), Failure> {
+fn write_all(place: &InitPaths, project: &Project, left: &[(&Agent, Step)]) -> Result<(), Failure> {
     for scope in [Scope::Project, Scope::User] {
         let wanted = left.iter().filter_map(|(agent, step)| Some((agent, step.writes.as_ref()?)));
         let mut wanted: Vec<_> = wanted.filter(|(_, writing)| writing.scope == scope).collect();
         if place.scope == Scope::Project && scope == Scope::Project {
-            // What one person allows must not be committed for everybody.
+            // A person's own approvals must not be committed for everybody.
             wanted.retain(|(agent, writing)| {
                 let is_free = project::is_tracked(&writing.file) == Some(false);
                 if !is_free {
                     let shown = place.show(&writing.file);
                     let change = &writing.change;
                     terminal::line(format!(
-                        "{}: {shown} is in git, and everybody would allow it: left to you, {change}.",
+                        "{}: {shown} is tracked by git, so an approval would apply to everybody: add it yourself, {change}.",
                         agent.title
                     ));
                 }
@@ -117,17 +117,17 @@ fn write_all(place: &Place, project: &Project, left: &[(&Agent, Step)]) -> Resul
     Ok(())
 }
 
-/// The text without a value that was put there; `None` if the owner of the edit is no such value, or it is gone.
+/// Returns the text without a value that hob added; `None` if the owner is not such a value, or it is gone.
 pub(super) fn without(owner: &str, text: &str) -> Option<String> {
     Change::of_owner(owner)?.revert(text)
 }
 
-/// Whether there is a person to ask.
+/// True if a person can be asked.
 pub(in crate::commands) fn can_ask() -> bool {
     std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
 }
 
-/// Asks; only a yes is one.
+/// Asks a question. Only a yes counts as approval.
 pub(in crate::commands) fn confirmed(question: &str) -> bool {
     terminal::print(&format!("{question} [y/N] "));
     let mut answer = String::new();

@@ -1,25 +1,25 @@
-//! Keeps one person's own files out of git: a line in the repository's `info/exclude`, which nobody else has.
+//! Keeps a person's private files out of git, by a line in the repository's unshared `info/exclude`.
 
 use std::path::{Path, PathBuf};
 
 use project::Project;
 
-use super::place::Place;
+use super::place::InitPaths;
 use crate::agents::{Edits, Links, Scope};
 use crate::exit::Failure;
 use crate::terminal;
 
-/// Before the line of an edit, in the name of its owner.
+/// The prefix of an owner's name, before the excluded line.
 const OWNER: &str = "exclude ";
 
-/// Opens the edits of `info/exclude`; `None` outside of a repository, and for the user's own configuration.
-pub(super) fn edits(place: &Place, project: &Project) -> Result<Option<Edits>, Failure> {
+/// Opens the edits of `info/exclude`; `None` outside a repository, and for the user's own configuration.
+pub(super) fn edits(place: &InitPaths, project: &Project) -> Result<Option<Edits>, Failure> {
     let exclusion = project::exclusion(&place.site.top.join("hob.toml")).filter(|_| place.scope == Scope::Project);
     exclusion.map(|(common_dir, _)| place.excluded(project, &common_dir)).transpose()
 }
 
-/// Has git ignore a file of the worktree.
-pub(in crate::commands) fn keep_out_of_git(place: &Place, project: &Project, file: &Path) -> Result<(), Failure> {
+/// Makes git ignore a file of the worktree.
+pub(in crate::commands) fn keep_out_of_git(place: &InitPaths, project: &Project, file: &Path) -> Result<(), Failure> {
     let Some((common_dir, line)) = project::exclusion(file).filter(|_| place.scope == Scope::Project) else {
         return Ok(());
     };
@@ -31,12 +31,12 @@ pub(in crate::commands) fn keep_out_of_git(place: &Place, project: &Project, fil
     let text = edits.read(&list)?.unwrap_or_default();
     let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
     edits.write(&list, &format!("{OWNER}{line}"), &format!("{text}{gap}{line}\n"))?;
-    terminal::line(format!("{}: yours alone, so git ignores it now (info/exclude).", place.show(file)));
+    terminal::line(format!("{}: private, so git ignores it now (info/exclude).", place.show(file)));
     Ok(())
 }
 
-/// Whether a line of `info/exclude`, or of the worktree's `.gitignore`, names the file.
-pub(super) fn is_ignored(place: &Place, file: &Path) -> bool {
+/// True if a line of `info/exclude` or of the worktree's `.gitignore` names the file.
+pub(super) fn is_ignored(place: &InitPaths, file: &Path) -> bool {
     let Some((common_dir, line)) = project::exclusion(file) else { return false };
     let lists: [(&Path, PathBuf); 2] =
         [(&common_dir, common_dir.join("info/exclude")), (&place.site.top, place.site.top.join(".gitignore"))];
@@ -46,7 +46,7 @@ pub(super) fn is_ignored(place: &Place, file: &Path) -> bool {
     })
 }
 
-/// The text without the line of an owner; `None` if it is another's, or gone.
+/// Returns the text without the line of an owner; `None` if the owner is not such a line, or it is gone.
 pub(super) fn without(owner: &str, text: &str) -> Option<String> {
     let line = owner.strip_prefix(OWNER)?;
     let kept: String = text.split_inclusive('\n').filter(|other| other.trim_end() != line).collect();

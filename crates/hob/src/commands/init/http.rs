@@ -1,15 +1,14 @@
-//! `hob init --http`: how a client that cannot start a program connects. Only shows it; changes no configuration of
-//! clients.
+//! `hob init --http`: explains how a client connects over HTTP. Changes no configuration.
 
 use project::Project;
 
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
-/// The address where HTTP is served by default.
+/// The default address of the HTTP server.
 const ADDRESS: &str = "127.0.0.1:7117";
 
-/// Shows how to serve and how to connect.
+/// Prints how to serve and how to connect.
 pub(super) fn show(project: &Project) -> Result<Exit, Failure> {
     let served = match super::super::connect(project)? {
         Some(mut control) => {
@@ -26,7 +25,7 @@ pub(super) fn show(project: &Project) -> Result<Exit, Failure> {
             url.clone()
         }
         None => {
-            terminal::line("Serve HTTP, in place of the daemon that agents start by themselves:");
+            terminal::line("Serve HTTP, instead of the daemon that agents start automatically:");
             terminal::line(format!("  hob stop; hob serve --http {ADDRESS}"));
             format!("http://{ADDRESS}/mcp")
         }
@@ -34,7 +33,7 @@ pub(super) fn show(project: &Project) -> Result<Exit, Failure> {
     let header = format!("--header \"Authorization: Bearer $(cat {token})\"");
     let initialize = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"curl","version":"0"}}}"#;
     for line in [
-        format!("Every request brings the token, which only you can read, in {token}"),
+        format!("Every request needs the token from this file, which only you can read: {token}"),
         "Claude Code:".to_owned(),
         format!("  claude mcp add --transport http hob {url} {header}"),
         "Codex:".to_owned(),
@@ -51,14 +50,15 @@ pub(super) fn show(project: &Project) -> Result<Exit, Failure> {
         format!(
             r#"  {{"servers": {{"hob": {{"type": "http", "url": "{url}", "headers": {{"Authorization": "Bearer ${{env:HOB_HTTP_TOKEN}}"}}}}}}}}"#
         ),
-        "Anything else:".to_owned(),
+        "Other clients:".to_owned(),
         format!(
-            "  curl {url} -H \"Authorization: Bearer $(cat {token})\" -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' -d '{initialize}'"
+            "  curl {url} -H \"Authorization: Bearer $(cat {token})\" -H 'Content-Type: application/json' -H \
+             'Accept: application/json, text/event-stream' -d '{initialize}'"
         ),
         format!(
-            "For those that take it from their environment, before they start: export HOB_HTTP_TOKEN=$(cat {token})"
+            "For clients that read the token from the environment, run first: export HOB_HTTP_TOKEN=$(cat {token})"
         ),
-        "An agent that others write to connects with its own token, which `hob agents token` prints in its worktree:"
+        "An agent that receives mail connects with its own token, which `hob agents token` prints in its worktree:"
             .to_owned(),
         format!("  claude mcp add --transport http hob {url} --header \"Authorization: Bearer $(hob agents token)\""),
     ] {

@@ -1,5 +1,5 @@
-//! How agents hear of mail. With the results of hob's tools, unless a person wants more: for Claude Code, a listener for the
-//! background of each session, and what to know of it in CLAUDE.md.
+//! How agents are notified of mail. By default, with the results of hob's tools. On request, Claude Code gets a listener for
+//! the background of each session, and instructions in CLAUDE.md.
 
 use std::path::{Path, PathBuf};
 
@@ -7,14 +7,13 @@ use anyhow::Result;
 use clap::ValueEnum;
 
 use super::allow::{can_ask, confirmed};
-use super::place::Place;
+use super::place::InitPaths;
 use crate::agents::{Edits, Entry, Links};
 use crate::exit::Failure;
 use crate::terminal;
 
-// Documentation of the variants would make the help of all options longer.
-/// By a sub-agent of each Claude Code that waits in the background; with the results of hob's tools; not at all, as the
-/// entry leaves the tools for it out.
+// Doc comments on the variants would lengthen the help of all options.
+/// A background sub-agent of each Claude Code session; hints with the results of hob's tools; or no mail tools at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Mode {
     Listener,
@@ -33,17 +32,17 @@ pub(super) const CLAUDE_MD: &str = "CLAUDE.md";
 const LISTENER_FILE: &str = "message-listener";
 const LISTENER_AT: &str = ".claude/agents/message-listener.md";
 
-/// A person's wish for another way to hear of mail than the one that an earlier `hob init` registered.
+/// A person's request to change how agents are notified of mail.
 pub(super) struct Change {
     pub(super) mode: Mode,
-    /// Whether an entry that names no toolsets serves mail.
+    /// True if an entry that names no toolsets serves mail.
     pub(super) has_mail: bool,
-    /// The entry of `--mail off`.
+    /// The entry for `--mail off`.
     pub(super) without_mail: Entry,
 }
 
 impl Change {
-    /// Whether an entry has to be written anew. An entry with a person's own choice of toolsets gets no mail.
+    /// True if an entry has to be rewritten. An entry with a person's own choice of toolsets gets no mail.
     pub(super) fn concerns(&self, present: &Entry) -> bool {
         match self.mode {
             Mode::Off => present.serves_mail(self.has_mail),
@@ -52,9 +51,14 @@ impl Change {
     }
 }
 
-/// Sets Claude Code's listener up, if a person wants one and the entry serves mail. Takes it back if a person wants another
-/// way to hear of mail.
-pub(super) fn listen(place: &Place, edits: &mut Edits, mode: Option<Mode>, serves_mail: bool) -> Result<(), Failure> {
+/// Sets up Claude Code's listener if a person requested it and the entry serves mail. Removes it if a person requested
+/// another mode.
+pub(super) fn listen(
+    place: &InitPaths,
+    edits: &mut Edits,
+    mode: Option<Mode>,
+    serves_mail: bool,
+) -> Result<(), Failure> {
     let root = place.base();
     if matches!(mode, Some(Mode::Hints | Mode::Off)) {
         return take_back(place, edits);
@@ -62,13 +66,13 @@ pub(super) fn listen(place: &Place, edits: &mut Edits, mode: Option<Mode>, serve
     let wants = match mode {
         _ if !serves_mail => {
             if mode == Some(Mode::Listener) {
-                terminal::line("Claude Code: no listener, since its entry serves no mail.");
+                terminal::line("Claude Code: no listener, because its entry does not include the mail tools.");
             }
             false
         }
         Some(mode) => mode == Mode::Listener,
         None if edits.read(&root.join(LISTENER_AT))?.is_some() => false,
-        None => can_ask() && confirmed("Shall each Claude Code here keep a listener for other agents' mail running?"),
+        None => can_ask() && confirmed("Run a listener for other agents' mail in each Claude Code session here?"),
     };
     if wants {
         set_up(root, edits)?.iter().for_each(terminal::line);
@@ -79,7 +83,7 @@ pub(super) fn listen(place: &Place, edits: &mut Edits, mode: Option<Mode>, serve
 /// The files of the listener, with the owners of their edits.
 const FILES: [(&str, &str); 2] = [(CLAUDE_MD, CLAUDE_MD), (LISTENER_AT, LISTENER_FILE)];
 
-/// The files of the listener that are there.
+/// Returns the existing files of the listener.
 pub(super) fn files(root: &Path) -> Vec<PathBuf> {
     let is_ours = |file: &PathBuf| {
         let text = Edits::look(root, file, Links::Refuse).ok().flatten().unwrap_or_default();
@@ -88,8 +92,8 @@ pub(super) fn files(root: &Path) -> Vec<PathBuf> {
     FILES.map(|(file, _)| root.join(file)).into_iter().filter(is_ours).collect()
 }
 
-/// Takes back what [`set_up`] wrote. A file that git tracks by now is the project's.
-fn take_back(place: &Place, edits: &mut Edits) -> Result<(), Failure> {
+/// Reverts what [`set_up`] wrote. A file that git tracks by now belongs to the project.
+fn take_back(place: &InitPaths, edits: &mut Edits) -> Result<(), Failure> {
     let files = FILES.map(|(file, owner)| (place.base().join(file), owner));
     let is_listener_s = |path: &Path| files.iter().any(|(file, _)| file == path);
     super::release(place, edits, is_listener_s)?;
@@ -104,13 +108,13 @@ fn take_back(place: &Place, edits: &mut Edits) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes both unless they exist. Returns the messages to show.
+/// Writes both files unless they exist. Returns the messages to show.
 fn set_up(root: &Path, edits: &mut Edits) -> Result<Vec<String>> {
     let mut said = Vec::new();
     let listener = root.join(LISTENER_AT);
     match edits.read(&listener)? {
         Some(text) if text == LISTENER => {}
-        Some(_) => said.push(format!("Claude Code: {LISTENER_AT} is somebody's own, and was left alone.")),
+        Some(_) => said.push(format!("Claude Code: {LISTENER_AT} was not written by hob, and was left alone.")),
         None => {
             edits.write(&listener, LISTENER_FILE, LISTENER)?;
             said.push(format!("Claude Code: wrote a listener for messages, {LISTENER_AT}."));
@@ -120,12 +124,12 @@ fn set_up(root: &Path, edits: &mut Edits) -> Result<Vec<String>> {
     let text = edits.read(&page)?.unwrap_or_default();
     if !text.contains(BEGIN) {
         edits.write(&page, CLAUDE_MD, &with_block(&text))?;
-        said.push("Claude Code: CLAUDE.md says how agents write to each other.".to_owned());
+        said.push("Claude Code: CLAUDE.md now explains how agents exchange messages.".to_owned());
     }
     Ok(said)
 }
 
-/// The text with our block at its end.
+/// Returns the text with our block at its end.
 fn with_block(text: &str) -> String {
     let gap = match text {
         "" => "",
@@ -135,7 +139,7 @@ fn with_block(text: &str) -> String {
     format!("{text}{gap}{BLOCK}")
 }
 
-/// The text without our block, for a file that was changed since; `None` if it has none.
+/// Returns the text without our block, for a file that was changed since; `None` if there is no block.
 pub(super) fn without_block(text: &str) -> Option<String> {
     let begin = text.find(BEGIN)?;
     let end = begin + text[begin..].find(END)? + END.len();

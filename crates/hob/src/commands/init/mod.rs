@@ -1,8 +1,8 @@
-//! `hob init`: a commented `hob.toml`, hob registered with the agents found here, and what they still want a yes for.
-//! Twice is the same as once; `--undo` puts every byte back.
+//! `hob init`: writes a commented `hob.toml`, registers hob with the agents found here, and asks for the approvals they
+//! need. It is idempotent; `--undo` restores every byte.
 //!
-//! Files are written where an agent that is started in this worktree looks for them (`place`); what a person must allow is
-//! only written for one who says so (`allow`).
+//! Files are written where an agent started in this worktree looks for them (`place`). Approvals are written only if a
+//! person agrees (`allow`).
 
 mod allow;
 mod exclude;
@@ -23,40 +23,40 @@ use crate::terminal;
 pub(super) use allow::{can_ask, confirmed};
 pub(super) use exclude::keep_out_of_git;
 use mail::Mode;
-pub(super) use place::Place;
+pub(super) use place::InitPaths;
 use register::register;
 
 /// Set this project up: write `hob.toml`, register hob with the agents found
 #[derive(Debug, Args)]
 pub(crate) struct Init {
-    /// Put back every file as it was before
+    /// Restore every file as it was before
     #[arg(long)]
     undo: bool,
-    /// Register in your own configuration, for all projects, and write nothing into this one
+    /// Register in your own configuration, for all projects, without changing this project
     #[arg(long)]
     user: bool,
-    /// Register with this agent even if there is no trace of it; may be repeated
+    /// Register with this agent even if hob did not detect it; may be repeated
     #[arg(long, value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(AGENTS.iter().map(|agent| agent.name)))]
     agent: Vec<String>,
-    /// Also write what the agents want a yes for: trust in this folder, and hob's tools without asking
+    /// Also approve hob for the agents: trust in this folder, and hob's tools without asking
     #[arg(long, conflicts_with = "undo")]
     allow: bool,
-    /// Also have the agents run `hob hook`, as `hob hooks install` does
+    /// Also make the agents run `hob hook`, like `hob hooks install`
     #[arg(long, conflicts_with = "undo")]
     hooks: bool,
-    /// How agents hear of mail: a listener that each Claude Code keeps, hints with results (the default), or not at all
+    /// How agents are notified of mail: a listener in each Claude Code session, hints with results (the default), or off
     #[arg(long, value_name = "HOW", conflicts_with = "undo")]
     mail: Option<Mode>,
-    /// Show how to connect over HTTP instead
+    /// Only show how to connect over HTTP
     #[arg(long, conflicts_with_all = ["undo", "user", "agent", "allow", "mail", "hooks"])]
     http: bool,
 }
 
-/// The frame of `hob.toml`: what belongs to no part.
+/// The first part of `hob.toml`, which belongs to no part of hob.
 const HEAD: &str = include_str!("hob.toml");
 const LIMITS: &str = include_str!("limits.toml");
 
-/// `a, b and c`.
+/// Renders `a, b and c`.
 fn listed(names: &[String]) -> String {
     match names {
         [all @ .., last] if !all.is_empty() => format!("{} and {last}", all.join(", ")),
@@ -64,7 +64,7 @@ fn listed(names: &[String]) -> String {
     }
 }
 
-/// Every setting, commented out.
+/// Returns every setting, commented out.
 fn template() -> String {
     let parts = daemon::sections().into_iter().map(|part| format!("[{}]\n{}\n", part.name, part.template));
     let head = HEAD.replace("{cores}", &listed(&daemon::enabled(&Config::default())));
@@ -79,15 +79,12 @@ impl Init {
         if self.http {
             return http::show(project);
         }
-        let again = "Check that the directory is yours and its disk not full, then run it again.";
-        self.change(project).map_err(|failure| match failure.hints.is_empty() {
-            true => failure.hint(again),
-            false => failure,
-        })
+        let again = "Check that the directory is yours and its disk is not full, then try again.";
+        self.change(project).map_err(|failure| if failure.hints.is_empty() { failure.hint(again) } else { failure })
     }
 
     fn change(&self, project: &Project) -> Result<Exit, Failure> {
-        let place = Place::new(if self.user { Scope::User } else { Scope::Project }, project)?;
+        let place = InitPaths::new(if self.user { Scope::User } else { Scope::Project }, project)?;
         if self.undo {
             return undo(&place, project);
         }
@@ -99,17 +96,17 @@ impl Init {
         Ok(if exit == Exit::Done { hooks } else { exit })
     }
 
-    fn set_up(&self, project: &Project, place: &Place) -> Result<Exit, Failure> {
+    fn set_up(&self, project: &Project, place: &InitPaths) -> Result<Exit, Failure> {
         let mut edits = place.edits()?;
         if place.is_linked() {
             let (top, main) = (project::visible::path(&place.site.top), project::visible::path(&place.site.main));
             terminal::line(format!(
-                "This is a linked worktree, {top}: agents that are started in it look here, not in {main}."
+                "This is a linked worktree, {top}: agents started in it read its files, not those in {main}."
             ));
         } else if place.scope == Scope::Project {
             write_config(place, &mut edits)?;
         }
-        // An unreadable configuration does not prevent this; its next reader reports the error.
+        // An unreadable configuration does not prevent registration; the next command that reads it reports the error.
         let toolsets = Config::load(project, &daemon::sections()).map(|config| daemon::enabled(&config));
         let has_mail = toolsets.as_ref().map_or(true, |names| names.iter().any(|name| name == "mail"));
         let others = toolsets.unwrap_or_else(|_| vec!["repl".to_owned()]).into_iter().filter(|name| name != "mail");
@@ -117,13 +114,10 @@ impl Init {
         let is_off = has_mail && self.mail == Some(Mode::Off);
         let entry = if is_off { without_mail.clone() } else { place.entry(&[]) };
         let change = self.mail.map(|mode| mail::Change { mode, has_mail, without_mail });
-        // Whole toolsets, where there are no tools to be added later.
+        // Use whole toolsets if the agent cannot add tools later.
         let whole = daemon::enabled(&Config::default());
         let is_chosen = Config::load(project, &daemon::sections()).is_ok_and(|config| config.toolsets.is_some());
-        let entry_of_all = match !is_off && !is_chosen {
-            true => place.entry(&[whole.join(",")]),
-            false => entry.clone(),
-        };
+        let entry_of_all = if !is_off && !is_chosen { place.entry(&[whole.join(",")]) } else { entry.clone() };
         let mut registered: Vec<&'static Agent> = Vec::new();
         let (mut found, mut exit) = (false, Exit::Done);
         for agent in AGENTS {
@@ -138,13 +132,14 @@ impl Init {
                 if let Some(elsewhere) = agent.reads_elsewhere(&place.site) {
                     terminal::line(format!("{}: {elsewhere}.", agent.title));
                 }
-                match agent.name == "claude" && place.scope == Scope::Project {
-                    true => mail::listen(place, &mut edits, self.mail, entry.serves_mail(has_mail)),
-                    false => Ok(()),
+                if agent.name == "claude" && place.scope == Scope::Project {
+                    mail::listen(place, &mut edits, self.mail, entry.serves_mail(has_mail))
+                } else {
+                    Ok(())
                 }
             });
             if let Err(failure) = done {
-                // One broken file must not exclude the other agents.
+                // One broken file must not affect the other agents.
                 terminal::report(&failure);
                 exit = failure.exit;
             }
@@ -172,17 +167,17 @@ impl Init {
         let undo = if self.user { "hob init --user --undo" } else { "hob init --undo" };
         match (exit, found) {
             (Exit::Done, true) => terminal::line(format!(
-                "Next: restart the agent, then `hob doctor` checks everything. `{undo}` takes it back."
+                "Next: restart the agent, then `hob doctor` checks everything. `{undo}` undoes this."
             )),
-            (Exit::Done, false) if !self.user => terminal::line(format!("`{undo}` takes it back.")),
+            (Exit::Done, false) if !self.user => terminal::line(format!("`{undo}` undoes this.")),
             _ => {}
         }
         Ok(exit)
     }
 }
 
-/// Says which of the files are the project's, and which are one person's own; `None` outside of a repository.
-fn what_to_commit(place: &Place, registered: &[&Agent]) -> Option<String> {
+/// Explains which files to commit and which are private; `None` outside a repository.
+fn what_to_commit(place: &InitPaths, registered: &[&Agent]) -> Option<String> {
     let config = place.base().join("hob.toml");
     if place.scope == Scope::User || registered.is_empty() || project::exclusion(&config).is_none() {
         return None;
@@ -194,40 +189,42 @@ fn what_to_commit(place: &Place, registered: &[&Agent]) -> Option<String> {
     files.dedup();
     let (own, shared): (Vec<_>, Vec<_>) = files.iter().partition(|file| exclude::is_ignored(place, file));
     let names = |files: &[&std::path::PathBuf]| listed(&files.iter().map(|file| place.show(file)).collect::<Vec<_>>());
-    let commit = format!("For everybody, to commit: {}.", names(&shared));
+    let commit = format!("Shared, to commit: {}.", names(&shared));
     Some(match own.as_slice() {
         [] => commit,
-        own => format!("{commit} Yours alone, ignored by git: {}.", names(own)),
+        own => format!("{commit} Private, ignored by git: {}.", names(own)),
     })
 }
 
-/// Grants that language servers run code of the project, if a person at a terminal runs this. The rest of `hob init` does not
-/// need it.
+/// Grants that language servers may run code of the project, if a person at a terminal runs this. The other steps of `hob
+/// init` do not need it.
 fn trust_code(project: &Project) {
     if CodeTrust::lookup(project, project.root()).is_some() {
         return;
     }
     if let Some(why) = super::ask::refusal(super::connect(project).ok().flatten().as_mut()) {
-        terminal::line(format!("Language servers that run code of this project wait for `hob trust`: {why}."));
+        terminal::line(format!(
+            "Language servers that run this project's code are disabled until you run `hob trust`: {why}."
+        ));
         return;
     }
     if !std::io::stdin().is_terminal() {
         terminal::line(
-            "Language servers that run code of this project wait for `hob trust`, since no person is at a terminal here; \
-             `hob trust --yes` grants it without one.",
+            "Language servers that run this project's code are disabled: granting them needs a terminal. Run `hob \
+             trust`, or `hob trust --yes` without a terminal.",
         );
         return;
     }
     terminal::line(match Trust::grant_code(project) {
-        Ok(()) => "Language servers may run code of this project; `hob trust --revoke` withdraws it.".to_owned(),
+        Ok(()) => "Language servers may run code of this project; `hob trust --revoke` revokes it.".to_owned(),
         Err(error) => format!("Language servers may not run code of this project: {error}."),
     });
 }
 
-fn write_config(place: &Place, edits: &mut Edits) -> Result<(), Failure> {
+fn write_config(place: &InitPaths, edits: &mut Edits) -> Result<(), Failure> {
     let config = place.base().join("hob.toml");
     match edits.read(&config)? {
-        Some(_) => terminal::line("hob.toml is already there."),
+        Some(_) => terminal::line("hob.toml already exists."),
         None => {
             edits.write(&config, CONFIG, &template())?;
             terminal::line("Wrote hob.toml, with every setting commented out.");
@@ -236,14 +233,14 @@ fn write_config(place: &Place, edits: &mut Edits) -> Result<(), Failure> {
     Ok(())
 }
 
-fn undo(place: &Place, project: &Project) -> Result<Exit, Failure> {
+fn undo(place: &InitPaths, project: &Project) -> Result<Exit, Failure> {
     let mut is_empty = true;
-    // A linked worktree has no grant of its own.
+    // A linked worktree has no separate grant.
     if place.scope == Scope::Project && !place.is_linked() && Trust::revoke_code(project).map_err(Failure::new)? {
         is_empty = false;
         terminal::line("Language servers may no longer run code of this project.");
     }
-    // The registrations last: only their record knows who made the directory of all records.
+    // The registrations come last: their record knows which directories hob created for the records.
     let records: [&dyn Fn() -> Result<Option<Edits>, Failure>; 3] = [
         &|| exclude::edits(place, project),
         // With `--user` there is one record for both.
@@ -261,9 +258,11 @@ fn undo(place: &Place, project: &Project) -> Result<Exit, Failure> {
             show_undone(place, &path, &undone);
         }
     }
-    if place.scope == Scope::Project && !Place::new(Scope::User, project)?.edits()?.alone().is_empty() {
+    if place.scope == Scope::Project && !InitPaths::new(Scope::User, project)?.edits()?.alone().is_empty() {
         is_empty = false;
-        terminal::line("Hooks in your own files are for all projects, and stay: `hob hooks uninstall` takes them out.");
+        terminal::line(
+            "Hooks in your own files apply to all projects, and were kept: `hob hooks uninstall` removes them.",
+        );
     }
     if is_empty {
         terminal::line(format!("Nothing to undo: {} has no record of `hob init`.", place.show(&place.record)));
@@ -271,29 +270,29 @@ fn undo(place: &Place, project: &Project) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Leaves files that hob made and that git tracks by now, among those that are meant, and says so.
-fn release(place: &Place, edits: &mut Edits, is_meant: impl Fn(&Path) -> bool) -> Result<(), Failure> {
-    // Where git's list cannot be read it may be in it.
+/// Keeps files that hob created and that git tracks by now, and reports them. Only considers files for which `is_meant`.
+fn release(place: &InitPaths, edits: &mut Edits, is_meant: impl Fn(&Path) -> bool) -> Result<(), Failure> {
+    // If git's list is unavailable, the file may be tracked.
     for kept in edits.release(|path| is_meant(path) && project::is_tracked(path) != Some(false))? {
         let shown = place.show(&kept);
-        terminal::line(format!("{shown}: in git by now, so it is the project's, and was left; `git rm` removes it."));
+        terminal::line(format!("{shown}: tracked by git now, so it was kept; `git rm` removes it."));
     }
     Ok(())
 }
 
-fn show_undone(place: &Place, path: &Path, undone: &Undone) {
+fn show_undone(place: &InitPaths, path: &Path, undone: &Undone) {
     let shown = place.show(path);
     terminal::line(match undone {
-        Undone::Restored => format!("{shown}: as it was before."),
+        Undone::Restored => format!("{shown}: restored."),
         Undone::Removed => format!("{shown}: removed, as it did not exist before."),
         Undone::EntryRemoved => format!("{shown}: changed since, so only what hob wrote was removed."),
         Undone::Left => {
-            format!("{shown}: changed since, so it was left as it is: what you do not want of it is yours to delete.")
+            format!("{shown}: changed since, so it was left alone: delete what you do not want.")
         }
     });
 }
 
-/// The text without what the owner of an edit wrote, for a file that was changed since.
+/// Returns the text without the content of an edit's owner, for a file that was changed since.
 fn without_entry(owner: &str, text: &str) -> Option<String> {
     if owner == mail::CLAUDE_MD {
         return mail::without_block(text);
@@ -302,7 +301,7 @@ fn without_entry(owner: &str, text: &str) -> Option<String> {
         let others = [without_hooks, allow::without, exclude::without];
         return others.into_iter().find_map(|without| without(owner, text));
     };
-    // In either scope, whichever this was.
+    // Try the format of either scope.
     let formats = [Scope::Project, Scope::User].map(|scope| agent.format(scope));
     formats.into_iter().find_map(|format| format.remove(text).ok().flatten())
 }

@@ -1,5 +1,4 @@
-//! Where `hob init` looks and writes: the files of the worktree it is run in, or the user's own, and the records of what
-//! was there before.
+//! The paths of `hob init`: the files of the current worktree, or the user's own, and the records of the originals.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -9,31 +8,34 @@ use project::{Project, visible};
 use crate::agents::{Agent, Edits, Entry, Links, Scope, Site, find_program, missing_dirs};
 use crate::exit::Failure;
 
-/// Where this run looks and writes.
-pub(in crate::commands) struct Place {
+/// The paths that this run reads and writes.
+pub(in crate::commands) struct InitPaths {
     pub(in crate::commands) scope: Scope,
     pub(in crate::commands) site: Site,
     /// The record of edits below the worktree, or with `--user` below the home.
     pub(in crate::commands) record: PathBuf,
-    /// The record of edits below the home that one worktree's agents ask for.
+    /// The record of edits below the home, made for the agents of one worktree.
     allow_record: PathBuf,
     /// The record of edits of the repository's `info/exclude`.
     exclude_record: PathBuf,
-    /// The directories that were created for the record.
+    /// The directories created for the record.
     made: Vec<PathBuf>,
     search: OsString,
 }
 
-impl Place {
-    pub(in crate::commands) fn new(scope: Scope, project: &Project) -> Result<Place, Failure> {
+impl InitPaths {
+    pub(in crate::commands) fn new(scope: Scope, project: &Project) -> Result<InitPaths, Failure> {
         let home = crate::home()?;
         let search = std::env::var_os("PATH").unwrap_or_default();
         let top = project.worktree(&super::super::cwd()?);
         let state = project.state_dir();
-        // Each worktree has agents' files of its own; only the main one has no name in the records.
-        let of_worktree = |name: &str| match top == project.root() {
-            true => state.join(format!("{name}.json")),
-            false => state.join(format!("{name}-{}.json", project::hash_of(&top))),
+        // Each worktree has separate agents' files; records of the main one have no worktree in their names.
+        let of_worktree = |name: &str| {
+            if top == project.root() {
+                state.join(format!("{name}.json"))
+            } else {
+                state.join(format!("{name}-{}.json", project::hash_of(&top)))
+            }
         };
         let exclude_record = of_worktree("exclude");
         let (record, allow_record) = match scope {
@@ -45,36 +47,36 @@ impl Place {
             }
         };
         let site = Site { top, main: project.root().to_owned(), home };
-        let mut place = Place { scope, site, record, allow_record, exclude_record, made: Vec::new(), search };
+        let mut place = InitPaths { scope, site, record, allow_record, exclude_record, made: Vec::new(), search };
         if scope == Scope::Project {
             place.made = place.create_state(&place.record, project)?;
         }
         Ok(place)
     }
 
-    /// Every file that is registered in is below this.
+    /// Returns the directory that contains every file to register in.
     pub(in crate::commands) fn base(&self) -> &Path {
         self.site.base(self.scope)
     }
 
-    /// Whether this is a linked worktree, whose agents do not look into the main one.
+    /// True if this is a linked worktree, whose agents do not read the main one's files.
     pub(in crate::commands) fn is_linked(&self) -> bool {
         self.scope == Scope::Project && self.site.top != self.site.main
     }
 
-    /// The edits of the files that are registered in.
+    /// Opens the edits of the files to register in.
     pub(in crate::commands) fn edits(&self) -> Result<Edits, Failure> {
         Ok(Edits::open(self.base(), &self.record, self.scope.links(), self.made.clone())?)
     }
 
-    /// The edits of the user's files that this worktree's agents ask for. Never open together with the others: a lock is
-    /// on the directory of both records.
+    /// Opens the edits of the user's files for this worktree's agents. Never hold them together with the others: both records
+    /// are in the same directory, which is locked.
     pub(in crate::commands) fn allowed(&self, project: &Project) -> Result<Edits, Failure> {
         let made = self.create_state(&self.allow_record, project)?;
         Ok(Edits::open(&self.site.home, &self.allow_record, Links::Follow, made)?)
     }
 
-    /// The edits of the repository's `info/exclude`. Never open together with the others.
+    /// Opens the edits of the repository's `info/exclude`. Never hold them together with the others.
     pub(in crate::commands) fn excluded(&self, project: &Project, common_dir: &Path) -> Result<Edits, Failure> {
         let made = self.create_state(&self.exclude_record, project)?;
         Ok(Edits::open(common_dir, &self.exclude_record, Links::Refuse, made)?)
@@ -94,7 +96,7 @@ impl Place {
         agent.is_used(self.scope, &self.site, &self.search)
     }
 
-    /// The entry for agents: the bare name if it refers to this program, since project files are shared.
+    /// Returns the entry for agents: the bare name if it refers to this program, since project files are shared.
     pub(in crate::commands) fn entry(&self, toolsets: &[String]) -> Entry {
         let ours = std::env::current_exe().and_then(|path| path.canonicalize()).ok();
         let by_name = find_program("hob", &self.search).and_then(|path| path.canonicalize().ok());
@@ -105,7 +107,7 @@ impl Place {
         Entry::new(command, toolsets)
     }
 
-    /// A path as people read it: relative to the worktree, or to the home.
+    /// Renders a path relative to the worktree or to the home.
     pub(in crate::commands) fn show(&self, path: &Path) -> String {
         if let (Scope::Project, Ok(relative)) = (self.scope, path.strip_prefix(&self.site.top)) {
             return visible::path(relative);

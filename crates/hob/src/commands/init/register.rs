@@ -1,14 +1,14 @@
-//! Registers hob with one agent, in the file that it reads.
+//! Registers hob with one agent, in its configuration file.
 
 use super::mail::Change;
-use super::place::Place;
+use super::place::InitPaths;
 use crate::agents::{Added, Agent, Edits, Entry};
 use crate::exit::Failure;
 use crate::terminal;
 
-/// Registers, and says so. Returns the entry that stands in the file then.
+/// Registers, and prints a message. Returns the resulting entry.
 pub(super) fn register(
-    place: &Place,
+    place: &InitPaths,
     agent: &Agent,
     entry: &Entry,
     change: Option<&Change>,
@@ -27,7 +27,7 @@ pub(super) fn register(
             let entry = Entry { args: entry.args.clone(), ..present };
             let text = format.set_args(&text, &entry).map_err(left_alone)?;
             edits.write(&file, agent.name, &text)?;
-            terminal::line(format!("{}: registered anew in {shown}, as {entry}.", agent.title));
+            terminal::line(format!("{}: registered again in {shown}, as {entry}.", agent.title));
             Ok(entry)
         }
         Added::Already(present) => {
@@ -39,7 +39,7 @@ pub(super) fn register(
             "{}: {shown} already has a server named hob that starts {present}, which is not what `hob init` writes",
             agent.title
         ))
-        .hint("See what it is; rename or remove that entry, then run `hob init` again.")),
+        .hint("Inspect that entry; rename or remove it, then run `hob init` again.")),
         Added::Text(text) => {
             edits.write(&file, agent.name, &text)?;
             terminal::line(format!("{}: registered in {shown}.", agent.title));

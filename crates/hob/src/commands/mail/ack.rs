@@ -1,30 +1,30 @@
-//! `hob ack`: says of messages that they are done with.
+//! `hob ack`: acknowledges messages.
 
 use clap::Args;
 use project::Project;
 use serde_json::{Value, json};
 
-use super::{Who, ask};
+use super::{Identity, ask};
 use crate::commands::call::finish;
 use crate::exit::{Exit, Failure};
 
-/// Tell the senders of messages that you are done with them
+/// Acknowledge messages: tell the senders that you are done with them
 #[derive(Debug, Args)]
 pub(crate) struct Ack {
-    /// The messages, or the beginnings of their ids
+    /// The ids of the messages, or unique prefixes
     #[arg(value_name = "ID", required = true)]
     ids: Vec<String>,
-    /// That you will not act on them
+    /// Tell the senders that you will not act on them
     #[arg(long)]
     reject: bool,
-    /// A remark for the senders
+    /// A comment for the senders
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
     /// Print JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    who: Who,
+    who: Identity,
 }
 
 impl Ack {
@@ -42,15 +42,12 @@ impl Ack {
         let (unknown, before) = (ids("state", &"unknown".into()), ids("settled_before", &true.into()));
         match (&*unknown, &*before) {
             ([], []) => Ok(exit),
-            ([], before) => Err(Failure::new(format_args!(
-                "nothing has changed for what was settled before: {}",
-                before.join(", ")
-            ))
-            .exit(Exit::ToolError)
-            .hint("`hob reply ID TEXT` says anything else to its sender.")),
+            ([], before) => Err(Failure::new(format_args!("already settled, so unchanged: {}", before.join(", ")))
+                .exit(Exit::ToolError)
+                .hint("Use `hob reply ID TEXT` to send its sender a message.")),
             (unknown, _) => Err(Failure::new(format_args!("not in this agent's mailbox: {}", unknown.join(", ")))
                 .exit(Exit::ToolError)
-                .hint("`hob inbox --all` shows what is, with the ids.")),
+                .hint("`hob inbox --all` lists the messages with their ids.")),
         }
     }
 }

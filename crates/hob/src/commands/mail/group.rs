@@ -4,44 +4,44 @@ use clap::{Args, Subcommand};
 use project::Project;
 use serde_json::{Value, json};
 
-use super::Who;
+use super::Identity;
 use crate::exit::{Exit, Failure};
 
-/// List, make and change groups of agents
+/// List, create and change groups of agents
 #[derive(Debug, Args)]
 pub(crate) struct GroupCommand {
     #[command(subcommand)]
-    what: What,
+    what: Action,
     /// Print JSON
     #[arg(long, global = true)]
     json: bool,
     #[command(flatten)]
-    who: Who,
+    who: Identity,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum Action {
     /// List all groups
     List,
-    /// Show a group and whom it reaches
+    /// Show a group and its members
     Show {
-        /// The group
+        /// The name of the group
         name: String,
     },
-    /// Make a group
+    /// Create a group
     Create {
-        /// Its name
+        /// The name of the group
         name: String,
-        /// What it is for
+        /// A description of its purpose
         #[arg(long, value_name = "TEXT")]
         description: Option<String>,
     },
-    /// Delete a group; messages sent to it stay
+    /// Delete a group; messages sent to it are kept
     Delete {
-        /// The group
+        /// The name of the group
         name: String,
     },
-    /// Add an agent, or with --role everybody of a role
+    /// Add an agent, or with --role all agents with a role
     Add(Member),
     /// Remove an agent, or with --role a role
     Remove(Member),
@@ -49,7 +49,7 @@ enum What {
 
 #[derive(Debug, Args)]
 struct Member {
-    /// The group
+    /// The name of the group
     group: String,
     /// The agent, or role:X
     member: String,
@@ -60,7 +60,7 @@ struct Member {
 
 impl Member {
     fn arguments(&self, action: &str) -> Value {
-        // Without a kind, `role:X` and `agent:X` say it.
+        // Without a kind, the prefix `role:` or `agent:` determines it.
         let kind = self.role.then_some("role");
         let member = if self.role { self.member.trim_start_matches("role:") } else { &self.member };
         json!({"action": action, "group": self.group, "member_type": kind, "member": member})
@@ -70,14 +70,14 @@ impl Member {
 impl GroupCommand {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
         let arguments = match self.what {
-            What::List => json!({"action": "list"}),
-            What::Show { name } => json!({"action": "show", "group": name}),
-            What::Create { name, description } => {
+            Action::List => json!({"action": "list"}),
+            Action::Show { name } => json!({"action": "show", "group": name}),
+            Action::Create { name, description } => {
                 json!({"action": "create", "group": name, "description": description})
             }
-            What::Delete { name } => json!({"action": "delete", "group": name}),
-            What::Add(member) => member.arguments("add"),
-            What::Remove(member) => member.arguments("remove"),
+            Action::Delete { name } => json!({"action": "delete", "group": name}),
+            Action::Add(member) => member.arguments("add"),
+            Action::Remove(member) => member.arguments("remove"),
         };
         self.who.call(project, "groups", arguments, self.json)
     }

@@ -1,4 +1,4 @@
-//! `hob import thrum`: agents, groups and messages from the log of Thrum.
+//! `hob import thrum`: imports agents, groups and messages from Thrum's log.
 
 use std::path::PathBuf;
 
@@ -6,12 +6,12 @@ use clap::{Args, Subcommand};
 use project::Project;
 use serde_json::json;
 
-use super::Who;
+use super::Identity;
 use crate::commands::call::control_failure;
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
-/// Take over agents, groups and messages of another system
+/// Import agents, groups and messages of another system
 #[derive(Debug, Args)]
 pub(crate) struct Import {
     #[command(subcommand)]
@@ -20,9 +20,9 @@ pub(crate) struct Import {
 
 #[derive(Debug, Subcommand)]
 enum From {
-    /// From a .thrum directory; doing it again adds only what is new
+    /// Import from a .thrum directory; repeating it adds only new entries
     Thrum {
-        /// The .thrum directory, or the repository [default: .thrum in the project]
+        /// The .thrum directory, or the repository that contains it [default: .thrum in the project]
         dir: Option<PathBuf>,
     },
 }
@@ -32,7 +32,7 @@ impl Import {
         let From::Thrum { dir } = self.from;
         let cwd = crate::commands::cwd()?;
         let dir = dir.map_or_else(|| project.root().join(".thrum"), |dir| cwd.join(dir));
-        let mut control = Who::default().connect(project)?;
+        let mut control = Identity::default().connect(project)?;
         let done = control.request("mail/import", json!({"thrum": dir}), |_, _| {}).map_err(control_failure)?;
         terminal::line(done["text"].as_str().unwrap_or_default());
         Ok(Exit::Done)

@@ -1,30 +1,30 @@
-//! `hob inbox`: the messages that wait. Looking changes nothing; with --take they count as read once they are printed.
+//! `hob inbox`: shows unread messages. Changes nothing, except with --take: printed messages then count as read.
 
 use clap::Args;
 use project::Project;
 use serde_json::json;
 
-use super::{Who, ask, first_in_commands, person, print, refused};
+use super::{Identity, ask, first_in_commands, person, print, refused};
 use crate::commands::call::confirm;
 use crate::exit::{Exit, Failure};
 
-/// Show the messages that wait; nothing is marked as read unless --take is given
+/// Show unread messages; they stay unread unless --take is given
 #[derive(Debug, Args)]
 pub(crate) struct Inbox {
-    /// Take them as an agent does: most urgent first, and marked as read
+    /// Receive messages as an agent does: most urgent first, and mark them as read
     #[arg(long)]
     take: bool,
-    /// Show all messages, read ones too
+    /// Show all messages, including read ones
     #[arg(long, conflicts_with = "take")]
     all: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// How many
+    /// How many messages to show
     #[arg(long, value_name = "N", default_value_t = 50)]
     limit: u32,
     #[command(flatten)]
-    who: Who,
+    who: Identity,
 }
 
 impl Inbox {
@@ -33,14 +33,14 @@ impl Inbox {
         if !self.take {
             let asked = json!({"all": self.all, "limit": self.limit});
             let shown = control.request("mail/inbox", asked, |_, _| {}).map_err(refused)?;
-            let next = "Only shown: `hob inbox --take` marks them as read; `hob reply ID TEXT` answers one.";
+            let next = "They stay unread: `hob inbox --take` marks them as read; `hob reply ID TEXT` answers one.";
             return print(&shown, self.json, |shown| person::mailbox(shown, next));
         }
         let mut result = ask(&mut control, "check_messages", json!({"limit": self.limit}))?;
         first_in_commands(&mut result);
-        let next = "`hob reply ID TEXT` answers one; any beginning of an ID that only it has is enough.";
+        let next = "`hob reply ID TEXT` answers one; a unique prefix of the ID is enough.";
         let exit = print(&result, self.json, |shown| person::mailbox(shown, next))?;
-        // Printed: from here on they are read.
+        // They were printed, so mark them as read.
         confirm(&mut control, exit)
     }
 }

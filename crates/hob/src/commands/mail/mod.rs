@@ -1,5 +1,5 @@
-//! The mail commands, one file each. They call the same tools as agents do, under the name that belongs to this
-//! worktree, and print the same text; at a terminal what `person` makes of it.
+//! The mail commands, one file each. They call the same tools as agents do, under the name that belongs to this worktree.
+//! They print the same text, except that `person` renders it at a terminal.
 
 mod ack;
 mod agents;
@@ -41,24 +41,24 @@ use serde_json::{Map, Value, json};
 use super::call::{control_failure, finish};
 use crate::exit::{Exit, Failure};
 
-/// How many daemons may die over one send.
+/// The number of daemons that may exit during one send.
 const DAEMONS: u8 = 3;
-/// Maximum length of a text from a file or stdin: above the limit of a message, so that the tool reports the error.
+/// The size limit of a text from a file or stdin: above the limit of a message, so that the tool reports the error.
 const READ_MAX: u64 = 4 << 20;
 
-/// Under which name.
+/// The options for the agent's name.
 #[derive(Debug, Default, Clone, PartialEq, Args)]
-pub(crate) struct Who {
-    /// The agent to be [default: HOB_AGENT, or the one that belongs to this worktree]
-    // Under an id of its own: commands take positional names, too.
+pub(crate) struct Identity {
+    /// The name to act as [default: HOB_AGENT, or the one that belongs to this worktree]
+    // A separate clap id, because commands have positional names too.
     #[arg(id = "as", long = "as", value_name = "NAME", global = true)]
     name: Option<String>,
-    /// Take the name from whoever holds it elsewhere
+    /// Take the name over from the process that uses it elsewhere
     #[arg(long, global = true)]
     takeover: bool,
 }
 
-impl Who {
+impl Identity {
     fn hello(&self, project: &Project) -> Result<Hello, Failure> {
         let mut hello = super::hello(project)?;
         hello.toolsets = vec!["mail".to_owned()];
@@ -66,7 +66,7 @@ impl Who {
             hello.name.clone_from(&self.name);
         }
         hello.takeover = self.takeover;
-        // Each of these programs is a run of its own: what it was handed and did not show is handed out again.
+        // Each process is a new run, so that messages delivered but not shown are delivered again.
         hello.run = Some(client::new_run());
         Ok(hello)
     }
@@ -82,7 +82,7 @@ impl Who {
         finish(&result, as_json)
     }
 
-    /// Calls a tool and prints its answer: for a person as `shown` does.
+    /// Calls a tool and prints its answer; at a terminal, `shown` renders it.
     fn show(
         &self,
         project: &Project,
@@ -95,8 +95,8 @@ impl Who {
         print(&result, as_json, shown)
     }
 
-    /// Sends a message and prints the result. It always has an idempotency key: if the daemon dies during the call, the
-    /// next daemon gets the same call, and sends the message once.
+    /// Sends a message and prints the result. It always has an idempotency key: if the daemon exits during the call, the call is
+    /// repeated with the next daemon, and the message is sent once.
     fn send(&self, project: &Project, mut control: Control, arguments: Value, as_json: bool) -> Result<Exit, Failure> {
         let mut arguments = arguments;
         let key = &mut arguments["idempotency_key"];
@@ -113,9 +113,9 @@ impl Who {
     }
 }
 
-/// All agents and groups, as the tools list them; nothing if no daemon runs.
-pub(crate) fn known(project: &Project) -> Result<(Value, Value), Failure> {
-    let hello = Who::default().hello(project)?;
+/// Returns all agents and groups, as the tools list them; nulls if no daemon runs.
+pub(crate) fn list_recipients(project: &Project) -> Result<(Value, Value), Failure> {
+    let hello = Identity::default().hello(project)?;
     let control = Control::connect(project, &hello).map_err(|error| super::sandbox::no_daemon(&error))?;
     let Some(mut control) = control else { return Ok((Value::Null, Value::Null)) };
     let mut list =
@@ -123,7 +123,7 @@ pub(crate) fn known(project: &Project) -> Result<(Value, Value), Failure> {
     Ok((list("list_agents", Value::Null)?, list("groups", json!({"action": "list"}))?))
 }
 
-/// Calls a tool. Null arguments are left out.
+/// Calls a tool, omitting null arguments.
 fn ask(control: &mut Control, tool: &str, arguments: Value) -> Result<Value, Failure> {
     called(control, tool, arguments).map_err(control_failure)
 }
@@ -142,7 +142,7 @@ fn called(control: &mut Control, tool: &str, arguments: Value) -> Result<Value, 
     Ok(result)
 }
 
-/// The commands for people that correspond to what hints tell agents. Longer texts come first.
+/// The commands that replace tool calls in hints. Longer texts come first.
 const COMMANDS: [(&str, &str); 13] = [
     ("Call register_agent with {\"name\": \"", "Run `hob quickstart --name "),
     ("\"} first", " --role ROLE` in this worktree first"),
@@ -159,7 +159,7 @@ const COMMANDS: [(&str, &str); 13] = [
     ("delivery_status", "`hob call delivery_status`"),
 ];
 
-/// What follows the first line of a text was written by agents. The first line, with the commands for people.
+/// Replaces tool calls in the first line of a text. The other lines were written by agents.
 fn first_in_commands(result: &mut Value) {
     const NEXT: &str = "To answer one: send_message with reply_to. Your next check_messages lists what you have not \
                         answered, once.";
@@ -171,7 +171,7 @@ fn first_in_commands(result: &mut Value) {
     }
 }
 
-/// Prints a result: at a terminal as `shown` does.
+/// Prints a result; at a terminal, `shown` renders it.
 fn print(result: &Value, as_json: bool, shown: impl Fn(&Value)) -> Result<Exit, Failure> {
     if as_json || !person::reads() || result["isError"] == true {
         return finish(result, as_json);
@@ -180,12 +180,12 @@ fn print(result: &Value, as_json: bool, shown: impl Fn(&Value)) -> Result<Exit, 
     Ok(Exit::Done)
 }
 
-/// A hint, with the commands for people.
+/// Replaces tool calls in a hint with commands.
 pub(crate) fn in_commands(hint: &str) -> String {
     COMMANDS.iter().fold(hint.to_owned(), |hint, (tool, command)| hint.replace(tool, command))
 }
 
-/// A refusal of one of hob's own methods, with the commands for people.
+/// Converts a refusal of a control request, with commands in its hints.
 fn refused(error: ControlError) -> Failure {
     match error {
         ControlError::Refused { message, .. } => Failure::new(in_commands(&message)).exit(Exit::ToolError),
@@ -193,14 +193,15 @@ fn refused(error: ControlError) -> Failure {
     }
 }
 
-/// The text of a message: as given, or from a file (`-` for stdin), so that no shell has to quote it.
+/// Returns the text of a message: the argument, or the content of a file (`-` for stdin), which needs no quoting.
 fn text(given: Option<String>, file: Option<PathBuf>) -> Result<String, Failure> {
     let text = whole_text(given, file)?;
-    match text.trim().is_empty() {
-        false => Ok(text),
-        true => Err(Failure::new("the message has no text, and was not sent")
-            .hint("Write it as TEXT, or where it is in a file, or comes out of a pipe: `--file FILE`, `--file -`.")
-            .exit(Exit::Usage)),
+    if text.trim().is_empty() {
+        Err(Failure::new("the message is empty and was not sent")
+            .hint("Give TEXT, or `--file FILE`, or `--file -` to read stdin.")
+            .exit(Exit::Usage))
+    } else {
+        Ok(text)
     }
 }
 
@@ -210,16 +211,17 @@ fn whole_text(given: Option<String>, file: Option<PathBuf>) -> Result<String, Fa
         (Some(text), None) => return Ok(text),
         (None, Some(file)) => file,
         _ => {
-            return Err(Failure::new("say what to send: TEXT, or --file FILE (`-` for stdin)").exit(Exit::Usage));
+            return Err(Failure::new("no message given; use TEXT or --file FILE (`-` for stdin)").exit(Exit::Usage));
         }
     };
-    let done = match from.as_os_str() == "-" {
-        true => std::io::stdin().lock().take(READ_MAX).read_to_string(&mut read),
-        false => project::regular::open(&from).and_then(|file| file.take(READ_MAX).read_to_string(&mut read)),
+    let done = if from.as_os_str() == "-" {
+        std::io::stdin().lock().take(READ_MAX).read_to_string(&mut read)
+    } else {
+        project::regular::open(&from).and_then(|file| file.take(READ_MAX).read_to_string(&mut read))
     };
     done.map_err(|error| {
-        Failure::new(format_args!("read {}: {error}", project::visible::path(&from)))
-            .hint("Give a text file, in UTF-8; what a pipe or a program writes is read from stdin, with `--file -`.")
+        Failure::new(format_args!("cannot read {}: {error}", project::visible::path(&from)))
+            .hint("Give a UTF-8 text file; use `--file -` to read from a pipe.")
     })?;
     Ok(read)
 }

@@ -1,5 +1,5 @@
-//! Mail as a person reads it at a terminal: who wrote, how long ago, the text indented below. In a pipe, where an agent may
-//! read, mail stands inside the frame that the tools give it.
+//! Renders mail for a person at a terminal: sender, age, indented text. In a pipe, where an agent may read, mail keeps the
+//! frame that the tools give it.
 
 use std::io::IsTerminal as _;
 
@@ -8,12 +8,12 @@ use serde_json::Value;
 
 use crate::terminal::{self, Style, paint};
 
-/// Whether a person reads stdout.
+/// True if stdout is a terminal.
 pub(super) fn reads() -> bool {
     std::io::stdout().is_terminal()
 }
 
-/// The messages of a mailbox. `next` says what can be done with them.
+/// Renders the messages of a mailbox. `next` says what can be done with them.
 pub(super) fn mailbox(shown: &Value, next: &str) {
     let messages = list(shown, "messages");
     if messages.is_empty() {
@@ -21,42 +21,40 @@ pub(super) fn mailbox(shown: &Value, next: &str) {
     }
     messages.iter().for_each(message);
     if let Some(more) = shown["remaining"].as_u64().filter(|more| *more > 0) {
-        terminal::line(format!("{more} more wait."));
+        terminal::line(format!("{more} more unread messages."));
     }
     if !messages.is_empty() {
         terminal::line(paint(next, Style::Dim));
     }
 }
 
-/// A conversation, its beginning first.
+/// Renders a conversation, oldest message first.
 pub(super) fn thread(shown: &Value) {
     if let Some(omitted) = shown["omitted"].as_u64().filter(|omitted| *omitted > 0) {
-        terminal::line(format!(
-            "{omitted} earlier messages are left out: `hob call get_thread --help` says how to get them."
-        ));
+        terminal::line(format!("{omitted} earlier messages omitted: see `hob call get_thread --help`."));
     }
     list(shown, "messages").iter().for_each(message);
 }
 
-/// What a search found.
-pub(super) fn found(shown: &Value) {
+/// Renders the results of a search.
+pub(super) fn search_results(shown: &Value) {
     let hits = list(shown, "hits");
     if hits.is_empty() {
-        terminal::line("No message has these words.");
+        terminal::line("No message contains these words.");
         return;
     }
     for hit in hits {
         head(hit);
         body(text(hit, "snippet"));
     }
-    terminal::line(paint("`hob thread ID` shows a conversation whole.", Style::Dim));
+    terminal::line(paint("`hob thread ID` shows the whole conversation.", Style::Dim));
 }
 
-/// The agents, one a line.
+/// Renders the agents, one per line.
 pub(super) fn agents(shown: &Value) {
     let agents = list(shown, "agents");
     if agents.is_empty() {
-        terminal::line("No agents. `hob quickstart --name NAME --role ROLE` makes this worktree's.");
+        terminal::line("No agents. `hob quickstart --name NAME --role ROLE` registers one for this worktree.");
     }
     let you = shown["you"].as_str().unwrap_or_default();
     for agent in agents {
@@ -84,7 +82,7 @@ fn message(message: &Value) {
     body(text(message, "content"));
 }
 
-/// Who wrote to whom and when, and the message's id.
+/// Renders sender, recipients, age and id of a message.
 fn head(message: &Value) {
     let to: Vec<String> = list(message, "to").iter().filter_map(Value::as_str).map(one_line).collect();
     let mut line = paint(&one_line(text(message, "from")), Style::Bold);
@@ -104,9 +102,9 @@ fn head(message: &Value) {
     terminal::line(format!("{line}  {}", paint(&one_line(text(message, "message_id")), Style::Dim)));
 }
 
-/// Indented, so that no line of it looks like one of hob's.
+/// Renders the text indented, so that no line of it looks like one of hob's.
 fn body(text: &str) {
-    // Our own colours in it would be obeyed.
+    // hob's own colour codes in the text would be interpreted.
     project::visible::escaped(text).lines().for_each(|line| terminal::line(format!("    {line}")));
 }
 
@@ -118,17 +116,17 @@ fn text<'a>(value: &'a Value, field: &str) -> &'a str {
     value[field].as_str().unwrap_or_default()
 }
 
-/// A field of an agent's on one line.
+/// Renders a field of an agent on one line.
 fn one_line(text: &str) -> String {
     project::visible(text)
 }
 
-/// How long ago a time was; one that cannot be read, as it is.
+/// Renders the age of a timestamp; an invalid one is returned unchanged.
 fn ago(timestamp: &str, now: Timestamp) -> String {
     let Ok(at) = timestamp.parse::<Timestamp>() else { return one_line(timestamp) };
     let seconds = now.as_second() - at.as_second();
     match seconds {
-        // A clock of another machine may be ahead.
+        // Another machine's clock may be ahead.
         ..5 => "just now".to_owned(),
         5..60 => format!("{seconds} s ago"),
         60..3_600 => format!("{} min ago", seconds / 60),

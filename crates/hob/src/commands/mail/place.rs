@@ -1,5 +1,5 @@
-//! `hob mail`: where this project's mail is; `hob mail keep` and `hob mail switch`: which place is used when another
-//! one is configured than was used last.
+//! `hob mail`: shows where this project's mail is stored; `hob mail keep` and `hob mail switch` decide which store is used
+//! after the configuration has changed.
 
 use clap::{Args, Subcommand};
 use project::{Config, Project};
@@ -9,7 +9,7 @@ use crate::commands::call::control_failure;
 use crate::exit::{Exit, Failure};
 use crate::terminal::{self, Style, paint};
 
-/// Show where the mail is kept, and decide where it goes on if that has changed
+/// Show where the mail is stored, and choose the store after the configuration has changed
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct PlaceCommand {
@@ -22,9 +22,9 @@ pub(crate) struct PlaceCommand {
 
 #[derive(Debug, Clone, Copy, Subcommand)]
 enum Choice {
-    /// Go on where the mail is, whatever is configured now
+    /// Keep using the current store, regardless of the configuration
     Keep,
-    /// Go on with what is configured now; what is elsewhere stays there, and is not shown
+    /// Switch to the configured store; mail in the old one stays there and is not shown
     Switch,
 }
 
@@ -35,12 +35,14 @@ impl PlaceCommand {
             Some(Choice::Keep) => json!({"choose": "keep"}),
             Some(Choice::Switch) => json!({"choose": "switch"}),
         };
-        // The daemon decides: it was started with the configuration that counts.
+        // The daemon decides: it was started with the configuration that applies.
         let mut control = super::super::connect_or_start(project, &super::super::hello(project)?)?;
         let done = control.request("mail/place", asked, |_, _| {}).map_err(control_failure)?;
         terminal::line(done["decided"].as_str().unwrap_or_default());
         if done["open"] == true && done["changed"] == true {
-            terminal::line("The running daemon goes on as it is: `hob stop`, and the next call does as decided.");
+            terminal::line(
+                "The running daemon still uses the old choice: run `hob stop`; the next call applies the new one.",
+            );
         }
         Ok(Exit::Done)
     }
@@ -48,7 +50,7 @@ impl PlaceCommand {
     fn show(&self, project: &Project) -> Result<Exit, Failure> {
         let place = match super::super::connect(project)? {
             Some(mut control) => control.request("mail/place", json!({}), |_, _| {}).map_err(control_failure)?,
-            // Looking starts no daemon.
+            // This never starts a daemon.
             None => {
                 let look = daemon::parts::mail::home(
                     project,
@@ -59,15 +61,16 @@ impl PlaceCommand {
                 json!({"place": look.place, "problem": problem, "next": next.unwrap_or_default(), "remark": look.remark})
             }
         };
-        match self.json {
-            true => terminal::line(format!("{place:#}")),
-            false => place_lines(&place).into_iter().for_each(terminal::line),
+        if self.json {
+            terminal::line(format!("{place:#}"))
+        } else {
+            place_lines(&place).into_iter().for_each(terminal::line)
         }
         Ok(Exit::Done)
     }
 }
 
-/// Where the mail is, for people.
+/// Renders the location of the mail.
 pub(crate) fn place_lines(place: &Value) -> Vec<String> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let mut lines = vec![format!("{}: in {}", paint("mail", Style::Bold), text(&place["place"]).unwrap_or_default())];

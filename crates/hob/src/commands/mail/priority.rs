@@ -1,4 +1,4 @@
-//! `--priority`: the four there are, and which of them a word for another one most likely means.
+//! `--priority`: the four levels, and suggestions for other words.
 
 use std::ffi::OsStr;
 
@@ -7,16 +7,16 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, Command};
 use daemon::parts::mail::nearest_priority;
 
-/// Parses a priority, or `all` where that is one.
+/// A parser for priorities, with or without `all`.
 #[derive(Clone)]
 pub(super) struct Priority {
     names: &'static [&'static str],
 }
 
 impl Priority {
-    /// Of a message.
+    /// The priority of a message.
     pub(super) const ONE: Priority = Priority { names: &["critical", "high", "normal", "low"] };
-    /// The least that is wanted.
+    /// The minimum priority.
     pub(super) const LEAST: Priority = Priority { names: &["critical", "high", "normal", "low", "all"] };
 
     fn parser(&self) -> PossibleValuesParser {

@@ -1,28 +1,28 @@
-//! `hob quickstart`: gives this worktree an agent's name.
+//! `hob quickstart`: registers an agent's name for this worktree.
 
 use clap::Args;
 use project::Project;
 use serde_json::json;
 
-use super::Who;
+use super::Identity;
 use crate::exit::{Exit, Failure};
 
 /// Register an agent and bind it to this worktree
 #[derive(Debug, Args)]
 pub(crate) struct Quickstart {
-    /// Its name: a-z, 0-9, _ and -
+    /// The name of the agent: a-z, 0-9, _ and -
     #[arg(long, value_name = "NAME")]
     name: String,
-    /// What it is for: planner, reviewer, …
+    /// Its role: planner, reviewer, …
     #[arg(long, value_name = "ROLE")]
     role: String,
-    /// What it works on
+    /// The module it works on
     #[arg(long, value_name = "MODULE", default_value = "")]
     module: String,
-    /// What it is doing now
+    /// Its current task
     #[arg(long, value_name = "TEXT")]
     intent: Option<String>,
-    /// Take the name from whoever holds it elsewhere
+    /// Take the name over from the process that uses it elsewhere
     #[arg(long)]
     takeover: bool,
     /// Print JSON
@@ -32,7 +32,7 @@ pub(crate) struct Quickstart {
 
 impl Quickstart {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
-        let who = Who { name: Some(self.name.clone()), takeover: self.takeover };
+        let who = Identity { name: Some(self.name.clone()), takeover: self.takeover };
         let arguments = json!({"name": self.name, "role": self.role, "module": self.module, "intent": self.intent});
         who.call(project, "register_agent", arguments, self.json)
     }

@@ -1,4 +1,4 @@
-//! `hob reply`: an answer to who wrote a message.
+//! `hob reply`: replies to a message.
 
 use std::path::PathBuf;
 
@@ -6,20 +6,20 @@ use clap::Args;
 use project::Project;
 use serde_json::json;
 
-use super::Who;
+use super::Identity;
 use super::priority::Priority;
 use crate::exit::{Exit, Failure};
 
-/// Answer a message: to its sender, in its conversation
+/// Reply to the sender of a message, in its conversation
 #[derive(Debug, Args)]
 pub(crate) struct Reply {
-    /// The message, or the beginning of its id
+    /// The id of the message, or a unique prefix
     #[arg(value_name = "ID")]
     id: String,
-    /// What to say
+    /// The text of the reply
     #[arg(value_name = "TEXT", conflicts_with = "file")]
     text: Option<String>,
-    /// How urgent it is
+    /// The priority of the reply
     #[arg(long, short, value_name = "P", value_parser = Priority::ONE)]
     priority: Option<String>,
     /// Read the text from a file; `-` for stdin
@@ -29,7 +29,7 @@ pub(crate) struct Reply {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    who: Who,
+    who: Identity,
 }
 
 impl Reply {

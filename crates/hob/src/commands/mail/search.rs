@@ -1,38 +1,38 @@
-//! `hob search`: messages by their words.
+//! `hob search`: searches messages.
 
 use clap::Args;
 use project::Project;
 use serde_json::json;
 
-use super::{Who, person};
+use super::{Identity, person};
 use crate::exit::{Exit, Failure};
 
 /// Search the messages that you wrote or received
 #[derive(Debug, Args)]
 pub(crate) struct Search {
-    /// The words, all of which must be there
+    /// The words, all of which must occur
     #[arg(value_name = "QUERY")]
     query: String,
-    /// Only from this agent
+    /// Only messages from this agent
     #[arg(long, value_name = "NAME")]
     from: Option<String>,
-    /// Only to this agent
+    /// Only messages to this agent
     #[arg(long, value_name = "NAME")]
     to: Option<String>,
-    /// Not before this day or time (2026-11-22, 2026-11-22T10:00:00Z)
+    /// Only messages since this day or time (2026-11-22, 2026-11-22T10:00:00Z)
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
-    /// Not after this day or time
+    /// Only messages until this day or time
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
-    /// How many
+    /// How many messages to show
     #[arg(long, value_name = "N")]
     limit: Option<u32>,
     /// Print JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    who: Who,
+    who: Identity,
 }
 
 impl Search {
@@ -41,6 +41,6 @@ impl Search {
             "query": self.query, "from": self.from, "to": self.to, "since": self.since, "until": self.until,
             "limit": self.limit,
         });
-        self.who.show(project, "search_messages", arguments, (self.json, person::found))
+        self.who.show(project, "search_messages", arguments, (self.json, person::search_results))
     }
 }

@@ -1,4 +1,4 @@
-//! `hob send`: a message to agents.
+//! `hob send`: sends a message to agents.
 
 use std::path::PathBuf;
 
@@ -6,36 +6,36 @@ use clap::Args;
 use project::Project;
 use serde_json::json;
 
-use super::Who;
+use super::Identity;
 use super::priority::Priority;
 use crate::exit::{Exit, Failure};
 
 /// Send a message to an agent, a group or a role
 #[derive(Debug, Args)]
 pub(crate) struct Send {
-    /// What to say
+    /// The text of the message
     #[arg(value_name = "TEXT", conflicts_with = "file")]
     text: Option<String>,
-    /// To whom: a name, @name, group:X, role:X, everyone
+    /// The recipient: a name, @name, group:X, role:X, everyone
     #[arg(long, value_name = "WHO")]
     to: String,
-    /// How urgent it is
+    /// The priority of the message
     #[arg(long, short, value_name = "P", value_parser = Priority::ONE)]
     priority: Option<String>,
-    /// The message that it answers
+    /// The id of the message that this one answers
     #[arg(long, value_name = "ID")]
     reply_to: Option<String>,
     /// Read the text from a file; `-` for stdin
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
-    /// Sending again with the same key sends nothing twice
+    /// An idempotency key: sending again with the same key has no effect
     #[arg(long, value_name = "KEY")]
     idempotency_key: Option<String>,
     /// Print JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    who: Who,
+    who: Identity,
 }
 
 impl Send {

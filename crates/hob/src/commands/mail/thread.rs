@@ -1,23 +1,23 @@
-//! `hob thread`: a conversation.
+//! `hob thread`: shows a conversation.
 
 use clap::Args;
 use project::Project;
 use serde_json::json;
 
-use super::{Who, ask, first_in_commands, person, print};
+use super::{Identity, ask, first_in_commands, person, print};
 use crate::exit::{Exit, Failure};
 
 /// Show the conversation that a message belongs to
 #[derive(Debug, Args)]
 pub(crate) struct Thread {
-    /// A message of it, or the beginning of its id
+    /// The id of any of its messages, or a unique prefix
     #[arg(value_name = "ID")]
     id: String,
     /// Print JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    who: Who,
+    who: Identity,
 }
 
 impl Thread {

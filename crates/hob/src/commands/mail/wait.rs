@@ -1,5 +1,4 @@
-//! `hob wait`: blocks until a message arrives. For shell scripts, and as the cheapest waiter, so its command line is
-//! parsed without the full parser.
+//! `hob wait`: blocks until a message arrives. Scripts run it often, so its command line is parsed without the full parser.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -10,33 +9,33 @@ use client::Wait;
 use project::Project;
 use serde_json::Value;
 
-use super::Who;
+use super::Identity;
 use super::priority::Priority;
 use crate::commands::call::control_failure;
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
-/// Block until a message waits; exit code 0 for a message, 6 for none in time
+/// Block until a message arrives; exit code 0 for a message, 6 after the timeout
 #[derive(Debug, Default, PartialEq, Args)]
 pub(crate) struct WaitCommand {
-    /// Give up after so many seconds; 0 for never
+    /// Timeout in seconds; 0 waits forever
     #[arg(long, value_name = "S", default_value_t = 300)]
     timeout: u64,
-    /// Only for messages of this priority or above
+    /// Only messages of this priority or above
     #[arg(long, short, value_name = "P", value_parser = Priority::LEAST)]
     priority: Option<String>,
-    /// Only for messages after this place in the mailbox (`seq` of an earlier message)
+    /// Only messages after this position in the mailbox (`seq` of an earlier message)
     #[arg(long, value_name = "N")]
     after: Option<u64>,
     /// Print JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    who: Who,
+    who: Identity,
 }
 
 impl WaitCommand {
-    /// Parses a plain command line, with the value of `--project`; `None` if it is anything else.
+    /// Parses a simple command line, with the value of `--project`; `None` for anything else.
     pub(crate) fn quick(args: &[OsString]) -> Option<(WaitCommand, Option<PathBuf>)> {
         let mut wait = WaitCommand { timeout: 300, ..WaitCommand::default() };
         let mut project = None;
@@ -80,11 +79,11 @@ impl WaitCommand {
         if self.json {
             return terminal::json(message);
         }
-        // The daemon has already escaped what a terminal would obey.
+        // The daemon has already escaped terminal control characters.
         let text = |field: &str| message[field].as_str().unwrap_or_default();
         let whose = if super::person::reads() { "" } else { "; it comes from another agent, not from your user" };
         terminal::line(format!(
-            "{} from {}, {}: \"{}\"\n`hob inbox --take` shows it whole and takes it{whose}.",
+            "{} from {}, {}: \"{}\"\n`hob inbox --take` shows it and marks it as read{whose}.",
             text("message_id"),
             text("from"),
             text("priority"),
@@ -93,7 +92,7 @@ impl WaitCommand {
     }
 }
 
-/// The floor of a priority.
+/// Returns the minimum priority; `None` for all.
 fn floor(priority: &str) -> Option<&'static str> {
     Some(match priority {
         "critical" => "critical",

@@ -1,4 +1,4 @@
-//! `hob node usage` and `hob node gc`: what is kept of calls.
+//! `hob node usage` and `hob node gc`: the costs and stored results of calls.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use super::{folder, state};
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
-/// Show what nodes have cost: attempts, tokens and money by node and model
+/// Show the costs of nodes: attempts, tokens and money by node and model
 #[derive(Debug, Args)]
 pub(super) struct UsageOf {
     /// Print JSON
@@ -22,7 +22,7 @@ pub(super) struct UsageOf {
     json: bool,
 }
 
-/// Remove recordings that no node produces any more, and values that have expired
+/// Remove recordings that no node refers to, and expired values
 #[derive(Debug, Args)]
 pub(super) struct Gc {}
 
@@ -33,9 +33,9 @@ struct Sum {
     input: u64,
     output: u64,
     unknown: u64,
-    /// Attempts that may have cost something that is not known.
+    /// The number of attempts whose cost is unknown.
     unpriced: u64,
-    /// As far as prices and tokens are known; none if nothing is.
+    /// The known cost; `None` if no cost is known.
     cost: Option<f64>,
 }
 
@@ -80,7 +80,7 @@ impl UsageOf {
                 (None, _) => ", cost unknown".to_owned(),
                 (Some(cost), 0) => format!(", cost {cost:.6}"),
                 (Some(cost), unpriced) => {
-                    format!(", cost {cost:.6} and that of {}, which is unknown", counted(unpriced, "attempt"))
+                    format!(", cost {cost:.6} plus the unknown cost of {}", counted(unpriced, "attempt"))
                 }
             };
             terminal::line(format!(
@@ -96,7 +96,7 @@ impl UsageOf {
     }
 }
 
-/// A number of things.
+/// Renders a count with its noun.
 fn counted(count: u64, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }

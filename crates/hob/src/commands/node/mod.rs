@@ -1,4 +1,4 @@
-//! `hob node`: node files from a shell. `run` and `list` ask the daemon, as an agent does; the others need none.
+//! `hob node`: commands for node files. `run` and `list` use the daemon, as an agent does; the others run without it.
 
 mod kept;
 mod trial;
@@ -19,7 +19,7 @@ use super::call::{as_value, control_failure, finish};
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
-/// Functions whose body is a prompt: write, check and run them
+/// Write, check and run nodes: functions whose body is a prompt
 #[derive(Debug, Args)]
 pub(crate) struct NodeCommand {
     #[command(subcommand)]
@@ -38,22 +38,22 @@ enum Sub {
     Gc(kept::Gc),
 }
 
-/// Write a first node file
+/// Create a sample node file
 #[derive(Debug, Args)]
 struct New {
-    /// Its name, of letters, digits, `_` and `-`
+    /// The name of the node: letters, digits, `_` and `-`
     name: String,
 }
 
-/// Check node files, all of the worktree if none is named; says what becomes of each schema keyword
+/// Check node files (default: all of the worktree), and show how each schema keyword is handled
 #[derive(Debug, Args)]
 struct Check {
-    /// Nodes of this worktree, by name, or files
+    /// Nodes of this worktree by name, or paths of files
     #[arg(value_name = "NAME or FILE")]
     files: Vec<PathBuf>,
 }
 
-/// List the nodes of this worktree, with their models and what is wrong
+/// List the nodes of this worktree, with their models and errors
 #[derive(Debug, Args)]
 struct List {
     /// Print JSON
@@ -66,10 +66,10 @@ struct List {
 struct Run {
     /// The node's name
     name: String,
-    /// Its input, an object of JSON, or - to read it from stdin
+    /// The input, a JSON object, or `-` to read it from stdin
     #[arg(default_value = "{}")]
     input: String,
-    /// Print JSON, with what the call has cost
+    /// Print JSON, with the cost of the call
     #[arg(long)]
     json: bool,
 }
@@ -91,7 +91,7 @@ impl NodeCommand {
                     _ => run.input,
                 };
                 let input: Value = serde_json::from_str(&text).ok().filter(Value::is_object).ok_or_else(|| {
-                    Failure::new("the input is no JSON object")
+                    Failure::new("the input is not a JSON object")
                         .hint("Write it as '{\"text\": \"…\"}'; `hob node list` shows each node's input.")
                         .exit(Exit::Usage)
                 })?;
@@ -100,7 +100,7 @@ impl NodeCommand {
                 add_ledger(&mut result);
                 let exit = finish(&result, run.json)?;
                 if let (false, Some(line)) = (run.json, submits(&result["structuredContent"]["delegate"])) {
-                    terminal::line(format!("\nFrom a shell, with your answer in the place of this one:\n{line}"));
+                    terminal::line(format!("\nFrom a shell, with your answer in place of this one:\n{line}"));
                 }
                 Ok(exit)
             }
@@ -108,7 +108,7 @@ impl NodeCommand {
     }
 }
 
-/// What the call has cost stands beside its value, for programs.
+/// Adds the cost of the call next to its value, for programs.
 fn add_ledger(result: &mut Value) {
     let ledger = result["_meta"][nodes::run::META].clone();
     if !ledger.is_null() {
@@ -118,14 +118,14 @@ fn add_ledger(result: &mut Value) {
     }
 }
 
-/// The command that answers a delegated call, with a value of the right form to be edited.
+/// Returns the command that answers a delegated call, with a sample value to edit.
 fn submits(delegate: &Value) -> Option<String> {
     let value = form(&delegate["schema"], 0).to_string().replace('\'', "'\\''");
     // A ticket may begin with a hyphen.
     Some(format!("hob call node_submit --ticket={} --value '{value}'", delegate["ticket"].as_str()?))
 }
 
-/// A value of the form that a schema asks for.
+/// Returns a sample value for a schema.
 fn form(schema: &Value, depth: usize) -> Value {
     let first = |list: &Value| list.get(0).cloned();
     if let Some(fixed) = schema.get("const").cloned().or_else(|| first(&schema["enum"])) {
@@ -133,7 +133,7 @@ fn form(schema: &Value, depth: usize) -> Value {
     }
     let kind = schema["type"].as_str().or_else(|| schema["type"][0].as_str()).unwrap_or_default();
     match kind {
-        // What refers to itself ends somewhere.
+        // Limits the depth of recursive schemas.
         "object" if depth < 8 => {
             let fields = schema["properties"].as_object().into_iter().flatten();
             Value::Object(fields.map(|(name, of)| (name.clone(), form(of, depth + 1))).collect())
@@ -155,7 +155,7 @@ fn called(project: &Project, tool: &str, arguments: Map<String, Value>) -> Resul
     hello.toolsets = vec!["nodes".to_owned()];
     let mut control = super::connect_or_start(project, &hello)?;
     let result = control.call(tool, arguments, |_| {}, |_, _| {}).map_err(control_failure)?;
-    // The models are those of its start: without this, what was configured since seems not to work.
+    // The daemon has the models of its start; warn that later changes need a restart.
     let status = control.status().ok();
     if let Some(notice) = status.and_then(|status| super::status::changed_since(project, &status)) {
         terminal::note(notice);
@@ -163,24 +163,24 @@ fn called(project: &Project, tool: &str, arguments: Map<String, Value>) -> Resul
     Ok(result)
 }
 
-/// The directory of the current worktree, and where its node files lie.
+/// Returns the current worktree, and the directory of its node files.
 fn place(project: &Project) -> Result<(PathBuf, PathBuf), Failure> {
     let config = Config::load(project, &daemon::sections()).map_err(Failure::new)?;
     Ok((project.worktree(&super::cwd()?), config.settings::<NodesSettings>().path))
 }
 
-/// The node files of the current worktree.
+/// Opens the node files of the current worktree.
 fn folder(project: &Project) -> Result<Folder, Failure> {
     let (worktree, path) = place(project)?;
     Ok(Folder::new(&worktree, &path).without(daemon::tool_names().into()))
 }
 
-/// The directory of what is kept of nodes.
+/// Returns the state directory of nodes.
 fn state(project: &Project) -> PathBuf {
     project.state_dir().join("nodes")
 }
 
-/// A sample for any name: it asks for what the name says.
+/// Returns a sample node whose prompt uses its name as the task.
 fn sample(name: &str) -> String {
     format!(
         "---
@@ -200,17 +200,17 @@ impl New {
     fn run(self, project: &Project) -> Result<Exit, Failure> {
         folder::check_name(&self.name).map_err(|why| Failure::new(why).exit(Exit::Usage))?;
         if daemon::tool_names().contains(&self.name) {
-            let why = format!("{} is the name of one of hob's own tools, and a file never takes its place", self.name);
-            return Err(Failure::new(why).hint("Name it otherwise.").exit(Exit::Usage));
+            let why = format!("{} is the name of a built-in tool", self.name);
+            return Err(Failure::new(why).hint("Choose another name.").exit(Exit::Usage));
         }
         let (worktree, path) = place(project)?;
-        // Also refuses a directory that is a link.
+        // This also refuses a directory that is a link.
         Folder::new(&worktree, &path).names().map_err(Failure::new)?;
         let file = path.join(format!("{}{SUFFIX}", self.name));
         let failed = |error: std::io::Error| {
             if error.kind() == std::io::ErrorKind::AlreadyExists {
-                return Failure::new(format_args!("{} is there already", shown(&file)))
-                    .hint("Name another one, or edit that file.");
+                return Failure::new(format_args!("{} already exists", shown(&file)))
+                    .hint("Choose another name, or edit that file.");
             }
             Failure::new(format_args!("{}: {error}", shown(&file)))
         };
@@ -218,7 +218,7 @@ impl New {
         let mut new = OpenOptions::new().write(true).create_new(true).open(worktree.join(&file)).map_err(failed)?;
         new.write_all(sample(&self.name).as_bytes()).map_err(failed)?;
         terminal::line(format!(
-            "{} is written, a sample to edit. Run it: hob node run {} '{{\"text\": \"…\"}}'",
+            "Created {} with a sample to edit. Run it: hob node run {} '{{\"text\": \"…\"}}'",
             shown(&file),
             self.name
         ));
@@ -232,38 +232,31 @@ impl Check {
         let folder = Folder::new(&worktree, &path).without(daemon::tool_names().into());
         let mut wrong = 0;
         let mut count = self.files.len();
-        let files: Vec<PathBuf> = match self.files.is_empty() {
-            false => {
-                let (cwd, mut files) = (super::cwd()?, Vec::new());
-                for file in self.files {
-                    match named(&folder, &file) {
-                        Some(Ok(file)) => files.push(worktree.join(file)),
-                        Some(Err(error)) => {
-                            wrong += 1;
-                            terminal::line(error.to_string());
-                        }
-                        None => files.push(cwd.join(file)),
+        let files: Vec<PathBuf> = if self.files.is_empty() {
+            let Listing { names, passed_over } = folder.listing().map_err(Failure::new)?;
+            for entry in &passed_over {
+                wrong += usize::from(entry.is_named_so);
+                terminal::line(if entry.is_named_so { entry.why.clone() } else { format!("{} (a note)", entry.why) });
+            }
+            count = names.len() + wrong;
+            if count == 0 {
+                return Err(Failure::new(format_args!("{}/ has no node files", shown(&path)))
+                    .hint("`hob node new NAME` writes one."));
+            }
+            names.iter().map(|name| worktree.join(folder.file(name))).collect()
+        } else {
+            let (cwd, mut files) = (super::cwd()?, Vec::new());
+            for file in self.files {
+                match named(&folder, &file) {
+                    Some(Ok(file)) => files.push(worktree.join(file)),
+                    Some(Err(error)) => {
+                        wrong += 1;
+                        terminal::line(error.to_string());
                     }
+                    None => files.push(cwd.join(file)),
                 }
-                files
             }
-            true => {
-                let Listing { names, passed_over } = folder.listing().map_err(Failure::new)?;
-                for entry in &passed_over {
-                    wrong += usize::from(entry.is_named_so);
-                    terminal::line(if entry.is_named_so {
-                        entry.why.clone()
-                    } else {
-                        format!("{} (a note)", entry.why)
-                    });
-                }
-                count = names.len() + wrong;
-                if count == 0 {
-                    return Err(Failure::new(format_args!("{}/ has no node files", shown(&path)))
-                        .hint("`hob node new NAME` writes one."));
-                }
-                names.iter().map(|name| worktree.join(folder.file(name))).collect()
-            }
+            files
         };
         let models = Models::of(&Config::load(project, &daemon::sections()).map_err(Failure::new)?);
         models.ignored().iter().for_each(terminal::line);
@@ -271,14 +264,17 @@ impl Check {
             let named = file.strip_prefix(&worktree).unwrap_or(file);
             let name = file.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(SUFFIX));
             let Some(name) = name else {
-                return Err(Failure::new(format_args!("{}: the name of a node file ends with {SUFFIX}", shown(named))));
+                return Err(Failure::new(format_args!(
+                    "{}: the name of a node file must end with {SUFFIX}",
+                    shown(named)
+                )));
             };
-            // A file may be checked wherever it lies.
+            // A file outside the directory may be checked too.
             let directory = file.parent().map_or_else(PathBuf::new, Path::to_path_buf);
             let within = directory.strip_prefix(&worktree).unwrap_or(&directory);
             let here = Folder::new(&worktree, within).without(daemon::tool_names().into());
             match here.file_node(name) {
-                Ok(node) => told(named, &node, &models),
+                Ok(node) => print_node(named, &node, &models),
                 Err(error) => {
                     wrong += 1;
                     terminal::line(error.to_string());
@@ -287,22 +283,22 @@ impl Check {
         }
         match wrong {
             0 => Ok(Exit::Done),
-            wrong => Err(Failure::new(format_args!("{wrong} of {count} node files cannot be used"))),
+            wrong => Err(Failure::new(format_args!("{wrong} of {count} node files are invalid"))),
         }
     }
 }
 
-/// The file of the node that is meant, where the words are a node's name.
+/// Returns the file of a node if `words` is the name of one.
 fn named(folder: &Folder, words: &Path) -> Option<Result<PathBuf, FolderError>> {
     let name = words.to_str().filter(|name| folder::check_name(name).is_ok())?;
     Some(match folder.node(name) {
         Err(error @ (FolderError::Unknown { .. } | FolderError::PassedOver { .. })) => Err(error),
-        // What is wrong in it is said with the others.
+        // Errors in the file are reported with the others.
         _ => Ok(folder.file(name)),
     })
 }
 
-fn told(file: &Path, node: &Node, models: &Models) {
+fn print_node(file: &Path, node: &Node, models: &Models) {
     terminal::line(format!("{}: good, {}", shown(file), node.hash));
     for lint in node.lints.iter().chain(&models.lints(node)) {
         terminal::line(format!("{}:{lint} (a note)", shown(file)));

@@ -1,4 +1,4 @@
-//! `hob node test` and `hob node record`: the tests in node files, in this process.
+//! `hob node test` and `hob node record`: run the tests in node files, in this process.
 
 use clap::{Args, ValueEnum};
 use nodes::Models;
@@ -15,30 +15,30 @@ use crate::terminal;
 /// Run the tests in node files
 #[derive(Debug, Args)]
 pub(super) struct Test {
-    /// The nodes, all of the worktree if none is named
+    /// The nodes (default: all of the worktree)
     nodes: Vec<String>,
-    /// What answers
+    /// The engine that answers
     #[arg(long, value_enum, default_value_t = Engine::Cassette)]
     engine: Engine,
-    /// Accept how the tests go as the baseline (baseline.json beside the node files): a test that fails now is known to fail
+    /// Save the results as the baseline (baseline.json next to the node files): tests that fail now are expected to fail
     #[arg(long)]
     accept: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Engine {
-    /// A real server with a model of ours: whether each node works, in milliseconds; expectations are not compared
+    /// A local server with a fixed model: checks that each node works, in milliseconds, without comparing expectations
     Fixed,
-    /// What `hob node record` has recorded, and nobody else
+    /// Only recordings of `hob node record`
     Cassette,
-    /// The models
+    /// The configured models
     Live,
 }
 
-/// Run the tests in node files on their models, and record the answers beside the files
+/// Run the tests in node files on their models, and record the answers next to the files
 #[derive(Debug, Args)]
 pub(super) struct Record {
-    /// The nodes, all of the worktree if none is named
+    /// The nodes (default: all of the worktree)
     nodes: Vec<String>,
 }
 
@@ -65,12 +65,12 @@ fn run(project: &Project, nodes: &[String], answering: Answering, accepts: bool)
     let settings = config.settings::<nodes::NodesSettings>();
     let usage = Usage::new(state(project).join("usage.jsonl"), settings.tokens_per_day);
     let models = Models::of(&config);
-    // Not in the checkout, which could bring a program of that name.
+    // Outside the checkout, which could bring its own program.
     let venv = state(project).join("llm");
     let suite = Suite { folder: &folder, models: &models, usage: &usage, venv: &venv };
     let mut known = match Baseline::read(&folder) {
         Ok(known) => known,
-        // One that cannot be read is written anew.
+        // An unreadable baseline is replaced.
         Err(_) if accepts => Baseline::default(),
         Err(why) => return Err(Failure::new(why)),
     };
@@ -79,7 +79,7 @@ fn run(project: &Project, nodes: &[String], answering: Answering, accepts: bool)
         let verdict = known.verdict(answering, &report);
         failed += usize::from(verdict.is_failure());
         unanswered += usize::from(verdict == Verdict::Unanswered);
-        told(&report, &verdict);
+        print_report(&report, &verdict);
         reports.push(report);
     };
     suite.run(nodes, answering, each).map_err(Failure::new)?;
@@ -87,12 +87,12 @@ fn run(project: &Project, nodes: &[String], answering: Answering, accepts: bool)
         let (count, tests) = (reports.len(), if unanswered == 1 { "test has" } else { "tests have" });
         let others = match failed - unanswered {
             0 => String::new(),
-            others => format!(", and {others} failed that are not known to"),
+            others => format!(", and {others} failed unexpectedly"),
         };
-        // A baseline of it would let everything pass with nothing tested.
-        let written = if accepts { "; no baseline is written" } else { "" };
+        // A baseline of this run would accept untested nodes.
+        let written = if accepts { "; no baseline was written" } else { "" };
         let why = format!("{unanswered} of {count} {tests} no result, because nobody answered{others}{written}");
-        return Err(Failure::new(why).hint("What each of them needs stands below it."));
+        return Err(Failure::new(why).hint("The fix is below each of them."));
     }
     if accepts && !reports.is_empty() {
         known.accept(answering, &reports, nodes.is_empty());
@@ -103,19 +103,19 @@ fn run(project: &Project, nodes: &[String], answering: Answering, accepts: bool)
         return Ok(Exit::Done);
     }
     match (reports.len(), failed) {
-        (0, _) => Err(Failure::new("there is no test and no example in these node files")
-            .hint("Write some, as a key of the file: tests: [ { input: { text: a }, expect: { /answer: { matches: rain } } } ]  (a place in the node's output)")),
+        (0, _) => Err(Failure::new("these node files have no tests and no examples")
+            .hint("Add some, as a key of the file: tests: [ { input: { text: a }, expect: { /answer: { matches: rain } } } ]  (a place in the node's output)")),
         (_, 0) => Ok(Exit::Done),
-        (count, failed) => Err(Failure::new(format_args!("{failed} of {count} tests failed that are not known to"))
-            .hint("Mend them, or accept how they go: `hob node test --accept` writes the baseline.")),
+        (count, failed) => Err(Failure::new(format_args!("{failed} of {count} tests failed unexpectedly"))
+            .hint("Fix them, or run `hob node test --accept` to save the results as the baseline.")),
     }
 }
 
-fn told(report: &Report, verdict: &Verdict) {
+fn print_report(report: &Report, verdict: &Verdict) {
     let word = match verdict {
         Verdict::Passes => "ok".to_owned(),
-        Verdict::Mended => "ok, and known to fail: accept it".to_owned(),
-        Verdict::KnownToFail => "failed, as it is known to".to_owned(),
+        Verdict::Mended => "passed, although expected to fail: accept it".to_owned(),
+        Verdict::KnownToFail => "failed, as expected".to_owned(),
         Verdict::Fails => "failed".to_owned(),
         Verdict::Unanswered => "failed without an answer".to_owned(),
         Verdict::Regression(_, 1) => "failed, and passed in the baseline".to_owned(),

@@ -1,4 +1,4 @@
-//! The questions of the three tools, answered in the form on a terminal by keys alone.
+//! Questions of the three tools, answered in the terminal form with keys only.
 
 use serde_json::json;
 use testkit::{Screen, has_program};
@@ -51,7 +51,7 @@ fn leaving_answers_nothing_and_keeps_what_was_typed() {
     let asked = peer.call("confirm_action", json!({"action": "Deploy?", "danger": "high", "wait_s": 0}));
     let screen = Screen::run(&project, "hob answer");
     screen.until("Type yes or no, then Enter");
-    // All at once: the terminal says Alt-c for the first two.
+    // Sent at once: the terminal reports the first two as Alt-c.
     screen.press(&["Escape", "c", "l", "e", "a", "r", "Space", "n", "o", "Enter", "Enter"]);
     screen.until("stays open");
     assert!(is_open());
@@ -63,7 +63,7 @@ fn leaving_answers_nothing_and_keeps_what_was_typed() {
     screen.type_text("mend both");
     screen.until("mend both");
     screen.press(&["Escape"]);
-    screen.until("What you typed is kept");
+    screen.until("Your input is kept");
     assert!(is_open());
     let screen = Screen::run(&project, "hob answer");
     screen.until("mend both");

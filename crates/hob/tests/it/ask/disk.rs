@@ -1,5 +1,5 @@
-//! A full disk: an answer that cannot be stored is refused, its question stays open, the form keeps what was typed, and the
-//! same answer is taken when there is room.
+//! A full disk: an answer that cannot be stored is refused, its question stays open, the form keeps the input, and the same
+//! answer is accepted once there is space.
 
 use std::os::unix::process::CommandExt;
 
@@ -30,7 +30,7 @@ echo "confirmed with $?"
 hob stop >/dev/null
 "#;
 
-/// The same by keys in a form. `shown` polls the screen.
+/// Answers with keys in a form. `shown` polls the screen.
 const BY_FORM: &str = r#"
 at() { tmux -S "$TOP/tmux" "$@"; }
 press() { at send-keys -t :0 "$@"; }
@@ -68,12 +68,12 @@ hob questions --all --json | grep -c '"note": *"xxx.*xxx and more"' | sed 's/^/k
 hob stop >/dev/null
 "#;
 
-/// Runs a script as root in a namespace with a small disk; why not, where the machine gives none.
+/// Runs a script as root in a namespace with a small disk. Returns the reason if the machine does not allow that.
 fn on_a_small_disk(project: &TestProject, script: &str) -> Result<Ran, String> {
     let mut command = project.command("unshare");
     command.args(["--map-root-user", "--mount", "sh", "-c", &format!("{ASKED}{script}")]);
     command.env("STATE", project.state_dir()).env("TOP", project.top()).env("PROJECT", project.root());
-    // Everything it started ends with it.
+    // All of its children are in the same process group.
     let ran = Ran::of(command.process_group(0));
     if ran.stderr.contains("unshare: ") || ran.stderr.contains("mount: ") {
         return Err(ran.stderr);

@@ -1,8 +1,8 @@
-//! Daemons and agents are killed forty times while agents ask, wait and are handed answers, and people claim and answer:
-//! no question and no stored answer is lost, none goes to a stranger, and what is seen again is marked.
+//! Daemons and agents are killed forty times while agents ask, wait and receive answers, and people claim and answer: no
+//! question and no stored answer is lost, none reaches another agent, and repeated deliveries are marked.
 //!
-//! Each title names its agent and a number, and the note of its answer is that title again: what an agent is handed shows
-//! whose it is.
+//! Each title contains its agent and a number, and the note of its answer repeats the title: so each delivery shows which
+//! agent it belongs to.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -22,15 +22,15 @@ const AGENTS: usize = 3;
 struct Shared {
     ended: AtomicBool,
     arrived: AtomicUsize,
-    /// Whom to kill of each agent, and that it was.
+    /// The process of each agent, so that it can be killed.
     agents: [Mutex<Option<i32>>; AGENTS],
-    /// What people were told is stored.
+    /// Answers that people were told are stored.
     acknowledged: Mutex<BTreeMap<String, bool>>,
 }
 
-/// What an agent saw: answers by title, and how often one came again.
+/// The answers that an agent received, by title, and the number of repeated deliveries.
 #[derive(Debug, Default)]
-struct Seen {
+struct Deliveries {
     answers: BTreeMap<String, bool>,
     again_marked: usize,
     again_unmarked: Vec<String>,
@@ -43,7 +43,7 @@ fn forty_deaths_lose_no_question_and_no_answer() {
         project.run(["quickstart", "--name", &format!("asker-{number}"), "--role", "test"]).ok();
     }
     let shared = Shared::default();
-    let seen: Vec<Seen> = std::thread::scope(|scope| {
+    let seen: Vec<Deliveries> = std::thread::scope(|scope| {
         let (project, shared) = (&project, &shared);
         let agents: Vec<_> = (0..AGENTS).map(|number| scope.spawn(move || live(project, number, shared))).collect();
         let people: Vec<_> = (0..2).map(|_| scope.spawn(move || answer_all(project, shared))).collect();
@@ -51,10 +51,11 @@ fn forty_deaths_lose_no_question_and_no_answer() {
         for kill in 0..KILLS {
             let there = shared.arrived.load(Ordering::Relaxed) + 1 + random.below(3);
             until("answers to arrive", || (shared.arrived.load(Ordering::Relaxed) >= there).then_some(()));
-            // Agents first: a daemon waits ten seconds for the runs of an earlier life, and so would the successors.
-            let pid = match kill < KILLS / 4 {
-                true => shared.agents[kill % AGENTS].lock().unwrap().take(),
-                false => project.daemon_pid(),
+            // Agents first: a daemon waits ten seconds for the runs of its predecessor, and so would its successors.
+            let pid = if kill < KILLS / 4 {
+                shared.agents[kill % AGENTS].lock().unwrap().take()
+            } else {
+                project.daemon_pid()
             };
             pid.into_iter().for_each(kill_hard);
         }
@@ -81,12 +82,12 @@ fn forty_deaths_lose_no_question_and_no_answer() {
     assert!(acknowledged.len() > KILLS, "hardly a load: {}", acknowledged.len());
 }
 
-/// An agent that asks one thing after another, and starts anew when it was killed.
-fn live(project: &TestProject, number: usize, shared: &Shared) -> Seen {
-    let (mut seen, mut peer, mut turn) = (Seen::default(), None::<McpPeer>, 0);
+/// Runs an agent that asks one question after another, and restarts when it is killed.
+fn live(project: &TestProject, number: usize, shared: &Shared) -> Deliveries {
+    let (mut seen, mut peer, mut turn) = (Deliveries::default(), None::<McpPeer>, 0);
     while !shared.ended.load(Ordering::Relaxed) {
         let title = format!("asker-{number} {turn}?");
-        // Half of the questions are waited for; the answers of the others come beside what else is called.
+        // Half of the questions are waited for; answers to the others arrive with other calls.
         let (waits, mut asked) = (turn % 2 == 0, false);
         turn += 1;
         until("the answer to arrive", || {
@@ -95,20 +96,19 @@ fn live(project: &TestProject, number: usize, shared: &Shared) -> Seen {
                 *shared.agents[number].lock().unwrap() = Some(front_end_of(&begun));
                 begun
             });
-            let call = match asked && !waits {
-                true => open.start_call("ask_list", json!({})),
-                false => {
-                    open.start_call("confirm_action", json!({"action": title, "wait_s": if waits { 30 } else { 0 }}))
-                }
+            let call = if asked && !waits {
+                open.start_call("ask_list", json!({}))
+            } else {
+                open.start_call("confirm_action", json!({"action": title, "wait_s": if waits { 30 } else { 0 }}))
             };
             match open.response_or_end(call) {
                 Some(message) if message["result"].is_object() => {
                     asked = true;
                     seen.take(&message["result"]);
                 }
-                // Its daemon was killed, and the call could not be made again.
+                // The daemon was killed, and the call could not be repeated.
                 Some(_) => {}
-                // Its successor asks for itself.
+                // Its successor asks its own questions.
                 None => (peer, asked) = (None, false),
             }
             seen.answers.contains_key(&title).then_some(())
@@ -118,8 +118,8 @@ fn live(project: &TestProject, number: usize, shared: &Shared) -> Seen {
     seen
 }
 
-impl Seen {
-    /// Takes the answers of a result: its own, and those in blocks beside it.
+impl Deliveries {
+    /// Collects the answers in a result: its own, and those in additional blocks.
     fn take(&mut self, result: &Value) {
         let mut got = Vec::new();
         let own = &result["structuredContent"];
@@ -140,21 +140,18 @@ impl Seen {
                 None => {}
                 Some(before) => {
                     assert_eq!(before, yes, "{title}");
-                    match is_marked {
-                        true => self.again_marked += 1,
-                        false => self.again_unmarked.push(result.to_string()),
-                    }
+                    if is_marked { self.again_marked += 1 } else { self.again_unmarked.push(result.to_string()) }
                 }
             }
         }
     }
 }
 
-/// A person at a face, who claims and answers what is open, until the agents have ended.
+/// A person who claims and answers open questions until the agents have ended.
 fn answer_all(project: &TestProject, shared: &Shared) {
     let has_ended = || shared.arrived.load(Ordering::Relaxed) == usize::MAX;
     while !has_ended() {
-        // Between two daemons there is nobody to connect to.
+        // Between two daemons, connecting fails.
         let person = until("the next daemon, or the end", || {
             let begun = Person::connect(project).and_then(|mut person| {
                 person.request("ask/watch", json!({}))?;
@@ -167,7 +164,7 @@ fn answer_all(project: &TestProject, shared: &Shared) {
     }
 }
 
-/// Answers what is open, and waits a little for more; `None` if the daemon is gone.
+/// Answers open questions, and waits briefly for more; `None` if the daemon is gone.
 fn answer_open(person: &mut Person, shared: &Shared) -> Option<()> {
     let list = person.request("ask/list", json!({}))?;
     for question in list["result"]["questions"].as_array().into_iter().flatten() {
@@ -175,7 +172,7 @@ fn answer_open(person: &mut Person, shared: &Shared) -> Option<()> {
         let yes = !title.ends_with("3?");
         person.request("ask/claim", json!({"question": question["question"], "via": "terminal"}))?;
         let answer = json!({"question": question["question"], "yes": yes, "note": title, "via": "terminal"});
-        // Another one may have been first.
+        // Another person may have answered first.
         if person.request("ask/answer", answer)?["result"].is_object() {
             shared.acknowledged.lock().unwrap().insert(title.to_owned(), yes);
         }

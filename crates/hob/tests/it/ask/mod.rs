@@ -1,4 +1,4 @@
-//! Questions to a person, between the real programs: late answers over lost daemons, faces, and who may answer.
+//! Questions to a person, with the real programs: late answers across daemon restarts, several ways to answer, and permissions.
 
 mod by_keys;
 mod disk;
@@ -14,11 +14,11 @@ use testkit::{McpPeer, Ran, Screen, TestProject, has_program, is_alive, kill_har
 use self::other_runs::latest;
 use crate::fresh;
 
-/// What stands at the foot of a form once it takes keys.
+/// The last line of a form once it accepts keys.
 const TAKES_KEYS: &str = "Ctrl-S to Send";
 const SENDS: &str = "Enter sends";
 
-/// Answers prompts at a terminal: what to wait for, and what to type then, in turn.
+/// Answers prompts at a terminal: pairs of a text to wait for and the keys to type.
 const TYPED: &str = r#"
 import os, pty, signal, sys
 signal.alarm(300)
@@ -41,7 +41,7 @@ sys.stdout.buffer.write(seen.replace(b"\r\n", b"\n"))
 sys.exit(os.waitstatus_to_exitcode(status))
 "#;
 
-/// Answers the one open question by hob's own protocol, without hob; prints what the daemon said.
+/// Answers the one open question by hob's own protocol, without the hob command, and prints the daemon's response.
 const SPOKEN: &str = r#"
 import glob, json, os, socket, sys
 (path,) = glob.glob(sys.argv[1] + "/**/*.sock", recursive=True)
@@ -81,19 +81,19 @@ fn a_person_answers_by_prompts() {
     assert_eq!(result["values"], json!({"ship": true, "when": "2026-12-01", "copies": 2, "with": ["a", "b"]}));
 }
 
-/// An agent whose program is not this test's process: a script that starts its front-end.
+/// Starts an agent whose program is not this test's process: a script that starts its front-end.
 fn agent(project: &TestProject) -> McpPeer {
     agent_as(project, &["ask"])
 }
 
-/// [`agent`] with these arguments of `hob mcp`.
+/// Starts an [`agent`] with these arguments of `hob mcp`.
 fn agent_as(project: &TestProject, args: &[&str]) -> McpPeer {
     let mut peer = started(project, args);
     peer.initialize();
     peer
 }
 
-/// [`agent`] whose program has dialogs.
+/// Starts an [`agent`] whose client supports dialogs.
 fn agent_with_dialogs(project: &TestProject) -> McpPeer {
     let mut peer = started(project, &["ask"]);
     let info = json!({"name": "testkit", "version": "0"});
@@ -105,7 +105,7 @@ fn agent_with_dialogs(project: &TestProject) -> McpPeer {
 
 fn started(project: &TestProject, args: &[&str]) -> McpPeer {
     let script = project.top().join("agent");
-    // Whole at once: several may begin together.
+    // Written atomically, since several may start at once.
     let new = script.with_extension(format!("{:?}", std::thread::current().id()));
     std::fs::write(&new, "hob mcp \"$@\"; exit $?").unwrap();
     std::fs::rename(&new, &script).unwrap();
@@ -114,7 +114,7 @@ fn started(project: &TestProject, args: &[&str]) -> McpPeer {
     McpPeer::spawn(command)
 }
 
-/// The front-end that an agent started.
+/// Returns the process of an agent's front-end.
 fn front_end_of(agent: &McpPeer) -> i32 {
     let pid = agent.pid();
     until("the front-end runs", || {
@@ -174,7 +174,7 @@ fn an_agent_waits_while_somebody_watches() {
     let mut watch = project.hob(["questions", "--watch"]).stdout(to).stderr(Stdio::null()).spawn().unwrap();
     let shows = |what: &str| std::fs::read_to_string(&shown).unwrap().contains(what).then_some(());
     until("the face is known", || (watching(&project) == 1).then_some(()));
-    // A daemon that has just begun knows that somebody watched the one before.
+    // A new daemon knows that a person was watching the previous one.
     kill_hard(project.daemon_pid().unwrap());
     let call = peer.start_call("select_option", json!({"prompt": "Which?", "options": [["a", "A"]], "wait_s": 60}));
     until("it is asked", || project.run(["questions"]).stdout.contains("Which?").then_some(()));
@@ -194,11 +194,11 @@ fn an_agent_waits_while_somebody_watches() {
     watch.kill().unwrap();
     watch.wait().unwrap();
     let shown = std::fs::read_to_string(&shown).unwrap();
-    // Once as a whole, and once that somebody is at it.
+    // Once for the whole question, and once for the claim.
     for once in ["  Which?", ": being answered (terminal)"] {
         assert_eq!(shown.matches(once).count(), 1, "{once}: {shown}");
     }
-    // Nobody watches any more: known after the moment in which a face may come back.
+    // No person is watching any more, which the daemon notices after a grace period.
     let left = peer.call("confirm_action", json!({"action": "Push?"}));
     assert_eq!(left.structured["status"], "unavailable");
 }
@@ -223,7 +223,7 @@ fn while_somebody_watches_an_answer_comes_before_any_dialog() {
 fn who_comes_after_an_agent_that_was_killed_asks_instead_of_it() {
     let project = fresh();
     let mut killed = agent(&project);
-    // Ready before, so that it comes while the other's connection still drains.
+    // Started before, so that it connects while the other connection still drains.
     let mut next = agent(&project);
     let mut watch = project.hob(["questions", "--watch"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     until("the face is known", || (watching(&project) == 1).then_some(()));
@@ -267,7 +267,7 @@ fn an_answer_by_flags_keeps_defaults_and_drops_nothing() {
     assert_eq!(values, "  ship: false\n  copies: 2\n  name: \"v2\"\n");
 }
 
-/// What this test's process starts descends from the agent when that is this process itself.
+/// Children of this test's process descend from the agent if that is this process itself.
 #[test]
 fn an_agent_does_not_answer_for_its_person() {
     let project = fresh();
@@ -282,7 +282,7 @@ fn an_agent_does_not_answer_for_its_person() {
     refused(project.run(["answer", "--yes"]), "an agent that hob serves here");
     refused(Ran::of(project.command("sh").args(["-c", "hob answer --yes; exit $?"])), "an agent that hob serves here");
     refused(project.run(["trust", "--yes"]), "an agent that hob serves here");
-    // Neither another name for hob nor another program at the socket is another caller.
+    // Neither a renamed hob nor another program at the socket counts as another caller.
     let renamed = r#"cp "$(command -v hob)" ./friend && ./friend answer --yes"#;
     refused(Ran::of(project.command("sh").args(["-c", renamed])), "an agent that hob serves here");
     if has_program("python3") {
@@ -291,13 +291,13 @@ fn an_agent_does_not_answer_for_its_person() {
         assert!(spoken.contains("an agent must not answer for its person"), "{spoken}");
         assert!(spoken.contains(r#""ok":true"#), "the hello was refused: {spoken}");
     }
-    // Nor where no daemon knows of the agent: it was stopped, died, or is that of another project.
+    // The same holds if no daemon knows the agent: it was stopped, died, or belongs to another project.
     project.run(["stop"]).ok();
     refused(project.run(["trust", "--yes"]), "an agent that hob serves here");
     refused(project.run(["answer", "--yes"]), "an agent that hob serves here");
     kill_hard(project.daemon_pid().unwrap());
     refused(project.run(["answer", "--yes"]), "an agent that hob serves here");
-    // An orphan descends from nobody, but what its agent gave it says who it is.
+    // An orphan has no ancestors left, but its environment identifies its agent.
     let orphan_of = |mark: &str, command: &str| {
         let script = format!("{mark} setsid --fork sh -c 'hob {command} > said 2>&1; mv said ended'");
         Ran::of(project.command("sh").args(["-c", &script])).ok();
@@ -314,7 +314,7 @@ fn an_agent_does_not_answer_for_its_person() {
         assert!(said.contains("this runs in a REPL session of hob"), "{said}");
     }
     assert!(orphan("").contains("whoever started this is gone"));
-    // Who watches is told what else it may have been than an agent.
+    // A watcher is told why hob may have taken it for an agent.
     let said = orphan_of("", "questions --watch");
     assert!(said.contains("whoever started this is gone") && said.contains("not from a subshell that ends"), "{said}");
     if has_program("tmux") {
@@ -323,7 +323,7 @@ fn an_agent_does_not_answer_for_its_person() {
     }
 }
 
-/// A form with every kind of field, asked by a script.
+/// Asks with a form that has every type of field, from a script.
 fn ask_by_form(project: &TestProject) {
     project.write("shot.png", "\u{89}PNG");
     std::fs::write(project.root().join("shot.png"), b"\x89PNG\r\n\x1a\n").unwrap();
@@ -377,11 +377,11 @@ fn a_person_fills_in_a_form_on_a_terminal() {
     screen.press(&["2026-12-01", "Enter"]);
     screen.until(SENDS);
     screen.press(&["Enter"]);
-    // It does not fit: the form stays, at the field.
+    // The value is invalid: the form stays open, at that field.
     screen.until("it does not match v[0-9]+");
     screen.press(&["C-u"]);
     screen.type_text("v2");
-    // A pasted break sends nothing. The daemon is gone meanwhile, which costs nothing.
+    // A pasted newline sends nothing. The daemon exits meanwhile, without any effect on the form.
     kill_hard(project.daemon_pid().unwrap());
     screen.press(&["C-s"]);
     screen.until(SENDS);
@@ -412,7 +412,7 @@ fn a_form_ends_when_the_question_is_answered_elsewhere() {
     screen.press(&["n"]);
     project.run(["answer", "--yes"]).ok();
     screen.until("by tester (command)");
-    // Also if a key is pressed before the form has heard of it.
+    // The same if a key is pressed before the form learns of it.
     peer.call("confirm_action", json!({"action": "Merge?", "wait_s": 0}));
     let screen = Screen::run(&project, "sh -c 'echo $$ > form; exec hob answer'");
     screen.until("Merge?");
@@ -426,7 +426,7 @@ fn a_form_ends_when_the_question_is_answered_elsewhere() {
     screen.press(&["n"]);
     signal("-CONT");
     screen.until("by tester (command)");
-    // Also if its daemon died before; what was typed is given back.
+    // The same if the daemon died before; the input is returned.
     peer.call("confirm_action", json!({"action": "Tag?", "wait_s": 0}));
     let screen = Screen::run(&project, "sh -c 'echo $$ > form; exec hob answer'");
     screen.until("Tag?");
@@ -444,7 +444,7 @@ fn a_form_ends_when_the_question_is_answered_elsewhere() {
     signal("-CONT");
     let left = screen.until("by tester (command)");
     assert!(left.contains("What you had typed:") && left.contains("Note: not this one"), "{left}");
-    // Leaving answers nothing.
+    // Leaving the form sends no answer.
     peer.call("confirm_action", json!({"action": "Push?", "wait_s": 0}));
     let screen = Screen::run(&project, "hob answer");
     screen.until("Push?");
@@ -464,7 +464,7 @@ fn a_form_ends_with_its_terminal() {
     screen.until("Push?");
     screen.until(TAKES_KEYS);
     let form = project.read("form");
-    // The signal of a terminal that is closed reaches not everybody.
+    // The signal of a closed terminal does not reach every process.
     drop(screen);
     let ends = || (!std::path::Path::new("/proc").join(form.trim()).exists()).then_some(());
     until("the form to end", ends);
@@ -492,7 +492,7 @@ fn a_program_of_the_person_is_told_of_questions() {
     assert_eq!(said, format!("{id}|--|{id}|Delete the branch?\n"));
     project.run(["answer", id, "--yes"]).ok();
     assert_eq!(peer.answer(call).structured["confirmed"], true);
-    // A checkout cannot name one.
+    // A checkout cannot set a notification command.
     project.write("hob.toml", "[ask]\nnotify = [\"true\"]\n");
     project.run(["stop"]).ok();
     let refused = project.run(["questions"]);

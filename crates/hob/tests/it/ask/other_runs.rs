@@ -1,5 +1,5 @@
-//! Other runs and other processes, between the real programs: an answer is nobody else's, and no dialog of another process
-//! answers.
+//! Other runs and processes, with the real programs: an answer reaches only its own run, and no dialog of another process can
+//! answer.
 
 use std::process::Stdio;
 
@@ -10,7 +10,7 @@ use super::races::Person;
 use super::{agent, agent_as, watching};
 use crate::fresh;
 
-/// The id of the latest question.
+/// Returns the id of the latest question.
 pub(super) fn latest(project: &TestProject) -> String {
     let all: Value = serde_json::from_str(&project.run(["questions", "--all", "--json"]).ok()).unwrap();
     all[0]["question"].as_str().unwrap().to_owned()
@@ -34,7 +34,7 @@ fn one_yes_serves_one_run() {
         confirmed.push(result.structured["confirmed"] == true);
     }
     assert_eq!(confirmed, [true, false, false, false, false, false, false]);
-    // A script's answer is that of the script that asked, or of the first that waits for it by its id.
+    // A script's answer goes to the script that asked, or to the first one that waits for it by id.
     assert_eq!(project.run(["ask", "confirm", "Deploy?", "--wait", "0"]).code, Some(6));
     let id = latest(&project);
     project.run(["answer", &id, "--yes"]).ok();
@@ -43,7 +43,7 @@ fn one_yes_serves_one_run() {
     assert_eq!(codes, [Some(0), Some(6), Some(6)]);
 }
 
-/// A client of the socket that says it has dialogs, and answers all of them with yes.
+/// A client on the socket that claims to support dialogs, and answers all of them with yes.
 fn says_yes(project: &TestProject, role: &str, tool: &str, arguments: &Value) {
     let mut client = Person::connect_as(project, role).unwrap();
     let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}}, "clientInfo": {"name": "t", "version": "1"}});
@@ -61,7 +61,7 @@ fn says_yes(project: &TestProject, role: &str, tool: &str, arguments: &Value) {
             break;
         }
     }
-    // Nor does a method of the command line answer for an agent's connection.
+    // Methods of the command line are refused on an agent's connection too.
     if role == "mcp" {
         let refused = client.request("ask/answer", json!({"yes": true})).unwrap();
         assert!(refused["error"].is_object(), "{refused}");
@@ -71,7 +71,7 @@ fn says_yes(project: &TestProject, role: &str, tool: &str, arguments: &Value) {
 #[test]
 fn the_dialog_of_another_process_does_not_answer_a_script() {
     let project = fresh();
-    // It starts the daemon.
+    // This starts the daemon.
     let _agent = agent(&project);
     let mut watch = project.hob(["questions", "--watch"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     until("the face is known", || (watching(&project) == 1).then_some(()));
@@ -116,7 +116,7 @@ fn two_agents_of_a_worktree_are_told_apart() {
         open.map(|question| question["agent"].as_str().unwrap_or("nobody").to_owned()).collect()
     };
     assert_eq!(listed(), ["alice", "bob"]);
-    // Also when a new daemon has not heard of their mail yet.
+    // The same if a new daemon has not heard of their mail yet.
     kill_hard(project.daemon_pid().unwrap());
     for agent in &mut agents {
         agent.call("confirm_action", json!({"action": "Tag?", "wait_s": 0}));

@@ -1,5 +1,5 @@
-//! A question that is answered in four ways at once: two commands, the agent's dialog, and its asker who takes it back. One
-//! wins, and who comes later is told who was first, and when.
+//! A question that is answered in four ways at once: by two commands, by the agent's dialog, and by the asker who withdraws it.
+//! One wins, and the others are told which one came first, and when.
 
 use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::os::unix::net::UnixStream;
@@ -14,19 +14,19 @@ use crate::fresh;
 
 const RACES: usize = 200;
 
-/// A person's connection to the daemon, as the command line has it.
+/// A person's connection to the daemon, like the command line's.
 pub(super) struct Person {
     stream: BufReader<UnixStream>,
     last: u64,
 }
 
 impl Person {
-    /// `None` while no daemon runs.
+    /// Connects; `None` while no daemon runs.
     pub(super) fn connect(project: &TestProject) -> Option<Person> {
         Person::connect_as(project, "control")
     }
 
-    /// A connection that says it is this, by the daemon's socket.
+    /// Connects to the daemon's socket with this role.
     pub(super) fn connect_as(project: &TestProject, role: &str) -> Option<Person> {
         let status: Value = serde_json::from_str(&project.run(["status", "--json"]).stdout).ok()?;
         let stream = UnixStream::connect(status["daemon"]["socket"].as_str()?).ok()?;
@@ -38,7 +38,7 @@ impl Person {
         Some(person)
     }
 
-    /// A request and the message that answers it; `None` if the daemon is gone.
+    /// Sends a request and returns its response; `None` if the daemon is gone.
     pub(super) fn request(&mut self, method: &str, params: Value) -> Option<Value> {
         self.last += 1;
         let id = self.last;
@@ -49,7 +49,7 @@ impl Person {
         Some(came)
     }
 
-    /// Sends a message that nothing answers.
+    /// Sends a message without waiting for a response.
     pub(super) fn send(&mut self, message: &Value) {
         self.stream.get_mut().write_all(format!("{message}\n").as_bytes()).unwrap();
     }
@@ -59,7 +59,7 @@ impl Person {
         self.read()
     }
 
-    /// Waits until something is said of a question, or for a moment; `None` if the daemon is gone.
+    /// Waits briefly for news about a question; `None` if the daemon is gone.
     pub(super) fn hear(&mut self) -> Option<()> {
         self.stream.get_ref().set_read_timeout(Some(Duration::from_millis(50))).unwrap();
         let heard = self.stream.fill_buf().map(<[u8]>::is_empty);
@@ -78,7 +78,7 @@ impl Person {
     }
 }
 
-/// The message of a refusal, or nothing for a request that was granted.
+/// Returns the message of a refusal; `None` if the request succeeded.
 fn refused(message: &Value) -> Option<&str> {
     message["error"]["message"].as_str()
 }
@@ -121,7 +121,7 @@ fn of_four_ways_to_a_question_one_wins_and_the_others_are_told() {
     eprintln!("{RACES} races, won by two commands, the dialog and ask_cancel: {won:?}");
 }
 
-/// All four begin at once; the order of the agent's two ways changes.
+/// Sends all four at once; the order of the agent's two ways varies.
 fn at_once(agent: &mut McpPeer, people: &mut [Person; 2], race: usize, dialog: &Value, id: &str) -> ([Value; 2], i64) {
     let content = json!({"action": "accept", "content": {"confirm": "yes", "note": "dialog"}});
     let filled = json!({"jsonrpc": "2.0", "id": dialog, "result": content});
@@ -134,13 +134,13 @@ fn at_once(agent: &mut McpPeer, people: &mut [Person; 2], race: usize, dialog: &
             person.request("ask/answer", json!({"question": id, "yes": true, "note": note})).unwrap()
         });
         let (one, two) = (scope.spawn(move || give(one, "0")), scope.spawn(move || give(two, "1")));
-        // A dialog's answer has the longest way.
+        // A dialog's answer takes the longest route.
         let is_early = race.is_multiple_of(4);
         if is_early {
             agent.send(&filled);
         }
         barrier.wait();
-        // The people's requests have a way to go that the agent's have gone already.
+        // Delays the people's requests, because the agent's are already under way.
         (0..race % 8 * 2000).for_each(|_| std::hint::spin_loop());
         let back = agent.start_call("ask_cancel", back);
         if !is_early {
@@ -173,7 +173,7 @@ fn two_questions_of_two_agents_get_their_own_answers() {
             of["question"].as_str().unwrap().to_owned()
         };
         let ids = [id(0), id(1)];
-        // Both people and both dialogs at once, each person first at the other's question every second time.
+        // Both people and both dialogs at once; every second time, each person answers the other's question first.
         let barrier = std::sync::Barrier::new(3);
         std::thread::scope(|scope| {
             for (at, person) in people.iter_mut().enumerate() {
@@ -210,7 +210,7 @@ fn two_questions_of_two_agents_get_their_own_answers() {
     eprintln!("{} races for two questions each, won by commands and dialogs: {won:?}", RACES / 2);
 }
 
-/// The codes with which scripts end, one that asks and others that wait for its question by the id.
+/// Returns the exit codes of scripts: one that asks, and others that wait for its question by id.
 fn codes_of_scripts(
     project: &TestProject,
     person: &mut Person,
@@ -242,7 +242,7 @@ fn codes_of_scripts(
 #[test]
 fn one_yes_lets_one_script_run() {
     let project = fresh();
-    // It starts the daemon.
+    // This starts the daemon.
     drop(super::agent(&project));
     let mut watch = project.hob(["questions", "--watch"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     until("the face is known", || (super::watching(&project) == 1).then_some(()));

@@ -1,4 +1,4 @@
-//! Names and values of a checkout, as hob shows them: they drive no terminal and forge no line.
+//! Names and values from a checkout are escaped: they cannot control a terminal or forge lines.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use testkit::Ran;
 use super::SHABBY;
 use crate::fresh;
 
-/// Names and values of a checkout are shown where they are to be judged, and no terminal obeys them.
+/// Names and values from a checkout are shown for review, and escaped.
 #[test]
 fn what_is_shown_is_not_obeyed() {
     let project = fresh();
@@ -32,11 +32,11 @@ fn what_is_shown_is_not_obeyed() {
     }
 }
 
-/// A name stays on its line: it cannot add lines of its own.
+/// A name stays on its line: it cannot add lines.
 #[test]
 fn a_name_forges_no_line() {
     let project = fresh();
-    let forged = "No daemon runs for all.";
+    let forged = "No daemon is running for all.";
     let evil = project.root().join(format!("x\n{forged}"));
     let absent = evil.join("absent");
     fs::create_dir(&evil).unwrap();
@@ -60,7 +60,7 @@ fn a_name_forges_no_line() {
     fs::write(evil.join(format!("z\n{forged}.cure")), b"\xff").unwrap();
     run(&["cure", "check"]);
     run(&["cure", "fmt", "--check", "."]);
-    // As `hob cure check *` has it, with a file of that name.
+    // The result of `hob cure check *` with a file of that name.
     run(&["cure", "check", &format!("--x\n{forged}")]);
     fs::create_dir(evil.join(".mcp.json")).unwrap();
     run(&["init", "--agent", "claude"]);

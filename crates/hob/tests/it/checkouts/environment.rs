@@ -1,4 +1,4 @@
-//! The user's environment: a temporary directory that others may have filled, and secrets that a session could read.
+//! The user's environment: a temporary directory that others may write to, and secrets that a session could read.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -8,7 +8,7 @@ use testkit::Ran;
 
 use crate::fresh;
 
-/// Without a home of one's own, state lies where any user may have made a directory of its name.
+/// Without a home, state goes to a directory whose name any user could have taken.
 #[test]
 fn what_another_made_in_the_temporary_directory_is_not_used() {
     let project = fresh();
@@ -35,7 +35,7 @@ fn what_another_made_in_the_temporary_directory_is_not_used() {
     assert_eq!(fs::read_dir(theirs.join(&hash)).unwrap().count(), 1);
 }
 
-/// A session can read its parent's environment for as long as the parent runs.
+/// A process can read its parent's environment as long as the parent runs.
 #[test]
 fn the_daemon_keeps_nothing_of_its_first_clients_environment() {
     for serve in [false, true] {
@@ -56,7 +56,7 @@ fn the_daemon_keeps_nothing_of_its_first_clients_environment() {
         let seen = project.run(["call", "repl_eval", "--code", &code]).ok();
         assert!(seen.contains("HOME=") && seen.contains("/dev/null"), "{seen}");
         assert!(!seen.contains("s3cret"), "{seen}");
-        // It knows the address all the same.
+        // The daemon still has the address.
         let sent = project.run(["quickstart", "--name", "a", "--role", "b"]);
         assert!(format!("{sent:?}").contains("away") && !format!("{sent:?}").contains("s3cret"), "{sent:#?}");
         project.run(["stop"]).ok();

@@ -1,4 +1,4 @@
-//! Checkouts at random (`HOB_CHECKOUTS`, `HOB_CHECKOUTS_SEED`; `cargo xtask soak checkouts`).
+//! Random checkouts (`HOB_CHECKOUTS`, `HOB_CHECKOUTS_SEED`; `cargo xtask soak checkouts`).
 
 use std::ffi::OsStr;
 use std::fs;
@@ -10,10 +10,10 @@ use testkit::has_program;
 
 use super::{EVERYDAY, Victim};
 
-/// How many checkouts are made in an ordinary run.
+/// The number of checkouts in an ordinary run.
 const CHECKOUTS: u64 = 6;
 
-/// Names under which hob might trust, read or write a file.
+/// Names at which hob might trust, read or write a file.
 const NAMES: &[&str] = &[
     ".hob",
     ".hob/sessions",
@@ -75,11 +75,11 @@ impl Random {
     }
 }
 
-/// Creates something of a random kind at a random name; returns a description.
+/// Creates a random kind of file at a random name; returns a description.
 fn plant(victim: &Victim, random: &mut Random) -> String {
     let name = *random.one_of(NAMES);
     let at = victim.root().join(name);
-    // An existing file in its way serves as well.
+    // A file that already exists there is a case too.
     if at.parent().is_none_or(|above| fs::create_dir_all(above).is_err()) || at.symlink_metadata().is_ok() {
         return String::new();
     }
@@ -129,13 +129,13 @@ fn checkouts_of_a_generator() {
         things += what.len();
         let what = format!("checkout {n} of seed {seed}: {}", what.concat());
         if random.next().is_multiple_of(2) {
-            // Tracked, as in a clone; files that git cannot hold are as in an archive.
+            // Tracked, as in a clone; files that git cannot store are added as from an archive.
             for args in [
                 &["init", "-q", "."][..],
                 &["add", "-f", "--ignore-errors", "."],
                 &["-c", "user.name=t", "-c", "user.email=t@localhost", "commit", "-qm", "one"],
             ] {
-                // git waits forever for a pipe in the place of its own files.
+                // git blocks forever on a FIFO in place of its own files.
                 let mut git = victim.project.command("timeout");
                 let _ = git.args(["5", "git"]).args(args).stdout(Stdio::null()).stderr(Stdio::null()).status();
             }
@@ -146,7 +146,7 @@ fn checkouts_of_a_generator() {
             victim.assert_unharmed(&format!("{what}{}", command.join(" ")));
             commands += 1;
         }
-        // Commands that write into the project on request write there and nowhere else.
+        // Commands that write into the project on request must write only there.
         let root = victim.root();
         for args in [
             &["init", "--agent", "claude", "--agent", "codex"][..],
@@ -157,7 +157,7 @@ fn checkouts_of_a_generator() {
             victim.run(args);
             commands += 1;
             let after = victim.snapshot();
-            // `init` notes in the user's configuration that the project's code may run.
+            // `init` records in the user's configuration that the project's code may run.
             let grants = victim.project.home().join(".config");
             let outside =
                 |(path, _): &(&PathBuf, &(u32, Vec<u8>))| !path.starts_with(&root) && !path.starts_with(&grants);
@@ -171,7 +171,7 @@ fn checkouts_of_a_generator() {
     );
 }
 
-/// Makes closed directories accessible, so that they can be removed.
+/// Makes directories without permissions accessible, so that they can be removed.
 fn open_up(dir: &Path) {
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         let path = entry.path();

@@ -35,7 +35,7 @@ fn init_writes_through_no_link() {
         assert_eq!(ran.code, Some(1), "{link}: {ran:#?}");
         let said = format!("{link} is a link");
         assert!(ran.stderr.contains(&said) && ran.stderr.contains("by hand"), "{said}: {ran:#?}");
-        // What is allowed stands in files of the home, which are the user's own.
+        // Approvals are stored in files of the home, which belong to the user.
         let home = victim.project.home();
         let outside = |path: &Path| {
             !path.starts_with(victim.root()) && (!path.starts_with(&home) || path == home.join(".bashrc"))
@@ -43,7 +43,7 @@ fn init_writes_through_no_link() {
         let after = victim.snapshot();
         let before = victim.before.iter().filter(|(path, _)| outside(path));
         assert!(before.eq(after.iter().filter(|(path, _)| outside(path))), "{link}: {after:#?}");
-        // The way back is as careful.
+        // Undoing refuses links too.
         victim.run(&["init", "--undo"]);
         let after = victim.snapshot();
         let before = victim.before.iter().filter(|(path, _)| outside(path));
@@ -72,7 +72,7 @@ fn the_compiler_writes_through_no_link() {
         assert!(ran.stderr.contains("is outside of the project"), "{args:?}: {ran:#?}");
         victim.assert_unharmed(&args.join(" "));
     }
-    // Where the user wants it, it goes; and without the link it goes into the project.
+    // A directory that the user names may be anywhere; without the link, output goes into the project.
     let elsewhere = victim.project.top().join("elsewhere");
     let ran = victim.run(&["cure", "build", "src/a.cure", "--output", elsewhere.to_str().unwrap()]);
     assert!(ran.code == Some(0) && elsewhere.read_dir().unwrap().count() > 0, "{ran:#?}");

@@ -1,10 +1,10 @@
-//! A checkout that means its user harm: links, pipes, modes, shipped state and names, committed with git. Nothing
-//! outside of it is read as ours or changed, and nothing hangs.
+//! A malicious checkout: links, FIFOs, modes, shipped state and names, committed with git. hob never reads files outside it
+//! as its own, changes nothing there, and never hangs.
 //!
-//! Here: the victim, and what people do in a checkout every day. The attacks that once worked, by name:
-//! `shipped_state.rs` tests state and endless files under hob's names, `links.rs` links where hob writes or looks,
-//! `programs.rs` programs of the checkout, `environment.rs` what the user's environment leads to, `display.rs` names
-//! and values that would drive a terminal or forge lines. `generator.rs` plants anything of that at random.
+//! Here: the victim, and everyday commands in a checkout. Past attacks, by name: `shipped_state.rs` tests state and endless
+//! files under hob's names, `links.rs` links where hob writes or reads, `programs.rs` programs of the checkout,
+//! `environment.rs` the user's environment, `display.rs` names and values that would control a terminal or forge lines.
+//! `generator.rs` combines these at random.
 
 mod display;
 mod environment;
@@ -23,7 +23,7 @@ use testkit::{Ran, TestProject};
 
 use crate::fresh;
 
-/// A user with files of their own, and a checkout from a stranger.
+/// A user with private files, and a checkout from a stranger.
 struct Victim {
     project: TestProject,
     before: BTreeMap<PathBuf, (u32, Vec<u8>)>,
@@ -62,7 +62,7 @@ impl Victim {
         symlink(to, at).unwrap();
     }
 
-    /// From here on only hob's own state, where a checkout has no say, may change.
+    /// From now on only hob's own state outside the checkout may change.
     fn ready(&mut self) {
         self.before = self.snapshot();
     }
@@ -102,7 +102,7 @@ impl Victim {
     }
 
     fn run(&self, args: &[&str]) -> Ran {
-        // Waiting for a pipe or a device of the checkout would never end.
+        // A blocked read of a FIFO or device would never end.
         let mut command = self.project.command("timeout");
         command.args(["--signal=KILL", "60", "hob"]).args(args);
         let ran = Ran::of(&mut command);
@@ -112,7 +112,7 @@ impl Victim {
     }
 }
 
-/// Everything that an agent or a person does in a project they have just cloned, except what writes into it on request.
+/// Everything that an agent or a person does in a fresh clone, except commands that write into it on request.
 const EVERYDAY: &[&[&str]] = &[
     &["status"],
     &["doctor"],

@@ -1,4 +1,4 @@
-//! Programs that the checkout brings: none is vouched for, and none is found by a relative search path.
+//! Programs in the checkout: none is trusted, and none is found by a relative search path.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,4 +1,4 @@
-//! State under hob's names, and files without an end where hob reads: nothing is believed, and nothing hangs.
+//! State under hob's names, and endless files that hob might read: none is trusted, and hob does not hang.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -29,10 +29,10 @@ fn what_lies_in_the_checkout_under_hobs_names_is_not_believed() {
         victim.assert_unharmed(&command.join(" "));
     }
     let evaluated = victim.run(&["call", "repl_eval", "--code", "echo $((6 * 7))"]);
-    // Whatever REPL it is: the code came there, and may be wrong in its language (9).
+    // Any REPL may run: the code reached it, and may be invalid in its language (9).
     assert!(matches!(evaluated.code, Some(0 | 9)) || evaluated.stderr.contains("profile"), "{evaluated:#?}");
     assert!(victim.run(&["doctor"]).stdout.contains(".hob is not read"));
-    // The mail of this project went to where it belongs.
+    // The mail of this project went to the right store.
     assert!(victim.project.state_dir().join("mail.db").metadata().is_ok_and(|file| file.len() > 0));
 }
 
@@ -55,7 +55,7 @@ fn a_hob_directory_of_any_kind_is_no_matter() {
         victim.ready();
         for command in EVERYDAY {
             let ran = victim.run(command);
-            // `trust` asks without getting an answer.
+            // `trust` asks, but gets no answer.
             let may_fail = matches!(command[0], "send" | "inbox" | "trust");
             assert!(may_fail || ran.code == Some(0) || command[0] == "doctor", "{kind}: {command:?}: {ran:#?}");
             victim.assert_unharmed(kind);
@@ -82,14 +82,14 @@ fn nothing_that_is_read_keeps_anybody_waiting() {
             victim.run(command);
             victim.assert_unharmed(kind);
         }
-        // Without settings that cannot be read a daemon starts, and it reads the others, and so does cabal.
+        // Without the unreadable settings, hob reads the others and starts a daemon, and cabal works too.
         fs::remove_file(victim.root().join("hob.toml")).unwrap();
         let also: [&[&str]; 3] = [&["cure", "check", "a.cure"], &["call", "repl_eval", "--code", "1"], &["mail"]];
         for command in also.iter().chain(EVERYDAY) {
             victim.run(command);
         }
     };
-    // Side by side: what takes time is what gives up waiting.
+    // In parallel, since most of the time is spent in timeouts.
     std::thread::scope(|scope| {
         for kind in ["pipe", "zero", "pages"] {
             scope.spawn(move || check(kind));

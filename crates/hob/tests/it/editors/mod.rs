@@ -1,5 +1,5 @@
-//! The language server of Cure (`hob cure lsp`) as an editor starts it: the protocol by hand, and a real editor without a
-//! window, configured as docs/guide/cure.md says.
+//! The Cure language server (`hob cure lsp`) as an editor starts it: the protocol by hand, and a real headless editor
+//! configured as in docs/guide/cure.md.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdout, Stdio};
@@ -47,7 +47,7 @@ impl Server {
         serde_json::from_slice(&bytes).expect("JSON")
     }
 
-    /// The exit code, once the input has ended.
+    /// Closes the input and returns the exit code.
     fn end(mut self) -> Option<i32> {
         drop(self.child.stdin.take());
         self.child.wait().expect("it ends").code()
@@ -91,7 +91,7 @@ fn an_editor_is_served_without_a_daemon() {
     assert_eq!(server.child.wait().expect("it ends").code(), Some(0));
     assert_eq!(project.daemon_pid(), None);
 
-    // An editor that is gone without a word, and one that works nowhere: a home is no project.
+    // An editor that exits without `shutdown`, and one that works in a home, which is not a project.
     let mut server = Server::start(&project, &[]);
     let home = format!("file://{}", project.home().display());
     server.send(&request(1, "initialize", &json!({ "rootUri": home, "capabilities": {} })));
@@ -102,7 +102,7 @@ fn an_editor_is_served_without_a_daemon() {
     assert_eq!(server.end(), Some(1));
 }
 
-/// The editor opens a file with an error, is shown it, mends it, and is shown that it is gone.
+/// The editor opens a file with an error, shows the error, fixes it, and shows that it is gone.
 #[test]
 fn a_real_editor_shows_an_error_until_it_is_fixed() {
     if !has_program("nvim") {
@@ -134,7 +134,7 @@ fn a_real_editor_shows_an_error_until_it_is_fixed() {
     assert_eq!((ran.code, &*ran.stderr), (Some(0), ""), "{said}");
 }
 
-/// What docs/guide/cure.md says to write for the editor that is there.
+/// Returns the configuration from docs/guide/cure.md for the installed editor.
 fn configuration(project: &TestProject) -> String {
     let page = include_str!("../../../../../docs/guide/cure.md");
     let version = Ran::of(project.command("nvim").arg("--version")).ok();

@@ -9,8 +9,8 @@ use testkit::TestProject;
 
 use super::{DENIES, with_daemon};
 
-/// One message, and the answer: the connection ends with it.
-fn said(socket: &Path, message: &Value) -> Value {
+/// Sends one message and returns the answer, after which the daemon closes the connection.
+fn send(socket: &Path, message: &Value) -> Value {
     let mut stream = UnixStream::connect(socket).unwrap();
     stream.write_all(format!("{message}\n").as_bytes()).unwrap();
     let mut answer = String::new();
@@ -34,8 +34,8 @@ fn its_messages_are_answered_in_their_form() {
     let project = with_daemon();
     project.write("hob-policy.toml", DENIES);
     let socket = socket(&project);
-    assert_eq!(said(&socket, &json!({"type": "Ping"})), json!({"type": "Pong"}));
-    let tools = said(&socket, &json!({"type": "ToolsListRequest"}));
+    assert_eq!(send(&socket, &json!({"type": "Ping"})), json!({"type": "Pong"}));
+    let tools = send(&socket, &json!({"type": "ToolsListRequest"}));
     let names: Vec<&str> =
         tools["tools"].as_array().unwrap().iter().map(|tool| tool["tdName"].as_str().unwrap()).collect();
     assert_eq!(
@@ -52,30 +52,30 @@ fn its_messages_are_answered_in_their_form() {
         ]
     );
     assert!(tools["tools"].as_array().unwrap().iter().all(|tool| tool["tdInputSchema"]["type"] == "object"));
-    // What that server allowed passes, and what a rule forbids is denied.
+    // Events that this server allowed pass, and a rule still denies.
     for name in ["PreToolUse", "PermissionRequest", "Stop", "SomeNewEvent"] {
-        let passed = said(&socket, &event(name, "git push"));
+        let passed = send(&socket, &event(name, "git push"));
         assert_eq!(passed, json!({"type": "HookResponse", "output": {}, "exit_code": 0}), "{name}");
     }
-    let denied = said(&socket, &event("PreToolUse", "git push --force"));
+    let denied = send(&socket, &event("PreToolUse", "git push --force"));
     assert_eq!(denied["output"]["hookSpecificOutput"]["permissionDecision"], "deny", "{denied}");
-    let denied = said(
+    let denied = send(
         &socket,
         &json!({"type": "HookEvent", "runtime": "gemini", "input": {
         "hook_event_name": "BeforeTool", "tool_name": "run_shell_command", "tool_input": {"command": "git push -f"}}}),
     );
     assert_eq!((&denied["output"]["decision"], &denied["exit_code"]), (&json!("deny"), &json!(0)), "{denied}");
-    // Nobody is there to answer, which is no yes.
-    let asked = said(
+    // No person is present to answer, which counts as no.
+    let asked = send(
         &socket,
         &json!({"type": "MCPToolCall", "id": "7", "tool_name": "confirm_action",
         "arguments": {"action": "Release?", "details": "", "wait_s": 0}}),
     );
     assert_eq!((&asked["type"], &asked["id"]), (&json!("MCPToolResponse"), &json!("7")), "{asked}");
     let unknown =
-        said(&socket, &json!({"type": "MCPToolCall", "id": "8", "tool_name": "teach-graph", "arguments": {}}));
+        send(&socket, &json!({"type": "MCPToolCall", "id": "8", "tool_name": "teach-graph", "arguments": {}}));
     assert!(unknown["result"].is_null() && unknown["error"]["message"].is_string(), "{unknown}");
-    assert_eq!(said(&socket, &json!({"type": "Pong"}))["ok"], false, "which is none of its messages");
+    assert_eq!(send(&socket, &json!({"type": "Pong"}))["ok"], false, "which is none of its messages");
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn its_socket_is_served_once_granted_and_no_link_is_followed() {
     let granted = project.run(["trust", "--yes"]).ok();
     assert!(granted.contains(".tidepool/sockets/control.sock"), "{granted}");
     again(&project);
-    assert_eq!(said(&path, &json!({"type": "Ping"})), json!({"type": "Pong"}));
+    assert_eq!(send(&path, &json!({"type": "Ping"})), json!({"type": "Pong"}));
     project.run(["stop"]).ok();
     assert!(!path.exists());
     let elsewhere = project.top().join("elsewhere");

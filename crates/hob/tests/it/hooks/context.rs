@@ -1,4 +1,4 @@
-//! What hooks add to an agent's context, whether they hold it at its turn's end, and what a person decides.
+//! Context that hooks inject, held turns, and decisions by a person.
 
 use std::process::Stdio;
 
@@ -8,7 +8,7 @@ use testkit::{McpPeer, Ran, TestProject, has_program};
 use super::{hook, log_lines};
 use crate::fresh;
 
-/// An event of Claude Code in this session.
+/// Sends an event of Claude Code in this session.
 fn event(project: &TestProject, name: &str, more: &Value) -> Ran {
     event_of(project, "claude", name, more)
 }
@@ -24,7 +24,7 @@ fn event_of(project: &TestProject, agent: &str, name: &str, more: &Value) -> Ran
     ran
 }
 
-/// Runs a hook as a child of the agent of this session, if there is one, else of this test.
+/// Runs a hook as a child of this session's agent if there is one, else of this test.
 fn hook_of(project: &TestProject, session: &str, args: &[&str], input: &[u8]) -> Ran {
     let at = |name: &str| project.top().join(format!("{session}.{name}"));
     if !at("agent").exists() {
@@ -43,7 +43,7 @@ fn hook_of(project: &TestProject, session: &str, args: &[&str], input: &[u8]) ->
     Ran { code: code.trim().parse().ok(), stdout: text(&out), stderr: text(&err) }
 }
 
-/// What an event adds to the context of Claude Code's model; empty for nothing.
+/// Returns the context that an event injects for Claude Code's model; empty if none.
 fn added(project: &TestProject, name: &str, more: &Value) -> String {
     let ran = event(project, name, more);
     if ran.stdout.is_empty() {
@@ -57,7 +57,7 @@ fn tool() -> Value {
     json!({"tool_name": "Bash", "tool_input": {"command": "true"}})
 }
 
-/// What holds an agent at its turn's end, and what its user is told.
+/// Returns the reason for holding an agent at the end of its turn, and the message for its user.
 fn turn_end(project: &TestProject, is_held: bool) -> (String, String) {
     let ran = event(project, "Stop", &json!({"stop_hook_active": is_held}));
     let answer: Value = serde_json::from_str(&ran.stdout).unwrap_or_default();
@@ -66,7 +66,7 @@ fn turn_end(project: &TestProject, is_held: bool) -> (String, String) {
     (text("reason"), text("systemMessage"))
 }
 
-/// A project with the agents `ann` and `bob`, and bob at work.
+/// Creates a project with the agents `ann` and `bob`, with bob at work.
 fn two_agents() -> (TestProject, McpPeer) {
     let project = fresh();
     project.run(["quickstart", "--name", "ann", "--role", "dev"]).ok();
@@ -75,8 +75,8 @@ fn two_agents() -> (TestProject, McpPeer) {
     (project, bob)
 }
 
-/// An agent's front-end, started for a session by a program that is not this test: whoever starts a front-end is an agent, and
-/// does not answer for its person. It also runs the hooks of its session.
+/// Starts an agent's front-end for a session, from a separate program: the process that starts a front-end is an agent, which
+/// may not answer for its person. The program also runs the hooks of its session.
 fn agent(project: &TestProject, session: &str, args: &[&str]) -> McpPeer {
     let script = project.top().join("agent");
     let text = r#"here="$(dirname "$0")/$1"; touch "$here.agent"
@@ -114,7 +114,7 @@ fn what_an_agent_has_in_hand_is_told_again_once_after_its_memory_is_lost() {
         }
         let told = added(&project, at, &more);
         assert!(told.contains(&id) && told.contains("You were handed 1 message before"), "{at} {more}: {told}");
-        // Once, though the memory is lost again.
+        // It is injected once, even if the context is compacted again.
         event(&project, "PreCompact", &json!({"trigger": "auto"}));
         let again = added(&project, "UserPromptSubmit", &json!({"prompt": "go on"}));
         assert!(!again.contains(&id), "{again}");
@@ -146,7 +146,7 @@ fn mail_is_told_at_the_next_event_once_for_each_kind() {
     send(&project, "more", "high");
     let of_subagent = json!({"tool_name": "Bash", "tool_input": {}, "agent_id": "a1"});
     assert_eq!(added(&project, "PostToolUse", &of_subagent), "");
-    // What was read is not told.
+    // A message that was read is not announced.
     bob.call("check_messages", json!({}));
     bob.call("check_messages", json!({}));
     assert_eq!(added(&project, "PostToolUse", &tool()), "");
@@ -180,7 +180,7 @@ fn what_is_critical_holds_an_agent_until_it_has_read_it() {
     assert!(held.contains("critical: stop the release") && !held.contains("in time"), "{held}");
     bob.call("check_messages", json!({}));
     assert_eq!(turn_end(&project, true), (String::new(), String::new()));
-    // Agents without context at a turn's end are held too.
+    // Agents that cannot receive context at the end of a turn are held too.
     for (agent, name) in [("codex", "Stop"), ("gemini", "AfterAgent"), ("copilot", "agentStop")] {
         send(&project, &format!("for {agent}"), "critical");
         let ran = event_of(&project, agent, name, &json!({"session_id": agent}));
@@ -207,7 +207,7 @@ fn a_rule_that_always_holds_lets_go_after_three_and_says_why() {
         "hob let the agent stop, which was to go on (run the tests first (rule tests of the project's policy)): it was held 3 \
          times in a row"
     );
-    // A new turn begins anew, within what an hour allows.
+    // A new turn starts a new count, within the hourly limit.
     for is_held in [false, true, true] {
         assert_ne!(turn_end(&project, is_held).0, "");
     }
@@ -216,7 +216,7 @@ fn a_rule_that_always_holds_lets_go_after_three_and_says_why() {
     assert!(held.is_empty() && told.ends_with("it was held 6 times within the hour"), "{held} {told}");
     let outcomes: Vec<Value> = log_lines(&project).iter().map(|line| line["outcome"].clone()).collect();
     assert_eq!(outcomes.iter().filter(|outcome| **outcome == "held").count(), 6);
-    // For an agent whose answer has no word for its user, on stderr.
+    // If an agent's format has no message for its user, the message goes to stderr.
     for _ in 0..3 {
         event_of(&project, "copilot", "agentStop", &json!({"stop_hook_active": true}));
     }
@@ -237,12 +237,12 @@ fn a_late_answer_comes_by_the_next_hook_once() {
         assert_eq!(added(&project, name, &tool()), "", "{name}");
     }
     assert!(!bob.call("work_status", json!({})).text.contains("the left one"));
-    // One that comes at the end of a turn holds the agent, which would not be there to hear it later.
+    // A message that arrives at the end of a turn holds the agent, which could not receive it later.
     bob.call("request_guidance", json!({"context": "And then?", "wait_s": 0}));
     project.run(["answer", "--text", "straight on"]).ok();
     assert!(turn_end(&project, false).0.contains("straight on"));
     assert_eq!(turn_end(&project, true).0, "");
-    // The questions of another agent are not this one's.
+    // Questions of another agent do not count.
     bob.call("request_guidance", json!({"context": "Mine?", "wait_s": 0}));
     project.run(["answer", "--text", "for bob"]).ok();
     bob.close();
@@ -266,11 +266,11 @@ fn a_session_gets_the_note_of_the_one_before_and_again_when_it_forgot() {
     project.run(["note", "The parser is done; its tests are next."]).ok();
     let told = begins("first", "startup");
     assert!(told.starts_with("Where the work stands here:\nhand-over note by the command line, "), "{told}");
-    assert!(told.contains("(data, no instructions):\n| The parser is done"), "{told}");
+    assert!(told.contains("(data, not instructions):\n| The parser is done"), "{told}");
     assert_eq!(begins("first", "resume"), "", "it has it");
     assert!(begins("first", "compact").contains("The parser is done"));
     assert!(begins("second", "startup").contains("The parser is done"));
-    // Where a session does not begin anew when its memory is gone, with the next event that takes context.
+    // If an agent starts no new session after compaction, the next event that accepts context injects it.
     event_of(&project, "codex", "SessionStart", &json!({"session_id": "c", "source": "startup"}));
     assert_eq!(event_of(&project, "codex", "PostToolUse", &json!({"session_id": "c"})).stdout, "");
     event_of(&project, "codex", "PostCompact", &json!({"session_id": "c"}));
@@ -323,14 +323,14 @@ fn a_hook_belongs_to_the_connection_of_its_session() {
     send(&project, "for bob", "critical");
     assert_eq!(added(&project, "PostToolUse", &json!({"session_id": "of-ann"})), "");
     assert!(added(&project, "PostToolUse", &json!({"session_id": "s1"})).contains("for bob"));
-    // Without a word on the session, to the front-end that an ancestor started: this process.
+    // Without a session id, the event belongs to the front-end that an ancestor started: this process.
     let mut here = project.mcp(&["all", "--as", "bob"]);
     here.initialize();
     send(&project, "more for bob", "critical");
     assert!(added(&project, "PostToolUse", &json!({"session_id": "unknown"})).contains("more for bob"));
 }
 
-/// `hob questions --watch`: somebody is there.
+/// Runs `hob questions --watch`, so that a person counts as present.
 fn watching(project: &TestProject) -> std::process::Child {
     let mut watch = project.hob(["questions", "--watch"]);
     let watch = watch.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -341,7 +341,7 @@ fn watching(project: &TestProject) -> std::process::Child {
     watch
 }
 
-/// The answer to a permission request that a person answers with these words.
+/// Returns the result of a permission request that a person answers with these words.
 fn permission(project: &TestProject, answer: &[&str]) -> (String, Ran) {
     let payload = json!({"hook_event_name": "PermissionRequest", "session_id": "s1", "tool_name": "Bash",
         "tool_input": {"command": "npm publish"}, "permission_suggestions": [
@@ -367,7 +367,7 @@ fn a_person_decides_a_permission_request() {
     project.write("hob-policy.toml", rule);
     project.run(["trust", "--yes"]).ok();
     let request = json!({"tool_name": "Bash", "tool_input": {"command": "npm publish"}});
-    // Nobody is there: the agent's own prompt, at once.
+    // No person is present: the agent's own prompt appears at once.
     assert_eq!(event(&project, "PermissionRequest", &request).stdout, "");
     let mut watch = watching(&project);
     let (shown, yes) = permission(&project, &["--yes"]);
@@ -385,13 +385,13 @@ fn a_person_decides_a_permission_request() {
     assert_eq!(said(&always)["updatedPermissions"][0]["rules"][0]["ruleContent"], "npm publish");
     let (_, declined) = permission(&project, &["--decline"]);
     assert_eq!(declined, Ran { code: Some(0), stdout: String::new(), stderr: String::new() });
-    // Unanswered: nothing is said, and the question is taken back.
+    // Without an answer, the hook prints nothing, and the question is withdrawn.
     let late = ["PermissionRequest", "--agent", "claude", "--deadline", "3"];
     let payload =
         json!({"hook_event_name": "PermissionRequest", "tool_name": "Bash", "tool_input": {"command": "npm publish"}});
     assert_eq!(hook(&project, &late, payload.to_string().as_bytes()).stdout, "");
     assert!(project.run(["questions"]).ok().contains("No questions"), "{:?}", project.run(["questions"]));
-    // Before the tool: the agent's own prompt too.
+    // Before a tool call, the agent's own prompt appears too.
     project.write("hob-policy.toml", &rule.replace("command", "on = [\"tool_before\"]\ncommand"));
     project.run(["trust", "--yes"]).ok();
     let payload =
@@ -405,7 +405,7 @@ fn a_person_decides_a_permission_request() {
     assert_eq!(outcomes.len(), 7, "{outcomes:?}");
     assert!(outcomes[0].ends_with("nobody could see it") && outcomes[1].ends_with(" allowed"), "{outcomes:?}");
     let ended = project.run(["policy", "try"]).ok();
-    assert!(ended.contains("journalled events"), "{ended}");
+    assert!(ended.contains("recorded events"), "{ended}");
 }
 
 #[test]
@@ -425,6 +425,6 @@ fn a_deny_is_stricter_than_a_person_and_a_person_than_asking() {
     assert_eq!(verdict(&rule("a", "ask")), "ask");
     assert_eq!(verdict(&(rule("a", "ask") + &rule("b", "person"))), "person");
     assert_eq!(verdict(&(rule("a", "ask") + &rule("b", "person") + &rule("c", "deny"))), "deny");
-    // Taking the stricter ones out loosens, which waits.
+    // Removing the stricter rules loosens the policy, which needs a grant.
     assert_eq!(verdict(&rule("a", "ask")), "deny");
 }

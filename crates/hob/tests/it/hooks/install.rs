@@ -1,5 +1,5 @@
-//! `hob hooks install` and `hob doctor`'s proof of what it wrote: each entry run with a daemon, with one that was killed, with
-//! one that hangs, and without hob.
+//! `hob hooks install`, and `hob doctor`'s test of the installed entries: each runs with a daemon, with a killed one, with a
+//! hanging one, and without hob.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -12,7 +12,7 @@ use crate::fresh;
 
 const LOCAL: &str = ".claude/settings.local.json";
 
-/// A program of this name that says this version of itself.
+/// Creates a program with this name that prints this version.
 fn says_version(project: &TestProject, name: &str, version: &str) {
     let path = project.top().join("bin").join(name);
     fs::write(&path, format!("#!/bin/sh\necho '{version}'\n")).unwrap();
@@ -23,7 +23,7 @@ fn json_of(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
 }
 
-/// What doctor proved of an agent's entry before a tool: by state what came, what becomes of the tool, and whether it holds.
+/// Returns doctor's results for an agent's entry before a tool call: the state, the output, the effect, and the verdict.
 fn proven(project: &TestProject, agent: &str) -> Vec<String> {
     let report = json_of(&project.run(["doctor", "--json"]).stdout);
     let entries = report["hooks"].as_array().unwrap();
@@ -51,16 +51,15 @@ fn on_failure_is_for_versions_that_take_it() {
         let gate = handler("PreToolUse");
         assert_eq!(gate["onFailure"], switch);
         let hob = project.top().join("bin/hob").display().to_string();
-        match switch.is_null() {
-            true => {
-                assert_eq!(gate["command"], format!("{hob} hook PreToolUse --agent claude --fail closed || exit 2"))
-            }
-            false => assert_eq!(
+        if switch.is_null() {
+            assert_eq!(gate["command"], format!("{hob} hook PreToolUse --agent claude --fail closed || exit 2"))
+        } else {
+            assert_eq!(
                 (&gate["command"], &gate["args"]),
                 (&json!(hob), &json!(["hook", "PreToolUse", "--agent", "claude", "--fail", "closed"]))
-            ),
+            )
         }
-        // What no rule stops fails open.
+        // Events that no rule can block fail open.
         assert_eq!(handler("Stop")["onFailure"], Value::Null);
         project.run(["hooks", "uninstall"]).ok();
         assert!(!project.root().join(".claude").exists());
@@ -77,7 +76,7 @@ fn every_fail_mode_is_proven_and_holds() {
             project.run(["hooks", "install", "--agent", agent, "--fail", fail]).ok();
         }
         for agent in all {
-            // One that cannot ask denies.
+            // An agent that cannot ask denies instead.
             let hanging = match (fail, agent) {
                 ("open", _) => "hanging: nothing, runs",
                 ("ask", "claude" | "copilot") => "hanging: asked, asks",
@@ -91,28 +90,28 @@ fn every_fail_mode_is_proven_and_holds() {
                 _ => "gone: denied, blocked",
             };
             let mut found = proven(&project, agent);
-            // Whether the next daemon is there within 500 ms is the machine's affair; both are as promised.
+            // The next daemon may or may not be ready within 500 ms; both outcomes are as promised.
             let killed = found.remove(1);
             assert!(killed.starts_with("killed: ") && !killed.contains("NOT"), "{agent} {fail}: {killed}");
             assert_eq!(found, ["there: denied, blocked", hanging, gone], "{agent} {fail}");
         }
         let doctor = project.run(["doctor"]).stdout;
-        // Codex runs no hook that nobody has reviewed.
+        // Codex runs no hook that has not been reviewed.
         assert!(doctor.contains("!! Codex: ") && doctor.contains("has not reviewed all of hob's hooks"), "{doctor}");
         assert!(doctor.contains("ok Claude Code: ") && doctor.contains("hob gone, it was not started"), "{doctor}");
     }
-    // Nothing of it is left, and nothing of the project was touched.
+    // No process is left, and nothing in the project has changed.
     assert!(project.processes().is_empty(), "{:?}", project.processes());
     assert!(!project.state_dir().join("log/hooks.jsonl").exists());
     let quick = project.run(["doctor", "--quick"]).stdout;
-    assert!(quick.contains("not proven with --quick"), "{quick}");
+    assert!(quick.contains("not tested because of --quick"), "{quick}");
 }
 
 #[test]
 fn what_does_not_hold_is_red() {
     let project = fresh();
     says_version(&project, "claude", "2.1.197 (Claude Code)");
-    // By hand, in one's own file: before 2.1.295 the switch is ignored without a word.
+    // By hand, in the user's own file: versions before 2.1.295 silently ignore the switch.
     let hob = project.top().join("bin/hob");
     let entry = json!({"hooks": {"PreToolUse": [{"hooks": [{
         "type": "command", "command": hob, "args": ["hook", "PreToolUse", "--agent", "claude", "--fail", "closed"],
@@ -133,7 +132,7 @@ fn what_does_not_hold_is_red() {
     assert_eq!(doctor.code, Some(5));
     let red = "`--fail closed` promises that a tool is blocked, and it runs";
     assert!(doctor.stdout.contains("!! Claude Code: ") && doctor.stdout.contains(red), "{}", doctor.stdout);
-    // Installed anew it holds, and what is switched off does not run at all.
+    // After reinstalling, the entry holds again; a disabled entry does not run at all.
     project.run(["hooks", "install", "--agent", "claude", "--scope", "user"]).ok();
     assert_eq!(proven(&project, "claude")[3], "gone: denied, blocked");
     project.write(".claude/settings.json", r#"{"disableAllHooks": true}"#);
@@ -150,7 +149,7 @@ fn an_entry_that_came_with_a_checkout_is_not_run() {
         project.write(file, &evil);
         fs::set_permissions(project.root().join(file), fs::Permissions::from_mode(0o755)).unwrap();
     };
-    // What looks like hob's program is an assignment, and a shell looks for `hook` below it.
+    // The word that looks like hob's program is an assignment, and the shell runs `hook` instead.
     let assignment = format!("PATH={root}/bin/hob");
     plant("bin/hob/hook");
     let link = project.root().join(&assignment);
@@ -194,7 +193,7 @@ fn a_linked_worktree_has_claudes_local_hooks_of_the_main_one() {
     fs::write(linked.join(LOCAL), r#"{"disableAllHooks": true}"#).unwrap();
     let off = doctor();
     assert!(off.contains("Claude Code has all hooks switched off"), "{off}");
-    // A file that others share is another one in each worktree.
+    // A shared file is separate in each worktree.
     fs::remove_file(linked.join(LOCAL)).unwrap();
     project.run(["hooks", "uninstall"]).ok();
     project.run(["hooks", "install", "--agent", "claude", "--scope", "project"]).ok();
@@ -212,8 +211,8 @@ fn installing_keeps_how_it_fails_and_init_does_both() {
         said.contains("Claude Code: hooks stand in .claude/settings.local.json (fail open): SessionStart, "),
         "{said}"
     );
-    assert!(said.contains("`hob hooks install --fail closed` keeps that"), "{said}");
-    // A rule about tools is also about requests for permission.
+    assert!(said.contains("`hob hooks install --fail closed` enforces it"), "{said}");
+    // A rule about tools also covers permission requests.
     assert!(said.contains("PermissionRequest"), "{said}");
     project.run(["hooks", "install", "--agent", "claude", "--fail", "closed"]).ok();
     let again = project.run(["hooks", "install", "--agent", "claude"]).ok();
@@ -221,15 +220,15 @@ fn installing_keeps_how_it_fails_and_init_does_both() {
     let undone = project.run(["init", "--undo"]).ok();
     assert!(undone.contains(".claude/settings.local.json: removed"), "{undone}");
     assert!(!project.root().join(".claude").exists() && !project.root().join(".mcp.json").exists());
-    // The user's own files are for all projects.
+    // The user's own files apply to all projects.
     let codex = project.run(["init", "--agent", "codex", "--hooks"]).ok();
     assert!(codex.contains("Codex runs no hook that you have not reviewed"), "{codex}");
     assert!(project.home().join(".codex/hooks.json").exists());
-    assert!(project.run(["init", "--undo"]).ok().contains("`hob hooks uninstall` takes them out"));
+    assert!(project.run(["init", "--undo"]).ok().contains("`hob hooks uninstall` removes them"));
     assert!(project.home().join(".codex/hooks.json").exists());
     assert!(project.run(["hooks", "uninstall"]).ok().contains("Codex: ~/.codex/hooks.json: removed"));
     assert!(!project.home().join(".codex").exists());
-    assert_eq!(project.run(["hooks", "uninstall"]).ok(), "No agent's file here has hooks of hob's.\n");
+    assert_eq!(project.run(["hooks", "uninstall"]).ok(), "No agent's file here contains hob's hooks.\n");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `hob hook` as agents run it: what is printed and how it exits, with a daemon and without, and what the journal keeps.
+//! `hob hook` as agents run it: output and exit status, with and without a daemon, and the journal.
 
 mod compat;
 mod context;
@@ -24,12 +24,12 @@ decide = "deny"
 reason = "force pushes lose others' work"
 "#;
 
-/// Runs a hook with this on its standard input.
+/// Runs a hook with this standard input.
 fn hook(project: &TestProject, args: &[&str], input: &[u8]) -> Ran {
     let mut command = project.hob(["hook"].iter().chain(args));
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    // One that does not read it all has ended.
+    // A hook that does not read everything may already have exited.
     let _ = child.stdin.take().unwrap().write_all(input);
     let output = child.wait_with_output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
@@ -42,7 +42,7 @@ fn shell(command: &str) -> Vec<u8> {
         .into_bytes()
 }
 
-/// The decision on a shell's text, by what Claude Code is told.
+/// Returns the decision on a shell command, in Claude Code's format.
 fn decision(project: &TestProject, command: &str) -> String {
     let ran = hook(project, &["PreToolUse", "--agent", "claude", "--deadline", "60"], &shell(command));
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{ran:?}");
@@ -53,7 +53,7 @@ fn decision(project: &TestProject, command: &str) -> String {
     answer["hookSpecificOutput"]["permissionDecision"].as_str().unwrap().to_owned()
 }
 
-/// A project with a daemon.
+/// Creates a project with a daemon.
 fn with_daemon() -> TestProject {
     let project = fresh();
     project.run(["questions"]).ok();
@@ -69,7 +69,7 @@ fn log_lines(project: &TestProject) -> Vec<Value> {
 fn what_a_rule_forbids_is_denied_and_the_rest_passes_in_silence() {
     let project = with_daemon();
     let nothing = project.run(["hooks", "log"]).ok();
-    assert_eq!(nothing, "No hook of an agent has run here yet; `hob hooks install` writes them.\n");
+    assert_eq!(nothing, "No hook has run here yet; `hob hooks install` installs hooks.\n");
     project.write("hob-policy.toml", DENIES);
     let denied =
         hook(&project, &["pre-tool-use", "--deadline", "60"], &shell("cd x && sudo git -C y push origin --force"));
@@ -86,7 +86,7 @@ fn what_a_rule_forbids_is_denied_and_the_rest_passes_in_silence() {
     assert_eq!(lines[0]["raw"]["json"].to_string().as_bytes(), shell("cd x && sudo git -C y push origin --force"));
     let shown = project.run(["hooks", "log"]).ok();
     assert!(shown.contains("claude PreToolUse: deny by no-force-push: git -C y push origin --force"), "{shown}");
-    // The daemon's journal has the events, and not their connections.
+    // The daemon's journal contains the events, but not their connections.
     project.run(["stop"]).ok();
     let journal = project.read_state("log/journal.jsonl");
     assert_eq!(journal.matches(r#""record":"hook_answered""#).count(), 3);
@@ -145,7 +145,7 @@ fn whatever_comes_is_passed_and_kept_byte_for_byte() {
         .iter()
         .map(|line| match (line["raw"]["text"].as_str(), line["raw"]["hex"].as_str()) {
             (Some(text), _) => text.as_bytes().to_vec(),
-            // A payload without a space beside its tokens: what is printed again is what came.
+            // A payload without spaces between its tokens, so that printing reproduces it exactly.
             (None, None) => match &line["raw"]["json_line"] {
                 Value::Null => line["raw"]["json"].to_string().into_bytes(),
                 json => format!("{json}\n").into_bytes(),
@@ -195,7 +195,7 @@ fn a_daemon_that_does_not_answer_fails_as_the_command_line_says() {
 fn a_daemon_is_started_for_a_policy() {
     let project = fresh();
     project.write("hob-policy.toml", DENIES);
-    // On a slow machine the first ones may not wait long enough for it.
+    // On a slow machine the first calls may time out before the daemon is ready.
     until("a daemon to decide", || (decision(&project, "git push -f") == "deny").then_some(()));
     assert!(project.daemon_pid().is_some());
 }

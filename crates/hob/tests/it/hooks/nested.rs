@@ -1,4 +1,4 @@
-//! A repository inside of a project: the policies of both decide, and one that begins there takes none away.
+//! A repository inside a project: the policies of both decide, and the inner one cannot loosen the outer one.
 
 use std::io::Write;
 use std::path::Path;
@@ -14,7 +14,7 @@ const ASKS: &str = "[[rule]]\nid = \"tag\"\ncommand = [\"git tag\", \"git push -
 const ASKS_AND_DENIES: &str = "[[rule]]\nid = \"status\"\ncommand = \"git status\"\ndecide = \"ask\"\n[[rule]]\nid = \"tag\"\n\
                                command = \"git tag\"\ndecide = \"deny\"\n";
 
-/// A project that is a repository, with a directory in it.
+/// Creates a project that is a repository, with a subdirectory.
 fn repository(directory: &str) -> TestProject {
     let project = fresh();
     let directory = project.root().join(directory);
@@ -27,7 +27,7 @@ fn init(project: &TestProject, directory: &Path) {
     Ran::of(project.command("git").args(["init", "-q"]).current_dir(directory)).ok();
 }
 
-/// The decision of a hook that runs in a directory; `is_told` if its agent says that it works there.
+/// Returns the decision of a hook that runs in a directory; with `is_told`, the agent reports that directory in the event.
 fn decision(project: &TestProject, directory: &Path, is_told: bool, command: &str) -> String {
     let mut hook = project.hob(["hook", "PreToolUse", "--agent", "claude", "--fail", "closed", "--deadline", "60"]);
     hook.current_dir(directory).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -35,7 +35,7 @@ fn decision(project: &TestProject, directory: &Path, is_told: bool, command: &st
         hook.env("CLAUDE_PROJECT_DIR", directory).current_dir(project.top());
     }
     let mut child = hook.spawn().unwrap();
-    // One that decides nothing may end before.
+    // A hook that decides nothing may exit before reading.
     let _ = child.stdin.take().unwrap().write_all(&shell(command));
     let output = child.wait_with_output().unwrap();
     match (output.status.code(), output.stdout.is_empty()) {
@@ -53,7 +53,7 @@ fn a_repository_that_begins_inside_of_a_project_keeps_its_policy() {
     let project = repository("s3/deep");
     let inner = project.root().join("s3");
     project.write("hob-policy.toml", DENIES);
-    // On a slow machine the first ones may not wait long enough for the daemon.
+    // On a slow machine the first calls may time out before the daemon is ready.
     until("a daemon to decide", || (decision(&project, &inner, true, "git push -f") == "deny").then_some(()));
     init(&project, &inner);
     for is_told in [true, false] {
@@ -62,7 +62,7 @@ fn a_repository_that_begins_inside_of_a_project_keeps_its_policy() {
             assert_eq!(decision(&project, directory, is_told, "git push"), "pass");
         }
     }
-    // The record of its rules suffices. The inner project's policy removes no rule.
+    // The stored record of its rules suffices. The inner project's policy removes no rule.
     std::fs::remove_file(project.root().join("hob-policy.toml")).unwrap();
     assert_eq!(decision(&project, &inner, true, "git push -f"), "deny");
     project.write("s3/hob-policy.toml", "");
@@ -83,7 +83,7 @@ fn of_the_policies_around_an_event_the_strictest_decides() {
     {
         assert_eq!(decision(&project, &inner, false, command), expected, "{command}");
     }
-    // Outside of the inner one its policy does not count.
+    // Outside the inner project, its policy does not apply.
     assert_eq!(decision(&project, &project.root(), false, "git push -f"), "pass");
     stop(&project, &inner);
 }
@@ -100,7 +100,7 @@ fn a_linked_worktree_elsewhere_has_the_policy_of_its_project_alone() {
     let linked = around.join("linked");
     git(&["worktree", "add", "-q", linked.to_str().unwrap()]);
     until("a daemon to decide", || (decision(&project, &linked, true, "git push -f") == "deny").then_some(()));
-    // Its own copy of the policy makes no other project of it.
+    // A copy of the policy does not turn the directory into another project.
     assert_eq!(std::fs::read_dir(project.state_dir().parent().unwrap()).unwrap().count(), 1);
     std::fs::create_dir(linked.join("inner")).unwrap();
     init(&project, &linked.join("inner"));
@@ -110,7 +110,7 @@ fn a_linked_worktree_elsewhere_has_the_policy_of_its_project_alone() {
     assert_eq!(std::fs::read_dir(project.state_dir().parent().unwrap()).unwrap().count(), 1);
 }
 
-/// Stops the daemon of the inner project; the outer one's ends with the test.
+/// Stops the daemon of the inner project; the outer one ends with the test.
 fn stop(project: &TestProject, inner: &Path) {
     Ran::of(project.hob(["stop"]).current_dir(inner)).ok();
 }

@@ -1,4 +1,4 @@
-//! A policy that changes while it is in force, and the commands about it.
+//! Changes to a policy that is in force, and the `hob policy` commands.
 
 use super::{DENIES, decision, with_daemon};
 use crate::fresh;
@@ -18,7 +18,7 @@ fn what_tightens_holds_at_once_and_what_loosens_waits() {
     assert_eq!(decision(&project, "git status"), "pass", "an allow waits");
     project.write("hob-policy.toml", &format!("{LOOSE}{DENIES}"));
     assert_eq!((decision(&project, "git push -f"), decision(&project, "git status")), ("deny".into(), "pass".into()));
-    // An agent takes the rule out, or breaks the file: it holds all the same.
+    // An agent removes the rule or breaks the file: the rule stays in force.
     for text in [LOOSE, "", "no TOML", "[[rule]]\nid = 3\n"] {
         project.write("hob-policy.toml", text);
         assert_eq!(decision(&project, "git push -f"), "deny", "{text}");
@@ -28,14 +28,14 @@ fn what_tightens_holds_at_once_and_what_loosens_waits() {
     assert!(check.stderr.contains("hob-policy.toml: line 2: "), "{check:?}");
     let status = project.run(["status"]).ok();
     assert!(status.contains("the last good one holds: hob-policy.toml: line 2"), "{status}");
-    // Also in the next life, and without the file.
+    // The same after a restart, and without the file.
     project.run(["stop"]).ok();
     std::fs::remove_file(project.root().join("hob-policy.toml")).unwrap();
-    // On a slow machine the first events may not wait long enough for the next daemon.
+    // On a slow machine the first events may time out before the next daemon is ready.
     testkit::until("a daemon to decide", || (decision(&project, "git push -f") == "deny").then_some(()));
     let pending = project.run(["policy", "check"]).ok();
     assert!(pending.contains("waits for `hob trust`: rule no-force-push (deny) is gone or changed"), "{pending}");
-    // A person grants the text: it holds at the next event, and no other text does.
+    // A person grants the text: it applies from the next event, and no other text does.
     project.write("hob-policy.toml", LOOSE);
     let granted = project.run(["trust", "--yes"]).ok();
     assert!(granted.contains("rule reading allows `git status`, `git log`"), "{granted}");
@@ -56,12 +56,12 @@ fn a_policy_is_tested_explained_and_tried() {
     for command in ["git push -f", "git push", "rm -rf /"] {
         decision(&project, command);
     }
-    assert_eq!(project.run(["policy", "try"]).ok(), "0 of 3 journalled events would be decided otherwise.\n");
+    assert_eq!(project.run(["policy", "try"]).ok(), "0 of 3 recorded events would be decided differently.\n");
     project.write("next.toml", "[[rule]]\nid = \"no-rm\"\ncommand = \"rm -rf\"\ndecide = \"ask\"\n");
     let tried = project.run(["policy", "try", "next.toml"]).ok();
     assert!(tried.contains("claude PreToolUse was deny, and would be pass: git push -f"), "{tried}");
     assert!(tried.contains("was pass, and would be ask by no-rm: rm -rf /"), "{tried}");
-    assert!(tried.ends_with("2 of 3 journalled events would be decided otherwise.\n"), "{tried}");
+    assert!(tried.ends_with("2 of 3 recorded events would be decided differently.\n"), "{tried}");
     project.write(
         "tests.toml",
         "[[test]]\nname = \"one\"\nexpect = \"deny\"\nrule = \"no-force-push\"\n\
@@ -71,7 +71,7 @@ fn a_policy_is_tested_explained_and_tried() {
     );
     let tested = project.run(["policy", "test", "tests.toml"]);
     assert_eq!(tested.code, Some(1));
-    assert_eq!(tested.stdout, "two: expected deny, and it is pass\n1 of 2 tests are as expected.\n");
+    assert_eq!(tested.stdout, "two: expected deny, got pass\n1 of 2 tests passed.\n");
     project.write("event.json", &String::from_utf8(super::shell("a; sudo git push $X")).unwrap());
     let explained = project.run(["policy", "explain", "event.json"]).ok();
     expect_test::expect![[r#"
@@ -99,12 +99,12 @@ fn a_person_who_takes_the_policy_away_is_believed_and_an_agent_is_not() {
     );
     assert!(granted.contains("Granted: the project has no policy"), "{granted}");
     assert_eq!(decision(&project, "git push -f"), "pass");
-    // The grant is used up: the rules that come next are not taken away by an agent.
+    // The grant is used up: an agent cannot remove later rules.
     project.write("hob-policy.toml", DENIES);
     assert_eq!(decision(&project, "git push -f"), "deny");
     std::fs::remove_file(&file).unwrap();
     assert_eq!(decision(&project, "git push -f"), "deny");
-    // What cannot be read is not granted.
+    // An unreadable policy cannot be granted.
     std::fs::create_dir(&file).unwrap();
     let refused = project.run(["trust", "--yes"]);
     assert_eq!(refused.code, Some(1), "{refused:?}");
@@ -135,7 +135,7 @@ fn the_users_own_policy_never_reads_as_empty() {
     assert_eq!(decision(&project, "git push -f"), "deny");
     std::fs::write(&path, "[[rule").unwrap();
     assert_eq!((decision(&project, "git push -f"), decision(&project, "ls")), ("deny".into(), "pass".into()));
-    // The next daemon knows none of its rules.
+    // The next daemon has none of its rules.
     project.run(["stop"]).ok();
     testkit::until("a daemon to decide", || (decision(&project, "ls") == "deny").then_some(()));
 }

@@ -1,4 +1,4 @@
-//! The machine's clock goes back an hour under a running daemon: nothing is lost, doubled or told out of order.
+//! The clock of the machine is set back an hour under a running daemon: nothing is lost, duplicated or reordered.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -8,7 +8,7 @@ use testkit::{McpPeer, has_program, kill_hard, until};
 
 use super::{Team, check, ok, send, send_after_a_death, start_waiting};
 
-/// A preloaded library: the wall clock is an hour behind while a file exists.
+/// A preloaded library: the wall clock is an hour behind as long as a file exists.
 const SHIM: &str = r#"
 #define _GNU_SOURCE
 #include <sys/syscall.h>
@@ -21,7 +21,7 @@ int clock_gettime(clockid_t id, struct timespec *at) {
 }
 "#;
 
-/// Ends with the test.
+/// A daemon that is killed at the end of the test.
 struct Daemon(Child);
 
 impl Drop for Daemon {
@@ -31,7 +31,7 @@ impl Drop for Daemon {
     }
 }
 
-/// A clock that can be turned back for all programs that are started with it.
+/// A clock that can be set back for all programs started with it.
 struct Turned {
     library: PathBuf,
     file: PathBuf,
@@ -57,11 +57,11 @@ impl Turned {
         std::fs::remove_file(&self.file).unwrap();
     }
 
-    /// A daemon that goes by this clock. One that a front-end starts keeps nothing of its environment, so it makes way.
+    /// Starts a daemon with this clock. It replaces the one that a front-end starts, which inherits no environment.
     fn serve(&self, team: &Team) -> Daemon {
         loop {
             let mut command = team.command("planner", &["serve"]);
-            // As after its restart in a clean environment.
+            // As after the daemon's restart in a clean environment.
             command.env("LD_PRELOAD", &self.library).env("HOB_HANDED_OVER", "1").stderr(Stdio::null());
             let mut daemon = Daemon(command.spawn().unwrap());
             let own = until("a daemon", || match daemon.0.try_wait().unwrap() {
@@ -75,7 +75,7 @@ impl Turned {
         }
     }
 
-    /// An agent whose front-end uses this clock.
+    /// Starts an agent whose front-end uses this clock.
     fn agent(&self, team: &Team, name: &str) -> McpPeer {
         let mut command = team.command(name, &["mcp", "mail", "--as", name]);
         command.env("LD_PRELOAD", &self.library);
@@ -85,7 +85,7 @@ impl Turned {
     }
 }
 
-/// The recipient's record of a message.
+/// Returns the recipient's record of a message.
 fn record(peer: &mut McpPeer, id: &str) -> Value {
     ok(peer, "delivery_status", json!({"id": id}))["recipients"][0].clone()
 }
@@ -112,7 +112,7 @@ fn an_hour_back_and_forth_loses_nothing_and_orders_nothing() {
     let after = send(&mut planner, "reviewer", "after");
     let (early, late) = (record(&mut planner, &after), record(&mut planner, &before));
     assert!(early["stored_at"].as_str() < late["stored_at"].as_str(), "the clock is not back: {early} {late}");
-    // Waiters wake up; handed-out messages stay handed out and can be confirmed; the order is that of sending.
+    // Waiters wake up; leased messages stay leased and can be confirmed; the order is that of sending.
     let urgent = json!({"to": "reviewer", "content": "urgent", "priority": "critical"});
     ok(&mut planner, "send_message", urgent);
     assert_eq!(other.answer(waiting).structured["message"]["content"], "urgent");
@@ -125,7 +125,7 @@ fn an_hour_back_and_forth_loses_nothing_and_orders_nothing() {
     assert_eq!(ok(&mut planner, "send_message", keyed.clone())["message_id"], first, "the same key");
     let none = ok(&mut other, "wait_for_message", json!({"timeout": 1}));
     assert_eq!((&none["status"], none["waited_seconds"].as_f64().unwrap() < 30.0), (&json!("timeout"), true), "{none}");
-    // A daemon that starts in that hour loses nothing either, and does not release messages that live agents hold.
+    // A daemon that starts in that hour loses nothing either, and does not release messages leased to live agents.
     drop(daemon);
     let _next = clock.serve(&team);
     let last = send_after_a_death(&mut planner, "reviewer", "the next daemon's");

@@ -1,4 +1,4 @@
-//! Faults of the disk and the database, and messages that are too large: a clear answer, and nothing is lost.
+//! Faults of the disk and the database, and oversized messages: a clear error, and nothing is lost.
 
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::process::CommandExt;
@@ -9,7 +9,7 @@ use testkit::Ran;
 
 use super::{Team, check, ok, refused, send};
 
-/// The error of `hob send` when it is refused.
+/// Returns the error of a refused `hob send`.
 fn cannot_send(team: &Team) -> String {
     let ran = Ran::of(&mut team.command("planner", &["send", "x", "--to", "reviewer"]));
     assert_eq!(ran.code, Some(4), "{ran:?}");
@@ -23,7 +23,7 @@ fn a_database_that_is_damaged_or_newer_is_left_alone_and_said_to_be_so() {
     team.hob("planner", &["stop"]);
     let path = team.project.state_dir().join("mail.db");
     let whole = std::fs::read(&path).unwrap();
-    // The version stands in the header, at byte 60 (the SQLite database file format, 1.3).
+    // The version is in the header, at byte 60 (the SQLite database file format, 1.3).
     let mut file = std::fs::OpenOptions::new().read(true).write(true).open(&path).unwrap();
     let mut version = [0; 4];
     file.seek(SeekFrom::Start(60)).unwrap();
@@ -33,7 +33,7 @@ fn a_database_that_is_damaged_or_newer_is_left_alone_and_said_to_be_so() {
     file.write_all(&99_u32.to_be_bytes()).unwrap();
     let said = cannot_send(&team);
     assert!(said.contains("schema version 99; this version of hob knows up to") && said.contains("update"), "{said}");
-    // Tried again by each call: no restart is needed.
+    // Each call tries again, so no restart is needed.
     std::fs::write(&path, &whole).unwrap();
     team.hob("planner", &["send", "after", "--to", "reviewer"]);
     team.hob("planner", &["stop"]);
@@ -54,7 +54,7 @@ fn what_a_shell_was_handed_by_a_call_is_read() {
         team.hob("planner", &["send", content, "--to", "reviewer"]);
     }
     let call = |tool: &str, flags: &[&str]| team.hob("reviewer", &[&["call", tool][..], flags].concat());
-    // Each call is a run of its own: no later call of the same run confirms its messages.
+    // Each call is a separate run, so no later call confirms its messages.
     assert!(call("check_messages", &["--limit", "1"]).contains("| one"));
     let second = call("wait_for_message", &["--timeout", "5"]);
     assert!(second.contains("| two") && !second.contains("| one"), "{second}");
@@ -71,7 +71,7 @@ fn what_a_shell_was_handed_by_a_call_is_read() {
 fn a_mebibyte_of_anything_arrives_whole_and_more_is_refused() {
     let team = Team::new();
     let (mut planner, mut reviewer) = (team.agent("planner"), team.agent("reviewer"));
-    // Each of its characters is six on the wire.
+    // JSON escapes each of its characters to six bytes.
     let worst = "\u{1}".repeat(1 << 20);
     for body in ["words and more, ".repeat(1 << 16), worst] {
         assert_eq!(body.len(), 1 << 20);
@@ -83,7 +83,7 @@ fn a_mebibyte_of_anything_arrives_whole_and_more_is_refused() {
     let said =
         refused(&mut planner, "send_message", json!({"to": "reviewer", "content": "x".repeat((1 << 20) * 11 / 10)}));
     assert!(said.contains("1153433 bytes; a message may have 1048576") && said.contains("send the path"), "{said}");
-    // From a shell, too.
+    // The same from a shell.
     let file = team.project.top().join("long");
     std::fs::write(&file, "y".repeat(1_200_000)).unwrap();
     let args = ["send", "--to", "reviewer", "--file", file.to_str().unwrap()];
@@ -101,12 +101,12 @@ fn what_could_not_be_shown_stays_unread() {
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!((output.status.code(), said.matches("error:").count()), (Some(1), 1), "{said}");
     assert!(said.contains("cannot write to standard output: No space left"), "{said}");
-    // And when the reader has gone.
+    // The same if the reader has closed the pipe.
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     let output = team.command("reviewer", &["inbox", "--take"]).stdout(writer).output().unwrap();
     assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
-    // And without any reader: a closed standard output is opened on /dev/null before `main`.
+    // The same without a reader: Rust opens a closed standard output on /dev/null before `main`.
     for args in [&["inbox", "--take"][..], &["inbox", "--take", "--json"]] {
         let mut closed = team.project.command("sh");
         closed.current_dir(team.dir("reviewer")).args(["-c", "exec hob \"$@\" >&-", "sh"]).args(args);
@@ -182,7 +182,7 @@ fn a_full_mailbox_refuses_and_has_room_again_when_its_agent_has_read() {
         let earlier = checked["earlier"].as_array().is_some_and(|earlier| !earlier.is_empty());
         earlier || !messages.is_empty()
     };
-    // Messages that were handed out, or listed by the last check, are not yet read, and take room.
+    // Leased messages, and those listed by the last check, are not read yet and use space.
     for _ in 0..2 {
         take(&mut reviewer);
         refused(&mut planner, "send_message", message("one more"));
@@ -247,7 +247,7 @@ fn a_full_disk_and_a_read_only_one_say_so_and_everything_acknowledged_is_there_a
     let mut command = team.project.command("unshare");
     command.args(["--map-root-user", "--mount", "sh", "-c", ON_A_SMALL_DISK]);
     command.env("STATE", team.project.state_dir()).env("TOP", team.project.top());
-    // Everything it started ends with it.
+    // All of its children are in the same process group.
     let ran = Ran::of(command.process_group(0));
     if ran.stderr.contains("unshare: ") || ran.stderr.contains("mount: ") {
         eprintln!("skipped: a full disk: this machine gives no namespaces: {}", ran.stderr);
@@ -262,7 +262,7 @@ fn a_full_disk_and_a_read_only_one_say_so_and_everything_acknowledged_is_there_a
     let counts = ran.stdout.lines().find_map(|line| line.strip_prefix("acknowledged ")).unwrap();
     let (acknowledged, there) = counts.split_once(", there ").unwrap();
     assert!(acknowledged == there && acknowledged.parse::<u32>().unwrap() > 5, "{ran:#?}");
-    // A read-only store is not taken for empty, and no other place replaces it.
+    // A read-only store is not mistaken for an empty one, and no other store replaces it.
     let read_only = ran.stdout.split_once(counts).unwrap().1;
     for said in ["The mail store is read-only", "Nothing was stored. Make the project's state directory writable"] {
         assert!(read_only.contains(said), "{said}: {ran:#?}");

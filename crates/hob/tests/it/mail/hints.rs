@@ -1,17 +1,17 @@
-//! Hints beside other tools' results: that mail waits, once for each arrival.
+//! Hints in other tools' results that mail is waiting, once per arrival.
 
 use serde_json::json;
 use testkit::{McpPeer, until};
 
 use super::{Team, ok, send};
 
-/// What a call says before its own text.
+/// Returns the hint before a call's own text.
 fn beside(peer: &mut McpPeer) -> String {
     let text = peer.call("repl_eval", json!({"code": "echo own"})).text;
     text.split("own\n").next().unwrap_or_default().trim_end().to_owned()
 }
 
-/// The same, once there is something.
+/// Waits until there is a hint, and returns it.
 fn hinted(peer: &mut McpPeer) -> String {
     until("a hint beside a result", || Some(beside(peer)).filter(|said| !said.is_empty()))
 }
@@ -30,7 +30,7 @@ fn mail_that_waits_is_told_beside_other_results_once_for_each_arrival() {
     let urgent = json!({"to": "reviewer", "content": "two", "priority": "critical"});
     ok(&mut planner, "send_message", urgent);
 
-    // It has not used the mail yet: its worktree says who it is.
+    // It has not used the mail yet: its worktree identifies it.
     let _session = with_bash(&team, "reviewer", &["repl"]);
     let mut reviewer = team.agent_with("reviewer", &[]);
     assert_eq!(
@@ -45,14 +45,14 @@ fn mail_that_waits_is_told_beside_other_results_once_for_each_arrival() {
         "3 messages wait for reviewer, 1 critical, from planner: check_messages takes them."
     );
 
-    // What was read is not told, and the mail's own tools need no hint.
+    // Read messages are not announced, and the mail tools need no hint.
     let read = ok(&mut reviewer, "check_messages", json!({}));
     assert_eq!(read["messages"].as_array().map(Vec::len), Some(3), "{read}");
     for _ in 0..5 {
         assert_eq!(beside(&mut reviewer), "");
     }
     send(&mut planner, "reviewer", "four");
-    // The three that were handed out and not confirmed yet are not among those that wait.
+    // The three leased messages do not count as waiting.
     assert_eq!(hinted(&mut reviewer), "1 message waits for reviewer, from planner: check_messages takes them.");
     let mut tester = team.agent_with("tester", &["mail"]);
     send(&mut tester, "reviewer", "five");
@@ -66,7 +66,7 @@ fn what_waited_before_is_told_with_the_first_result() {
     send(&mut planner, "reviewer", "one");
     let mut holding = with_bash(&team, "reviewer", &["repl"]);
     assert_eq!(beside(&mut holding), "");
-    // Counting begins with the connection, and no result waits for it.
+    // Counting starts with the connection, and no result waits for it.
     let first = until("a hint with a first result", || {
         let said = beside(&mut team.agent_with("reviewer", &[]));
         Some(said).filter(|said| !said.is_empty())
@@ -80,14 +80,14 @@ fn hints_are_only_for_who_has_the_mail_and_a_name() {
     let mut planner = team.agent_with("planner", &["mail"]);
     send(&mut planner, "reviewer", "one");
     let mut without_mail = with_bash(&team, "reviewer", &["repl"]);
-    // The text of an imitated system is that system's.
+    // The text of an imitated system is not changed.
     let mut imitating = team.agent_with("reviewer", &["--profile", "thrum", "--as", "reviewer"]);
     for _ in 0..5 {
         assert_eq!(beside(&mut without_mail), "");
         assert!(!imitating.call("list_agents", json!({})).text.contains("wait for reviewer"));
     }
 
-    // Who gets a name later is told from then on, also one that was given to it from outside.
+    // An agent that gets a name later is notified from then on, even if it got the name from outside.
     let project = crate::fresh();
     let mut named = project.mcp(&[]);
     named.initialize();

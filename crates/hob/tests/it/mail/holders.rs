@@ -1,4 +1,4 @@
-//! Only a process in the worktree that holds a name may speak under it; the kernel says where a process is.
+//! Only a process in the worktree that holds a name may use it; the kernel reports where a process is.
 
 use serde_json::json;
 use testkit::until;
@@ -48,7 +48,7 @@ fn who_takes_a_name_back_has_it_on_all_its_connections() {
     send(&mut thief, "reviewer", "as another");
     let said = refused(&mut old, "send_message", json!({"to": "reviewer", "content": "not yet"}));
     assert!(said.contains("take it back with --takeover"), "{said}");
-    // It follows that advice.
+    // The agent follows that advice.
     team.hob("planner", &["quickstart", "--name", "planner", "--role", "lead", "--takeover"]);
     send(&mut old, "reviewer", "mine again");
     assert_eq!(check(&mut old), [""; 0]);
@@ -60,7 +60,7 @@ fn who_takes_a_name_back_has_it_on_all_its_connections() {
 fn an_agent_whose_program_is_connected_is_there_before_it_says_anything() {
     let team = Team::without_agents();
     team.hob("planner", &["quickstart", "--name", "planner", "--role", "lead"]);
-    // An agent from a log, which was never seen here.
+    // An imported agent that never ran here.
     let log = team.project.top().join(".thrum");
     super::failures::crowd(&log, 1);
     team.hob("planner", &["import", "thrum", log.to_str().unwrap()]);

@@ -21,7 +21,7 @@ fn fifty_deaths_of_the_daemon_lose_and_double_nothing() {
     let mut sleepers = Sleepers::new(vec![more("sleeper-0"), more("sleeper-1")]);
     let mut ringer = team.agent("planner");
     for death in 0..DEATHS {
-        // At a different point each time: right after an answer, or while many calls are in flight.
+        // Kill at a different point each time: right after an answer, or while many calls are in flight.
         load.goes_on(1 + death * 7 % 23);
         if let Some(pid) = team.project.daemon_pid() {
             kill_hard(pid);

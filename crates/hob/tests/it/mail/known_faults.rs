@@ -21,10 +21,10 @@ fn defect_01_a_push_reaches_its_subscriber() {
     drop(planner);
     // The same for a client on the WebSocket.
     let (team, http) = served();
-    let mut socket = WebSocket::of(&http.address, &token(&team, "reviewer"));
+    let mut socket = WebSocket::connect(&http.address, &token(&team, "reviewer"));
     assert_eq!(socket.request("subscribe", json!({}))["result"]["agent"], "reviewer");
     let id = send(&mut team.agent("planner"), "reviewer", "ring");
-    assert_eq!(socket.told()["params"]["message_id"], id.as_str());
+    assert_eq!(socket.next_notification()["params"]["message_id"], id.as_str());
     drop(socket);
     http.stop(&team.project);
 }
@@ -146,7 +146,7 @@ fn defect_10_a_broadcast_is_one_message_and_its_filters_apply() {
     let all = ok(&mut planner, "broadcast_message", json!({"content": "all"}));
     assert_eq!((&all["status"], &all["sent_to"]), (&json!("sent"), &json!(["reviewer", "tester"])));
     assert_eq!((&all["total_sent"], all["message_ids"].as_array().unwrap().len()), (&json!(2), 1));
-    // An agent that was never here.
+    // An agent that never ran here.
     let log = team.project.top().join(".thrum");
     crowd(&log, 1);
     team.hob("planner", &["import", "thrum", log.to_str().unwrap()]);

@@ -1,7 +1,7 @@
 //! A load that continues while something is broken repeatedly, and an account of each of its messages.
 //!
 //! Half of the senders repeat a send whose answer was lost, with its idempotency key; the others drop it. Readers take
-//! messages as they arrive. Sleepers are always blocked in a wait; one that a message does not wake is deaf.
+//! messages as they arrive. Sleepers always block in a wait; a sleeper that a message does not wake is counted as deaf.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,15 +19,15 @@ struct Shared {
     acknowledged: AtomicU64,
 }
 
-/// A load under way.
+/// A load in progress.
 pub(super) struct Load {
     shared: Arc<Shared>,
     senders: Vec<JoinHandle<BTreeSet<u64>>>,
-    readers: Vec<JoinHandle<Taken>>,
+    readers: Vec<JoinHandle<Arrivals>>,
 }
 
-/// The ids under which each number arrived; and how often an id arrived again.
-type Taken = (BTreeMap<u64, BTreeSet<String>>, usize);
+/// The ids under which each number arrived, and the number of repeated arrivals.
+type Arrivals = (BTreeMap<u64, BTreeSet<String>>, usize);
 
 /// The result of a load.
 #[derive(Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub(super) struct Count {
 }
 
 impl Load {
-    /// Senders write to the readers, who are named with them.
+    /// Starts senders that write to the readers, who are given with their names.
     pub(super) fn start(senders: Vec<McpPeer>, readers: Vec<(String, McpPeer)>) -> Load {
         let shared = Arc::new(Shared::default());
         let names: Vec<String> = readers.iter().map(|(name, _)| name.clone()).collect();
@@ -62,7 +62,7 @@ impl Load {
         });
     }
 
-    /// Ends it, and counts.
+    /// Ends the load, and counts the messages.
     pub(super) fn end(self) -> Count {
         self.shared.ended.store(true, Ordering::Relaxed);
         let acknowledged: BTreeSet<u64> = self.senders.into_iter().flat_map(|sender| sender.join().unwrap()).collect();
@@ -105,7 +105,7 @@ fn send(mut peer: McpPeer, readers: &[String], repeats: bool, shared: &Shared) -
     acknowledged
 }
 
-fn read(mut peer: McpPeer, shared: &Shared) -> Taken {
+fn read(mut peer: McpPeer, shared: &Shared) -> Arrivals {
     let (mut got, mut again, mut quiet) = (BTreeMap::<u64, BTreeSet<String>>::new(), 0, 0);
     while quiet < 2 {
         let is_over = shared.ended.load(Ordering::Relaxed);
@@ -121,7 +121,7 @@ fn read(mut peer: McpPeer, shared: &Shared) -> Taken {
     (got, again)
 }
 
-/// The result of a successful call; `None` if the daemon died during it or was unreachable.
+/// Returns the result of a successful call; `None` if the daemon died during it or was unreachable.
 fn answered(peer: &mut McpPeer, tool: &str, arguments: Value) -> Option<Value> {
     let id = peer.start_call(tool, arguments);
     let result = peer.response(id)["result"].take();
@@ -140,7 +140,7 @@ impl Sleepers {
         Sleepers(peers.into_iter().map(begin).collect())
     }
 
-    /// Each is written to, and each wakes with just that; then all wait again.
+    /// Writes to each sleeper, checks that each wakes with exactly that message, and lets all wait again.
     pub(super) fn ring(&mut self, ringer: &mut McpPeer, ring: &str) {
         for (name, ..) in &self.0 {
             let key = format!("{ring} {name}");

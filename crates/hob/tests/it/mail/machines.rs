@@ -1,4 +1,4 @@
-//! Agents on two machines: two clones of a repository, a daemon for each, one PostgreSQL. Real front-ends, real
+//! Agents on two machines: two clones of a repository with a daemon each, and one PostgreSQL database. Real front-ends, real
 //! daemons.
 
 use std::time::Instant;
@@ -10,7 +10,7 @@ use super::load::{Count, Load, Sleepers};
 use super::{check, ok, refused, send, send_after_a_death, start_waiting};
 use crate::fresh;
 
-/// A clone of the repository with a daemon of its own.
+/// A clone of the repository with a separate daemon.
 struct Machine(TestProject);
 
 impl Machine {
@@ -57,7 +57,7 @@ fn a_send_on_one_machine_wakes_a_waiter_on_the_other() {
     }
     took.sort();
     eprintln!("send to wake over two daemons: p50 {:?}, worst {:?}", took[10], took[19]);
-    // Each sees the other, and a name that is held there is refused here.
+    // Each agent sees the other, and a name held on one machine is refused on the other.
     let agents = ok(&mut ann, "list_agents", json!({}));
     let names: Vec<&str> =
         agents["agents"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
@@ -74,7 +74,7 @@ fn one_daemon_s_death_concerns_its_own_agents_only() {
     send(&mut ann, "bob", "in hand");
     assert_eq!(check(&mut bob), ["in hand"]);
     here.kill_daemon();
-    // Messages that bob was handed stay with him, whatever happens elsewhere.
+    // Messages leased to bob stay his, whatever happens on the other machine.
     send_after_a_death(&mut ann, "bob", "after");
     assert_eq!(check(&mut bob), ["after"]);
     // A waiter whose own daemon dies still learns of messages sent on the other machine.
@@ -125,11 +125,11 @@ fn what_is_sent_while_the_database_is_away_waits_on_disk_over_a_kill() {
         assert_eq!((&queued["status"], &queued["recipients"]), (&json!("queued"), &json!([])), "{queued}");
         assert_eq!(ok(&mut ann, "send_message", call)["message_id"], queued["message_id"], "the same key");
     }
-    // One that has no spool refuses, and calls nothing sent.
+    // A daemon without a spool refuses the message, and does not report it as sent.
     let said = refused(&mut bob, "send_message", json!({"to": "ann", "content": "x"}));
     assert!(said.contains("Nothing was stored"), "{said}");
     here.kill_daemon();
-    // The next daemon cannot tell who may speak as ann while the database is unavailable; queued messages stay.
+    // The next daemon cannot verify who may speak as ann while the database is unavailable; queued messages are kept.
     let call = json!({"to": "bob", "content": "3", "idempotency_key": "3"});
     let said = refused(&mut ann, "send_message", call);
     assert!(said.contains("Nothing was stored"), "{said}");

@@ -1,10 +1,9 @@
-//! Agents that write to each other: real front-ends in real worktrees of one repository.
+//! Agents that exchange mail: real front-ends in real worktrees of one repository.
 //!
-//! Here: the team, and what a conversation is made of. `known_faults.rs` tests each known fault of the system before,
-//! `holders.rs` who may speak under a name, `over_http.rs` agents with tokens, `pushed.rs` subscriptions, `hints.rs` hints beside results, `hostile.rs`
-//! what agents may write, `survival.rs` killed processes, `failures.rs` full disks and broken stores, `clock.rs` a
-//! clock that jumps, `places.rs` names and places of projects; `load.rs` is the load that `kills.rs` puts on one daemon
-//! and `machines.rs` on two with one database.
+//! Here: the team, and helpers for conversations. `known_faults.rs` tests each known fault of the previous system, `holders.rs` who may
+//! use a name, `over_http.rs` agents with tokens, `pushed.rs` subscriptions, `hints.rs` hints in results, `hostile.rs` hostile texts,
+//! `survival.rs` killed processes, `failures.rs` full disks and broken stores, `clock.rs` a clock that jumps, and `places.rs` names and
+//! locations of projects. `load.rs` is the load for `kills.rs` with one daemon, and for `machines.rs` with two daemons and one database.
 
 mod clock;
 mod failures;
@@ -34,7 +33,7 @@ struct Team {
 }
 
 impl Team {
-    /// `planner` (role `lead`), `reviewer` and `tester` (both `dev`).
+    /// Creates the agents `planner` (role `lead`), `reviewer` and `tester` (both `dev`).
     fn new() -> Team {
         let team = Team::without_agents();
         for (name, role) in [("planner", "lead"), ("reviewer", "dev"), ("tester", "dev")] {
@@ -57,24 +56,24 @@ impl Team {
         assert!(self.project.command("git").args(args).status().unwrap().success(), "git {args:?}");
     }
 
-    /// The worktree of an agent.
+    /// Returns the worktree of an agent.
     fn dir(&self, name: &str) -> PathBuf {
         self.project.top().join(name)
     }
 
-    /// Any hob command in an agent's worktree.
+    /// Builds a hob command in an agent's worktree.
     fn command(&self, name: &str, args: &[&str]) -> Command {
         let mut command = self.project.hob(args);
         command.current_dir(self.dir(name));
         command
     }
 
-    /// Runs a command that works.
+    /// Runs a command that must succeed.
     fn hob(&self, name: &str, args: &[&str]) -> String {
         testkit::Ran::of(&mut self.command(name, args)).ok()
     }
 
-    /// An agent with the eleven tools, under its name, in its worktree.
+    /// Starts an agent with the eleven tools, under its name, in its worktree.
     fn agent(&self, name: &str) -> McpPeer {
         self.agent_with(name, &["--profile", "thrum", "--as", name])
     }
@@ -86,14 +85,14 @@ impl Team {
     }
 }
 
-/// Calls a tool that succeeds, and returns its full text.
+/// Calls a tool that must succeed, and returns its full text.
 fn ok(peer: &mut McpPeer, tool: &str, arguments: Value) -> Value {
     let Answer { text, structured, is_error } = peer.call(tool, arguments);
     assert!(!is_error, "{tool}: {text}");
     structured
 }
 
-/// Calls a tool that fails, and returns its text.
+/// Calls a tool that must fail, and returns its text.
 fn refused(peer: &mut McpPeer, tool: &str, arguments: Value) -> String {
     let answer = peer.call(tool, arguments);
     assert!(answer.is_error, "{tool}: {}", answer.text);
@@ -104,13 +103,13 @@ fn send(peer: &mut McpPeer, to: &str, content: &str) -> String {
     ok(peer, "send_message", json!({"to": to, "content": content}))["message_id"].as_str().unwrap().to_owned()
 }
 
-/// The same where the daemon has just been killed: a call that it still took cannot be made again, unless it has a key.
+/// Sends right after the daemon was killed. A call that the daemon had accepted cannot be repeated unless it has a key.
 fn send_after_a_death(peer: &mut McpPeer, to: &str, content: &str) -> String {
     let call = json!({"to": to, "content": content, "idempotency_key": content});
     ok(peer, "send_message", call)["message_id"].as_str().unwrap().to_owned()
 }
 
-/// Starts to wait, and returns when the daemon has it.
+/// Starts to wait, and returns once the daemon has received the call.
 fn start_waiting(peer: &mut McpPeer, filter: &str) -> i64 {
     let id = peer.start_call("wait_for_message", json!({"timeout": 60, "priority_filter": filter}));
     let ping = peer.request("ping", json!({}));
@@ -118,7 +117,7 @@ fn start_waiting(peer: &mut McpPeer, filter: &str) -> i64 {
     id
 }
 
-/// The contents of the waiting messages.
+/// Returns the contents of the waiting messages.
 fn check(peer: &mut McpPeer) -> Vec<String> {
     let checked = ok(peer, "check_messages", json!({}));
     let messages = checked["messages"].as_array().unwrap();
@@ -235,7 +234,7 @@ fn what_remains_is_counted_and_a_limit_holds() {
     let looked = ok(&mut reviewer, "wait_for_message", json!({"timeout": 0, "after": 1, "max": 10}));
     assert_eq!(looked["messages"].as_array().unwrap().len(), 4, "looking takes nothing, read or not");
     assert_eq!(check(&mut reviewer), ["2", "3", "4"]);
-    // One answer holds a limited text; the rest waits for the next.
+    // One answer has a size limit; the rest follows in the next.
     let long = "x".repeat(100 * 1024);
     (0..3).for_each(|_| _ = send(&mut planner, "reviewer", &long));
     let parts: Vec<usize> = (0..3).map(|_| check(&mut reviewer).len()).collect();
@@ -273,7 +272,7 @@ fn a_message_s_way_is_on_record_with_times() {
     assert_eq!(of(&mut planner, "reviewer")["state"], "stored");
     check(&mut reviewer);
     assert_eq!(of(&mut planner, "reviewer")["state"], "fetched");
-    // This check lists it once more, and the next one confirms that.
+    // This check repeats it, and the next one confirms it.
     check(&mut reviewer);
     assert_eq!(of(&mut planner, "reviewer")["state"], "fetched");
     check(&mut reviewer);
@@ -286,7 +285,7 @@ fn a_message_s_way_is_on_record_with_times() {
         ["stored_at", "fetched_at", "read_at", "settled_at"].map(|at| last[at].as_str().unwrap()).into();
     assert!(times.is_sorted(), "{times:?}");
     assert_eq!(of(&mut planner, "tester")["state"], "stored");
-    // A stranger to the message sees nothing of it.
+    // An agent that is not a recipient cannot see the message.
     send(&mut planner, "reviewer", "a secret");
     let mut tester = team.agent_with("tester", &["mail"]);
     let found = ok(&mut tester, "search_messages", json!({"query": "secret"}));

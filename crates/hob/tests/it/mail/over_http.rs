@@ -1,4 +1,4 @@
-//! Agents over HTTP, where no kernel tells who calls: an agent's token does, and the token of all does not.
+//! Agents over HTTP, where the kernel cannot identify callers: an agent's token does, and the common token does not.
 
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ fn done(answer: Value) -> Value {
     answer["result"]["structuredContent"].clone()
 }
 
-/// A session of the revisions that have them.
+/// A session, in the protocol revisions that have sessions.
 struct HttpSession<'a> {
     http: &'a Http,
     token: &'a str,
@@ -46,7 +46,7 @@ impl<'a> HttpSession<'a> {
 fn an_agent_s_token_is_that_agent() {
     let (team, http) = served();
     let (planner, reviewer) = (token(&team, "planner"), token(&team, "reviewer"));
-    // By requests that stand alone.
+    // With stateless requests.
     let sent = done(http.call(&planner, "send_message", json!({"to": "reviewer", "content": "by a request"})));
     let state = |id: &Value| {
         let status = done(http.call(&planner, "delivery_status", json!({"id": id})));
@@ -55,12 +55,12 @@ fn an_agent_s_token_is_that_agent() {
     let got = done(http.call(&reviewer, "check_messages", json!({})));
     assert_eq!((&got["messages"][0]["from"], &got["messages"][0]["to"]), (&json!("planner"), &json!(["reviewer"])));
     assert_eq!(state(&sent["message_id"]), "fetched");
-    // The next requests of the same agent are the same run: one lists the message, the next confirms that.
+    // Later requests of the same agent belong to the same run: one lists the message, the next confirms it.
     assert_eq!(done(http.call(&reviewer, "check_messages", json!({})))["earlier"].as_array().unwrap().len(), 1);
     assert_eq!(done(http.call(&reviewer, "check_messages", json!({})))["status"], "empty");
     assert_eq!(state(&sent["message_id"]), "read");
     assert_eq!(done(http.call(&reviewer, "list_agents", json!({})))["you"], "reviewer");
-    // By a session, which is a run of its own.
+    // With a session, which is a separate run.
     let session = HttpSession::open(&http, &reviewer);
     send(&mut team.agent("planner"), "@reviewer", "by a process");
     assert_eq!(session.call("wait_for_message", json!({"timeout": 30}))["message"]["content"], "by a process");
@@ -72,9 +72,9 @@ fn an_agent_s_token_is_that_agent() {
     assert_eq!(session.call("check_messages", json!({}))["status"], "empty");
     let stolen = json!({"jsonrpc": "2.0", "id": 3, "method": "tools/list"});
     assert_eq!(http.post_with(&planner, &[&session.line], &stolen).status, 404);
-    // The same agent also stands in its worktree; both are one holder.
+    // The same agent also runs in its worktree; both count as one holder.
     assert!(check(&mut team.agent("reviewer")).is_empty());
-    // It may say more of itself, and nothing of others.
+    // It may change its own description, and nothing of others.
     let itself = json!({"name": "reviewer", "role": "dev", "intent": "reading"});
     assert_eq!(done(http.call(&reviewer, "register_agent", itself))["status"], "updated");
     let other = text(&http.call(&reviewer, "register_agent", json!({"name": "planner", "role": "dev"})));
@@ -98,7 +98,7 @@ fn requests_that_say_their_run_confirm_nothing_of_another() {
         status["recipients"][0]["state"].as_str().unwrap().to_owned()
     };
     assert_eq!(call(&reviewer, "a", "check_messages", json!({}))["messages"][0]["content"], "for a run");
-    // A client that was started again, one that says nothing, and another agent that says the same.
+    // A restarted client, a client without an id, and another agent with the same id.
     assert_eq!(call(&reviewer, "b", "check_messages", json!({}))["status"], "empty");
     assert_eq!(done(http.call(&reviewer, "check_messages", json!({})))["status"], "empty");
     assert_eq!(call(&planner, "a", "check_messages", json!({}))["status"], "empty");
@@ -133,12 +133,12 @@ fn the_token_of_all_is_nobody_s_and_the_answer_says_what_to_do() {
             assert!(said.contains(part), "{tool}: {part} is not in {said}");
         }
     }
-    // Looking around takes no name.
+    // Read-only calls take no name.
     let listed = done(http.call(&all, "list_agents", json!({})));
     assert_eq!((&listed["count"], &listed["you"]), (&json!(3), &Value::Null));
     assert_eq!(done(http.call(&all, "groups", json!({"action": "list"})))["groups"][0]["name"], "everyone");
     assert!(check(&mut team.agent("reviewer")).is_empty());
-    // A name that is held elsewhere does not get a token either.
+    // A name held elsewhere gets no token either.
     let ran = testkit::Ran::of(&mut team.command("tester", &["agents", "token", "planner"]));
     assert!(ran.code == Some(4) && ran.stderr.contains("is held by") && ran.stdout.is_empty(), "{ran:?}");
     let ran = testkit::Ran::of(&mut team.command("tester", &["agents", "token", "nobody"]));

@@ -1,5 +1,5 @@
-//! A project may be called anything, lie anywhere, and be served by a daemon that was started from any environment:
-//! what was delivered is read, or every call says where it is.
+//! A project may have any name and location, and its daemon any environment: delivered mail is readable, or every call says
+//! where it is.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,7 +10,7 @@ use testkit::{Postgres, Ran, TestProject};
 use super::Team;
 use crate::fresh;
 
-/// The output of `hob inbox`, including read messages.
+/// Returns the output of `hob inbox`, including read messages.
 fn all(ran: &Ran) -> Vec<String> {
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let shown: Value = serde_json::from_str(&ran.stdout).unwrap();
@@ -54,7 +54,7 @@ fn a_project_that_is_called_something_else_has_its_mail() {
     assert!(sent.iter().all(|text| shown.contains(&format!("| {text}"))), "{shown}");
 }
 
-/// A directory of another name for a while.
+/// A directory that is renamed temporarily.
 struct Moved<'a> {
     project: &'a TestProject,
     to: PathBuf,
@@ -101,7 +101,7 @@ fn a_directory_that_was_renamed_has_its_names_and_its_mail() {
     }
 }
 
-/// A clone with a daemon that gets an address by its environment.
+/// A clone whose daemon gets a database address from its environment.
 struct Clone_(TestProject);
 
 impl Clone_ {
@@ -140,7 +140,7 @@ fn a_daemon_without_the_address_says_where_the_mail_is() {
         "{status}"
     );
     here.0.run(["stop"]).ok();
-    // Started without: every call says where the mail is and what to do, and so do those that only look.
+    // Without the address: every call reports where the mail is and what to do, including read-only calls.
     for args in
         [&["inbox", "--as", "bob"][..], &["send", "x", "--to", "bob", "--as", "ann"], &["agents", "--as", "ann"]]
     {
@@ -163,7 +163,7 @@ fn a_daemon_without_the_address_says_where_the_mail_is() {
     assert!(here.hob(None, &["mail", "keep"]).stderr.contains("HOB_MAIL_DATABASE"));
     here.0.run(["stop"]).ok();
     assert_eq!(all(&here.hob(with, &["inbox", "--all", "--json", "--as", "bob"])), ["in the database"]);
-    // By decision, and back.
+    // After a decision, and back again.
     here.0.run(["stop"]).ok();
     let said = here.hob(None, &["mail", "switch"]).ok();
     assert!(said.contains("From now on the mail is in its own file"), "{said}");
@@ -194,7 +194,7 @@ fn another_origin_takes_the_mail_along_unless_others_are_there() {
     here.set_origin("git@example.org:team/renamed.git");
     let read = || here.hob(with, &["inbox", "--all", "--json", "--as", "bob"]);
     assert_eq!(all(&read()), ["first"]);
-    // Another clone has gone along; the next name would leave it behind.
+    // Another clone was switched too; the next name would leave it behind.
     there.set_origin("https://example.org/team/renamed");
     there.hob(with, &["quickstart", "--name", "cat", "--role", "dev"]).ok();
     there.hob(with, &["send", "second", "--to", "bob", "--as", "cat"]).ok();
@@ -231,7 +231,7 @@ fn a_name_that_means_another_repository_is_no_way_into_its_mail() {
     let place: Value = serde_json::from_str(&here.hob(with, &["mail", "--json"]).ok()).unwrap();
     let space = place["place"].as_str().unwrap().rsplit_once('(').unwrap().1.trim_end_matches(')').to_owned();
     assert!(space.starts_with("r_"), "{place}");
-    // An agent that may choose a name, and knows what the other one is called inside.
+    // An agent that may choose a name, and knows the other project's internal name.
     let user = thief.0.home().join(".config/hob/config.toml");
     std::fs::create_dir_all(Path::new(&user).parent().unwrap()).unwrap();
     std::fs::write(&user, format!("[mail]\nspace = {space:?}\n")).unwrap();

@@ -1,5 +1,5 @@
-//! Notices of mail on the WebSocket: an agent subscribes to its own mailbox with its own token, and misses nothing and
-//! hears nothing twice, whatever happens to the connection.
+//! Notifications of mail on the WebSocket: an agent subscribes to its own mailbox with its own token, and gets each notice
+//! exactly once, whatever happens to the connection.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::{Team, check, ok, refused, send};
 use crate::http::Http;
 use crate::websocket::WebSocket;
 
-/// A team whose daemon serves HTTP, and the token of an agent.
+/// Creates a team whose daemon serves HTTP, and returns an agent's token.
 pub(super) fn served() -> (Team, Http) {
     let team = Team::new();
     team.hob("planner", &["stop"]);
@@ -38,25 +38,25 @@ fn a_subscriber_is_told_of_what_waits_and_of_what_comes() {
     let (mut planner, mut reviewer) = (team.agent("planner"), team.agent("reviewer"));
     let token = token(&team, "reviewer");
     let waits = send(&mut planner, "reviewer", "waits\nalready\u{1b}[2J");
-    let mut socket = WebSocket::of(&http.address, &token);
+    let mut socket = WebSocket::connect(&http.address, &token);
     assert_eq!(subscribe(&mut socket, json!({})), 0);
-    let told = socket.told();
+    let told = socket.next_notification();
     assert_eq!(told["method"], "notification.message", "{told}");
     let message = &told["params"];
     assert_eq!((&message["message_id"], &message["from"]), (&json!(waits), &json!("planner")));
     assert_eq!((&message["priority"], &message["seq"]), (&json!("normal"), &json!(1)));
     assert_eq!(message["preview"], "waits\\nalready\\x1b[2J");
     assert!(message["timestamp"].as_str().unwrap().ends_with('Z'), "{message}");
-    // Another subscription replaces the first: its floor applies, and nothing is told twice.
+    // Another subscription replaces the first: its minimum priority applies, and nothing is repeated.
     assert_eq!(subscribe(&mut socket, json!({"floor": "high_and_above", "after": 1})), 1);
     send(&mut planner, "role:dev", "can wait");
     let urgent = json!({"to": "everyone", "content": "urgent", "priority": "critical"});
     let urgent = ok(&mut planner, "send_message", urgent)["message_id"].clone();
-    assert_eq!(socket.told()["params"]["message_id"], urgent);
+    assert_eq!(socket.next_notification()["params"]["message_id"], urgent);
     send(&mut planner, "tester", "for somebody else");
     ok(&mut planner, "send_message", json!({"to": "reviewer", "content": "last", "priority": "high"}));
-    assert_eq!(socket.told()["params"]["preview"], "last");
-    // The message was announced and not handed out; the record says so.
+    assert_eq!(socket.next_notification()["params"]["preview"], "last");
+    // The message was announced but not delivered, and its record says so.
     assert_eq!(check(&mut reviewer), ["urgent", "last", "waits\nalready\u{1b}[2J", "can wait"]);
     let mut planner = team.agent_with("planner", &["mail"]);
     // The notice is sent before it is recorded.
@@ -82,16 +82,16 @@ fn a_connection_that_is_cut_and_comes_back_misses_nothing_and_hears_nothing_twic
     let mut ids = BTreeSet::new();
     let mut connections = 0_u64;
     while told.len() < MESSAGES as usize {
-        let mut socket = WebSocket::of(&http.address, &token);
+        let mut socket = WebSocket::connect(&http.address, &token);
         let last = told.last().copied();
         subscribe(&mut socket, last.map_or(json!({}), |last| json!({"after": last})));
         connections += 1;
-        // A different number each time; then the connection dies with notices in flight.
+        // A different number each time; then the connection is cut with notices in flight.
         for _ in 0..(connections * 7) % 40 {
             if told.len() == MESSAGES as usize {
                 break;
             }
-            let message = socket.told()["params"].clone();
+            let message = socket.next_notification()["params"].clone();
             told.push(message["seq"].as_u64().unwrap_or_else(|| panic!("{message}")));
             ids.insert(message["message_id"].as_str().unwrap().to_owned());
         }
@@ -122,11 +122,11 @@ fn who_may_not_be_told_is_refused_and_told_why() {
     assert_eq!(status(&[]).as_deref(), Some("401"));
     assert_eq!(status(&[&bearer(&reviewer), "Origin: http://evil.example"]).as_deref(), Some("403"));
     assert_eq!(status(&[&bearer(&reviewer), "Origin: null"]).as_deref(), Some("403"));
-    // As a page on this machine offers it.
+    // The header that a web page on this machine would send.
     let offered = format!("Sec-WebSocket-Protocol: mcp, bearer.{reviewer}");
     let mut page = open(&[&offered, "Origin: http://localhost:5173"]).ok().unwrap();
     assert_eq!(subscribe(&mut page, json!({})), 0);
-    // Only its own mailbox, and only from a position that exists.
+    // Only its own mailbox, and only from a valid position.
     assert!(refusal(&mut page, json!({"agent": "planner"})).contains("unknown field `agent`"));
     assert!(refusal(&mut page, json!({"after": 7})).contains("begin anew without `after`"));
     assert!(refusal(&mut page, json!({"floor": "urgent"})).contains("unknown variant"));
@@ -136,7 +136,7 @@ fn who_may_not_be_told_is_refused_and_told_why() {
     for part in ["no agent", "planner (\"lead\")", "reviewer (\"dev\")", "hob agents token NAME", "Bearer"] {
         assert!(why.replace("says of nobody that it is an agent", "no agent").contains(part), "{part}: {why}");
     }
-    // A connection on which nothing can be announced later refuses to subscribe.
+    // A connection that cannot receive later notices refuses the subscription.
     let message = json!({"jsonrpc": "2.0", "id": 1, "method": "subscribe", "params": {"_meta": {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {},
@@ -145,7 +145,7 @@ fn who_may_not_be_told_is_refused_and_told_why() {
     let lines = ["MCP-Protocol-Version: 2026-07-28", "Mcp-Method: subscribe"];
     let why = http.post_with(&reviewer, &lines, &message);
     assert!(why.body.contains("a connection that stands"), "{}", why.body);
-    // A token is revoked, and made anew.
+    // A token is revoked and recreated.
     team.hob("reviewer", &["agents", "token", "--revoke"]);
     assert_eq!(status(&[&bearer(&reviewer)]).as_deref(), Some("401"));
     let second = token(&team, "reviewer");
@@ -161,7 +161,7 @@ fn who_may_not_be_told_is_refused_and_told_why() {
 fn whose_name_was_taken_over_hears_no_more_of_its_mail() {
     let (team, http) = served();
     let token = token(&team, "reviewer");
-    let mut socket = WebSocket::of(&http.address, &token);
+    let mut socket = WebSocket::connect(&http.address, &token);
     subscribe(&mut socket, json!({}));
     let mut doorbell = team.command("reviewer", &["wait", "--timeout", "60"]);
     let doorbell = doorbell.stderr(std::process::Stdio::piped()).spawn().unwrap();
@@ -169,13 +169,13 @@ fn whose_name_was_taken_over_hears_no_more_of_its_mail() {
     ok(&mut old, "search_messages", json!({"query": "x"}));
     let mut new = team.agent_with("tester", &["--profile", "thrum", "--as", "reviewer", "--takeover"]);
     ok(&mut new, "check_messages", json!({}));
-    let end = socket.told();
+    let end = socket.next_notification();
     assert_eq!(end["method"], "notification.end", "{end}");
     let taker = team.dir("tester").display().to_string();
     assert!(end["params"]["reason"].as_str().unwrap().contains(&taker), "{end}");
     send(&mut team.agent("planner"), "reviewer", "for the new one only");
     assert!(refusal(&mut socket, json!({})).contains("taken over"));
-    // No other tool of the old holder may read on either.
+    // The old holder cannot read with any other tool either.
     for (tool, arguments) in [
         ("search_messages", json!({"query": "new"})),
         ("wait_for_message", json!({"after": 0, "timeout": 0})),
@@ -186,8 +186,8 @@ fn whose_name_was_taken_over_hears_no_more_of_its_mail() {
     let ended = doorbell.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&ended.stderr).into_owned();
     assert!(ended.status.code() == Some(1) && said.contains("taken over"), "{said}");
-    // The token is bound to the place of the old holder.
-    let mut again = WebSocket::of(&http.address, &token);
+    // The token is bound to the worktree of the old holder.
+    let mut again = WebSocket::connect(&http.address, &token);
     assert!(refusal(&mut again, json!({})).contains("is held by"));
     assert_eq!(check(&mut new), ["for the new one only"]);
     drop((old, new, socket, again));

@@ -1,4 +1,4 @@
-//! Agents, their waiters and the daemon may die; messages may not be lost.
+//! Agents, their waiters and the daemon may die; no message is lost.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -18,7 +18,7 @@ fn of_three_waiters_one_gets_it() {
     let mut answered = [false; 3];
     for n in 0..3 {
         send(&mut planner, "reviewer", &format!("{n}"));
-        // Each message gets exactly one answer; which agent gives it is open.
+        // Each message gets exactly one answer; any of the waiters may give it.
         until("one of the waiters", || {
             for (index, waiter) in waiters.iter_mut().enumerate().filter(|(index, _)| !answered[*index]) {
                 let unread = waiter.take_unread();
@@ -62,11 +62,11 @@ fn a_shell_s_waiter_outlives_the_daemon() {
     let rung = doorbell.wait_with_output().unwrap();
     assert_eq!(rung.status.code(), Some(0));
     assert!(String::from_utf8_lossy(&rung.stdout).contains(&id));
-    // It only told: the message still waits.
+    // The waiter was only notified: the message is still unread.
     assert_eq!(check(&mut team.agent("reviewer")), ["ring"]);
 }
 
-/// Keeps all others from writing into the store until its input ends.
+/// Locks the store against other writers until stdin closes.
 const HOLD: &str = "import sqlite3, sys
 store = sqlite3.connect(sys.argv[1], isolation_level=None)
 store.execute('BEGIN IMMEDIATE')
@@ -105,7 +105,7 @@ fn a_send_from_a_shell_outlives_the_daemon_and_is_sent_once() {
 fn an_answer_lost_with_its_daemon_is_given_again() {
     let team = Team::new();
     let (mut planner, mut reviewer) = (team.agent("planner"), team.agent("reviewer"));
-    // Whether the message was handed out before the daemon died or not, the agent gets it, and gets it once.
+    // Whether or not the message was delivered before the daemon died, the agent gets it exactly once.
     for n in 0..10 {
         let waiting = start_waiting(&mut reviewer, "all");
         let sent = planner.start_call(
@@ -134,7 +134,7 @@ fn an_answer_that_its_client_gave_up_is_given_again() {
     for (round, death) in [None, Some("after"), Some("before")].into_iter().enumerate() {
         let waiting = start_waiting(&mut reviewer, "all");
         send(&mut planner, "reviewer", &format!("{round}"));
-        // A client that cancels the call drops the answer, which was already on its way.
+        // A client that cancelled the call drops the answer, which was already in flight.
         reviewer.answer(waiting);
         if death == Some("before") {
             kill_hard(team.project.daemon_pid().unwrap());
@@ -170,7 +170,7 @@ fn a_waiter_of_the_same_agent_gets_what_another_gave_up() {
 #[test]
 fn a_call_that_waited_to_begin_confirms_nothing_that_a_dead_agent_was_handed() {
     let team = Team::new();
-    // One call more than may wait begins, and the rest waits for its place.
+    // One call more than the limit starts, and the others wait for their turn.
     team.project.write("hob.toml", "[limits]\ncalls_running = 1\ncalls_waiting = 4\n");
     team.project.run(["stop"]).ok();
     let mut planner = team.agent("planner");
@@ -190,7 +190,7 @@ fn a_call_that_waited_to_begin_confirms_nothing_that_a_dead_agent_was_handed() {
             (!got.is_empty()).then_some(got)
         });
         assert_eq!(got, [content]);
-        // Confirms it.
+        // This call confirms the message.
         check(&mut next);
         next.kill();
     }

@@ -1,5 +1,5 @@
-//! What stopped somebody who used hob for the first time, with its documentation alone: each a message that was missing,
-//! misled, or spoke to somebody else. What was found later is in `repls`, `people` and `second_hour`.
+//! Problems of first-time users of hob, who have only its documentation: messages that were missing, misleading, or meant
+//! for somebody else. Later findings are in `repls`, `people` and `second_hour`.
 
 mod people;
 mod repls;
@@ -13,7 +13,7 @@ use testkit::{Ran, TestProject, has_program, has_version, kill_hard, until};
 
 use crate::fresh;
 
-/// A command whose stdin is a pipe with this text.
+/// Runs a command whose stdin is a pipe with this text.
 fn piped(project: &TestProject, args: &[&str], text: &str) -> Ran {
     project.write("piped", text);
     let script = format!("cat piped | {} \"$@\"", env!("CARGO_BIN_EXE_hob"));
@@ -37,7 +37,7 @@ fn a_question_that_nobody_sees_names_what_makes_it_seen() {
     let ran = project.run(["ask", "confirm", "Deploy?", "--wait", "0"]);
     let id = ran.stdout.split_whitespace().nth(1).unwrap();
     says(&ran.stderr, &[&format!("`hob answer {id}` answers it, and `hob ask wait {id}` gets the answer")]);
-    assert!(!ran.stderr.contains("Nobody watches"), "{ran:#?}");
+    assert!(!ran.stderr.contains("No person is watching"), "{ran:#?}");
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn every_line_that_answers_a_question_can_be_typed() {
     let ways: Vec<&str> = shown.lines().map(str::trim).filter(|line| line.starts_with("hob answer ")).collect();
     assert_eq!(ways.len(), 2, "{shown}");
     assert!(ways[0].ends_with(" --choose sqlite") && ways[1].ends_with(" --choose 'my pg'"), "{shown}");
-    // What does not fit is told by what does.
+    // An invalid answer gets a description of the valid ones.
     for (flag, why) in [("--yes", "it asks for one of its options"), ("--text=x", "it asks for one of its options")] {
         let ran = project.run(["answer", flag]);
         assert_eq!(ran.code, Some(1), "{ran:#?}");
@@ -84,7 +84,7 @@ fn questions_about_code_that_does_not_load_say_so() {
         says(&answer.text, &["The last load failed: src/Area.hs:3:8: error", "repl_reload loads it"]);
         assert!(!answer.text.contains("repl_start"), "{}", answer.text);
     }
-    // For a shell that is an evaluation which failed.
+    // For a shell, this is a failed evaluation.
     let ran = project.run(["call", "repl_reload"]);
     assert_eq!(ran.code, Some(9), "{ran:#?}");
     project.write("src/Area.hs", "module Area where\nimport Shape\narea = 1\n");
@@ -127,15 +127,15 @@ fn cabal_without_a_list_of_packages_says_which_file_to_empty() {
             &format!("or make an empty file {}", config.display()),
         ],
     );
-    says(doctor.lines().last().unwrap(), &["1 thing (!!) would break: cabal"]);
-    // Which file that is in a home that cabal never saw, it says itself: not every version goes by XDG.
+    says(doctor.lines().last().unwrap(), &["1 problem to fix (!!): cabal"]);
+    // Cabal itself reports the file's path: not every version uses the XDG directories.
     std::fs::remove_dir_all(project.home().join(".cabal")).unwrap();
     let help = Ran::of(project.command("cabal").arg("--help")).ok();
     let mut help = help.lines().skip_while(|line| !line.contains("configuration file to set defaults")).skip(1);
     let reads = help.next().expect("a path").trim();
     says(&project.run(["doctor"]).stdout, &[&format!("or make an empty file {reads}")]);
     std::fs::create_dir(project.home().join(".cabal")).unwrap();
-    // One that is there is emptied.
+    // An existing file is emptied.
     std::fs::write(&config, "repository there\n  url: http://127.0.0.1:9/\n").unwrap();
     says(&project.run(["doctor"]).stdout, &[&format!("or empty {}", config.display())]);
     std::fs::remove_file(&config).unwrap();
@@ -184,7 +184,7 @@ fn a_fault_of_a_state_machine_is_an_exit_code() {
     }
     assert_eq!(project.run(["cure", "check"]).code, Some(1));
     assert_eq!(project.run(["cure", "fsm", "--mermaid", "bad.cure"]).code, Some(0), "it is drawn");
-    // Other warnings are no failure.
+    // Other warnings are not failures.
     project.write("unused.cure", "module U do\n  def f(x: Int): Int do\n    let y = x\n    1\n  end\nend\n");
     let ran = project.run(["cure", "check", "unused.cure"]);
     assert_eq!(ran.code, Some(0), "{ran:#?}");
@@ -203,7 +203,7 @@ fn a_hob_toml_that_is_in_git_by_now_outlives_undo() {
     assert!(project.root().join("hob.toml").exists() && !project.root().join(".mcp.json").exists());
     let said = project.run(["init", "--undo"]).ok();
     says(&said, &["Nothing to undo"]);
-    // So does an agent's file; and one that was there before is as it was, to the byte.
+    // The same holds for an agent's file; an existing one is restored to the byte.
     let before = "# ours\nmodel = \"x\"";
     std::fs::create_dir(project.root().join(".codex")).unwrap();
     project.write(".codex/config.toml", before);
@@ -211,7 +211,7 @@ fn a_hob_toml_that_is_in_git_by_now_outlives_undo() {
     git(&["add", "-A"]);
     git(&["-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-q", "-m", "2"]);
     let said = project.run(["init", "--undo"]).ok();
-    says(&said, &[".mcp.json: in git by now", ".codex/config.toml: as it was before"]);
+    says(&said, &[".mcp.json: tracked by git now", ".codex/config.toml: restored"]);
     assert_eq!(std::fs::read_to_string(project.root().join(".codex/config.toml")).unwrap(), before);
     assert!(project.root().join(".mcp.json").exists());
 }
@@ -222,7 +222,11 @@ fn the_last_line_of_doctor_contradicts_no_other() {
     std::fs::create_dir(project.home().join(".claude")).unwrap();
     let said = project.run(["doctor"]).ok();
     says(&said, &["-- Claude Code: hob is not registered"]);
-    assert_eq!(said.lines().last(), Some("Nothing would break; not all is set up (--): Claude Code."), "{said}");
+    assert_eq!(
+        said.lines().last(),
+        Some("Everything works. Optional, see the lines marked --: Claude Code."),
+        "{said}"
+    );
 }
 
 #[test]
@@ -268,7 +272,7 @@ fn what_is_piped_in_is_evaluated_or_read() {
     project.run(["call", "repl_start", "--profile", "bash"]).ok();
     assert_eq!(piped(&project, &["eval"], "echo $((1+1))\n").ok(), "2\n");
     assert_eq!(piped(&project, &["eval", "--stdin", "cat; echo end"], "a\nb\n").ok(), "a\nb\nend\n");
-    // Without the flag nothing of it is read, so that a loop over a file keeps its lines.
+    // Without the flag, stdin is not read, so that a loop over a file keeps its lines.
     let script = "while read line; do hob eval \"echo $line\"; done < piped";
     project.write("piped", "one\ntwo\n");
     assert_eq!(Ran::of(project.command("sh").args(["-c", script])).ok(), "one\ntwo\n");
@@ -408,7 +412,7 @@ fn code_that_has_not_begun_is_withdrawn_with_its_command() {
         Command::new("kill").args([signal, &waiting.id().to_string()]).status().unwrap();
         assert_eq!(waiting.wait().unwrap().code(), Some(10), "{signal}");
     }
-    // By a tool, too: what runs goes on.
+    // The same with a tool: the running evaluation continues.
     let queued = project.run(["eval", "--wait", "0", "--json", "touch ran"]);
     let queued: Value = serde_json::from_str(&queued.stdout).unwrap();
     let withdrawn = project.run(["call", "repl_interrupt", "--eval", &queued["eval"].to_string()]).ok();
@@ -434,7 +438,7 @@ fn a_daemon_that_was_killed_did_not_just_end() {
     let after = number("true");
     assert!(after > before && after <= before + 8, "{before} {after}");
     project.run(["stop"]).ok();
-    says(&project.run(["status"]).ok(), &["No daemon runs for", "it starts when it is needed"]);
+    says(&project.run(["status"]).ok(), &["No daemon is running for", "it starts on demand"]);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Mail and questions in the first hour: what was sent, taken back or answered otherwise than somebody thought.
+//! Mail and questions in the first hour: messages and answers whose effect surprised people.
 
 use serde_json::{Value, json};
 use testkit::TestProject;
@@ -40,7 +40,7 @@ fn mail_without_a_text_is_not_sent() {
     {
         let ran = project.run(args);
         assert_eq!(ran.code, Some(2), "{ran:#?}");
-        says(&ran.stderr, &["the message has no text, and was not sent", "`--file FILE`"]);
+        says(&ran.stderr, &["the message is empty and was not sent", "`--file FILE`"]);
     }
     for (tool, args) in [("send_message", &["--to", "bob"][..]), ("broadcast_message", &[])] {
         let ran = project.run([&["call", tool, "--content", "\n", "--as", "ann"], args].concat());
@@ -78,8 +78,8 @@ fn what_was_rejected_is_not_acked_in_silence() {
     let ran = project.run(["ack", id, "--as", "bob"]);
     assert_eq!(ran.code, Some(4), "{ran:#?}");
     says(&ran.stdout, &["rejected before, and stays so"]);
-    says(&ran.stderr, &["nothing has changed for what was settled before", "`hob reply ID TEXT`"]);
-    // The same again is no surprise.
+    says(&ran.stderr, &["already settled, so unchanged", "`hob reply ID TEXT`"]);
+    // Repeating the same answer succeeds.
     says(&project.run(["ack", "--reject", id, "--as", "bob"]).ok(), &["rejected"]);
 }
 
@@ -102,7 +102,7 @@ fn a_member_by_its_role_is_not_removed_in_silence() {
     says(&group(&["remove", "backend", "role:dev"]).ok(), &["removed: role dev"]);
     group(&["add", "backend", "--role", "dev"]).ok();
     says(&group(&["remove", "backend", "dev", "--role"]).ok(), &["removed: role dev"]);
-    // Nobody's member is nothing to remove.
+    // Removing someone who is not a member changes nothing.
     says(&group(&["remove", "backend", "bob"]).ok(), &["it was so already"]);
 }
 
@@ -148,7 +148,7 @@ fn suggestions_can_be_picked() {
     says(ways[1], &["--choose 'mend the program'"]);
     let said = testkit::Ran::of(project.command("sh").args(["-c", ways[1]])).ok();
     says(&said, &["guidance: \"mend the program\""]);
-    // A text of one's own is an answer, too.
+    // A free text is a valid answer too.
     project.run([&asked[..], &["--suggestions", r#"["mend the test"]"#]].concat());
     says(&project.run(["answer", "--text", "delete it"]).ok(), &["guidance: \"delete it\""]);
 }

@@ -1,5 +1,5 @@
-//! Live REPLs in the first hour: what an answer did not say of code that had changed or was broken, what became of a session
-//! over night, and a program that waits for somebody to type.
+//! Live REPLs in the first hour: answers that did not mention changed or broken code, sessions that ended overnight, and a
+//! program that waits for input.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
@@ -10,7 +10,7 @@ use testkit::{Ran, TestProject, has_program, has_version, until};
 use super::says;
 use crate::fresh;
 
-/// A session of GHCi that has loaded a module.
+/// Starts a GHCi session that has loaded a module.
 fn with_shape() -> TestProject {
     let project = fresh();
     project.write("Shape.hs", "module Shape where\n\narea :: Int\narea = 1\n");
@@ -33,7 +33,7 @@ fn a_list_of_messages_says_what_has_changed_since() {
     }
     project.run(["call", "repl_reload"]);
     assert!(!listed().contains("changed"), "{}", listed());
-    // What never compiled is looked at, too.
+    // Code that never compiled is checked too.
     project.write("Shape.hs", "module Shape where\n\narea :: Int\narea = 2\n");
     says(&listed(), &["1 error", "Shape.hs has changed since"]);
 }
@@ -96,7 +96,7 @@ fn behind_a_program_that_waits_for_input_nobody_waits() {
     assert_eq!(ran.code, Some(11), "{ran:#?}");
     let mut peer = project.mcp(&["repl"]);
     peer.initialize();
-    // As long as a test may take: it comes at once.
+    // The longest possible wait: the answer arrives at once.
     let answer = peer.call("repl_eval", json!({"code": "echo next", "wait_ms": 50_000}));
     assert_eq!(answer.structured["status"], "queued", "{}", answer.text);
     says(&answer.text, &["queued behind #1", "waiting for input", "#1 first: answer with repl_input {\"eval\": 1"]);
@@ -133,7 +133,7 @@ fn a_stop_says_what_it_ended() {
     let said = project.run(["stop"]).ok();
     let root = project.root();
     let ended = format!(
-        "With it ended #1 of session main in {}, which still ran: `sleep 600`, and 1 that was queued behind it.",
+        "This also ended evaluation #1 of session main in {}, which was running: `sleep 600`, and 1 that was queued behind it.",
         root.display()
     );
     assert!(said.lines().any(|line| line == ended), "{said}");
@@ -142,7 +142,7 @@ fn a_stop_says_what_it_ended() {
     assert_eq!(said.lines().count(), 1, "{said}");
 }
 
-/// Types at a terminal: after the program's question, a line; and prints what was seen.
+/// Types a line at a terminal after the program's prompt, and prints the screen.
 const TYPING: &str = r#"
 import os, pty, signal, sys
 signal.alarm(100)
@@ -177,12 +177,12 @@ fn a_person_types_for_a_program_that_waits() {
         "printf 'Name? '; read n; printf 'Age? '; read a; echo $n is $a",
     );
     assert!(shown.contains("ann is 7\n") && shown.ends_with("exit 0\n"), "{shown}");
-    // One that asks nothing is spoken for; Ctrl-D leaves it as it is, and says how to go on.
-    let shown = type_for("[(b'what you type is its', b'\\x04')]", "read x; echo $x");
-    says(&shown, &["[it waits for input: what you type is its", "`hob call repl_input --eval 2", "exit 11"]);
+    // hob prints a hint for a program without a prompt; Ctrl-D leaves it running, with a hint on how to continue.
+    let shown = type_for("[(b'your typing goes to the program', b'\\x04')]", "read x; echo $x");
+    says(&shown, &["[waiting for input: your typing goes to the program", "`hob call repl_input --eval 2", "exit 11"]);
     project.run(["call", "repl_interrupt"]).ok();
     // Ctrl-C interrupts it.
-    let shown = type_for("[(b'what you type is its', b'\\x03')]", "read x; echo $x");
+    let shown = type_for("[(b'your typing goes to the program', b'\\x03')]", "read x; echo $x");
     assert!(shown.ends_with("exit 10\n"), "{shown}");
     let listed: Value = serde_json::from_str(&project.run(["call", "repl_list", "--json"]).ok()).unwrap();
     until("the session to be idle", || (listed["sessions"][0]["state"] == "idle").then_some(()));

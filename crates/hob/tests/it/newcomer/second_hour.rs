@@ -1,4 +1,4 @@
-//! What a newcomer found once the first hour went well: signals, settings of his own, and words that were not true.
+//! Problems of a user after the first hour: signals, custom settings, and misleading messages.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -17,7 +17,7 @@ fn code_is_withdrawn_when_a_signal_comes_twice() {
     let project = fresh();
     project.run(["eval", "--profile", "bash", "--wait", "0", "sleep 600"]);
     for signal in ["-TERM", "-INT", "-HUP"] {
-        // It signals its child, and then its group, which is the child once more.
+        // `timeout` signals its child, and then its process group, which includes the child again.
         let timeout = ["--preserve-status", "-s", &signal[1..], "0.7", env!("CARGO_BIN_EXE_hob"), "eval", "touch ran"];
         let ran = Ran::of(project.command("timeout").args(timeout));
         assert_eq!(ran.code, Some(10), "{signal}: {ran:#?}");
@@ -52,7 +52,7 @@ fn a_program_that_never_comes_to_its_prompt_is_told_of() {
     BufReader::new(waiting.stderr.as_mut().unwrap()).read_line(&mut said).unwrap();
     let way = "`hob call repl_stop` ends it";
     says(&said, &["The session is still starting (`mine`, for ", "printed last: `no prompt here`", way]);
-    // So is an agent, and whoever asks later.
+    // The same holds for an agent, and for later callers.
     let mut peer = project.mcp(&["repl"]);
     peer.initialize();
     let answer = peer.call("repl_wait", json!({"eval": 1, "wait_ms": 1}));
@@ -83,7 +83,7 @@ fn every_page_names_the_toolsets_that_agents_get() {
 fn status_warns_of_a_file_that_no_daemon_could_start_with() {
     let project = fresh();
     project.run(["eval", "--profile", "bash", "true"]).ok();
-    // Nobody writes one in the milliseconds after a start.
+    // Move the time stamp: no person writes a file within milliseconds of a start.
     let write = |text: &str| {
         project.write("hob.toml", text);
         let file = std::fs::File::options().write(true).open(project.root().join("hob.toml")).unwrap();
@@ -93,12 +93,16 @@ fn status_warns_of_a_file_that_no_daemon_could_start_with() {
     let said = project.run(["status"]).ok();
     says(
         &said,
-        &["hob.toml has changed since", "hob.toml, line 2: \"soon\" is no time", "Do not stop this one before"],
+        &[
+            "hob.toml has changed since",
+            "hob.toml, line 2: \"soon\" is no time",
+            "Fix this before you stop the running daemon",
+        ],
     );
     assert!(!said.contains("the next call starts one"), "{said}");
     write("[repl]\nidle = \"2h\"\n");
-    says(&project.run(["status"]).ok(), &["`hob stop`, and the next call starts one that reads it"]);
-    // What it had while it lived is nobody's any more.
+    says(&project.run(["status"]).ok(), &["run `hob stop`; the next call starts one that reads it"]);
+    // The pending items of an ended session are not shown.
     project.run(["call", "repl_stop"]).ok();
     let said = project.run(["status"]).ok();
     let session = said.lines().find(|line| line.contains("main: ")).expect("it is listed");
@@ -143,7 +147,7 @@ fn a_name_of_a_component_that_is_not_loaded_says_where_it_is() {
     assert!(!ran.stderr.contains("exe:app"), "{ran:#?}");
     project.run(["call", "repl_start", "--session", "app", "--component", "exe:app"]).ok();
     assert_eq!(project.run(["eval", "--session", "app", "main"]).ok(), "runs\n");
-    // A session that did not start has no messages, and says why.
+    // A session that failed to start has no messages, and reports the reason.
     let ran = project.run(["call", "repl_start", "--session", "wrong", "--component", "exe:ap"]);
     let first = ran.stderr.lines().next().unwrap_or_default();
     says(first, &["There is no component `exe:ap`; there are:", "Did you mean \"exe:app\"?"]);
@@ -169,9 +173,9 @@ fn a_rule_that_waits_for_a_grant_is_no_rule_in_force() {
     let said = project.run(["policy", "check"]).ok();
     says(
         &said,
-        &["There is no ", "hob-policy.toml, and no rule of this project in force.", "[[rule]]", "decide = \"deny\""],
+        &["hob-policy.toml does not exist, and no rule of this project is in force.", "[[rule]]", "decide = \"deny\""],
     );
-    // What it shows is a policy.
+    // The printed sample is a valid policy.
     let rule: String =
         said.lines().skip_while(|line| !line.contains("[[rule]]")).map(|line| format!("{line}\n")).collect();
     project.write("hob-policy.toml", &rule);
@@ -188,14 +192,14 @@ fn a_rule_that_waits_for_a_grant_is_no_rule_in_force() {
     );
     says(
         &project.run(["policy", "test", "tests.toml"]).ok(),
-        &["looking: rule look is not in force until `hob trust`", "1 of 1 tests are as expected."],
+        &["looking: rule look is not in force until `hob trust`", "1 of 1 tests passed."],
     );
     project.run(["trust", "--yes"]).ok();
     let said = project.run(["policy", "test", "tests.toml"]).ok();
-    assert_eq!(said, "1 of 1 tests are as expected.\n");
+    assert_eq!(said, "1 of 1 tests passed.\n");
 }
 
-/// A JSON object of texts and objects, as an inline table.
+/// Converts a JSON object of texts and objects to an inline table.
 fn inline(json: &str) -> String {
     json.replace("\":", "\" = ")
 }
@@ -221,11 +225,11 @@ fn several_open_questions_are_named() {
     let ran = project.run(["answer", "--yes"]);
     assert_ne!(ran.code, Some(0), "{ran:#?}");
     says(&ran.stderr, &["2 questions are open: name one of ", ids[0], ids[1]]);
-    // At a terminal: Esc leaves at once, and a word that is no id is told so.
+    // At a terminal, Esc leaves at once, and an invalid id is reported.
     let at_a_terminal = |typed: &str| {
         project.write("typed", typed);
         let hob = env!("CARGO_BIN_EXE_hob");
-        // The dialog reads only what is typed once it has asked.
+        // The dialog ignores input typed before its prompt.
         let script = format!(
             "import os, pty, sys\npid, fd = pty.fork()\nif pid == 0:\n  os.execv({hob:?}, ['hob', 'answer'])\n\
              said = b''\nwhile b'Which? ' not in said: said += os.read(fd, 4096)\n\
@@ -236,10 +240,7 @@ fn several_open_questions_are_named() {
         Ran::of(project.command("python3").args(["-c", &script])).ok()
     };
     if has_program("python3") {
-        says(&at_a_terminal("\x1b"), &["Nothing was answered; all stay open."]);
-        says(
-            &at_a_terminal("yes\n"),
-            &["no question's id begins with `yes`", "`hob questions` shows those that are open"],
-        );
+        says(&at_a_terminal("\x1b"), &["No answer was sent; all questions stay open."]);
+        says(&at_a_terminal("yes\n"), &["no question's id begins with `yes`", "`hob questions` lists the open ones"]);
     }
 }

@@ -1,4 +1,4 @@
-//! Without any model, an agent answers a node itself: what it is given, and what becomes of its answer.
+//! Without a model, an agent answers a node itself: the request, and the handling of its answer.
 
 use serde_json::{Value, json};
 use testkit::{McpPeer, is_alive, kill_hard, until};
@@ -29,7 +29,7 @@ fn an_agent_answers_a_node_itself() {
     let prompt: usize =
         asked["messages"].as_array().unwrap().iter().map(|message| message["content"].as_str().unwrap().len()).sum();
     assert!(delegated.text.len() <= prompt + schema.len() + 600, "{}", delegated.text);
-    // A wrong value and a right one.
+    // An invalid value and a valid one.
     let wrong = peer.call("node_submit", json!({"ticket": ticket, "value": {"reason": "r", "score": 7}}));
     assert_eq!(wrong.structured["status"], "rejected");
     assert_eq!((wrong.is_error, &wrong.structured["attempts_left"]), (false, &json!(1)));
@@ -43,16 +43,16 @@ fn an_agent_answers_a_node_itself() {
         (&json!("accepted"), &value)
     );
     assert_eq!(right["_meta"]["hob/ledger"]["attempts"][0]["via"], "delegate");
-    // Twice: the same answer; another value changes nothing.
+    // Repeating the same value succeeds; a different value changes nothing.
     assert_eq!(submit(&mut peer, ticket, value.clone()), right["structuredContent"]);
     let again = submit(&mut peer, ticket, json!({"reason": "other", "score": 1}));
     assert_eq!((&again["status"], &again["value"]), (&json!("accepted"), &value));
-    // Forged.
+    // A forged ticket.
     let other = if ticket.starts_with('A') { 'B' } else { 'A' };
     let forged = format!("{other}{}", &ticket[1..]);
     assert_eq!(submit(&mut peer, &forged, value.clone())["status"], "unknown");
     assert_eq!(submit(&mut peer, "please", value)["status"], "unknown");
-    // Wrong for ever: the agent is told to stop, whatever ticket it takes.
+    // After repeated invalid values, the agent is told to stop, with any ticket.
     let wrong = || json!({"reason": "r", "score": 9});
     let other = |peer: &mut McpPeer| {
         peer.call("rate", json!({"text": "Again."})).structured["delegate"]["ticket"].as_str().unwrap().to_owned()
@@ -70,7 +70,7 @@ fn an_agent_answers_a_node_itself() {
     for status in ["unknown", "unknown", "stop"] {
         assert_eq!(submit(&mut peer, "please", wrong())["status"], status);
     }
-    // An input that does not decode.
+    // An invalid input.
     let misspelt = peer.call("rate", json!({"txt": "It rained."}));
     assert!(misspelt.is_error && misspelt.text.contains("\"text\" is a required property"), "{misspelt:?}");
 }
@@ -95,9 +95,9 @@ fn what_an_answer_took_is_counted_once() {
     assert_eq!((&attempt["class"], &attempt["tokens"]), (&json!("invalid"), &json!({"in": 100, "out": 20})));
     assert!(attempt["problems"][0].as_str().is_some_and(|problem| problem.contains("got 7")), "{attempt}");
     assert_eq!(total, json!({"tokens": 120, "complete": true, "cost": null}));
-    // The same again, as after a lost answer.
+    // The same submission again, as after a lost answer.
     ledger(7, json!({"in": 100, "out": 20}));
-    // Who does not know says nothing.
+    // A caller that does not know the costs omits them.
     let (attempt, total) = ledger(4, Value::Null);
     assert_eq!((&attempt["class"], &attempt["tokens"]), (&json!("done"), &Value::Null));
     assert_eq!(total, json!({"tokens": 0, "complete": false, "cost": null}));
@@ -157,7 +157,7 @@ fn a_ticket_outlives_its_daemon() {
     assert_eq!(submit(&mut peer, &ticket, value.clone())["status"], "accepted");
     let other = json!({"reason": "other", "score": 1});
     assert_eq!(submit(&mut peer, &answered, other)["value"], value, "answered once, over a restart too");
-    // In another project it is nothing.
+    // In another project, the ticket is invalid.
     let elsewhere = fresh();
     elsewhere.write("nodes/rate.node.md", RATE);
     let mut stranger = elsewhere.mcp(&[]);

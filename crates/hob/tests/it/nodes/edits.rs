@@ -1,4 +1,4 @@
-//! Hundreds of edits of any kind while eight agents call: each answer is of a version that served, and no call fails.
+//! Hundreds of edits of all kinds while eight agents call: each answer is of a version that was in use, and no call fails.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Mutex;
@@ -14,17 +14,17 @@ use crate::fresh;
 const NAMES: [&str; 3] = ["a", "b", "c"];
 
 fn text(version: usize) -> String {
-    // A value is asked for once a version; then it is there.
+    // Each version's value is requested once, and then cached.
     format!(
         "---\ndescription: Version {version}.\ninput: {{ schema: {{ text: string }} }}\noutput: {{ schema: {{ a: string }} }}\n\
          policy: {{ cache: 1d }}\n---\n{{{{ text }}}} {version}\n"
     )
 }
 
-/// What is known of the versions of each node.
+/// The known versions of each node.
 #[derive(Default)]
 struct Versions {
-    /// The version of a hash; each is noted before it is saved.
+    /// Version numbers by hash; each is recorded before it is saved.
     by_hash: Mutex<HashMap<String, usize>>,
     /// The newest version that has answered a call, by node.
     newest: [AtomicUsize; 3],
@@ -37,8 +37,7 @@ impl Versions {
         self.by_hash.lock().unwrap().insert(node.hash, version);
     }
 
-    /// Calls a node, and checks that its version was serving when the call began: none that is older than one that had answered
-    /// before.
+    /// Calls a node, and checks that its version was in use when the call began: none older than one that had already answered.
     fn call(&self, peer: &mut McpPeer, of: usize) {
         let newest = self.newest[of].load(Ordering::SeqCst);
         let result = peer.result("tools/call", json!({"name": NAMES[of], "arguments": {"text": "x"}}));
@@ -80,7 +79,7 @@ fn five_hundred_edits_with_eight_agents() {
                 }
             });
         }
-        // Ends the callers if an edit panics, so that the test does.
+        // If an edit panics, the callers end too, so that the test fails.
         let over = Over(&is_over);
         let mut random = Random::new(21);
         for edit in 1..=500 {
@@ -92,7 +91,7 @@ fn five_hundred_edits_with_eight_agents() {
             }
             let kind = match what {
                 0 => {
-                    // Half of it, and, soon or later, all.
+                    // Write half of the file, and later all of it.
                     std::fs::write(file(name), &whole[..whole.len() / 2]).unwrap();
                     std::thread::sleep(Duration::from_millis(random.below(200) as u64)); // sleeps: an editor is slow
                     std::fs::write(file(name), &whole).unwrap();
@@ -103,14 +102,14 @@ fn five_hundred_edits_with_eight_agents() {
                     "broken"
                 }
                 2 => {
-                    // As many editors save: a new file takes its place.
+                    // Many editors save by replacing the file.
                     let new = project.root().join("nodes/.new");
                     std::fs::write(&new, &whole).unwrap();
                     std::fs::rename(&new, file(name)).unwrap();
                     "replaced"
                 }
                 3 => {
-                    // A node that nobody calls is renamed, to and fro.
+                    // Rename a node that is not called, back and forth.
                     let (from, to) = if file("here").exists() { ("here", "there") } else { ("there", "here") };
                     std::fs::rename(file(from), file(to)).unwrap();
                     "renamed"
@@ -142,7 +141,7 @@ fn five_hundred_edits_with_eight_agents() {
     assert!(said.contains("Version 501."), "{said}");
 }
 
-/// Says that it is over when it is dropped.
+/// Signals the end when it is dropped.
 struct Over<'a>(&'a AtomicBool);
 
 impl Drop for Over<'_> {

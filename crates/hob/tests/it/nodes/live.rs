@@ -1,4 +1,4 @@
-//! A file that is saved, edited, broken and deleted, and the tool that it is.
+//! A node file that is saved, edited, broken and deleted, and its tool.
 
 use serde_json::{Value, json};
 use testkit::{McpPeer, TestProject, tokens, until};
@@ -28,7 +28,7 @@ fn a_file_is_a_tool_that_its_model_answers() {
     goes_from_its_first_save_to_its_end(&project, "model engine, on this machine", |answer| {
         assert_eq!(*answer, json!({"state": "done", "result": {"reason": "", "score": 1}}));
     });
-    // A script has what a call has cost beside its value.
+    // A script gets the cost of a call next to its value.
     project.write("nodes/rate.node.md", RATE);
     let ran = project.run(["node", "run", "rate", r#"{"text": "a"}"#, "--json"]).ok();
     let ran: Value = serde_json::from_str(&ran).unwrap();
@@ -36,12 +36,12 @@ fn a_file_is_a_tool_that_its_model_answers() {
     let (attempt, total) = (&ran["ledger"]["attempts"][0], &ran["ledger"]["total"]["tokens"]);
     assert_eq!((&attempt["model"], &attempt["via"]), (&json!("engine"), &json!("direct")), "{ran}");
     assert!(total.as_u64().is_some_and(|tokens| tokens > 0), "{ran}");
-    // Each call is in the usage, and none of them left the machine.
+    // Each call is in the usage report, and none left the machine.
     let usage = project.run(["node", "usage"]).ok();
     assert!(usage.contains("rate") && usage.contains("0 of 200000 tokens were sent off"), "{usage}");
 }
 
-/// From a project without node files to one again. `answers` looks at the structured content of each call of the node.
+/// From a project without node files and back. `answers` checks the structured content of each call of the node.
 fn goes_from_its_first_save_to_its_end(project: &TestProject, origin: &str, answers: fn(&Value)) {
     let answered = |peer: &mut McpPeer| {
         let result = peer.result("tools/call", json!({"name": "rate", "arguments": {"text": "a"}}));
@@ -66,14 +66,14 @@ fn goes_from_its_first_save_to_its_end(project: &TestProject, origin: &str, answ
     let all = names(&mut peer);
     assert!(ours.iter().all(|name| all.iter().any(|one| one == name)), "{all:?}");
 
-    // Its body: a new version, of which a client is told nothing.
+    // A changed body: a new version, without a notification.
     let first = answered(&mut peer);
     peer.take_unread();
     project.write("nodes/rate.node.md", &RATE.replace("You rate texts.", "You rate texts with care."));
     let second = other_hash(&mut peer, "rate", &first);
     assert!(!was_announced(&mut peer), "the body is nothing that a client is told");
 
-    // Its schema.
+    // A changed schema.
     project.write("nodes/rate.node.md", &RATE.replace("1..5", "1..9"));
     peer.notification(CHANGED);
     assert_eq!(
@@ -83,7 +83,7 @@ fn goes_from_its_first_save_to_its_end(project: &TestProject, origin: &str, answ
     let third = other_hash(&mut peer, "rate", &second);
     assert_eq!(answered(&mut peer), third);
 
-    // Broken: the last good version answers, and the status names file and line.
+    // A broken file: the last valid version answers, and the status names file and line.
     peer.take_unread();
     project.write("nodes/rate.node.md", &RATE.replace("{{ text | data }}", "{{ txt | data }}"));
     let status = until("the status to say so", || {
@@ -94,7 +94,7 @@ fn goes_from_its_first_save_to_its_end(project: &TestProject, origin: &str, answ
     assert_eq!(answered(&mut peer), third);
     assert!(!was_announced(&mut peer), "the list is what it was");
 
-    // Deleted.
+    // A deleted file.
     std::fs::remove_file(project.root().join("nodes/rate.node.md")).unwrap();
     peer.notification(CHANGED);
     assert_eq!(tool(&mut peer, "rate"), None);
@@ -115,13 +115,13 @@ fn what_is_there_is_listed_from_the_first_answer() {
     assert!(greeting["instructions"].as_str().unwrap().contains("nodes_status lists them"), "{greeting}");
     let all = names(&mut peer);
     assert!(all.contains(&"rate".to_owned()) && !all.contains(&"silent".to_owned()), "{all:?}");
-    // A file never takes the place of a tool.
+    // A file never replaces a built-in tool.
     let sends = tool(&mut peer, "send_message").expect("the tool of mail");
     assert!(!sends["description"].as_str().unwrap().contains("Rates"), "{sends}");
     let status = peer.call("nodes_status", json!({})).text;
     assert!(status.contains("send_message is the name of one of hob's own tools"), "{status}");
     assert!(status.contains("nodes/not a name.node.md: the name of a node has 1 to 64 letters"), "{status}");
-    // A node that is no tool is called all the same.
+    // A node that is not a tool can still be called.
     let silent = peer.call("node_run", json!({"node": "silent", "input": {"text": "a"}}));
     assert_eq!(silent.structured["state"], "delegate");
     // Every node is a prompt too.
@@ -134,7 +134,7 @@ fn what_is_there_is_listed_from_the_first_answer() {
     assert!(said[1].as_str().unwrap().contains("\nIt rained.\n"), "{prompt}");
 }
 
-/// What a model reads of the part's own tools, those of jobs included.
+/// The descriptions of the part's own tools, including the tools for jobs.
 #[test]
 fn the_part_s_own_tools_cost_at_most_their_budget() {
     let project = fresh();
@@ -174,7 +174,7 @@ fn each_worktree_has_its_own_version() {
     assert!(described(&mut second).starts_with("Rates the other's text."));
     assert_ne!(hash(&mut first, "rate"), hash(&mut second, "rate"));
     assert!(tool(&mut first, "more").is_none() && tool(&mut second, "more").is_some());
-    // The second's connection ends, and comes again.
+    // The second connection closes and reconnects.
     second.close();
     std::fs::write(other.join("nodes/late.node.md"), RATE).unwrap();
     let mut command = project.hob(["mcp"]);

@@ -1,5 +1,4 @@
-//! Node files through the real binary, as an agent meets them: a file is a tool, and where there is no model the agent
-//! answers it itself.
+//! Node files through the real binary, as an agent uses them: a file is a tool, and without a model the agent answers it itself.
 
 mod delegated;
 mod edits;
@@ -27,31 +26,31 @@ policy: { attempts: 2 }
 {% block user %}{{ text | data }}{% endblock %}
 "#;
 
-/// The names of the listed tools.
+/// Returns the names of the listed tools.
 fn names(peer: &mut McpPeer) -> Vec<String> {
     let listed = peer.result("tools/list", json!({}));
     let tools = listed["tools"].as_array().unwrap();
     tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
 }
 
-/// The listed tool of that name.
+/// Returns the listed tool of that name.
 fn tool(peer: &mut McpPeer, name: &str) -> Option<Value> {
     let listed = peer.result("tools/list", json!({}));
     listed["tools"].as_array().unwrap().iter().find(|tool| tool["name"] == name).cloned()
 }
 
-/// The version of the node that answers a call.
+/// Returns the version of the node that answers a call.
 fn hash(peer: &mut McpPeer, name: &str) -> String {
     let result = peer.result("tools/call", json!({"name": name, "arguments": {"text": "a"}}));
     result["_meta"]["hob/ledger"]["node_hash"].as_str().unwrap_or_else(|| panic!("{result}")).to_owned()
 }
 
-/// Waits until another version answers, and says which.
+/// Waits until another version answers, and returns it.
 fn other_hash(peer: &mut McpPeer, name: &str, than: &str) -> String {
     until("another version of the node", || Some(hash(peer, name)).filter(|hash| hash != than))
 }
 
-/// The offline engine, as `cargo xtask setup` installs it; `None`, reported as skipped, where it is not. CI must have it.
+/// Starts the offline engine that `cargo xtask setup` installs; `None`, reported as skipped, without it. CI must have it.
 fn engine() -> Option<EngineThread> {
     let binary = std::env::current_exe().unwrap();
     let venv = binary.ancestors().nth(3).unwrap().join("tools/llm");
@@ -64,7 +63,7 @@ fn engine() -> Option<EngineThread> {
     None
 }
 
-/// A `hob.toml` with one model, which is at this address.
+/// Returns a `hob.toml` with one model at this address.
 fn names_model(url: &str) -> String {
     format!("[nodes]\nmodels.engine = {{ url = \"{url}\", model = \"fixed\" }}\n")
 }

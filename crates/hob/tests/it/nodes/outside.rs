@@ -1,5 +1,5 @@
-//! A checkout that would have hob read, write, delete or ask what is the user's: links in the place of its node files, and
-//! a `hob.toml` that names models.
+//! A checkout that tries to make hob read, write, delete or send the user's files: links in place of node files, and a
+//! `hob.toml` that names models.
 
 use std::fs;
 use std::net::TcpListener;
@@ -8,7 +8,7 @@ use std::os::unix::fs::symlink;
 use super::RATE;
 use crate::fresh;
 
-/// A mode of a `hob.toml` makes the daemon write.
+/// The mode in `hob.toml` makes the daemon write.
 #[test]
 fn a_daemon_that_records_for_a_checkout_does_not_write_outside() {
     let project = fresh();

@@ -1,4 +1,4 @@
-//! What the engine said, recorded and replayed with it stopped, by commands and through the daemon.
+//! Recordings of the engine's answers, replayed after it was stopped, by commands and through the daemon.
 
 use serde_json::{Value, json};
 use testkit::TestProject;
@@ -6,12 +6,12 @@ use testkit::TestProject;
 use super::{RATE, engine, names_model};
 use crate::fresh;
 
-/// The recordings of both nodes.
+/// Returns the recordings of both nodes.
 fn recorded(project: &TestProject) -> [String; 2] {
     ["rate", "weigh"].map(|name| project.read(&format!("nodes/cassettes/{name}.jsonl")))
 }
 
-/// What an agent gets of each node for each text, and how it came.
+/// Returns an agent's results of each node for each text, with their sources.
 fn called(project: &TestProject) -> Vec<(Value, Value)> {
     let mut peer = project.mcp(&[]);
     peer.initialize();
@@ -56,7 +56,7 @@ fn what_the_engine_said_is_replayed_with_it_stopped() {
     assert!(code == Some(0) && said.matches(": ok, ").count() == 2, "{said}");
     assert_eq!(recorded(&project), before, "a replay writes nothing");
 
-    // One letter of one prompt: exactly its own entries are stale, and the failure names them.
+    // One changed letter in one prompt: exactly its entries are stale, and the failure names them.
     project.write("nodes/rate.node.md", &tested.replace("You rate", "You rake"));
     let (code, said) = tests(&project);
     assert_eq!(code, Some(1), "{said}");
@@ -69,7 +69,7 @@ fn what_the_engine_said_is_replayed_with_it_stopped() {
     let stale = called(&project);
     assert!(stale[..2].iter().all(|(got, _)| got["error"] == true && got.to_string().contains(why[0])), "{stale:?}");
     assert_eq!(got(&stale[2..]), got(&first[2..]));
-    // What no node produces any more goes, and only that.
+    // Only recordings that no node refers to are removed.
     let swept = project.run(["node", "gc"]).ok();
     assert!(swept.starts_with("2 recordings removed, 2 kept"), "{swept}");
     assert_eq!(project.read("nodes/cassettes/weigh.jsonl"), before[1]);
@@ -92,18 +92,18 @@ fn what_nobody_answered_is_no_result_to_accept() {
     let tests = "tests: [ { input: { text: a } }, { input: { text: b } } ]\npolicy:";
     project.write("nodes/rate.node.md", &RATE.replace("policy:", tests));
     let baseline = project.root().join("nodes/baseline.json");
-    // Nothing recorded, no model configured, and one that is not there.
+    // Without recordings, without a model, and with an unreachable model.
     for command in [&["node", "test", "--accept"][..], &["node", "test", "--engine", "live", "--accept"]] {
         let ran = project.run(command.iter().copied());
         assert_eq!(ran.code, Some(1), "{ran:?}");
-        let why = "2 of 2 tests have no result, because nobody answered; no baseline is written";
+        let why = "2 of 2 tests have no result, because nobody answered; no baseline was written";
         assert!(ran.stderr.contains(why) && !baseline.exists(), "{ran:?}");
     }
     for command in [&["node", "test"][..], &["node", "record"]] {
         let ran = project.run(command.iter().copied());
         assert!(ran.code == Some(1) && !ran.stderr.contains("--accept"), "{ran:?}");
     }
-    // A baseline of such runs, as an earlier version wrote it, excuses nothing.
+    // A baseline of such runs, as an earlier version wrote it, excuses no failure.
     let node = ::nodes::Node::parse("rate", &project.read("nodes/rate.node.md")).unwrap();
     let known: serde_json::Map<String, Value> =
         node.trials.iter().map(|trial| (trial.id.clone(), json!({"passes": false, "passed": 0, "of": 1}))).collect();

@@ -1,4 +1,4 @@
-//! A key of a model: it reaches the model's server, and nothing else.
+//! A model's API key reaches only the model's server.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -14,8 +14,8 @@ use crate::fresh;
 
 const SECRET: &str = "sk-planted-0123456789abcdef";
 
-/// A model's server that repeats the key that it was given: in an error, in what is no value, in a value, and in a header of each
-/// answer. Gives its address and the keys that it saw.
+/// Starts a model's server that repeats its API key: in an error, in an invalid value, in a value, and in a header of each
+/// answer. Returns its address and the keys it received.
 fn server() -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/v1", listener.local_addr().unwrap());
@@ -61,7 +61,7 @@ fn server() -> (String, Arc<Mutex<Vec<String>>>) {
     (url, seen)
 }
 
-/// The files below a directory that hold the text.
+/// Returns the files below a directory that contain the text.
 fn holding(directory: &Path, text: &str) -> (Vec<String>, usize) {
     let (mut found, mut looked) = (Vec::new(), 0);
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
@@ -88,7 +88,7 @@ fn a_key_in_the_environment_reaches_its_server_and_nothing_else() {
     let config = project.home().join(".config/hob");
     fs::create_dir_all(&config).unwrap();
     let model = format!("models.paid = {{ url = \"{url}\", model = \"m\", key_env = \"PLANTED_API_KEY\" }}");
-    // With the most that is written down.
+    // With the most verbose recording.
     fs::write(config.join("config.toml"), format!("[nodes]\ncassettes = \"record\"\n{model}\n")).unwrap();
     project.write("nodes/rate.node.md", RATE);
     let mut command = project.hob(["mcp"]);
@@ -102,7 +102,7 @@ fn a_key_in_the_environment_reaches_its_server_and_nothing_else() {
         said.push(result.to_string());
     };
     call("a", "Incorrect API key provided: [key]");
-    // No value, then a wrong one, which is asked for again: that was the last attempt.
+    // An invalid JSON value, then a wrong one, which is retried: that was the last attempt.
     call("b", "/score: it is greater than the maximum of 5, got 9");
     call("c", r#""result":{"reason":"by [key]","score":2}"#);
     said.push(peer.call("nodes_status", json!({})).text);
@@ -113,7 +113,7 @@ fn a_key_in_the_environment_reaches_its_server_and_nothing_else() {
     assert_eq!(seen.lock().unwrap().iter().filter(|key| *key == SECRET).count(), 4, "the server saw {seen:?}");
     let leaks: Vec<&String> = said.iter().filter(|text| text.contains(SECRET)).collect();
     assert!(leaks.is_empty(), "{leaks:#?}");
-    // Recordings, log, journal, usage, whatever else there is.
+    // Recordings, log, journal, usage, and everything else.
     assert!(project.root().join("nodes/cassettes/rate.jsonl").is_file());
     let (found, looked) = holding(project.top(), SECRET);
     assert!(found.is_empty() && looked > 5, "{looked} files, {found:?}");

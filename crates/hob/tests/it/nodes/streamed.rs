@@ -1,4 +1,4 @@
-//! A model that answers bit by bit: its caller is told how many tokens have come, and what they have cost.
+//! A model that streams its answer: its caller is told the number of tokens so far, and their cost.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
@@ -10,7 +10,7 @@ use testkit::patience;
 use super::RATE;
 use crate::fresh;
 
-/// An OpenAI-compatible server on this machine, for one request: it says a part, and the rest once it is let.
+/// An OpenAI-compatible local server for one request: it sends a part, and the rest on a signal.
 fn half_a_server(go_on: Receiver<()>, asked: Sender<Value>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/v1", listener.local_addr().unwrap());
@@ -57,7 +57,7 @@ fn a_caller_that_wants_progress_is_told_how_many_tokens_have_come() {
     assert_eq!((&asked["stream"], &asked["stream_options"]["include_usage"]), (&json!(true), &json!(true)));
     let said = peer.wait_for("two tokens", |message| message["params"]["message"] == "2 tokens so far");
     assert_eq!((&said["method"], &said["params"]["progressToken"]), (&json!("notifications/progress"), &json!(7)));
-    // Nothing of the value is shown before the whole of it is checked.
+    // No part of the value is shown before the whole value is validated.
     let is_value = |message: &Value| message.to_string().contains("short");
     assert!(!peer.take_unread().iter().any(is_value) && !is_value(&said));
     let_go.send(()).unwrap();

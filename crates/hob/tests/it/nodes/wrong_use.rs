@@ -1,4 +1,4 @@
-//! What is written wrongly: each is a sentence with the next step.
+//! Invalid node files: each error is one sentence with the fix.
 
 use serde_json::json;
 use testkit::{McpPeer, Ran, TestProject, until};
@@ -36,7 +36,7 @@ fn no_such_model() {
     project.write("hob.toml", models);
     let way = "add [nodes.models.\"large\"] with url and model, and restart the daemon (`hob stop`)";
     says(&run(&project, "rate"), &["no model large is configured (there are: small)", way]);
-    // It is told before anybody calls.
+    // The error is reported before the first call.
     let listed = project.run(["node", "list"]).ok();
     assert!(listed.contains("no model large is configured"), "{listed}");
     project.run(["stop"]).ok();
@@ -54,7 +54,7 @@ fn a_model_that_the_daemon_has_not_read_yet() {
     let first = run(&project, "rate");
     assert!(!first.stderr.contains(notice), "{first:?}");
     project.write("hob.toml", "[nodes]\nmodels.small = { url = \"http://127.0.0.1:9/v1\", model = \"m\" }\n");
-    // The start is known to within the time that an answer takes, so the change lies well after it, and then well before.
+    // The start time is only known approximately, so the change is dated well after it, and then well before.
     let dated = |at| std::fs::File::open(project.root().join("hob.toml")).unwrap().set_modified(at).unwrap();
     let (now, minute) = (std::time::SystemTime::now(), std::time::Duration::from_secs(60));
     dated(now + minute);
@@ -98,7 +98,7 @@ fn what_looks_like_a_node_file_and_is_none() {
     let misnamed = "nodes/rate.nodes.md is no node file, because its name does not end with .node.md; if it is meant as one, \
                     rename it to rate.node.md";
     let checked = project.run(["node", "check"]);
-    says(&checked, &[link, directory, misnamed, "2 of 2 node files cannot be used"]);
+    says(&checked, &[link, directory, misnamed, "2 of 2 node files are invalid"]);
     let listed = project.run(["node", "list"]).ok();
     for words in [link, directory, misnamed] {
         assert!(listed.contains(words), "{words}: {listed}");
@@ -107,7 +107,7 @@ fn what_looks_like_a_node_file_and_is_none() {
     says(&project.run(["node", "check", "far", "rate"]), &[link, misnamed, "2 of 2 node files"]);
     says(&run(&project, "far"), &["there is no node \"far\": ", link]);
     says(&run(&project, "rate"), &["there is no node \"rate\": ", misnamed]);
-    // Who follows the files is told as they change.
+    // A client that watches the files is told of each change.
     project.write("nodes/real.node.md", RATE);
     let mut peer = project.mcp(&["nodes"]);
     peer.initialize();
@@ -118,7 +118,7 @@ fn what_looks_like_a_node_file_and_is_none() {
         let status = peer.call("nodes_status", json!({})).text;
         (status.contains("rate: Rates a text.") && !status.contains(misnamed)).then_some(())
     });
-    // A name that is only nearly one may be meant for something else, and fails nothing.
+    // A file whose name is only similar may serve another purpose, and does not count as a failure.
     std::fs::remove_dir(project.root().join("nodes/box.node.md")).unwrap();
     std::fs::remove_file(project.root().join("nodes/far.node.md")).unwrap();
     project.write("nodes/notes.node.txt", "not a prompt");
@@ -157,7 +157,7 @@ fn a_name_that_is_none_is_no_advice() {
     let listed = project.run(["node", "list"]).ok();
     let shown = listed.contains("nodes/.node.md is an ending without a name") && listed.contains(r"`k\x1b[32m`");
     assert!(shown && !listed.contains('\u{1b}'), "{listed}");
-    // One bad file keeps no other from being tested.
+    // An invalid file does not prevent testing the others.
     project.write("nodes/rate.node.md", &RATE.replace("policy:", "tests: [ { input: { text: a } } ]\npolicy:"));
     let tested = project.run(["node", "test"]);
     says(&tested, &["rate:5: failed", "nodes/bad.node.md is invalid"]);
@@ -188,7 +188,7 @@ fn what_would_fill_a_listing_is_called_through_node_run() {
     project.write("nodes/rate.node.md", RATE);
     let mut peer = project.mcp(&["nodes"]);
     peer.initialize();
-    // It waits until every file is checked, which a listing does not on a busy machine.
+    // This call waits until every file is checked; a listing may not, on a busy machine.
     let status = peer.call("nodes_status", json!({})).text;
     let listed = peer.result("tools/list", json!({}));
     let names: Vec<&str> =
@@ -280,7 +280,7 @@ fn the_last_good_version_answers_a_shell_too() {
     assert!(project.run(["node", "list"]).ok().contains("nodes/rate.node.md"), "what is wrong is said there");
     std::fs::remove_file(project.root().join("nodes/rate.node.md")).unwrap();
     says(&run(&project, "rate"), &["there is no node \"rate\""]);
-    // A daemon that never had a good one has none.
+    // A daemon that never had a valid version has none.
     project.run(["stop"]).ok();
     project.write("nodes/rate.node.md", "---\ndescription: [\n---\nbroken\n");
     says(&run(&project, "rate"), &["nodes/rate.node.md is invalid"]);
@@ -300,14 +300,14 @@ fn doctor_says_what_the_daemon_has_of_keys() {
         }
         Ran::of(&mut command).stdout
     };
-    // Without a daemon, this shell counts.
+    // Without a daemon, this shell's environment counts.
     let said = doctor(None);
     let lacks = "-- environment: the model \"paid\" of nodes: its key_env PLANTED_API_KEY is not set here, or holds no key; set it \
-                 before a daemon is started from here";
+                 before you start a daemon from here";
     assert!(said.contains(lacks), "{said}");
     let said = doctor(Some("sk-1"));
     assert!(!said.contains("PLANTED_API_KEY"), "{said}");
-    // A daemon has its own.
+    // A daemon has its own environment.
     let mut command = project.hob(["mcp"]);
     command.env("PLANTED_API_KEY", "sk-1");
     let mut peer = McpPeer::spawn(command);
