@@ -1,4 +1,5 @@
-//! What can fail, and what to do next. A refusal has changed nothing. `failed` turns an error into a tool's answer.
+//! The errors of mail, with the next step for each. A refusal has changed nothing. `failed` turns an error into a
+//! tool's answer.
 
 use std::fmt::Display;
 use std::path::PathBuf;
@@ -17,13 +18,13 @@ pub enum StoreError {
     /// The store is unavailable. Nothing has changed; the same call may succeed later.
     #[error("the mail store is away: {reason}")]
     Away {
-        /// What the engine says.
+        /// The engine's message.
         reason: String,
     },
     /// The store became unavailable midway, so the change may or may not have happened. Repeating it is safe.
     #[error("the mail store went away before it answered: {reason}")]
     Uncertain {
-        /// What the engine says.
+        /// The engine's message.
         reason: String,
     },
     /// No room on the disk. Nothing has changed.
@@ -32,7 +33,7 @@ pub enum StoreError {
     /// The store is read-only. Nothing has changed.
     #[error("the mail store is read-only: {reason}")]
     ReadOnly {
-        /// What the engine says.
+        /// The engine's message.
         reason: String,
     },
     /// Another process holds the store. Nothing has changed.
@@ -52,16 +53,16 @@ pub enum StoreError {
     /// The store is damaged, or the file is not a store.
     #[error("the mail store is damaged, or is none: {reason}")]
     Corrupt {
-        /// What the engine says.
+        /// The engine's message.
         reason: String,
     },
     /// Something else is at the file's path. Nothing was opened.
     #[error("{} {what}", path.display())]
     Strange {
         path: PathBuf,
-        /// What it is.
+        /// The kind of file.
         what: &'static str,
-        /// What to do about it.
+        /// The next step for the user.
         next: String,
     },
     /// The configured store or space is not the one that was used last.
@@ -69,13 +70,13 @@ pub enum StoreError {
     Elsewhere {
         former: String,
         now: String,
-        /// What to do about it.
+        /// The next steps for the user.
         next: Vec<String>,
     },
     /// A fault of this program.
     #[error("the mail store failed: {reason}")]
     Failed {
-        /// What the engine says.
+        /// The engine's message.
         reason: String,
     },
 }
@@ -133,7 +134,7 @@ fn names(agents: &[AgentName]) -> String {
     agents.iter().take(5).map(AgentName::as_str).collect::<Vec<_>>().join(", ")
 }
 
-/// What an operation of [`crate::Mail`] fails with. [`MailError::hints`] says what to do next.
+/// The error of an operation of [`crate::Mail`]. [`MailError::hints`] returns the next steps.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum MailError {
     /// The change is not allowed. Nothing has changed.
@@ -160,7 +161,7 @@ impl<E: Into<Refusal>> From<E> for MailError {
 }
 
 impl MailError {
-    /// Whether the same call may succeed later, unchanged.
+    /// Returns true if the same call may succeed later, unchanged.
     pub fn is_retryable(&self) -> bool {
         matches!(
             self,
@@ -169,7 +170,7 @@ impl MailError {
         )
     }
 
-    /// What to do next: sentences that each name a tool, an argument or a setting.
+    /// Returns the next steps: sentences that each name a tool, an argument or a setting.
     pub fn hints(&self) -> Vec<String> {
         match self {
             MailError::Refused(refusal) => refusal.hints(),
@@ -179,12 +180,12 @@ impl MailError {
 }
 
 impl StoreError {
-    /// Whether the store can still be read.
+    /// Returns true if the store can still be read.
     pub(crate) fn is_unwritable(&self) -> bool {
         matches!(self, StoreError::DiskFull | StoreError::ReadOnly { .. } | StoreError::Locked)
     }
 
-    /// What to do next.
+    /// Returns the next steps.
     pub fn hints(&self) -> Vec<String> {
         let hint = match self {
             StoreError::Refused(refusal) => return refusal.hints(),
@@ -213,7 +214,7 @@ impl StoreError {
 }
 
 impl Refusal {
-    /// What to do next.
+    /// Returns the next steps.
     pub fn hints(&self) -> Vec<String> {
         let hint = match self {
             Refusal::UnknownRecipient { nearest, .. } | Refusal::UnknownAgent { nearest, .. } if !nearest.is_empty() => {
@@ -277,13 +278,13 @@ impl Refusal {
     }
 }
 
-/// The error as a tool's answer: what happened, then what to do.
+/// Returns the error as a tool's answer: the error, then the next steps.
 pub(crate) fn failed(error: impl Into<MailError>) -> ToolError {
     let error = error.into();
     refused(&error, error.hints())
 }
 
-/// An answer that says what is wrong, then what to do. Both may quote what agents wrote, so control characters are
+/// Returns an answer with the error, then the next steps. Both may quote text of agents, so control characters are
 /// escaped.
 pub(crate) fn refused(error: impl Display, hints: Vec<String>) -> ToolError {
     let mut text = escaped(&error.to_string());

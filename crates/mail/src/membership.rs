@@ -1,4 +1,4 @@
-//! What adding to a group and removing from a group share: arguments, answer, and how a member is addressed.
+//! The shared parts of adding to a group and removing from it: arguments, answer, and the address of a member.
 
 use mcp::tool::ToolError;
 use schemars::JsonSchema;
@@ -57,12 +57,12 @@ impl MemberType {
 }
 
 impl Membership {
-    /// Who is meant.
+    /// Returns the member.
     pub(crate) fn member(&self) -> Result<Member, ToolError> {
         member(self.member_type.kind().as_str(), &self.member_id).map_err(failed)
     }
 
-    /// The answer, by the name that the member has in the group.
+    /// Returns the answer, by the name that the member has in the group.
     pub(crate) fn answer(self, status: &str, member: Member, changed: bool) -> Output {
         let Membership { group, member_type, .. } = self;
         Output { status: status.to_owned(), group, member_type, member_id: member.id, unchanged: !changed }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mcp::tool::{AnyTool, BoxFuture, Context, Declaration, Outcome, ToolError};
 use serde_json::value::RawValue;
 
-/// What hints say of the toolset's tools, and what its reader has instead. Longer texts come first.
+/// Names of the toolset's tools in hints, and their replacements for readers with the profile. Longer texts come first.
 const INSTEAD: [(&str, &str); 10] = [
     ("Call register_agent with {\"name\": \"", "Run `hob quickstart --name "),
     ("\"} first", " --role ROLE` in this worktree first"),

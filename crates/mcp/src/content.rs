@@ -91,7 +91,7 @@ pub struct Resource {
 }
 
 impl Resource {
-    /// A resource with this URI and name.
+    /// Returns a resource with this URI and name.
     pub fn new(uri: impl Into<String>, name: impl Into<String>) -> Resource {
         Resource { uri: uri.into(), name: name.into(), ..Resource::default() }
     }
@@ -154,28 +154,28 @@ impl Content {
         Content::Text(text.into())
     }
 
-    /// A picture of this MIME type, such as `image/png`.
+    /// Returns a picture of this MIME type, such as `image/png`.
     pub fn image(data: impl Into<Vec<u8>>, mime_type: impl Into<String>) -> Content {
         Content::Image(Media { data: data.into(), mime_type: mime_type.into() })
     }
 
-    /// A sound of this MIME type, such as `audio/wav`.
+    /// Returns a sound of this MIME type, such as `audio/wav`.
     pub fn audio(data: impl Into<Vec<u8>>, mime_type: impl Into<String>) -> Content {
         Content::Audio(Media { data: data.into(), mime_type: mime_type.into() })
     }
 
-    /// A link to a resource.
+    /// Returns a link to a resource.
     pub fn link(resource: Resource) -> Content {
         Content::Link(Box::new(resource))
     }
 
-    /// The same content with annotations.
+    /// Returns the same content with annotations.
     #[must_use]
     pub fn annotated(self, annotations: Annotations) -> Content {
         Content::Annotated(Box::new(self), annotations)
     }
 
-    /// The text, if this is text.
+    /// Returns the text, if this is text.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Content::Text(text) => Some(text),
@@ -186,7 +186,7 @@ impl Content {
 }
 
 impl Icon {
-    /// An icon with this URI.
+    /// Returns an icon with this URI.
     pub fn new(src: impl Into<String>) -> Icon {
         Icon { src: src.into(), ..Icon::default() }
     }

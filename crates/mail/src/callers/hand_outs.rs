@@ -69,8 +69,8 @@ impl HandOuts {
         Ok(())
     }
 
-    /// The tokens of the calls that handed something out and are not confirmed.
-    pub(super) fn of(&self, session: &SessionId) -> impl Iterator<Item = u64> + use<> {
+    /// Returns the tokens of the calls that handed something out and are not confirmed.
+    pub(super) fn unconfirmed(&self, session: &SessionId) -> impl Iterator<Item = u64> + use<> {
         let given = self.lock();
         let tokens: Vec<u64> = given.get(session).into_iter().flatten().map(|one| one.handed).collect();
         tokens.into_iter()

@@ -1,4 +1,4 @@
-//! `check_messages`: takes what waits in the mailbox.
+//! `check_messages`: takes the messages that wait in the mailbox.
 
 use std::sync::Arc;
 
@@ -60,7 +60,8 @@ impl Tool for CheckMessages {
     type Output = Output;
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
-        // An agent that has taken something is told of it, as by every call of this tool; for all others counting is looking.
+        // An agent that has received messages is reminded of them, as by every call of this tool. For all other callers
+        // counting only reads.
         if args.limit == Some(0) && !args.again && !self.0.has_entered(&cx)? {
             let (mail, agent) = self.0.look(&cx).await?;
             let remaining = mail.inbox(&agent).await.map_err(failed)?.total();

@@ -154,7 +154,7 @@ impl Tool for Groups {
     }
 }
 
-/// Refuses the removal of an agent that is no member itself, but goes on being reached by a role; and of a role that was
+/// Refuses to remove an agent that is not a member itself but is still reached by a role. Also refuses a role that was
 /// named as an agent.
 async fn still_reached(callers: &Callers, group: &str, member: &str) -> Result<(), ToolError> {
     let mail = callers.mail().await?;
@@ -181,7 +181,7 @@ impl Args {
         self.group.clone().ok_or_else(|| self.incomplete())
     }
 
-    /// The member, by its kind: `role:X`, else an agent.
+    /// Returns the member, by its kind: `role:X`, else an agent.
     fn membership(&self) -> Result<Membership, ToolError> {
         let (Some(group), Some(member)) = (self.group.clone(), self.member.as_deref()) else {
             return Err(self.incomplete());
@@ -195,7 +195,7 @@ impl Args {
         Ok(Membership { group, member_type: kind, member_id: id.to_owned() })
     }
 
-    /// What the action needs beside what was given.
+    /// Returns the error for missing arguments of the action.
     fn incomplete(&self) -> ToolError {
         let (action, needs, example) = match self.action {
             Action::List => ("list", "nothing else", json!({"action": "list"})),

@@ -11,7 +11,7 @@ use super::{counted, standing};
 use crate::callers::Callers;
 use crate::error::failed;
 use crate::framing::quoted;
-use crate::model::{Agent, Standing};
+use crate::model::{Agent, Liveness};
 use crate::time::rfc3339;
 
 /// List whom you can write to: names, roles, what they work on, whether their process lives, how much waits for them.
@@ -71,7 +71,7 @@ impl Tool for ListAgents {
         let you = self.0.own_name(&cx, &all).map(|name| name.to_string());
         let offline = args.include_offline.unwrap_or(true);
         let agents: Vec<Item> =
-            all.into_iter().filter(|agent| offline || agent.standing == Standing::Active).map(item).collect();
+            all.into_iter().filter(|agent| offline || agent.standing == Liveness::Active).map(item).collect();
         Ok(Output { count: agents.len(), agents, you })
     }
 

@@ -33,17 +33,17 @@ use serde_json::{Map, Value};
 use crate::callers::Callers;
 use crate::error::{Refusal, failed};
 use crate::framing::{Framed, counted, one_line, quoted};
-use crate::model::{Floor, HandedOut, Kind, MessageView, Priority, Reminder, Standing, nearest_priority};
+use crate::model::{Floor, HandedOut, Kind, Liveness, MessageView, Priority, Reminder, nearest_priority};
 use crate::thrum::OfThrum;
 use crate::time::rfc3339;
 
 /// The most bytes of agents' texts in one answer; the rest waits for the next call.
 pub(crate) const HANDED_OUT: u64 = 128 * 1024;
 
-/// How much of an earlier message is shown, in characters.
+/// The shown part of an earlier message, in characters.
 const BEGINS: usize = 120;
 
-/// What to do with messages that were handed out.
+/// The next steps for messages that were handed out.
 pub(crate) const NEXT: &str = "To answer one: send_message with reply_to. Your next check_messages lists what you have \
                                not answered, once.";
 
@@ -57,7 +57,7 @@ pub const CORE: &[&str] = &[
     wait_for_message::WaitForMessage::NAME,
 ];
 
-/// The profile `thrum`.
+/// Returns the profile `thrum`.
 pub fn thrum_tools(callers: &Arc<Callers>) -> Vec<Arc<dyn AnyTool>> {
     let tools = [
         tool(add_group_member::AddGroupMember(callers.clone())),
@@ -75,7 +75,7 @@ pub fn thrum_tools(callers: &Arc<Callers>) -> Vec<Arc<dyn AnyTool>> {
     tools.into_iter().map(|tool| Arc::new(OfThrum(tool)) as Arc<dyn AnyTool>).collect()
 }
 
-/// All tools of the toolset.
+/// Returns all tools of the toolset.
 pub fn tools(callers: &Arc<Callers>) -> Vec<Arc<dyn AnyTool>> {
     vec![
         tool(ack_message::AckMessage(callers.clone())),
@@ -357,11 +357,11 @@ impl Earlier {
     }
 }
 
-/// An agent's standing in one word.
-pub(crate) fn standing(standing: Standing) -> &'static str {
+/// Returns an agent's standing in one word.
+pub(crate) fn standing(standing: Liveness) -> &'static str {
     match standing {
-        Standing::Active => "active",
-        Standing::Offline => "offline",
+        Liveness::Active => "active",
+        Liveness::Offline => "offline",
     }
 }
 

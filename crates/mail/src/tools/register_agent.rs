@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::callers::{Beside, Callers, Registration, waits};
+use crate::callers::{Callers, OtherName, Registration, waits};
 use crate::framing::quoted;
 
 /// Take a name that other agents write to, before other mail tools. It belongs to this worktree and outlives you. Call it
@@ -98,7 +98,7 @@ impl Tool for RegisterAgent {
             forgotten: done.forgotten.map(|name| name.to_string()),
             waiting: done.waiting,
             other_pids: done.others,
-            beside: done.beside.map(|Beside { name, waiting, pid }| Other { name: name.to_string(), waiting, pid }),
+            beside: done.beside.map(|OtherName { name, waiting, pid }| Other { name: name.to_string(), waiting, pid }),
             name: done.identity.name,
             role: done.identity.role,
             module: done.identity.module,

@@ -10,11 +10,11 @@ use serde_json::{Map, Value, json};
 use super::{Addresses, Urgency, has_text, standing};
 use crate::callers::Callers;
 use crate::framing::quoted;
-use crate::model::{MessageView, Standing};
+use crate::model::{Liveness, MessageView};
 use crate::service::send::SendRequest;
 use crate::whole_id::whole_id;
 
-/// How much of an answered message is shown, in characters.
+/// The shown part of an answered message, in characters.
 const BEGINS: usize = 60;
 
 /// Send a message to another agent, a role or a group, or answer one with reply_to. It is stored before this returns and
@@ -71,7 +71,7 @@ pub(super) struct Output {
     pub thread: String,
     /// The message that it answers.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub answers: Option<Answered>,
+    pub answers: Option<AnsweredMessage>,
     /// Whether an earlier call with this key sent it.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub replayed: bool,
@@ -88,7 +88,7 @@ pub(super) struct Recipient {
 
 /// The message that was answered.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Answered {
+pub(super) struct AnsweredMessage {
     /// Its id.
     pub message_id: String,
     /// Who wrote it.
@@ -137,7 +137,7 @@ impl Tool for SendMessage {
         };
         let slowed = reply_to.as_deref().and_then(|id| mail.slow_down(&session, id));
         if let Some(slowed) = &slowed {
-            // A client that gave up would send again what is sent after all.
+            // A client with a timeout would repeat the message although it was sent.
             let delay = cx.budget().map_or(slowed.delay, |budget| slowed.delay.min(budget / 2));
             tokio::select! {
                 () = cx.waits(tokio::time::sleep(delay)) => {}
@@ -158,7 +158,7 @@ impl Tool for SendMessage {
                 resolution.also.join(", "),
             ));
         }
-        let active = sent.recipients.iter().filter(|recipient| recipient.standing == Standing::Active).count();
+        let active = sent.recipients.iter().filter(|recipient| recipient.standing == Liveness::Active).count();
         let recipient_status = match active {
             _ if sent.is_queued => "unknown",
             0 => "offline",
@@ -167,7 +167,7 @@ impl Tool for SendMessage {
         };
         let answers = match reply_to {
             // The message is sent, even if the answered one cannot be read now.
-            Some(id) => mail.message(&session, &id).await.ok().map(Answered::from),
+            Some(id) => mail.message(&session, &id).await.ok().map(AnsweredMessage::from),
             None => None,
         };
         Ok(Output {
@@ -217,7 +217,7 @@ impl Tool for SendMessage {
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let again = if output.replayed { ", as sent before under this key" } else { "" };
         let mut text = format!("{}: {} to {}{more}{again}.", output.status, output.message_id, names.join(", "));
-        if let Some(Answered { message_id, from, begins }) = &output.answers {
+        if let Some(AnsweredMessage { message_id, from, begins }) = &output.answers {
             text.push_str(&format!(" It answers {message_id} from {from}: {}.", quoted(begins, BEGINS)));
         }
         if !output.failed_to.is_empty() {
@@ -249,9 +249,9 @@ impl Tool for SendMessage {
     }
 }
 
-impl From<MessageView> for Answered {
-    fn from(view: MessageView) -> Answered {
-        Answered {
+impl From<MessageView> for AnsweredMessage {
+    fn from(view: MessageView) -> AnsweredMessage {
+        AnsweredMessage {
             message_id: view.id.to_string(),
             from: view.from.to_string(),
             // One more than is shown, so that the text tells that there is more.

@@ -16,9 +16,9 @@ use crate::model::Session;
 use crate::service::Mail;
 use crate::service::receive::WaitRequest;
 
-/// How often a waiting call reports progress.
+/// The interval at which a waiting call reports progress.
 const HEARTBEAT: Duration = Duration::from_secs(10);
-/// How long before its client's time-out a wait ends.
+/// The time before its client's timeout at which a wait ends.
 const MARGIN: Duration = Duration::from_secs(5);
 /// The longest wait.
 const LONGEST: u64 = 600;

@@ -66,22 +66,22 @@ impl Era {
     /// The revision for a handshake that asks for an unknown version, and for requests that name none.
     pub const LATEST_LEGACY: Era = Era::V2025_11_25;
 
-    /// The revision of this name.
+    /// Returns the revision of this name.
     pub fn from_name(name: &str) -> Option<Era> {
         Era::ALL.into_iter().find(|era| era.name() == name)
     }
 
-    /// The name on the wire.
+    /// Returns the name on the wire.
     pub fn name(self) -> &'static str {
         self.revision().name
     }
 
-    /// Whether requests carry their version, without a handshake.
+    /// Returns true if requests carry their version, without a handshake.
     pub fn is_modern(self) -> bool {
         self.revision().modern
     }
 
-    /// Whether the revision has JSON-RPC batches.
+    /// Returns true if the revision has JSON-RPC batches.
     #[cfg(feature = "http")]
     pub(crate) fn has_batches(self) -> bool {
         self.revision().batches

@@ -360,7 +360,7 @@ fn head(out: &mut Vec<u8>, era: Era) {
     }
 }
 
-/// Whether results have structured content.
+/// Returns true if results have structured content.
 fn has_structured(era: Era, form: ResultForm) -> bool {
     era.revision().structured && form == ResultForm::Both
 }

@@ -39,7 +39,7 @@ pub struct Argument {
 
 /// A prompt with its types erased. Made by [`prompt`], or implemented by hand for prompts that are made at run time.
 pub trait AnyPrompt: Send + Sync {
-    /// The description.
+    /// Returns the description.
     fn declaration(&self) -> &Declaration;
     /// Checks the arguments and writes the messages. Wrong arguments are a [`ToolError::User`].
     fn get(
@@ -64,7 +64,7 @@ pub struct Prompts {
 }
 
 impl Prompts {
-    /// A registry of these prompts. A later one replaces an earlier one of the same name.
+    /// Returns a registry of these prompts. A later one replaces an earlier one of the same name.
     pub fn new(prompts: impl IntoIterator<Item = Arc<dyn AnyPrompt>>) -> Prompts {
         let all = Prompts::default();
         prompts.into_iter().for_each(|prompt| all.add(prompt));
@@ -107,7 +107,7 @@ impl Prompts {
         }
     }
 
-    /// The prompt of this name.
+    /// Returns the prompt of this name.
     pub fn get(&self, name: &str) -> Option<Arc<dyn AnyPrompt>> {
         self.prompts.get(name)
     }

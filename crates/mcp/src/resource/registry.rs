@@ -71,13 +71,13 @@ impl Resources {
         watchers.iter().for_each(|watcher| watcher.updated(uri));
     }
 
-    /// Whether any client watches this resource. If not, its owner need not look for changes.
+    /// Returns true if any client watches this resource. If not, its owner need not look for changes.
     pub fn is_watched(&self, uri: &str) -> bool {
         self.watchers().contains_key(uri)
     }
 
-    /// The number of watched resources; a receiver wakes on each change. While it is 0, no resource needs to be polled
-    /// for changes.
+    /// Returns the number of watched resources; a receiver wakes on each change. While it is 0, no resource needs to be
+    /// polled for changes.
     pub fn watched(&self) -> watch::Receiver<usize> {
         self.watched.subscribe()
     }

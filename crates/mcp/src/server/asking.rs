@@ -23,7 +23,7 @@ use super::side_channel::PendingAsk;
 use super::suspended::{self, AbortOnDrop, ResumeBy, SuspendedCall};
 use crate::era::ask::{self, ClientCapabilities};
 use crate::era::{Era, ResultForm};
-use crate::tool::{ANSWER_TIMEOUT, Answers, Ask, AskError, Asks, Named, Outcome, Resumed};
+use crate::tool::{ANSWER_TIMEOUT, Answers, Ask, AskError, Asks, NamedAsk, Outcome, Resumed};
 use crate::wire::build::{self, RpcError};
 use crate::wire::{Id, Json};
 
@@ -60,7 +60,7 @@ impl OpenQuestions {
 }
 
 impl ConnectionState {
-    /// The context for questions of a request's call.
+    /// Returns the context for questions of a request's call.
     pub(super) fn ask_context(
         &self,
         request: &Request<'_>,
@@ -149,7 +149,7 @@ impl ConnectionState {
         let Some(open) = self.questions.open.get_mut(&key) else { return true };
         let parsed = |raw: Json<'_>| raw.read::<Value>().unwrap_or_default();
         let said = match (outcome, open.asks.get(&name)) {
-            (Ok(result), Some(ask)) => ask.said(parsed(result)),
+            (Ok(result), Some(ask)) => ask.parse_response(parsed(result)),
             (Err(error), _) => Err(parsed(error)["message"].as_str().unwrap_or("an error").to_owned()),
             (_, None) => return true,
         };
@@ -286,12 +286,12 @@ impl ConnectionState {
     }
 }
 
-/// A question as a tool's result that says how to answer it.
+/// Returns a question as a tool's result that says how to answer it.
 fn plain_question(
     target: &Target,
     id: &str,
     asks: &[(String, Ask)],
-    named: Option<&Named>,
+    named: Option<&NamedAsk>,
     problem: Option<&str>,
 ) -> Outcome {
     let name = target.name();

@@ -17,13 +17,13 @@ pub(super) type Choose = Arc<dyn Fn(&Context, &Declaration) -> Vec<String> + Sen
 
 /// All that choose, in order.
 #[derive(Default)]
-pub(super) struct Beside {
+pub(super) struct ResultPrefixes {
     all: RwLock<Vec<Choose>>,
-    /// Whether `all` has any: saves every call a lock.
+    /// True if `all` has any: saves every call a lock.
     has_any: AtomicBool,
 }
 
-impl Beside {
+impl ResultPrefixes {
     pub(super) fn add(&self, choose: Choose) {
         self.all.write().push(choose);
         self.has_any.store(true, Ordering::Release);
@@ -33,7 +33,7 @@ impl Beside {
         self.has_any.load(Ordering::Acquire)
     }
 
-    /// The text beside this call's result. Whoever panics adds none.
+    /// Returns the text beside this call's result. Whoever panics adds none.
     fn choose(&self, cx: &Context, tool: &Declaration) -> Vec<String> {
         let all = self.all.read().clone();
         let chosen = all.iter().map(|choose| catch(|| choose(cx, tool)));
@@ -49,7 +49,7 @@ impl Beside {
 }
 
 impl ConnectionState {
-    /// A call's reply, which is about to be written, with the embedder's text before its own.
+    /// Returns a call's reply, which is about to be written, with the embedder's text before its own.
     pub(super) fn with_beside(&mut self, call: &Call, reply: Reply) -> Reply {
         let Target::Tool(tool) = &call.target else { return reply };
         // A client that cancelled the call, or is gone, reads no answer.

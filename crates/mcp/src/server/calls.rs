@@ -16,7 +16,7 @@ use super::peer::CallPeer;
 use crate::era::ask::ClientCapabilities;
 use crate::era::{Era, ResultForm};
 use crate::prompt::{Completion, Message};
-use crate::resource::{Read, ReadError};
+use crate::resource::{ReadError, ReadResult};
 #[cfg(feature = "log-bridge")]
 use crate::tool::log_bridge;
 use crate::tool::{
@@ -41,7 +41,7 @@ pub(super) struct Key(pub u64);
 pub(super) enum Reply {
     Tool(Result<Outcome, ToolError>),
     Method(Result<Box<RawValue>, RpcError>),
-    Read { read: Read, uri: String, fresh_for: Duration },
+    Read { read: ReadResult, uri: String, fresh_for: Duration },
     Prompt { description: String, messages: Result<Vec<Message>, ToolError> },
     Completion(Result<Completion, ToolError>),
     Panicked(Panicked),
@@ -89,7 +89,7 @@ pub(super) struct Call {
     pub job_at: Option<(Instant, Instant)>,
     /// When it times out.
     pub timeout_at: Option<Instant>,
-    /// Whether it waited for a slot before it began.
+    /// True if it waited for a slot before it began.
     pub has_waited: bool,
     /// When its request was read.
     pub began: std::time::Instant,
@@ -168,8 +168,8 @@ impl Call {
         self.ask_context = Some(ask_context);
     }
 
-    /// The client capabilities whose lack made it fail, in a revision that has an error for that. A call that went on
-    /// without an answer, and failed of something else, does not lack them.
+    /// Returns the client capabilities whose lack made it fail, in a revision that has an error for that. A call that
+    /// went on without an answer, and failed of something else, does not lack them.
     pub(super) fn missing_capabilities(&self, reply: &Reply) -> Option<&serde_json::Value> {
         let error = match reply {
             Reply::Tool(Err(error)) | Reply::Prompt { messages: Err(error), .. } => error,
@@ -180,7 +180,7 @@ impl Call {
         self.ask_context.as_ref()?.missing.as_ref().filter(|_| is_lack && self.era.is_modern())
     }
 
-    /// The bytes of its parameters while it waits.
+    /// Returns the bytes of its parameters while it waits.
     pub(super) fn bytes(&self) -> usize {
         let early_answers = self.ask_context.as_ref().map_or(0, |ask_context| ask_context.early_answer_bytes);
         match &self.state {
@@ -278,7 +278,7 @@ impl Calls {
         self.queue.len()
     }
 
-    /// The next call that waits to start, taken out of the table.
+    /// Returns the next call that waits to start, taken out of the table.
     pub(super) fn next_waiting(&mut self) -> Option<(Key, Call)> {
         loop {
             let key = self.queue.pop_front()?;
@@ -401,7 +401,7 @@ impl Calls {
         self.calls.iter_mut().map(|(key, call)| (*key, call))
     }
 
-    /// All keys, in the order of arrival.
+    /// Returns all keys, in the order of arrival.
     pub(super) fn keys(&self) -> Vec<Key> {
         let mut keys: Vec<Key> = self.calls.keys().copied().collect();
         keys.sort_unstable_by_key(|key| key.0);

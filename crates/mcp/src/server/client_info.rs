@@ -38,7 +38,7 @@ impl ClientInfo {
         ClientInfo { said: said.into(), client, form, budget }
     }
 
-    /// Whether this is what it said.
+    /// Returns true if this is what it said.
     pub(super) fn is(&self, said: Json<'_>) -> bool {
         *self.said == *said.get()
     }

@@ -50,7 +50,7 @@ pub(super) struct ConnectionState {
     pub can: ClientCapabilities,
     /// Questions that the client has as requests (handshake revisions).
     pub questions: OpenQuestions,
-    /// Whether the client has announced the end of the handshake.
+    /// True if the client has announced the end of the handshake.
     pub initialized: bool,
     /// The client of the handshake, and what the latest request said of its own that named one.
     pub client: Option<Arc<Client>>,
@@ -162,7 +162,7 @@ impl ConnectionState {
         }
     }
 
-    /// Whether another message may be taken.
+    /// Returns true if another message may be taken.
     pub(super) fn has_room(&self) -> bool {
         let batched: usize = self.batches.values().map(|batch| batch.body.len()).sum();
         self.calls.waiting() < self.limits.waiting && self.has_output_room() && batched < self.limits.output
@@ -172,7 +172,7 @@ impl ConnectionState {
         self.out.pending() + self.held.bytes() < self.limits.output
     }
 
-    /// Whether the peer keeps up with the output.
+    /// Returns true if the peer keeps up with the output.
     pub(super) fn peer_keeps_up(&self) -> bool {
         self.out.pending() < SOFT_OUTPUT
     }
@@ -274,7 +274,7 @@ impl ConnectionState {
         self.start_waiting();
     }
 
-    /// Whether another call may run.
+    /// Returns true if another call may run.
     fn has_slot(&self) -> bool {
         self.calls.started().saturating_sub(self.side_channel.paused()) < self.limits.running
     }

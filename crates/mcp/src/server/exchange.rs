@@ -89,7 +89,12 @@ impl Exchange {
 
     /// Another exchange of a client whose handshake was made on an earlier one. The ids of its questions begin with
     /// `ask-PREFIX-`.
-    pub(crate) fn of(server: &Server, options: ConnectionOptions, shake: &Handshake, prefix: String) -> Exchange {
+    pub(crate) fn continue_session(
+        server: &Server,
+        options: ConnectionOptions,
+        shake: &Handshake,
+        prefix: String,
+    ) -> Exchange {
         let mut exchange = Exchange::new(server, options, Lifetime::UntilAnswered);
         let state = &mut exchange.state;
         state.side_channel = Arc::new(SideChannel::joined(&state.limits, shake.first.clone()));
@@ -103,7 +108,7 @@ impl Exchange {
         exchange
     }
 
-    /// The result of the handshake that was made here.
+    /// Returns the result of the handshake that was made here.
     pub(crate) fn handshake(&self) -> Handshake {
         Handshake {
             era: self.state.era,
@@ -115,12 +120,12 @@ impl Exchange {
         }
     }
 
-    /// The inbox, through which others put messages in.
+    /// Returns the inbox, through which others put messages in.
     pub(crate) fn inbox(&self) -> Arc<Inbox> {
         self.inbox.clone()
     }
 
-    /// Whether another message may be put in.
+    /// Returns true if another message may be put in.
     pub(crate) fn has_room(&self) -> bool {
         matches!(self.phase, Phase::Open) && self.state.has_room()
     }
@@ -141,7 +146,7 @@ impl Exchange {
         self.written(answer)
     }
 
-    /// The answer, if it is one line and the exchange is over.
+    /// Returns the answer, if it is one line and the exchange is over.
     pub(crate) fn take_answer(&mut self) -> Option<Vec<u8>> {
         self.settle();
         let is_all = self.lifetime == Lifetime::UntilAnswered && self.is_idle() && self.state.out.is_line();
@@ -149,7 +154,7 @@ impl Exchange {
         Some(self.written(answer))
     }
 
-    /// The next output, in whole lines; `None` when the exchange is over. Cancel safe.
+    /// Returns the next output, in whole lines; `None` when the exchange is over. Cancel safe.
     pub(crate) fn poll_lines(&mut self, cx: &mut Context<'_>) -> Poll<Option<Vec<u8>>> {
         loop {
             self.settle();
@@ -190,7 +195,7 @@ impl Exchange {
         poll_fn(|cx| self.poll_lines(cx)).await
     }
 
-    /// Whether the client should close its stream and reconnect later.
+    /// Returns true if the client should close its stream and reconnect later.
     pub(crate) fn wants_reconnect(&self) -> bool {
         self.state.reconnect_after.is_some()
     }
@@ -205,7 +210,7 @@ impl Exchange {
         self.state.cancel(id);
     }
 
-    /// Whether there will be no more output.
+    /// Returns true if there will be no more output.
     pub(crate) fn is_over(&self) -> bool {
         let is_written = self.state.out.pending() == 0;
         match (&self.phase, self.lifetime) {

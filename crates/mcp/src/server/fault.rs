@@ -5,7 +5,7 @@ use std::error::Error;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::Write;
 
-/// A short id of one fault, by which it is found in the log.
+/// Returns a short id of one fault, by which it is found in the log.
 pub(super) fn fault_id() -> String {
     format!("{:08x}", RandomState::new().build_hasher().finish() as u32)
 }

@@ -33,7 +33,7 @@ pub(super) struct Output {
 }
 
 impl Output {
-    /// The buffer to append to.
+    /// Returns the buffer to append to.
     pub(super) fn bytes(&mut self) -> &mut Vec<u8> {
         if self.dead {
             self.bytes.clear();
@@ -51,12 +51,12 @@ impl Output {
         self.written
     }
 
-    /// The offset that the next appended byte will have.
+    /// Returns the offset that the next appended byte will have.
     pub(super) fn end(&self) -> u64 {
         self.written + self.pending() as u64
     }
 
-    /// Whether exactly one line waits to be written.
+    /// Returns true if exactly one line waits to be written.
     #[cfg(feature = "http")]
     pub(super) fn is_line(&self) -> bool {
         memchr::memchr(b'\n', &self.bytes[self.start..]).is_some_and(|at| self.start + at + 1 == self.bytes.len())
@@ -111,7 +111,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Io<R, W> {
         Io { reader, writer, read_size: SMALL, flushed: true, tap }
     }
 
-    /// Whether the writer has flushed everything.
+    /// Returns true if the writer has flushed everything.
     pub(super) fn is_flushed(&self) -> bool {
         self.flushed
     }

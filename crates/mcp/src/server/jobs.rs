@@ -122,7 +122,7 @@ impl Jobs {
         Ok(job)
     }
 
-    /// The job with this id, if it belongs to this principal.
+    /// Returns the job with this id, if it belongs to this principal.
     pub(super) fn get(&self, id: &str, principal: &str) -> Option<Arc<Job>> {
         self.lock().get(id).filter(|job| &*job.principal == principal).cloned()
     }
@@ -165,13 +165,13 @@ impl Job {
         }
     }
 
-    /// The time of the last change, and how long after its creation the job is kept, if known.
+    /// Returns the time of the last change, and how long after its creation the job is kept, if known.
     pub(super) fn times(&self) -> (SystemTime, Option<Duration>) {
         let updated = self.lock().updated;
         (updated, self.ended().map(|ended| ended.duration_since(self.born) + RESULT_TTL))
     }
 
-    /// A receiver that wakes on each change.
+    /// Returns a receiver that wakes on each change.
     pub(super) fn changes(&self) -> watch::Receiver<u64> {
         self.changed.subscribe()
     }
@@ -250,7 +250,7 @@ impl Job {
         }
     }
 
-    /// Whether the client can be asked this. Only a task has a way to answer.
+    /// Returns true if the client can be asked this. Only a task has a way to answer.
     pub(super) fn can_ask(&self, ask: &Ask) -> bool {
         self.task.is_some_and(|can| can.cover(Era::V2026_07_28, ask))
     }
@@ -287,7 +287,7 @@ impl Job {
             let Stage::Asking(open) = &mut inner.stage else { return };
             for (name, response) in responses {
                 if let Some((_, ask)) = open.asks.get(&name)
-                    && let Ok(said) = ask.said(response)
+                    && let Ok(said) = ask.parse_response(response)
                     && let Some((name, _)) = open.asks.remove(&name)
                 {
                     open.given.insert(name, said);
@@ -329,7 +329,7 @@ impl Job {
     }
 }
 
-/// A time as ISO 8601, in UTC and whole seconds.
+/// Returns a time as ISO 8601, in UTC and whole seconds.
 pub(super) fn timestamp(time: SystemTime) -> String {
     let time = Timestamp::try_from(time).unwrap_or(Timestamp::UNIX_EPOCH);
     time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()

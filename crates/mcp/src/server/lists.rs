@@ -28,7 +28,7 @@ pub(super) struct Revisions {
 }
 
 impl Revisions {
-    fn of(&self, list: ListKind) -> u64 {
+    fn get(&self, list: ListKind) -> u64 {
         match list {
             ListKind::Tools => self.tools,
             ListKind::Resources => self.resources,
@@ -38,7 +38,7 @@ impl Revisions {
 }
 
 impl Shared {
-    /// The result of a list method; `None` if this server has no such list.
+    /// Returns the result of a list method; `None` if this server has no such list.
     pub(super) fn list(
         &self,
         method: &str,
@@ -106,7 +106,7 @@ impl Shared {
         if let Some(chosen) = self.list_fresh_for.get() {
             return *chosen;
         }
-        let has_changed = self.served.get().is_some_and(|served| served.of(list) != self.revisions().of(list));
+        let has_changed = self.served.get().is_some_and(|served| served.get(list) != self.revisions().get(list));
         let can_change = matches!(list, ListKind::Tools) && self.registry.has_unlisted();
         if has_changed || can_change { Duration::ZERO } else { FRESH_FOR }
     }
@@ -124,8 +124,8 @@ impl Shared {
         }
     }
 
-    /// The first page of `tools/list` for a client that was given these groups, rendered once per such key and change of
-    /// the registry.
+    /// Returns the first page of `tools/list` for a client that was given these groups, rendered once per such key and
+    /// change of the registry.
     fn tool_listing(&self, era: Era, form: ResultForm, given: BTreeSet<String>) -> Arc<[u8]> {
         // Read before listing: a change in between makes the entry look outdated, and it is rendered again.
         let revision = self.registry.revision();
@@ -155,7 +155,7 @@ fn encode_cursor(method: &str, key: &str) -> String {
     base64::encode(format!("{method} {key}").as_bytes())
 }
 
-/// The key in a cursor of this list.
+/// Returns the key in a cursor of this list.
 fn decode_cursor(method: &str, cursor: &str) -> Result<String, RpcError> {
     let text = serde_json::from_str::<String>(cursor).ok().and_then(|text| base64::decode(&text));
     text.and_then(|bytes| String::from_utf8(bytes).ok())

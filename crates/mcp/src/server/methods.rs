@@ -108,7 +108,7 @@ impl ConnectionState {
         }
     }
 
-    /// The handshake of the older revisions. Whatever version the client asks for, it gets one.
+    /// Returns the handshake of the older revisions. Whatever version the client asks for, it gets one.
     fn initialize(&mut self, id: &Id, params: &Params<'_>, batch: Option<u64>) -> Result<(), RpcError> {
         if batch.is_some() {
             return Err(RpcError::new(code::INVALID_REQUEST, "initialize must not be part of a batch"));
@@ -221,7 +221,7 @@ impl ConnectionState {
         Ok((key, call))
     }
 
-    /// The form of results for a request: its own `clientInfo` decides, else that of the handshake.
+    /// Returns the form of results for a request: its own `clientInfo` decides, else that of the handshake.
     fn result_form(&mut self, meta: &Meta<'_>) -> ResultForm {
         let form = self.form;
         self.said_with(meta).map_or(form, |info| info.form)
@@ -334,7 +334,7 @@ impl ConnectionState {
     }
 }
 
-/// The error for a tool that there is not, with the one that was probably meant.
+/// Returns the error for a tool that there is not, with the one that was probably meant.
 fn unknown_tool(name: &str, registry: &Registry) -> RpcError {
     let tools = registry.list();
     let near = nearest(name, tools.iter().map(|tool| tool.declaration().name.as_str()));

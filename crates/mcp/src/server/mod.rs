@@ -54,7 +54,7 @@ pub use job_tools::NAMES as JOB_TOOLS;
 pub use options::{ConnectionOptions, Drained, End, Limits};
 pub use tap::Tap;
 
-use self::beside::Beside;
+use self::beside::ResultPrefixes;
 use self::fault::fault_id;
 use self::jobs::Jobs;
 use self::lists::Revisions;
@@ -91,11 +91,11 @@ struct Shared {
     /// The budget of a result in characters, and the full texts of results that exceeded it.
     budget: OnceLock<(usize, Arc<FullTexts>)>,
     /// What the embedder puts before tools' results.
-    beside: Beside,
+    beside: ResultPrefixes,
     jobs: Arc<Jobs>,
     jobs_are_on: AtomicBool,
     methods: RwLock<HashMap<String, Method>>,
-    /// Whether `methods` has any: saves every call a lock.
+    /// True if `methods` has any: saves every call a lock.
     has_methods: AtomicBool,
     notifications: RwLock<HashMap<String, Method>>,
     listings: Mutex<HashMap<ListingKey, Listing>>,
@@ -109,7 +109,7 @@ type ListingKey = (Era, ResultForm, BTreeSet<String>);
 type Listing = (u64, Arc<[u8]>);
 
 impl Server {
-    /// A server with these tools.
+    /// Returns a server with these tools.
     pub fn new(info: ServerInfo, registry: Arc<Registry>) -> Server {
         Server {
             shared: Arc::new(Shared {
@@ -122,7 +122,7 @@ impl Server {
                 served: OnceLock::new(),
                 suspended: Arc::default(),
                 budget: OnceLock::new(),
-                beside: Beside::default(),
+                beside: ResultPrefixes::default(),
                 jobs: Arc::default(),
                 jobs_are_on: AtomicBool::new(false),
                 methods: RwLock::default(),
@@ -134,9 +134,9 @@ impl Server {
         }
     }
 
-    /// A server with other tools that shares with this one what outlives connections: its open questions, its jobs and its
-    /// end. Resources, prompts, methods and what stands beside results are its own. With it a program can serve some clients
-    /// other tools, and drop that server when they are gone, and nothing is lost with it.
+    /// Returns a server with other tools that shares with this one what outlives connections: its open questions, its
+    /// jobs and its end. Resources, prompts, methods and what stands beside results are its own. With it a program can
+    /// serve some clients other tools, and drop that server when they are gone, and nothing is lost with it.
     #[must_use]
     pub fn sibling(&self, info: ServerInfo, registry: Arc<Registry>) -> Server {
         let fresh = Server::new(info, registry).shared;
@@ -147,7 +147,7 @@ impl Server {
         Server { shared: Arc::new(shared) }
     }
 
-    /// A server with a program's own tools. [`Server::registry`] takes more of them at run time.
+    /// Returns a server with a program's own tools. [`Server::registry`] takes more of them at run time.
     ///
     /// # Panics
     ///
@@ -302,19 +302,19 @@ impl Server {
         self
     }
 
-    /// Whether the embedder handles this method.
+    /// Returns true if the embedder handles this method.
     #[cfg(feature = "http")]
     pub(crate) fn has_method(&self, name: &str) -> bool {
         self.shared.method(name).is_some()
     }
 
-    /// Whether the embedder handles this notification.
+    /// Returns true if the embedder handles this notification.
     #[cfg(feature = "http")]
     pub(crate) fn has_notification(&self, name: &str) -> bool {
         self.shared.notification(name).is_some()
     }
 
-    /// The tools.
+    /// Returns the tools.
     pub fn registry(&self) -> &Arc<Registry> {
         &self.shared.registry
     }

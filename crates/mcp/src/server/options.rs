@@ -127,7 +127,7 @@ impl Default for ConnectionOptions {
 
 #[cfg(feature = "http")]
 impl ConnectionOptions {
-    /// The same options for another exchange of the same client.
+    /// Returns the same options for another exchange of the same client.
     pub(crate) fn again(&self, shutdown: watch::Receiver<bool>) -> ConnectionOptions {
         ConnectionOptions {
             caller: self.caller.clone(),

@@ -15,7 +15,7 @@ use super::jobs::Job;
 use super::side_channel::{PendingAsk, SideChannel};
 use crate::era::Era;
 use crate::era::ask::ClientCapabilities;
-use crate::tool::{Answers, Ask, AskError, LogLevel, Named, NotifyError, Peer, Progress};
+use crate::tool::{Answers, Ask, AskError, LogLevel, NamedAsk, NotifyError, Peer, Progress};
 
 pub(super) struct CallPeer {
     /// The way to the call's client, which may change: a suspended call may be resumed on another connection.
@@ -29,7 +29,7 @@ pub(super) struct CallPeer {
 pub(super) struct Route {
     pub side_channel: Arc<SideChannel>,
     pub call: Key,
-    /// Whether the client gave a progress token.
+    /// True if the client gave a progress token.
     pub wants_progress: bool,
     pub log: LogPolicy,
     /// What the client can be asked by this call, and in which revision.
@@ -46,7 +46,7 @@ pub(super) struct Route {
 pub(super) struct Slot {
     waits: u32,
     is_taken: bool,
-    /// Whether the connection counts it as paused.
+    /// True if the connection counts it as paused.
     is_paused: bool,
 }
 
@@ -131,7 +131,7 @@ impl CallPeer {
         route.recipient = Recipient::Job(job);
     }
 
-    /// The job that the call has become.
+    /// Returns the job that the call has become.
     pub(super) fn job(&self) -> Option<Arc<Job>> {
         match &self.route().recipient {
             Recipient::Job(job) => Some(job.clone()),
@@ -153,7 +153,7 @@ impl CallPeer {
         }
     }
 
-    /// The effects that the call reported so far, as text.
+    /// Returns the effects that the call reported so far, as text.
     pub(super) fn effects(&self) -> String {
         let effects = self.effects.lock();
         if effects.is_empty() { "none".to_owned() } else { effects.join("; ") }
@@ -167,7 +167,7 @@ impl CallPeer {
     fn send_asks(
         &self,
         asks: Vec<(String, Ask)>,
-        named: Option<Named>,
+        named: Option<NamedAsk>,
     ) -> Result<oneshot::Receiver<Result<Answers, AskError>>, AskError> {
         let route = self.route();
         let (answer, answered) = oneshot::channel();
@@ -249,7 +249,7 @@ impl Peer for CallPeer {
 
     fn ask_as(
         &self,
-        named: Named,
+        named: NamedAsk,
         asks: Vec<(String, Ask)>,
     ) -> Result<oneshot::Receiver<Result<Answers, AskError>>, AskError> {
         self.send_asks(asks, Some(named))

@@ -213,7 +213,7 @@ impl ConnectionState {
     }
 }
 
-/// The error for a URI without a resource; the handshake revisions have a code of their own for it.
+/// Returns the error for a URI without a resource; the handshake revisions have a code of their own for it.
 pub(super) fn not_found(uri: &str, legacy: bool) -> RpcError {
     let code = if legacy { code::RESOURCE_NOT_FOUND } else { code::INVALID_PARAMS };
     RpcError::new(code, "Resource not found").with_data(&serde_json::json!({"uri": uri}))

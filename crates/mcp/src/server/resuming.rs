@@ -95,7 +95,7 @@ impl ConnectionState {
             };
             let said = match content {
                 None => Ok(AskResponse::Declined),
-                Some(content) => ask.said(json!({"action": "accept", "content": content})),
+                Some(content) => ask.parse_response(json!({"action": "accept", "content": content})),
             };
             match said {
                 Ok(said) => {
@@ -182,7 +182,7 @@ impl ConnectionState {
     }
 }
 
-/// The input responses of a request.
+/// Returns the input responses of a request.
 pub(super) fn responses(request: &Request<'_>) -> Result<Map<String, Value>, RpcError> {
     let read = |raw: Json<'_>| raw.read();
     let responses = request.params.input_responses.map_or_else(|| Ok(Map::new()), read);
@@ -196,7 +196,7 @@ pub(super) fn split_answered(
 ) -> (Answers, Vec<(String, Ask)>) {
     let (mut given, mut open) = (Answers::new(), Vec::new());
     for (name, ask) in asks {
-        match responses.remove(&name).map(|response| ask.said(response)) {
+        match responses.remove(&name).map(|response| ask.parse_response(response)) {
             Some(Ok(said)) => drop(given.insert(name, said)),
             Some(Err(_)) | None => open.push((name, ask)),
         }

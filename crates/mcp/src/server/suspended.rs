@@ -17,7 +17,7 @@ use super::calls::Target;
 use super::peer::CallPeer;
 use crate::era::base64;
 use crate::era::params::Params;
-use crate::tool::{ANSWER_TIMEOUT, Answers, Ask, AskError, CancelToken, Named};
+use crate::tool::{ANSWER_TIMEOUT, Answers, Ask, AskError, CancelToken, NamedAsk};
 use crate::wire::Json;
 
 /// Calls that may be suspended at once.
@@ -34,7 +34,7 @@ pub(super) struct SuspendedCall {
     /// The questions that are not answered yet.
     pub asks: Vec<(String, Ask)>,
     /// The tool's own name for them.
-    pub named: Option<Named>,
+    pub named: Option<NamedAsk>,
     /// The answers so far.
     pub given: Answers,
     pub answer: oneshot::Sender<Result<Answers, AskError>>,

@@ -164,7 +164,7 @@ impl ConnectionState {
         }
     }
 
-    /// A task with its result, error or questions.
+    /// Returns a task with its result, error or questions.
     fn detailed(&self, job: &Job, era: Era, form: ResultForm) -> Map<String, Value> {
         let mut members = task_members(job);
         match job.status() {
@@ -213,7 +213,7 @@ fn task_members(job: &Job) -> Map<String, Value> {
     members
 }
 
-/// The result that tells a client without tasks that its call is a job.
+/// Returns the result that tells a client without tasks that its call is a job.
 fn running_outcome(job: &Job, target: &Target) -> Outcome {
     let text = format!(
         "{} still runs, as job {} from here on. Go on with other work, or call job_wait {{\"id\":\"{}\"}} for its \
@@ -226,7 +226,7 @@ fn running_outcome(job: &Job, target: &Target) -> Outcome {
     Outcome { structured, ..Outcome::text(text) }
 }
 
-/// The error for a client that does not declare tasks.
+/// Returns the error for a client that does not declare tasks.
 fn tasks_capability_missing() -> RpcError {
     let extensions = json!({"io.modelcontextprotocol/tasks": {}});
     RpcError::new(code::MISSING_CLIENT_CAPABILITY, "the request needs a client capability that was not declared")

@@ -103,14 +103,14 @@ impl From<AskError> for ToolError {
 }
 
 impl Ask {
-    /// A form with the fields of this type: a struct of strings, numbers, booleans and plain enums, whose doc comments
-    /// are shown.
+    /// Returns a form with the fields of this type: a struct of strings, numbers, booleans and plain enums, whose doc
+    /// comments are shown.
     pub fn form<T: JsonSchema>(message: impl Into<String>) -> Ask {
         Ask::Form { message: message.into(), schema: schema::input_schema::<T>().1 }
     }
 
     /// Reads a client's result as the answer; `Err` with the reason if it does not fit. It is the same in every revision.
-    pub(crate) fn said(&self, mut result: Value) -> Result<AskResponse, String> {
+    pub(crate) fn parse_response(&self, mut result: Value) -> Result<AskResponse, String> {
         match self {
             Ask::Form { .. } | Ask::Url { .. } => match result["action"].as_str() {
                 Some("accept") => {
@@ -132,7 +132,7 @@ impl Ask {
         }
     }
 
-    /// Whether a filled form fits the question; `Err` with the reason if not.
+    /// Returns true if a filled form fits the question; `Err` with the reason if not.
     fn check(&self, answer: &Value) -> Result<(), String> {
         let Ask::Form { schema, .. } = self else { return Ok(()) };
         let Some(fields) = answer.as_object() else { return Err("an object was expected".to_owned()) };
@@ -170,7 +170,7 @@ impl Ask {
     }
 }
 
-/// The bound of a form's field that a value does not keep.
+/// Returns the bound of a form's field that a value does not keep.
 fn broken_bound(field: &Value, value: &Value) -> Option<String> {
     let length = value.as_str().map(|text| text.chars().count()).or(value.as_array().map(Vec::len));
     let length = length.map(|length| length as f64);
@@ -190,7 +190,7 @@ fn broken_bound(field: &Value, value: &Value) -> Option<String> {
 }
 
 impl AskResponse {
-    /// The filled form; `None` if the person declined or dismissed the question.
+    /// Returns the filled form; `None` if the person declined or dismissed the question.
     pub fn accepted<T: DeserializeOwned>(self) -> Result<Option<T>, AskError> {
         match self {
             AskResponse::Accepted(value) => {

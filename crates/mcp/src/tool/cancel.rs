@@ -28,7 +28,7 @@ impl CancelToken {
         self.0.set.load(Ordering::SeqCst)
     }
 
-    /// Whether there is another clone.
+    /// Returns true if there is another clone.
     pub(crate) fn is_watched(&self) -> bool {
         Arc::strong_count(&self.0) > 1
     }

@@ -93,7 +93,7 @@ impl Declaration {
                 return Err(DeclarationError::Root { tool: tool(), schema });
             }
             let mut walk = Walk::default();
-            walk.schema(root, &mut String::new(), Place::Reachable);
+            walk.schema(root, &mut String::new(), Position::Reachable);
             if let Some(reference) = walk.reference {
                 return Err(DeclarationError::Reference { tool: tool(), schema, reference });
             }
@@ -125,7 +125,7 @@ impl Declaration {
 
 /// A position in a schema.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Position {
     /// At the root, or below it by nothing but `properties`.
     Reachable,
     /// Reachable, and describes an argument.
@@ -143,15 +143,15 @@ struct Walk {
 }
 
 impl Walk {
-    fn schema(&mut self, schema: &Value, path: &mut String, place: Place) {
+    fn schema(&mut self, schema: &Value, path: &mut String, place: Position) {
         match schema {
             Value::Object(object) => self.object(object, path, place),
-            Value::Array(items) => items.iter().for_each(|item| self.schema(item, path, Place::Elsewhere)),
+            Value::Array(items) => items.iter().for_each(|item| self.schema(item, path, Position::Elsewhere)),
             _ => {}
         }
     }
 
-    fn object(&mut self, object: &Map<String, Value>, path: &mut String, place: Place) {
+    fn object(&mut self, object: &Map<String, Value>, path: &mut String, place: Position) {
         for (key, value) in object {
             match (key.as_str(), value) {
                 ("$ref" | "$dynamicRef", Value::String(reference)) if !reference.starts_with('#') => {
@@ -164,20 +164,20 @@ impl Walk {
                 }
                 // The keys below these are the author's names, not keywords.
                 ("properties", Value::Object(named)) => {
-                    let place = if place == Place::Elsewhere { Place::Elsewhere } else { Place::Argument };
+                    let place = if place == Position::Elsewhere { Position::Elsewhere } else { Position::Argument };
                     named.iter().for_each(|(name, value)| self.below(name, value, path, place));
                 }
                 ("$defs" | "definitions" | "patternProperties" | "dependentSchemas", Value::Object(named)) => {
-                    named.iter().for_each(|(name, value)| self.below(name, value, path, Place::Elsewhere));
+                    named.iter().for_each(|(name, value)| self.below(name, value, path, Position::Elsewhere));
                 }
                 // These hold values, not schemas.
                 ("enum" | "const" | "default" | "examples" | "required", _) => {}
-                (keyword, value) => self.below(keyword, value, path, Place::Elsewhere),
+                (keyword, value) => self.below(keyword, value, path, Position::Elsewhere),
             }
         }
     }
 
-    fn below(&mut self, name: &str, schema: &Value, path: &mut String, place: Place) {
+    fn below(&mut self, name: &str, schema: &Value, path: &mut String, place: Position) {
         let length = path.len();
         if length > 0 {
             path.push('.');
@@ -187,13 +187,13 @@ impl Walk {
         path.truncate(length);
     }
 
-    fn check_header(&mut self, name: &Value, schema: &Map<String, Value>, place: Place) -> Result<(), &'static str> {
+    fn check_header(&mut self, name: &Value, schema: &Map<String, Value>, place: Position) -> Result<(), &'static str> {
         // RFC 9110, "token".
         let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
         let Some(name) = name.as_str().filter(|name| !name.is_empty() && name.bytes().all(is_token)) else {
             return Err("it must be the name of a header field, after `Mcp-Param-`");
         };
-        if place != Place::Argument {
+        if place != Position::Argument {
             return Err("only an argument can be mirrored: it must be reached by `properties` alone");
         }
         if !matches!(schema.get("type").and_then(Value::as_str), Some("string" | "integer" | "boolean")) {
@@ -282,11 +282,11 @@ mod tests {
         struct Closed {}
         /// Does it.
         #[derive(Deserialize, JsonSchema)]
-        struct Meant {
+        struct OpenOnPurpose {
             #[serde(flatten)]
             _rest: Map<String, Value>,
         }
-        assert_eq!((refused::<Closed>(), refused::<Meant>()), ("ok".to_owned(), "ok".to_owned()));
+        assert_eq!((refused::<Closed>(), refused::<OpenOnPurpose>()), ("ok".to_owned(), "ok".to_owned()));
         expect![[r#"tool "t": its arguments allow unknown fields, so a misspelt one would be dropped: write `#[serde(deny_unknown_fields)]` above their type"#]].assert_eq(&refused::<Open>());
     }
 

@@ -18,7 +18,7 @@ use super::ask::ANSWER_TIMEOUT;
 use super::cancel::CancelToken;
 use super::peer::{NoPeer, Wait};
 use super::resumed::ONLY;
-use super::{Answers, Ask, AskError, AskResponse, Named, NotifyError, Peer, Resumed, ToolError};
+use super::{Answers, Ask, AskError, AskResponse, NamedAsk, NotifyError, Peer, Resumed, ToolError};
 
 /// The longest patience of a question, which keeps times within what a clock can say.
 const MAX_PATIENCE: Duration = Duration::from_secs(366 * 24 * 60 * 60);
@@ -61,7 +61,7 @@ pub enum LogLevel {
 }
 
 impl LogLevel {
-    /// The name on the wire.
+    /// Returns the name on the wire.
     pub fn name(self) -> &'static str {
         match self {
             LogLevel::Debug => "debug",
@@ -75,7 +75,7 @@ impl LogLevel {
         }
     }
 
-    /// The level of this name.
+    /// Returns the level of this name.
     pub fn from_name(name: &str) -> Option<LogLevel> {
         use LogLevel::*;
         [Debug, Info, Notice, Warning, Error, Critical, Alert, Emergency].into_iter().find(|level| level.name() == name)
@@ -109,7 +109,7 @@ enum CancelSource {
 }
 
 impl Context {
-    /// A context over a peer. `cancelled` turns true when the client cancels this call or goes away.
+    /// Returns a context over a peer. `cancelled` turns true when the client cancels this call or goes away.
     pub fn new(
         peer: Arc<dyn Peer>,
         caller: Caller,
@@ -120,18 +120,18 @@ impl Context {
         Context { peer, caller, cancelled: CancelSource::Watch(cancelled), about }
     }
 
-    /// The context of a call that a connection runs.
+    /// Returns the context of a call that a connection runs.
     pub(crate) fn of_call(peer: Arc<dyn Peer>, caller: Caller, cancel: CancelToken, about: About) -> Context {
         Context { peer, caller, cancelled: CancelSource::Call(cancel), about }
     }
 
-    /// A context without a peer, for tests and for calls that the program makes itself.
+    /// Returns a context without a peer, for tests and for calls that the program makes itself.
     pub fn detached(caller: Caller) -> Context {
         Context::new(Arc::new(NoPeer), caller, watch::channel(false).1, None)
     }
 
-    /// Whether the call waited for other calls of its connection before it began. What was answered meanwhile its client had
-    /// not seen when it sent the call.
+    /// Returns true if the call waited for other calls of its connection before it began. What was answered meanwhile
+    /// its client had not seen when it sent the call.
     pub fn has_waited(&self) -> bool {
         self.about.has_waited
     }
@@ -141,19 +141,19 @@ impl Context {
         self.about.began
     }
 
-    /// The embedder's data on the caller, if it is of this type.
+    /// Returns the embedder's data on the caller, if it is of this type.
     pub fn caller<T: Any + Send + Sync>(&self) -> Option<&T> {
         self.caller.downcast_ref()
     }
 
-    /// The principal that calls
+    /// Returns the principal that calls
     /// ([`ConnectionOptions::principal`](crate::server::ConnectionOptions::principal)).
     pub fn principal(&self) -> Arc<str> {
         self.peer.principal()
     }
 
-    /// Whether the client has cancelled this call or is gone. A cancellation may cross the answer: the client then
-    /// drops the answer (MCP "Cancellation"), and a context that was kept turns cancelled.
+    /// Returns true if the client has cancelled this call or is gone. A cancellation may cross the answer: the client
+    /// then drops the answer (MCP "Cancellation"), and a context that was kept turns cancelled.
     pub fn is_cancelled(&self) -> bool {
         match &self.cancelled {
             CancelSource::Call(cancel) => cancel.is_cancelled(),
@@ -184,7 +184,8 @@ impl Context {
         self.about.budget
     }
 
-    /// The program at the other end, as it calls itself in the handshake or with this request; `None` if it does not.
+    /// Returns the program at the other end, as it calls itself in the handshake or with this request; `None` if it
+    /// does not.
     pub fn client(&self) -> Option<&Client> {
         self.about.client.as_deref()
     }
@@ -194,8 +195,8 @@ impl Context {
         self.peer.progress(progress);
     }
 
-    /// Whether the client gave a token for [`progress`](Context::progress), so that a tool can spare itself what only that
-    /// is for.
+    /// Returns true if the client gave a token for [`progress`](Context::progress), so that a tool can spare itself
+    /// what only that is for.
     pub fn wants_progress(&self) -> bool {
         self.peer.wants_progress()
     }
@@ -213,7 +214,8 @@ impl Context {
         self.peer.notify(method, params)
     }
 
-    /// Whether the client itself can be asked this: by a dialog of its own for a form or a page. An answer by the argument
+    /// Returns true if the client itself can be asked this: by a dialog of its own for a form or a page. An answer by
+    /// the argument
     /// `resume` ([`Asks::Person`](super::Asks::Person)) needs nothing of the client and is not meant. False for calls that
     /// may not ask.
     pub fn can_ask(&self, ask: &Ask) -> bool {
@@ -265,15 +267,15 @@ impl Context {
             return Ok(answer);
         }
         let until = Instant::now() + patience.min(MAX_PATIENCE);
-        let answered = self.peer.ask_as(Named { name: name.to_owned(), until }, vec![(ONLY.to_owned(), ask)])?;
+        let answered = self.peer.ask_as(NamedAsk { name: name.to_owned(), until }, vec![(ONLY.to_owned(), ask)])?;
         match tokio::time::timeout_at(until, answered).await {
             Ok(Ok(answers)) => answers?.remove(ONLY).ok_or(AskError::Unanswered),
             Ok(Err(_)) | Err(_) => Err(AskError::Unanswered),
         }
     }
 
-    /// The name of an earlier call's question and its answer, if the tool is called anew because of them. A question of
-    /// this call under the same name is answered by it at once.
+    /// Returns the name of an earlier call's question and its answer, if the tool is called anew because of them. A
+    /// question of this call under the same name is answered by it at once.
     pub fn resumed(&self) -> Option<&Resumed> {
         self.about.resumed.as_deref()
     }

@@ -23,7 +23,7 @@ pub enum ToolError {
 }
 
 impl ToolError {
-    /// A failure that the caller can act on.
+    /// Returns a failure that the caller can act on.
     pub fn user(message: impl Into<String>) -> ToolError {
         ToolError::User { message: message.into(), hints: Vec::new() }
     }
@@ -42,7 +42,7 @@ impl ToolError {
         }
     }
 
-    /// An internal error.
+    /// Returns an internal error.
     pub fn internal(error: impl Into<Box<dyn Error + Send + Sync>>) -> ToolError {
         ToolError::Internal(error.into())
     }

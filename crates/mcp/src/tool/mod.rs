@@ -38,7 +38,7 @@ pub use near::nearest;
 pub use peer::{NotifyError, Peer};
 pub use registry::{AnyTool, BoxFuture, Registry};
 pub use repeat::Repeat;
-pub use resumed::{Named, Resumed};
+pub use resumed::{NamedAsk, Resumed};
 pub(crate) use schema::takes_nothing;
 pub use schema::{Nulls, UNLISTED, input_schema, output_schema, trim};
 pub use typed::{tool, wrong_arguments};
@@ -93,12 +93,14 @@ pub trait Tool: Send + Sync + 'static {
     /// over, or is gone: state that must survive is kept outside of it.
     fn call(&self, cx: Context, args: Self::Args) -> impl Future<Output = Result<Self::Output, ToolError>> + Send;
 
-    /// The compact form of the result, for a model's context. By default a string as it is, and anything else as JSON.
+    /// Returns the compact form of the result, for a model's context. By default a string as it is, and anything else
+    /// as JSON.
     fn text(output: &Self::Output) -> String {
         typed::default_text(output)
     }
 
-    /// The content that a model reads: the compact form, and pictures, sounds and resources, if any. Never empty.
+    /// Returns the content that a model reads: the compact form, and pictures, sounds and resources, if any. Never
+    /// empty.
     fn content(output: &Self::Output) -> Vec<Content> {
         vec![Content::Text(Self::text(output))]
     }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// How many letters of a name are compared.
+/// The number of letters that of a name are compared.
 const LETTERS: usize = 64;
 
 /// serde's message about an unknown field, with the name that was probably meant, or else with those that the schema
@@ -23,8 +23,8 @@ pub(super) fn unknown_field(problem: &str, input_schema: &Value) -> Option<Strin
     })
 }
 
-/// The name that was meant: the same but for case and signs (`waitMs`), one that begins the same (`sess`), or one with
-/// up to a third of its letters wrong.
+/// Returns the name that was meant: the same but for case and signs (`waitMs`), one that begins the same (`sess`), or
+/// one with up to a third of its letters wrong.
 pub fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = letters(wanted);
     let allowed = (wanted.chars().count() / 3).min(3);
@@ -42,7 +42,7 @@ fn letters(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).take(LETTERS).collect()
 }
 
-/// Whether a property of this name is in a schema, at any depth.
+/// Returns true if a property of this name is in a schema, at any depth.
 fn is_shown(schema: &Value, name: &str) -> bool {
     match schema {
         Value::Object(object) => {

@@ -109,7 +109,7 @@ fn rewrite_named(named: &mut Map<String, Value>, reader: Reader, is_in_items: bo
     }
 }
 
-/// Whether a keyword holds a schema that is no boolean in a listing.
+/// Returns true if a keyword holds a schema that is no boolean in a listing.
 fn is_schema(keyword: &str) -> bool {
     matches!(
         keyword,
@@ -117,7 +117,7 @@ fn is_schema(keyword: &str) -> bool {
     )
 }
 
-/// The forms of a combinator without those that are booleans; `None` if nothing is left to say.
+/// Returns the forms of a combinator without those that are booleans; `None` if nothing is left to say.
 fn as_objects(combinator: &str, forms: Vec<Value>) -> Option<Vec<Map<String, Value>>> {
     if combinator != "allOf" && forms.contains(&Value::Bool(true)) {
         return None;

@@ -39,7 +39,7 @@ impl Repeat {
     /// Running it twice may do harm, and there is no advice.
     pub const UNKNOWN: Repeat = Repeat::Unsafe { restarted: "", reconnected: "" };
 
-    /// Whether it hands something out, so that the delivery of its answer must be confirmed.
+    /// Returns true if it hands something out, so that the delivery of its answer must be confirmed.
     pub const fn hands_out(self) -> bool {
         matches!(self, Repeat::HandsOut { .. })
     }

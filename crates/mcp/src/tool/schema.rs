@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
-/// The description (the type's doc comment) and the trimmed schema of an argument type.
+/// Returns the description (the type's doc comment) and the trimmed schema of an argument type.
 pub fn input_schema<T: JsonSchema>() -> (String, Value) {
     let mut schema = generate::<T>();
     let description = match schema.as_object_mut().and_then(|object| object.remove("description")) {
@@ -35,7 +35,7 @@ pub(super) fn take_unlisted(input_schema: &mut Value) -> Map<String, Value> {
     unlisted
 }
 
-/// The trimmed schema of an output type.
+/// Returns the trimmed schema of an output type.
 pub fn output_schema<T: JsonSchema>() -> Value {
     let mut schema = generate::<T>();
     if let Some(object) = schema.as_object_mut() {
@@ -134,7 +134,7 @@ fn name_choices(object: &mut Map<String, Value>) {
     }
 }
 
-/// One line that names every argument with its type.
+/// Returns one line that names every argument with its type.
 pub(super) fn usage(input_schema: &Value) -> String {
     let required = |name: &str| {
         input_schema["required"].as_array().is_some_and(|required| required.iter().any(|item| item == name))
@@ -156,12 +156,12 @@ pub(super) fn usage(input_schema: &Value) -> String {
     format!("Arguments: {}.", arguments.join(", "))
 }
 
-/// Whether this type has no fields, as `()`, and so stands for no arguments.
+/// Returns true if this type has no fields, as `()`, and so stands for no arguments.
 pub(crate) fn takes_nothing<T: JsonSchema>() -> bool {
     generate::<T>()["type"] == "null"
 }
 
-/// Whether values of this schema are objects: only objects are structured content in every revision.
+/// Returns true if values of this schema are objects: only objects are structured content in every revision.
 pub(super) fn is_object(schema: &Value) -> bool {
     schema["type"] == "object"
 }
@@ -272,7 +272,7 @@ mod tests {
     #[derive(JsonSchema)]
     #[schemars(title = "Everything", extend("x-all" = true))]
     #[serde(deny_unknown_fields)]
-    struct Written {
+    struct Attributes {
         #[schemars(range(min = 1, max = 50))]
         some: u32,
         #[schemars(range(min = 1))]
@@ -336,7 +336,7 @@ mod tests {
 
     #[test]
     fn bounds_and_titles_that_an_author_wrote_are_listed() {
-        let (_, schema) = input_schema::<Written>();
+        let (_, schema) = input_schema::<Attributes>();
         let fields = schema["properties"].as_object().expect("fields");
         let mut lines = vec![format!("title: {}, x-all: {}", schema["title"], schema["x-all"])];
         lines.extend(fields.iter().map(|(name, field)| format!("{name}: {field}")));

@@ -35,12 +35,12 @@ pub(super) enum Descriptor {
 }
 
 impl Descriptor {
-    /// A stream to read from. Must run on a runtime with I/O.
+    /// Returns a stream to read from. Must run on a runtime with I/O.
     pub(super) fn reader(fd: OwnedFd) -> io::Result<Descriptor> {
         Descriptor::new(fd, OFlags::RDONLY, Interest::READABLE)
     }
 
-    /// A stream to write to. Must run on a runtime with I/O.
+    /// Returns a stream to write to. Must run on a runtime with I/O.
     pub(super) fn writer(fd: OwnedFd) -> io::Result<Descriptor> {
         match FileType::from_raw_mode(rustix::fs::fstat(&fd)?.st_mode) {
             FileType::Socket => Ok(Descriptor::Outgoing(Outgoing { fd, full: None })),
@@ -71,18 +71,18 @@ impl Descriptor {
     }
 
     fn socket(fd: AsyncFd<OwnedFd>) -> Descriptor {
-        let read: Read = |fd, buf| Ok(rustix::net::recv(fd, buf, RecvFlags::DONTWAIT)?.0.0.len());
+        let read: ReadFn = |fd, buf| Ok(rustix::net::recv(fd, buf, RecvFlags::DONTWAIT)?.0.0.len());
         Descriptor::Incoming(Incoming { fd, read, wrote: WroteFlag::default(), busy_wait: BusyWait::default() })
     }
 
     fn pipe(fd: AsyncFd<OwnedFd>) -> Descriptor {
-        let read: Read = |fd, buf| Ok(rustix::io::read(fd, buf)?.0.len());
+        let read: ReadFn = |fd, buf| Ok(rustix::io::read(fd, buf)?.0.len());
         Descriptor::Incoming(Incoming { fd, read, wrote: WroteFlag::default(), busy_wait: BusyWait::default() })
     }
 }
 
 /// Reads without waiting. Returns how many bytes it wrote, from the beginning of the buffer.
-type Read = fn(&OwnedFd, &mut [MaybeUninit<u8>]) -> Result<usize, Errno>;
+type ReadFn = fn(&OwnedFd, &mut [MaybeUninit<u8>]) -> Result<usize, Errno>;
 
 /// Reads into the free part of a buffer, without clearing it first.
 fn fill(
@@ -102,12 +102,12 @@ fn fill(
 /// The reading side of a socket or a pipe. After messages in quick succession it waits busily for the next.
 pub(super) struct Incoming {
     fd: AsyncFd<OwnedFd>,
-    read: Read,
+    read: ReadFn,
     wrote: WroteFlag,
     busy_wait: BusyWait,
 }
 
-/// Whether something was written since the reader last checked.
+/// True if something was written since the reader last checked.
 type WroteFlag = Arc<AtomicBool>;
 
 /// Both directions of a connection. The reader learns when something was written, because a peer that was answered may
@@ -164,7 +164,7 @@ impl Incoming {
                         // A short read means that there is no more: saves a read that would only say so.
                         guard.clear_ready();
                     }
-                    self.busy_wait.found();
+                    self.busy_wait.message_arrived();
                     return Poll::Ready(Ok(()));
                 }
                 Err(Errno::INTR) => {}
@@ -267,8 +267,8 @@ impl AsyncWrite for Descriptor {
     }
 }
 
-/// A function that tells whether the peer has read everything that was written to this descriptor; `None` for a kind of
-/// descriptor that cannot tell.
+/// Returns a function that tells whether the peer has read everything that was written to this descriptor; `None` for a
+/// kind of descriptor that cannot tell.
 pub(super) fn drained(fd: OwnedFd) -> Option<Drained> {
     match FileType::from_raw_mode(rustix::fs::fstat(&fd).ok()?.st_mode) {
         FileType::Fifo => Some(Box::new(move || rustix::io::ioctl_fionread(&fd).ok().map(|unread| unread == 0))),

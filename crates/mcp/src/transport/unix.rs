@@ -21,7 +21,7 @@ pub async fn serve(server: &Server, stream: UnixStream, mut options: ConnectionO
     }
 }
 
-/// The two directions of a socket: the reader waits for input only, the writer only while the socket is full.
+/// Returns the two directions of a socket: the reader waits for input only, the writer only while the socket is full.
 fn halves(fd: OwnedFd) -> io::Result<(Descriptor, Writer)> {
     descriptor::halves(fd.try_clone()?, fd)
 }

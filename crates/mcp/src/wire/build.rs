@@ -21,7 +21,7 @@ pub struct RpcError {
 }
 
 impl RpcError {
-    /// An error without data.
+    /// Returns an error without data.
     pub fn new(code: i64, message: impl Into<String>) -> RpcError {
         RpcError { code, message: message.into(), data: None }
     }

@@ -120,42 +120,42 @@ impl<'a> Envelope<'a> {
         Some(envelope)
     }
 
-    /// The id, if there is exactly one and it is legal.
+    /// Returns the id, if there is exactly one and it is legal.
     pub fn id(&self) -> Option<Id> {
         Id::from_json(self.id.get()?.get())
     }
 
-    /// The id's JSON text, legal or not.
+    /// Returns the id's JSON text, legal or not.
     pub fn raw_id(&self) -> Option<&'a str> {
         self.id.get().map(|id| id.get())
     }
 
-    /// The method, if there is exactly one and it is a string.
+    /// Returns the method, if there is exactly one and it is a string.
     pub fn method(&self) -> Option<&str> {
         self.method.get()?.as_deref()
     }
 
-    /// The parameters, as written.
+    /// Returns the parameters, as written.
     pub fn params(&self) -> Option<Json<'a>> {
         self.params.get().copied()
     }
 
-    /// The result of a response.
+    /// Returns the result of a response.
     pub fn result(&self) -> Option<Json<'a>> {
         self.result.get().copied()
     }
 
-    /// The error of a response.
+    /// Returns the error of a response.
     pub fn error(&self) -> Option<Json<'a>> {
         self.error.get().copied()
     }
 
-    /// Whether this is a request: it has a method and a legal id.
+    /// Returns true if this is a request: it has a method and a legal id.
     pub fn is_request(&self) -> bool {
         self.method().is_some() && self.id().is_some()
     }
 
-    /// Whether this is a response: it has no method, but a result or an error.
+    /// Returns true if this is a response: it has no method, but a result or an error.
     pub fn is_response(&self) -> bool {
         !self.method.is_present() && (self.result.is_present() || self.error.is_present())
     }

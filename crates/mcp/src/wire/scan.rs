@@ -107,7 +107,7 @@ impl TopLevel {
         self.after_colon = false;
     }
 
-    /// The id, if there is exactly one and it is legal, and whether the message names a method.
+    /// Returns the id, if there is exactly one and it is legal, and whether the message names a method.
     pub(super) fn finish(self) -> (Option<Id>, bool) {
         (self.id.filter(|_| self.ids == 1), self.method)
     }

@@ -9,7 +9,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use super::{explain, file, schema};
 use crate::error::StoreError;
 
-/// The longest check. A file that takes longer passes for what was checked.
+/// The time limit of the check. If it runs out, the file counts as intact.
 const TIME: Duration = Duration::from_secs(5);
 /// Steps of SQLite's virtual machine between two checks of the time.
 const STEPS: i32 = 10_000;
@@ -27,9 +27,9 @@ pub fn examine(path: &Path) -> Result<(), StoreError> {
     is_whole(&db)
 }
 
-/// How much mail a file holds.
+/// The amount of mail in a file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Held {
+pub struct MailCount {
     pub messages: u64,
     /// Messages that still wait to be read, counted once per recipient.
     pub waiting: u64,
@@ -39,17 +39,17 @@ pub struct Held {
 ///
 /// # Errors
 /// As [`examine`], but without the check for damage.
-pub fn count(path: &Path) -> Result<Held, StoreError> {
+pub fn count(path: &Path) -> Result<MailCount, StoreError> {
     if !file::is_there(path)? {
-        return Ok(Held::default());
+        return Ok(MailCount::default());
     }
     let db = open(path).map_err(explain)?;
     if schema::check(&db)? == 0 {
-        return Ok(Held::default());
+        return Ok(MailCount::default());
     }
     let count = |sql| db.query_row(sql, [], |row| row.get(0)).map_err(explain);
     let waiting = count("SELECT count(*) FROM delivery WHERE state < 3")?;
-    Ok(Held { messages: count("SELECT count(*) FROM message")?, waiting })
+    Ok(MailCount { messages: count("SELECT count(*) FROM message")?, waiting })
 }
 
 /// Like [`examine`], for the spool's file.

@@ -15,10 +15,10 @@ use crate::error::StoreError;
 
 const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
 
-/// Whether there is a file that SQLite may open. Nothing is opened, so nothing can hang.
+/// Returns true if there is a file that SQLite may open. Nothing is opened, so nothing can hang.
 ///
 /// # Errors
-/// When something that is not a file is at the path, or beside it where SQLite would open it.
+/// If another kind of entry is at the path, or at a neighbouring path that SQLite would open.
 pub(crate) fn is_there(path: &Path) -> Result<bool, StoreError> {
     for suffix in BESIDE {
         let beside = with_suffix(path, suffix);
@@ -112,7 +112,7 @@ fn kind_of(path: &Path) -> Result<Option<FileType>, StoreError> {
     }
 }
 
-/// What an entry is, if it is not a file.
+/// Returns the kind of an entry that is not a file.
 fn no_file(kind: FileType) -> Option<&'static str> {
     match kind {
         _ if kind.is_file() => None,

@@ -23,13 +23,13 @@ fn forms() -> Value {
     json!({"elicitation": {}})
 }
 
-/// A modern call of `inquire`.
+/// Returns a modern call of `inquire`.
 fn inquiry(id: u64, about: &str, capabilities: Value) -> Value {
     let params = json!({"name": "inquire", "arguments": {"about": about}, "_meta": modern(capabilities)});
     json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
 }
 
-/// The same again, with answers.
+/// Returns the same again, with answers.
 pub(super) fn again(mut call: Value, id: u64, question: &Value, responses: Value) -> Value {
     call["id"] = id.into();
     call["params"]["requestState"] = question["result"]["requestState"].clone();

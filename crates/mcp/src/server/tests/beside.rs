@@ -16,7 +16,7 @@ fn connect(server: &Server) -> Client {
     Client::connect(server, ConnectionOptions::default())
 }
 
-/// The texts of a tool's result.
+/// Returns the texts of a tool's result.
 fn texts(answer: &Value) -> Vec<&str> {
     let blocks = answer["result"]["content"].as_array().unwrap_or_else(|| panic!("not a tool's result: {answer}"));
     blocks.iter().map(|block| block["text"].as_str().expect("a text")).collect()

@@ -13,7 +13,7 @@ use crate::server::ServerInfo;
 use crate::tool::{Context, Declaration, Effect, Outcome, ToolError};
 use crate::{Era, ResultForm};
 
-/// A server whose `look` gives both forms, and lists the group `garden` on a call of `more`.
+/// Returns a server whose `look` gives both forms, and lists the group `garden` on a call of `more`.
 fn server() -> Server {
     let look = Declaration {
         output_schema: Some(json!({"type": "object"})),
@@ -46,7 +46,7 @@ fn modern(client: &str) -> Value {
     })
 }
 
-/// Whether the listing has output schemas and a result structured content.
+/// Returns true if the listing has output schemas and a result structured content.
 async fn has_structure(peer: &mut Client, meta: &Value) -> (bool, bool) {
     peer.send(json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": meta}})).await;
     let listed = peer.next().await;
@@ -159,7 +159,7 @@ async fn how_long_lists_are_cached_can_be_set() {
     assert_eq!(fresh(&mut peer).await, [5_000; 4]);
 }
 
-/// The announcements up to the answer of a ping, which is sent when nothing else is left to do.
+/// Returns the announcements up to the answer of a ping, which is sent when nothing else is left to do.
 async fn announced(peer: &mut Client) -> Vec<String> {
     tokio::time::sleep(Duration::from_secs(1)).await;
     peer.send(json!({"jsonrpc": "2.0", "id": 7, "method": "ping"})).await;

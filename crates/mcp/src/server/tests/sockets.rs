@@ -148,7 +148,7 @@ fn a_client_that_never_pauses_lets_others_have_their_turn() {
     server.join().expect("no panic");
 }
 
-/// The private memory of this process, in bytes.
+/// Returns the private memory of this process, in bytes.
 fn resident() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").expect("there is a /proc");
     let line = status.lines().find(|line| line.starts_with("RssAnon:")).expect("it says so");

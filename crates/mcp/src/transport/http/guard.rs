@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, StatusCode};
 use super::refusal::Refusal;
 use super::{HttpOptions, unauthenticated};
 
-/// The principal of a request, or the reason to refuse it.
+/// Returns the principal of a request, or the reason to refuse it.
 pub(super) fn admit(options: &HttpOptions, parts: &Parts) -> Result<String, Refusal> {
     check_host(options, parts)?;
     check_origin(options, &parts.headers)?;

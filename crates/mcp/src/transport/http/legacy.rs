@@ -44,9 +44,9 @@ pub(super) fn initialize(
     Ok(response)
 }
 
-/// The session that a request names.
+/// Returns the session that a request names.
 pub(super) fn session(endpoint: &Endpoint, headers: &HeaderMap, principal: &str) -> Result<Arc<HttpSession>, Refusal> {
-    let refused = |error| Refusal::of(None, error);
+    let refused = |error| Refusal::invalid_message(None, error);
     if let Some(version) = headers::single(headers, VERSION).map_err(refused)?
         && Era::from_name(version).is_none()
     {
@@ -98,7 +98,8 @@ fn take(endpoint: &Endpoint, session: &Arc<HttpSession>, body: &[u8], message: &
         },
         Message::Notification { method, params } => match &**method {
             method if endpoint.server.has_notification(method) => {
-                let mut exchange = Exchange::of(&endpoint.server, session.options(), &session.handshake, String::new());
+                let mut exchange =
+                    Exchange::continue_session(&endpoint.server, session.options(), &session.handshake, String::new());
                 exchange.take(body);
                 run_to_end(exchange);
                 // The protocol may have the same notification.
@@ -159,12 +160,13 @@ async fn request(
     let id = ids.first();
     if ids.iter().any(|id| session.answering(id).is_some()) {
         let error = RpcError::new(code::INVALID_REQUEST, "a request with this id is still in flight");
-        return Err(Refusal { status: StatusCode::OK, ..Refusal::of(id, error) });
+        return Err(Refusal { status: StatusCode::OK, ..Refusal::invalid_message(id, error) });
     }
     let limits = session.options().limits;
     let slot = endpoint::wait_for(&session.running, &session.waiting, limits.waiting, id).await?.with(held);
     let number = session.next_number();
-    let mut exchange = Exchange::of(&endpoint.server, session.options(), &session.handshake, session.prefix(number));
+    let mut exchange =
+        Exchange::continue_session(&endpoint.server, session.options(), &session.handshake, session.prefix(number));
     exchange.take(body);
     let HttpOptions { limits, always_stream, .. } = &endpoint.options;
     // Most requests are answered by now, and need no stream.
@@ -200,7 +202,7 @@ pub(super) fn get(
     headers: &HeaderMap,
     session: &Arc<HttpSession>,
 ) -> Result<Response<Body>, Refusal> {
-    let last = headers::single(headers, "last-event-id").map_err(|error| Refusal::of(None, error))?;
+    let last = headers::single(headers, "last-event-id").map_err(|error| Refusal::invalid_message(None, error))?;
     let (stream, after) = match last {
         None => (session.main.clone(), None),
         Some(last) => {

@@ -59,8 +59,8 @@ use self::refusal::Refusal;
 use crate::era::Era;
 use crate::server::Server;
 
-/// The routes of a server, for a program's own HTTP server or to be nested into its routes. The limits on connections
-/// and heads in [`HttpLimits`] are then up to that server.
+/// Returns the routes of a server, for a program's own HTTP server or to be nested into its routes. The limits on
+/// connections and heads in [`HttpLimits`] are then up to that server.
 pub fn router(server: Server, options: HttpOptions) -> Router {
     routes(Arc::new(Endpoint::new(server, options)))
 }

@@ -46,12 +46,12 @@ pub enum ServedOn {
 pub struct HttpOptions {
     /// The path of the endpoint.
     pub path: String,
-    /// Whether to serve the transport of 2024-11-05 too, for old clients: `GET /sse` and `POST /messages`.
+    /// True to serve the transport of 2024-11-05 too, for old clients: `GET /sse` and `POST /messages`.
     pub sse: bool,
-    /// Whether to serve a WebSocket too, on `/ws`: one message per text frame, subprotocol `mcp`.
+    /// True to serve a WebSocket too, on `/ws`: one message per text frame, subprotocol `mcp`.
     #[cfg(feature = "websocket")]
     pub websocket: bool,
-    /// Whether every answer is a stream, even one that is ready at once. This costs a little, but only a stream lets a
+    /// True if every answer is a stream, even one that is ready at once. This costs a little, but only a stream lets a
     /// client of a session (2025-03-26 to 2025-11-25) reconnect for an answer that it lost with its connection.
     pub always_stream: bool,
     /// The hosts that requests may name, besides `localhost` and the loopback addresses; without a port. Others are
@@ -168,7 +168,7 @@ impl HttpOptions {
     }
 }
 
-/// The bearer token in a request's field `Authorization`, for an embedder's own [`Authorize`].
+/// Returns the bearer token in a request's field `Authorization`, for an embedder's own [`Authorize`].
 pub fn bearer(headers: &HeaderMap) -> Option<&str> {
     // With two fields it is unclear which one was meant, or checked by an intermediary.
     let mut fields = headers.get_all("authorization").iter();

@@ -35,7 +35,7 @@ impl SentAt {
     }
 }
 
-/// Whether these lines contain progress.
+/// Returns true if these lines contain progress.
 pub(super) fn tells_progress(lines: &[u8]) -> bool {
     memchr::memmem::find(lines, b"\"method\":\"notifications/progress\"").is_some()
 }
@@ -47,7 +47,7 @@ pub(super) struct Pings(Arc<Mutex<(u64, u64)>>);
 
 #[cfg(feature = "websocket")]
 impl Pings {
-    /// The payload of the next ping.
+    /// Returns the payload of the next ping.
     pub(super) fn next(&self) -> Vec<u8> {
         let mut pings = self.0.lock();
         pings.0 += 1;

@@ -86,7 +86,7 @@ pub(super) async fn message(State(endpoint): State<Arc<Endpoint>>, request: Requ
         };
         let (body, _held) = post::read(&parts.headers, body, &endpoint).await?;
         if let Err(Unreadable(reason)) = Envelope::classify(&body) {
-            return Err(Refusal::of(None, RpcError::new(code::PARSE, format!("the body is {reason}"))));
+            return Err(Refusal::invalid_message(None, RpcError::new(code::PARSE, format!("the body is {reason}"))));
         }
         match inbox.put(&body) {
             true => Ok(refusal::empty(StatusCode::ACCEPTED)),

@@ -12,8 +12,8 @@ const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
 const DISCOVER: &str = r#"{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{
 "io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
 
-/// The statuses of the answers to these bytes, sent at once on a connection of their own, until the server closes the
-/// connection or is silent.
+/// Returns the statuses of the answers to these bytes, sent at once on a connection of their own, until the server
+/// closes the connection or is silent.
 async fn statuses(served: &Served, bytes: &str) -> String {
     let mut client = served.connect().await;
     client.write(bytes.as_bytes()).await;
@@ -158,7 +158,7 @@ mod frames {
     const FIN: u8 = 0x80;
     const CONTINUES: u8 = 0;
 
-    /// A masked frame of at most 125 bytes; the mask is of zeros.
+    /// Returns a masked frame of at most 125 bytes; the mask is of zeros.
     fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
         [&[first, 0x80 | payload.len() as u8, 0, 0, 0, 0], payload].concat()
     }

@@ -4,14 +4,14 @@
 use super::*;
 use crate::server::tests::wire_table::{Case, cases, settled};
 
-/// The messages of a case, if all its input can be sent as messages.
+/// Returns the messages of a case, if all its input can be sent as messages.
 fn messages(case: &Case) -> Option<Vec<String>> {
     let text = std::str::from_utf8(&case.input).ok()?;
     let lines = text.lines().map(|line| line.trim().trim_start_matches('\u{feff}'));
     Some(lines.filter(|line| !line.is_empty()).map(ToOwned::to_owned).collect())
 }
 
-/// Whether the case shows the end of input, or the limit of a line.
+/// Returns true if the case shows the end of input, or the limit of a line.
 fn is_about_streams(case: &Case) -> bool {
     const ENDS: [&str; 3] = ["connection ended", "subscriptions/listen", "more than the limit"];
     case.prints() || ENDS.iter().any(|mark| case.output.contains(mark) || has(&case.input, mark))
@@ -90,7 +90,7 @@ async fn on_a_stream_of_events() {
     assert!(tried > 20, "{tried} cases apply");
 }
 
-/// Whether each message is answered without another message: over HTTP each waits for its own answer.
+/// Returns true if each message is answered without another message: over HTTP each waits for its own answer.
 fn stands_alone(messages: &[String]) -> bool {
     let waits = [
         "\"hold\"",
