@@ -289,9 +289,10 @@ impl NoIdentity {
             }
             NoIdentity::Unknown { candidates, free } => {
                 let register = format!("{}, or with another name of your choice.", register_first(free));
-                match candidates.is_empty() {
-                    true => vec![register],
-                    false => vec![register, format!("Or be one of: {}.", listed(candidates))],
+                if candidates.is_empty() {
+                    vec![register]
+                } else {
+                    vec![register, format!("Or be one of: {}.", listed(candidates))]
                 }
             }
             NoIdentity::Several { names } => vec![
@@ -333,10 +334,7 @@ pub(crate) fn listed(identities: &[Identity]) -> String {
 }
 
 fn read(path: &Path) -> Option<Identity> {
-    match path.extension()? == "json" {
-        true => read_whole(path).ok(),
-        false => None,
-    }
+    if path.extension()? == "json" { read_whole(path).ok() } else { None }
 }
 
 /// Reads an identity, or returns the reason why its file is invalid.
@@ -352,9 +350,10 @@ fn read_whole(path: &Path) -> Result<Identity, String> {
     let identity: Identity = serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
     AgentName::new(&identity.name).map_err(|error| error.to_string())?;
     // Without this check, a copy of the file under another name would make one agent two.
-    match path.file_stem().is_some_and(|stem| stem == identity.name.as_str()) {
-        true => Ok(identity),
-        false => Err(format!("it says that its agent is called {}", identity.name)),
+    if path.file_stem().is_some_and(|stem| stem == identity.name.as_str()) {
+        Ok(identity)
+    } else {
+        Err(format!("it says that its agent is called {}", identity.name))
     }
 }
 

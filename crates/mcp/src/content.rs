@@ -1,6 +1,6 @@
 //! The data that tools, prompts and resources share: content blocks, annotations, icons, and resources as they are
-//! listed and read. No type here is tied to a revision; `era/content.rs` writes them, and replaces a kind of content
-//! that a revision lacks by a text.
+//! listed and read. No type here is specific to a revision; `era/content.rs` writes them, and replaces content that a
+//! revision lacks by a text.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ pub enum Content {
     Text(String),
     /// A picture.
     Image(Media),
-    /// A sound (since 2025-03-26; older clients get a text that says what is missing).
+    /// A sound (since 2025-03-26; older clients get a text that names the missing content).
     Audio(Media),
     /// A resource with its contents.
     Resource(Contents),
@@ -86,7 +86,7 @@ pub struct Resource {
     pub icons: Vec<Icon>,
     /// Hints for particular clients, sent as `_meta`.
     pub meta: Option<Map<String, Value>>,
-    /// How long a client may cache what it read (2026-07-28); zero forbids it.
+    /// How long a client may cache the contents (2026-07-28); zero forbids it.
     pub fresh_for: Duration,
 }
 

@@ -181,9 +181,10 @@ async fn counted(mail: &Mail, agent: &AgentName) -> Result<Option<(u64, String)>
     }
     // Messages that were handed out are excluded, since they may have been read. With too many messages no senders are
     // named, since the list would be incomplete.
-    let senders = match counts.total() <= LOOKED_AT as u64 {
-        true => mail.mailbox(agent, Floor::All, Among::Free, LOOKED_AT).await?.messages,
-        false => Vec::new(),
+    let senders = if counts.total() <= LOOKED_AT as u64 {
+        mail.mailbox(agent, Floor::All, Among::Free, LOOKED_AT).await?.messages
+    } else {
+        Vec::new()
     };
     let senders = senders.iter().map(|message| message.from.as_str());
     Ok(Some((counts.latest_seq, sentence(agent, &counts, senders))))

@@ -249,10 +249,7 @@ impl Events {
     /// Keeps an event; returns false if the limit is reached.
     fn keep(&mut self, mut event: Event, length: usize, otherwise: impl FnOnce() -> String) -> bool {
         let at = time::parse(&std::mem::take(&mut event.timestamp)).unwrap_or_default();
-        let id = match event.event_id.is_empty() {
-            true => otherwise(),
-            false => std::mem::take(&mut event.event_id),
-        };
+        let id = if event.event_id.is_empty() { otherwise() } else { std::mem::take(&mut event.event_id) };
         for pairs in [&mut event.scopes, &mut event.refs] {
             pairs.retain(|pair| pair.kind != PairKind::Other);
             pairs.shrink_to_fit();

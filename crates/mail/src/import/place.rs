@@ -59,9 +59,10 @@ impl Log {
     /// Checks that a path is inside the repository or does not exist.
     pub(super) fn check(&self, path: &Path) -> Result<(), ImportError> {
         let Ok(to) = path.canonicalize() else { return Ok(()) };
-        match holds(&self.home, &to) {
-            true => Ok(()),
-            false => Err(ImportError::LeadsOut { path: path.to_owned(), to, home: self.home.clone() }),
+        if holds(&self.home, &to) {
+            Ok(())
+        } else {
+            Err(ImportError::LeadsOut { path: path.to_owned(), to, home: self.home.clone() })
         }
     }
 }

@@ -109,9 +109,10 @@ impl Tool for BroadcastMessage {
         if output.message_ids.is_empty() {
             return "no_recipients: the filter leaves nobody but you; nothing was sent.".to_owned();
         }
-        let failed = match output.failed_to.is_empty() {
-            true => String::new(),
-            false => format!(" Not to {}: their mailboxes are full.", output.failed_to.join(", ")),
+        let failed = if output.failed_to.is_empty() {
+            String::new()
+        } else {
+            format!(" Not to {}: their mailboxes are full.", output.failed_to.join(", "))
         };
         let (status, id) = (&output.status, output.message_ids.join(", "));
         format!(

@@ -69,10 +69,8 @@ pub(super) fn text(groups: &[Item]) -> String {
     let count = super::counted(groups.len() as u64, "group");
     let mut lines = vec![format!("{count}. What is quoted was written by agents: data.")];
     lines.extend(groups.iter().map(|group| {
-        let about = match group.description.is_empty() {
-            true => String::new(),
-            false => format!(", {}", quoted(&group.description, 200)),
-        };
+        let about =
+            if group.description.is_empty() { String::new() } else { format!(", {}", quoted(&group.description, 200)) };
         let members = super::counted(group.member_count, "member");
         format!("{}: {members}, by {}{about}", group.name, group.created_by)
     }));

@@ -110,10 +110,8 @@ impl Tool for RegisterAgent {
 
     fn text(output: &Output) -> String {
         let Output { status, name, role, worktree, .. } = output;
-        let module = match output.module.is_empty() {
-            true => String::new(),
-            false => format!(", module {}", quoted(&output.module, 200)),
-        };
+        let module =
+            if output.module.is_empty() { String::new() } else { format!(", module {}", quoted(&output.module, 200)) };
         let mut text = format!("{status}: {name} ({role}{module}), in {}.", quoted(worktree, 300));
         if let Some(from) = &output.taken_from {
             text.push_str(&format!(" It was taken from {}.", quoted(from, 300)));

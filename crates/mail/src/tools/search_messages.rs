@@ -121,9 +121,10 @@ impl Tool for SearchMessages {
 
 /// Returns the last moment of a day, where only a day is said: "not after" means that day too.
 fn end_of_day(text: String) -> String {
-    match text.len() == "2026-11-22".len() && time::parse(&text).is_some() {
-        true => format!("{text}T23:59:59.999Z"),
-        false => text,
+    if text.len() == "2026-11-22".len() && time::parse(&text).is_some() {
+        format!("{text}T23:59:59.999Z")
+    } else {
+        text
     }
 }
 

@@ -217,15 +217,16 @@ impl Run {
                 let expected = self.model.check(*who, number, *limit);
                 let request = CheckRequest { limit: *limit, ..CheckRequest::default() };
                 let checked = mail.check(&session, request).await.unwrap();
-                let text = |one: &mail::HandedOut| match one.message.from.is_system() {
-                    true => format!("report #{}", one.attempt),
-                    false => format!("{} #{}", one.message.content, one.attempt),
+                let text = |one: &mail::HandedOut| {
+                    if one.message.from.is_system() {
+                        format!("report #{}", one.attempt)
+                    } else {
+                        format!("{} #{}", one.message.content, one.attempt)
+                    }
                 };
                 assert_eq!(checked.messages.iter().map(text).collect::<Vec<_>>(), expected);
-                let line = |one: &mail::Reminder| match one.from.is_system() {
-                    true => "report".to_owned(),
-                    false => one.begins.clone(),
-                };
+                let line =
+                    |one: &mail::Reminder| if one.from.is_system() { "report".to_owned() } else { one.begins.clone() };
                 assert_eq!(checked.reminders.iter().map(line).collect::<BTreeSet<_>>(), listed);
                 let free = self.model.boxes[*who].iter().filter(|one| one.state == State::Free).count();
                 assert_eq!(checked.remaining, free as u64);

@@ -28,9 +28,10 @@ struct Small {
 
 impl Store for Small {
     fn write(&self, change: Change) -> BoxFuture<'_, Result<Changed, StoreError>> {
-        match self.is_full.load(Ordering::SeqCst) {
-            true => Box::pin(async { Err(StoreError::DiskFull) }),
-            false => self.store.write(change),
+        if self.is_full.load(Ordering::SeqCst) {
+            Box::pin(async { Err(StoreError::DiskFull) })
+        } else {
+            self.store.write(change)
         }
     }
     fn read(&self, query: Query) -> BoxFuture<'_, Result<QueryResult, StoreError>> {

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 type Work = Pin<Box<dyn Future<Output = Result<Vec<Content>, ToolError>> + Send>>;
 
-/// What a call may ask for, by name.
+/// The arguments of a call, by name.
 pub(crate) type Arguments = Map<String, Value>;
 
 /// A tool to be built.

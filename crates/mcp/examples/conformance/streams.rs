@@ -46,8 +46,8 @@ pub(crate) fn tools() -> Vec<Arc<dyn AnyTool>> {
     .into()
 }
 
-/// Returns the tools that change a list: they add an entry and remove it again, so that clients are told and the list
-/// is as before.
+/// Returns the tools that change a list: they add an entry and remove it again. Clients are notified, and the list is
+/// as before.
 pub(crate) fn changing(registry: &Arc<Registry>, prompts: &Arc<Prompts>) -> Vec<Arc<dyn AnyTool>> {
     let registry: Weak<Registry> = Arc::downgrade(registry);
     let prompts = prompts.clone();

@@ -1,11 +1,11 @@
-//! Questions → a revision's JSON, and what a client can be asked.
+//! Writes questions as a revision's JSON, and reads the kinds of questions that a client supports.
 
 use serde_json::{Map, Value, json};
 
 use super::Era;
 use crate::tool::Ask;
 
-/// What a client declares that it can be asked.
+/// The kinds of questions that a client declares to support.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ClientCapabilities {
     form: bool,

@@ -143,7 +143,7 @@ impl Meta<'_> {
         (legal && token.len() <= crate::wire::MAX_ID).then_some(token)
     }
 
-    /// What the client of a request without a handshake can be asked.
+    /// Returns the kinds of questions that the client of a request without a handshake supports.
     pub(crate) fn can(&self) -> ClientCapabilities {
         self.capabilities.map_or_else(ClientCapabilities::default, |raw| ClientCapabilities::read(raw.get()))
     }

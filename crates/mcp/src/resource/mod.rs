@@ -1,5 +1,5 @@
 //! Resources, which a client may read: single ones with a URI, templates that stand for many, and the [`Resources`]
-//! that serves them and announces changes. No type here is tied to a protocol revision.
+//! that serves them and announces changes. No type here is specific to a protocol revision.
 //!
 //! Start with [`resource`] and [`template`], and pass them to
 //! [`Server::resources`](crate::server::Server::resources).
@@ -37,7 +37,7 @@ impl Template {
 /// Why a resource cannot be read.
 #[derive(Debug)]
 pub enum ReadError {
-    /// There is no resource with this URI (any more).
+    /// The resource does not exist (any more).
     NotFound,
     /// Reading failed.
     Failed(ToolError),
@@ -52,7 +52,7 @@ impl From<ToolError> for ReadError {
 /// The result of reading: mostly one content; a directory, for example, may have several.
 pub type ReadResult = Result<Vec<Contents>, ReadError>;
 
-/// A resource with a URI of its own. Made by [`resource`], or implemented by hand.
+/// A resource with a fixed URI. Made by [`resource`], or implemented by hand.
 pub trait AnyResource: Send + Sync {
     /// Returns the description.
     fn declaration(&self) -> &Resource;

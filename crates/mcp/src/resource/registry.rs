@@ -61,8 +61,8 @@ impl Resources {
         removed
     }
 
-    /// Announces to subscribers that the contents of this resource have changed. Never blocks; changes that a client
-    /// was not told of yet are merged into one.
+    /// Announces to subscribers that the contents of this resource have changed. Never blocks. Changes that a client
+    /// was not notified of yet are merged into one.
     pub fn updated(&self, uri: &str) {
         let watchers: Vec<_> = match self.watchers().get_mut(uri) {
             Some(watchers) => watchers.iter().filter_map(Weak::upgrade).collect(),
@@ -82,7 +82,7 @@ impl Resources {
         self.watched.subscribe()
     }
 
-    /// How often the lists have changed.
+    /// Returns the number of changes of the lists.
     pub(crate) fn revision(&self) -> u64 {
         *self.revision.borrow()
     }

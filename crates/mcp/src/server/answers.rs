@@ -1,4 +1,4 @@
-//! What the client of a call receives: progress, heartbeats of silent calls, and the answer.
+//! The output that the client of a call receives: progress, heartbeats of silent calls, and the answer.
 
 use std::error::Error;
 
@@ -164,7 +164,7 @@ fn failure_error(name: &str, error: &ToolError, code: i64) -> RpcError {
     }
 }
 
-/// Logs an internal error; returns what the client may know.
+/// Logs an internal error; returns the text for the client, which contains no details.
 fn log_fault(name: &str, fault: &str, source: &(dyn Error + Send + Sync)) -> String {
     fault::failed(name, fault, source);
     format!("internal error in {name} (fault {fault}): the server's log says more")

@@ -106,9 +106,10 @@ impl ConnectionState {
                 return self.send_requests(key, asks, answer);
             }
             let (given, asks) = split_answered(&mut ask_context.early_answers, asks);
-            match asks.is_empty() {
-                true => drop(answer.send(Ok(given))),
-                false => self.suspend(key, PendingAsk { asks, named, answer }, given, ResumeBy::Ticket),
+            if asks.is_empty() {
+                drop(answer.send(Ok(given)))
+            } else {
+                self.suspend(key, PendingAsk { asks, named, answer }, given, ResumeBy::Ticket)
             }
         } else if by_argument && asks.iter().all(|(_, ask)| for_a_person(ask)) {
             self.suspend(key, PendingAsk { asks, named, answer }, Answers::new(), ResumeBy::Argument);
@@ -211,7 +212,7 @@ impl ConnectionState {
         let Some(call) = self.calls.get_mut(key) else { return };
         call.peer.suspend();
         if answer.is_closed() {
-            // The call has gone on meanwhile and may be done: it is a running call again.
+            // The call has continued meanwhile and may be finished: it is a running call again.
             let (peer, log, wants_progress) = (call.peer.clone(), call.peer.log(), call.reported.is_some());
             let can = call.ask_context.as_ref().map(|ask_context| (call.era, ask_context.can));
             if let Some(reply) = peer.reroute(Route { can, ..self.route(key, wants_progress, log) }) {

@@ -83,11 +83,11 @@ pub(super) struct Call {
     pub reported: Option<ProgressState>,
     /// The context for its questions; `None` if it may not ask.
     pub ask_context: Option<Box<AskContext>>,
-    /// What its client can be asked, if it knows tasks.
+    /// The kinds of questions that the client supports, if it knows tasks.
     pub tasks: Option<ClientCapabilities>,
-    /// When it began, and when it becomes a job.
+    /// The start of the call, and the time when it becomes a job.
     pub job_at: Option<(Instant, Instant)>,
-    /// When it times out.
+    /// The time of the timeout.
     pub timeout_at: Option<Instant>,
     /// True if it waited for a slot before it began.
     pub has_waited: bool,
@@ -100,11 +100,11 @@ pub(super) struct Call {
 pub(super) struct AskContext {
     /// Identifies the call: an answer must come with the same call.
     pub digest: [u8; 32],
-    /// What its client can be asked.
+    /// The kinds of questions that the client supports.
     pub can: ClientCapabilities,
-    /// The client capabilities that a question needed in vain.
+    /// The client capabilities that a question needed and that were missing.
     pub missing: Option<serde_json::Value>,
-    /// The answer to a named question with which the tool is called anew.
+    /// The answer to a named question, if the tool is called again because of it.
     pub resumed: Option<Arc<Resumed>>,
     /// Answers that came before their questions were asked, by name.
     pub early_answers: serde_json::Map<String, serde_json::Value>,
@@ -125,7 +125,7 @@ pub(super) struct ProgressState {
 pub(super) enum State {
     /// Not started.
     Waiting(Option<Box<RawValue>>),
-    /// Started; in a task of its own after the first poll.
+    /// Started; after the first poll in a separate task.
     Running(Option<AbortHandle>),
     /// Started, and waiting for the client to answer a question.
     Asking(AbortHandle),

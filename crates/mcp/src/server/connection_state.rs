@@ -46,16 +46,16 @@ pub(super) struct ConnectionState {
     /// The form of tool results for requests that do not name their client.
     pub form: ResultForm,
     pub result_form_for: fn(&str) -> ResultForm,
-    /// What the client of the handshake can be asked.
+    /// The kinds of questions that the client of the handshake supports.
     pub can: ClientCapabilities,
     /// Questions that the client has as requests (handshake revisions).
     pub questions: OpenQuestions,
     /// True if the client has announced the end of the handshake.
     pub initialized: bool,
-    /// The client of the handshake, and what the latest request said of its own that named one.
+    /// The client of the handshake, and the latest `clientInfo` that came with a request.
     pub client: Option<Arc<Client>>,
     pub latest_client: Option<ClientInfo>,
-    /// How long the client waits for an answer; the embedder's value comes before the handshake's.
+    /// The client's timeout for an answer; the embedder's value takes precedence over the handshake's.
     pub budget: Option<Duration>,
     pub budget_is_fixed: bool,
     pub subscriptions: Vec<Subscription>,
@@ -270,7 +270,7 @@ impl ConnectionState {
         }
         self.calls.insert(key, call);
         self.side_channel.queue(true);
-        // A call may have begun to wait while nobody was known to need its slot.
+        // A call may have begun to wait while no call was known to need its slot.
         self.start_waiting();
     }
 
@@ -303,7 +303,7 @@ impl ConnectionState {
         self.side_channel.queue(self.calls.waiting() > 0);
     }
 
-    /// Polls a call once right here: most calls are then done and cost no task. The others get a task of their own.
+    /// Polls a call once in place: most calls are then finished and cost no task. The others get a separate task.
     fn start(&mut self, key: Key, mut call: Call, input: Option<&RawValue>) {
         call.state = State::Running(None);
         let mut work = match call.begin(self.caller.clone(), input) {
@@ -416,7 +416,7 @@ impl ConnectionState {
         self.batch_answered(batch);
     }
 
-    /// Does what is due by now.
+    /// Performs all actions whose time has come.
     pub(super) fn tick(&mut self, now: Instant) {
         if self.expire_at.is_some_and(|at| at <= now) {
             self.expire_at = None;

@@ -1,5 +1,5 @@
 //! A conversation for transports that carry whole messages: messages are put in, lines are taken out by polling, and
-//! the poller drives it. An exchange is to an HTTP response or a WebSocket what a `Connection` is to a stream of bytes.
+//! the poller drives it. An exchange serves an HTTP response or a WebSocket as a `Connection` serves a stream of bytes.
 
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::VecDeque;

@@ -1,4 +1,4 @@
-//! The two streams of a connection and their buffers. What the bytes mean is in `wire` and `connection_state.rs`.
+//! The two streams of a connection and their buffers. `wire` and `connection_state.rs` interpret the bytes.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -28,7 +28,7 @@ pub(super) struct Output {
     bytes: Vec<u8>,
     start: usize,
     written: u64,
-    /// The peer is gone: further output is discarded.
+    /// True if the peer has disconnected: further output is discarded.
     dead: bool,
 }
 
@@ -146,8 +146,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Io<R, W> {
         Poll::Ready(Ok(count))
     }
 
-    /// Writes some of the output, and flushes the writer after the last of it. Ready when it made progress.
-    /// Cancel safe.
+    /// Writes some of the output, and flushes the writer after the last part. Ready when it made progress. Cancel safe.
     pub(super) fn poll_write(&mut self, cx: &mut Context<'_>, out: &mut Output) -> Poll<io::Result<()>> {
         if out.pending() == 0 {
             if self.flushed {

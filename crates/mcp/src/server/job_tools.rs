@@ -73,7 +73,7 @@ struct JobTool {
 impl JobTool {
     fn declare<A: JsonSchema>(name: &str, effect: Effect, kind: Kind, jobs: &Arc<Jobs>) -> Arc<dyn AnyTool> {
         let (description, input_schema) = input_schema::<A>();
-        // A job's result is its tool's, so there is no output schema.
+        // A job's result is its tool's, so the output schema is unknown.
         let declaration = Declaration::new(name, description, input_schema, effect);
         Arc::new(JobTool { declaration, kind, jobs: jobs.clone() })
     }

@@ -26,10 +26,10 @@ use crate::wire::code;
 /// Jobs that may exist, ended ones included; beyond that a call stays a call.
 const MAX_JOBS: usize = 256;
 
-/// How long a result is kept.
+/// The time for which a result is kept.
 const RESULT_TTL: Duration = Duration::from_secs(60 * 60);
 
-/// How long a cancelled job may go on before it is aborted.
+/// The time for which a cancelled job may continue before it is aborted.
 const CANCEL_GRACE: Duration = Duration::from_secs(5);
 
 #[derive(Default)]
@@ -40,11 +40,11 @@ pub(super) struct Job {
     pub tool: String,
     /// The principal that it belongs to.
     pub principal: Arc<str>,
-    /// What the client can be asked, if the job was given to it as a task.
+    /// The kinds of questions that the client supports, if the job was given to it as a task.
     pub task: Option<ClientCapabilities>,
     /// When its call began.
     pub began: Instant,
-    /// When it became a job, by the wall clock and the monotonic one.
+    /// The time at which it became a job, by the wall clock and the monotonic one.
     pub created: SystemTime,
     born: Instant,
     state: Mutex<Inner>,
@@ -209,7 +209,7 @@ impl Job {
         self.end(stage);
     }
 
-    /// Ends the job. Its call is told, and may clean up for a while; its result no longer counts.
+    /// Ends the job. Its call is notified, and may clean up for a while; its result no longer counts.
     pub(super) fn cancel(&self) {
         if let Some((cancel, task)) = self.end(Stage::Cancelled(Instant::now())).and_then(AbortOnDrop::disarm) {
             cancel.cancel();

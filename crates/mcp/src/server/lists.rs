@@ -20,7 +20,7 @@ pub(super) const PAGE_SIZE: usize = 1000;
 /// The most rendered listings that are kept; there is one for each set of groups that clients were given.
 const MAX_LISTINGS: usize = 64;
 
-/// How often each list has changed.
+/// The number of changes of each list.
 pub(super) struct Revisions {
     tools: u64,
     resources: u64,
@@ -100,8 +100,8 @@ impl Shared {
         Ok(())
     }
 
-    /// How long a client may cache a list, if the embedder does not say: not at all where a call can change it, or where
-    /// the list has changed since the server first served, since it may change again at any time.
+    /// Returns how long a client may cache a list, if the embedder does not set it. Zero if a call can change the list.
+    /// Also zero if the list has changed since the server first served, since it may change again at any time.
     fn fresh_for(&self, list: ListKind) -> Duration {
         if let Some(chosen) = self.list_fresh_for.get() {
             return *chosen;
@@ -111,7 +111,7 @@ impl Shared {
         if has_changed || can_change { Duration::ZERO } else { FRESH_FOR }
     }
 
-    /// Notes what the lists are when the server first serves.
+    /// Records the lists when the server first serves.
     pub(super) fn begin_to_serve(&self) {
         self.served.get_or_init(|| self.revisions());
     }

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 /// The pause between progress and answer: long enough for one turn of a client's event loop.
 const GAP: Duration = Duration::from_millis(2);
 
-/// How often to check whether the peer has read.
+/// The interval of checks whether the peer has read.
 const RECHECK: Duration = Duration::from_millis(1);
 
 /// Progress older than this counts as read.
@@ -19,7 +19,7 @@ pub(super) const SETTLED: Duration = Duration::from_millis(250);
 pub(super) struct HeldAnswers {
     answers: Vec<(Vec<u8>, Stage)>,
     bytes: usize,
-    /// How long to wait, at most, for the peer to read progress that is written.
+    /// The longest wait for the peer to read progress that is written.
     max_wait: Duration,
 }
 

@@ -20,7 +20,7 @@ use crate::tool::{Answers, Ask, AskError, LogLevel, NamedAsk, NotifyError, Peer,
 pub(super) struct CallPeer {
     /// The way to the call's client, which may change: a suspended call may be resumed on another connection.
     route: Mutex<Route>,
-    /// Whether the call is answered or cancelled: no progress or log may follow.
+    /// True if the call is answered or cancelled: no progress or log may follow.
     over: AtomicBool,
     /// The effects that the call reported.
     effects: Mutex<Vec<String>>,
@@ -32,7 +32,7 @@ pub(super) struct Route {
     /// True if the client gave a progress token.
     pub wants_progress: bool,
     pub log: LogPolicy,
-    /// What the client can be asked by this call, and in which revision.
+    /// The kinds of questions that the client supports in this call, and their revision.
     pub can: Option<(Era, ClientCapabilities)>,
     /// The principal that the call belongs to.
     pub principal: Arc<str>,
@@ -50,7 +50,7 @@ pub(super) struct Slot {
     is_paused: bool,
 }
 
-/// What waits for a call's result.
+/// The recipient of a call's result.
 pub(super) enum Recipient {
     /// The request that it came with.
     Request,
@@ -112,7 +112,7 @@ impl CallPeer {
         }
     }
 
-    /// Notes what the client can be asked by this call.
+    /// Sets the kinds of questions that this call may ask the client.
     pub(super) fn may_ask(&self, era: Era, can: ClientCapabilities) {
         self.route().can = Some((era, can));
     }

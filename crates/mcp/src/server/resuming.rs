@@ -16,7 +16,7 @@ use crate::tool::{Answers, AnyTool, Ask, AskResponse, Outcome, Resumed};
 use crate::wire::Json;
 use crate::wire::build::{self, RpcError};
 
-/// What became of a request that may bring answers.
+/// The outcome of a request that may contain answers.
 pub(super) enum Resumption {
     /// It brings none, and is a new call.
     New,
@@ -51,9 +51,10 @@ impl ConnectionState {
         suspended.given.extend(given);
         // Questions without a fitting answer are asked again.
         suspended.asks = asks;
-        match suspended.asks.is_empty() {
-            true => self.resume_call(request, suspended)?,
-            false => self.ask_again(request, suspended, None),
+        if suspended.asks.is_empty() {
+            self.resume_call(request, suspended)?
+        } else {
+            self.ask_again(request, suspended, None)
         }
         Ok(Resumption::Served)
     }
@@ -107,9 +108,10 @@ impl ConnectionState {
                 }
             }
         }
-        match suspended.asks.is_empty() {
-            true => self.resume_call(request, suspended)?,
-            false => self.ask_again(request, suspended, problem.as_deref()),
+        if suspended.asks.is_empty() {
+            self.resume_call(request, suspended)?
+        } else {
+            self.ask_again(request, suspended, problem.as_deref())
         }
         Ok(true)
     }
@@ -124,10 +126,8 @@ impl ConnectionState {
         let SuspendedCall { target, peer, running, digest, given, answer, .. } = suspended;
         let (key, mut call) = self.new_call(request, target)?;
         let can = if request.era.is_modern() { request.meta.can() } else { self.can };
-        let log = match request.era.is_modern() {
-            true => LogPolicy::Request(request.meta.level()?),
-            false => LogPolicy::Connection,
-        };
+        let log =
+            if request.era.is_modern() { LogPolicy::Request(request.meta.level()?) } else { LogPolicy::Connection };
         let Some((cancel, task)) = running.disarm() else { return Ok(()) };
         call.cancel = cancel;
         call.state = State::Running(Some(task));
@@ -167,9 +167,10 @@ impl ConnectionState {
             "the question was lost; effects so far: {effects}\nA question waits 15 minutes, not over a restart of the \
              server, and is answered once. Call again without `{without}` to be asked anew."
         );
-        match method == "tools/call" {
-            true => self.respond(request, &Outcome::error(text)),
-            false => return Err(invalid(text)),
+        if method == "tools/call" {
+            self.respond(request, &Outcome::error(text))
+        } else {
+            return Err(invalid(text));
         }
         Ok(())
     }

@@ -47,7 +47,7 @@ struct Inner {
     waker: Option<Waker>,
 }
 
-/// Everything sent since the connection last took it.
+/// All output sent since the connection last took it.
 #[derive(Default)]
 pub(super) struct Inbound {
     /// Notifications as whole lines.

@@ -28,7 +28,7 @@ pub(super) struct SuspendedCall {
     pub target: Target,
     pub peer: Arc<CallPeer>,
     pub running: AbortOnDrop,
-    /// Who may answer.
+    /// The principal that may answer.
     pub principal: Arc<str>,
     pub digest: [u8; 32],
     /// The questions that are not answered yet.
@@ -86,7 +86,7 @@ pub(super) struct Ticket {
     /// The tool's own name for the question. Such a ticket does not expire.
     pub named: Option<String>,
     pub expired: bool,
-    /// What the call had done when it was suspended.
+    /// The effects of the call when it was suspended.
     pub effects: String,
 }
 

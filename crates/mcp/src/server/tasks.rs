@@ -36,9 +36,10 @@ impl ConnectionState {
 
     /// Refuses a call whose result can only come as a task, if its client does not know tasks.
     pub(super) fn allow_task(&self, request: &Request<'_>, tool: &Declaration) -> Result<(), RpcError> {
-        match tool.tasks_only && request.era.is_modern() && self.shared.jobs_are_on() && !request.meta.tasks() {
-            true => Err(tasks_capability_missing()),
-            false => Ok(()),
+        if tool.tasks_only && request.era.is_modern() && self.shared.jobs_are_on() && !request.meta.tasks() {
+            Err(tasks_capability_missing())
+        } else {
+            Ok(())
         }
     }
 

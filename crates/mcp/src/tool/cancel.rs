@@ -17,7 +17,7 @@ struct Flag {
 }
 
 impl CancelToken {
-    /// Cancels. There is no way back.
+    /// Cancels. This cannot be undone.
     pub(crate) fn cancel(&self) {
         if !self.0.set.swap(true, Ordering::SeqCst) {
             self.0.changed.notify_waiters();

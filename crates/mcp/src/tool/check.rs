@@ -1,5 +1,5 @@
-//! The check of a declaration when its tool is added: what would make clients drop the tool, or fail, is refused with
-//! the reason.
+//! Checks a declaration when its tool is added. A declaration that would make clients drop the tool, or fail, is
+//! refused with the reason.
 
 use std::collections::HashSet;
 
@@ -45,7 +45,7 @@ pub enum DeclarationError {
         tool: String,
         /// The place in the schema.
         path: String,
-        /// What is wrong.
+        /// The problem.
         problem: &'static str,
     },
     /// The type of the arguments allows unknown fields.
@@ -106,7 +106,8 @@ impl Declaration {
 }
 
 impl Declaration {
-    /// Checks what the types of a tool's author must say besides. What a tool of another origin says is its own business.
+    /// Checks the further requirements for tools whose types the author wrote. They do not apply to tools of another
+    /// origin.
     pub(super) fn check_types(&self) -> Result<(), DeclarationError> {
         let tool = || self.name.clone();
         let has = |keyword: &str| self.input_schema.get(keyword).is_some();
@@ -246,7 +247,7 @@ mod tests {
     fn roots_are_objects() {
         check(
             &[
-                // What else a schema says is its author's business (MCP 2026-07-28, "Schema Dialect").
+                // The other keywords of a schema are its author's responsibility (MCP 2026-07-28, "Schema Dialect").
                 json!({"type": "object", "anyOf": [{"required": ["a"]}], "if": {}, "$defs": {"x": true}}),
                 json!(true),
                 json!({"properties": {}}),

@@ -62,7 +62,7 @@ pub struct Declaration {
     pub output_schema: Option<Value>,
     /// The effect on the world.
     pub effect: Effect,
-    /// Whom a call may ask; the schemas must be as [`Asks`] says.
+    /// The person or program that a call may ask; the schemas must match [`Asks`].
     pub asks: Asks,
     /// After how long a call becomes a job; the output schema must then be as
     /// [`Tool::JOB_AFTER`](super::Tool::JOB_AFTER) says.
@@ -80,7 +80,7 @@ pub struct Declaration {
 }
 
 impl Declaration {
-    /// A declaration with what every tool has, and defaults for the rest.
+    /// Creates a declaration with the required parts, and defaults for the rest.
     pub fn new(
         name: impl Into<String>,
         description: impl Into<String>,
@@ -109,7 +109,7 @@ impl Declaration {
 /// An example call of a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Example {
-    /// What the example shows, as a heading.
+    /// The purpose of the example, as a heading.
     pub title: &'static str,
     /// The arguments.
     pub arguments: Value,
@@ -124,7 +124,7 @@ pub struct Outcome {
     pub content: Vec<Content>,
     /// The full form, which conforms to the output schema; serialized already, so that this happens once.
     pub structured: Option<Box<RawValue>>,
-    /// What programs get besides, as the result's `_meta` (MCP "General fields"); no model reads it.
+    /// Further data for programs, as the result's `_meta` (MCP "General fields"); no model reads it.
     pub meta: Option<Map<String, Value>>,
     /// True if the call failed in a way that its caller can act on.
     pub is_error: bool,

@@ -48,8 +48,8 @@ where
     ToolFn::new(name, effect).build(call)
 }
 
-/// What a tool made of a function declares. Each method stands for the constant or method of the same name of
-/// [`Tool`](super::Tool), which says more.
+/// The declaration of a tool made of a function. Each method stands for the constant or method of the same name of
+/// [`Tool`](super::Tool), which has the details.
 ///
 /// ```
 /// use mcp::tool::{Ask, Asks, Effect, ToolFn};
@@ -102,7 +102,7 @@ impl ToolFn {
         self
     }
 
-    /// Whom a call may ask.
+    /// Sets the person or program that a call may ask.
     pub fn asks(mut self, asks: Asks) -> ToolFn {
         self.declaration.asks = asks;
         self

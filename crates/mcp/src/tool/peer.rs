@@ -36,7 +36,7 @@ pub trait Peer: Send + Sync {
         let _ = asks;
         Err(AskError::Unsupported)
     }
-    /// Asks a question under a name of its own; as [`Peer::ask`] by default.
+    /// Asks a question under a separate name; as [`Peer::ask`] by default.
     fn ask_as(
         &self,
         named: NamedAsk,

@@ -18,8 +18,9 @@ pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 pub trait AnyTool: Send + Sync {
     /// Returns the description.
     fn declaration(&self) -> &Declaration;
-    /// Returns true if the tool can be served: what its declaration says ([`Declaration::check`]), and for a tool made
-    /// of types also that its arguments deny unknown fields, are no choice at the root and have a description.
+    /// Checks that the tool can be served. All declarations are checked ([`Declaration::check`]). For a tool made of
+    /// types, the arguments must also deny unknown fields, must not be a choice at the root and must have a
+    /// description.
     fn check(&self) -> Result<(), DeclarationError> {
         self.declaration().check()
     }
@@ -72,8 +73,8 @@ impl Registry {
     }
 
     /// Removes the tools of these names and adds these tools, replacing those of the same names, as one change with one
-    /// announcement. There is none if the list stays as it was, because each tool replaces one that is declared alike. If
-    /// a tool cannot be served, nothing changes.
+    /// announcement. Nothing is announced if the list stays the same because each tool replaces one with an equal
+    /// declaration. If a tool is invalid, nothing changes.
     pub fn replace<'a>(
         &self,
         removed: impl IntoIterator<Item = &'a str>,
@@ -136,7 +137,7 @@ impl Registry {
         self.unlisted.read().get(tool).is_none_or(|group| given.contains(group))
     }
 
-    /// Returns true if a call can change what is listed.
+    /// Returns true if a call can change the listing.
     pub(crate) fn has_unlisted(&self) -> bool {
         !self.unlisted.read().is_empty()
     }
@@ -151,7 +152,7 @@ impl Registry {
         self.tools.list()
     }
 
-    /// How often the list has changed.
+    /// Returns the number of changes of the list.
     pub(crate) fn revision(&self) -> u64 {
         *self.revision.borrow()
     }

@@ -19,7 +19,7 @@ pub struct NamedAsk {
     pub until: Instant,
 }
 
-/// The answer to a named question with which the tool is called anew, because the call that asked waits no longer
+/// The answer to a named question for which the tool is called again, because the call that asked no longer waits
 /// ([`Context::resumed`](super::Context::resumed)).
 #[derive(Debug)]
 pub struct Resumed {
@@ -39,7 +39,7 @@ impl Resumed {
         &self.name
     }
 
-    /// Returns the answer, read as one to this question. An error if there is none, or if it does not fit.
+    /// Returns the answer, parsed for this question. Fails without an answer, or if it does not match.
     pub fn answer(&self, ask: &Ask) -> Result<AskResponse, AskError> {
         let response = self.responses.get(ONLY).ok_or(AskError::Unanswered)?;
         ask.parse_response(response.clone()).map_err(AskError::Refused)

@@ -60,17 +60,17 @@ impl<T: Tool> AnyTool for Typed<T> {
     }
 }
 
-/// A tool's declaration, and what else derives from the types of its arguments and its output.
+/// A tool's declaration, and further data derived from the types of its arguments and its output.
 pub(super) struct Types {
     pub declaration: Declaration,
-    /// Whether the arguments are of a type without fields, such as `()`.
+    /// True if the arguments are of a type without fields, such as `()`.
     takes_nothing: bool,
-    /// Whether the structured content says first whether there is a result yet.
+    /// True if the structured content begins with the state of the call, which may not have a result yet.
     is_wrapped: bool,
 }
 
 impl Types {
-    /// Completes a declaration. The description of the arguments' type counts if it has none of its own.
+    /// Completes a declaration. The description of the arguments' type is used if the declaration has none.
     pub(super) fn complete<A: JsonSchema, O: JsonSchema>(declaration: Declaration, structured: bool) -> Types {
         let (description, mut input_schema) = schema::input_schema::<A>();
         let unlisted = schema::take_unlisted(&mut input_schema);
@@ -80,12 +80,13 @@ impl Types {
             schema::add_resume(&mut input_schema);
         }
         let is_wrapped = by_argument || jobs;
-        let output_schema = match is_wrapped {
-            true => output_schema.map(|result| {
+        let output_schema = if is_wrapped {
+            output_schema.map(|result| {
                 let cases = [by_argument.then(Case::asking), jobs.then(Case::running)];
                 wrapped(result, cases.into_iter().flatten())
-            }),
-            false => output_schema.filter(schema::is_object),
+            })
+        } else {
+            output_schema.filter(schema::is_object)
         };
         let own = Some(declaration.description).filter(|own| !own.is_empty());
         let declaration = Declaration {
@@ -103,7 +104,7 @@ impl Types {
         self.declaration.check_types()
     }
 
-    /// Reads arguments; `Err` is the result that says what is wrong with them.
+    /// Parses arguments; `Err` is the result that describes the problem.
     pub(super) fn parse<A: DeserializeOwned>(&self, arguments: Option<&RawValue>) -> Result<A, Outcome> {
         let arguments = arguments.map_or("{}", RawValue::get);
         let parsed = match (arguments.starts_with('{'), self.takes_nothing) {
@@ -187,9 +188,8 @@ fn wrong_field<A: DeserializeOwned>(arguments: &str, error: &str) -> Option<Stri
     fields.iter().take(MAX_FIELDS).find(wrong).map(|(name, _)| name.clone())
 }
 
-/// Returns the outcome that says what is wrong with the arguments and what would be right. For a tool that reads its
-/// arguments by hand;
-/// `problem` is what its parser says, without a position.
+/// Returns the outcome that describes invalid arguments and the valid ones. For a tool that parses its arguments by
+/// hand; `problem` is its parser's message, without a position.
 pub fn wrong_arguments(declaration: &Declaration, problem: &str) -> Outcome {
     let schema = &declaration.input_schema;
     let unknown = unknown_field(problem, schema);

@@ -1,15 +1,15 @@
-//! The wrapper of structured content that is not always a result: a question, a job, or what a tool names besides.
+//! The wrapper of structured content that is not always a result: a question, a job, or another case of a tool.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-/// What a call's structured content may be instead of its result.
+/// A case of a call's structured content other than its result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Case {
     /// The value of `state`.
     pub state: String,
-    /// The member that holds what there is instead.
+    /// The member that holds the data of the case.
     pub member: String,
     /// JSON Schema of that member.
     pub schema: Value,
@@ -44,11 +44,10 @@ impl Case {
     }
 }
 
-/// Returns the schema of structured content that says first what it is: `{state: "done", result}`, or one of these
+/// Returns the schema of structured content that begins with its state: `{state: "done", result}`, or one of these
 /// cases. The library's own tools have it by [`Tool::ASKS`](super::Tool::ASKS) and
-/// [`Tool::JOB_AFTER`](super::Tool::JOB_AFTER); a tool that is made by hand and becomes jobs, or asks a person in every
-/// way, needs [`Case::running`] or [`Case::asking`]. Definitions (`$defs`) move to the root, where references find
-/// them.
+/// [`Tool::JOB_AFTER`](super::Tool::JOB_AFTER). A tool made by hand that becomes jobs, or asks a person in every way,
+/// needs [`Case::running`] or [`Case::asking`]. Definitions (`$defs`) move to the root, where references find them.
 pub fn wrapped(result: Value, cases: impl IntoIterator<Item = Case>) -> Value {
     let mut states = vec![Value::from("done")];
     let (mut properties, mut definitions) = (Map::new(), Map::new());
@@ -160,7 +159,7 @@ mod tests {
         ] {
             assert_eq!(jsonschema::is_valid(&schema, &content), fits, "{content} in {schema}");
         }
-        // What both define alike is there once.
+        // Equal definitions of both appear once.
         let same = || json!({"$ref": "#/$defs/x", "$defs": {"x": {"type": "integer"}}});
         let schema = wrapped(same(), [Case::new("other", "other", same())]);
         assert_eq!(schema["$defs"], json!({"x": {"type": "integer"}}));

@@ -1,7 +1,7 @@
 //! Any descriptor as an asynchronous stream, without `O_NONBLOCK` on a shared description: standard streams are often
 //! shared with a parent or a shell, which would see the flag.
 //!
-//! A socket takes a flag per call. A pipe or a terminal is opened again, which gives a description of its own. A
+//! A socket takes a flag per call. A pipe or a terminal is opened again, which gives a separate description. A
 //! descriptor that cannot be polled (a file) or opened is left to the runtime's blocking threads.
 
 use std::fs::File;
@@ -161,7 +161,7 @@ impl Incoming {
             match fill(buf, |free| (self.read)(self.fd.get_ref(), free)) {
                 Ok(count) => {
                     if let (Some(mut guard), true) = (guard, count > 0 && count < room) {
-                        // A short read means that there is no more: saves a read that would only say so.
+                        // A short read means that no more input waits, so no further read is needed.
                         guard.clear_ready();
                     }
                     self.busy_wait.message_arrived();
@@ -282,7 +282,7 @@ pub(super) fn drained(fd: OwnedFd) -> Option<Drained> {
 fn unsent(socket: impl AsFd) -> io::Result<std::ffi::c_int> {
     const SIOCOUTQ: rustix::ioctl::Opcode = 0x5411;
     #[allow(unsafe_code)]
-    // SAFETY: SIOCOUTQ writes one `int` through its argument, which is what this getter provides.
+    // SAFETY: SIOCOUTQ writes one `int` through its argument, and this getter provides one.
     let unread = unsafe { rustix::ioctl::ioctl(socket, rustix::ioctl::Getter::<SIOCOUTQ, std::ffi::c_int>::new()) }?;
     Ok(unread)
 }
@@ -325,7 +325,7 @@ mod tests {
         };
         let mut answer = async || tokio::io::AsyncWriteExt::write_all(&mut writer, b"answer").await.expect("room");
         let ask = || assert_eq!(rustix::io::write(&theirs, b"question").expect("room"), 8);
-        // Repeated, since a busy machine may delay the next question so much that there is no busy wait.
+        // Repeated, since a busy machine may delay the next message so much that the busy wait has ended.
         for _ in 0..10_000 {
             assert_eq!(read(), (Poll::Pending, 0), "the last question is not answered yet");
             answer().await;

@@ -27,7 +27,7 @@ impl BusyWait {
         self.since = Some(Instant::now());
     }
 
-    /// There is no message: whether to poll again at once, rather than to sleep.
+    /// Called without a message: returns true to poll again immediately, rather than to sleep.
     pub fn goes_on(&mut self) -> bool {
         self.brisk = self.brisk && self.since.is_none_or(|since| since.elapsed() < LONGEST);
         self.brisk && self.since.is_some()

@@ -19,7 +19,7 @@ pub enum Frame<'a> {
     TooLong(TooLong),
 }
 
-/// A line over the limit, as far as it is known.
+/// A line over the limit, with its known properties.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TooLong {
     /// The length in bytes.

@@ -1,6 +1,6 @@
 //! JSON text whose parts are read on demand: the way from a line to a method's arguments copies nothing.
 //!
-//! What is JSON is serde_json's word.
+//! serde_json decides which text is valid JSON.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Finds the id of a message that is too long to keep, in one pass and bounded memory, wherever it stands.
+//! Finds the id of a message that is too long to keep, in one pass and bounded memory, at any position.
 
 use super::{Id, Json, MAX_ID};
 

@@ -51,10 +51,7 @@ pub(super) fn answer(query: &str, variables: &Map<String, Value>, root: &Value, 
         // A query that does not match the schema is not run.
         return json!({"errors": run.faults});
     }
-    match run.missing.is_empty() {
-        true => json!({"data": data}),
-        false => json!({"data": data, "errors": run.missing}),
-    }
+    if run.missing.is_empty() { json!({"data": data}) } else { json!({"data": data, "errors": run.missing}) }
 }
 
 struct Run<'a> {

@@ -124,10 +124,7 @@ impl Telling {
             let message = tokio::select! {
                 message = coming.next() => message,
                 () = self.cx.disconnected() => return,
-                _ = takeovers.changed() => match self.has_ended().await {
-                    true => return,
-                    false => continue,
-                },
+                _ = takeovers.changed() => if self.has_ended().await { return } else { continue },
             };
             match message {
                 Ok(message) => {

@@ -58,9 +58,10 @@ impl Failure {
     /// happened.
     fn of_commit(error: sqlx::Error) -> Failure {
         let fault = error.as_database_error().and_then(|fault| fault.try_downcast_ref::<PgDatabaseError>());
-        match fault.is_some_and(|fault| fault.severity() == PgSeverity::Error) {
-            true => Failure::Before(error),
-            false => Failure::During(error),
+        if fault.is_some_and(|fault| fault.severity() == PgSeverity::Error) {
+            Failure::Before(error)
+        } else {
+            Failure::During(error)
         }
     }
 }

@@ -57,10 +57,7 @@ pub fn count(path: &Path) -> Result<MailCount, StoreError> {
 /// # Errors
 /// When the file is damaged or cannot be opened.
 pub fn examine_spool(path: &Path) -> Result<(), StoreError> {
-    match file::is_there(path)? {
-        true => is_whole(&open(path).map_err(explain)?),
-        false => Ok(()),
-    }
+    if file::is_there(path)? { is_whole(&open(path).map_err(explain)?) } else { Ok(()) }
 }
 
 fn open(path: &Path) -> rusqlite::Result<Connection> {
@@ -69,10 +66,11 @@ fn open(path: &Path) -> rusqlite::Result<Connection> {
     // Without a log no process writes, so SQLite need not make files that it would leave behind.
     let how = if Path::new(&log).exists() { "" } else { "?immutable=1" };
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte);
-    let encoded = path.as_os_str().as_encoded_bytes().iter().map(|&byte| match plain(byte) {
-        true => char::from(byte).to_string(),
-        false => format!("%{byte:02X}"),
-    });
+    let encoded = path
+        .as_os_str()
+        .as_encoded_bytes()
+        .iter()
+        .map(|&byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") });
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let db = Connection::open_with_flags(format!("file:{}{how}", encoded.collect::<String>()), flags)?;
     db.busy_timeout(Duration::from_secs(2))?;

@@ -1,4 +1,4 @@
-//! What a tool knows of the program that calls it.
+//! A tool's information about the program that calls it.
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ fn connect() -> Client {
     Client::connect(&Server::with_tools(ServerInfo::new("names", "1"), [whoami()]), ConnectionOptions::default())
 }
 
-/// Who calls, by a modern request.
+/// Calls `whoami` by a modern request.
 async fn call_whoami(client: &mut Client, info: Option<Value>) -> String {
     let mut meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -57,7 +57,7 @@ async fn a_tool_knows_the_program_of_the_handshake_or_of_the_request() {
     );
     assert_eq!(call_whoami(&mut client, Some(json!({"name": "inspector", "version": "2.12"}))).await, "inspector 2.12");
     assert_eq!(call_whoami(&mut client, None).await, "codex 0.169");
-    // What clients should not say.
+    // Invalid descriptions.
     assert_eq!(call_whoami(&mut client, Some(json!({"name": "bare"}))).await, "bare ");
     assert_eq!(call_whoami(&mut client, Some(json!({"version": "1"}))).await, "nobody");
     assert_eq!(call_whoami(&mut client, Some(json!("a program"))).await, "nobody");

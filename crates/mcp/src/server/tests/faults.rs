@@ -23,7 +23,7 @@ where
     Arc::new(ClosureTool(declaration(name), run))
 }
 
-/// Returns the same tool, whose calls become jobs after a while.
+/// Returns the same tool, but its calls become jobs after a while.
 pub(crate) fn made_job<F, Fut>(name: &str, after: Duration, run: F) -> Arc<dyn AnyTool>
 where
     F: Fn(Context) -> Fut + Send + Sync + 'static,
@@ -271,10 +271,7 @@ async fn notifications_are_bounded_when_nobody_reads() {
     let mut notifications = 0;
     let answer = loop {
         let message = client.next().await;
-        match message["method"].is_string() {
-            true => notifications += 1,
-            false => break message,
-        }
+        if message["method"].is_string() { notifications += 1 } else { break message }
     };
     assert_eq!((text(&answer), notifications), ("1024 taken", 1024));
 }

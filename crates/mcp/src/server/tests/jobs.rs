@@ -14,7 +14,7 @@ fn connect(server: &Server) -> Client {
     Client::connect(server, ConnectionOptions::default())
 }
 
-/// Returns the id of the job that a call became.
+/// Returns the job's id in an answer.
 fn job(answer: &Value) -> String {
     assert_eq!(answer["result"]["structuredContent"]["state"], "running", "{answer}");
     answer["result"]["structuredContent"]["job"]["id"].as_str().expect("an id").to_owned()

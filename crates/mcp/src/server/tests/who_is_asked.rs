@@ -1,4 +1,4 @@
-//! Whom a tool declares to ask, and what happens where it cannot.
+//! The `Asks` declaration of a tool, and the result if the client does not support it.
 
 use serde_json::{Value, json};
 

@@ -18,9 +18,10 @@ pub(super) fn admit(options: &HttpOptions, parts: &Parts) -> Result<String, Refu
             Refusal::new(StatusCode::UNAUTHORIZED, message)
         })?,
     };
-    match unauthenticated::mark_authenticated(parts) {
-        true => Ok(principal),
-        false => Err(Refusal::busy(None, "connections", options.limits.connections)),
+    if unauthenticated::mark_authenticated(parts) {
+        Ok(principal)
+    } else {
+        Err(Refusal::busy(None, "connections", options.limits.connections))
     }
 }
 

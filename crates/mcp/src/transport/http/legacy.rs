@@ -79,14 +79,17 @@ pub(super) async fn message(
             _ => request(endpoint, session, vec![id], (body, held)).await,
         },
         Message::Batch(items) => batch(endpoint, session, &items, (body, held)).await,
-        other => match take(endpoint, session, body, &other) {
-            true => Ok(refusal::empty(StatusCode::ACCEPTED)),
-            false => Err(Refusal::full(None)),
-        },
+        other => {
+            if take(endpoint, session, body, &other) {
+                Ok(refusal::empty(StatusCode::ACCEPTED))
+            } else {
+                Err(Refusal::full(None))
+            }
+        }
     }
 }
 
-/// Takes a notification or a response; false if there is no room for it.
+/// Takes a notification or a response; returns false if the limit is reached.
 fn take(endpoint: &Endpoint, session: &Arc<HttpSession>, body: &[u8], message: &Message<'_>) -> bool {
     match message {
         Message::Response { id, .. } => match id.as_ref().and_then(|id| session.asker(id)) {
@@ -118,7 +121,7 @@ fn take(endpoint: &Endpoint, session: &Arc<HttpSession>, body: &[u8], message: &
     }
 }
 
-/// Serves a batch: messages for other exchanges go there, and the requests get an exchange of their own.
+/// Serves a batch: messages for other exchanges go there, and the requests get a separate exchange.
 async fn batch(
     endpoint: &Endpoint,
     session: &Arc<HttpSession>,
@@ -129,7 +132,7 @@ async fn batch(
         return request(endpoint, session, Vec::new(), (body, held)).await;
     }
     let mut ids = Vec::new();
-    // The messages to be answered, as a batch of their own; the others are taken here.
+    // The messages to be answered, as a separate batch; the others are taken here.
     let mut answered = Vec::new();
     for item in items {
         match Envelope::classify(item.get().as_bytes()) {
@@ -177,7 +180,7 @@ async fn request(
     session.add(&stream, limits);
     let mut reader = stream.read(None);
     let mut first = Vec::new();
-    // A client of this revision is first told how to reconnect.
+    // A client of this revision first learns how to reconnect.
     if session.handshake.era >= Era::V2025_11_25 {
         first.extend_from_slice(&stream.first_event());
     }

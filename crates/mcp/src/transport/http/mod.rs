@@ -2,7 +2,7 @@
 //! 2024-11-05 (`GET /sse`, `POST /messages`) and a WebSocket (`/ws`, feature `websocket`).
 //!
 //! Start with [`serve`], or with [`router`] for a program that has an HTTP server already. A request passes `guard.rs`
-//! (who sent it) and `post.rs` (its body and revision), then `modern.rs` if it stands alone or `legacy.rs` if it
+//! (its sender) and `post.rs` (its body and revision), then `modern.rs` if it is standalone or `legacy.rs` if it
 //! belongs to a session.
 //!
 //! ```

@@ -1,5 +1,5 @@
-//! Requests that stand alone (2026-07-28). Each has an exchange of its own, which its response drives and ends. A
-//! client that closes the response cancels its request.
+//! Standalone requests (2026-07-28). Each has a separate exchange, which its response drives and ends. A client that
+//! closes the response cancels its request.
 
 use std::future::poll_fn;
 use std::task::{Context, Poll};
@@ -62,7 +62,7 @@ pub(super) async fn request(
     Ok(respond(StandaloneRequest { exchange: Some((exchange, slot)), id: id.clone() }, endpoint).await)
 }
 
-/// Takes a notification. Only the embedder can have one: the protocol has none in this revision.
+/// Takes a notification. Only the embedder can define one: the protocol has none in this revision.
 pub(super) fn notification(endpoint: &Endpoint, headers: &HeaderMap, principal: &str, body: &[u8]) -> Response<Body> {
     let mut exchange = Exchange::new(
         &endpoint.server,
@@ -102,7 +102,7 @@ fn unsupported(version: &str) -> RpcError {
         .with_data(&json!({"supported": Era::ALL.map(Era::name), "requested": version}))
 }
 
-/// Returns the response to a request: one JSON text if there is no output before its answer, else a stream.
+/// Returns the response to a request: one JSON text if no output precedes its answer, otherwise a stream.
 async fn respond(mut request: StandaloneRequest, endpoint: &Endpoint) -> Response<Body> {
     let HttpOptions { limits, always_stream, .. } = &endpoint.options;
     let first = match tokio::time::timeout(limits.silence, poll_fn(|cx| request.poll_lines(cx))).await {
@@ -144,7 +144,7 @@ fn error_code(id: &Id, line: &[u8]) -> Option<i64> {
 }
 
 /// An exchange that lives as long as its response. A client that closes the response cancels its request: the call is
-/// told, and may go on for as long as any cancelled call.
+/// notified, and may continue for as long as any cancelled call.
 struct StandaloneRequest {
     exchange: Option<(Exchange, Slot)>,
     id: Id,

@@ -51,9 +51,10 @@ impl HttpSessions {
         drop(all);
         // Ending their calls may run foreign code, so it happens outside of the lock.
         over.iter().for_each(|session| session.end());
-        match count < self.limits.sessions {
-            true => Ok(()),
-            false => Err(Refusal::busy(Some(id), "sessions", self.limits.sessions)),
+        if count < self.limits.sessions {
+            Ok(())
+        } else {
+            Err(Refusal::busy(Some(id), "sessions", self.limits.sessions))
         }
     }
 

@@ -39,13 +39,13 @@ struct State {
     is_read: bool,
     /// True if the client knows the stream's number without having seen an event.
     is_named: bool,
-    /// True if the reader was told to reconnect, and ends.
+    /// True if the reader was asked to reconnect, and ends.
     told_to_reconnect: bool,
     waker: Option<Waker>,
     retention: Retention,
 }
 
-/// How much of a stream is kept for a client that reconnects.
+/// The kept part of a stream for a client that reconnects.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Retention {
     pub events: usize,

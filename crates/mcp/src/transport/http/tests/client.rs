@@ -1,4 +1,4 @@
-//! Fixture: a client of raw bytes over real sockets, and a server on a port of its own.
+//! Fixture: a client of raw bytes over real sockets, and a server on a separate port.
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 use super::super::{HttpOptions, serve};
 use crate::server::Server;
 
-/// A server on a port of its own.
+/// A server on a separate port.
 pub(super) struct Served {
     pub port: u16,
     end: oneshot::Sender<()>,
@@ -32,7 +32,7 @@ impl Served {
         Client { stream, read: Vec::new(), port: self.port }
     }
 
-    /// Sends one request on a connection of its own.
+    /// Sends one request on a new connection.
     pub(super) async fn send(&self, request: &Request) -> Response {
         self.connect().await.send(request).await
     }

@@ -1,4 +1,4 @@
-//! Requests that stand alone (2026-07-28).
+//! Standalone requests (2026-07-28).
 
 use std::sync::Arc;
 use std::time::Duration;

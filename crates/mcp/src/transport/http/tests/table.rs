@@ -1,5 +1,5 @@
-//! The table of odd input over HTTP and WebSocket, as far as it applies: messages mean the same there, but lines and
-//! the end of input do not.
+//! The table of odd input over HTTP and WebSocket, where it applies: messages have the same meaning there, but lines
+//! and the end of input do not.
 
 use super::*;
 use crate::server::tests::wire_table::{Case, cases, settled};
@@ -48,10 +48,7 @@ async fn on_a_websocket() {
         while !is_last || output.lines().count() < expected.len() {
             let next = tokio::time::timeout(std::time::Duration::from_secs(20), socket.message()).await;
             let message = next.unwrap_or_else(|_| panic!("{}: no more than\n{output}", case.about));
-            match message == LAST {
-                true => is_last = true,
-                false => output.extend([&message, "\n"]),
-            }
+            if message == LAST { is_last = true } else { output.extend([&message, "\n"]) }
         }
         assert_eq!(sorted(&settled(&output)), expected, "{}", case.about);
         tried += 1;
@@ -71,7 +68,7 @@ async fn on_a_stream_of_events() {
         let last = r#"{"jsonrpc":"2.0","id":"the last","method":"ping"}"#;
         for message in messages.iter().map(String::as_str).chain([last]) {
             let response = client.send(&post.clone().body(message)).await;
-            // What is not JSON is refused here, and ignored on a stream.
+            // Invalid JSON is refused here, and ignored on a stream.
             assert!(response.status == 202 || response.code() == -32700, "{message}: {response:?}");
         }
         let expected = sorted(&case.output);
@@ -119,7 +116,7 @@ async fn posted_in_a_session() {
         for message in &messages {
             let request = Request::post(message.as_str()).field("mcp-session-id", &session);
             let response = client.send(&request).await;
-            // What is not JSON is refused here, and ignored on a stream.
+            // Invalid JSON is refused here, and ignored on a stream.
             if response.status != 202 && !(response.status == 400 && response.code() == -32700) {
                 output.extend(response.messages());
             }
