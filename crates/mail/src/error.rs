@@ -16,13 +16,13 @@ pub enum StoreError {
     #[error(transparent)]
     Refused(#[from] Refusal),
     /// The store is unavailable. Nothing has changed; the same call may succeed later.
-    #[error("the mail store is away: {reason}")]
+    #[error("the mail store is unavailable: {reason}")]
     Away {
         /// The engine's message.
         reason: String,
     },
     /// The store became unavailable midway, so the change may or may not have happened. Repeating it is safe.
-    #[error("the mail store went away before it answered: {reason}")]
+    #[error("the mail store became unavailable before it answered: {reason}")]
     Uncertain {
         /// The engine's message.
         reason: String,
@@ -51,7 +51,7 @@ pub enum StoreError {
     #[error("the file of the mail store was removed or replaced while it was open")]
     Gone,
     /// The store is damaged, or the file is not a store.
-    #[error("the mail store is damaged, or is none: {reason}")]
+    #[error("the mail store is corrupt, or the file is not a mail store: {reason}")]
     Corrupt {
         /// The engine's message.
         reason: String,
@@ -66,7 +66,7 @@ pub enum StoreError {
         next: String,
     },
     /// The configured store or space is not the one that was used last.
-    #[error("this project's mail is in {former}; what is configured now is {now}")]
+    #[error("this project's mail is in {former}, but {now} is configured")]
     Elsewhere {
         former: String,
         now: String,
@@ -84,9 +84,9 @@ pub enum StoreError {
 /// Why a call is refused. Nothing has changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    #[error("nobody here is called {address:?}: no agent, group or role")]
+    #[error("unknown recipient {address:?}: no agent, group or role has this name")]
     UnknownRecipient { address: String, nearest: Vec<String> },
-    #[error("{address:?} reaches nobody but its own sender")]
+    #[error("{address:?} reaches only its own sender")]
     NoRecipients { address: String },
     #[error("{count} recipients; a message may have {limit}")]
     TooManyRecipients { count: usize, limit: usize },
@@ -120,7 +120,7 @@ pub enum Refusal {
     GroupProtected { name: String },
     #[error("the id {alias:?} belongs to the agent {agent}")]
     AliasTaken { alias: String, agent: AgentName },
-    #[error("there are {limit} {what}, which is the limit")]
+    #[error("the limit of {limit} {what} is reached")]
     TooMany { what: &'static str, limit: u64 },
     #[error(transparent)]
     Name(#[from] NameError),
@@ -193,13 +193,15 @@ impl StoreError {
             StoreError::Elsewhere { next, .. } => return next.clone(),
             StoreError::Away { .. } => "Nothing was stored. Try again in a little while; sending is safe to repeat.",
             StoreError::Uncertain { .. } => {
-                "It may have happened. Repeat it with the same idempotency_key: it will not happen twice. A message that had none: delivery_status with its id tells first whether it was stored."
+                "The change may have happened. Repeat the call with the same idempotency_key: it takes effect only once. Without a key, check first with delivery_status and the message's id whether it was stored."
             }
             StoreError::DiskFull => "Nothing was stored and nothing is lost. Make room on the disk, then try again.",
             StoreError::ReadOnly { .. } => {
                 "Nothing was stored. Make the project's state directory writable for this user (`hob doctor` names it), then try again."
             }
-            StoreError::Locked => "Nothing was stored. Try again; if it stays so, find who else has mail.db open.",
+            StoreError::Locked => {
+                "Nothing was stored. Try again; if this repeats, find the process that has mail.db open."
+            }
             StoreError::Newer { .. } => "A newer hob has written it: update this one. Nothing was changed.",
             StoreError::Gone => {
                 "Nothing was stored. Put mail.db back into the project's state directory if you have it (`hob doctor` names it); `hob stop`, and the next call goes on with what is there. Without one, `hob mail switch` begins an empty store."
@@ -207,7 +209,7 @@ impl StoreError {
             StoreError::Corrupt { .. } => {
                 "Nothing was changed. Move mail.db in the project's state directory aside (`hob doctor` names it), with its -wal and -shm files, to start with an empty one; keep it, since `sqlite3 mail.db .recover` may save its contents."
             }
-            StoreError::Failed { .. } => "This is a fault of hob; its log (`hob status` names it) tells more.",
+            StoreError::Failed { .. } => "This is a fault of hob; its log (`hob status` names it) has details.",
         };
         vec![hint.to_owned()]
     }
@@ -221,7 +223,7 @@ impl Refusal {
                 format!("Nearest: {}. list_agents and groups (action list) show all.", nearest.join(", "))
             }
             Refusal::UnknownRecipient { .. } | Refusal::UnknownAgent { .. } => {
-                "list_agents and groups (action list) show who there is.".to_owned()
+                "list_agents and groups (action list) show all names.".to_owned()
             }
             Refusal::NoRecipients { .. } => {
                 "A message to a group, a role or everyone never reaches its own sender; list_agents shows the others."
@@ -237,17 +239,17 @@ impl Refusal {
             Refusal::BodyTooLarge { .. } => "Write it to a file and send the path.".to_owned(),
             Refusal::MetadataTooLarge { .. } => "Put the rest into `content`.".to_owned(),
             Refusal::MailboxFull { .. } => {
-                "It was not sent. The recipient has to read its mail (check_messages) first; try again later, or ask somebody else."
+                "It was not sent. The recipient has to read its mail (check_messages) first; try again later, or ask another agent."
                     .to_owned()
             }
             Refusal::KeyConflict { message, .. } => format!(
-                "Use a new idempotency_key for a new message; delivery_status tells how {message} has fared."
+                "Use a new idempotency_key for a new message; delivery_status shows the state of {message}."
             ),
             Refusal::Fenced { agent, .. } => format!(
                 "Another holder speaks as {agent} now. Choose another name with register_agent, or take it back with --takeover: `hob quickstart --name {agent} --role ROLE --takeover`."
             ),
             Refusal::Held { agent, .. } => format!(
-                "Choose another name with register_agent, or, if the other one is gone for good, take {agent} over with --takeover: `hob quickstart --name {agent} --role ROLE --takeover`."
+                "Choose another name with register_agent, or, if the other holder no longer exists, take {agent} over with --takeover: `hob quickstart --name {agent} --role ROLE --takeover`."
             ),
             Refusal::AgentExists { agent } => {
                 format!("Choose another name; `hob agents forget {agent}` removes an agent that is not needed any more.")

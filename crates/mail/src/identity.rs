@@ -109,7 +109,7 @@ pub enum NoIdentity {
         /// A name that is free here.
         free: String,
     },
-    #[error("this worktree has {} agent names, which says nothing about whose call this is", names.len())]
+    #[error("this worktree has {} agent names, so the caller is ambiguous", names.len())]
     Several { names: Vec<Identity> },
 }
 
@@ -353,7 +353,7 @@ fn read_whole(path: &Path) -> Result<Identity, String> {
     if path.file_stem().is_some_and(|stem| stem == identity.name.as_str()) {
         Ok(identity)
     } else {
-        Err(format!("it says that its agent is called {}", identity.name))
+        Err(format!("its content is of another agent, {}", identity.name))
     }
 }
 
@@ -501,9 +501,9 @@ mod tests {
             said.collect::<Vec<_>>(),
             [
                 "a.json: expected value at line 1 column 1",
-                "b.json: it says that its agent is called c",
+                "b.json: its content is of another agent, c",
                 "e.json: it is no file",
-                "everyone.json: \"everyone\" is no name for an agent: the name is reserved",
+                "everyone.json: invalid name \"everyone\" for an agent: the name is reserved",
             ]
         );
     }

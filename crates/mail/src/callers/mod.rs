@@ -345,7 +345,7 @@ impl Callers {
             // A call within this process, without a daemon.
             None if caller.pid == 0 => &caller.worktree,
             None => {
-                let error = ToolError::user("The kernel does not tell in which directory the calling process stands.");
+                let error = ToolError::user("The kernel does not report the directory of the calling process.");
                 return Err(error.hint("A name belongs to a worktree: start the agent, or `hob`, inside one."));
             }
         };
@@ -354,8 +354,7 @@ impl Callers {
 
     /// Returns the error for a caller that uses the token of the whole project.
     fn nobody(&self) -> ToolError {
-        let error =
-            ToolError::user("The token of this connection is the project's, which says of nobody that it is an agent.");
+        let error = ToolError::user("This connection uses the project's token, which does not identify an agent.");
         let error = error.hint(
             "In the agent's worktree, `hob agents token NAME` prints the agent's own; connect with it instead, as \
              `Authorization: Bearer TOKEN`.",
@@ -387,8 +386,8 @@ fn profile(identity: &Identity) -> Result<Profile, ToolError> {
 }
 
 fn unkept(error: std::io::Error) -> ToolError {
-    ToolError::user(format!("The agent's token could not be kept: {error}."))
-        .hint("It is kept in the user's state directory (XDG_STATE_HOME or ~/.local/state): make that writable for this user.")
+    ToolError::user(format!("The agent's token could not be saved: {error}."))
+        .hint("It is saved in the user's state directory (XDG_STATE_HOME or ~/.local/state): make that writable for this user.")
 }
 
 /// Returns the error for a caller without a name.

@@ -225,7 +225,7 @@ impl Callers {
         let waiting = mail.rename(rename).await.map_err(elsewhere)?;
         let had_token = self.was_renamed(&from, &to)?;
         let mut text = format!(
-            "{from} is called {to} now. {} for it; what it wrote and its groups are {to}'s too. Nobody is called {from}.",
+            "{from} is called {to} now. {} for it; its messages and its groups are {to}'s too. The name {from} is free.",
             waits(waiting)
         );
         if had_token {
@@ -248,9 +248,9 @@ impl Callers {
         }
         let waiting = self.remove(&mail, agent.clone(), holder, takeover).await?;
         let text = match waiting {
-            0 => format!("Nobody is called {agent} any more; nothing waited for it."),
+            0 => format!("The name {agent} is free now; no message waited for it."),
             _ => format!(
-                "Nobody is called {agent} any more. {} waited for it unread: each sender has a report.",
+                "The name {agent} is free now. {} waited for it unread: each sender has a report.",
                 counted(waiting, "message")
             ),
         };

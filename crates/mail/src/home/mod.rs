@@ -266,7 +266,7 @@ impl Home {
             return Ok(());
         }
         let next = "Agents were registered in it. Put it back, with its -wal file if there is one; or, if the mail is in a \
-                    database, give its address as HOB_MAIL_DATABASE and `hob stop`. `hob mail switch` begins an empty one.";
+                    database, give its address as HOB_MAIL_DATABASE and `hob stop`. `hob mail switch` creates an empty one.";
         Err(StoreError::Strange { path: file, what: "is not there any more", next: next.to_owned() })
     }
 
@@ -286,14 +286,14 @@ impl Home {
         match choice {
             Choice::Switch if is_gone => {
                 self.write(&Note { place: now.clone(), instead_of: None })?;
-                Ok(format!("The mail begins anew in {}.", self.describe(&now, None)))
+                Ok(format!("The mail starts empty in {}.", self.describe(&now, None)))
             }
             Choice::Keep if is_gone => self.is_not_gone(note.as_ref()).map(|()| String::new()),
             Choice::Switch => {
                 let is_same = former.store == Kind::Database && former.address == now.address;
                 let place = Location { id: former.id.clone().filter(|_| is_same), ..now };
                 let text = format!(
-                    "From now on the mail is in {}. What is in {} stays there, and is not shown.",
+                    "From now on the mail is in {}. Mail in {} stays there and is not shown.",
                     self.describe(&place, None),
                     self.describe(&former, None)
                 );
@@ -319,7 +319,7 @@ impl Home {
     fn now(&self) -> Result<(Location, Option<String>), StoreError> {
         let HomeOptions { space, called, .. } = &self.options;
         let Some(url) = (self.options.database)()? else { return Ok((self.own_file(), None)) };
-        let reason = || StoreError::Failed { reason: "the database's address is none".to_owned() };
+        let reason = || StoreError::Failed { reason: "the database address is invalid".to_owned() };
         let address = postgres::without_password(&url).ok_or_else(reason)?;
         let place = Location {
             store: Kind::Database,
@@ -392,8 +392,8 @@ impl Home {
 }
 
 /// The hint when both places are available.
-const KEEP_OR_SWITCH: &str = "Nothing was sent or read. `hob mail keep` goes on where the mail is; `hob mail switch` goes on with what is \
-                              configured now, and leaves what is in the other one there.";
+const KEEP_OR_SWITCH: &str = "Nothing was sent or read. `hob mail keep` stays where the mail is; `hob mail switch` continues in the \
+                              configured place, and leaves the other mail where it is.";
 
 fn describe_database(place: &Location) -> String {
     format!("{}, in the space of {} ({})", place.address.as_deref().unwrap_or_default(), place.called, place.space)
@@ -412,7 +412,7 @@ fn to_former(former: &Location, file: &Path) -> Vec<String> {
             former.address.as_deref().unwrap_or_default(),
             file.display()
         ),
-        "`hob mail switch` goes on with what is configured now, and leaves what is in the other one there.".to_owned(),
+        "`hob mail switch` continues in the configured place, and leaves the other mail where it is.".to_owned(),
     ]
 }
 
@@ -441,7 +441,7 @@ fn not_along(why: Why, now: &Location, noted: Option<&Location>, file: &Path) ->
                 more => format!("{more} messages wait there for this project's agents"),
             };
             let with = format!(
-                "It cannot go along: agents of others are there, or have the same names here ({}); {waits}.",
+                "It cannot be moved: agents of others are there, or have the same names here ({}); {waits}.",
                 names.join(", ")
             );
             let next = vec![with, KEEP_OR_SWITCH.to_owned()];

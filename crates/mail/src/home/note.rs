@@ -62,8 +62,8 @@ impl Note {
 pub(super) fn read(dir: &Path) -> Result<Option<Note>, StoreError> {
     let path = dir.join(FILE);
     let strange = |what| {
-        let next = "It says where this project's mail is. Put it back as it was; or, if you know that the mail is in what is \
-                    configured now, delete it.";
+        let next = "It records where this project's mail is. Restore it; or, if you know that the mail is in the \
+                    configured place, delete it.";
         Err(StoreError::Strange { path: path.clone(), what, next: next.to_owned() })
     };
     let bytes = match private::read(&path, LONGEST) {

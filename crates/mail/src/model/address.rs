@@ -21,7 +21,7 @@ pub struct Address {
 
 /// An invalid address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{written:?} is no address")]
+#[error("invalid address {written:?}")]
 pub struct AddressError {
     /// The text as given, cut to a readable length.
     pub written: String,

@@ -19,7 +19,7 @@ const RESERVED: &[&str] =
 
 /// An invalid name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{name:?} is no name for {what}: {why}")]
+#[error("invalid name {name:?} for {what}: {why}")]
 pub struct NameError {
     /// The kind of name.
     pub what: &'static str,

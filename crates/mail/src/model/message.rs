@@ -154,7 +154,7 @@ pub struct Settlement {
     pub state: Option<DeliveryState>,
 }
 
-/// How a message has fared with one recipient.
+/// The state of a message with one recipient.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivery {
     pub recipient: AgentName,

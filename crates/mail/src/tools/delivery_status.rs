@@ -79,7 +79,7 @@ pub(super) struct DeliveryStatus(pub(super) Arc<Callers>);
 
 impl Tool for DeliveryStatus {
     const NAME: &'static str = "delivery_status";
-    const TITLE: &'static str = "How a message has fared";
+    const TITLE: &'static str = "State of a message";
     const EFFECT: Effect = Effect::READ;
     type Args = Args;
     type Output = Output;

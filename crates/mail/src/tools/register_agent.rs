@@ -117,10 +117,10 @@ impl Tool for RegisterAgent {
             text.push_str(&format!(" It was taken from {}.", quoted(from, 300)));
         }
         if let Some(former) = &output.renamed_from {
-            text.push_str(&format!(" Nobody is called {former} any more; its mail and its groups are yours."));
+            text.push_str(&format!(" The name {former} is free now; its mail and its groups are yours."));
         }
         if let Some(forgotten) = &output.forgotten {
-            text.push_str(&format!(" Nobody is called {forgotten} any more; nobody had written to it."));
+            text.push_str(&format!(" The name {forgotten} is free now; it had no mail."));
         }
         if output.waiting > 0 {
             text.push_str(&format!(" {} for you: check_messages.", waits(output.waiting)));

@@ -125,7 +125,7 @@ async fn an_answer_says_who_has_it_who_has_not_and_how_an_address_was_understood
     ] {
         let sent = send(&fixture, &ann, json!({"to": to, "content": "x"})).await;
         let Ok((sent, _)) = sent else {
-            assert!(names.is_empty() && sent.unwrap_err().contains("reaches nobody but its own sender"));
+            assert!(names.is_empty() && sent.unwrap_err().contains("reaches only its own sender"));
             continue;
         };
         let reached: Vec<&str> = sent.recipients.iter().map(|recipient| &*recipient.name).collect();

@@ -165,10 +165,12 @@ impl Tool for WaitForMessage {
             self.0.hands_out(&cx, &mail, &session, handed);
         }
         let messages = came.messages;
-        let status = match messages.is_empty() {
-            _ if came.is_superseded => "superseded",
-            true => "timeout",
-            false => "message_received",
+        let status = if came.is_superseded {
+            "superseded"
+        } else if messages.is_empty() {
+            "timeout"
+        } else {
+            "message_received"
         };
         Ok(Output {
             status: status.to_owned(),

@@ -349,7 +349,7 @@ async fn a_file_that_is_gone_is_not_begun_anew_by_itself() {
     assert_eq!(fixture.mail.agent("ann").await.unwrap().name, ann.agent);
     fixture.mail.close().await;
     std::fs::remove_file(project.dir.join("mail.db")).unwrap();
-    assert!(project.home(&space).choose(Choice::Switch).unwrap().contains("begins anew"));
+    assert!(project.home(&space).choose(Choice::Switch).unwrap().contains("starts empty"));
     assert!(project.opens(&space).await.mail.agents().await.unwrap().is_empty());
 }
 

@@ -124,7 +124,7 @@ async fn a_mistyped_name_is_taken_back_by_another_registration() {
     let said = daemon.ok(&agent, "register_agent", json!({"name": "planner"})).await;
     assert_eq!(
         said,
-        "renamed: planner (lead, module \"all\"), in \"/w/a\". Nobody is called plnner any more; its mail and its groups \
+        "renamed: planner (lead, module \"all\"), in \"/w/a\". The name plnner is free now; its mail and its groups \
          are yours. 1 message waits for you: check_messages."
     );
     assert!(daemon.ok(&agent, "check_messages", json!({})).await.contains("| for the wrong name"));
@@ -146,17 +146,14 @@ async fn a_mistyped_name_goes_where_the_right_one_was_there_already_and_after_a_
     let agent = process("/w/a", 1);
     daemon.ok(&agent, "register_agent", json!({"name": "plnner"})).await;
     let said = daemon.ok(&agent, "register_agent", json!({"name": "planner"})).await;
-    assert_eq!(
-        said,
-        "updated: planner (lead), in \"/w/a\". Nobody is called plnner any more; nobody had written to it."
-    );
+    assert_eq!(said, "updated: planner (lead), in \"/w/a\". The name plnner is free now; it had no mail.");
     let listed = daemon.ok(&other, "list_agents", json!({})).await;
     assert!(listed.starts_with("2 agents.") && !listed.contains("plnner"), "{listed}");
     // One that was written to stays, with its mail.
     daemon.ok(&agent, "send_message", json!({"to": "other", "content": "x"})).await;
     daemon.ok(&command("/w/a"), "register_agent", json!({"name": "third"})).await;
     let said = daemon.ok(&agent, "register_agent", json!({"name": "third"})).await;
-    assert!(!said.contains("Nobody is called planner"), "{said}");
+    assert!(!said.contains("The name planner is free"), "{said}");
     // A run whose daemon was restarted has not called yet.
     let late = process("/w/c", 5);
     daemon.ok(&late, "register_agent", json!({"name": "cooordinator"})).await;
@@ -277,7 +274,7 @@ async fn names_are_changed_and_removed_by_their_holder() {
     let done = daemon.callers.rename(&command("/w/b").cx, "bob", "eve").await.unwrap();
     assert_eq!(
         done.text,
-        "bob is called eve now. 1 message waits for it; what it wrote and its groups are eve's too. Nobody is called bob."
+        "bob is called eve now. 1 message waits for it; its messages and its groups are eve's too. The name bob is free."
     );
     // Its process goes on under the new name.
     assert!(daemon.ok(&bob, "check_messages", json!({})).await.contains("| first"));
@@ -290,7 +287,7 @@ async fn names_are_changed_and_removed_by_their_holder() {
     // Its messages in hand wait too: it never confirmed them.
     assert_eq!(
         forget("eve").await.unwrap(),
-        "Nobody is called eve any more. 2 messages waited for it unread: each sender has a report."
+        "The name eve is free now. 2 messages waited for it unread: each sender has a report."
     );
     let report = daemon.ok(&ann, "check_messages", json!({})).await;
     assert_eq!(report.matches("the agent eve was removed").count(), 2, "{report}");

@@ -23,7 +23,7 @@ pub(crate) fn is_there(path: &Path) -> Result<bool, StoreError> {
     for suffix in BESIDE {
         let beside = with_suffix(path, suffix);
         if let Some(kind) = kind_of(&beside)?.and_then(no_file) {
-            let next = "Move it aside: SQLite keeps a file of its own there. Then call again.".to_owned();
+            let next = "Move it aside: SQLite keeps a separate file there. Then call again.".to_owned();
             return Err(StoreError::Strange { path: beside, what: kind, next });
         }
     }
@@ -31,7 +31,7 @@ pub(crate) fn is_there(path: &Path) -> Result<bool, StoreError> {
         let log = with_suffix(path, "-wal");
         if size(&log) > 0 {
             let next = format!(
-                "{name} is missing, and what was written last is in its log: put {name} back beside the log; or move the \
+                "{name} is missing, and the latest changes are in its log: put {name} back beside the log; or move the \
                  log aside, too, to begin with an empty one.",
                 name = name_of(path)
             );
@@ -41,7 +41,7 @@ pub(crate) fn is_there(path: &Path) -> Result<bool, StoreError> {
     };
     if let Some(what) = no_file(kind) {
         let next = format!(
-            "Move it aside, and put {} back if you have it; with nothing in its place the next call begins an empty one.",
+            "Move it aside, and put {} back if you have it; otherwise the next call creates an empty one.",
             name_of(path)
         );
         return Err(StoreError::Strange { path: path.to_owned(), what, next });
