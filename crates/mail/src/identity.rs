@@ -13,9 +13,9 @@ use crate::model::{AgentName, Millis, NameError};
 
 /// The longest identity file, in bytes.
 const FILE_MAX: u64 = 64 * 1024;
-/// The most files that are read.
+/// The maximum number of files that are read.
 const FILES_MAX: usize = 1000;
-/// The most candidates that an error names.
+/// The maximum number of candidates that an error names.
 const SHOWN: usize = 10;
 
 /// An agent as its file describes it.

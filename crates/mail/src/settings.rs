@@ -23,12 +23,12 @@ const ADDRESS_MAX: u64 = 4096;
 pub struct MailSettings {
     /// Names the agents and messages that belong together; by default the repository's origin does.
     pub space: Option<String>,
-    /// The most recipients of a broadcast.
+    /// The maximum number of recipients of a broadcast.
     pub broadcast_max: u64,
     /// The number of messages that two agents may exchange in a thread within five minutes before it is slowed; 0 for
     /// no bound.
     pub thread_max: u64,
-    /// The most sends kept on this machine's disk while the database is unavailable; with 0, they fail.
+    /// The maximum number of sends kept on this machine's disk while the database is unavailable; with 0, they fail.
     pub spool: u64,
     /// The database in the user's configuration; [`MailSettings::database`] considers every source.
     database: Option<String>,

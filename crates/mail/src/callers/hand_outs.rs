@@ -12,7 +12,7 @@ use crate::error::MailError;
 use crate::model::{Session, SessionId};
 use crate::service::Mail;
 
-/// The most calls of a session that are watched: the limit on calls in flight of a connection.
+/// The maximum number of calls of a session that are watched: the limit on calls in flight of a connection.
 const CALLS: usize = 64;
 
 /// Hand-outs that no later call has confirmed yet.

@@ -28,7 +28,7 @@ const SETTLE: Duration = Duration::from_millis(50);
 const AWAY: Duration = Duration::from_secs(5);
 /// The interval between lookups of a name, at results of an agent without one.
 const UNNAMED: Duration = Duration::from_millis(200);
-/// The most messages that are read for their senders.
+/// The maximum number of messages that are read for their senders.
 const LOOKED_AT: usize = 100;
 /// The number of senders that are named.
 const NAMED: usize = 3;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// The most bytes read of a file that names a branch, which is one line.
+/// The maximum number of bytes read of a file that names a branch, which is one line.
 const BRANCH_MAX: u64 = 8 * 1024;
 
 /// Returns the branch that is checked out (gitrepository-layout(5)).

@@ -22,7 +22,7 @@ use crate::tools::Message;
 struct ListRequest {
     /// True to show messages that were read, too, in the order of their arrival.
     all: bool,
-    /// The most messages; all that one answer holds if absent.
+    /// The maximum number of messages; all that one answer holds if absent.
     limit: Option<usize>,
 }
 

@@ -23,7 +23,7 @@ use crate::time;
 const LINE_MAX: u64 = 8 << 20;
 /// The longest log, all files together, in bytes.
 const LOG_MAX: u64 = 512 << 20;
-/// The most events of one import, and the longest their lines may be together, in bytes: they are in memory until all
+/// The maximum number of events of one import, and the longest their lines may be together, in bytes: they are in memory until all
 /// are read.
 const EVENTS_MAX: usize = 200_000;
 const EVENTS_BYTES_MAX: usize = 128 << 20;

@@ -16,13 +16,13 @@ use crate::error::{MailError, Refusal};
 use crate::model::{AgentName, Floor, HandedOut, MessageId, Outcome, Reminder, Session, SessionId, Settlement};
 use crate::store::change::{Claim, ClaimResult, Confirm, Earlier, HandBack, Retell, Settle};
 
-/// The most text of one call, in bytes; a single message may be longer.
+/// The maximum amount of text of one call, in bytes; a single message may be longer.
 const HAND_OUT_BYTES: u64 = 1 << 20;
-/// The most messages of one call.
+/// The maximum number of messages of one call.
 const MOST: usize = 500;
 /// The longest wait.
 pub const LONGEST_WAIT: Duration = Duration::from_secs(600);
-/// The most ids of one acknowledgement.
+/// The maximum number of ids of one acknowledgement.
 const MOST_IDS: usize = 1_000;
 
 /// Takes the waiting messages.
@@ -30,7 +30,7 @@ const MOST_IDS: usize = 1_000;
 pub struct CheckRequest {
     /// 1 to 500.
     pub limit: usize,
-    /// The most bytes of text; at least one message is handed out.
+    /// The maximum number of bytes of text; at least one message is handed out.
     pub max_bytes: u64,
     /// True to hand out the messages in hand once more, instead of new ones.
     pub again: bool,
@@ -70,7 +70,7 @@ pub struct WaitRequest {
     pub floor: Floor,
     /// 1 to 500.
     pub max: usize,
-    /// The most bytes of text; at least one message is handed out.
+    /// The maximum number of bytes of text; at least one message is handed out.
     pub max_bytes: u64,
     /// The token of this call's hand-out; generated if absent.
     pub token: Option<u64>,

@@ -20,7 +20,7 @@ const WINDOW: Duration = Duration::from_secs(300);
 const STEP: Duration = Duration::from_secs(5);
 /// The longest delay. Many clients give a call up after a minute.
 const LONGEST: Duration = Duration::from_secs(45);
-/// The most messages of a thread, and threads, that are remembered.
+/// The maximum number of messages of a thread, and threads, that are remembered.
 const MESSAGES_MAX: usize = 200;
 const THREADS_MAX: usize = 2_000;
 

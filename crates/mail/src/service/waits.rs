@@ -22,7 +22,7 @@ use crate::error::Refusal;
 use crate::model::{AgentName, Floor, Session, SessionId};
 use crate::store::{Arrival, InTransaction};
 
-/// The most waiters of a daemon.
+/// The maximum number of waiters of a daemon.
 const MOST: usize = 20_000;
 /// Waits of a session that begin within this time are parallel calls.
 const PARALLEL: Duration = Duration::from_secs(3);

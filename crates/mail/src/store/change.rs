@@ -211,7 +211,7 @@ pub struct Claim {
     pub token: u64,
     pub floor: Floor,
     pub max: usize,
-    /// The most bytes of text and metadata; at least one message is handed out.
+    /// The maximum number of bytes of text and metadata; at least one message is handed out.
     pub max_bytes: u64,
     pub earlier: Earlier,
     /// Tokens of other calls that are still in flight. Their messages stay as they are.

@@ -147,7 +147,7 @@ pub struct Thread {
     pub agent: AgentName,
     /// Any message of the conversation.
     pub id: MessageId,
-    /// The most messages; the latest are kept.
+    /// The maximum number of messages; the latest are kept.
     pub limit: usize,
 }
 

@@ -22,7 +22,7 @@ pub(crate) const FRESH_FOR: Duration = Duration::from_secs(60);
 /// The member of a modern result's `_meta` that describes the server.
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
-/// The most values of a completion (MCP "Completion").
+/// The maximum number of values of a completion (MCP "Completion").
 const MAX_VALUES: usize = 100;
 
 /// The members of a list result apart from its entries.

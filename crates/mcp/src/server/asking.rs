@@ -1,6 +1,6 @@
-//! Questions of calls to the client, and their answers. There are three ways: a request of the server's own, if the
-//! client declared it in the handshake; a result that asks for another request (2026-07-28); and otherwise a plain
-//! result that says how to answer by the argument `resume`. The last two suspend the call (`suspended.rs`), which another
+//! Questions of calls to the client, and their answers. There are three ways: a request by the server, if the client
+//! declared support in the handshake; a result that asks for another request (2026-07-28); and otherwise a plain result
+//! that tells how to answer by the argument `resume`. The last two suspend the call (`suspended.rs`), which another
 //! request resumes (`resuming.rs`).
 
 use std::collections::{BTreeMap, HashMap};
@@ -27,12 +27,12 @@ use crate::tool::{ANSWER_TIMEOUT, Answers, Ask, AskError, Asks, NamedAsk, Outcom
 use crate::wire::build::{self, RpcError};
 use crate::wire::{Id, Json};
 
-/// Questions that the client has as requests of the server's own.
+/// Questions that the client received as requests.
 #[derive(Default)]
 pub(super) struct OpenQuestions {
     requests: HashMap<Id, (Key, String)>,
     open: HashMap<Key, OpenAsk>,
-    /// The random beginning of their ids: a late answer to an earlier connection must not answer a question here.
+    /// The random prefix of their ids: a late answer to an earlier connection must not answer a question here.
     prefix: String,
     last: u64,
 }
@@ -75,7 +75,7 @@ impl ConnectionState {
         Ok(Box::new(AskContext { digest, can, missing: None, resumed, early_answers, early_answer_bytes }))
     }
 
-    /// Sends a call's questions to the client, in the way that the client has.
+    /// Sends a call's questions to the client, in the way that the client supports.
     pub(super) fn ask_client(&mut self, key: Key, asking: PendingAsk) {
         let PendingAsk { asks, named, answer } = asking;
         if answer.is_closed() {
@@ -85,7 +85,7 @@ impl ConnectionState {
             let _ = answer.send(Err(AskError::Busy));
             return;
         }
-        // The call has given up its earlier questions.
+        // The call has dropped its earlier questions.
         self.withdraw_questions(key);
         self.resume_with_timeout(key);
         let Some(call) = self.calls.get_mut(key) else { return };
@@ -120,7 +120,7 @@ impl ConnectionState {
         }
     }
 
-    /// Asks the client by requests of the server's own.
+    /// Asks the client by requests.
     fn send_requests(
         &mut self,
         key: Key,

@@ -1,4 +1,4 @@
-//! The calls of one connection: which run, which wait for a slot, and the id of each.
+//! The calls of one connection: running and waiting ones, and the id of each.
 
 use std::collections::{HashMap, VecDeque};
 use std::pin::Pin;
@@ -26,11 +26,11 @@ use crate::tool::{
 use crate::wire::Id;
 use crate::wire::build::RpcError;
 
-/// Answered calls that are remembered for a late cancellation.
+/// The number of answered calls that are remembered for a late cancellation.
 const MAX_ANSWERED: usize = 64;
 
-/// After how many answered calls that were all cancelled a further such cancellation means nothing: some clients end
-/// their own work on each request so (opencode 1.18), and have read the answer.
+/// The number of answered and cancelled calls after which a further such cancellation is ignored: some clients cancel
+/// each request after its answer (opencode 1.18), and have read the answer.
 const HABIT: usize = 2;
 
 /// Identifies a call within its connection; never reused.
@@ -91,7 +91,7 @@ pub(super) struct Call {
     pub timeout_at: Option<Instant>,
     /// True if it waited for a slot before it began.
     pub has_waited: bool,
-    /// When its request was read.
+    /// The time at which its request was read.
     pub began: std::time::Instant,
     pub state: State,
 }
@@ -129,7 +129,7 @@ pub(super) enum State {
     Running(Option<AbortHandle>),
     /// Started, and waiting for the client to answer a question.
     Asking(AbortHandle),
-    /// Cancelled by the client; may go on until this time.
+    /// Cancelled by the client; may continue until this time.
     Cancelled(AbortHandle, Instant),
 }
 
@@ -162,7 +162,7 @@ impl Call {
         Context::of_call(self.peer.clone(), caller, self.cancel.clone(), about)
     }
 
-    /// Lets it ask.
+    /// Allows the call to ask.
     pub(super) fn may_ask(&mut self, ask_context: Box<AskContext>) {
         self.peer.may_ask(self.era, ask_context.can);
         self.ask_context = Some(ask_context);
@@ -214,7 +214,7 @@ impl Future for Work {
     }
 }
 
-/// Calls that an idle connection keeps room for.
+/// The number of calls that an idle connection keeps room for.
 const IDLE_CAPACITY: usize = 8;
 
 /// The table of calls. Calls that answer at once never enter it.
@@ -223,10 +223,10 @@ pub(super) struct Calls {
     calls: HashMap<Key, Call>,
     ids: HashMap<Id, Key>,
     queue: VecDeque<Key>,
-    /// Calls in the queue that still wait: a cancelled call leaves the table at once, the queue later.
+    /// Waiting calls in the queue: a cancelled call leaves the table at once, the queue later.
     waiting: usize,
     waiting_bytes: usize,
-    /// Calls that are started and not over, waiting and cancelled ones included.
+    /// Calls that are started and not finished, waiting and cancelled ones included.
     started: usize,
     /// Answered calls whose work still watches for a cancellation.
     answered: VecDeque<(Id, CancelToken)>,
@@ -264,7 +264,7 @@ impl Calls {
         Some(call)
     }
 
-    /// Bounds the cancelled calls in the queue: a client could cancel calls for ever before one starts.
+    /// Bounds the cancelled calls in the queue: a client could cancel calls indefinitely before one starts.
     fn compact_queue(&mut self) {
         if self.queue.len() > 2 * self.waiting + IDLE_CAPACITY {
             let calls = &self.calls;
@@ -288,11 +288,11 @@ impl Calls {
         }
     }
 
-    /// Marks a running call as cancelled; it may go on until `until`. Frees its id.
+    /// Marks a running call as cancelled; it may continue until `until`. Frees its id.
     pub(super) fn cancel(&mut self, key: Key, until: Instant) {
         let Some(call) = self.calls.get_mut(&key) else { return };
         call.peer.end();
-        // It takes a slot until it ends, whatever it waits for.
+        // It takes a slot until it ends, even while it waits.
         call.peer.leave_slot();
         call.cancel.cancel();
         if let State::Running(Some(task)) | State::Asking(task) = &call.state {
@@ -320,7 +320,7 @@ impl Calls {
         }
     }
 
-    /// Tells the work of an answered call that its client cancelled it, unless its client does so with every call.
+    /// Notifies the work of an answered call that its client cancelled it, unless its client cancels every call.
     pub(super) fn cancel_answered(&mut self, id: &Id) {
         if let Some(at) = self.late.iter().position(|(of, _)| of == id) {
             self.late[at].1 = true;
@@ -346,7 +346,7 @@ impl Calls {
         }
     }
 
-    /// The call goes on, even if no slot is free: it had one.
+    /// Resumes the call, even if no slot is free: it had one.
     pub(super) fn resume(&mut self, key: Key) {
         if let Some(call) = self.calls.get_mut(&key)
             && let State::Asking(task) = &call.state

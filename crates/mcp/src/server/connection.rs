@@ -25,7 +25,7 @@ pub(super) const FINAL_GRACE: Duration = Duration::from_millis(100);
 /// The interval, in polls, at which rare events go first, so that busy streams do not starve them.
 const RARE_POLL_INTERVAL: u32 = 32;
 
-/// Bytes that a connection reads before it yields to others: at most about a millisecond of work.
+/// The number of bytes that a connection reads before it yields to others: at most about a millisecond of work.
 const READ_BUDGET: usize = 64 << 10;
 
 pub(super) struct Connection<R, W> {
@@ -143,7 +143,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
     }
 
     fn end_of_input(&mut self) {
-        // A last line without a line end is a line too.
+        // A last line without a line end is processed too.
         let mut framer = std::mem::take(&mut self.framer);
         if let Some(frame) = framer.finish() {
             self.state.take_frame(frame);
@@ -244,7 +244,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
     }
 
     fn poll_rare(&mut self, cx: &mut Context<'_>) -> Poll<Event> {
-        // Registered before looking, so that no wake-up is missed.
+        // Registered before the check, so that no wake-up is missed.
         self.state.side_channel.register(cx.waker());
         if self.state.side_channel.has_inbound() {
             return Poll::Ready(Event::Inbound);

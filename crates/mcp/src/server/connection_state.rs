@@ -41,14 +41,14 @@ pub(super) struct ConnectionState {
     tap: Option<Tap>,
     next_key: u64,
 
-    /// The revision of requests that name none themselves.
+    /// The revision of requests that name none.
     pub era: Era,
     /// The form of tool results for requests that do not name their client.
     pub form: ResultForm,
     pub result_form_for: fn(&str) -> ResultForm,
     /// The kinds of questions that the client of the handshake supports.
     pub can: ClientCapabilities,
-    /// Questions that the client has as requests (handshake revisions).
+    /// Questions that the client received as requests (handshake revisions).
     pub questions: OpenQuestions,
     /// True if the client has announced the end of the handshake.
     pub initialized: bool,
@@ -76,13 +76,13 @@ pub(super) struct ConnectionState {
     pub updated: BTreeSet<String>,
     /// Changed tasks that are not announced yet.
     pub tasks_changed: BTreeSet<String>,
-    /// No heartbeat is due before this.
+    /// The earliest time of the next heartbeat.
     pub heartbeat_at: Option<Instant>,
-    /// No call becomes a job before this.
+    /// The earliest time at which a call becomes a job.
     pub job_at: Option<Instant>,
-    /// No call times out before this.
+    /// The earliest time at which a call times out.
     pub timeout_at: Option<Instant>,
-    /// No cancelled call is dropped before this.
+    /// The earliest time at which a cancelled call is dropped.
     expire_at: Option<Instant>,
     ignored_log: LogThrottle,
 }
@@ -250,7 +250,7 @@ impl ConnectionState {
         Key(self.next_key)
     }
 
-    /// Starts a call, or lets it wait for a slot.
+    /// Starts a call, or queues it for a slot.
     pub(super) fn admit(&mut self, key: Key, mut call: Call, input: Option<Json<'_>>) {
         self.schedule_heartbeat(&call);
         if self.calls.waiting() == 0 && self.has_slot() {
@@ -286,7 +286,7 @@ impl ConnectionState {
         }
     }
 
-    /// Starts waiting calls while there are slots.
+    /// Starts waiting calls while slots are free.
     pub(super) fn start_waiting(&mut self) {
         while self.calls.waiting() > 0
             && self.has_output_room()
@@ -448,7 +448,7 @@ impl ConnectionState {
         }
     }
 
-    /// When [`ConnectionState::tick`] or [`ConnectionState::release_held`] has something to do.
+    /// Returns the time at which [`ConnectionState::tick`] or [`ConnectionState::release_held`] has work.
     pub(super) fn deadline(&self) -> Option<Instant> {
         [self.expire_at, self.heartbeat_at, self.job_at, self.timeout_at, self.held.deadline()]
             .into_iter()
@@ -456,7 +456,7 @@ impl ConnectionState {
             .min()
     }
 
-    /// Cancels every call: its client no longer waits, or cannot.
+    /// Cancels every call: its client no longer waits, or is unable to.
     pub(super) fn cancel_all(&mut self) {
         for (_, call) in self.calls.iter_mut() {
             call.cancel.cancel();

@@ -22,7 +22,7 @@ use crate::era::{Era, ResultForm};
 use crate::tool::{BoxFuture, Client};
 use crate::wire::{Frame, Id};
 
-/// When an exchange is over.
+/// The condition that ends an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lifetime {
     /// Once all its requests are answered.
@@ -52,7 +52,7 @@ enum Phase {
     Over,
 }
 
-/// Waits for [`Signals`], lazily: most exchanges are over before they wait at all.
+/// Waits for [`Signals`], lazily: most exchanges end before they wait.
 enum SignalWait {
     Idle(Option<Signals>),
     Polling(BoxFuture<(Signal, Signals)>),
@@ -87,8 +87,8 @@ impl Exchange {
         }
     }
 
-    /// Another exchange of a client whose handshake was made on an earlier one. The ids of its questions begin with
-    /// `ask-PREFIX-`.
+    /// Creates another exchange of a client whose handshake was made on an earlier one. The ids of its questions begin
+    /// with `ask-PREFIX-`.
     pub(crate) fn continue_session(
         server: &Server,
         options: ConnectionOptions,
@@ -137,8 +137,8 @@ impl Exchange {
         }
     }
 
-    /// Puts in a message that is answered at once or not at all, and returns the answer alone; other output waits for
-    /// the poller.
+    /// Puts in a message that is answered immediately or never, and returns only the answer; other output waits for the
+    /// poller.
     pub(crate) fn answer_now(&mut self, message: &[u8]) -> Vec<u8> {
         let waiting = std::mem::take(&mut self.state.out);
         self.take(message);
@@ -164,7 +164,7 @@ impl Exchange {
             if self.is_over() {
                 return Poll::Ready(None);
             }
-            // Registered before looking, so that no wake-up is missed.
+            // Registered before the check, so that no wake-up is missed.
             self.state.side_channel.register(cx.waker());
             if self.state.side_channel.has_inbound() {
                 continue;
@@ -322,7 +322,7 @@ struct Queue {
     bytes: usize,
 }
 
-/// Bytes counted for each message besides its own, so that many short ones are bounded too.
+/// Bytes counted for each message in addition to its text, so that many short ones are bounded too.
 const MESSAGE_OVERHEAD: usize = 64;
 
 impl Inbox {

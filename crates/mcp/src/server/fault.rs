@@ -1,5 +1,5 @@
-//! Faults of the program that serves: panics and internal errors. Each is logged under an id, which is all that its caller
-//! gets. A program that has set no subscriber of `tracing` would lose them, so they go to standard error.
+//! Faults of the serving program: panics and internal errors. Each is logged under an id; the caller gets only the id.
+//! A program without a `tracing` subscriber would lose them, so they go to standard error.
 
 use std::error::Error;
 use std::hash::{BuildHasher, Hasher, RandomState};

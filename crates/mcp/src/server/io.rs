@@ -15,11 +15,10 @@ const SMALL: usize = 8 << 10;
 /// The capacity of a pipe.
 const LARGE: usize = 64 << 10;
 
-/// The most that an idle connection keeps of a buffer: there may be very many connections, and a list of tools is
-/// large.
+/// The largest buffer that an idle connection keeps: there may be very many connections, and a list of tools is large.
 const KEEP: usize = 2 << 10;
 
-/// Written bytes from which on the rest of the output is moved to the beginning of its buffer.
+/// The number of written bytes after which the rest of the output is moved to the beginning of its buffer.
 const MOVED: usize = 16 << 10;
 
 /// Output that waits to be written. Offsets count from the beginning of the connection.

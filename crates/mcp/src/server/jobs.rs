@@ -1,4 +1,4 @@
-//! Calls that take longer than their client would wait: each goes on as a job under an id, independent of any
+//! Calls that take longer than their client would wait: each continues as a job under an id, independent of any
 //! connection, until its result is fetched. For clients with the extension `io.modelcontextprotocol/tasks` a job is a
 //! task (`tasks.rs`); others reach it by the tools of `job_tools.rs`.
 
@@ -23,7 +23,7 @@ use crate::tool::{Answers, Ask, AskError, Outcome, Progress};
 use crate::wire::build::RpcError;
 use crate::wire::code;
 
-/// Jobs that may exist, ended ones included; beyond that a call stays a call.
+/// The limit of jobs, ended ones included; beyond it a call stays a call.
 const MAX_JOBS: usize = 256;
 
 /// The time for which a result is kept.
@@ -38,11 +38,11 @@ pub(super) struct Jobs(Mutex<HashMap<String, Arc<Job>>>);
 pub(super) struct Job {
     pub id: String,
     pub tool: String,
-    /// The principal that it belongs to.
+    /// The principal that owns the job.
     pub principal: Arc<str>,
     /// The kinds of questions that the client supports, if the job was given to it as a task.
     pub task: Option<ClientCapabilities>,
-    /// When its call began.
+    /// The start of its call.
     pub began: Instant,
     /// The time at which it became a job, by the wall clock and the monotonic one.
     pub created: SystemTime,
@@ -157,7 +157,7 @@ impl Job {
                 questions.sort_by(|one, other| one.0.cmp(&other.0));
                 Status::Asking(questions.into_iter().collect())
             }
-            // An asking job whose call gave up the question works again.
+            // An asking job whose call dropped the question is running again.
             Stage::Working | Stage::Asking(_) => Status::Working(inner.progress.clone()),
             Stage::Done(outcome, _) => Status::Done(outcome.clone()),
             Stage::Failed(error, _) => Status::Failed(error.clone()),

@@ -1,5 +1,5 @@
-//! The lists that clients page through. A cursor names the last entry of the page before, so that entries which come or
-//! go meanwhile neither repeat nor hide others.
+//! The lists that clients page through. A cursor names the last entry of the page before, so that added or removed
+//! entries neither repeat nor hide others.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::wire::build::RpcError;
 /// The default number of entries of a page.
 pub(super) const PAGE_SIZE: usize = 1000;
 
-/// The most rendered listings that are kept; there is one for each set of groups that clients were given.
+/// The limit of cached listings; each set of groups that clients were given has one.
 const MAX_LISTINGS: usize = 64;
 
 /// The number of changes of each list.

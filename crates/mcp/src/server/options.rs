@@ -17,7 +17,7 @@ use crate::wire::{DEFAULT_BATCH_LIMIT, DEFAULT_LINE_LIMIT};
 pub struct Limits {
     /// The longest line of input, in bytes; a longer request is answered with an error.
     pub line: usize,
-    /// A hint for that error, which names the embedder's setting; empty for none.
+    /// A hint for that error, which names the embedder's setting; empty for no hint.
     pub line_hint: &'static str,
     /// Calls that run at once; more wait.
     pub running: usize,
@@ -150,7 +150,7 @@ impl fmt::Debug for ConnectionOptions {
     }
 }
 
-/// How a connection ended.
+/// The reason for the end of a connection.
 #[derive(Debug)]
 pub enum End {
     /// Its input ended; every call that could be answered was.

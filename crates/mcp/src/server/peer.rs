@@ -37,7 +37,7 @@ pub(super) struct Route {
     /// The principal that the call belongs to.
     pub principal: Arc<str>,
     pub recipient: Recipient,
-    /// Its waits that have begun and not ended, and whether it takes a slot of the connection's, or would without them.
+    /// Its waits that have begun and not ended, and whether it takes a slot of the connection, or would without them.
     pub slot: Slot,
 }
 
@@ -60,12 +60,12 @@ pub(super) enum Recipient {
     Job(Arc<Job>),
 }
 
-/// Which log messages a call's client wants.
+/// The log messages that a call's client wants.
 #[derive(Clone, Copy)]
 pub(super) enum LogPolicy {
-    /// Those that it set for the connection (handshake eras).
+    /// The level that the client set for the connection (handshake eras).
     Connection,
-    /// Those that it asked for with this request, or none.
+    /// The level that the client asked for with this request, or none.
     Request(Option<LogLevel>),
 }
 
@@ -86,12 +86,12 @@ impl CallPeer {
         self.over.store(true, Ordering::Relaxed);
     }
 
-    /// The call runs from now on, beyond its first poll.
+    /// Marks the call as running, beyond its first poll.
     pub(super) fn take_slot(&self) {
         self.route().take_slot();
     }
 
-    /// The call no longer counts among those that run.
+    /// Removes the call from those that run.
     pub(super) fn leave_slot(&self) {
         self.route().leave_slot();
     }

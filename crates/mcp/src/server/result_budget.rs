@@ -13,7 +13,7 @@ use crate::tool::{Content, Declaration, Outcome, ToolError};
 const MAX_TEXTS: usize = 64;
 const MAX_BYTES: usize = 16 << 20;
 
-/// Characters that are read at once by default.
+/// The default number of characters that are read at once.
 const DEFAULT_RANGE: usize = 20_000;
 
 /// The hint in a tool's `_meta` on how long its results may be. One client defined it; here it holds for all.

@@ -1,5 +1,5 @@
-//! Requests that bring answers: with a sealed ticket (2026-07-28), or by the argument `resume`. Each resumes the call that
-//! asked (`asking.rs`), which waits among the suspended (`suspended.rs`).
+//! Requests with answers: with a sealed ticket (2026-07-28), or by the argument `resume`. Each resumes the call that
+//! asked (`asking.rs`), which waits among the suspended calls (`suspended.rs`).
 
 use std::sync::Arc;
 
@@ -18,11 +18,11 @@ use crate::wire::build::{self, RpcError};
 
 /// The outcome of a request that may contain answers.
 pub(super) enum Resumption {
-    /// It brings none, and is a new call.
+    /// The request contains no answers, and is a new call.
     New,
-    /// It is served.
+    /// The request is served.
     Served,
-    /// It answers a named question whose call waits no longer, and is a new call with that answer.
+    /// The request answers a named question whose call no longer waits, and is a new call with that answer.
     Anew(Arc<Resumed>),
 }
 

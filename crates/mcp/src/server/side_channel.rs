@@ -73,7 +73,7 @@ pub(super) struct Inbound {
 /// Questions of a call and the sender of their answers.
 pub(super) struct PendingAsk {
     pub asks: Vec<(String, Ask)>,
-    /// The tool's own name for them.
+    /// The questions' names that the tool chose.
     pub named: Option<NamedAsk>,
     pub answer: oneshot::Sender<Result<Answers, AskError>>,
 }
@@ -197,7 +197,7 @@ impl SideChannel {
         is_paused
     }
 
-    /// A paused call goes on, even if no slot is free: it had one.
+    /// Resumes a paused call, even if no slot is free: it had one.
     pub(super) fn unpause(&self) {
         self.paused.fetch_sub(1, Ordering::SeqCst);
     }
@@ -207,14 +207,14 @@ impl SideChannel {
         self.paused.load(Ordering::SeqCst)
     }
 
-    /// Notes whether calls wait for a slot. The caller then has to look for one once more.
+    /// Notes whether calls wait for a slot. The caller then has to check once more for a free one.
     pub(super) fn queue(&self, is_queued: bool) {
         if self.queued.load(Ordering::Relaxed) != is_queued {
             self.queued.store(is_queued, Ordering::SeqCst);
         }
     }
 
-    /// Lists the unlisted tools of a group from now on.
+    /// Adds the unlisted tools of a group to the listing.
     pub(super) fn list_more(&self, group: &str) {
         if !self.listed.lock().insert(group.to_owned()) {
             return;

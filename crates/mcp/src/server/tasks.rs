@@ -19,7 +19,7 @@ use crate::wire::code;
 const POLL_MS: u32 = 1000;
 
 impl ConnectionState {
-    /// Notes when a call that has just started becomes a job.
+    /// Notes the time at which a call that has just started becomes a job.
     pub(super) fn schedule_job(&mut self, call: &mut Call) {
         let Target::Tool(tool) = &call.target else { return };
         let Some(after) = tool.declaration().job_after.filter(|_| self.shared.jobs_are_on() && call.id.is_some())
@@ -70,13 +70,13 @@ impl ConnectionState {
         let job = match self.shared.jobs.add(call.target.name(), self.principal.clone(), task_of, began, running) {
             Ok(job) => job,
             Err(running) => {
-                // There are too many jobs: it stays a call.
+                // The limit of jobs is reached: the call stays a call.
                 running.disarm();
                 return;
             }
         };
         call.peer.become_job(job.clone());
-        // If it finished in this very moment, its result is the answer and the job is dropped.
+        // If the call finished at this moment, its result is the answer and the job is dropped.
         self.take_inbound();
         let Some(call) = self.calls.remove(key) else {
             if let Some(job) = self.shared.jobs.remove(&job.id) {

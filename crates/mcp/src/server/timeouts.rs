@@ -9,7 +9,7 @@ use crate::wire::build::RpcError;
 use crate::wire::code;
 
 impl ConnectionState {
-    /// Notes when a call that has just started times out.
+    /// Notes the time at which a call that has just started times out.
     pub(super) fn schedule_timeout(&mut self, call: &mut Call) {
         let Some(limit) = self.limits.call.filter(|_| call.id.is_some()) else { return };
         let at = Instant::now() + limit;

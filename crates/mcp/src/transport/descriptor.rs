@@ -25,11 +25,11 @@ use crate::wire::BusyWait;
 
 /// One direction of a descriptor.
 pub(super) enum Descriptor {
-    /// A socket or a pipe that is read from.
+    /// A socket or a pipe for reading.
     Incoming(Incoming),
-    /// A socket that is written to.
+    /// A socket for writing.
     Outgoing(Outgoing),
-    /// A pipe that is written to, or a terminal, opened again as non-blocking.
+    /// A pipe for writing, or a terminal, opened again as non-blocking.
     Reopened(AsyncFd<OwnedFd>),
     Blocking(tokio::fs::File),
 }

@@ -16,7 +16,7 @@ use crate::service::send::SendRequest;
 use crate::store::memory::MemoryStore;
 use crate::store::{BoxFuture, Change, Changed, CommitHook, Query, QueryResult, Store, WakeDelivery, WakeListener};
 
-/// The most notifications that may wait to be written.
+/// The maximum number of notifications that may wait to be written.
 const ROOM: usize = 4;
 
 /// A peer with a short queue.

@@ -43,7 +43,7 @@ const CHANGES: usize = 1_024;
 /// Connections for queries.
 const READERS: u32 = 4;
 const CONNECT: Duration = Duration::from_secs(5);
-/// The most attempts when another daemon interferes or the connection breaks.
+/// The maximum number of attempts when another daemon interferes or the connection breaks.
 const TRIES: usize = 5;
 /// The pause before listening again.
 const LISTEN_AGAIN: Duration = Duration::from_millis(250);

@@ -14,7 +14,7 @@ use super::{CONNECT, Shared, Tries, explain};
 use crate::error::StoreError;
 use crate::store::change::{Change, Changed};
 
-/// The most changes in one transaction, and the most bytes of their messages.
+/// The maximum number of changes in one transaction, and the most bytes of their messages.
 const GROUP: usize = 64;
 const GROUP_BYTES: usize = 4 << 20;
 /// The interval at which a daemon records that it is running.

@@ -15,9 +15,9 @@ const REMINDED: u64 = 1 << 62;
 /// Set when the agent was reminded of the message after it lost its memory.
 const RETOLD: u64 = 1 << 61;
 
-/// The most messages that one call reminds of. The others stay in hand for the next one.
+/// The maximum number of messages that one call reminds of. The others stay in hand for the next one.
 const REMINDERS_MAX: usize = 50;
-/// The most messages that a session keeps in hand; more than that, and the oldest count as read.
+/// The maximum number of messages that a session keeps in hand; more than that, and the oldest count as read.
 const IN_HAND_MAX: usize = 500;
 /// The shown part of a message in a reminder, in characters.
 const BEGINS: usize = 120;

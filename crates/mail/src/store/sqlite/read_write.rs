@@ -13,9 +13,9 @@ use crate::store::change::{Change, Changed};
 use crate::store::commit_hook::Listeners;
 use crate::store::query::{Query, QueryResult};
 
-/// The most changes in progress; further changes wait.
+/// The maximum number of changes in progress; further changes wait.
 const CHANGES: usize = 4_096;
-/// The most queries that run at once.
+/// The maximum number of queries that run at once.
 const READERS: u32 = 4;
 
 pub(super) struct Whole {

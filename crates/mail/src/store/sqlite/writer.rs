@@ -19,7 +19,7 @@ use crate::store::change::{Change, Changed};
 use crate::store::commit_hook::{AfterCommit, Listeners};
 use crate::store::{Arrival, InTransaction, Wake, rules};
 
-/// The most changes in one transaction.
+/// The maximum number of changes in one transaction.
 const GROUP: usize = 256;
 /// The length of the log, in pages, at which another thread copies it into the file. An idle writer asks earlier. A log
 /// that restarts overwrites its old pages, and a sync is faster when no file grows.
