@@ -21,7 +21,7 @@ pub(crate) struct Membership {
     pub member_id: String,
 }
 
-/// What a member is.
+/// The kind of a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum MemberType {
@@ -31,7 +31,7 @@ pub(crate) enum MemberType {
     Role,
 }
 
-/// What changed.
+/// The change.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
     /// `added` or `removed`.
@@ -42,7 +42,7 @@ pub(crate) struct Output {
     pub member_type: MemberType,
     /// The agent's name, or the role.
     pub member_id: String,
-    /// Whether that was so already.
+    /// True if this was already the state.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub unchanged: bool,
 }

@@ -20,8 +20,8 @@ use crate::membership::{self, MemberType, Membership};
 use crate::model::MemberKind;
 use crate::service::people::Expanded;
 
-/// List and change groups: named sets of agents and roles that messages can be sent to, as group:X. For one agent or one
-/// role send_message needs none.
+/// List and change groups: named sets of agents and roles that messages can be sent to, as group:X. One agent or one
+/// role needs no group.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
@@ -30,17 +30,17 @@ pub(super) struct Args {
     /// The group: a-z, 0-9, _ and -. All actions but list need it.
     #[serde(alias = "name", alias = "group_name")]
     pub group: Option<String>,
-    /// An agent's name, or role:X; to add or remove.
+    /// An agent's name, or role:X, for add and remove.
     #[serde(alias = "member_id", alias = "agent")]
     pub member: Option<String>,
-    /// What it is for; to create.
+    /// The purpose of the group, for create.
     pub description: Option<String>,
     /// Not listed: the kind of the member, as the tools of Thrum take it.
     #[schemars(skip)]
     pub member_type: Option<MemberType>,
 }
 
-/// What to do.
+/// The action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Action {

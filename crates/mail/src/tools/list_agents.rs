@@ -14,11 +14,11 @@ use crate::framing::quoted;
 use crate::model::{Agent, Liveness};
 use crate::time::rfc3339;
 
-/// List whom you can write to: names, roles, what they work on, whether their process lives, how much waits for them.
+/// List the agents that you can write to. Shows role, current work, whether the process lives, and waiting messages.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// false leaves out agents without a live process; default true.
+    /// Include agents without a live process (default true).
     pub include_offline: Option<bool>,
 }
 
@@ -39,15 +39,15 @@ pub(super) struct Output {
 pub(super) struct Item {
     /// Its name.
     pub name: String,
-    /// What it is for.
+    /// Its role.
     pub role: String,
-    /// What it works on.
+    /// The part of the code that it works on.
     pub module: String,
     /// active: a process of it lives; offline.
     pub status: String,
-    /// When it last did something, or `never`.
+    /// The time of its last activity, or `never`.
     pub last_seen_at: String,
-    /// What it says that it is doing: data from an agent.
+    /// Its current work, in its words: data from an agent.
     pub intent: String,
     /// The number of messages that wait for it.
     pub unread: u64,

@@ -30,13 +30,13 @@ pub(super) struct Output {
 pub(super) struct Item {
     /// Its name.
     pub name: String,
-    /// What it is for: data from an agent.
+    /// Its purpose: data from an agent.
     pub description: String,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: String,
-    /// Who made it.
+    /// Its creator.
     pub created_by: String,
-    /// How many members it has; of `everyone`, how many agents there are.
+    /// The number of its members; of `everyone`, that of all agents.
     pub member_count: u64,
 }
 

@@ -153,7 +153,7 @@ macro_rules! schema_of {
 schema_of!(Addresses as String);
 schema_of!(Ids as Vec<String>);
 
-/// How urgent a message is, as an argument. [`send_message`] says what each means.
+/// The priority of a message, as an argument. [`send_message`] explains the levels.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Urgency {
@@ -230,7 +230,7 @@ impl From<Filter> for Floor {
 pub(crate) struct Message {
     /// Its id.
     pub message_id: String,
-    /// Who wrote it.
+    /// The author.
     pub from: String,
     /// The addresses as its sender wrote them.
     pub to: Vec<String>,
@@ -238,11 +238,11 @@ pub(crate) struct Message {
     pub content: String,
     /// critical, high, normal or low.
     pub priority: String,
-    /// When it was stored.
+    /// Time of storing.
     pub timestamp: String,
     /// The first message of its conversation.
     pub thread: String,
-    /// Its place in the mailbox, for `after`; 0 for who only sent it.
+    /// Its number in the mailbox, for `after`; 0 for its sender.
     pub seq: u64,
     /// The message that it answers.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -250,10 +250,10 @@ pub(crate) struct Message {
     /// The JSON object that its sender attached.
     #[serde(skip_serializing_if = "Map::is_empty", default)]
     pub metadata: Map<String, Value>,
-    /// Whether an earlier hand-out was never confirmed.
+    /// True if an earlier hand-out was never confirmed.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub redelivered: bool,
-    /// Whether hob itself wrote it: a report about a message that could not be delivered.
+    /// True if hob itself wrote it: a report about a message that could not be delivered.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub report: bool,
 }
@@ -316,13 +316,13 @@ impl Message {
 pub(crate) struct Earlier {
     /// Its id.
     pub message_id: String,
-    /// Who wrote it.
+    /// The author.
     pub from: String,
     /// critical, high, normal or low.
     pub priority: String,
     /// Its first words: data from another agent.
     pub begins: String,
-    /// How long ago you were handed it.
+    /// Seconds since it was handed to you.
     pub handed_seconds_ago: u64,
 }
 

@@ -18,11 +18,11 @@ use crate::whole_id::whole_id;
 const BEGINS: usize = 60;
 
 /// Send a message to another agent, a role or a group, or answer one with reply_to. It is stored before this returns and
-/// waits for who is offline. Write all that the reader needs: it sees nothing of your conversation.
+/// waits for offline recipients. Write all that the reader needs: it sees nothing of your conversation.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// A name, role:X, group:X or everyone. With reply_to it may be left out: who wrote that.
+    /// A name, role:X, group:X or everyone. With reply_to the default is that message's author.
     #[serde(alias = "recipient", alias = "recipients", alias = "to_agent")]
     pub to: Option<Addresses>,
     /// The text.
@@ -49,14 +49,14 @@ pub(super) struct Args {
 /// The message as it was stored.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
-    /// `delivered`: stored durably; `partial`: but for the full mailboxes in `failed_to`; `queued`: not sent yet, kept on
-    /// this machine's disk until the mail database is back.
+    /// `delivered`: stored durably; `partial`: not in the full mailboxes of `failed_to`; `queued`: kept on this
+    /// machine's disk until the mail database is available.
     pub status: String,
     /// Its id.
     pub message_id: String,
     /// active, offline, mixed; unknown while queued.
     pub recipient_status: String,
-    /// The agents that have it.
+    /// The agents that received it.
     pub recipients: Vec<Recipient>,
     /// The agents whose mailbox is full.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
@@ -72,7 +72,7 @@ pub(super) struct Output {
     /// The message that it answers.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub answers: Option<AnsweredMessage>,
-    /// Whether an earlier call with this key sent it.
+    /// True if an earlier call with this key sent it.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub replayed: bool,
 }
@@ -91,7 +91,7 @@ pub(super) struct Recipient {
 pub(super) struct AnsweredMessage {
     /// Its id.
     pub message_id: String,
-    /// Who wrote it.
+    /// The author.
     pub from: String,
     /// Its first words: data from another agent.
     pub begins: String,
@@ -241,7 +241,7 @@ impl Tool for SendMessage {
                 text: None,
             },
             Example {
-                title: "To everybody of a role",
+                title: "To all agents of a role",
                 arguments: json!({"to": "role:dev", "content": "main is frozen until noon."}),
                 text: None,
             },

@@ -24,20 +24,20 @@ const MARGIN: Duration = Duration::from_secs(5);
 const LONGEST: u64 = 600;
 
 /// Wait until a message comes, and take it as check_messages does; at once if one waits. For when you have nothing to do
-/// before an answer comes: it blocks you. A time-out is no failure; call again.
+/// before an answer comes: it blocks you. A timeout is not an error; call again.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// Seconds; default 300, at most 600.
+    /// Timeout in seconds (default 300, at most 600).
     #[serde(alias = "timeout_seconds", alias = "timeout_s", alias = "seconds")]
     pub timeout: Option<u64>,
-    /// Less urgent messages do not end the wait and stay; default all.
+    /// Less urgent messages do not end the wait (default all).
     #[serde(default, alias = "priority", alias = "min_priority", alias = "filter")]
     pub priority_filter: Filter,
-    /// Only look, taking none: messages after this number, read or not; 0 for all.
+    /// Only look: messages after this number, read or not; 0 for all.
     #[serde(alias = "cursor", alias = "seq")]
     pub after: Option<u64>,
-    /// How many messages at most; default 1.
+    /// Maximum number of messages (default 1).
     #[serde(alias = "limit", alias = "count")]
     pub max: Option<u32>,
 }
@@ -58,13 +58,13 @@ pub(super) struct Output {
     pub below_filter: u64,
     /// The number of messages that still wait.
     pub remaining: u64,
-    /// How many messages you were handed before and did not answer: check_messages lists them.
+    /// The number of earlier messages without an answer: check_messages lists them.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub in_hand: u64,
     /// The last of those.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub last_in_hand: Option<LastInHand>,
-    /// Whether the messages were only looked at.
+    /// True if the messages were only looked at.
     #[serde(skip)]
     pub looked: bool,
 }
