@@ -20,9 +20,9 @@ const INSTEAD: [(&str, &str); 10] = [
 ];
 
 /// A tool of the profile `thrum`.
-pub(crate) struct OfThrum(pub(crate) Arc<dyn AnyTool>);
+pub(crate) struct ThrumTool(pub(crate) Arc<dyn AnyTool>);
 
-impl AnyTool for OfThrum {
+impl AnyTool for ThrumTool {
     fn declaration(&self) -> &Declaration {
         self.0.declaration()
     }

@@ -1,4 +1,4 @@
-//! `mail/place`: where the mail is, and the decision where it continues when another place is configured.
+//! `mail/place`: the location of the mail, and the decision where it continues when another location is configured.
 
 use std::sync::Arc;
 

@@ -1,9 +1,9 @@
 //! Where a project's mail is: in the project's own file, or in a space of a database that several machines share.
 //!
-//! The configured place may change unnoticed: the origin changes, a setting changes, or a daemon starts without the
-//! database's address in its environment. So [`note`] records the place that was used, beside the identities. Mail
-//! moves to the configured place where that is safe ([`crate::store::postgres`] says when). Otherwise every call fails
-//! until a person decides; the error says where the mail is and how to go on.
+//! The configured location may change unnoticed: the origin changes, a setting changes, or a daemon starts without the
+//! database's address in its environment. So [`note`] records the used location, next to the identities. Mail moves to
+//! the configured location if that is safe ([`crate::store::postgres`] has the rules). Otherwise every call fails until
+//! a person decides; the error names the mail's location and how to continue.
 //!
 //! Start with [`Home::open`]. [`Home::look`] reports the place without opening it; [`Home::choose`] takes the decision.
 

@@ -1,4 +1,4 @@
-//! Sending to names, roles, groups and everybody. `Ok` means that the message is on disk.
+//! Sending to names, roles, groups and all agents. `Ok` means that the message is on disk.
 
 use std::collections::BTreeSet;
 

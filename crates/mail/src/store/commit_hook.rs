@@ -34,7 +34,7 @@ type Callback<T> = Box<dyn FnOnce(T) + Send>;
 pub(crate) type AfterCommit = Box<dyn FnOnce() + Send>;
 
 impl InTransaction {
-    /// The change must bring no news.
+    /// Creates a change, which must bring no news.
     pub fn change<O: Operation>(
         operation: O,
         told: impl FnOnce(Result<O::Out, Refusal>) + Send + 'static,

@@ -12,9 +12,9 @@
 //!    the same content, gives the first result again.
 //! 3. A mailbox's sequence numbers become visible in order: a reader that has seen n finds nothing new at or below n.
 //! 4. Queries have no effect.
-//! 5. Delivery states only move forward; doing something twice is doing it once.
+//! 5. Delivery states only move forward, and every operation is idempotent.
 //! 6. A waiting message is leased to at most one session.
-//! 7. A listener hears of everything after it is visible. A wake may come twice, late or for nothing.
+//! 7. A listener is notified of every change after it is visible. A wake may come twice, late or without news.
 //! 8. One clock, the store's, gives all times; no time orders anything.
 //! 9. A change that exceeds a limit changes nothing.
 

@@ -1,4 +1,4 @@
-//! `broadcast_message`: one message to everybody, or to those that pass a filter.
+//! `broadcast_message`: one message to all agents, or to those that pass a filter.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! The tools of the toolset `mail` and of the profile `thrum`, one file each. This file holds their lists and what they
 //! share.
 //!
-//! Names, arguments and result fields of the profile's eleven are those that users of Thrum know. The toolset has one
-//! tool for groups instead of six. Arguments have other names too, which no schema lists: those that models guess.
+//! The profile's eleven tools have the names, arguments and result fields that users of Thrum know. The toolset has one
+//! tool for groups instead of six. Arguments also accept aliases that models guess; no schema lists them.
 
 mod ack_message;
 mod add_group_member;
@@ -34,7 +34,7 @@ use crate::callers::Callers;
 use crate::error::{Refusal, failed};
 use crate::framing::{Framed, counted, one_line, quoted};
 use crate::model::{Floor, HandedOut, Kind, Liveness, MessageView, Priority, Reminder, nearest_priority};
-use crate::thrum::OfThrum;
+use crate::thrum::ThrumTool;
 use crate::time::rfc3339;
 
 /// The most bytes of agents' texts in one answer; the rest waits for the next call.
@@ -72,7 +72,7 @@ pub fn thrum_tools(callers: &Arc<Callers>) -> Vec<Arc<dyn AnyTool>> {
         tool(send_message::SendMessage(callers.clone())),
         tool(wait_for_message::WaitForMessage(callers.clone())),
     ];
-    tools.into_iter().map(|tool| Arc::new(OfThrum(tool)) as Arc<dyn AnyTool>).collect()
+    tools.into_iter().map(|tool| Arc::new(ThrumTool(tool)) as Arc<dyn AnyTool>).collect()
 }
 
 /// Returns all tools of the toolset.
@@ -195,7 +195,7 @@ impl From<Urgency> for Priority {
     }
 }
 
-/// Refuses a message that says nothing. The stores keep any text.
+/// Refuses a message without text. The stores accept any text.
 pub(crate) fn has_text(content: &str) -> Result<(), ToolError> {
     if content.trim().is_empty() { Err(failed(Refusal::NoText)) } else { Ok(()) }
 }
