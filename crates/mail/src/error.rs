@@ -204,7 +204,7 @@ impl StoreError {
             }
             StoreError::Newer { .. } => "A newer hob has written it: update this one. Nothing was changed.",
             StoreError::Gone => {
-                "Nothing was stored. Put mail.db back into the project's state directory if you have it (`hob doctor` names it); `hob stop`, and the next call goes on with what is there. Without one, `hob mail switch` begins an empty store."
+                "Nothing was stored. Put mail.db back into the project's state directory if you have it (`hob doctor` names it); `hob stop`, and the next call uses it. Without a copy, `hob mail switch` creates an empty store."
             }
             StoreError::Corrupt { .. } => {
                 "Nothing was changed. Move mail.db in the project's state directory aside (`hob doctor` names it), with its -wal and -shm files, to start with an empty one; keep it, since `sqlite3 mail.db .recover` may save its contents."

@@ -30,7 +30,7 @@ pub struct SendRequest {
     pub idempotency_key: Option<String>,
 }
 
-/// A message to everybody.
+/// A message to all agents.
 #[derive(Debug, Clone, Default)]
 pub struct BroadcastRequest {
     pub content: String,

@@ -66,7 +66,7 @@ fn whatever_lies_in_the_place_of_a_store_is_named_and_left_alone() {
         let before = std::fs::symlink_metadata(&path).unwrap();
         for (said, next) in said_of(&path) {
             assert_eq!(said, format!("{} {what}", path.display()));
-            assert!(next.contains("begin") && next.contains("mail.db"), "{next}");
+            assert!(next.contains("create") && next.contains("mail.db"), "{next}");
         }
         let after = std::fs::symlink_metadata(&path).unwrap();
         assert_eq!((before.ino(), before.mode(), before.len()), (after.ino(), after.mode(), after.len()), "{what}");

@@ -199,7 +199,7 @@ async fn where_others_are_too_nothing_moves_and_every_call_says_where_the_mail_i
 
     // Switched: an empty store.
     let said = here.home(&origin("renamed")).choose(Choice::Switch).unwrap();
-    assert!(said.contains("stays there, and is not shown"), "{said}");
+    assert!(said.contains("stays there and is not shown"), "{said}");
     let fixture = here.opens(&origin("renamed")).await;
     let ann = here.agent(&fixture, ann.agent.as_str()).await;
     here.agent(&fixture, "bob").await;

@@ -48,8 +48,8 @@ pub(crate) fn is_there(path: &Path) -> Result<bool, StoreError> {
     }
     if size(path) == 0 {
         let next = format!(
-            "Something emptied it; nothing was changed. Put a copy of {name} in its place if you have one; else delete it, \
-             with its -wal and -shm files, to begin an empty one.",
+            "Something emptied it; nothing was changed. Put a copy of {name} in its place if you have one; otherwise delete it, \
+             with its -wal and -shm files, to create an empty one.",
             name = name_of(path)
         );
         return Err(StoreError::Strange { path: path.to_owned(), what: "has 0 bytes, which no store has", next });
