@@ -29,11 +29,11 @@ impl AnyTool for ThrumTool {
 
     fn call(self: Arc<Self>, cx: Context, arguments: Option<&RawValue>) -> BoxFuture<Result<Outcome, ToolError>> {
         let called = self.0.clone().call(cx, arguments);
-        Box::pin(async move { called.await.map_err(in_its_words) })
+        Box::pin(async move { called.await.map_err(adapt_hints) })
     }
 }
 
-fn in_its_words(error: ToolError) -> ToolError {
+fn adapt_hints(error: ToolError) -> ToolError {
     let ToolError::User { message, hints } = error else { return error };
     let instead = |hint: String| INSTEAD.iter().fold(hint, |hint, (ours, its)| hint.replace(ours, its));
     ToolError::User { message, hints: hints.into_iter().map(instead).collect() }
@@ -49,7 +49,7 @@ mod tests {
         let hint = format!("{}. groups (action list) shows all; search_messages finds it.", register_first("x"));
         let error = ToolError::user("There is no register_agent.").hint(hint);
         assert_eq!(
-            in_its_words(error).to_string(),
+            adapt_hints(error).to_string(),
             "There is no register_agent.\nRun `hob quickstart --name x --role ROLE` in this worktree first. list_groups \
              shows all; `hob search` finds it."
         );

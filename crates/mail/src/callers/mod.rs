@@ -84,7 +84,7 @@ struct Present {
     pid: u32,
     presence: Presence,
     /// True while the session holds leases from lost answers that could not be freed yet.
-    unheard: Arc<AsyncMutex<bool>>,
+    lost_answers: Arc<AsyncMutex<bool>>,
     _attached: Arc<Attachment>,
 }
 
@@ -213,10 +213,10 @@ impl Callers {
         let mut in_flight = InFlight::begin(&self.in_flight, caller(cx)?);
         let (mail, session) = self.enter(cx).await?;
         if let Some(present) = self.present(caller(cx)?.connection) {
-            let mut unheard = present.unheard.lock().await;
-            if *unheard {
+            let mut lost_answers = present.lost_answers.lock().await;
+            if *lost_answers {
                 mail.take_back(&session.id, None).await.map_err(failed)?;
-                *unheard = false;
+                *lost_answers = false;
             }
         }
         if cx.has_waited() {
@@ -256,8 +256,8 @@ impl Callers {
         let takeover = caller.takeover;
         let request = EnterRequest { agent, session: life.clone(), holder, takeover, moved_from, create, profile };
         let entry = mail.enter(request).await?;
-        let unheard = match self.present(caller.connection) {
-            Some(present) => present.unheard,
+        let lost_answers = match self.present(caller.connection) {
+            Some(present) => present.lost_answers,
             // Answers of the former connection were lost, so their messages were never seen. Until those are freed, the
             // session can read but must not confirm.
             None if caller.answers_lost => {
@@ -274,7 +274,7 @@ impl Callers {
         };
         let _attached = Arc::new(mail.attach_with(&entry.session, presence, grace));
         let (mail_of, session, pid) = (mail.clone(), entry.session.clone(), caller.pid);
-        let present = Present { mail: mail_of, session, pid, presence, unheard, _attached };
+        let present = Present { mail: mail_of, session, pid, presence, lost_answers, _attached };
         let before = self.lock().insert(caller.connection, present);
         if before.is_none() {
             self.watch(cx, caller);

@@ -40,7 +40,7 @@ impl ResultPrefixes {
         chosen
             .flat_map(|chosen| {
                 chosen.unwrap_or_else(|panicked| {
-                    fault::panicked(&tool.name, "what adds text beside results", &fault_id(), &panicked.0);
+                    fault::panicked(&tool.name, "the callback for text before results", &fault_id(), &panicked.0);
                     Vec::new()
                 })
             })

@@ -327,7 +327,7 @@ impl ConnectionState {
                 Some(id) => self.cancel(&id),
                 None => tracing::debug!("a cancellation without a request id was ignored"),
             },
-            _ => tracing::debug!(method, "a notification nobody listens to was ignored"),
+            _ => tracing::debug!(method, "ignored a notification without a handler"),
         }
     }
 }

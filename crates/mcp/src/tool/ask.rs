@@ -81,7 +81,7 @@ pub enum AskError {
     )]
     Undeclared,
     /// The answer did not come in time, or the client disconnected.
-    #[error("nobody answered the question")]
+    #[error("the question was not answered")]
     Unanswered,
     /// The call has another open question.
     #[error("one question at a time: an earlier one of this call is not answered")]

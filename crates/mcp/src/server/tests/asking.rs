@@ -273,7 +273,7 @@ async fn a_question_ends_with_the_input() {
     client.call(1, "inquire", json!({"about": "form"})).await;
     client.next().await;
     let (rest, _) = client.finish().await;
-    assert_eq!(text(&rest[0]), "nobody answered the question");
+    assert_eq!(text(&rest[0]), "the question was not answered");
 }
 
 #[tokio::test(start_paused = true)]

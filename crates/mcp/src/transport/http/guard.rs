@@ -36,7 +36,7 @@ pub(super) fn check_host(options: &HttpOptions, parts: &Parts) -> Result<(), Ref
     if is_loopback(name) || options.hosts.iter().any(|allowed| allowed.eq_ignore_ascii_case(name)) {
         return Ok(());
     }
-    let message = format!("host {host:?} is not served here: address the server by a host it was told of");
+    let message = format!("unknown host {host:?}: use a host name that the server is configured to accept");
     Err(Refusal::new(StatusCode::FORBIDDEN, message))
 }
 
