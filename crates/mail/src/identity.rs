@@ -429,7 +429,7 @@ mod tests {
         let several = resolved(&identities, None, "/w");
         assert!(several.starts_with("this worktree has 2 agent names"), "{several}");
         assert!(several.ends_with("one of: mine (\"dev\"), too (\"dev\")."), "{several}");
-        assert!(resolved(&identities, Some("No!"), "/w").contains("is no name"));
+        assert!(resolved(&identities, Some("No!"), "/w").contains("invalid name"));
     }
 
     #[test]
