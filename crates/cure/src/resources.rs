@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use mcp::prompt::Completing;
 use mcp::resource::{
-    Contents, Matched, Read, ReadError, Resource, Resources, Template, TemplateError, resource, template_with_values,
+    Contents, Matched, ReadError, ReadResult, Resource, Resources, Template, TemplateError, resource,
+    template_with_values,
 };
 
 use crate::standard;
@@ -79,7 +80,7 @@ impl Shelf {
         Some(Contents::text(self.uri(name), self.mime_type(), self.text(name)?))
     }
 
-    fn read(self, name: &str) -> Read {
+    fn read(self, name: &str) -> ReadResult {
         Ok(vec![self.contents(name).ok_or(ReadError::NotFound)?])
     }
 

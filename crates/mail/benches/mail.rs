@@ -1,11 +1,12 @@
-//! `cargo bench -p mail`: what the store and the service cost, beside the floor of the same disk in the same run.
+//! `cargo bench -p mail`: the cost of the store and the service, compared with the floor of the same disk in the same
+//! run.
 //!
-//! Owns the engine's share only: no socket, no tools. The floor is appending the same bytes and `fdatasync`, done in
-//! between the measured calls, since what a disk takes changes from second to second. `MAIL_BENCH_AGENTS` and
+//! Measures the engine's share only: no socket, no tools. The floor is appending the same bytes and `fdatasync`,
+//! interleaved with the measured calls, since a disk's speed changes from second to second. `MAIL_BENCH_AGENTS` and
 //! `MAIL_BENCH_MESSAGES` set the size of the large mailboxes (20 and 10,000; the full size is 200 and 10,000). With
 //! `MAIL_BENCH_DATABASE`, the address of a PostgreSQL database, the same calls go there too.
 
-// What a benchmark is for is printing; a failure should end it.
+// A benchmark prints its results; a failure should end it.
 #![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
 
 use std::collections::HashMap;
@@ -23,7 +24,7 @@ use mail::{
     Session, SessionId, Space, WaitRequest,
 };
 
-/// What one send of 500 bytes writes into the log: about six pages with their headers.
+/// The bytes that one send of 500 bytes writes into the log: about six pages with their headers.
 const SEND_BYTES: usize = 6 * 4_120;
 const BODY: usize = 500;
 
@@ -50,7 +51,7 @@ fn limits() -> Limits {
     Limits { mailbox_messages: 1_000_000, mailbox_bytes: 1 << 40, ..Limits::default() }
 }
 
-/// A new space in the database.
+/// Returns a new space in the database.
 async fn open_postgres(url: &str) -> Arc<Mail> {
     let options = PostgresOptions {
         url: url.to_owned(),
@@ -88,7 +89,7 @@ fn message(to: &str) -> SendRequest {
     SendRequest { to: vec![to.to_owned()], content: "x".repeat(BODY), ..SendRequest::default() }
 }
 
-/// Appends and syncs; how long that took.
+/// Appends and syncs; returns the elapsed time.
 fn append(file: &mut File, bytes: &[u8]) -> Duration {
     let begin = Instant::now();
     file.write_all(bytes).unwrap();

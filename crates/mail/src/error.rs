@@ -1,4 +1,5 @@
-//! What can fail, and what to do next. A refusal has changed nothing. `failed` turns an error into a tool's answer.
+//! The errors of mail, with the next step for each. A refusal has changed nothing. `failed` turns an error into a
+//! tool's answer.
 
 use std::fmt::Display;
 use std::path::PathBuf;
@@ -15,15 +16,15 @@ pub enum StoreError {
     #[error(transparent)]
     Refused(#[from] Refusal),
     /// The store is unavailable. Nothing has changed; the same call may succeed later.
-    #[error("the mail store is away: {reason}")]
+    #[error("the mail store is unavailable: {reason}")]
     Away {
-        /// What the engine says.
+        /// The engine's message.
         reason: String,
     },
     /// The store became unavailable midway, so the change may or may not have happened. Repeating it is safe.
-    #[error("the mail store went away before it answered: {reason}")]
+    #[error("the mail store became unavailable before it answered: {reason}")]
     Uncertain {
-        /// What the engine says.
+        /// The engine's message.
         reason: String,
     },
     /// No room on the disk. Nothing has changed.
@@ -32,7 +33,7 @@ pub enum StoreError {
     /// The store is read-only. Nothing has changed.
     #[error("the mail store is read-only: {reason}")]
     ReadOnly {
-        /// What the engine says.
+        /// The engine's message.
         reason: String,
     },
     /// Another process holds the store. Nothing has changed.
@@ -50,32 +51,32 @@ pub enum StoreError {
     #[error("the file of the mail store was removed or replaced while it was open")]
     Gone,
     /// The store is damaged, or the file is not a store.
-    #[error("the mail store is damaged, or is none: {reason}")]
+    #[error("the mail store is corrupt, or the file is not a mail store: {reason}")]
     Corrupt {
-        /// What the engine says.
+        /// The engine's message.
         reason: String,
     },
     /// Something else is at the file's path. Nothing was opened.
     #[error("{} {what}", path.display())]
     Strange {
         path: PathBuf,
-        /// What it is.
+        /// The kind of file.
         what: &'static str,
-        /// What to do about it.
+        /// The next step for the user.
         next: String,
     },
     /// The configured store or space is not the one that was used last.
-    #[error("this project's mail is in {former}; what is configured now is {now}")]
+    #[error("this project's mail is in {former}, but {now} is configured")]
     Elsewhere {
         former: String,
         now: String,
-        /// What to do about it.
+        /// The next steps for the user.
         next: Vec<String>,
     },
     /// A fault of this program.
     #[error("the mail store failed: {reason}")]
     Failed {
-        /// What the engine says.
+        /// The engine's message.
         reason: String,
     },
 }
@@ -83,9 +84,9 @@ pub enum StoreError {
 /// Why a call is refused. Nothing has changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    #[error("nobody here is called {address:?}: no agent, group or role")]
+    #[error("unknown recipient {address:?}: no agent, group or role has this name")]
     UnknownRecipient { address: String, nearest: Vec<String> },
-    #[error("{address:?} reaches nobody but its own sender")]
+    #[error("{address:?} reaches only its own sender")]
     NoRecipients { address: String },
     #[error("{count} recipients; a message may have {limit}")]
     TooManyRecipients { count: usize, limit: usize },
@@ -119,7 +120,7 @@ pub enum Refusal {
     GroupProtected { name: String },
     #[error("the id {alias:?} belongs to the agent {agent}")]
     AliasTaken { alias: String, agent: AgentName },
-    #[error("there are {limit} {what}, which is the limit")]
+    #[error("the limit of {limit} {what} is reached")]
     TooMany { what: &'static str, limit: u64 },
     #[error(transparent)]
     Name(#[from] NameError),
@@ -133,7 +134,7 @@ fn names(agents: &[AgentName]) -> String {
     agents.iter().take(5).map(AgentName::as_str).collect::<Vec<_>>().join(", ")
 }
 
-/// What an operation of [`crate::Mail`] fails with. [`MailError::hints`] says what to do next.
+/// The error of an operation of [`crate::Mail`]. [`MailError::hints`] returns the next steps.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum MailError {
     /// The change is not allowed. Nothing has changed.
@@ -160,7 +161,7 @@ impl<E: Into<Refusal>> From<E> for MailError {
 }
 
 impl MailError {
-    /// Whether the same call may succeed later, unchanged.
+    /// Returns true if the same call may succeed later, unchanged.
     pub fn is_retryable(&self) -> bool {
         matches!(
             self,
@@ -169,7 +170,7 @@ impl MailError {
         )
     }
 
-    /// What to do next: sentences that each name a tool, an argument or a setting.
+    /// Returns the next steps: sentences that each name a tool, an argument or a setting.
     pub fn hints(&self) -> Vec<String> {
         match self {
             MailError::Refused(refusal) => refusal.hints(),
@@ -179,12 +180,12 @@ impl MailError {
 }
 
 impl StoreError {
-    /// Whether the store can still be read.
+    /// Returns true if the store can still be read.
     pub(crate) fn is_unwritable(&self) -> bool {
         matches!(self, StoreError::DiskFull | StoreError::ReadOnly { .. } | StoreError::Locked)
     }
 
-    /// What to do next.
+    /// Returns the next steps.
     pub fn hints(&self) -> Vec<String> {
         let hint = match self {
             StoreError::Refused(refusal) => return refusal.hints(),
@@ -192,35 +193,37 @@ impl StoreError {
             StoreError::Elsewhere { next, .. } => return next.clone(),
             StoreError::Away { .. } => "Nothing was stored. Try again in a little while; sending is safe to repeat.",
             StoreError::Uncertain { .. } => {
-                "It may have happened. Repeat it with the same idempotency_key: it will not happen twice. A message that had none: delivery_status with its id tells first whether it was stored."
+                "The change may have happened. Repeat the call with the same idempotency_key: it takes effect only once. Without a key, check first with delivery_status and the message's id whether it was stored."
             }
             StoreError::DiskFull => "Nothing was stored and nothing is lost. Make room on the disk, then try again.",
             StoreError::ReadOnly { .. } => {
                 "Nothing was stored. Make the project's state directory writable for this user (`hob doctor` names it), then try again."
             }
-            StoreError::Locked => "Nothing was stored. Try again; if it stays so, find who else has mail.db open.",
+            StoreError::Locked => {
+                "Nothing was stored. Try again; if this repeats, find the process that has mail.db open."
+            }
             StoreError::Newer { .. } => "A newer hob has written it: update this one. Nothing was changed.",
             StoreError::Gone => {
-                "Nothing was stored. Put mail.db back into the project's state directory if you have it (`hob doctor` names it); `hob stop`, and the next call goes on with what is there. Without one, `hob mail switch` begins an empty store."
+                "Nothing was stored. Put mail.db back into the project's state directory if you have it (`hob doctor` names it); `hob stop`, and the next call uses it. Without a copy, `hob mail switch` creates an empty store."
             }
             StoreError::Corrupt { .. } => {
                 "Nothing was changed. Move mail.db in the project's state directory aside (`hob doctor` names it), with its -wal and -shm files, to start with an empty one; keep it, since `sqlite3 mail.db .recover` may save its contents."
             }
-            StoreError::Failed { .. } => "This is a fault of hob; its log (`hob status` names it) tells more.",
+            StoreError::Failed { .. } => "This is a fault of hob; its log (`hob status` names it) has details.",
         };
         vec![hint.to_owned()]
     }
 }
 
 impl Refusal {
-    /// What to do next.
+    /// Returns the next steps.
     pub fn hints(&self) -> Vec<String> {
         let hint = match self {
             Refusal::UnknownRecipient { nearest, .. } | Refusal::UnknownAgent { nearest, .. } if !nearest.is_empty() => {
                 format!("Nearest: {}. list_agents and groups (action list) show all.", nearest.join(", "))
             }
             Refusal::UnknownRecipient { .. } | Refusal::UnknownAgent { .. } => {
-                "list_agents and groups (action list) show who there is.".to_owned()
+                "list_agents and groups (action list) show all names.".to_owned()
             }
             Refusal::NoRecipients { .. } => {
                 "A message to a group, a role or everyone never reaches its own sender; list_agents shows the others."
@@ -236,17 +239,17 @@ impl Refusal {
             Refusal::BodyTooLarge { .. } => "Write it to a file and send the path.".to_owned(),
             Refusal::MetadataTooLarge { .. } => "Put the rest into `content`.".to_owned(),
             Refusal::MailboxFull { .. } => {
-                "It was not sent. The recipient has to read its mail (check_messages) first; try again later, or ask somebody else."
+                "It was not sent. The recipient has to read its mail (check_messages) first; try again later, or ask another agent."
                     .to_owned()
             }
             Refusal::KeyConflict { message, .. } => format!(
-                "Use a new idempotency_key for a new message; delivery_status tells how {message} has fared."
+                "Use a new idempotency_key for a new message; delivery_status shows the state of {message}."
             ),
             Refusal::Fenced { agent, .. } => format!(
                 "Another holder speaks as {agent} now. Choose another name with register_agent, or take it back with --takeover: `hob quickstart --name {agent} --role ROLE --takeover`."
             ),
             Refusal::Held { agent, .. } => format!(
-                "Choose another name with register_agent, or, if the other one is gone for good, take {agent} over with --takeover: `hob quickstart --name {agent} --role ROLE --takeover`."
+                "Choose another name with register_agent, or, if the other holder no longer exists, take {agent} over with --takeover: `hob quickstart --name {agent} --role ROLE --takeover`."
             ),
             Refusal::AgentExists { agent } => {
                 format!("Choose another name; `hob agents forget {agent}` removes an agent that is not needed any more.")
@@ -277,13 +280,13 @@ impl Refusal {
     }
 }
 
-/// The error as a tool's answer: what happened, then what to do.
+/// Returns the error as a tool's answer: the error, then the next steps.
 pub(crate) fn failed(error: impl Into<MailError>) -> ToolError {
     let error = error.into();
     refused(&error, error.hints())
 }
 
-/// An answer that says what is wrong, then what to do. Both may quote what agents wrote, so control characters are
+/// Returns an answer with the error, then the next steps. Both may quote text of agents, so control characters are
 /// escaped.
 pub(crate) fn refused(error: impl Display, hints: Vec<String>) -> ToolError {
     let mut text = escaped(&error.to_string());

@@ -1,8 +1,9 @@
-//! How text that agents wrote is shown to a model: inside a frame that the text cannot leave.
+//! Shows agents' text to a model inside a frame that the text cannot leave.
 //!
-//! A message is text from outside, and the reader is told so. A mark that the writer could not know begins and ends the
-//! frame. Every line of the text is prefixed with `| `, so that it cannot pass for a line of hob's. Control characters
-//! are escaped. Single-line fields (an intent, a description, a snippet) are quoted on one line. Start with [`Framed`].
+//! A message is text from outside, and the frame tells the reader so. A random mark, unknown to the writer, begins and
+//! ends the frame. Every line of the text is prefixed with `| `, so that it cannot pass for a line of hob's. Control
+//! characters are escaped. Single-line fields (an intent, a description, a snippet) are quoted on one line. Start with
+//! [`Framed`].
 
 use std::fmt::Write;
 
@@ -27,7 +28,7 @@ impl Default for Framed {
 }
 
 impl Framed {
-    /// An empty text with a new mark.
+    /// Returns an empty text with a new mark.
     pub fn new() -> Framed {
         let mut bytes = [0; 8];
         // Without the system's randomness no frame would be safe; a running system always provides it.
@@ -41,7 +42,7 @@ impl Framed {
         self.out.push('\n');
     }
 
-    /// Adds an agent's text under a line of hob's that says what it is. Of a long one it says how to read on.
+    /// Adds an agent's text under a heading of hob's. If the text is cut, adds how to read the rest.
     pub fn body(&mut self, head: &str, text: &str, message_id: &str) {
         self.part(head, text, 0, message_id);
     }
@@ -75,7 +76,7 @@ impl Framed {
         }
     }
 
-    /// The whole text.
+    /// Returns the whole text.
     pub fn finish(mut self) -> String {
         let end = self.out.trim_end_matches('\n').len();
         self.out.truncate(end);
@@ -83,7 +84,8 @@ impl Framed {
     }
 }
 
-/// An agent's text on one line and in quotes, cut to `most` characters. Nothing in it can end the line or the quotes.
+/// Returns an agent's text on one line and in quotes, cut to `most` characters. Nothing in it can end the line or the
+/// quotes.
 pub fn quoted(text: &str, most: usize) -> String {
     format!("\"{}\"", one_line(text, most))
 }

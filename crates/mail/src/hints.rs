@@ -1,6 +1,6 @@
-//! What an agent is told of its mail at an event of its hooks. The store is the truth; a hint only says that there is
-//! something, and is worth giving once: each message at most once for each kind of event, only while it waits (looked up
-//! just before), and on record in `delivery_status`. An agent that lost its memory is also told what it has in hand, once.
+//! Hints about mail at an event of an agent's hooks. A hint only says that messages wait; the store is the truth. Each
+//! message is hinted at most once for each kind of event, only while it waits (checked immediately before), and the
+//! hint is recorded in `delivery_status`. An agent that lost its memory is also told once about the messages in hand.
 //! Start with [`hook_context`].
 
 use crate::error::MailError;
@@ -10,11 +10,11 @@ use crate::service::Mail;
 use crate::store::change::HintVerdict;
 use crate::tools::Earlier;
 
-/// How many messages one hint names.
+/// The number of messages that one hint names.
 const NAMED: usize = 10;
-/// How many waiting messages are looked at for one hint.
+/// The number of waiting messages that are read for one hint.
 const LOOKED_AT: usize = 50;
-/// How much of a message a hint shows, in characters.
+/// The shown part of a message, in characters.
 const PREVIEW: usize = 120;
 
 /// A moment at which an agent's program takes context from a hook.
@@ -30,12 +30,12 @@ pub enum HookEvent {
     ToolAfter,
     /// The agent is about to stop.
     TurnEnd,
-    /// The agent goes on without what it was told before: its context was compacted or cleared.
+    /// The agent continues without its earlier context, which was compacted or cleared.
     MemoryLost,
 }
 
 impl HookEvent {
-    /// Its name in the record of hints.
+    /// Returns its name in the record of hints.
     pub fn rung(self) -> &'static str {
         match self {
             HookEvent::SessionStart => "hook:session_start",
@@ -47,8 +47,8 @@ impl HookEvent {
         }
     }
 
-    /// What is worth saying then: in the middle of work only what should interrupt it, and at a turn's end, where to be
-    /// told is to be held, only what cannot wait.
+    /// Returns the lowest priority worth a hint. In the middle of work, only messages that should interrupt it. At a
+    /// turn's end, where a hint keeps the agent from stopping, only messages that cannot wait.
     pub fn floor(self) -> Floor {
         match self {
             HookEvent::ToolBefore | HookEvent::ToolAfter => Floor::HighAndAbove,
@@ -58,19 +58,19 @@ impl HookEvent {
     }
 }
 
-/// What to tell an agent.
+/// A hint for an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookContext {
     /// Framed, with the beginnings of the messages.
     pub text: String,
-    /// Whether a message is critical.
+    /// True if a message is critical.
     pub is_critical: bool,
     /// The place of the latest of the messages in the mailbox.
     pub latest_seq: u64,
 }
 
-/// What to tell an agent at a hook event: nothing when no message waits, or when it was told of all of them at this kind
-/// of event before.
+/// Returns the hint for an agent at a hook event. There is none if no message waits, or if all of them were hinted
+/// before at this kind of event.
 ///
 /// # Errors
 /// When the store is unavailable.
@@ -92,8 +92,8 @@ pub async fn hook_context(mail: &Mail, agent: &AgentName, event: HookEvent) -> R
     Ok(Some(HookContext { text, is_critical, latest_seq }))
 }
 
-/// What to tell an agent that lost its memory of the messages that its session has in hand, and their ids. `None` if there
-/// are none that it was not told of in this way before.
+/// Returns the hint about the messages in hand for an agent that lost its memory, and their ids. `None` if all of them
+/// were hinted in this way before.
 ///
 /// # Errors
 /// When the store is unavailable.
@@ -113,7 +113,7 @@ pub async fn in_hand(
     Ok(Some((framed.finish(), ids)))
 }
 
-/// The words of a hint.
+/// Returns the words of a hint.
 fn note(due: &[MessageView]) -> String {
     let urgent = match due.iter().map(|message| message.priority).max() {
         Some(Priority::Critical) => " Critical mail is meant to interrupt present work.",

@@ -1,5 +1,5 @@
-//! Which agent belongs to a worktree: one file per agent in `identities/` of the project's state, and the order in
-//! which a caller's name is found. The store decides who may use a name (`Mail::enter`).
+//! The agents of a worktree: one file per agent in `identities/` of the project's state, and the order in which a
+//! caller's name is resolved. The store decides who may use a name (`Mail::enter`).
 
 use std::fs;
 use std::io;
@@ -13,9 +13,9 @@ use crate::model::{AgentName, Millis, NameError};
 
 /// The longest identity file, in bytes.
 const FILE_MAX: u64 = 64 * 1024;
-/// The most files that are read.
+/// The maximum number of files that are read.
 const FILES_MAX: usize = 1000;
-/// The most candidates that an error names.
+/// The maximum number of candidates that an error names.
 const SHOWN: usize = 10;
 
 /// An agent as its file describes it.
@@ -35,7 +35,7 @@ pub struct Identity {
     /// The path of its worktree, if it is bound to one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worktree: Option<PathBuf>,
-    /// When it was bound, in milliseconds since 1970. The newest of several names is the worktree's.
+    /// Time of binding, in milliseconds since 1970. The newest of several names is the worktree's.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub since: Millis,
     /// The run that registered it, which goes by it whatever else the worktree is called.
@@ -59,7 +59,7 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// The directory at `path`, if there is one.
+    /// Returns the directory at `path`, if there is one.
     pub fn at(path: &Path) -> Option<Directory> {
         let found = fs::metadata(path).ok().filter(fs::Metadata::is_dir)?;
         Some(Directory { device: found.dev(), inode: found.ino() })
@@ -73,13 +73,13 @@ impl Identity {
         self.directory = Directory::at(worktree);
     }
 
-    /// Whether the agent belongs to the worktree.
+    /// Returns true if the agent belongs to the worktree.
     fn is_bound_to(&self, worktree: &Path) -> bool {
         self.worktree.as_deref() == Some(worktree) || self.moved_from(worktree).is_some()
     }
 
-    /// The worktree's former path, if the worktree was moved to `worktree`: it is the same directory, and the former
-    /// path no longer leads to it.
+    /// Returns the worktree's former path, if the worktree was moved to `worktree`: it is the same directory, and the
+    /// former path no longer leads to it.
     pub fn moved_from(&self, worktree: &Path) -> Option<&Path> {
         let (former, directory) = (self.worktree.as_deref()?, self.directory?);
         let is_moved = former != worktree
@@ -88,7 +88,7 @@ impl Identity {
         is_moved.then_some(former)
     }
 
-    /// Whether the file describes this worktree differently from how it is now.
+    /// Returns true if the file describes this worktree differently from how it is now.
     fn is_outdated(&self, worktree: &Path) -> bool {
         match self.worktree.as_deref() {
             Some(bound) if bound == worktree => self.directory != Directory::at(worktree),
@@ -109,18 +109,18 @@ pub enum NoIdentity {
         /// A name that is free here.
         free: String,
     },
-    #[error("this worktree has {} agent names, which says nothing about whose call this is", names.len())]
+    #[error("this worktree has {} agent names, so the caller is ambiguous", names.len())]
     Several { names: Vec<Identity> },
 }
 
-/// Who asks for its name.
+/// The caller whose name is resolved.
 #[derive(Clone, Copy)]
 pub struct Asking<'a> {
     /// The name that it was started with.
     pub name: Option<&'a str>,
     pub worktree: &'a Path,
     pub run: Option<&'a str>,
-    /// Whether a process is known to go by a name now.
+    /// True if a process is known to go by a name now.
     pub lives: &'a dyn Fn(&str) -> bool,
 }
 
@@ -131,12 +131,12 @@ pub struct Identities {
 }
 
 impl Identities {
-    /// The identities in `dir`, which need not exist.
+    /// Returns the identities in `dir`, which need not exist.
     pub fn new(dir: PathBuf) -> Identities {
         Identities { dir }
     }
 
-    /// All identities by name. Files that are not identities are skipped.
+    /// Returns all identities by name. Files that are not identities are skipped.
     pub fn all(&self) -> Vec<Identity> {
         let entries = self.entries();
         let mut all: Vec<Identity> = entries.take(FILES_MAX).filter_map(|entry| read(&entry.path())).collect();
@@ -144,7 +144,7 @@ impl Identities {
         all
     }
 
-    /// The identity files that are skipped, each with its error.
+    /// Returns the identity files that are skipped, each with its error.
     pub fn broken(&self) -> Vec<(PathBuf, String)> {
         match fs::symlink_metadata(&self.dir) {
             Ok(found) if !found.is_dir() => return vec![(self.dir.clone(), "it is no directory".to_owned())],
@@ -162,13 +162,13 @@ impl Identities {
         read(&self.path(name.as_str()))
     }
 
-    /// The agents bound to a worktree.
+    /// Returns the agents bound to a worktree.
     pub fn bound_to(&self, worktree: &Path) -> Vec<Identity> {
         self.all().into_iter().filter(|identity| identity.is_bound_to(worktree)).collect()
     }
 
-    /// The name of a caller: the name it was started with; else that of the agent bound to its worktree; else that of
-    /// the only agent, unless that is bound to another worktree.
+    /// Returns the name of a caller: the name it was started with; otherwise that of the agent bound to its worktree;
+    /// otherwise that of the only agent, unless that is bound to another worktree.
     pub fn resolve(&self, asking: Asking<'_>) -> Result<AgentName, NoIdentity> {
         let all = self.all();
         if let Some(name) = asking.name {
@@ -190,7 +190,7 @@ impl Identities {
         }
     }
 
-    /// The present name of an agent that was renamed, unless another has its former name now.
+    /// Returns the present name of an agent that was renamed, unless another has its former name now.
     pub fn renamed(&self, former: &AgentName) -> Option<AgentName> {
         let all = self.all();
         if all.iter().any(|identity| identity.name == former.as_str()) {
@@ -200,7 +200,8 @@ impl Identities {
         AgentName::new(&now.name).ok()
     }
 
-    /// A name for an agent in this worktree that no agent of this project has: its directory's, if that can be one.
+    /// Returns a name for an agent in this worktree that no agent of this project has: its directory's, if that can be
+    /// one.
     fn free_name(&self, worktree: &Path) -> String {
         let directory = worktree.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
         let is_legal = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
@@ -212,7 +213,7 @@ impl Identities {
         std::iter::once(name.to_owned()).chain(numbered).find(is_free).unwrap_or_default()
     }
 
-    /// The agents that a caller may have meant: those bound to its worktree or to none; without a worktree, all.
+    /// Returns the agents that the caller may be: those bound to its worktree or to none; without a worktree, all.
     pub fn candidates(&self, worktree: Option<&Path>) -> Vec<Identity> {
         let near = |identity: &Identity| match (worktree, identity.worktree.as_deref()) {
             (Some(worktree), Some(bound)) => bound == worktree,
@@ -268,7 +269,7 @@ impl Identities {
         self.remove(from)
     }
 
-    /// The files in the directory. Links are ignored.
+    /// Returns the files in the directory. Links are ignored.
     fn entries(&self) -> impl Iterator<Item = fs::DirEntry> {
         let is_dir = fs::symlink_metadata(&self.dir).is_ok_and(|found| found.is_dir());
         is_dir.then(|| fs::read_dir(&self.dir)).into_iter().flatten().flatten().flatten()
@@ -288,9 +289,10 @@ impl NoIdentity {
             }
             NoIdentity::Unknown { candidates, free } => {
                 let register = format!("{}, or with another name of your choice.", register_first(free));
-                match candidates.is_empty() {
-                    true => vec![register],
-                    false => vec![register, format!("Or be one of: {}.", listed(candidates))],
+                if candidates.is_empty() {
+                    vec![register]
+                } else {
+                    vec![register, format!("Or be one of: {}.", listed(candidates))]
                 }
             }
             NoIdentity::Several { names } => vec![
@@ -304,13 +306,13 @@ impl NoIdentity {
     }
 }
 
-/// The beginning of a hint, with the call that gives a name.
+/// Returns the beginning of a hint, with the call that gives a name.
 pub(crate) fn register_first(name: &str) -> String {
     format!("Call register_agent with {{\"name\": \"{name}\"}} first")
 }
 
-/// The one of a worktree's names that is meant: that of the caller's run; else that of the only process that lives;
-/// else, if none lives, the newest.
+/// Returns the caller's name among the names of a worktree: that of the caller's run; otherwise that of the only live
+/// process; otherwise, if no process lives, the newest.
 fn one_of<'a>(bound: &[&'a Identity], asking: Asking<'_>) -> Result<&'a Identity, NoIdentity> {
     let of_run = |identity: &&&Identity| asking.run.is_some() && identity.run.as_deref() == asking.run;
     if let Some(identity) = bound.iter().find(of_run) {
@@ -332,13 +334,10 @@ pub(crate) fn listed(identities: &[Identity]) -> String {
 }
 
 fn read(path: &Path) -> Option<Identity> {
-    match path.extension()? == "json" {
-        true => read_whole(path).ok(),
-        false => None,
-    }
+    if path.extension()? == "json" { read_whole(path).ok() } else { None }
 }
 
-/// Reads an identity, or says what is wrong with its file.
+/// Reads an identity, or returns the reason why its file is invalid.
 fn read_whole(path: &Path) -> Result<Identity, String> {
     let metadata = fs::symlink_metadata(path).map_err(|error| error.to_string())?;
     if !metadata.is_file() {
@@ -351,9 +350,10 @@ fn read_whole(path: &Path) -> Result<Identity, String> {
     let identity: Identity = serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
     AgentName::new(&identity.name).map_err(|error| error.to_string())?;
     // Without this check, a copy of the file under another name would make one agent two.
-    match path.file_stem().is_some_and(|stem| stem == identity.name.as_str()) {
-        true => Ok(identity),
-        false => Err(format!("it says that its agent is called {}", identity.name)),
+    if path.file_stem().is_some_and(|stem| stem == identity.name.as_str()) {
+        Ok(identity)
+    } else {
+        Err(format!("its content is of another agent, {}", identity.name))
     }
 }
 
@@ -429,7 +429,7 @@ mod tests {
         let several = resolved(&identities, None, "/w");
         assert!(several.starts_with("this worktree has 2 agent names"), "{several}");
         assert!(several.ends_with("one of: mine (\"dev\"), too (\"dev\")."), "{several}");
-        assert!(resolved(&identities, Some("No!"), "/w").contains("is no name"));
+        assert!(resolved(&identities, Some("No!"), "/w").contains("invalid name"));
     }
 
     #[test]
@@ -501,9 +501,9 @@ mod tests {
             said.collect::<Vec<_>>(),
             [
                 "a.json: expected value at line 1 column 1",
-                "b.json: it says that its agent is called c",
+                "b.json: its content is of another agent, c",
                 "e.json: it is no file",
-                "everyone.json: \"everyone\" is no name for an agent: the name is reserved",
+                "everyone.json: invalid name \"everyone\" for an agent: the name is reserved",
             ]
         );
     }

@@ -3,7 +3,7 @@
 use project::journal::Event;
 use serde::Serialize;
 
-/// What happened to a message or an agent.
+/// An event of a message or an agent.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "record", rename_all = "snake_case")]
 pub enum Record {
@@ -42,7 +42,7 @@ pub enum Record {
     /// Mail that was handled long ago was deleted.
     MailPurged {
         messages: u64,
-        /// All of it was handled before this time, in milliseconds since 1970.
+        /// All deleted messages were handled before this time, in milliseconds since 1970.
         before_ms: u64,
     },
     /// An agent registered for the first time.
@@ -52,7 +52,7 @@ pub enum Record {
     /// An agent was removed.
     MailAgentForgotten {
         agent: String,
-        /// How many messages waited for it. Their senders got reports.
+        /// The number of messages that waited for it. Their senders got reports.
         waiting: u64,
     },
 }

@@ -1,4 +1,4 @@
-//! What adding to a group and removing from a group share: arguments, answer, and how a member is addressed.
+//! The shared parts of adding to a group and removing from it: arguments, answer, and the address of a member.
 
 use mcp::tool::ToolError;
 use schemars::JsonSchema;
@@ -21,7 +21,7 @@ pub(crate) struct Membership {
     pub member_id: String,
 }
 
-/// What a member is.
+/// The kind of a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum MemberType {
@@ -31,7 +31,7 @@ pub(crate) enum MemberType {
     Role,
 }
 
-/// What changed.
+/// The change.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
     /// `added` or `removed`.
@@ -42,7 +42,7 @@ pub(crate) struct Output {
     pub member_type: MemberType,
     /// The agent's name, or the role.
     pub member_id: String,
-    /// Whether that was so already.
+    /// True if this was already the state.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub unchanged: bool,
 }
@@ -57,12 +57,12 @@ impl MemberType {
 }
 
 impl Membership {
-    /// Who is meant.
+    /// Returns the member.
     pub(crate) fn member(&self) -> Result<Member, ToolError> {
         member(self.member_type.kind().as_str(), &self.member_id).map_err(failed)
     }
 
-    /// The answer, by the name that the member has in the group.
+    /// Returns the answer, by the name that the member has in the group.
     pub(crate) fn answer(self, status: &str, member: Member, changed: bool) -> Output {
         let Membership { group, member_type, .. } = self;
         Output { status: status.to_owned(), group, member_type, member_id: member.id, unchanged: !changed }

@@ -18,16 +18,17 @@ const FILE: &str = "mail-database";
 /// The longest address, in bytes.
 const ADDRESS_MAX: u64 = 4096;
 
-/// What is configured for the mail.
+/// The settings of the mail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MailSettings {
     /// Names the agents and messages that belong together; by default the repository's origin does.
     pub space: Option<String>,
-    /// The most recipients of a broadcast.
+    /// The maximum number of recipients of a broadcast.
     pub broadcast_max: u64,
-    /// How many messages two agents may exchange in a thread within five minutes before it is slowed; 0 for no bound.
+    /// The number of messages that two agents may exchange in a thread within five minutes before it is slowed; 0 for
+    /// no bound.
     pub thread_max: u64,
-    /// The most sends kept on this machine's disk while the database is unavailable; with 0, they fail.
+    /// The maximum number of sends kept on this machine's disk while the database is unavailable; with 0, they fail.
     pub spool: u64,
     /// The database in the user's configuration; [`MailSettings::database`] considers every source.
     database: Option<String>,
@@ -86,7 +87,7 @@ impl Settings for MailSettings {
 }
 
 impl MailSettings {
-    /// The address of the PostgreSQL database for the mail; `None` for the project's own file.
+    /// Returns the address of the PostgreSQL database for the mail; `None` for the project's own file.
     pub fn database(&self, project: &Project) -> Result<Option<String>, ConfigError> {
         if let Some(address) = handed::secret(VARIABLE) {
             return Ok(Some(address));

@@ -80,12 +80,12 @@ impl Spool {
         Ok(Spool { db, space: space.to_string(), limit, waiting, something })
     }
 
-    /// How many messages wait in the spool.
+    /// Returns the number of messages that wait in the spool.
     pub fn waiting(&self) -> u64 {
         self.waiting.load(Ordering::SeqCst)
     }
 
-    /// Whether a send must go into the spool because others already wait there.
+    /// Returns true if a send must go into the spool because others already wait there.
     pub(crate) fn is_crowded(&self) -> bool {
         self.limit > 0 && self.waiting() > 0
     }
@@ -129,7 +129,7 @@ impl Spool {
         Ok(None)
     }
 
-    /// The waiting message with this key.
+    /// Returns the waiting message with this key.
     fn find(&self, db: &Connection, append: &Append) -> Result<Option<MessageId>, StoreError> {
         let Some(key) = &append.key else { return Ok(None) };
         let sql = "SELECT hash, letter FROM queued WHERE sender = ?1 AND key = ?2 ORDER BY number";
@@ -143,7 +143,7 @@ impl Spool {
         Ok(Some(message))
     }
 
-    /// The first send, with its number.
+    /// Returns the first send, with its number.
     pub(crate) fn first(&self) -> Result<Option<(i64, Append)>, StoreError> {
         let db = self.db();
         // A send goes to the project's current space, whatever the project was called when the send was spooled.

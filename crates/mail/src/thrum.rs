@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mcp::tool::{AnyTool, BoxFuture, Context, Declaration, Outcome, ToolError};
 use serde_json::value::RawValue;
 
-/// What hints say of the toolset's tools, and what its reader has instead. Longer texts come first.
+/// Names of the toolset's tools in hints, and their replacements for readers with the profile. Longer texts come first.
 const INSTEAD: [(&str, &str); 10] = [
     ("Call register_agent with {\"name\": \"", "Run `hob quickstart --name "),
     ("\"} first", " --role ROLE` in this worktree first"),
@@ -20,20 +20,20 @@ const INSTEAD: [(&str, &str); 10] = [
 ];
 
 /// A tool of the profile `thrum`.
-pub(crate) struct OfThrum(pub(crate) Arc<dyn AnyTool>);
+pub(crate) struct ThrumTool(pub(crate) Arc<dyn AnyTool>);
 
-impl AnyTool for OfThrum {
+impl AnyTool for ThrumTool {
     fn declaration(&self) -> &Declaration {
         self.0.declaration()
     }
 
     fn call(self: Arc<Self>, cx: Context, arguments: Option<&RawValue>) -> BoxFuture<Result<Outcome, ToolError>> {
         let called = self.0.clone().call(cx, arguments);
-        Box::pin(async move { called.await.map_err(in_its_words) })
+        Box::pin(async move { called.await.map_err(adapt_hints) })
     }
 }
 
-fn in_its_words(error: ToolError) -> ToolError {
+fn adapt_hints(error: ToolError) -> ToolError {
     let ToolError::User { message, hints } = error else { return error };
     let instead = |hint: String| INSTEAD.iter().fold(hint, |hint, (ours, its)| hint.replace(ours, its));
     ToolError::User { message, hints: hints.into_iter().map(instead).collect() }
@@ -49,7 +49,7 @@ mod tests {
         let hint = format!("{}. groups (action list) shows all; search_messages finds it.", register_first("x"));
         let error = ToolError::user("There is no register_agent.").hint(hint);
         assert_eq!(
-            in_its_words(error).to_string(),
+            adapt_hints(error).to_string(),
             "There is no register_agent.\nRun `hob quickstart --name x --role ROLE` in this worktree first. list_groups \
              shows all; `hob search` finds it."
         );

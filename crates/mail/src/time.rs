@@ -50,7 +50,7 @@ pub fn parse(text: &str) -> Option<u64> {
     u64::try_from(days * 86_400_000 + millis).ok()
 }
 
-/// The date of a day since 1970 in the proleptic Gregorian calendar: eras of 400 years, counted from March.
+/// Returns the date of a day since 1970 in the proleptic Gregorian calendar: eras of 400 years, counted from March.
 fn civil(days: u64) -> (u64, u64, u64) {
     let shifted = days + 719_468;
     let (era, of_era) = (shifted / 146_097, shifted % 146_097);
@@ -62,7 +62,7 @@ fn civil(days: u64) -> (u64, u64, u64) {
     (year_of_era + era * 400 + u64::from(month <= 2), month, day)
 }
 
-/// The days since 1970 of a date; the inverse of [`civil`].
+/// Returns the days since 1970 of a date; the inverse of [`civil`].
 fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);

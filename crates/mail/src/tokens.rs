@@ -1,5 +1,5 @@
-//! Agents' tokens for HTTP, where the kernel cannot say who calls. The bearer of an agent's token acts as that agent,
-//! in the worktree of the name's holder.
+//! Agents' tokens for HTTP, where the kernel cannot identify the caller. The bearer of an agent's token acts as that
+//! agent, in the worktree of the name's holder.
 //!
 //! One file per agent, which only its user can read. Start with [`Tokens::find`].
 
@@ -19,7 +19,7 @@ const BYTES: usize = 32;
 /// The longest token file, in bytes.
 const FILE_MAX: u64 = 16 * 1024;
 
-/// A token and what it grants.
+/// A token and its rights.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token {
     /// The agent that the bearer acts as.
@@ -39,7 +39,7 @@ impl std::fmt::Debug for Token {
 
 /// The form of a token's file.
 #[derive(Serialize, Deserialize)]
-struct Written {
+struct TokenFile {
     token: String,
     worktree: PathBuf,
 }
@@ -53,37 +53,38 @@ pub struct Tokens {
 }
 
 impl Tokens {
-    /// The directory need not exist. It must be outside any checkout, since a checkout could bring its own tokens.
+    /// Returns the directory need not exist. It must be outside any checkout, since a checkout could bring its own
+    /// tokens.
     pub fn new(dir: PathBuf) -> Tokens {
         Tokens { dir, making: Mutex::new(()) }
     }
 
-    /// The token with this text. Compared in constant time; the name in it is not secret.
+    /// Returns the token with this text. Compared in constant time; the name in it is not secret.
     pub fn find(&self, said: &str) -> Option<Token> {
         let (name, _) = said.split_once('.')?;
-        let token = self.of(&AgentName::new(name).ok()?).ok()??;
+        let token = self.read(&AgentName::new(name).ok()?).ok()??;
         bool::from(said.as_bytes().ct_eq(token.secret.as_bytes())).then_some(token)
     }
 
-    /// An agent's token, if it has one.
+    /// Returns an agent's token, if it has one.
     ///
     /// # Errors
     /// When its file cannot be read.
-    pub fn of(&self, agent: &AgentName) -> io::Result<Option<Token>> {
+    pub fn read(&self, agent: &AgentName) -> io::Result<Option<Token>> {
         let Some(text) = private::read(&self.path(agent), FILE_MAX)? else { return Ok(None) };
         // A file of an unknown form holds no token.
-        let Ok(Written { token, worktree }) = serde_json::from_slice(&text) else { return Ok(None) };
+        let Ok(TokenFile { token, worktree }) = serde_json::from_slice(&text) else { return Ok(None) };
         Ok(Some(Token { agent: agent.clone(), worktree, secret: token }))
     }
 
-    /// The agent's token for that worktree. A new token is made, and the former one revoked, if the agent has none, has
-    /// one for another worktree, or `renew` is set.
+    /// Returns the agent's token for that worktree. A new token is made, and the former one revoked, if the agent has
+    /// none, has one for another worktree, or `renew` is set.
     ///
     /// # Errors
     /// When the token's file cannot be written.
     pub fn make(&self, agent: &AgentName, worktree: &Path, renew: bool) -> io::Result<Token> {
         let _making = self.making.lock();
-        if let Some(token) = self.of(agent)?
+        if let Some(token) = self.read(agent)?
             && !renew
             && token.worktree == worktree
         {
@@ -103,7 +104,7 @@ impl Tokens {
     /// When it cannot be written.
     pub fn follow(&self, agent: &AgentName, former: &Path, worktree: &Path) -> io::Result<()> {
         let _making = self.making.lock();
-        match self.of(agent)?.filter(|token| token.worktree == former) {
+        match self.read(agent)?.filter(|token| token.worktree == former) {
             Some(token) => self.write(&Token { worktree: worktree.to_owned(), ..token }),
             None => Ok(()),
         }
@@ -123,7 +124,7 @@ impl Tokens {
     }
 
     fn write(&self, token: &Token) -> io::Result<()> {
-        let written = Written { token: token.secret.clone(), worktree: token.worktree.clone() };
+        let written = TokenFile { token: token.secret.clone(), worktree: token.worktree.clone() };
         private::replace(&self.path(&token.agent), &serde_json::to_vec(&written)?)
     }
 

@@ -1,5 +1,5 @@
-//! The ids of messages as models and people write them: any beginning that no other message has, of those that this
-//! agent wrote or received. Nobody copies 26 characters without a slip.
+//! Resolves abbreviated message ids: models and people may write any prefix that is unique among the messages that this
+//! agent wrote or received. A full id has 26 characters, which are easily mistyped.
 
 use mcp::tool::ToolError;
 
@@ -13,10 +13,10 @@ const PREFIX: &str = "msg_";
 const WHOLE: usize = PREFIX.len() + 26;
 /// The fewest characters after [`PREFIX`]: the first ones are alike for years.
 const FEWEST: usize = 4;
-/// How many ids are shown of those that begin alike.
+/// The number of ids that are shown of those that begin alike.
 const SHOWN: usize = 5;
 
-/// The id that is meant. One that no message begins with stays as it is: the store says what is wrong.
+/// Returns the full id. A prefix without a match stays as it is; the store reports the error.
 pub(crate) async fn whole_id(mail: &Mail, agent: &AgentName, written: &str) -> Result<String, ToolError> {
     let bare = written.trim();
     let is_prefixed = bare.get(..PREFIX.len()).is_some_and(|start| start.eq_ignore_ascii_case(PREFIX));
@@ -32,7 +32,7 @@ pub(crate) async fn whole_id(mail: &Mail, agent: &AgentName, written: &str) -> R
     chosen(bare, digits, &found.iter().map(MessageId::as_str).collect::<Vec<_>>())
 }
 
-/// The id that is meant, of those that begin so.
+/// Returns the full id among those with this prefix.
 fn chosen(written: &str, digits: &str, found: &[&str]) -> Result<String, ToolError> {
     if let Some(same) = found.iter().find(|id| id.len() == PREFIX.len() + digits.len()) {
         return Ok((*same).to_owned());

@@ -30,7 +30,7 @@ impl<T: ?Sized> Catalog<T> {
         self.0.write().remove(key).is_some()
     }
 
-    /// Removes and inserts at once: nobody sees a part of it.
+    /// Removes and inserts atomically.
     pub(crate) fn replace(&self, removed: &[&str], inserted: Vec<(String, Arc<T>)>) {
         let mut entries = self.0.write();
         let mut former: Vec<_> = removed.iter().filter_map(|key| entries.remove(*key)).collect();

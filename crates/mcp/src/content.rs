@@ -1,6 +1,6 @@
 //! The data that tools, prompts and resources share: content blocks, annotations, icons, and resources as they are
-//! listed and read. No type here is tied to a revision; `era/content.rs` writes them, and replaces a kind of content
-//! that a revision lacks by a text.
+//! listed and read. No type here is specific to a revision; `era/content.rs` writes them, and replaces content that a
+//! revision lacks by a text.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ pub enum Content {
     Text(String),
     /// A picture.
     Image(Media),
-    /// A sound (since 2025-03-26; older clients get a text that says what is missing).
+    /// A sound (since 2025-03-26; older clients get a text that names the missing content).
     Audio(Media),
     /// A resource with its contents.
     Resource(Contents),
@@ -86,12 +86,12 @@ pub struct Resource {
     pub icons: Vec<Icon>,
     /// Hints for particular clients, sent as `_meta`.
     pub meta: Option<Map<String, Value>>,
-    /// How long a client may cache what it read (2026-07-28); zero forbids it.
+    /// How long a client may cache the contents (2026-07-28); zero forbids it.
     pub fresh_for: Duration,
 }
 
 impl Resource {
-    /// A resource with this URI and name.
+    /// Returns a resource with this URI and name.
     pub fn new(uri: impl Into<String>, name: impl Into<String>) -> Resource {
         Resource { uri: uri.into(), name: name.into(), ..Resource::default() }
     }
@@ -154,28 +154,28 @@ impl Content {
         Content::Text(text.into())
     }
 
-    /// A picture of this MIME type, such as `image/png`.
+    /// Returns a picture of this MIME type, such as `image/png`.
     pub fn image(data: impl Into<Vec<u8>>, mime_type: impl Into<String>) -> Content {
         Content::Image(Media { data: data.into(), mime_type: mime_type.into() })
     }
 
-    /// A sound of this MIME type, such as `audio/wav`.
+    /// Returns a sound of this MIME type, such as `audio/wav`.
     pub fn audio(data: impl Into<Vec<u8>>, mime_type: impl Into<String>) -> Content {
         Content::Audio(Media { data: data.into(), mime_type: mime_type.into() })
     }
 
-    /// A link to a resource.
+    /// Returns a link to a resource.
     pub fn link(resource: Resource) -> Content {
         Content::Link(Box::new(resource))
     }
 
-    /// The same content with annotations.
+    /// Returns the same content with annotations.
     #[must_use]
     pub fn annotated(self, annotations: Annotations) -> Content {
         Content::Annotated(Box::new(self), annotations)
     }
 
-    /// The text, if this is text.
+    /// Returns the text, if this is text.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Content::Text(text) => Some(text),
@@ -186,7 +186,7 @@ impl Content {
 }
 
 impl Icon {
-    /// An icon with this URI.
+    /// Returns an icon with this URI.
     pub fn new(src: impl Into<String>) -> Icon {
         Icon { src: src.into(), ..Icon::default() }
     }

@@ -26,7 +26,7 @@ pub struct ServerInfo {
 }
 
 impl ServerInfo {
-    /// A server of this name and version.
+    /// Returns a server of this name and version.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> ServerInfo {
         ServerInfo { name: name.into(), version: version.into(), ..ServerInfo::default() }
     }

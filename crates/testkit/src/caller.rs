@@ -1,10 +1,10 @@
-//! A caller, for tests of tools without a daemon.
+//! A caller for tests of tools without a daemon.
 
 use std::path::Path;
 
 use project::{Caller, Identification, Role};
 
-/// A caller on connection 1 that asks for this name and, according to the kernel, runs in this worktree.
+/// Returns a caller on connection 1 with this name. According to the kernel, it runs in this worktree.
 pub fn caller(worktree: &Path, name: &str) -> Caller {
     Caller {
         connection: 1,

@@ -1,9 +1,9 @@
-//! What the end-to-end tests share: a temporary project with the real binary, an MCP client, a search for processes by
-//! their environment, an Erlang VM that runs modules, a GitHub for the real `gh`, Markdown transcripts that are run, and a scripted model for real
-//! coding agents.
+//! Shared fixtures of the end-to-end tests: a temporary project with the real binary, an MCP client, and a search for
+//! processes by their environment. It also has an Erlang VM, a GitHub server for the real `gh`, executable Markdown
+//! transcripts, and a scripted model for real coding agents.
 //!
-//! Start with [`TestProject`]. Every wait is for a value, with one timeout ([`patience()`]) that only ends tests that
-//! would otherwise hang.
+//! Start with [`TestProject`]. Every wait is for a value and has the same timeout ([`patience()`]), which only stops
+//! tests that would otherwise hang.
 
 mod caller;
 pub mod github;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// The longest wait for something that should have happened long before. `HOB_TEST_PATIENCE` multiplies it on slow
+/// Returns the timeout for an event that should have happened long before. `HOB_TEST_PATIENCE` multiplies it on slow
 /// machines.
 pub fn patience() -> Duration {
     let factor = std::env::var("HOB_TEST_PATIENCE").ok().and_then(|text| text.parse::<f64>().ok()).unwrap_or(1.0);
@@ -12,7 +12,7 @@ pub fn patience() -> Duration {
 /// Polls until `ask` returns a value.
 ///
 /// # Panics
-/// When there is no value within [`patience`]; `what` names it in the message.
+/// If there is no value within [`patience`]; `what` names it in the message.
 pub fn until<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
     let end = Instant::now() + patience();
     loop {

@@ -30,7 +30,7 @@ pub struct Answer {
     pub text: String,
     /// The structured content; null without one.
     pub structured: Value,
-    /// Whether the tool reports an error.
+    /// True if the tool reports an error.
     pub is_error: bool,
 }
 
@@ -64,17 +64,17 @@ impl McpPeer {
         McpPeer { child, stdin, lines, stderr: stderr_text, unread: VecDeque::new(), next_id: 1 }
     }
 
-    /// The front-end's process id.
+    /// Returns the process id of the front-end.
     pub fn pid(&self) -> i32 {
         self.child.id() as i32
     }
 
-    /// The front-end's stderr so far.
+    /// Returns the front-end's stderr so far.
     pub fn stderr(&self) -> String {
         self.stderr.lock().clone()
     }
 
-    /// Whether the front-end is running.
+    /// Returns true if the front-end is running.
     pub fn is_running(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
     }
@@ -181,7 +181,7 @@ impl McpPeer {
     /// Waits for the first message that fits. Messages before it are kept, in order.
     ///
     /// # Panics
-    /// When nothing fits within [`patience()`], a line is not one JSON-RPC message, or the front-end ends.
+    /// If no message fits within [`patience()`], a line is not one JSON-RPC message, or the front-end exits.
     pub fn wait_for(&mut self, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
         if let Some(found) = self.unread.iter().position(&fits) {
             return self.unread.remove(found).expect("a position just found");
@@ -198,7 +198,7 @@ impl McpPeer {
         }
     }
 
-    /// The next message of any kind, in the order of arrival.
+    /// Returns the next message of any kind, in the order of arrival.
     pub fn next_message(&mut self) -> Value {
         if let Some(message) = self.unread.pop_front() {
             return message;
@@ -207,7 +207,7 @@ impl McpPeer {
             .unwrap_or_else(|why| panic!("waiting for a message: {why}\nstderr: {}", self.stderr()))
     }
 
-    /// Every message that has arrived and was not returned yet.
+    /// Returns every message that has arrived and was not returned yet.
     pub fn take_unread(&mut self) -> Vec<Value> {
         while let Ok(line) = self.lines.try_recv() {
             self.unread.push_back(message(&line));
@@ -230,7 +230,7 @@ impl McpPeer {
         (status, self.unread.drain(..).collect())
     }
 
-    /// Ends the front-end with SIGKILL.
+    /// Kills the front-end with SIGKILL.
     pub fn kill(mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

@@ -13,7 +13,7 @@ use crate::until;
 /// Debian's `nobody` and `nogroup`.
 const NOBODY: u32 = 65_534;
 
-/// A server with its own socket and data directory. It ends when this is dropped.
+/// A server with a separate socket and data directory. Dropping it stops the server.
 pub struct Postgres {
     dir: tempfile::TempDir,
     bin: PathBuf,
@@ -21,7 +21,7 @@ pub struct Postgres {
 }
 
 impl Postgres {
-    /// Starts a server that takes connections. If the programs are missing, prints that and returns `None`; panics if
+    /// Starts a server that accepts connections. If the programs are missing, prints that and returns `None`. Panics if
     /// they are required (`CI`).
     pub fn start() -> Option<Postgres> {
         let Some(bin) = programs() else {
@@ -63,11 +63,11 @@ impl Postgres {
         serve.arg("-D").arg(self.data()).arg("-k").arg(self.dir.path());
         serve.args(["-c", "listen_addresses=", "-c", "fsync=off", "-c", "deadlock_timeout=100ms"]);
         self.process = Some(serve.spawn().expect("postgres starts"));
-        // The socket exists a moment before the server takes connections.
+        // The socket exists a moment before the server accepts connections.
         until("PostgreSQL to take connections", || self.psql("SELECT 1").then_some(()));
     }
 
-    /// Ends the server at once, with all its processes; committed data stays.
+    /// Kills the server with all its processes; committed data stays.
     pub fn stop(&mut self) {
         let Some(mut process) = self.process.take() else { return };
         if let Some(pid) = Pid::from_raw(process.id().cast_signed()) {
@@ -76,17 +76,17 @@ impl Postgres {
         let _ = process.wait();
     }
 
-    /// The server's address, for `HOB_MAIL_DATABASE`.
+    /// Returns the server's address, for `HOB_MAIL_DATABASE`.
     pub fn url(&self) -> String {
         format!("postgres:///postgres?user=hob&host={}", self.dir.path().display())
     }
 
-    /// Cuts every connection of every daemon, as a failing network or an administrator does.
+    /// Closes every connection of every daemon, as a failing network or an administrator does.
     pub fn cut_connections(&self) {
         self.psql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'hob'");
     }
 
-    /// Runs statements; returns the rows of the last one as text.
+    /// Runs statements and returns the rows of the last one as text.
     pub fn sql(&self, sql: &str) -> String {
         let mut psql = self.client(sql);
         let ran = psql.stdout(Stdio::piped()).stderr(Stdio::piped()).output().expect("psql starts");
@@ -116,7 +116,7 @@ impl Drop for Postgres {
     }
 }
 
-/// The directory of the server's programs: on the path, or Debian's, the newest version first.
+/// Returns the directory of the server's programs: on the path, or Debian's, the newest version first.
 fn programs() -> Option<PathBuf> {
     let has = |dir: &Path| ["initdb", "postgres", "psql"].iter().all(|program| dir.join(program).is_file());
     let path = std::env::var_os("PATH").unwrap_or_default();

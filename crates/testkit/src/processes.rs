@@ -1,4 +1,4 @@
-//! Processes found by their environment: names can mislead and pids are reused, but the initial environment stays. Only
+//! Finds processes by their environment. Names can mislead and pids are reused, but the initial environment stays. Only
 //! the user's own processes can be read; tests start no others.
 
 use std::fs;
@@ -15,7 +15,7 @@ pub struct Process {
     pub command: String,
 }
 
-/// All living processes (no zombies) whose environment contains the text, except the test program.
+/// Returns all living processes (no zombies) whose environment contains the text, except the test program.
 pub fn with_environment(text: &str) -> Vec<Process> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     entries
@@ -38,15 +38,16 @@ fn read(pid: i32, text: &str) -> Option<Process> {
     (state != 'Z' && state != 'X').then_some(Process { pid, parent, command })
 }
 
-/// The state letter and the parent (`/proc/PID/stat`, proc(5)). The name before them may contain anything, even `)`.
+/// Returns the state letter and the parent (`/proc/PID/stat`, proc(5)). The name before them may contain anything, even
+/// `)`.
 fn state(pid: i32) -> Option<(char, i32)> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let mut fields = stat.rsplit_once(") ")?.1.split(' ');
     Some((fields.next()?.chars().next()?, fields.next()?.parse().ok()?))
 }
 
-/// Whether a process is alive; a zombie is not. The first thread of a killed process may be a zombie while others still
-/// hold its descriptors, so all threads are checked.
+/// Returns true if a process is alive; a zombie is not. The first thread of a killed process may be a zombie while
+/// others still hold its descriptors, so all threads are checked.
 pub fn is_alive(pid: i32) -> bool {
     let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else { return false };
     tasks
@@ -55,7 +56,7 @@ pub fn is_alive(pid: i32) -> bool {
         .any(|task| state(task).is_some_and(|(state, _)| state != 'Z' && state != 'X'))
 }
 
-/// Ends a process with SIGKILL. A process that has already ended is no error.
+/// Kills a process with SIGKILL. It is not an error if the process has already exited.
 pub fn kill_hard(pid: i32) {
     if let Some(pid) = Pid::from_raw(pid) {
         let _ = rustix::process::kill_process(pid, Signal::KILL);

@@ -11,7 +11,7 @@ use crate::peer::McpPeer;
 use crate::processes::{Process, kill_hard, with_environment};
 use crate::until;
 
-/// A project, its user's home, and the hob binary. Dropping it stops the daemon and asserts that no process is left.
+/// A project, its user's home and the hob binary. Dropping it stops the daemon and asserts that no process is left.
 pub struct TestProject {
     top: tempfile::TempDir,
     hob: PathBuf,
@@ -27,18 +27,18 @@ pub struct Ran {
 }
 
 impl TestProject {
-    /// An empty project. `hob` is the binary: `env!("CARGO_BIN_EXE_hob")`.
+    /// Creates an empty project. `hob` is the binary: `env!("CARGO_BIN_EXE_hob")`.
     pub fn new(hob: &str) -> TestProject {
-        // A socket's path must be short, so the directory's must be too.
+        // The length of a socket's path is limited, so the directory's path must be short.
         let top = tempfile::Builder::new().prefix("hob-t").tempdir().expect("a temporary directory");
         for dir in ["project", "home", "run", "bin"] {
             fs::create_dir(top.path().join(dir)).expect("a fresh directory");
         }
-        // Without a configuration file, cabal asks the network for one.
+        // Without a configuration file, cabal downloads one.
         fs::create_dir(top.path().join("home/.cabal")).expect("a fresh directory");
         fs::write(top.path().join("home/.cabal/config"), "").expect("a fresh file");
         let project = TestProject { top, hob: PathBuf::from(hob) };
-        // Nothing started or stopped here may belong to a project of the user.
+        // Processes started or stopped here must not belong to a project of the user.
         let root = project::Project::find(None, &project.root()).expect("a directory of its own").root().to_owned();
         assert!(root.ends_with("project"), "TMPDIR lies inside of the project {}: set it elsewhere", root.display());
         set_mode(&project.runtime_dir(), 0o700);
@@ -46,12 +46,12 @@ impl TestProject {
         project
     }
 
-    /// The project's root.
+    /// Returns the project's root.
     pub fn root(&self) -> PathBuf {
         self.top.path().join("project")
     }
 
-    /// The directory of the project's state, which exists once a daemon has run.
+    /// Returns the directory of the project's state, which exists once a daemon has run.
     pub fn state_dir(&self) -> PathBuf {
         let root = self.root();
         let project = project::Project::find(Some(&root), &root).expect("the project is there");
@@ -73,22 +73,22 @@ impl TestProject {
         set_mode(&path, 0o600);
     }
 
-    /// The user's home.
+    /// Returns the user's home.
     pub fn home(&self) -> PathBuf {
         self.top.path().join("home")
     }
 
-    /// The directory that contains root and home, where a test may put further files.
+    /// Returns the directory that contains root and home, where a test may put further files.
     pub fn top(&self) -> &Path {
         self.top.path()
     }
 
-    /// The user's runtime directory.
+    /// Returns the user's runtime directory.
     pub fn runtime_dir(&self) -> PathBuf {
         self.top.path().join("run")
     }
 
-    /// Writes a file of the project, and makes its directories.
+    /// Writes a file of the project and creates its directories.
     pub fn write(&self, path: &str, text: &str) {
         let path = self.root().join(path);
         fs::create_dir_all(path.parent().expect("a file has a directory")).expect("a directory");
@@ -119,7 +119,7 @@ impl TestProject {
         );
     }
 
-    /// A command inside the project, with an environment that holds nothing of the machine's user.
+    /// Returns a command inside the project. Its environment contains nothing of the machine's user.
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
         command.env_clear().current_dir(self.root()).stdin(Stdio::null());
@@ -130,7 +130,7 @@ impl TestProject {
         command
     }
 
-    /// The hob binary with these arguments.
+    /// Returns the hob binary with these arguments.
     pub fn hob<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Command {
         let mut command = self.command(&self.hob);
         command.args(args);
@@ -147,23 +147,24 @@ impl TestProject {
         McpPeer::spawn(self.hob(["mcp"].iter().chain(args)))
     }
 
-    /// The living processes that were started in this project: front-ends, daemon, guardians, sessions.
+    /// Returns the living processes that were started in this project: front-ends, daemon, guardians, sessions.
     pub fn processes(&self) -> Vec<Process> {
         with_environment(&self.marker())
     }
 
-    /// The daemon's pid, if it runs.
+    /// Returns the daemon's pid if it runs.
     pub fn daemon_pid(&self) -> Option<i32> {
         let found = self.processes().into_iter().find(|process| process.command.contains(" serve "));
         found.map(|process| process.pid)
     }
 
-    /// Waits until no process that was started here is left.
+    /// Waits until all processes that were started here have exited.
     pub fn wait_for_nothing_left(&self) {
         until("everything started in the project to end", || self.processes().is_empty().then_some(()));
     }
 
-    /// The home's path is in the environment of everything started here, however that is filtered, and nowhere else.
+    /// Returns the text that finds the processes of this project. The home's path is in the environment of every
+    /// process started here, even a filtered one, and nowhere else.
     fn marker(&self) -> String {
         format!("HOME={}", self.home().display())
     }
@@ -200,15 +201,15 @@ impl Ran {
         }
     }
 
-    /// The stdout of a command, which must succeed.
+    /// Returns the stdout of a command, which must succeed.
     pub fn ok(self) -> String {
         assert_eq!(self.code, Some(0), "{self:#?}");
         self.stdout
     }
 }
 
-/// Whether a program that a test needs is installed. If not, the test is reported as skipped; in CI (`CI` set) it
-/// fails, since everything must be installed there.
+/// Returns true if a program that a test needs is installed. If not, the test is reported as skipped. In CI (`CI` set)
+/// it fails, since everything must be installed there.
 pub fn has_program(name: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).any(|dir| dir.join(name).is_file());
@@ -220,8 +221,8 @@ pub fn has_program(name: &str) -> bool {
     found
 }
 
-/// Whether a program's version belongs to this series (`9.0` matches `9.0.2`). Output differs between series, so a test
-/// of exact output is reported as skipped under another series.
+/// Returns true if a program's version belongs to this series (`9.0` matches `9.0.2`). Output differs between series,
+/// so a test of exact output is reported as skipped under another series.
 pub fn has_version(program: &str, series: &str) -> bool {
     let output = Command::new(program).arg("--version").stdin(Stdio::null()).output();
     let said = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();

@@ -1,11 +1,11 @@
-//! Pseudorandom numbers, the same for the same seed.
+//! Deterministic pseudorandom numbers: the same seed gives the same numbers.
 
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 
 impl Random {
     pub fn new(seed: u64) -> Random {
-        // Neighbouring seeds must start far apart.
+        // Neighbouring seeds must not give similar numbers.
         let mut mixed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -19,12 +19,12 @@ impl Random {
         self.0
     }
 
-    /// A number below the limit.
+    /// Returns a number below the limit.
     pub fn below(&mut self, limit: usize) -> usize {
         (self.next() >> 11) as usize % limit.max(1)
     }
 
-    /// True with a probability of `percent` in 100.
+    /// Returns true with a probability of `percent` in 100.
     pub fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }

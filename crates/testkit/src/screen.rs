@@ -1,4 +1,4 @@
-//! A person's terminal: a program in tmux, keys pressed into it, and what stands on its screen.
+//! A terminal for tests: runs a program in tmux, presses keys and reads the screen.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -6,24 +6,24 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::{TestProject, until};
 
-/// A program at a terminal of its own, 80 columns wide and 24 lines high. It ends with the value.
+/// A program in a separate terminal, 80 columns wide and 24 lines high. Dropping it closes the terminal.
 pub struct Screen<'a> {
     project: &'a TestProject,
     socket: PathBuf,
 }
 
 impl<'a> Screen<'a> {
-    /// Runs a line of shell at a terminal. What it leaves stays on the screen.
+    /// Runs a shell command line in a terminal. Its output stays on the screen.
     ///
     /// # Panics
-    /// When tmux cannot be started.
+    /// If tmux cannot be started.
     pub fn run(project: &'a TestProject, line: &str) -> Screen<'a> {
         static SCREENS: AtomicUsize = AtomicUsize::new(0);
         let number = SCREENS.fetch_add(1, Ordering::Relaxed);
         let socket = project.top().join(format!("tmux-{number}"));
         let screen = Screen { project, socket };
         let line = format!("{line}; echo \"ended with $?\"; exec cat");
-        // A shell would read the files of a user; this has none.
+        // `--norc`-like isolation: a shell would read the user's startup files.
         let started = screen.tmux(&["-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24", "sh", "-c", &line]);
         assert!(started.0, "tmux starts: {}", started.1);
         screen
@@ -40,12 +40,12 @@ impl<'a> Screen<'a> {
         self.press(&["-l", text]);
     }
 
-    /// What stands on the screen now.
+    /// Returns the current text of the screen.
     pub fn text(&self) -> String {
         self.tmux(&["capture-pane", "-p", "-t", ":0"]).1
     }
 
-    /// Waits until a text stands on the screen, and returns the whole of it.
+    /// Waits until the screen shows a text, and returns the whole screen.
     pub fn until(&self, shown: &str) -> String {
         let mut last = String::new();
         let found = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {

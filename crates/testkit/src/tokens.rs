@@ -1,8 +1,8 @@
-//! What a text costs a model.
+//! The token count of a text.
 
 use tiktoken_rs::o200k_base_singleton;
 
-/// The tokens of a text, by the encoding `o200k_base`. Those of other models differ by some per cent.
+/// Returns the number of tokens in the encoding `o200k_base`. Other models differ by a few per cent.
 pub fn count(text: &str) -> usize {
     o200k_base_singleton().encode_ordinary(text).len()
 }

@@ -14,7 +14,7 @@ use crate::TestProject;
 /// Runs a transcript in a project and compares the output.
 ///
 /// # Panics
-/// When the output differs from the file; the message shows both.
+/// If the output differs from the file; the message shows both.
 pub fn check(file: &Path, project: &TestProject) {
     let expected = fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     let actual = play(&expected, project);
@@ -32,9 +32,9 @@ pub fn check(file: &Path, project: &TestProject) {
     );
 }
 
-/// The transcript with the actual output of its commands.
+/// Returns the transcript with the actual output of its commands.
 fn play(text: &str, project: &TestProject) -> String {
-    let redactions = Redactions::of(project);
+    let redactions = Redactions::for_project(project);
     let mut out = String::new();
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
@@ -60,7 +60,7 @@ fn play(text: &str, project: &TestProject) -> String {
     out
 }
 
-/// The commands of a block; a line that begins with `> ` continues one.
+/// Returns the commands of a block; a line that begins with `> ` continues one.
 fn commands(block: &[&str]) -> Vec<String> {
     let mut commands: Vec<String> = Vec::new();
     let mut open = false;
@@ -101,8 +101,8 @@ pub struct Redactions {
 }
 
 impl Redactions {
-    /// The redactions for a project: its directories, versions, and measured numbers.
-    pub fn of(project: &TestProject) -> Redactions {
+    /// Creates the redactions for a project: its directories, versions and measured numbers.
+    pub fn for_project(project: &TestProject) -> Redactions {
         let shown = |path: &Path| path.display().to_string();
         let texts = vec![
             (shown(&project.root()), "[project]"),
@@ -110,7 +110,7 @@ impl Redactions {
             (shown(&project.runtime_dir()), "[run]"),
             (shown(project.top()), "[top]"),
             (env!("CARGO_PKG_VERSION").to_owned(), "[version]"),
-            // Only after a path, so that a machine's short name matches nothing else.
+            // Only after a path, so that a short machine name does not match other text.
             (format!("] on {}", machine()), "] on [machine]"),
         ];
         Redactions { texts }
@@ -126,12 +126,12 @@ impl Redactions {
     }
 }
 
-/// This machine's name.
+/// Returns this machine's name.
 fn machine() -> String {
     fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_owned()
 }
 
-/// `msg_01M8…` → `[message]`, `q_7k2mx` → `[question]`, `2026-11-22T01:02:03.456Z` → `[time]`.
+/// Replaces ids and times: `msg_01M8…` → `[message]`, `q_7k2mx` → `[question]`, `2026-11-22T01:02:03.456Z` → `[time]`.
 fn redact_messages(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -179,7 +179,8 @@ const UNITS: &[&str] = &["ms", "s", "min", "µs", "KiB", "MiB", "GiB"];
 /// Words after which a number is specific to this run.
 const NAMES: &[&str] = &["pid ", "pid\": ", "process ", "life ", "port ", "<interactive>:"];
 
-/// `12 ms` → `[n] ms`, `pid 77` → `pid [n]`, `9.0.2` → `[version]`, hexadecimal ids of 16 digits and more → `[id]`.
+/// Replaces numbers: `12 ms` → `[n] ms`, `pid 77` → `pid [n]`, `9.0.2` → `[version]`, hexadecimal ids of 16 digits and
+/// more → `[id]`.
 fn redact_numbers(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -217,7 +218,7 @@ fn redact_numbers(text: &str) -> String {
     out
 }
 
-/// The lines around the first difference, expected and actual.
+/// Returns the lines around the first difference, expected and actual.
 fn difference(expected: &str, actual: &str) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) = (expected.lines().collect(), actual.lines().collect());
     let same = old.iter().zip(&new).take_while(|(old, new)| old == new).count();

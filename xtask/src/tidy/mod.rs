@@ -2,13 +2,16 @@
 //!
 //! Owns the result only. Each family of rules returns a list of complaints: [`edges`] (which crate may depend on which),
 //! [`sources`] (headers, length, forbidden calls and names), [`modules`] (undeclared files), [`circles`] (modules that use
-//! each other), [`parts`] (where parts are named), [`map`] (the paths in ARCHITECTURE.md).
+//! each other), [`parts`] (where parts are named), [`map`] (the paths in ARCHITECTURE.md), [`language`] (idioms, names, commit
+//! subjects), [`prose`] (lengths in user pages).
 
 mod circles;
 mod edges;
+mod language;
 mod map;
 mod modules;
 mod parts;
+mod prose;
 mod sources;
 
 use std::path::{Path, PathBuf};
@@ -22,6 +25,7 @@ pub(crate) fn run() -> Result<()> {
     let root = workspace::root();
     let mut complaints = edges::check(&workspace::metadata()?);
     complaints.extend(check_tree(&root)?);
+    complaints.extend(language::check_commits(&root));
     complaints.extend(check_client()?);
     complaints
         .extend(check_lock(&std::fs::read_to_string(root.join("Cargo.lock")).context("could not read Cargo.lock")?));
@@ -31,7 +35,9 @@ pub(crate) fn run() -> Result<()> {
         }
         bail!("{} rule(s) of the house are broken; each line above says where and what to do", complaints.len());
     }
-    println!("tidy: edges, headers, lengths, names, declared files, the map and the lock file are in order");
+    println!(
+        "tidy: edges, headers, lengths, names, declared files, the map, the language and the lock file are in order"
+    );
     Ok(())
 }
 
@@ -53,15 +59,19 @@ fn check_tree(root: &Path) -> Result<Vec<String>> {
     let mut complaints = Vec::new();
     let files = rust_files(root)?;
     let mut uses = circles::Uses::default();
+    let mut language = language::Language::default();
     for file in &files {
         let text = std::fs::read_to_string(root.join(file)).with_context(|| format!("could not read {file:?}"))?;
         complaints.extend(sources::check(file, &text));
         complaints.extend(parts::check(file, &text));
         uses.add(file, &text);
+        language.add(file, &text);
     }
     complaints.extend(uses.check());
     complaints.extend(modules::check(root, &files)?);
     complaints.extend(map::check(root)?);
+    complaints.extend(language.check());
+    complaints.extend(language::check_pages(root)?);
     Ok(complaints)
 }
 
@@ -152,7 +162,8 @@ mod tests {
             crates/hob/tests/it/stdio.rs: not declared; add `mod stdio;` to crates/hob/tests/it/main.rs
             crates/repl/src/tools/eval.rs: not declared; add `mod eval;` to crates/repl/src/tools/mod.rs
             crates/repl/src/tools/wait.rs: declared but not registered in the list of crates/repl/src/tools/mod.rs
-            ARCHITECTURE.md:1: names `repl/src/gone.rs`, which is not there"#]]
+            ARCHITECTURE.md:1: names `repl/src/gone.rs`, which is not there
+            crates/repl/src/tools/wait.rs:7: the type `Who`: rename it to a noun of the domain"#]]
         .assert_eq(&said);
     }
 }

@@ -22,13 +22,13 @@ impl Pause {
         self.0.begin();
         while self.0.goes_on() {
             if !matches!(poll(&mut [PollFd::new(stream, PollFlags::IN)], Some(&NOW)), Ok(0)) {
-                return self.0.found();
+                return self.0.message_arrived();
             }
             thread::yield_now();
         }
         // The following read reports errors.
         let _ = wait(stream, PollFlags::IN);
-        self.0.found();
+        self.0.message_arrived();
     }
 }
 

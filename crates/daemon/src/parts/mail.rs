@@ -169,7 +169,7 @@ impl Part for MailPart {
     }
 
     fn status(&self) -> Map<String, Value> {
-        let view = self.place.as_ref().map(|place| PlaceView::of(&self.callers, &place.home));
+        let view = self.place.as_ref().map(|place| PlaceView::read(&self.callers, &place.home));
         view.map(|view| ("mail".to_owned(), json!(view))).into_iter().collect()
     }
 
@@ -182,9 +182,9 @@ impl Part for MailPart {
     }
 
     fn http_agent(&self, agent: &str, run: Run<'_>) -> Option<HttpAgent> {
-        let token = self.callers.tokens().of(&AgentName::new(agent).ok()?).ok()??;
+        let token = self.callers.tokens().read(&AgentName::new(agent).ok()?).ok()??;
         let run = match run {
-            Run::Said(said) => SessionId::said(&token.agent, said),
+            Run::Said(said) => SessionId::from_run(&token.agent, said),
             Run::Standing => SessionId::mint(),
         };
         Some(HttpAgent { name: token.agent.to_string(), worktree: token.worktree, run: run.to_string() })

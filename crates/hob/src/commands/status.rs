@@ -276,11 +276,11 @@ mod tests {
             toolsets: repl (`hob tools` lists their tools)
         "#]]
         .assert_eq(&text(&status, &agents));
-        let apart = json!({"mail": {"place": "A", "problem": "this project's mail is in A; what is configured now is B",
+        let apart = json!({"mail": {"place": "A", "problem": "this project's mail is in A, but B is configured",
                                      "next": ["`hob mail keep` …"], "open": false}});
         assert!(
             text(&apart, &Value::Null)
-                .contains("mail: in A\n  this project's mail is in A; what is configured now is B\n  `hob mail")
+                .contains("mail: in A\n  this project's mail is in A, but B is configured\n  `hob mail")
         );
         assert_eq!(text(&json!({}), &Value::Null).lines().next(), Some("daemon: hob "));
     }

@@ -236,7 +236,7 @@ fn who_may_not_come_in_is_refused_and_logged_and_harms_nobody() {
         ("no token", &[&host, kind, accept], 401, "a token is required"),
         ("another token", &[&host, kind, accept, "Authorization: Bearer no"], 401, "a token is required"),
         ("a foreign page", &[&host, kind, accept, &bearer, "Origin: http://evil.example"], 403, "evil.example"),
-        ("another host", &["Host: evil.example", kind, accept, &bearer], 403, "is not served here"),
+        ("another host", &["Host: evil.example", kind, accept, &bearer], 403, "unknown host"),
     ];
     for (what, lines, status, why) in table {
         let reply = served.send(lines, &body);

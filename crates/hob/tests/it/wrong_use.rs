@@ -185,7 +185,7 @@ fn files_of_the_mail_that_are_damaged() {
         fs::write(&path, &damaged).unwrap();
         let doctor = project.run(["doctor"]);
         assert_eq!(doctor.code, Some(5), "{doctor:#?}");
-        assert_says(&doctor.stdout, &["/mail.db: the mail store is damaged", "aside", ".recover"]);
+        assert_says(&doctor.stdout, &["/mail.db: the mail store is corrupt", "aside", ".recover"]);
     }
     fs::write(&path, &whole).unwrap();
     project.write_state("identities/planner.json", "{\"name\": \"plan");

@@ -12,7 +12,7 @@ use crate::error::MailError;
 use crate::model::{Session, SessionId};
 use crate::service::Mail;
 
-/// The most calls of a session that are watched: the limit on calls in flight of a connection.
+/// The maximum number of calls of a session that are watched: the limit on calls in flight of a connection.
 const CALLS: usize = 64;
 
 /// Hand-outs that no later call has confirmed yet.
@@ -69,8 +69,8 @@ impl HandOuts {
         Ok(())
     }
 
-    /// The tokens of the calls that handed something out and are not confirmed.
-    pub(super) fn of(&self, session: &SessionId) -> impl Iterator<Item = u64> + use<> {
+    /// Returns the tokens of the calls that handed something out and are not confirmed.
+    pub(super) fn unconfirmed(&self, session: &SessionId) -> impl Iterator<Item = u64> + use<> {
         let given = self.lock();
         let tokens: Vec<u64> = given.get(session).into_iter().flatten().map(|one| one.handed).collect();
         tokens.into_iter()

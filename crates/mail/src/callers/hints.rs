@@ -1,8 +1,9 @@
-//! Hints beside the results of other tools: that mail waits for the agent at this connection. Each arrival is told once.
+//! Hints next to the results of other tools: they say that mail waits for the agent at this connection. Each arrival is
+//! reported once.
 //!
-//! A result is written without waiting for the store, so a task for each connection keeps up what waits. It begins with the
-//! connection, or with the first result of one that does not say when it is ready, and asks the store only when something
-//! has arrived or may have been read. Start with [`Callers::hint`].
+//! A result is written without waiting for the store. A task for each connection therefore counts the waiting messages.
+//! It starts with the connection, or with its first result if the client does not say when it is ready. It queries the
+//! store only after an arrival or a possible read. Start with [`Callers::hint`].
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -20,16 +21,16 @@ use crate::model::{AgentName, Floor, Priority};
 use crate::service::Mail;
 use crate::store::query::{Among, Counts};
 
-/// How long a burst of arrivals may last until it is counted. An agent that waits for messages is handed them in the
+/// The time in which a burst of arrivals is collected before it is counted. A waiting agent gets messages in the
 /// transaction that stores them, so those are never counted.
 const SETTLE: Duration = Duration::from_millis(50);
 /// The pause between attempts where the store is unavailable.
 const AWAY: Duration = Duration::from_secs(5);
-/// How often a name is looked for, at results of an agent that has none.
+/// The interval between lookups of a name, at results of an agent without one.
 const UNNAMED: Duration = Duration::from_millis(200);
-/// The most messages that are read for their senders.
+/// The maximum number of messages that are read for their senders.
 const LOOKED_AT: usize = 100;
-/// How many senders are named.
+/// The number of senders that are named.
 const NAMED: usize = 3;
 
 /// The hints of the connections, by number.
@@ -37,21 +38,21 @@ const NAMED: usize = 3;
 pub(super) struct Hints(Mutex<HashMap<u64, Connection>>);
 
 struct Connection {
-    /// What waits, and the number of the mailbox's latest message then.
+    /// The sentence about waiting messages, and the number of the mailbox's latest message at that time.
     waiting: Option<(u64, String)>,
-    /// Up to this message the agent was told.
+    /// The latest message that was reported to the agent.
     told: u64,
-    /// The call that the last hint came with, and what had been told before.
+    /// The call with the last hint, and the value of `told` before it.
     last: Option<(Context, u64)>,
     /// Rung when messages may have been read, or the agent may have got a name.
     again: Arc<Notify>,
-    /// When the agent's name was looked for in vain.
+    /// The time of the last lookup that found no name.
     nameless_since: Option<Instant>,
 }
 
 impl Hints {
-    /// The agent at this connection was told of what waits, up to this message, in another way.
-    pub(super) fn told(&self, connection: u64, latest: u64) {
+    /// Notes that the agent at this connection was told in another way about the messages up to this one.
+    pub(super) fn mark_told(&self, connection: u64, latest: u64) {
         if let Some(connection) = self.0.lock().get_mut(&connection) {
             connection.told = connection.told.max(latest);
         }
@@ -59,7 +60,7 @@ impl Hints {
 }
 
 impl Callers {
-    /// Counts what waits for the agent at this connection from now on, so that the first result has its hint.
+    /// Starts counting the messages for the agent at this connection, so that the first result has its hint.
     pub fn begin_hints(self: &Arc<Self>, cx: &Context) {
         if let Ok(caller) = caller(cx)
             && takes_hints(caller)
@@ -68,8 +69,8 @@ impl Callers {
         }
     }
 
-    /// The hint to give beside a result of a tool, if there is one. `is_mail` for the mail's own tools, whose results say
-    /// what waits. Does not block.
+    /// Returns the hint for a result of a tool, if there is one. `is_mail` is true for the mail tools, whose results
+    /// report waiting messages anyway. Does not block.
     pub fn hint(self: &Arc<Self>, cx: &Context, is_mail: bool) -> Option<String> {
         let caller = caller(cx).ok()?;
         if !takes_hints(caller) {
@@ -78,7 +79,7 @@ impl Callers {
         let mut hints = self.hints.0.lock();
         let connection = self.followed(cx, &mut hints, caller.connection)?;
         if is_mail {
-            // Until it is counted anew, what is known may be read.
+            // Until the next count, the counted messages may have been read.
             connection.waiting = None;
         }
         if is_mail || connection.nameless_since.is_some_and(|since| since.elapsed() > UNNAMED) {
@@ -94,7 +95,7 @@ impl Callers {
         Some(text.clone())
     }
 
-    /// What waits for the caller, in a sentence. No hint says the same again.
+    /// Returns a sentence about the messages that wait for the caller. No hint repeats it.
     pub async fn waiting(&self, cx: &Context) -> Option<String> {
         let (mail, agent) = self.look(cx).await.ok()?;
         let counted = counted(&mail, &agent).await;
@@ -110,7 +111,7 @@ impl Callers {
         Some(text)
     }
 
-    /// The connection, if it is followed; else it is from now on.
+    /// Returns the connection if it is followed; otherwise starts following it.
     fn followed<'a>(
         self: &Arc<Self>,
         cx: &Context,
@@ -134,10 +135,10 @@ impl Callers {
         None
     }
 
-    /// Keeps up what waits for the agent at a connection.
+    /// Keeps the count of waiting messages for the agent at a connection up to date.
     async fn follow_mailbox(self: &Arc<Self>, cx: &Context, number: u64, again: &Notify) {
         loop {
-            // Without a name there is no mailbox, and the mail stays closed.
+            // An agent without a name has no mailbox, so the mail stays closed.
             let looked = self.look(cx).await;
             if let Some(connection) = self.hints.0.lock().get_mut(&number) {
                 connection.nameless_since = looked.is_err().then(Instant::now);
@@ -166,21 +167,24 @@ impl Callers {
     }
 }
 
-/// Whoever sends single requests has nothing to which this could be told once.
+/// Returns false for a client of single requests: there is no connection on which a hint could be reported once.
 fn takes_hints(caller: &Caller) -> bool {
     !caller.by_requests && caller.role == CallerRole::Mcp
 }
 
-/// What waits, in a sentence, with the number of the mailbox's latest message; `None` if nothing does.
+/// Returns a sentence about the waiting messages, and the number of the mailbox's latest message; `None` if no message
+/// waits.
 async fn counted(mail: &Mail, agent: &AgentName) -> Result<Option<(u64, String)>, MailError> {
     let counts = mail.inbox(agent).await?;
     if counts.total() == 0 {
         return Ok(None);
     }
-    // Not those that were handed out, which may have been read. Some of very many would not be all senders.
-    let senders = match counts.total() <= LOOKED_AT as u64 {
-        true => mail.mailbox(agent, Floor::All, Among::Free, LOOKED_AT).await?.messages,
-        false => Vec::new(),
+    // Messages that were handed out are excluded, since they may have been read. With too many messages no senders are
+    // named, since the list would be incomplete.
+    let senders = if counts.total() <= LOOKED_AT as u64 {
+        mail.mailbox(agent, Floor::All, Among::Free, LOOKED_AT).await?.messages
+    } else {
+        Vec::new()
     };
     let senders = senders.iter().map(|message| message.from.as_str());
     Ok(Some((counts.latest_seq, sentence(agent, &counts, senders))))

@@ -11,19 +11,19 @@ use crate::error::Refusal;
 use crate::model::{AgentName, Holder, Session};
 use crate::service::Mail;
 
-/// How often the store is asked whether a name was taken over through another daemon.
+/// The interval at which the store is queried for takeovers through other daemons.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 
 /// The newest holder of each name that entered through this daemon.
 pub(super) struct Holders {
-    seen: Mutex<HashMap<AgentName, Seen>>,
-    /// Names that nobody has any more, and that were not taken again.
+    seen: Mutex<HashMap<AgentName, SeenHolder>>,
+    /// Names without a holder that were not taken again.
     gone: Mutex<HashSet<AgentName>>,
     /// Rises with each takeover seen, and with each name that goes.
     takeovers: watch::Sender<u64>,
 }
 
-struct Seen {
+struct SeenHolder {
     fence: u64,
     holder: Holder,
     looked: Instant,
@@ -42,7 +42,7 @@ impl Holders {
         let mut seen = self.lock();
         let known = seen.get(agent).map(|known| known.fence);
         if known.is_none_or(|known| known < fence) {
-            seen.insert(agent.clone(), Seen { fence, holder: holder.clone(), looked: Instant::now() });
+            seen.insert(agent.clone(), SeenHolder { fence, holder: holder.clone(), looked: Instant::now() });
         }
         drop(seen);
         if known.is_some_and(|known| known < fence) {
@@ -50,7 +50,7 @@ impl Holders {
         }
     }
 
-    /// Notes that nobody has a name any more: another agent of that name begins with the first fence.
+    /// Notes that a name is free: the next agent of that name starts with the first fence.
     pub(super) fn forget(&self, agent: &AgentName) {
         self.lock().remove(agent);
         self.gone.lock().insert(agent.clone());
@@ -95,7 +95,7 @@ impl Holders {
         is_due
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<AgentName, Seen>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<AgentName, SeenHolder>> {
         self.seen.lock()
     }
 }
@@ -141,7 +141,7 @@ mod tests {
         assert!(takeovers.has_changed().unwrap());
         takeovers.mark_unchanged();
         assert!(matches!(holders.lost(&mail, &session).await, Some(Refusal::UnknownAgent { .. })));
-        // The next agent of this name begins anew.
+        // The next agent of this name starts with the first fence.
         holders.has(&session.agent, 1, &holder);
         assert!(holders.lost(&mail, &session).await.is_none());
     }

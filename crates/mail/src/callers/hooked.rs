@@ -1,5 +1,5 @@
-//! What the caller is told of its mail at an event of its hooks. The name is not taken for it, and a store that had nothing
-//! to tell is not asked again until something has arrived.
+//! Mail reported to a caller at an event of its hooks. This does not take the name. A store without messages to report
+//! is not queried again until a message arrives.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use crate::service::Ticket;
 #[derive(Default)]
 pub(super) struct Quiet(Mutex<HashMap<(AgentName, HookEvent), Ticket>>);
 
-/// How many of them are remembered.
+/// The limit of remembered mailboxes.
 const QUIET_MAX: usize = 1000;
 
-/// The lines about what an agent has in hand, which lost its memory.
+/// The lines about the messages in hand, for an agent that lost its memory.
 pub struct InHand {
     pub text: String,
     /// To be called if the agent did not see them.
@@ -27,7 +27,7 @@ pub struct InHand {
 }
 
 impl Callers {
-    /// What to tell a caller that lost its memory of the messages it has in hand, if there is something.
+    /// Returns the text about the messages in hand for a caller that lost its memory, if there are any.
     pub async fn in_hand(self: &Arc<Self>, cx: &Context) -> Option<InHand> {
         let session = SessionId::new(caller(cx).ok()?.run.as_deref()?).ok()?;
         let (mail, agent) = self.look(cx).await.ok()?;
@@ -44,7 +44,8 @@ impl Callers {
         Some(InHand { text, lost })
     }
 
-    /// What to tell the caller at an event of its hooks, if there is something. A caller without a name has no mailbox.
+    /// Returns the text for the caller at an event of its hooks, if there is any. A caller without a name has no
+    /// mailbox.
     pub async fn hook_context(self: &Arc<Self>, cx: &Context, event: HookEvent) -> Option<HookContext> {
         let key = (self.going_by(cx)?, event);
         if self.quiet.0.lock().get(&key).is_some_and(|bell| !bell.was_rung()) {
@@ -64,11 +65,11 @@ impl Callers {
                 }
                 quiet.insert(key, bell);
             }
-            // The hints beside results need not say it again.
+            // The hints next to results need not repeat it.
             (Some(told), _) if event.floor() == Floor::All => {
                 drop(quiet);
                 if let Ok(caller) = caller(cx) {
-                    self.hints.told(caller.connection, told.latest_seq);
+                    self.hints.mark_told(caller.connection, told.latest_seq);
                 }
             }
             _ => {}

@@ -37,12 +37,12 @@ impl InFlight {
         self.unseen.extend(tokens);
     }
 
-    /// The token of this call.
+    /// Returns the token of this call.
     pub fn token(&self) -> u64 {
         self.own
     }
 
-    /// The tokens of the calls that were in flight when this one began.
+    /// Returns the tokens of the calls that were in flight when this one began.
     pub fn unseen(&self) -> Vec<u64> {
         self.unseen.clone()
     }

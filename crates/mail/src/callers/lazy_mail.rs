@@ -21,7 +21,7 @@ impl LazyMail {
         LazyMail { open, mail: Mutex::default() }
     }
 
-    /// The mail, opened if necessary. After a failure, the next call tries again.
+    /// Returns the mail, opened if necessary. After a failure, the next call tries again.
     pub(super) async fn get(&self) -> Result<Arc<Mail>, MailError> {
         let mut mail = self.mail.lock().await;
         if let Some(mail) = &*mail {
@@ -36,18 +36,18 @@ impl LazyMail {
         self.mail.lock().await.clone()
     }
 
-    /// The mail if it is open, as far as can be told without waiting.
+    /// Returns the mail if it is known to be open. Does not wait.
     pub(super) fn get_if_open(&self) -> Option<Arc<Mail>> {
         self.mail.try_lock().ok()?.clone()
     }
 
-    /// Whether the mail is open, as far as can be told without waiting.
+    /// Returns true if the mail is known to be open. Does not wait.
     pub(super) fn is_open(&self) -> bool {
         self.mail.try_lock().is_ok_and(|mail| mail.is_some())
     }
 }
 
-/// The error for mail that could not be opened before any store was asked.
+/// Returns the error for mail that could not be opened before any store was asked.
 pub fn away(reason: impl ToString) -> MailError {
     MailError::Store(StoreError::Away { reason: reason.to_string() })
 }

@@ -1,4 +1,4 @@
-//! Looking: whose mailbox it is, without taking the name. Nothing changes, and nobody is active for it.
+//! Looks into a mailbox without taking the name. Nothing changes, and no agent becomes active.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::model::{Agent, AgentName, Holder};
 use crate::service::Mail;
 
 impl Callers {
-    /// The mail, and the name that the caller would have.
+    /// Returns the mail, and the name that the caller would have.
     ///
     /// # Errors
     /// When the caller has no name, another holder has it, or the store is unavailable.
@@ -35,12 +35,12 @@ impl Callers {
         }
     }
 
-    /// Whether an earlier call on this connection made its caller an agent.
+    /// Returns true if an earlier call on this connection made its caller an agent.
     pub(crate) fn has_entered(&self, cx: &Context) -> Result<bool, ToolError> {
         Ok(self.present(caller(cx)?.connection).is_some())
     }
 
-    /// The caller's own name among these agents, if it is one of them.
+    /// Returns the caller's own name among these agents, if it is one of them.
     pub(crate) fn own_name(&self, cx: &Context, agents: &[Agent]) -> Option<AgentName> {
         let holder = self.holder(caller(cx).ok()?).ok()?;
         let name = self.goes_by(cx, &holder).ok()?;
@@ -60,7 +60,7 @@ impl Callers {
         AgentName::new(&identity.name).ok()
     }
 
-    /// The name that the caller goes by, if it has one; nothing is asked of the store.
+    /// Returns the name that the caller goes by, if it has one; nothing is asked of the store.
     pub(super) fn going_by(&self, cx: &Context) -> Option<AgentName> {
         let holder = self.holder(caller(cx).ok()?).ok()?;
         self.goes_by(cx, &holder).ok()
@@ -74,7 +74,7 @@ impl Callers {
         }
     }
 
-    /// Who else holds the name. A directory that was moved is the same holder.
+    /// Returns the holder of the name if it is another one. A directory that was moved is the same holder.
     fn other_holder(&self, agent: &Agent, asked: &Holder) -> Option<Holder> {
         let holder = agent.holder.as_ref().filter(|holder| *holder != asked)?;
         let identity = self.identities.get(&agent.name);

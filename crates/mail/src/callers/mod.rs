@@ -1,8 +1,8 @@
-//! Who calls: the caller's name, its right to that name, and its session.
+//! Callers: the caller's name, its right to that name, and its session.
 //!
 //! A caller's name comes from its request or from its worktree ([`crate::identity`]). The right to the name depends on
-//! the directory in which the caller's process runs according to the kernel, never on what the caller claims. Over HTTP
-//! there is no such process: an agent's token says who calls and from where ([`crate::tokens`]). Start with
+//! the directory in which the caller's process runs according to the kernel, never on the caller's claim. Over HTTP
+//! that process is unknown, so an agent's token identifies the caller and its worktree ([`crate::tokens`]). Start with
 //! [`Callers::enter`].
 
 mod hand_outs;
@@ -36,7 +36,7 @@ pub use self::in_flight::InFlight;
 use self::lazy_mail::LazyMail;
 pub use self::lazy_mail::{Opener, away};
 pub(crate) use self::naming::waits;
-pub use self::naming::{Beside, Changed, Registered, Registration};
+pub use self::naming::{Changed, OtherName, Registered, Registration};
 use self::subscriptions::Subscriptions;
 use crate::error::{MailError, Refusal, failed, refused};
 use crate::identity::{Asking, Identities, Identity, NoIdentity, listed, register_first};
@@ -48,7 +48,7 @@ use crate::tokens::{Token, Tokens};
 /// The grace between two requests of an agent that has no connection.
 const BETWEEN_REQUESTS: Duration = Duration::from_secs(600);
 
-/// What [`Callers`] is made from.
+/// The options of [`Callers`].
 pub struct CallersOptions {
     pub open: Opener,
     pub identities: PathBuf,
@@ -84,7 +84,7 @@ struct Present {
     pid: u32,
     presence: Presence,
     /// True while the session holds leases from lost answers that could not be freed yet.
-    unheard: Arc<AsyncMutex<bool>>,
+    lost_answers: Arc<AsyncMutex<bool>>,
     _attached: Arc<Attachment>,
 }
 
@@ -106,7 +106,7 @@ impl Callers {
         })
     }
 
-    /// The mail, opened if necessary. After a failure, the next call tries again.
+    /// Returns the mail, opened if necessary. After a failure, the next call tries again.
     ///
     /// # Errors
     /// When the mail cannot be opened now.
@@ -114,12 +114,12 @@ impl Callers {
         self.mail.get().await.map_err(failed)
     }
 
-    /// The mail, if it is open.
+    /// Returns the mail, if it is open.
     pub async fn opened(&self) -> Option<Arc<Mail>> {
         self.mail.opened().await
     }
 
-    /// The conversations that are slowed now, in sentences for a person.
+    /// Returns the conversations that are slowed now, in sentences for a person.
     pub fn slowed(&self) -> Vec<String> {
         let slowed = self.mail.get_if_open().map(|mail| mail.slowed()).unwrap_or_default();
         let line = |one: &crate::Slowed| {
@@ -128,12 +128,12 @@ impl Callers {
         slowed.iter().map(line).collect()
     }
 
-    /// Whether the mail is open, as far as can be told without waiting.
+    /// Returns true if the mail is known to be open. Does not wait.
     pub fn is_open(&self) -> bool {
         self.mail.is_open()
     }
 
-    /// The caller's session, with the right to its name.
+    /// Returns the caller's session, with the right to its name.
     pub async fn enter(self: &Arc<Self>, cx: &Context) -> Result<(Arc<Mail>, Session), ToolError> {
         let caller = caller(cx)?;
         let returned = match self.present(caller.connection) {
@@ -169,12 +169,12 @@ impl Callers {
         Ok((mail, session))
     }
 
-    /// The name that the caller goes by.
+    /// Returns the name that the caller goes by.
     fn resolve(&self, caller: &Caller, holder: &Holder) -> Result<AgentName, ToolError> {
         self.name_of(caller.name.as_deref(), caller, holder)
     }
 
-    /// The name of a caller that was started with this name, or without one.
+    /// Returns the name of a caller that was started with this name, or without one.
     fn name_of(&self, name: Option<&str>, caller: &Caller, holder: &Holder) -> Result<AgentName, ToolError> {
         let lives = |name: &str| self.processes(|present| present.session.agent.as_str() == name).next().is_some();
         let (worktree, run) = (Path::new(&holder.worktree), caller.run.as_deref());
@@ -182,7 +182,7 @@ impl Callers {
         self.identities.resolve(asking).map_err(nameless)
     }
 
-    /// The processes of agents among those present.
+    /// Returns the processes of agents among those present.
     fn processes(&self, wanted: impl Fn(&Present) -> bool) -> std::vec::IntoIter<u32> {
         let present = self.lock();
         let is_process = |one: &&Present| one.presence != Presence::Command && one.pid != 0;
@@ -213,15 +213,16 @@ impl Callers {
         let mut in_flight = InFlight::begin(&self.in_flight, caller(cx)?);
         let (mail, session) = self.enter(cx).await?;
         if let Some(present) = self.present(caller(cx)?.connection) {
-            let mut unheard = present.unheard.lock().await;
-            if *unheard {
+            let mut lost_answers = present.lost_answers.lock().await;
+            if *lost_answers {
                 mail.take_back(&session.id, None).await.map_err(failed)?;
-                *unheard = false;
+                *lost_answers = false;
             }
         }
         if cx.has_waited() {
-            // It was sent before its client could see what was handed out since, and perhaps its client is gone.
-            in_flight.has_not_seen(self.handed.of(&session.id));
+            // The call was sent before its client could see the messages handed out since. The client may also have
+            // disconnected.
+            in_flight.has_not_seen(self.handed.unconfirmed(&session.id));
         } else {
             self.handed.before_confirming(&mail, &session.id).await.map_err(failed)?;
         }
@@ -255,8 +256,8 @@ impl Callers {
         let takeover = caller.takeover;
         let request = EnterRequest { agent, session: life.clone(), holder, takeover, moved_from, create, profile };
         let entry = mail.enter(request).await?;
-        let unheard = match self.present(caller.connection) {
-            Some(present) => present.unheard,
+        let lost_answers = match self.present(caller.connection) {
+            Some(present) => present.lost_answers,
             // Answers of the former connection were lost, so their messages were never seen. Until those are freed, the
             // session can read but must not confirm.
             None if caller.answers_lost => {
@@ -273,7 +274,7 @@ impl Callers {
         };
         let _attached = Arc::new(mail.attach_with(&entry.session, presence, grace));
         let (mail_of, session, pid) = (mail.clone(), entry.session.clone(), caller.pid);
-        let present = Present { mail: mail_of, session, pid, presence, unheard, _attached };
+        let present = Present { mail: mail_of, session, pid, presence, lost_answers, _attached };
         let before = self.lock().insert(caller.connection, present);
         if before.is_none() {
             self.watch(cx, caller);
@@ -301,7 +302,7 @@ impl Callers {
         });
     }
 
-    /// The caller's token, made if absent. Over HTTP, its bearer acts as the caller.
+    /// Returns the caller's token, made if absent. Over HTTP, its bearer acts as the caller.
     pub async fn token(self: &Arc<Self>, cx: &Context, renew: bool) -> Result<Token, ToolError> {
         let holder = self.holder(caller(cx)?)?;
         // This fails for a caller that does not hold the name.
@@ -320,7 +321,7 @@ impl Callers {
         &self.tokens
     }
 
-    /// Why a session has lost its name, if this daemon knows of it.
+    /// Returns the reason why a session has lost its name, if this daemon knows it.
     pub(crate) async fn lost(&self, mail: &Mail, session: &Session) -> Option<Refusal> {
         self.holders.lost(mail, session).await
     }
@@ -344,17 +345,16 @@ impl Callers {
             // A call within this process, without a daemon.
             None if caller.pid == 0 => &caller.worktree,
             None => {
-                let error = ToolError::user("The kernel does not tell in which directory the calling process stands.");
+                let error = ToolError::user("The kernel does not report the directory of the calling process.");
                 return Err(error.hint("A name belongs to a worktree: start the agent, or `hob`, inside one."));
             }
         };
         Ok(Holder { host: self.host.clone(), worktree: worktree.display().to_string() })
     }
 
-    /// The error for a caller that uses the token of the whole project.
+    /// Returns the error for a caller that uses the token of the whole project.
     fn nobody(&self) -> ToolError {
-        let error =
-            ToolError::user("The token of this connection is the project's, which says of nobody that it is an agent.");
+        let error = ToolError::user("This connection uses the project's token, which does not identify an agent.");
         let error = error.hint(
             "In the agent's worktree, `hob agents token NAME` prints the agent's own; connect with it instead, as \
              `Authorization: Bearer TOKEN`.",
@@ -379,18 +379,18 @@ fn caller(cx: &Context) -> Result<&Caller, ToolError> {
     cx.caller::<Caller>().ok_or_else(|| ToolError::internal("the connection has no caller"))
 }
 
-/// What an agent's file says of it.
+/// Reads the profile from an agent's identity file.
 fn profile(identity: &Identity) -> Result<Profile, ToolError> {
     let role = Role::new(&identity.role).map_err(failed)?;
     Ok(Profile { role: Some(role), module: Some(identity.module.clone()), ..Profile::default() })
 }
 
 fn unkept(error: std::io::Error) -> ToolError {
-    ToolError::user(format!("The agent's token could not be kept: {error}."))
-        .hint("It is kept in the user's state directory (XDG_STATE_HOME or ~/.local/state): make that writable for this user.")
+    ToolError::user(format!("The agent's token could not be saved: {error}."))
+        .hint("It is saved in the user's state directory (XDG_STATE_HOME or ~/.local/state): make that writable for this user.")
 }
 
-/// The error for a caller without a name.
+/// Returns the error for a caller without a name.
 fn nameless(error: NoIdentity) -> ToolError {
     refused(&error, error.hints())
 }

@@ -1,4 +1,4 @@
-//! Names: registering, renaming, forgetting. A name's place is its worktree; what its mail becomes is said.
+//! Registering, renaming and removing names. A name belongs to its worktree. The results report the effect on its mail.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,13 +11,13 @@ use super::{Callers, caller, worktree};
 use crate::error::{MailError, Refusal, failed, refused};
 use crate::framing::counted;
 use crate::identity::Identity;
-use crate::model::{AgentName, Clock, Holder, Millis, Profile, Role, Standing};
+use crate::model::{AgentName, Clock, Holder, Liveness, Millis, Profile, Role};
 use crate::service::Mail;
 use crate::service::people::check_profile;
 use crate::store::change::{Forget, Rename};
 use crate::store::rules::agents::NO_ROLE;
 
-/// What an agent states about itself when it registers. What it leaves out stays as it was.
+/// The profile that an agent states when it registers. Omitted fields keep their value.
 #[derive(Debug, Clone, Default)]
 pub struct Registration {
     pub name: String,
@@ -32,38 +32,38 @@ pub struct Registered {
     pub is_new: bool,
     /// The former holder, after a takeover.
     pub taken_from: Option<String>,
-    /// The caller's name before, which nobody has now.
+    /// The caller's former name, which is now free.
     pub renamed_from: Option<AgentName>,
     /// The caller's name before, which it had by mistake: it was of no use to anybody, and is removed.
     pub forgotten: Option<AgentName>,
     /// Another name of this worktree.
-    pub beside: Option<Beside>,
+    pub beside: Option<OtherName>,
     /// Other processes that go by this name.
     pub others: Vec<u32>,
-    /// How many messages wait.
+    /// The number of messages that wait.
     pub waiting: u64,
 }
 
 /// Another name of the worktree.
 #[derive(Debug, Clone)]
-pub struct Beside {
+pub struct OtherName {
     pub name: AgentName,
-    /// How many messages wait for it.
+    /// The number of messages that wait for it.
     pub waiting: u64,
     /// A process that goes by it.
     pub pid: Option<u32>,
 }
 
-/// What became of a name that was changed or removed.
+/// The result of changing or removing a name.
 #[derive(Debug, Serialize)]
 pub struct Changed {
-    /// How many messages wait, or waited.
+    /// The number of messages that wait, or waited.
     pub waiting: u64,
     /// The same for people.
     pub text: String,
 }
 
-/// What becomes of a name that its process takes back.
+/// The treatment of a caller's former name.
 enum Replace {
     Rename(AgentName),
     Forget(AgentName),
@@ -134,8 +134,8 @@ impl Callers {
         })
     }
 
-    /// What becomes of the caller's present name, if no other process has it: the caller takes it back. Where the new one is
-    /// somebody's already, only a name goes that nobody ever wrote to or from.
+    /// Returns the treatment of the caller's present name. If no other process has it, the caller takes it back. If the
+    /// new name already exists, the old one is removed only if no message was ever sent to it or from it.
     async fn name_to_replace(&self, caller: &Caller, mail: &Mail, new: &AgentName) -> Option<Replace> {
         let own = match self.present(caller.connection) {
             Some(present) => present.session.agent,
@@ -155,8 +155,9 @@ impl Callers {
         }
     }
 
-    /// When a name was bound to the worktree, as its identity says it. The newest is the worktree's, so a name beside those
-    /// of living processes is older than they are: theirs stay the worktree's when all have ended.
+    /// Returns the time at which a name was bound to the worktree, according to its identity. The newest name is the
+    /// worktree's. A name bound next to those of living processes gets an older time, so that theirs stay the
+    /// worktree's after all have exited.
     fn since(&self, caller: &Caller, agent: &AgentName, known: &Identity, worktree: &Path) -> Millis {
         if known.since > 0 && known.run.is_some() && known.run == caller.run {
             return known.since;
@@ -167,7 +168,7 @@ impl Callers {
         living.map(|other| other.since.saturating_sub(1)).min().unwrap_or_else(|| Clock::system().now())
     }
 
-    /// What a registration says of an agent, with what was known of it.
+    /// Returns an agent's profile: the registration, completed by the stored values.
     async fn described(
         &self,
         mail: &Mail,
@@ -197,25 +198,25 @@ impl Callers {
         Ok((identity, profile))
     }
 
-    /// The other processes that go by the caller's name, so that messages reach one of them.
+    /// Returns the other processes that go by the caller's name, so that messages reach one of them.
     pub fn sharing(&self, cx: &Context, agent: &AgentName) -> Vec<u32> {
         caller(cx).map(|caller| self.others(caller, agent)).unwrap_or_default()
     }
 
-    /// The other processes that go by this name.
+    /// Returns the other processes that go by this name.
     fn others(&self, caller: &Caller, agent: &AgentName) -> Vec<u32> {
         self.processes(|present| present.session.agent == *agent && present.pid != caller.pid).collect()
     }
 
-    async fn beside(&self, mail: &Mail, name: AgentName) -> Beside {
+    async fn beside(&self, mail: &Mail, name: AgentName) -> OtherName {
         let pid = self.processes(|present| present.session.agent == name).next();
-        Beside { waiting: waiting(mail, &name).await, pid, name }
+        OtherName { waiting: waiting(mail, &name).await, pid, name }
     }
 
     /// Gives an agent another name.
     ///
     /// # Errors
-    /// When there is no such agent, another holder has it, or the new name is taken.
+    /// When the agent does not exist, another holder has it, or the new name is taken.
     pub async fn rename(&self, cx: &Context, from: &str, to: &str) -> Result<Changed, ToolError> {
         let (from, to, rename) = (bare(from)?, bare(to)?, self.holder(caller(cx)?)?);
         let mail = self.mail().await?;
@@ -224,7 +225,7 @@ impl Callers {
         let waiting = mail.rename(rename).await.map_err(elsewhere)?;
         let had_token = self.was_renamed(&from, &to)?;
         let mut text = format!(
-            "{from} is called {to} now. {} for it; what it wrote and its groups are {to}'s too. Nobody is called {from}.",
+            "{from} is called {to} now. {} for it; its messages and its groups are {to}'s too. The name {from} is free.",
             waits(waiting)
         );
         if had_token {
@@ -236,27 +237,27 @@ impl Callers {
     /// Removes an agent that no process goes by.
     ///
     /// # Errors
-    /// When there is no such agent, it is active, or another holder has it.
+    /// When the agent does not exist, it is active, or another holder has it.
     pub async fn forget(&self, cx: &Context, name: &str) -> Result<Changed, ToolError> {
         let (agent, holder, takeover) = (bare(name)?, self.holder(caller(cx)?)?, caller(cx)?.takeover);
         let mail = self.mail().await?;
-        if mail.agent(agent.as_str()).await.map_err(failed)?.standing == Standing::Active && !takeover {
+        if mail.agent(agent.as_str()).await.map_err(failed)?.standing == Liveness::Active && !takeover {
             return Err(ToolError::user(format!("{agent} is active: a process goes by this name.")).hint(format!(
                 "`hob status` shows it. End it first, or give it another name: `hob agents rename {agent} NEW`."
             )));
         }
         let waiting = self.remove(&mail, agent.clone(), holder, takeover).await?;
         let text = match waiting {
-            0 => format!("Nobody is called {agent} any more; nothing waited for it."),
+            0 => format!("The name {agent} is free now; no message waited for it."),
             _ => format!(
-                "Nobody is called {agent} any more. {} waited for it unread: each sender has a report.",
+                "The name {agent} is free now. {} waited for it unread: each sender has a report.",
                 counted(waiting, "message")
             ),
         };
         Ok(Changed { waiting, text })
     }
 
-    /// Removes an agent, with all that is known of it.
+    /// Removes an agent with all its data.
     async fn remove(&self, mail: &Mail, agent: AgentName, holder: Holder, takeover: bool) -> Result<u64, ToolError> {
         let waiting = mail.forget(Forget { agent: agent.clone(), holder, takeover }).await.map_err(elsewhere)?;
         self.leave(&agent);
@@ -265,7 +266,7 @@ impl Callers {
         Ok(waiting)
     }
 
-    /// A failure, with the new name of a recipient that was renamed.
+    /// Returns a failure, with the new name of a recipient that was renamed.
     pub(crate) fn failed(&self, error: MailError) -> ToolError {
         let MailError::Refused(Refusal::UnknownRecipient { address, .. }) = &error else { return failed(error) };
         let former = address.trim_start_matches('@').trim_start_matches("agent:");
@@ -276,15 +277,15 @@ impl Callers {
         }
     }
 
-    /// Notes that an agent was renamed. Its connections enter again with their next calls. Returns whether it had a
-    /// token, which stands for no name any more.
+    /// Notes that an agent was renamed. Its connections enter again with their next calls. Returns true if it had a
+    /// token, which is invalid now.
     fn was_renamed(&self, from: &AgentName, to: &AgentName) -> Result<bool, ToolError> {
         self.leave(from);
         self.identities.rename(from, to).map_err(unwritten)?;
         self.tokens.revoke(from).map_err(unwritten)
     }
 
-    /// Forgets who goes by a name that nobody has any more.
+    /// Forgets the processes of a name that was removed.
     fn leave(&self, agent: &AgentName) {
         self.holders.forget(agent);
         self.lock().retain(|_, present| present.session.agent != *agent);
@@ -310,7 +311,7 @@ fn unwritten(error: std::io::Error) -> ToolError {
         .hint("Make `identities` and `agent-tokens` there writable for this user (`hob doctor` names it).")
 }
 
-/// How many messages wait, those in hand among them.
+/// Returns the number of messages that wait, those in hand among them.
 async fn waiting(mail: &Mail, agent: &AgentName) -> u64 {
     mail.inbox(agent).await.map(|counts| counts.total() + counts.leased).unwrap_or_default()
 }

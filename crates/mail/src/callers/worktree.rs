@@ -1,11 +1,11 @@
-//! What the files of a caller's worktree say, read without git.
+//! Reads the files of a caller's worktree without running git.
 
 use std::path::{Path, PathBuf};
 
-/// The most bytes read of a file that names a branch, which is one line.
+/// The maximum number of bytes read of a file that names a branch, which is one line.
 const BRANCH_MAX: u64 = 8 * 1024;
 
-/// The branch that is checked out (gitrepository-layout(5)).
+/// Returns the branch that is checked out (gitrepository-layout(5)).
 pub(super) fn branch(worktree: &str) -> Option<String> {
     let git = PathBuf::from(worktree).join(".git");
     let read = |path: &Path| project::regular::read(path, BRANCH_MAX);

@@ -26,7 +26,7 @@ struct ImportFrom {
     thrum: PathBuf,
 }
 
-/// `mail/import {thrum}`, in the project at `root`. The answer counts what is new.
+/// Handles `mail/import {thrum}` for the project at `root`. The answer counts the imported entries.
 pub async fn import(
     callers: Arc<Callers>,
     root: PathBuf,
@@ -45,7 +45,7 @@ pub async fn import(
     result(&take_over(&mail, importer.as_ref().map_err(|error| error.to_string()), found).await)
 }
 
-/// The counts of what is new.
+/// The counts of imported entries.
 #[derive(Debug, Default, Serialize)]
 struct TakenOver {
     agents: u64,
@@ -53,13 +53,13 @@ struct TakenOver {
     messages: u64,
     /// Messages that were already here.
     known: u64,
-    /// What could not be imported, and why.
+    /// Entries that could not be imported, with the reason.
     skipped: Vec<String>,
     /// The summary for people.
     text: String,
 }
 
-async fn take_over(mail: &Arc<Mail>, importer: Result<&Session, String>, found: import::Found) -> TakenOver {
+async fn take_over(mail: &Arc<Mail>, importer: Result<&Session, String>, found: import::LogContents) -> TakenOver {
     let mut done = TakenOver::default();
     let mut skipped = 0_u64;
     let mut skip = |done: &mut TakenOver, what: String| {
@@ -131,7 +131,7 @@ async fn make_group(mail: &Mail, session: &Session, group: &import::FoundGroup) 
     Ok(is_new)
 }
 
-/// Makes a message for the store. The log does not say who read what, so every message counts as read.
+/// Builds a message for the store. The log does not record readers, so every message counts as read.
 fn letter(
     agents: &[import::FoundAgent],
     groups: &[import::FoundGroup],

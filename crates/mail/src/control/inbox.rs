@@ -1,5 +1,5 @@
-//! `mail/inbox {all, limit}`: what is in the caller's mailbox, for people. Nothing is taken, and the agent has not done
-//! anything by it.
+//! `mail/inbox {all, limit}`: lists the caller's mailbox for people. It takes no messages and does not make the agent
+//! active.
 
 use std::sync::Arc;
 
@@ -19,10 +19,10 @@ use crate::tools::Message;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Asked {
-    /// Whether to show messages that were read, too, in the order of their arrival.
+struct ListRequest {
+    /// True to show messages that were read, too, in the order of their arrival.
     all: bool,
-    /// The most messages; all that one answer holds if absent.
+    /// The maximum number of messages; all that one answer holds if absent.
     limit: Option<usize>,
 }
 
@@ -32,7 +32,7 @@ pub async fn inbox(
     cx: Context,
     params: Option<Box<RawValue>>,
 ) -> Result<Box<RawValue>, RpcError> {
-    let Asked { all, limit } = parse(params)?;
+    let ListRequest { all, limit } = parse(params)?;
     let (mail, agent) = callers.look(&cx).await.map_err(refused)?;
     let limit = limit.unwrap_or(usize::MAX);
     let found = if all {

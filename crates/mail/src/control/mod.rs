@@ -1,4 +1,4 @@
-//! hob's own methods beside MCP's: `subscribe` with its notifications on every connection; `mail/confirm`,
+//! hob's own methods in addition to MCP's: `subscribe` with its notifications on every connection; `mail/confirm`,
 //! `mail/inbox`, `mail/rename`, `mail/forget`, `mail/token`, `mail/place` and `mail/import` on control connections.
 
 mod import;
@@ -30,13 +30,13 @@ pub async fn confirm(callers: Arc<Callers>, cx: Context) -> Result<Box<RawValue>
     result(&json!({"confirmed": confirmed}))
 }
 
-/// What to do with the caller's token, if anything.
+/// The requested change of the caller's token, if any.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct TokenRequest {
-    /// Whether to make a new token, which revokes the former one.
+    /// True to make a new token, which revokes the former one.
     renew: bool,
-    /// Whether to revoke the token.
+    /// True to revoke the token.
     revoke: bool,
 }
 

@@ -1,4 +1,4 @@
-//! `mail/rename` and `mail/forget`: a name that was mistyped, or that is not needed any more.
+//! `mail/rename` and `mail/forget`: for a name that was mistyped or is no longer needed.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `mail/place`: where the mail is, and the decision where it continues when another place is configured.
+//! `mail/place`: the location of the mail, and the decision where it continues when another location is configured.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::home::{Choice, Home, Look};
 /// The decision, if any.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Asked {
+struct PlaceRequest {
     choose: Option<Decision>,
 }
 
@@ -32,7 +32,7 @@ pub struct PlaceView {
     /// Why calls fail.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
-    /// What to do about the problem.
+    /// The sentences that tell how to solve the problem.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub next: Vec<String>,
     /// A remark that is not a problem.
@@ -41,16 +41,16 @@ pub struct PlaceView {
     /// The result of a decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decided: Option<String>,
-    /// Whether there was anything to decide.
+    /// True if there was anything to decide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changed: Option<bool>,
-    /// Whether the mail is open. If so, a decision takes effect when the daemon starts again.
+    /// True if the mail is open. If so, a decision takes effect when the daemon starts again.
     pub open: bool,
 }
 
 impl PlaceView {
-    /// The place as `hob status` shows it.
-    pub fn of(callers: &Callers, home: &Home) -> PlaceView {
+    /// Returns the place as `hob status` shows it.
+    pub fn read(callers: &Callers, home: &Home) -> PlaceView {
         PlaceView::new(home.look(), callers.is_open())
     }
 
@@ -74,7 +74,7 @@ pub async fn place(
     home: Arc<Home>,
     params: Option<Box<RawValue>>,
 ) -> Result<Box<RawValue>, RpcError> {
-    let asked: Asked = parse(params)?;
+    let asked: PlaceRequest = parse(params)?;
     let open = callers.is_open();
     let done = tokio::task::spawn_blocking(move || {
         let before = home.look();

@@ -1,9 +1,9 @@
 //! Where a project's mail is: in the project's own file, or in a space of a database that several machines share.
 //!
-//! The configured place may change unnoticed: the origin changes, a setting changes, or a daemon starts without the
-//! database's address in its environment. So [`note`] records the place that was used, beside the identities. Mail
-//! moves to the configured place where that is safe ([`crate::store::postgres`] says when). Otherwise every call fails
-//! until a person decides; the error says where the mail is and how to go on.
+//! The configured location may change unnoticed: the origin changes, a setting changes, or a daemon starts without the
+//! database's address in its environment. So [`note`] records the used location, next to the identities. Mail moves to
+//! the configured location if that is safe ([`crate::store::postgres`] has the rules). Otherwise every call fails until
+//! a person decides; the error names the mail's location and how to continue.
 //!
 //! Start with [`Home::open`]. [`Home::look`] reports the place without opening it; [`Home::choose`] takes the decision.
 
@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use self::note::{Kind, Note, Place};
+use self::note::{Kind, Location, Note};
 use crate::error::StoreError;
 use crate::identity::Identities;
 use crate::model::{Limits, Space};
@@ -24,7 +24,7 @@ use crate::store::sqlite::{self, SqliteOptions, SqliteStore};
 /// Returns the database's address, if one is configured.
 pub type Database = Box<dyn Fn() -> Result<Option<String>, StoreError> + Send + Sync>;
 
-/// What a [`Home`] is made from.
+/// The options of a [`Home`].
 pub struct HomeOptions {
     /// The directory of the project's own file, its identities and the record.
     pub dir: PathBuf,
@@ -54,9 +54,9 @@ pub struct Home {
 /// The answer of [`Home::look`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Look {
-    /// Where the mail is, as far as can be told without opening it.
+    /// The location of the mail, determined without opening it.
     pub place: String,
-    /// Why calls fail, and what to do about it.
+    /// The reason why calls fail, and the sentences that tell how to solve it.
     pub problem: Option<(String, Vec<String>)>,
     /// A remark that is not a problem.
     pub remark: Option<String>,
@@ -67,7 +67,7 @@ pub struct Look {
 pub enum Choice {
     /// Mail stays in the former place.
     Keep,
-    /// Mail continues in the configured place; what is elsewhere stays there.
+    /// Mail continues in the configured location; other mail stays where it is.
     Switch,
 }
 
@@ -128,8 +128,8 @@ impl Home {
     async fn connect(
         &self,
         url: String,
-        now: Place,
-        noted: Option<Place>,
+        now: Location,
+        noted: Option<Location>,
         stays: bool,
     ) -> Result<Arc<dyn Store>, StoreError> {
         let found = Arc::new(Mutex::new(None));
@@ -165,7 +165,7 @@ impl Home {
             limits: limits.clone(),
             clock: None,
         };
-        // A thread of its own, since the future of connecting is not `Send`.
+        // A separate thread, since the future of connecting is not `Send`.
         let runtime = tokio::runtime::Handle::current();
         let connected = tokio::task::spawn_blocking(move || runtime.block_on(PostgresStore::connect(options))).await;
         let connected = connected.unwrap_or_else(|error| Err(StoreError::Failed { reason: error.to_string() }));
@@ -187,7 +187,7 @@ impl Home {
                 (Some(noted), false) => noted.called.clone(),
                 _ => now.called.clone(),
             };
-            let place = Place { id, space, called, ..now };
+            let place = Location { id, space, called, ..now };
             // The place is recorded before anything is delivered there.
             if self.note()?.is_none_or(|note| note.place != place || note.instead_of.is_some()) {
                 self.write(&Note { place, instead_of: None })?;
@@ -211,16 +211,16 @@ impl Home {
             && note.place.space != now.space
         {
             let problem = Some((error.to_string(), error.hints()));
-            return Look { place: self.shown(&note.place, None), problem, remark: None };
+            return Look { place: self.describe(&note.place, None), problem, remark: None };
         }
-        let at = |place: &Place, remark| Look { place: self.shown(place, None), problem: None, remark };
-        let refused = |error: StoreError, former: &Place| {
+        let at = |place: &Location, remark| Look { place: self.describe(place, None), problem: None, remark };
+        let refused = |error: StoreError, former: &Location| {
             let hints = error.hints();
-            Look { place: self.shown(former, None), problem: Some((error.to_string(), hints)), remark: None }
+            Look { place: self.describe(former, None), problem: Some((error.to_string(), hints)), remark: None }
         };
         match note {
             Some(note) if note.is_kept_from(&now) => {
-                let remark = format!("kept there, though {} is configured", self.shown(&now, None));
+                let remark = format!("kept there, though {} is configured", self.describe(&now, None));
                 at(&note.place, Some(remark))
             }
             Some(note) if note.place.store == Kind::Database && now.store == Kind::File => {
@@ -233,12 +233,12 @@ impl Home {
                     (true, true) => None,
                     (false, _) => Some(format!(
                         "{} is configured: the next call goes on there if it is the same database, and is refused if not",
-                        self.shown(&now, None)
+                        self.describe(&now, None)
                     )),
                     (true, false) if Space::noted(&note.place.space).is_of_path() && is_of_path(&now) => None,
                     (true, false) => Some(format!(
                         "{} is configured: the next call takes the mail along, if nobody else's is there, and is refused if not",
-                        self.shown(&now, None)
+                        self.describe(&now, None)
                     )),
                 };
                 at(&note.place, remark)
@@ -266,7 +266,7 @@ impl Home {
             return Ok(());
         }
         let next = "Agents were registered in it. Put it back, with its -wal file if there is one; or, if the mail is in a \
-                    database, give its address as HOB_MAIL_DATABASE and `hob stop`. `hob mail switch` begins an empty one.";
+                    database, give its address as HOB_MAIL_DATABASE and `hob stop`. `hob mail switch` creates an empty one.";
         Err(StoreError::Strange { path: file, what: "is not there any more", next: next.to_owned() })
     }
 
@@ -286,16 +286,16 @@ impl Home {
         match choice {
             Choice::Switch if is_gone => {
                 self.write(&Note { place: now.clone(), instead_of: None })?;
-                Ok(format!("The mail begins anew in {}.", self.shown(&now, None)))
+                Ok(format!("The mail starts empty in {}.", self.describe(&now, None)))
             }
             Choice::Keep if is_gone => self.is_not_gone(note.as_ref()).map(|()| String::new()),
             Choice::Switch => {
                 let is_same = former.store == Kind::Database && former.address == now.address;
-                let place = Place { id: former.id.clone().filter(|_| is_same), ..now };
+                let place = Location { id: former.id.clone().filter(|_| is_same), ..now };
                 let text = format!(
-                    "From now on the mail is in {}. What is in {} stays there, and is not shown.",
-                    self.shown(&place, None),
-                    self.shown(&former, None)
+                    "From now on the mail is in {}. Mail in {} stays there and is not shown.",
+                    self.describe(&place, None),
+                    self.describe(&former, None)
                 );
                 self.write(&Note { place, instead_of: None })?;
                 Ok(text)
@@ -306,8 +306,8 @@ impl Home {
             Choice::Keep => {
                 let text = format!(
                     "The mail stays in {}, though {} is configured. `hob mail switch` takes that back.",
-                    self.shown(&former, None),
-                    self.shown(&now, None)
+                    self.describe(&former, None),
+                    self.describe(&now, None)
                 );
                 self.write(&Note { place: former, instead_of: Some(now) })?;
                 Ok(text)
@@ -315,13 +315,13 @@ impl Home {
         }
     }
 
-    /// The configured place and its address.
-    fn now(&self) -> Result<(Place, Option<String>), StoreError> {
+    /// Returns the configured place and its address.
+    fn now(&self) -> Result<(Location, Option<String>), StoreError> {
         let HomeOptions { space, called, .. } = &self.options;
         let Some(url) = (self.options.database)()? else { return Ok((self.own_file(), None)) };
-        let reason = || StoreError::Failed { reason: "the database's address is none".to_owned() };
-        let address = postgres::shown(&url).ok_or_else(reason)?;
-        let place = Place {
+        let reason = || StoreError::Failed { reason: "the database address is invalid".to_owned() };
+        let address = postgres::without_password(&url).ok_or_else(reason)?;
+        let place = Location {
             store: Kind::Database,
             address: Some(address),
             id: None,
@@ -331,8 +331,8 @@ impl Home {
         Ok((place, Some(url)))
     }
 
-    fn own_file(&self) -> Place {
-        Place { store: Kind::File, address: None, id: None, space: String::new(), called: String::new() }
+    fn own_file(&self) -> Location {
+        Location { store: Kind::File, address: None, id: None, space: String::new(), called: String::new() }
     }
 
     fn file(&self) -> PathBuf {
@@ -347,7 +347,7 @@ impl Home {
         note::write(&self.options.dir, note)
     }
 
-    /// Spaces that may hold the mail when there is no record.
+    /// Returns the spaces that may contain the mail if there is no record.
     fn perhaps(&self) -> Vec<Space> {
         let mut perhaps = self.options.before.clone();
         for identity in self.identities().all() {
@@ -369,7 +369,7 @@ impl Home {
         Identities::new(self.options.dir.join("identities"))
     }
 
-    fn shown(&self, place: &Place, held: Option<sqlite::Held>) -> String {
+    fn describe(&self, place: &Location, held: Option<sqlite::MailCount>) -> String {
         match (place.store, held) {
             (Kind::File, None) => format!("its own file {}", self.file().display()),
             (Kind::File, Some(held)) => format!(
@@ -378,33 +378,33 @@ impl Home {
                 crate::framing::counted(held.messages, "message") + ",",
                 if held.waiting == 1 { "1 is".to_owned() } else { format!("{} are", held.waiting) },
             ),
-            (Kind::Database, _) => shown_database(place),
+            (Kind::Database, _) => describe_database(place),
         }
     }
 
-    fn elsewhere(&self, former: &Place, held: Option<sqlite::Held>, now: &Place) -> StoreError {
+    fn elsewhere(&self, former: &Location, held: Option<sqlite::MailCount>, now: &Location) -> StoreError {
         let next = match former.store {
             Kind::File => vec![KEEP_OR_SWITCH.to_owned()],
             Kind::Database => to_former(former, &self.options.address_file),
         };
-        StoreError::Elsewhere { former: self.shown(former, held), now: self.shown(now, None), next }
+        StoreError::Elsewhere { former: self.describe(former, held), now: self.describe(now, None), next }
     }
 }
 
 /// The hint when both places are available.
-const KEEP_OR_SWITCH: &str = "Nothing was sent or read. `hob mail keep` goes on where the mail is; `hob mail switch` goes on with what is \
-                              configured now, and leaves what is in the other one there.";
+const KEEP_OR_SWITCH: &str = "Nothing was sent or read. `hob mail keep` stays where the mail is; `hob mail switch` continues in the \
+                              configured place, and leaves the other mail where it is.";
 
-fn shown_database(place: &Place) -> String {
+fn describe_database(place: &Location) -> String {
     format!("{}, in the space of {} ({})", place.address.as_deref().unwrap_or_default(), place.called, place.space)
 }
 
-fn is_of_path(place: &Place) -> bool {
+fn is_of_path(place: &Location) -> bool {
     Space::noted(&place.space).is_of_path()
 }
 
-/// The hint for a database whose address is no longer configured.
-fn to_former(former: &Place, file: &Path) -> Vec<String> {
+/// Returns the hint for a database whose address is no longer configured.
+fn to_former(former: &Location, file: &Path) -> Vec<String> {
     vec![
         format!(
             "Nothing was sent or read. To go on there, give its address with the password ({}) as HOB_MAIL_DATABASE, or in \
@@ -412,23 +412,23 @@ fn to_former(former: &Place, file: &Path) -> Vec<String> {
             former.address.as_deref().unwrap_or_default(),
             file.display()
         ),
-        "`hob mail switch` goes on with what is configured now, and leaves what is in the other one there.".to_owned(),
+        "`hob mail switch` continues in the configured place, and leaves the other mail where it is.".to_owned(),
     ]
 }
 
-/// The error when the mail cannot be moved, with where it is.
-fn not_along(why: Why, now: &Place, noted: Option<&Place>, file: &Path) -> (StoreError, Option<Place>) {
+/// Returns the error when the mail cannot be moved, with where it is.
+fn not_along(why: Why, now: &Location, noted: Option<&Location>, file: &Path) -> (StoreError, Option<Location>) {
     match why {
         Why::AnotherDatabase => {
             let former = noted.cloned().unwrap_or_else(|| now.clone());
             let next = to_former(&former, file);
-            let error = StoreError::Elsewhere { former: shown_database(&former), now: shown_database(now), next };
+            let error = StoreError::Elsewhere { former: describe_database(&former), now: describe_database(now), next };
             (error, None)
         }
         Why::Others { store, space, names, waiting } => {
             let former = match noted {
                 Some(noted) => noted.clone(),
-                None => Place {
+                None => Location {
                     id: Some(store),
                     called: "a former name of this project".to_owned(),
                     space: space.to_string(),
@@ -441,11 +441,11 @@ fn not_along(why: Why, now: &Place, noted: Option<&Place>, file: &Path) -> (Stor
                 more => format!("{more} messages wait there for this project's agents"),
             };
             let with = format!(
-                "It cannot go along: agents of others are there, or have the same names here ({}); {waits}.",
+                "It cannot be moved: agents of others are there, or have the same names here ({}); {waits}.",
                 names.join(", ")
             );
             let next = vec![with, KEEP_OR_SWITCH.to_owned()];
-            let error = StoreError::Elsewhere { former: shown_database(&former), now: shown_database(now), next };
+            let error = StoreError::Elsewhere { former: describe_database(&former), now: describe_database(now), next };
             (error, Some(former))
         }
     }

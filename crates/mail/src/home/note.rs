@@ -1,5 +1,5 @@
-//! The record of where a project's mail is: a small file beside the identities, writable only by its owner. Mail in the
-//! project's own file needs no record.
+//! The record of the location of a project's mail: a small file next to the identities, writable only by its owner.
+//! Mail in the project's own file needs no record.
 
 use std::io;
 use std::path::Path;
@@ -17,15 +17,15 @@ const LONGEST: u64 = 16 * 1024;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
     #[serde(flatten)]
-    pub place: Place,
+    pub place: Location,
     /// The place that was configured when a person decided that the mail stays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub instead_of: Option<Place>,
+    pub instead_of: Option<Location>,
 }
 
 /// A store, and the space in it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
+pub struct Location {
     pub store: Kind,
     /// The database's address, without a password.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -49,10 +49,10 @@ pub enum Kind {
 }
 
 impl Note {
-    /// Whether a person decided that the mail stays here although `now` is configured.
-    pub fn is_kept_from(&self, now: &Place) -> bool {
+    /// Returns true if a person decided that the mail stays here although `now` is configured.
+    pub fn is_kept_from(&self, now: &Location) -> bool {
         let is_same =
-            |place: &Place| (place.store, &place.address, &place.space) == (now.store, &now.address, &now.space);
+            |place: &Location| (place.store, &place.address, &place.space) == (now.store, &now.address, &now.space);
         // A database that is kept must be available.
         let is_at_hand = self.place.store == Kind::File || self.place.address == now.address;
         self.instead_of.as_ref().is_some_and(is_same) && is_at_hand
@@ -62,8 +62,8 @@ impl Note {
 pub(super) fn read(dir: &Path) -> Result<Option<Note>, StoreError> {
     let path = dir.join(FILE);
     let strange = |what| {
-        let next = "It says where this project's mail is. Put it back as it was; or, if you know that the mail is in what is \
-                    configured now, delete it.";
+        let next = "It records where this project's mail is. Restore it; or, if you know that the mail is in the \
+                    configured place, delete it.";
         Err(StoreError::Strange { path: path.clone(), what, next: next.to_owned() })
     };
     let bytes = match private::read(&path, LONGEST) {

@@ -23,14 +23,14 @@ use crate::time;
 const LINE_MAX: u64 = 8 << 20;
 /// The longest log, all files together, in bytes.
 const LOG_MAX: u64 = 512 << 20;
-/// The most events of one import, and the longest their lines may be together, in bytes: they are in memory until all
+/// The maximum number of events of one import, and the longest their lines may be together, in bytes: they are in memory until all
 /// are read.
 const EVENTS_MAX: usize = 200_000;
 const EVENTS_BYTES_MAX: usize = 128 << 20;
 
 /// The contents of a log.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct LogContents {
     /// By name.
     pub agents: Vec<FoundAgent>,
     /// By name; without `everyone`.
@@ -110,11 +110,11 @@ pub enum ImportError {
 
 /// Reads the log of a `.thrum` directory, or of the repository around it, for the project at `root` (a path without
 /// links). Links and redirects inside the project are followed only within the repository.
-pub fn read(dir: &Path, root: &Path) -> Result<Found, ImportError> {
-    let place = Log::of(dir, root)?;
+pub fn read(dir: &Path, root: &Path) -> Result<LogContents, ImportError> {
+    let place = Log::find(dir, root)?;
     let log = place.dir.clone();
     let mut events = Events::default();
-    let mut found = Found::default();
+    let mut found = LogContents::default();
     let mut files = vec![log.join("events.jsonl"), log.join("messages.jsonl")];
     place.check(&log.join("messages"))?;
     let messages = fs::read_dir(log.join("messages")).into_iter().flatten().flatten().map(|entry| entry.path());
@@ -134,7 +134,7 @@ pub fn read(dir: &Path, root: &Path) -> Result<Found, ImportError> {
             return Err(ImportError::TooMuch { path: log });
         }
     }
-    Picture::of(events.by_time).into_found(found)
+    Picture::from_events(events.by_time).into_found(found)
 }
 
 /// The kinds of event that are imported. Any other kind may have any shape.
@@ -246,13 +246,10 @@ struct Events {
 }
 
 impl Events {
-    /// Keeps an event; false if there is no room for it.
+    /// Keeps an event; returns false if the limit is reached.
     fn keep(&mut self, mut event: Event, length: usize, otherwise: impl FnOnce() -> String) -> bool {
         let at = time::parse(&std::mem::take(&mut event.timestamp)).unwrap_or_default();
-        let id = match event.event_id.is_empty() {
-            true => otherwise(),
-            false => std::mem::take(&mut event.event_id),
-        };
+        let id = if event.event_id.is_empty() { otherwise() } else { std::mem::take(&mut event.event_id) };
         for pairs in [&mut event.scopes, &mut event.refs] {
             pairs.retain(|pair| pair.kind != PairKind::Other);
             pairs.shrink_to_fit();
@@ -310,7 +307,7 @@ struct Picture {
 }
 
 impl Picture {
-    fn of(events: BTreeMap<(u64, String), Event>) -> Picture {
+    fn from_events(events: BTreeMap<(u64, String), Event>) -> Picture {
         let mut picture = Picture::default();
         let mut deleted = BTreeSet::new();
         for ((at, _), event) in events {
@@ -390,7 +387,7 @@ impl Picture {
     }
 
     /// Replaces the log's ids with hob's names.
-    fn into_found(self, mut found: Found) -> Result<Found, ImportError> {
+    fn into_found(self, mut found: LogContents) -> Result<LogContents, ImportError> {
         let names: BTreeMap<String, String> =
             self.agents.values().map(|agent| (agent.id.clone(), agent.name.clone())).collect();
         let name_of = |id: &str| names.get(id).cloned().unwrap_or_else(|| legal(id));
@@ -418,7 +415,7 @@ impl Picture {
     }
 }
 
-/// A legal name made from an id of the log: `agent:dev:1A2B` becomes `agent-dev-1a2b`.
+/// Returns a legal name made from an id of the log: `agent:dev:1A2B` becomes `agent-dev-1a2b`.
 fn legal(name: &str) -> String {
     let letters = name.trim_start_matches('@').chars().map(|c| match c.to_ascii_lowercase() {
         c @ ('a'..='z' | '0'..='9' | '_' | '-') => c,

@@ -1,6 +1,6 @@
-//! Where the log of a `.thrum` directory is, and which files of it may be read. A checkout can bring links and a
-//! `redirect` that lead anywhere: they are followed only within the repository. A log elsewhere is read only when the
-//! user names it.
+//! Finds the log of a `.thrum` directory and the files of it that may be read. A checkout can contain links and a
+//! `redirect` to any path, so they are followed only within the repository. A log outside it is read only if the user
+//! names it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use super::ImportError;
 /// The longest path in a `redirect`, in bytes.
 const PATH_MAX: u64 = 4096;
 
-/// A log, and the repository that all of it must belong to.
+/// A log, and the repository that must contain all of it.
 pub(super) struct Log {
     /// The directory that holds `events.jsonl`.
     pub(super) dir: PathBuf,
@@ -21,7 +21,7 @@ pub(super) struct Log {
 
 impl Log {
     /// Finds the log of `named` for the project at `root`.
-    pub(super) fn of(named: &Path, root: &Path) -> Result<Log, ImportError> {
+    pub(super) fn find(named: &Path, root: &Path) -> Result<Log, ImportError> {
         let none = || ImportError::NoLog { path: named.to_owned() };
         let dir = named.canonicalize().map_err(|_| none())?;
         let mut log = Log { home: home(named, &dir, root), dir };
@@ -38,7 +38,7 @@ impl Log {
         Ok(Log { dir: found, ..log })
     }
 
-    /// The directory that this one's `redirect` names.
+    /// Returns the directory that this one's `redirect` names.
     fn redirect(&self) -> Result<Option<PathBuf>, ImportError> {
         let path = self.dir.join("redirect");
         self.check(&path)?;
@@ -59,15 +59,16 @@ impl Log {
     /// Checks that a path is inside the repository or does not exist.
     pub(super) fn check(&self, path: &Path) -> Result<(), ImportError> {
         let Ok(to) = path.canonicalize() else { return Ok(()) };
-        match holds(&self.home, &to) {
-            true => Ok(()),
-            false => Err(ImportError::LeadsOut { path: path.to_owned(), to, home: self.home.clone() }),
+        if holds(&self.home, &to) {
+            Ok(())
+        } else {
+            Err(ImportError::LeadsOut { path: path.to_owned(), to, home: self.home.clone() })
         }
     }
 }
 
-/// The repository that a log of this name belongs to. A user who names a place outside the project means that place.
-/// What is named inside the project belongs to the project, wherever a link leads.
+/// Returns the repository that a log of this name belongs to. If the user names a path outside the project, it belongs
+/// there. A path inside the project belongs to the project, even if it is a link.
 fn home(named: &Path, dir: &Path, root: &Path) -> PathBuf {
     let beside = || named.parent().and_then(|above| above.canonicalize().ok());
     if normal(named).starts_with(root) || beside().is_some_and(|above| holds(root, &above)) {
@@ -77,8 +78,8 @@ fn home(named: &Path, dir: &Path, root: &Path) -> PathBuf {
     main_worktree(around).unwrap_or_else(|| around.to_owned())
 }
 
-/// Whether a path (without links) is in the repository of this main worktree: in the worktree itself or in a linked
-/// one.
+/// Returns true if a path (without links) is in the repository of this main worktree: in the worktree itself or in a
+/// linked one.
 fn holds(main: &Path, path: &Path) -> bool {
     path.starts_with(main) || main_worktree(path).as_deref() == Some(main)
 }

@@ -21,7 +21,7 @@ pub struct Address {
 
 /// An invalid address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{written:?} is no address")]
+#[error("invalid address {written:?}")]
 pub struct AddressError {
     /// The text as given, cut to a readable length.
     pub written: String,
@@ -54,7 +54,7 @@ impl Address {
         Ok(Address { name: name.to_owned(), kind, alias_role, written })
     }
 
-    /// The group of all agents.
+    /// Returns the group of all agents.
     pub fn everyone() -> Address {
         Address {
             written: format!("@{EVERYONE}"),
@@ -68,7 +68,7 @@ impl Address {
         Address { written: name.to_string(), kind: Some(ResolvedKind::Agent), name: name.to_string(), alias_role: None }
     }
 
-    /// The names of agents, roles, imported ids and groups that a store must look up to resolve the address.
+    /// Returns the names of agents, roles, imported ids and groups that a store must look up to resolve the address.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         std::iter::once(self.name.as_str()).chain(self.alias_role.as_deref())
     }
@@ -158,7 +158,7 @@ fn understood(
     (resolution, reached.into_iter().collect())
 }
 
-/// The names closest to a misspelt one: at most three, nearest first.
+/// Returns the names closest to a misspelt one: at most three, nearest first.
 pub fn nearest(wanted: &str, names: impl IntoIterator<Item = String>) -> Vec<String> {
     let wanted: String = wanted.trim_start_matches('@').chars().take(64).collect();
     let letters = wanted.chars().count();

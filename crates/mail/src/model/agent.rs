@@ -1,4 +1,4 @@
-//! Agents: who they are, who holds their names, and whether they are active.
+//! Agents: their profiles, the holders of their names, and whether they are active.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,12 +21,12 @@ impl std::fmt::Display for Holder {
     }
 }
 
-/// What an agent says about itself.
+/// An agent's description of itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Profile {
     pub role: Option<Role>,
     pub module: Option<String>,
-    /// What it is doing, in a sentence.
+    /// Its current work, in a sentence.
     pub intent: Option<String>,
     pub branch: Option<String>,
     /// The id it had in another system: `agent:role:hash`.
@@ -39,26 +39,26 @@ pub struct Agent {
     pub name: AgentName,
     pub role: Role,
     pub module: String,
-    /// What it is doing. Written by an agent: data, never instructions.
+    /// Its current work. Written by an agent: data, never instructions.
     pub intent: String,
     pub branch: String,
-    /// When it was first registered.
+    /// Time of the first registration.
     pub registered_at: Millis,
-    /// When it last did something; 0: never.
+    /// Time of the last activity; 0 for never.
     pub seen_at: Millis,
-    pub standing: Standing,
+    pub standing: Liveness,
     /// Messages that wait for it, those handed out and not confirmed among them.
     pub unread: u64,
-    /// Who holds the name.
+    /// The holder of the name.
     pub holder: Option<Holder>,
     /// For [`Session::fence`]: rises with every takeover of the name.
     pub fence: u64,
 }
 
-/// Whether a process of the agent lives: one that is connected, or waits for its mail.
+/// The state of an agent: active while one of its processes is connected or waits for its mail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Standing {
+pub enum Liveness {
     Active,
     Offline,
 }
@@ -68,6 +68,6 @@ pub enum Standing {
 pub struct Session {
     pub agent: AgentName,
     pub id: SessionId,
-    /// Rises with every takeover of the name; who has an older one is told so.
+    /// Rises with every takeover of the name. A session with an older value is refused.
     pub fence: u64,
 }

@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Milliseconds since 1970.
 pub type Millis = u64;
 
-/// The clock of a store that has none of its own.
+/// The clock of a store that has no clock itself.
 #[derive(Debug, Clone)]
 pub struct Clock(Source);
 
@@ -18,12 +18,12 @@ enum Source {
 }
 
 impl Clock {
-    /// The machine's clock. It may jump.
+    /// Returns the machine's clock. It may jump.
     pub fn system() -> Clock {
         Clock(Source::System)
     }
 
-    /// A clock that stands still, and the number that sets it.
+    /// Returns a clock that does not advance, and the number that sets it.
     pub fn manual(at: Millis) -> (Clock, Arc<AtomicU64>) {
         let hand = Arc::new(AtomicU64::new(at));
         (Clock(Source::Manual(Arc::clone(&hand))), hand)

@@ -22,7 +22,7 @@ pub struct Group {
 /// A member of a group.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Member {
-    /// Whether the id is an agent's name or a role.
+    /// The kind of the id: an agent's name or a role.
     pub kind: MemberKind,
     pub id: String,
 }

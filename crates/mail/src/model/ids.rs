@@ -1,4 +1,4 @@
-//! Names and ids as types: this file alone decides what is valid.
+//! Names and ids as types. Only this file decides which are valid.
 
 use std::fmt;
 use std::os::unix::fs::MetadataExt;
@@ -19,18 +19,18 @@ const RESERVED: &[&str] =
 
 /// An invalid name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{name:?} is no name for {what}: {why}")]
+#[error("invalid name {name:?} for {what}: {why}")]
 pub struct NameError {
-    /// What the name was for.
+    /// The kind of name.
     pub what: &'static str,
     /// The name as given, cut to a readable length.
     pub name: String,
-    /// What is wrong with the name.
+    /// The reason why the name is invalid.
     pub why: &'static str,
 }
 
 impl NameError {
-    /// What to do next.
+    /// Returns the next step for the caller.
     pub(crate) fn hint(&self) -> String {
         let c = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c.to_ascii_lowercase() } else { '-' };
         let near: String = self.name.trim().chars().map(c).collect();
@@ -72,7 +72,7 @@ macro_rules! text_type {
                 &self.0
             }
 
-            /// A value from a store, which was checked before it was stored.
+            /// Returns a value from a store, which was checked before it was stored.
             #[allow(dead_code)] // Not every kind of name is stored by itself.
             pub(crate) fn stored(text: impl Into<Arc<str>>) -> $name {
                 $name(text.into())
@@ -125,12 +125,12 @@ impl AgentName {
         Ok(AgentName(name.into()))
     }
 
-    /// The author of reports about messages that could not be delivered. No agent can have this name.
+    /// Returns the author of reports about messages that could not be delivered. No agent can have this name.
     pub fn system() -> AgentName {
         AgentName("hob".into())
     }
 
-    /// Whether this is the system's name, not an agent's.
+    /// Returns true if this is the system's name, not an agent's.
     pub fn is_system(&self) -> bool {
         &*self.0 == "hob"
     }
@@ -143,7 +143,7 @@ impl GroupName {
         Ok(GroupName(name.into()))
     }
 
-    /// The group of all agents.
+    /// Returns the group of all agents.
     pub fn everyone() -> GroupName {
         GroupName(EVERYONE.into())
     }
@@ -174,21 +174,21 @@ impl SessionId {
         Err(NameError { what: "a session", name: id.chars().take(80).collect(), why })
     }
 
-    /// The session of a run that its agent names itself. Sessions of other agents differ from it.
-    pub fn said(agent: &AgentName, run: &[u8]) -> SessionId {
+    /// Returns the session of a run that its agent names itself. Sessions of other agents differ from it.
+    pub fn from_run(agent: &AgentName, run: &[u8]) -> SessionId {
         let digest = Sha256::new().chain_update(agent.as_str()).chain_update([0]).chain_update(run).finalize();
         let digits: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
         SessionId(format!("said-{digits}").into())
     }
 
-    /// A new id, for callers whose front-end provides none.
+    /// Returns a new id, for callers whose front-end provides none.
     pub fn mint() -> SessionId {
         SessionId(format!("ses_{}", ulid(0)).into())
     }
 }
 
 impl MessageId {
-    /// A new id made at that time.
+    /// Returns a new id made at that time.
     pub fn mint(at: Millis) -> MessageId {
         MessageId(format!("msg_{}", ulid(at)).into())
     }
@@ -206,19 +206,20 @@ impl MessageId {
 }
 
 impl Space {
-    /// The space of a chosen name. The prefix is its own, so a chosen name never equals that of an origin or a path.
+    /// Returns the space of a chosen name. The prefix is its own, so a chosen name never equals that of an origin or a
+    /// path.
     pub fn named(name: &str) -> Space {
         Space(format!("n_{}", name.trim().chars().take(200).collect::<String>()).into())
     }
 
-    /// The space of all clones of a repository, whatever form of its address they were cloned by.
+    /// Returns the space of all clones of a repository, whatever form of its address they were cloned by.
     pub fn of_origin(url: &str) -> Space {
         let digest = Sha256::digest(normal_origin(url).as_bytes());
         Space(format!("r_{}", &crockford(&digest)[..12]).into())
     }
 
-    /// The space of a project without an origin: its own, by its machine, its path and its directory. Neither the same
-    /// path on another machine nor what is made later in the place of a directory that was moved is the same.
+    /// Returns the space of a project without an origin, derived from its machine, path and directory. The same path on
+    /// another machine has another space. So has a directory created later at the path of a moved one.
     pub fn of_path(host: &str, root: &Path) -> Space {
         let directory = std::fs::metadata(root).map(|root| (root.dev(), root.ino())).unwrap_or_default();
         let mut digest = Sha256::new().chain_update(host).chain_update([0]);
@@ -227,13 +228,14 @@ impl Space {
         Space(format!("p_{}", &crockford(&digest.finalize())[..12]).into())
     }
 
-    /// The space of a project without an origin as earlier versions named it: by the path alone.
+    /// Returns the space of a project without an origin as earlier versions named it: by the path alone.
     pub fn of_path_alone(root: &Path) -> Space {
         let digest = Sha256::digest(root.as_os_str().as_encoded_bytes());
         Space(format!("p_{}", &crockford(&digest)[..12]).into())
     }
 
-    /// The space that an identity file or a store records. Earlier versions recorded chosen names without a prefix.
+    /// Returns the space that an identity file or a store records. Earlier versions recorded chosen names without a
+    /// prefix.
     pub fn noted(text: &str) -> Space {
         let is_hash = |hash: &str| hash.len() == 12 && hash.bytes().all(|byte| CROCKFORD.contains(&byte));
         match text.split_once('_') {
@@ -243,7 +245,7 @@ impl Space {
         }
     }
 
-    /// Whether the space is that of a directory, and so of one project.
+    /// Returns true if the space is that of a directory, and so of one project.
     pub fn is_of_path(&self) -> bool {
         self.0.starts_with("p_")
     }

@@ -23,12 +23,12 @@ pub struct Limits {
     pub keep: Duration,
     /// How long a message waits before it rises one level.
     pub aging: Duration,
-    /// How long an ended connection's session may take to come back.
+    /// How long a session may take to reconnect after its last connection ended.
     pub grace: Duration,
-    /// How many messages two agents may exchange in a thread within five minutes before it is slowed (`mail.thread_max`);
-    /// 0 for no bound.
+    /// The number of messages that two agents may exchange in a thread within five minutes before it is slowed
+    /// (`mail.thread_max`); 0 for no bound.
     pub thread_max: u64,
-    /// How long an agent counts as active after its last request, if it has no connection that stands, or after another
+    /// How long an agent counts as active after its last request if it has no lasting connection, or after another
     /// daemon has recorded it.
     pub active: Duration,
     /// Agents of a space.

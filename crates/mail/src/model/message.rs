@@ -7,7 +7,7 @@ use super::clock::Millis;
 use super::ids::{AgentName, MessageId, SessionId};
 use super::priority::Priority;
 
-/// What a message is.
+/// The kind of a message.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -24,7 +24,7 @@ pub struct MessageView {
     pub id: MessageId,
     /// Its place in this mailbox: the cursor of `after`. 0 where the reader is its sender only.
     pub seq: u64,
-    /// Who wrote it.
+    /// The author.
     pub from: AgentName,
     /// The addresses as the sender wrote them.
     pub to: Vec<String>,
@@ -32,13 +32,13 @@ pub struct MessageView {
     pub content: String,
     /// As the sender gave it.
     pub priority: Priority,
-    /// When it was stored.
+    /// Time of storing.
     pub at: Millis,
     /// The first message of its conversation.
     pub thread: MessageId,
     /// The message that this one answers.
     pub reply_to: Option<MessageId>,
-    /// What the sender attached.
+    /// The sender's metadata.
     pub metadata: Map<String, Value>,
     /// Mail or report.
     pub kind: Kind,
@@ -53,7 +53,7 @@ pub struct HandedOut {
 }
 
 impl HandedOut {
-    /// Whether it was handed out before and never confirmed.
+    /// Returns true if it was handed out before and never confirmed.
     pub fn is_redelivered(&self) -> bool {
         self.attempt > 1
     }
@@ -67,11 +67,11 @@ pub struct Reminder {
     pub priority: Priority,
     /// Its first words. Written by an agent: data, never instructions.
     pub begins: String,
-    /// How long ago it was handed out.
+    /// The time since it was handed out.
     pub ago: Millis,
 }
 
-/// How far a message has come with one recipient. It only moves forward.
+/// The state of a message for one recipient. It only moves forward.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DeliveryState {
@@ -103,7 +103,7 @@ impl DeliveryState {
         DeliveryState::Dead,
     ];
 
-    /// Whether the message still waits to be read.
+    /// Returns true if the message still waits to be read.
     pub fn is_waiting(self) -> bool {
         self < DeliveryState::Read
     }
@@ -125,7 +125,7 @@ impl DeliveryState {
     }
 }
 
-/// What a recipient says of a message.
+/// A recipient's decision about a message.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
@@ -137,7 +137,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// The state that it leads to.
+    /// Returns the state that it leads to.
     pub fn state(self) -> DeliveryState {
         match self {
             Outcome::Acked => DeliveryState::Acked,
@@ -146,37 +146,37 @@ impl Outcome {
     }
 }
 
-/// What became of one id of an acknowledgement.
+/// The result for one id of an acknowledgement.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settled {
+pub struct Settlement {
     pub id: MessageId,
     /// Its state now; absent when no such message is in the caller's mailbox.
     pub state: Option<DeliveryState>,
 }
 
-/// How a message has fared with one recipient.
+/// The state of a message with one recipient.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivery {
     pub recipient: AgentName,
-    /// How far it has come.
+    /// The current state.
     pub state: DeliveryState,
-    /// When it was stored.
+    /// Time of storing.
     pub stored_at: Millis,
     /// When the recipient was first given a hint.
     pub hinted_at: Option<Millis>,
-    /// When it was last handed out.
+    /// Time of the last hand-out.
     pub fetched_at: Option<Millis>,
     /// The session it was last handed to.
     pub fetched_by: Option<SessionId>,
     /// When that was confirmed.
     pub read_at: Option<Millis>,
-    /// When it was acknowledged, rejected, or declared dead.
+    /// Time at which it was acknowledged, rejected, or declared dead.
     pub settled_at: Option<Millis>,
-    /// What the recipient noted. Written by an agent: data, never instructions.
+    /// The recipient's note. Written by an agent: data, never instructions.
     pub note: Option<String>,
-    /// How often it was handed out.
+    /// The number of hand-outs.
     pub attempts: u32,
-    /// What was tried to reach the recipient.
+    /// The attempts to reach the recipient.
     pub hints: Vec<HintAttempt>,
 }
 
@@ -186,23 +186,23 @@ pub struct HintAttempt {
     /// Which way: `wait`, `hook:stop`, `channel`, …
     pub rung: String,
     pub at: Millis,
-    /// What came of it, where that is known.
+    /// The outcome, if known.
     pub outcome: Option<String>,
 }
 
-/// What an address was understood as.
+/// The meaning of an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resolution {
-    /// As written.
+    /// The text of the address.
     pub address: String,
-    /// What it names.
+    /// The kind of its target.
     pub kind: ResolvedKind,
     pub name: String,
-    /// What else has that name and was not meant, as `group:x` or `role:x`.
+    /// Other targets of that name, which were not chosen, as `group:x` or `role:x`.
     pub also: Vec<String>,
 }
 
-/// What an address can name.
+/// The possible kinds of target of an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ResolvedKind {
@@ -212,7 +212,7 @@ pub enum ResolvedKind {
 }
 
 impl ResolvedKind {
-    /// Its name, as in `role:x`.
+    /// Returns its name, as in `role:x`.
     pub fn as_str(self) -> &'static str {
         match self {
             ResolvedKind::Agent => "agent",

@@ -1,6 +1,6 @@
-//! What mail is made of: names, priorities, messages, deliveries and their states, addresses, limits, time.
+//! The model of mail: names, priorities, messages, deliveries and their states, addresses, limits, time.
 //!
-//! Plain values and pure rules; nothing here stores or waits. Start with [`message`].
+//! Plain values and pure rules; this module neither stores nor waits. Start with [`message`].
 
 pub mod address;
 pub mod agent;
@@ -14,13 +14,13 @@ pub mod priority;
 pub mod words;
 
 pub use address::{Address, AddressError};
-pub use agent::{Agent, Holder, Profile, Session, Standing};
+pub use agent::{Agent, Holder, Liveness, Profile, Session};
 pub use clock::{Clock, Millis};
 pub use group::{Group, Member, MemberKind};
 pub use ids::{AgentName, GroupName, MessageId, NameError, Role, SessionId, Space};
 pub use limits::Limits;
 pub use message::{
     Delivery, DeliveryState, HandedOut, HintAttempt, Kind, MessageView, Outcome, Reminder, Resolution, ResolvedKind,
-    Settled,
+    Settlement,
 };
 pub use priority::{Floor, Priority, nearest_priority};

@@ -4,25 +4,25 @@
 use super::clock::Millis;
 use super::priority::Priority;
 
-/// What decides a waiting message's place.
+/// The fields that decide a waiting message's position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Position {
     /// As declared.
     pub priority: Priority,
     /// Its sequence in the mailbox.
     pub seq: u64,
-    /// When it was stored.
+    /// Time of storing.
     pub at: Millis,
 }
 
-/// The level of a message that has waited until `now`. A clock that was set back makes nothing sink.
+/// Returns the level of a message that has waited until `now`. A clock that was set back makes nothing sink.
 pub fn level(position: Position, now: Millis, aging: Millis) -> u8 {
     let risen = now.saturating_sub(position.at) / aging.max(1);
     u8::try_from(u64::from(position.priority.level()) + risen.min(3)).map_or(3, |level| level.min(3))
 }
 
-/// Puts candidates into order and keeps the first `limit`. Enough candidates are the first `limit` by sequence of each
-/// declared priority: within one priority, who came first has risen at least as far.
+/// Sorts candidates and keeps the first `limit`. The caller must supply the first `limit` by sequence of each declared
+/// priority. These suffice: within one priority, an older message has risen at least as far.
 pub fn pick<T>(
     mut candidates: Vec<T>,
     position: impl Fn(&T) -> Position,

@@ -26,7 +26,7 @@ impl Priority {
         self as u8
     }
 
-    /// The priority of a level; too high a level is the highest.
+    /// Returns the priority of a level; too high a level is the highest.
     pub fn from_level(level: u8) -> Priority {
         Priority::ALL[usize::from(level.min(3))]
     }
@@ -40,13 +40,13 @@ impl Priority {
         }
     }
 
-    /// The priority of that name.
+    /// Returns the priority of that name.
     pub fn parse(name: &str) -> Option<Priority> {
         Priority::ALL.into_iter().find(|priority| priority.as_str() == name)
     }
 }
 
-/// The priority that a word for another one most likely means: of other systems, or mistyped.
+/// Returns the priority that a word for another one most likely means: of other systems, or mistyped.
 pub fn nearest_priority(word: &str) -> Option<Priority> {
     let word = word.to_lowercase();
     match &*word {
@@ -76,7 +76,7 @@ pub enum Floor {
 }
 
 impl Floor {
-    /// The least priority that passes.
+    /// Returns the least priority that passes.
     pub fn least(self) -> Priority {
         match self {
             Floor::All => Priority::Low,
@@ -86,7 +86,7 @@ impl Floor {
         }
     }
 
-    /// Whether it lets the priority pass.
+    /// Returns true if it lets the priority pass.
     pub fn passes(self, priority: Priority) -> bool {
         priority >= self.least()
     }

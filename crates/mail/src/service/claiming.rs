@@ -11,28 +11,28 @@ use tokio::time::Instant;
 use super::patience::Patience;
 use super::waits::OnWake;
 use crate::error::{MailError, StoreError};
-use crate::store::change::{Claim, Claimed, HandBack};
+use crate::store::change::{Claim, ClaimResult, HandBack};
 use crate::store::rules::call_of;
 use crate::store::{InTransaction, Store};
 
 /// The shortest time for resolving an uncertain claim before its messages are handed back unseen.
 const CLEAR_UP: Duration = Duration::from_secs(5);
 
-/// A random token that identifies one call.
+/// Returns a random token that identifies one call.
 pub(crate) fn token() -> u64 {
     let mut bytes = [0; 8];
     getrandom::fill(&mut bytes).expect("the system has random numbers");
     call_of(u64::from_le_bytes(bytes))
 }
 
-/// Claims in a task of its own, which receives the answer even if the caller disappears. The task retries an
-/// unavailable store until the deadline.
+/// Claims in a separate task, which receives the answer even if the caller disappears. The task retries an unavailable
+/// store until the deadline.
 pub(super) async fn claim_for_caller(
     store: &Arc<dyn Store>,
     runtime: &Handle,
     claim: Claim,
     deadline: Instant,
-) -> Result<Claimed, MailError> {
+) -> Result<ClaimResult, MailError> {
     let (answer, mut coming) = oneshot::channel();
     begin(store, runtime, claim, deadline, answer);
     accept(&mut coming).await
@@ -72,7 +72,7 @@ impl OnWake for ClaimOnWake {
                 handout.claimed = claimed;
                 handout
             });
-            // If nobody accepts the handout, dropping it frees its messages.
+            // If no caller accepts the handout, dropping it frees its messages.
             let _ = on_wake.answer.send(handout.map_err(MailError::Refused));
         })
     }
@@ -95,7 +95,7 @@ impl Drop for BeginUnlessCommitted {
 }
 
 /// Gives the claimed messages to the caller. Cancel safe: dropping the future frees the messages.
-pub(super) async fn accept(coming: &mut Coming) -> Result<Claimed, MailError> {
+pub(super) async fn accept(coming: &mut Coming) -> Result<ClaimResult, MailError> {
     match coming.await {
         Ok(handout) => Ok(handout?.accept()),
         Err(_) => Err(StoreError::Away { reason: "the daemon is ending".into() }.into()),
@@ -109,7 +109,7 @@ fn begin(store: &Arc<dyn Store>, runtime: &Handle, claim: Claim, deadline: Insta
     let handout = Handout::new(store, runtime, &claim);
     let mut filling = Box::pin(async move {
         let filled = handout.fill(claim, deadline, &answer).await;
-        // If nobody accepts the handout, dropping it frees its messages.
+        // If no caller accepts the handout, dropping it frees its messages.
         let _ = answer.send(filled);
     });
     // The wake may come on a store's own thread, outside the runtime.
@@ -122,7 +122,7 @@ fn begin(store: &Arc<dyn Store>, runtime: &Handle, claim: Claim, deadline: Insta
 
 /// Messages on their way to a caller. If dropped before they are accepted, they wait again.
 pub(super) struct Handout {
-    claimed: Claimed,
+    claimed: ClaimResult,
     back: HandBack,
     store: Arc<dyn Store>,
     runtime: Handle,
@@ -131,7 +131,7 @@ pub(super) struct Handout {
 impl Handout {
     fn new(store: &Arc<dyn Store>, runtime: &Handle, claim: &Claim) -> Handout {
         let back = HandBack { session: claim.session.id.clone(), token: claim.token };
-        Handout { claimed: Claimed::default(), back, store: Arc::clone(store), runtime: runtime.clone() }
+        Handout { claimed: ClaimResult::default(), back, store: Arc::clone(store), runtime: runtime.clone() }
     }
 
     /// Claims, and retries a briefly unavailable store while the caller is there. An uncertain claim is repeated with
@@ -168,7 +168,7 @@ impl Handout {
         }
     }
 
-    fn accept(mut self) -> Claimed {
+    fn accept(mut self) -> ClaimResult {
         std::mem::take(&mut self.claimed)
     }
 

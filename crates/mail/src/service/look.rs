@@ -4,7 +4,7 @@
 use super::{Mail, Ticket};
 use crate::error::{MailError, Refusal};
 use crate::model::order::{self, Position};
-use crate::model::words::{snippet, words};
+use crate::model::words::{snippet, split_words};
 use crate::model::{AgentName, Clock, Delivery, Floor, MessageId, MessageView, Millis, Session};
 use crate::store::change::{BeginHint, EndHint, HintVerdict, Import, Imported};
 use crate::store::query::{self, Among, Counts, Fetched};
@@ -33,7 +33,7 @@ pub struct Hit {
 }
 
 impl Mail {
-    /// A waiter for everything that arrives for an agent, registered from now on.
+    /// Returns a waiter for everything that arrives for an agent, registered from now on.
     ///
     /// # Errors
     /// When there are too many waiters.
@@ -41,7 +41,7 @@ impl Mail {
         self.waits.register(agent, Floor::All)
     }
 
-    /// A bell that rings when something arrives for an agent. The agent is not active because of it.
+    /// Returns a bell that rings when something arrives for an agent. The agent is not active because of it.
     ///
     /// # Errors
     /// When there are too many waiters.
@@ -60,7 +60,7 @@ impl Mail {
         Ok(self.store.look(fetch).await?)
     }
 
-    /// Counts what waits for an agent.
+    /// Counts the messages that wait for an agent.
     ///
     /// # Errors
     /// When the store is unavailable.
@@ -68,8 +68,8 @@ impl Mail {
         Ok(self.store.look(query::Inbox { agent: agent.clone() }).await?)
     }
 
-    /// The messages that wait for an agent, in order of arrival, for hints and for people. Nothing is leased, and the
-    /// agent has not done anything.
+    /// Returns the messages that wait for an agent, in order of arrival, for hints and for people. Nothing is leased,
+    /// and the agent has not done anything.
     ///
     /// # Errors
     /// When the store is unavailable.
@@ -77,8 +77,8 @@ impl Mail {
         self.mailbox(agent, floor, Among::Waiting, limit).await
     }
 
-    /// The messages that wait for an agent, in the order in which it would be handed them. Nothing is leased, and the agent
-    /// has not done anything.
+    /// Returns the messages that wait for an agent, in the order in which it would be handed them. Nothing is leased,
+    /// and the agent has not done anything.
     ///
     /// # Errors
     /// When the store is unavailable.
@@ -109,17 +109,18 @@ impl Mail {
         Ok(self.store.look(fetch).await?)
     }
 
-    /// One message that the caller wrote or received.
+    /// Returns one message that the caller wrote or received.
     ///
     /// # Errors
-    /// When there is no such message, or the store is unavailable.
+    /// When the message does not exist, or the store is unavailable.
     pub async fn message(&self, session: &Session, id: &str) -> Result<MessageView, MailError> {
         let (agent, id) = (session.agent.clone(), MessageId::new(id)?);
         let found = self.store.look(query::Find { agent: agent.clone(), id: id.clone() }).await?;
         Ok(found.ok_or(Refusal::UnknownMessage { id, agent })?)
     }
 
-    /// The ids that begin so, of messages that the agent wrote or received; newest first. The agent has not done anything.
+    /// Returns the ids that begin so, of messages that the agent wrote or received; newest first. The agent has not
+    /// done anything.
     ///
     /// # Errors
     /// When the store is unavailable.
@@ -129,7 +130,8 @@ impl Mail {
         Ok(self.store.look(search).await?.into_iter().map(|message| message.id).collect())
     }
 
-    /// The conversation of a message, as far as the caller took part: the latest 500 messages, in order.
+    /// Returns the part of a message's conversation that the caller wrote or received: the latest 500 messages, in
+    /// order.
     ///
     /// # Errors
     /// When the caller neither wrote nor received the message, or the store is unavailable.
@@ -151,7 +153,7 @@ impl Mail {
             let bare = text.trim().trim_start_matches('@');
             Ok(Some(if bare == "hob" { AgentName::system() } else { AgentName::new(bare)? }))
         };
-        let words = words(&request.query);
+        let words = split_words(&request.query);
         if words.is_empty() && !request.query.trim().is_empty() {
             let why = "it holds no word: letters and digits are searched".to_owned();
             return Err(Refusal::Argument { argument: "query", why }.into());
@@ -170,7 +172,7 @@ impl Mail {
         Ok(found.into_iter().map(|message| Hit { snippet: snippet(&message.content, &words), message }).collect())
     }
 
-    /// The deliveries of a message. Only its author and its recipients may see them.
+    /// Returns the deliveries of a message. Only its author and its recipients may see them.
     ///
     /// # Errors
     /// When the caller neither wrote nor received the message, or the store is unavailable.
@@ -181,8 +183,8 @@ impl Mail {
         Ok(found.ok_or(Refusal::UnknownMessage { id, agent })?)
     }
 
-    /// Whether to hint an agent at a message on this rung: once per message and rung, and only while the message waits.
-    /// [`HintVerdict::Go`] means that the attempt is recorded.
+    /// Returns true to hint an agent at a message on this rung: once per message and rung, and only while the message
+    /// waits. [`HintVerdict::Go`] means that the attempt is recorded.
     ///
     /// # Errors
     /// When the store is unavailable.
@@ -239,7 +241,7 @@ mod tests {
         mail.send(from, request).await.unwrap().id.to_string()
     }
 
-    /// The waiting messages to hint at on this rung now; each is recorded as hinted.
+    /// Returns the waiting messages to hint at on this rung now; each is recorded as hinted.
     async fn due(mail: &Mail, agent: &AgentName, rung: &str, floor: Floor) -> Vec<String> {
         let mut due = Vec::new();
         for message in mail.pending(agent, floor, 50).await.unwrap().messages {

@@ -1,5 +1,5 @@
 //! The mail's operations: sending, receiving, waiting, groups, reading back. The service sits between the tools and a
-//! [`Store`]: the store holds the state, the service knows who is connected and who waits.
+//! [`Store`]. The store holds the state; the service knows the connected sessions and the waiters.
 //!
 //! Start with [`Mail::open`]; then [`send`] and [`receive`].
 
@@ -29,7 +29,7 @@ pub use sessions::{Attachment, Presence};
 pub(crate) use waits::Ticket;
 
 use crate::error::{MailError, Refusal, StoreError};
-use crate::model::{AgentName, Limits, Standing};
+use crate::model::{AgentName, Limits, Liveness};
 use crate::spool::Spool;
 use crate::store::query::Roster;
 use crate::store::{Operation, Store, WakeDelivery, query};
@@ -41,7 +41,7 @@ const LAST_PAUSE: Duration = Duration::from_secs(2);
 /// Takes records for the journal.
 pub type Journal = Arc<dyn Fn(Record) + Send + Sync>;
 
-/// Whether an agent's program is connected, though it may not have used the mail yet.
+/// True if an agent's program is connected, though it may not have used the mail yet.
 pub type IsHere = Arc<dyn Fn(&AgentName) -> bool + Send + Sync>;
 
 pub struct MailOptions {
@@ -79,7 +79,7 @@ pub struct Mail {
     is_here: Option<IsHere>,
     waits: Arc<waits::Waits>,
     sessions: sessions::Sessions,
-    seen: Arc<upkeep::Seen>,
+    seen: Arc<upkeep::ActiveAgents>,
     pace: slowing::Pace,
     runtime: Handle,
 }
@@ -143,12 +143,12 @@ impl Mail {
         &self.limits
     }
 
-    /// Whether the store's wakes may be lost.
+    /// Returns true if the store's wakes may be lost.
     pub(crate) fn may_lose_wakes(&self) -> bool {
         self.store.wake_delivery() == WakeDelivery::BestEffort
     }
 
-    /// How many waiters are blocked.
+    /// Returns the number of waiters that are blocked.
     pub fn waiting(&self) -> usize {
         self.waits.count()
     }
@@ -159,7 +159,7 @@ impl Mail {
     }
 
     /// Applies a change that is safe to repeat, and repeats it while its outcome is uncertain. Once uncertain, only the
-    /// store's answer to this change settles it: that the store is unavailable later does not show what it did before.
+    /// store's answer to this change settles it: a later failure to connect does not show whether the change was made.
     pub(crate) async fn retry_uncertain<O: Operation + Clone>(&self, operation: O) -> Result<O::Out, MailError> {
         self.retry_uncertain_or(operation, |_| None).await
     }
@@ -202,7 +202,7 @@ impl Mail {
         }
     }
 
-    /// All agents, with their standing.
+    /// Returns all agents, with their standing.
     pub(crate) async fn roster(&self) -> Result<Roster, MailError> {
         let mut roster = self.store.look(query::Agents).await?;
         for agent in &mut roster.agents {
@@ -212,9 +212,9 @@ impl Mail {
         Ok(roster)
     }
 
-    /// Whether a process of the agent lives: it is connected, or waits. Of an agent that only another daemon sees, that
-    /// daemon records it.
-    pub(crate) fn standing(&self, agent: &AgentName, now: u64, seen_at: u64) -> Standing {
+    /// Returns true if a process of the agent lives: it is connected, or waits. Of an agent that only another daemon
+    /// sees, that daemon records it.
+    pub(crate) fn standing(&self, agent: &AgentName, now: u64, seen_at: u64) -> Liveness {
         let is_elsewhere = || {
             let lately = u128::from(now.saturating_sub(seen_at)) < self.limits.active.as_millis();
             lately && self.may_lose_wakes() && !self.sessions.is_known(agent)
@@ -223,6 +223,6 @@ impl Mail {
             || self.waits.has(agent)
             || self.is_here.as_ref().is_some_and(|is_here| is_here(agent))
             || is_elsewhere();
-        if is_active { Standing::Active } else { Standing::Offline }
+        if is_active { Liveness::Active } else { Liveness::Offline }
     }
 }

@@ -26,11 +26,11 @@ pub struct EnterRequest {
     pub session: SessionId,
     /// The caller's host and worktree, according to the kernel.
     pub holder: Holder,
-    /// Whether to take the name from another holder.
+    /// True to take the name from another holder.
     pub takeover: bool,
     /// The holder before its directory was moved.
     pub moved_from: Option<Holder>,
-    /// Whether to register an agent that does not exist.
+    /// True to register an agent that does not exist.
     pub create: bool,
     /// Absent fields stay as they are.
     pub profile: Profile,
@@ -56,7 +56,7 @@ impl Mail {
     /// Takes a name for a session, and registers the agent if asked to. Repeating it changes nothing.
     ///
     /// # Errors
-    /// When there is no such agent, another holder has the name, or the store is unavailable.
+    /// When the agent does not exist, another holder has the name, or the store is unavailable.
     pub async fn enter(self: &Arc<Mail>, request: EnterRequest) -> Result<Entry, MailError> {
         check_profile(&request.profile)?;
         let enter = Enter {
@@ -83,8 +83,8 @@ impl Mail {
         Ok(Entry { session, created: entered.created, taken_from: entered.taken_from })
     }
 
-    /// The fence of a name that the caller already holds, when there is nothing new to note. On a store that cannot be
-    /// written, such a caller can still read.
+    /// Returns the fence of a name that the caller already holds, when there is nothing new to note. On a store that
+    /// cannot be written, such a caller can still read.
     async fn entered_already(&self, request: &EnterRequest) -> Option<u64> {
         let agent = self.agent(request.agent.as_str()).await.ok()?;
         let Profile { role, module, intent, branch, alias } = &request.profile;
@@ -107,11 +107,11 @@ impl Mail {
         Ok(self.retry_uncertain(enter).await?.created)
     }
 
-    /// Gives an agent another name, which no agent has. Its mail, its groups and what it wrote go along; nobody has the
-    /// old name then. Returns how many messages wait for it.
+    /// Gives an agent an unused name. Its mail, its groups and its messages move along; the old name is free
+    /// afterwards. Returns the number of messages that wait for it.
     ///
     /// # Errors
-    /// When there is no such agent, another holder has the name, the new name is taken, or the store is unavailable.
+    /// When the agent does not exist, another holder has the name, the new name is taken, or the store is unavailable.
     pub async fn rename(&self, rename: Rename) -> Result<u64, MailError> {
         self.nothing_queued()?;
         let (from, to) = (rename.from.clone(), rename.to.clone());
@@ -126,10 +126,11 @@ impl Mail {
         Ok(renamed.waiting)
     }
 
-    /// Removes an agent with its mailbox. The senders of what waits for it get reports. Returns how many messages did.
+    /// Removes an agent with its mailbox. The senders of waiting messages get reports. Returns the number of these
+    /// messages.
     ///
     /// # Errors
-    /// When there is no such agent, another holder has the name, or the store is unavailable.
+    /// When the agent does not exist, another holder has the name, or the store is unavailable.
     pub async fn forget(&self, forget: Forget) -> Result<u64, MailError> {
         self.nothing_queued()?;
         let agent = forget.agent.clone();
@@ -150,7 +151,7 @@ impl Mail {
         }
     }
 
-    /// All agents with their standing, by name.
+    /// Returns all agents with their standing, by name.
     ///
     /// # Errors
     /// When the store is unavailable.
@@ -158,7 +159,7 @@ impl Mail {
         Ok(self.roster().await?.agents)
     }
 
-    /// One agent.
+    /// Returns one agent.
     ///
     /// # Errors
     /// When no agent has that name (the error holds the nearest names), or the store is unavailable.
@@ -199,7 +200,7 @@ impl Mail {
     /// Deletes a group. Messages sent to it stay.
     ///
     /// # Errors
-    /// When there is no such group, the group is `everyone`, or the store is unavailable.
+    /// When the group does not exist, the group is `everyone`, or the store is unavailable.
     pub async fn delete_group(&self, session: &Session, name: &str) -> Result<GroupName, MailError> {
         let name = GroupName::new(name)?;
         let delete = DeleteGroup { session: session.clone(), name: name.clone() };
@@ -212,7 +213,7 @@ impl Mail {
     /// Adds an agent or a role to a group; returns whether the member is new.
     ///
     /// # Errors
-    /// When there is no such group or agent, the group is `everyone`, or the store is unavailable.
+    /// When the group or agent does not exist, the group is `everyone`, or the store is unavailable.
     pub async fn add_member(&self, session: &Session, group: &str, member: Member) -> Result<bool, MailError> {
         let group = GroupName::new(group)?;
         self.group_change(session, AddMember { session: session.clone(), group, member: bare(member) }, |_| None).await
@@ -221,7 +222,7 @@ impl Mail {
     /// Removes an agent or a role from a group; returns whether it was a member.
     ///
     /// # Errors
-    /// When there is no such group, the group is `everyone`, or the store is unavailable.
+    /// When the group does not exist, the group is `everyone`, or the store is unavailable.
     pub async fn remove_member(&self, session: &Session, group: &str, member: Member) -> Result<bool, MailError> {
         let group = GroupName::new(group)?;
         self.group_change(session, RemoveMember { session: session.clone(), group, member: bare(member) }, |_| None)
@@ -240,7 +241,7 @@ impl Mail {
         self.changed(self.retry_uncertain_or(operation, done).await).await
     }
 
-    /// The result of a change, with the nearest names in a refusal.
+    /// Returns the result of a change, with the nearest names in a refusal.
     async fn changed<T>(&self, result: Result<T, MailError>) -> Result<T, MailError> {
         match result {
             Err(MailError::Refused(refusal)) => Err(self.with_neighbours(refusal).await.into()),
@@ -248,7 +249,7 @@ impl Mail {
         }
     }
 
-    /// All groups, `everyone` first.
+    /// Returns all groups, `everyone` first.
     ///
     /// # Errors
     /// When the store is unavailable.
@@ -256,7 +257,7 @@ impl Mail {
         Ok(self.store.look(query::Groups { name: None }).await?)
     }
 
-    /// A group and the agents that it reaches now.
+    /// Returns a group and the agents that it reaches now.
     ///
     /// # Errors
     /// When no group has that name (the error holds the nearest names), or the store is unavailable.

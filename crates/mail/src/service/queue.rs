@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::journal::Record;
 
 use super::Mail;
-use super::send::Sent;
+use super::send::SentMessage;
 use crate::error::{MailError, Refusal, StoreError};
 use crate::model::{AgentName, Clock, MessageId, Priority};
 use crate::spool::Spool;
@@ -16,17 +16,22 @@ use crate::store::change::{Append, Import};
 /// Pauses between two attempts: the first and the longest.
 const SOON: Duration = Duration::from_millis(250);
 const LATER: Duration = Duration::from_secs(5);
-/// How often an idle queue checks whether the mail was dropped.
+/// The interval at which an idle queue checks whether the mail was dropped.
 const LOOK: Duration = Duration::from_secs(3600);
 
 impl Mail {
-    /// The spool, if it already holds sends: a new one must follow them to keep the order.
+    /// Returns the spool, if it already holds sends: a new one must follow them to keep the order.
     pub(super) fn crowded_spool(&self) -> Option<&Arc<Spool>> {
         self.spool.as_ref().filter(|spool| spool.is_crowded())
     }
 
     /// Puts a send into the spool, since the store is unavailable.
-    pub(super) async fn queue(&self, spool: &Arc<Spool>, append: Append, away: String) -> Result<Sent, MailError> {
+    pub(super) async fn queue(
+        &self,
+        spool: &Arc<Spool>,
+        append: Append,
+        away: String,
+    ) -> Result<SentMessage, MailError> {
         let (spool, from) = (Arc::clone(spool), append.sender.agent.clone());
         let (id, thread) = (append.id.clone(), append.reply_to.clone());
         let put = tokio::task::spawn_blocking(move || spool.put(&append, &away)).await;
@@ -36,7 +41,7 @@ impl Mail {
         if !is_replay {
             self.record(|| Record::MailQueued { message: id.to_string(), from: from.to_string() });
         }
-        Ok(Sent {
+        Ok(SentMessage {
             // Only the store knows the conversation of a reply.
             thread: thread.unwrap_or_else(|| id.clone()),
             id,

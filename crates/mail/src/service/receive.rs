@@ -13,16 +13,16 @@ use super::Mail;
 use super::claiming::{ClaimOnWake, accept, claim_for_caller, token};
 use super::waits::Ticket;
 use crate::error::{MailError, Refusal};
-use crate::model::{AgentName, Floor, HandedOut, MessageId, Outcome, Reminder, Session, SessionId, Settled};
-use crate::store::change::{Claim, Claimed, Confirm, Earlier, HandBack, Retell, Settle};
+use crate::model::{AgentName, Floor, HandedOut, MessageId, Outcome, Reminder, Session, SessionId, Settlement};
+use crate::store::change::{Claim, ClaimResult, Confirm, Earlier, HandBack, Retell, Settle};
 
-/// The most text of one call, in bytes; a single message may be longer.
+/// The maximum amount of text of one call, in bytes; a single message may be longer.
 const HAND_OUT_BYTES: u64 = 1 << 20;
-/// The most messages of one call.
+/// The maximum number of messages of one call.
 const MOST: usize = 500;
 /// The longest wait.
 pub const LONGEST_WAIT: Duration = Duration::from_secs(600);
-/// The most ids of one acknowledgement.
+/// The maximum number of ids of one acknowledgement.
 const MOST_IDS: usize = 1_000;
 
 /// Takes the waiting messages.
@@ -30,9 +30,9 @@ const MOST_IDS: usize = 1_000;
 pub struct CheckRequest {
     /// 1 to 500.
     pub limit: usize,
-    /// The most bytes of text; at least one message is handed out.
+    /// The maximum number of bytes of text; at least one message is handed out.
     pub max_bytes: u64,
-    /// Whether to hand out once more what the session has in hand, instead of new messages.
+    /// True to hand out the messages in hand once more, instead of new ones.
     pub again: bool,
     /// The token of this call's hand-out; generated if absent.
     pub token: Option<u64>,
@@ -53,9 +53,9 @@ pub struct Checked {
     pub messages: Vec<HandedOut>,
     /// Messages of earlier calls that were not answered or settled; each is listed once.
     pub reminders: Vec<Reminder>,
-    /// How many more such messages the next check lists.
+    /// The number of further such messages, which the next check lists.
     pub in_hand: u64,
-    /// How many more messages wait.
+    /// The number of messages that still wait.
     pub remaining: u64,
     /// The token of this call's hand-out, for [`Mail::give_up`].
     pub handed: u64,
@@ -70,7 +70,7 @@ pub struct WaitRequest {
     pub floor: Floor,
     /// 1 to 500.
     pub max: usize,
-    /// The most bytes of text; at least one message is handed out.
+    /// The maximum number of bytes of text; at least one message is handed out.
     pub max_bytes: u64,
     /// The token of this call's hand-out; generated if absent.
     pub token: Option<u64>,
@@ -97,15 +97,15 @@ pub struct Waited {
     /// Most urgent first.
     pub messages: Vec<HandedOut>,
     pub waited: Duration,
-    /// How many more messages wait, of any priority.
+    /// The number of messages that still wait, of any priority.
     pub remaining: u64,
-    /// How many of those are below the floor.
+    /// The number of these that are below the floor.
     pub below_floor: u64,
-    /// How many messages of earlier calls the next check lists.
+    /// The number of messages of earlier calls that the next check lists.
     pub in_hand: u64,
     /// The last of them, if the wait hands out nothing.
     pub last_in_hand: Option<MessageId>,
-    /// Whether a newer wait of the session ended this one, because its client seems to have dropped it.
+    /// True if a newer wait of the session ended this one, because its client seems to have dropped it.
     pub is_superseded: bool,
     /// The token of this call's hand-out, for [`Mail::give_up`].
     pub handed: u64,
@@ -130,7 +130,7 @@ impl Mail {
         };
         let handed = claim.token;
         let claimed = self.claim(claim, Instant::now()).await?;
-        let Claimed { messages, reminders, in_hand, remaining, .. } = claimed;
+        let ClaimResult { messages, reminders, in_hand, remaining, .. } = claimed;
         Ok(Checked { messages, reminders, in_hand, remaining, handed })
     }
 
@@ -156,8 +156,8 @@ impl Mail {
         let ticket = self.waits.register_session(session, request.floor)?;
         let mut is_over = false;
         let mut claimed = self.claim(claim.clone(), deadline).await?;
-        // Only the first claim starts the call. Later claims of this wait must not settle what another call of the
-        // session received meanwhile.
+        // Only the first claim starts the call. Later claims of this wait must not settle messages that another call of
+        // the session received meanwhile.
         claim.earlier = Earlier::Leave;
         loop {
             if ticket.is_superseded() {
@@ -191,7 +191,7 @@ impl Mail {
         ticket: &Ticket,
         claim: &Claim,
         deadline: Instant,
-    ) -> Result<(Claimed, bool), MailError> {
+    ) -> Result<(ClaimResult, bool), MailError> {
         let (on_wake, mut coming) = ClaimOnWake::new(&self.store, &self.runtime, claim.clone(), deadline);
         ticket.set_on_wake(on_wake);
         // A wake may still come for news from before `set_on_wake`.
@@ -205,7 +205,7 @@ impl Mail {
             woken = tokio::time::timeout_at(deadline, ticket.woken()) => woken.is_err(),
         };
         if ticket.is_superseded() {
-            return Ok((Claimed::default(), false));
+            return Ok((ClaimResult::default(), false));
         }
         if !ticket.take_on_wake() {
             let claimed = self.noted(&claim.session, accept(&mut coming).await?);
@@ -227,7 +227,7 @@ impl Mail {
         ids: &[String],
         outcome: Outcome,
         note: Option<String>,
-    ) -> Result<Vec<Settled>, MailError> {
+    ) -> Result<Vec<Settlement>, MailError> {
         self.seen.mark(&session.agent);
         if ids.is_empty() || ids.len() > MOST_IDS {
             return Err(Refusal::Argument { argument: "ids", why: format!("1 to {MOST_IDS} are allowed") }.into());
@@ -248,8 +248,8 @@ impl Mail {
         Ok(settled)
     }
 
-    /// Confirms what the session has in hand. For front-ends that make no further call, such as a command that prints
-    /// and exits.
+    /// Confirms the messages in hand of the session. For front-ends that make no further call, such as a command that
+    /// prints and exits.
     ///
     /// # Errors
     /// When the name was taken over, or the store is unavailable.
@@ -257,7 +257,7 @@ impl Mail {
         self.retry_uncertain(Confirm { session: session.clone() }).await
     }
 
-    /// Lists what a session has in hand, for an agent that lost its memory. Lists each message once.
+    /// Lists the messages in hand of a session, for an agent that lost its memory. Lists each message once.
     ///
     /// # Errors
     /// When the store is unavailable.
@@ -282,14 +282,14 @@ impl Mail {
     }
 
     /// Claims, and retries an unavailable store until the deadline.
-    async fn claim(&self, claim: Claim, deadline: Instant) -> Result<Claimed, MailError> {
+    async fn claim(&self, claim: Claim, deadline: Instant) -> Result<ClaimResult, MailError> {
         let session = claim.session.clone();
         let claimed = claim_for_caller(&self.store, &self.runtime, claim, deadline).await?;
         Ok(self.noted(&session, claimed))
     }
 
     /// Records hand-outs in the journal.
-    fn noted(&self, session: &Session, claimed: Claimed) -> Claimed {
+    fn noted(&self, session: &Session, claimed: ClaimResult) -> ClaimResult {
         for one in &claimed.messages {
             self.record(|| Record::MailHandedOut {
                 message: one.message.id.to_string(),

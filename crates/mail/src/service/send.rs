@@ -1,4 +1,4 @@
-//! Sending to names, roles, groups and everybody. `Ok` means that the message is on disk.
+//! Sending to names, roles, groups and all agents. `Ok` means that the message is on disk.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use super::Mail;
 use crate::error::{MailError, Refusal, StoreError};
 use crate::model::address::nearest;
-use crate::model::{Address, AgentName, Clock, MessageId, Millis, Priority, Resolution, Session, Standing};
+use crate::model::{Address, AgentName, Clock, Liveness, MessageId, Millis, Priority, Resolution, Session};
 use crate::store::change::{Append, Appended};
 use crate::store::query;
 
@@ -30,12 +30,12 @@ pub struct SendRequest {
     pub idempotency_key: Option<String>,
 }
 
-/// A message to everybody.
+/// A message to all agents.
 #[derive(Debug, Clone, Default)]
 pub struct BroadcastRequest {
     pub content: String,
     pub priority: Priority,
-    /// Whether only agents that are active now get the message.
+    /// True if only agents that are active now get the message.
     pub active_only: bool,
     /// Agents to leave out.
     pub exclude: Vec<String>,
@@ -45,19 +45,19 @@ pub struct BroadcastRequest {
 
 /// A message that is on disk.
 #[derive(Debug, Clone)]
-pub struct Sent {
+pub struct SentMessage {
     pub id: MessageId,
     pub thread: MessageId,
-    /// When it was stored.
+    /// Time of storing.
     pub at: Millis,
     /// How each address was resolved.
     pub resolved: Vec<Resolution>,
     pub recipients: Vec<SentTo>,
     /// Agents whose mailbox was full.
     pub failed: Vec<AgentName>,
-    /// Whether an earlier call with this key sent the message.
+    /// True if an earlier call with this key sent the message.
     pub is_replay: bool,
-    /// Whether the message still waits in the spool.
+    /// True if the message still waits in the spool.
     pub is_queued: bool,
 }
 
@@ -66,7 +66,7 @@ pub struct SentTo {
     pub agent: AgentName,
     /// Its sequence number there.
     pub seq: u64,
-    pub standing: Standing,
+    pub standing: Liveness,
 }
 
 impl Mail {
@@ -76,7 +76,7 @@ impl Mail {
     /// When a name is unknown, there are too many recipients, every mailbox is full, the message is too long, the key
     /// was used for another message, or the store is unavailable. Nothing was sent then, unless the error is
     /// [`StoreError::Uncertain`].
-    pub async fn send(&self, session: &Session, request: SendRequest) -> Result<Sent, MailError> {
+    pub async fn send(&self, session: &Session, request: SendRequest) -> Result<SentMessage, MailError> {
         self.seen.mark(&session.agent);
         let reply_to = request.reply_to.as_deref().map(MessageId::new).transpose()?;
         let mut to = request.to.iter().map(|text| Address::parse(text)).collect::<Result<Vec<_>, _>>()?;
@@ -103,11 +103,15 @@ impl Mail {
         self.append(append).await
     }
 
-    /// Sends a message to everybody but its sender. `None` if there is no recipient.
+    /// Sends a message to all agents except its sender. `None` if there is no recipient.
     ///
     /// # Errors
     /// As [`Mail::send`].
-    pub async fn broadcast(&self, session: &Session, request: BroadcastRequest) -> Result<Option<Sent>, MailError> {
+    pub async fn broadcast(
+        &self,
+        session: &Session,
+        request: BroadcastRequest,
+    ) -> Result<Option<SentMessage>, MailError> {
         self.seen.mark(&session.agent);
         let roster = self.roster().await?;
         let mut exclude = BTreeSet::from([session.agent.clone()]);
@@ -119,7 +123,7 @@ impl Mail {
             };
             exclude.insert(agent.name.clone());
         }
-        let active = roster.agents.iter().filter(|agent| agent.standing == Standing::Active);
+        let active = roster.agents.iter().filter(|agent| agent.standing == Liveness::Active);
         let among = request.active_only.then(|| active.map(|agent| agent.name.clone()).collect());
         let append = Append {
             id: MessageId::mint(Clock::system().now()),
@@ -141,7 +145,7 @@ impl Mail {
         }
     }
 
-    async fn append(&self, mut append: Append) -> Result<Sent, MailError> {
+    async fn append(&self, mut append: Append) -> Result<SentMessage, MailError> {
         // Checked before the message is copied; the store checks again.
         crate::store::rules::append::check_size(&append.content, &append.metadata, &self.limits)?;
         if append.key.is_some() {
@@ -178,14 +182,14 @@ impl Mail {
         Ok(sent)
     }
 
-    fn sent(&self, appended: Appended) -> Sent {
+    fn sent(&self, appended: Appended) -> SentMessage {
         let at = appended.at;
         let recipients = appended.sent.into_iter().map(|to| SentTo {
             standing: self.standing(&to.agent, at, to.seen_at),
             agent: to.agent,
             seq: to.seq,
         });
-        Sent {
+        SentMessage {
             id: appended.id,
             thread: appended.thread,
             at,
@@ -197,7 +201,7 @@ impl Mail {
         }
     }
 
-    /// The author of the message; if the caller is the author, its recipient.
+    /// Returns the author of the message; if the caller is the author, its recipient.
     async fn other_side(&self, session: &Session, id: &MessageId) -> Result<Address, MailError> {
         let agent = session.agent.clone();
         let found = self.store.look(query::Find { agent: agent.clone(), id: id.clone() }).await?;

@@ -1,5 +1,5 @@
-//! Which sessions are connected, and what happens when one ends. A lease lasts as long as its session; no timer runs
-//! while the session is connected. An agent is active while a process of it lives.
+//! The connected sessions, and the end of a session. A lease lasts as long as its session; no timer runs while the
+//! session is connected. An agent is active while one of its processes lives.
 
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
@@ -11,15 +11,15 @@ use crate::journal::Record;
 use super::Mail;
 use crate::error::{MailError, StoreError};
 use crate::model::{AgentName, MessageId, Session, SessionId};
-use crate::store::change::{Release, Which};
+use crate::store::change::{LeaseSelection, Release};
 use crate::store::query;
 
-/// What a connection of an agent's session says of the agent.
+/// The meaning of a connection for the activity of its agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Presence {
     /// The agent's process lives as long as the connection.
     Process,
-    /// The agent has no connection that stands: it lives until no request came for a while.
+    /// The agent has no lasting connection: it counts as active until it has sent no request for a while.
     Requests,
     /// Nothing: a command speaks for the agent.
     Command,
@@ -35,7 +35,7 @@ pub(crate) struct Sessions {
 struct Life {
     agent: Option<AgentName>,
     connections: usize,
-    /// How many of the connections are those of a process.
+    /// The number of connections that belong to a process of the agent.
     processes: usize,
     last_request: Option<Instant>,
     /// Rises with every connection; an earlier grace period then no longer applies.
@@ -76,12 +76,12 @@ impl Sessions {
         self.lives.lock()
     }
 
-    /// Whether a process of the agent lives, or the last of its requests came within that time.
+    /// Returns true if a process of the agent lives, or the last of its requests came within that time.
     pub(crate) fn is_active(&self, agent: &AgentName, within: Duration) -> bool {
         self.lives().values().any(|life| life.agent.as_ref() == Some(agent) && life.is_active(within))
     }
 
-    /// Whether a process of the agent would be seen by this daemon.
+    /// Returns true if a process of the agent would be seen by this daemon.
     pub(crate) fn is_known(&self, agent: &AgentName) -> bool {
         self.known.lock().contains_key(agent)
     }
@@ -138,33 +138,33 @@ impl Mail {
         Attachment { mail: Arc::downgrade(self), session: session.id.clone(), presence }
     }
 
-    /// Ends a session whose process has ended. What it had in hand is free at once.
+    /// Ends a session whose process has exited. Its messages in hand are free at once.
     pub async fn end_session(self: &Arc<Mail>, session: &SessionId) {
         self.sessions.lives().remove(session);
-        self.release(session.clone(), Which::Ended).await;
+        self.release(session.clone(), LeaseSelection::Ended).await;
     }
 
     /// Frees the messages of a cancelled call: the session never saw its answer.
     pub async fn give_up(self: &Arc<Mail>, session: &SessionId, handed: u64) {
-        self.release(session.clone(), Which::Call(handed)).await;
+        self.release(session.clone(), LeaseSelection::Call(handed)).await;
     }
 
-    /// Frees what the session had in hand, or the messages of one call, since they were never seen. The session goes
-    /// on.
+    /// Frees the messages in hand of the session, or those of one call, since they were never seen. The session
+    /// continues.
     ///
     /// # Errors
     /// When the store cannot do that now. The session must not confirm anything then.
     pub async fn take_back(&self, session: &SessionId, handed: Option<u64>) -> Result<(), MailError> {
-        Ok(self.release_once(session, handed.map_or(Which::All, Which::Call)).await?)
+        Ok(self.release_once(session, handed.map_or(LeaseSelection::All, LeaseSelection::Call)).await?)
     }
 
-    /// Frees what the session was handed after the call that handed out this message: the session saw that answer, and
-    /// none after it. Without a message, frees all that it had in hand.
+    /// Frees the messages handed to the session after the call that handed out this message: the session saw that
+    /// answer and no later one. Without a message, frees all that it had in hand.
     ///
     /// # Errors
     /// As [`Mail::take_back`].
     pub(crate) async fn take_back_after(&self, session: &SessionId, last: Option<&str>) -> Result<(), MailError> {
-        let which = last.and_then(|id| MessageId::new(id).ok()).map_or(Which::All, Which::After);
+        let which = last.and_then(|id| MessageId::new(id).ok()).map_or(LeaseSelection::All, LeaseSelection::After);
         Ok(self.release_once(session, which).await?)
     }
 
@@ -198,11 +198,11 @@ impl Mail {
                 }
                 lives.remove(&session);
             }
-            mail.release(session, Which::Ended).await;
+            mail.release(session, LeaseSelection::Ended).await;
         });
     }
 
-    async fn release_once(&self, session: &SessionId, which: Which) -> Result<(), StoreError> {
+    async fn release_once(&self, session: &SessionId, which: LeaseSelection) -> Result<(), StoreError> {
         let released = self.store.change(Release { sessions: vec![session.clone()], which }).await?;
         for (message, agent) in released.dead {
             self.record(|| Record::MailDead { message: message.to_string(), agent: agent.to_string() });
@@ -210,8 +210,8 @@ impl Mail {
         Ok(())
     }
 
-    /// Frees what the session had in hand, or the messages of one call. Retries an unavailable store until it answers.
-    async fn release(self: &Arc<Mail>, session: SessionId, which: Which) {
+    /// Frees the messages in hand of the session, or those of one call. Retries an unavailable store until it answers.
+    async fn release(self: &Arc<Mail>, session: SessionId, which: LeaseSelection) {
         let mut pause = Duration::from_millis(100);
         loop {
             match self.release_once(&session, which.clone()).await {
@@ -231,8 +231,10 @@ impl Mail {
                     pause = (pause * 2).min(Duration::from_secs(10));
                 }
             }
-            // If the session came back meanwhile, it keeps what it has in hand.
-            if which == Which::Ended && self.sessions.lives().get(&session).is_some_and(|life| life.connections > 0) {
+            // If the session came back meanwhile, it keeps its messages in hand.
+            if which == LeaseSelection::Ended
+                && self.sessions.lives().get(&session).is_some_and(|life| life.connections > 0)
+            {
                 return;
             }
         }

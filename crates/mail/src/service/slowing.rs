@@ -1,7 +1,7 @@
-//! Conversations in which two agents answer each other at once, without end. Such a conversation is slowed: the sender's call
-//! takes a moment longer with each further message, so that a person can see it and end it. No message is refused or lost.
+//! Slows endless conversations in which two agents answer each other immediately. The sender's call takes longer with
+//! each further message, so that a person can notice and stop it. No message is refused or lost.
 //!
-//! What was sent is remembered for some minutes in this daemon's memory. Start with [`Mail::slow_down`].
+//! The sent messages of the last minutes are kept in this daemon's memory. Start with [`Mail::slow_down`].
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -10,17 +10,17 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::Mail;
-use super::send::Sent;
+use super::send::SentMessage;
 use crate::journal::Record;
 use crate::model::{AgentName, MessageId, Session};
 
 /// The time in which messages are counted.
 const WINDOW: Duration = Duration::from_secs(300);
-/// How much longer each further exchange takes.
+/// The additional delay of each further exchange.
 const STEP: Duration = Duration::from_secs(5);
 /// The longest delay. Many clients give a call up after a minute.
 const LONGEST: Duration = Duration::from_secs(45);
-/// The most messages of a thread, and threads, that are remembered.
+/// The maximum number of messages of a thread, and threads, that are remembered.
 const MESSAGES_MAX: usize = 200;
 const THREADS_MAX: usize = 2_000;
 
@@ -28,15 +28,15 @@ const THREADS_MAX: usize = 2_000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Slowed {
     pub thread: MessageId,
-    /// The two who answer each other: the sender, and the other.
+    /// The two agents: the sender and the other one.
     pub agents: [AgentName; 2],
-    /// How many messages they exchanged in [`WINDOW`].
+    /// The number of messages that they exchanged in [`WINDOW`].
     pub count: u64,
     pub delay: Duration,
 }
 
 impl Slowed {
-    /// A sentence about it.
+    /// Returns a sentence about it.
     pub fn sentence(&self) -> String {
         let [one, other] = &self.agents;
         let (count, minutes) = (self.count, WINDOW.as_secs() / 60);
@@ -47,7 +47,7 @@ impl Slowed {
     }
 }
 
-/// What was sent lately, by thread.
+/// The recently sent messages, by thread.
 #[derive(Default)]
 pub(super) struct Pace(Mutex<Threads>);
 
@@ -72,7 +72,7 @@ struct Line {
     at: Instant,
 }
 
-/// How many messages two agents exchanged: all of them, and those that the other one matched.
+/// Returns the number of messages that two agents exchanged: all of them, and those that the other one matched.
 fn exchanged<'a>(
     sent: impl Iterator<Item = (&'a AgentName, &'a [AgentName])>,
     one: &AgentName,
@@ -86,7 +86,7 @@ fn exchanged<'a>(
     (there + back, 2 * u64::min(there, back))
 }
 
-/// How long a further message is delayed after so many that both exchanged; `most` are free.
+/// Returns the delay of a further message after this number of exchanges; `most` are free.
 fn delay(matched: u64, most: u64) -> Duration {
     if most == 0 || matched < most {
         return Duration::ZERO;
@@ -108,7 +108,7 @@ impl Threads {
         }
     }
 
-    /// Forgets what is too old in this thread, or in all when there are many.
+    /// Forgets entries that are too old in this thread, or in all threads if there are many.
     fn forget_before(&mut self, now: Instant, thread: &MessageId) {
         let is_crowded = self.by_id.len() >= THREADS_MAX;
         let of_message = &mut self.of_message;
@@ -130,7 +130,7 @@ impl Threads {
         }
     }
 
-    /// What slows an answer of this agent, if anything does, and whether it is new.
+    /// Returns the slowed conversation of this agent's answer, if any, and whether it is new.
     fn slow(&mut self, from: &AgentName, answers: &MessageId, most: u64, now: Instant) -> Option<(Slowed, bool)> {
         let id = self.of_message.get(answers)?.clone();
         self.forget_before(now, &id);
@@ -149,8 +149,9 @@ impl Threads {
 }
 
 impl Mail {
-    /// What slows an answer to this message, if anything does. The caller waits for the delay before it sends. A conversation
-    /// that becomes slow is told to the person once, in the journal, and stands in `hob status`.
+    /// Returns the slowed conversation of an answer to this message, if any. The caller waits for the delay before it
+    /// sends. A conversation that becomes slow is reported once to the person, in the journal, and is listed in `hob
+    /// status`.
     pub fn slow_down(&self, session: &Session, answers: &str) -> Option<Slowed> {
         let answers = MessageId::new(answers).ok()?;
         let most = self.limits.thread_max;
@@ -166,7 +167,7 @@ impl Mail {
         Some(slowed)
     }
 
-    /// The conversations that are slowed now.
+    /// Returns the conversations that are slowed now.
     pub fn slowed(&self) -> Vec<Slowed> {
         let now = Instant::now();
         let threads = self.pace.0.lock();
@@ -174,8 +175,8 @@ impl Mail {
         threads.by_id.values().filter(is_recent).filter_map(|thread| thread.slowed.clone()).collect()
     }
 
-    /// Remembers what was sent.
-    pub(super) fn note_pace(&self, from: AgentName, sent: &Sent) {
+    /// Remembers a sent message.
+    pub(super) fn note_pace(&self, from: AgentName, sent: &SentMessage) {
         let to = sent.recipients.iter().map(|to| to.agent.clone()).collect();
         let line = Line { id: sent.id.clone(), from, to, at: Instant::now() };
         self.pace.0.lock().add(&sent.thread, line);
@@ -226,7 +227,7 @@ mod tests {
         let slowed = mail.slowed();
         assert_eq!(slowed.len(), 1);
         assert!(slowed[0].sentence().starts_with("ann and bob wrote 26 messages"), "{}", slowed[0].sentence());
-        // A conversation of its own, and one that rested.
+        // A separate conversation, and one that rested.
         let other = answer(&ann, "bob", None).await;
         assert_eq!(mail.slow_down(&bob, &other), None);
         tokio::time::advance(WINDOW + STEP).await;

@@ -15,19 +15,19 @@ use crate::model::{Floor, MessageView, Session};
 use crate::store::query::Among;
 use crate::store::{InTransaction, query};
 
-/// How many messages are read ahead.
+/// The number of messages that are read ahead.
 const AHEAD: usize = 32;
-/// How much of each text is kept, in bytes, so that a slow subscriber costs little memory.
+/// The kept part of each text, in bytes, so that a slow subscriber costs little memory.
 const TEXT_KEPT: usize = 1024;
 
 /// The result of a wait with a cursor.
 #[derive(Debug, Clone, Default)]
-pub struct Seen {
+pub struct ArrivalPage {
     /// Messages after the cursor, in order; empty when the time was up.
     pub messages: Vec<MessageView>,
     pub waited: Duration,
     pub remaining: u64,
-    /// How many later messages are below the floor.
+    /// The number of later messages below the floor.
     pub below_floor: u64,
     pub latest_seq: u64,
 }
@@ -45,7 +45,7 @@ pub struct Subscription {
 }
 
 impl Subscription {
-    /// The next message, with the first 1 KiB of its text. Cancel safe: nothing is skipped.
+    /// Returns the next message, with the first 1 KiB of its text. Cancel safe: nothing is skipped.
     ///
     /// # Errors
     /// When the store is unavailable; the next call continues.
@@ -87,12 +87,12 @@ impl Subscription {
         coming.await.ok()
     }
 
-    /// Whether a message waits to be read.
+    /// Returns true if a message waits to be read.
     pub(crate) fn has_waiting(&self) -> bool {
         !self.read.is_empty()
     }
 
-    /// The cursor up to which everything was reported.
+    /// Returns the cursor up to which everything was reported.
     pub fn cursor(&self) -> u64 {
         self.read.front().map_or(self.after, |next| next.seq - 1)
     }
@@ -199,7 +199,7 @@ impl Mail {
         floor: Floor,
         max: usize,
         timeout: Duration,
-    ) -> Result<Seen, MailError> {
+    ) -> Result<ArrivalPage, MailError> {
         let begin = Instant::now();
         let deadline = begin + timeout.min(super::receive::LONGEST_WAIT);
         let ticket = self.waits.register(&session.agent, floor)?;
@@ -214,7 +214,7 @@ impl Mail {
             };
             known_cursor(after, found.latest_seq)?;
             if !found.messages.is_empty() || is_over {
-                return Ok(Seen {
+                return Ok(ArrivalPage {
                     messages: found.messages,
                     waited: begin.elapsed(),
                     remaining: found.remaining,

@@ -14,20 +14,21 @@ use crate::store::change::{Purge, Touch};
 
 /// The delay from seeing an agent to recording it in the store, together with those seen meanwhile.
 const WRITE_AFTER: Duration = Duration::from_secs(20);
-/// How often handled mail is purged, and how many messages one transaction deletes.
+/// The interval of purging handled mail, and the number of messages that one transaction deletes.
 const PURGE_EVERY: Duration = Duration::from_secs(3600);
 const PURGE_STEP: usize = 500;
-/// How often a daemon on a shared store records its connected agents, and looks for daemons that went silent.
+/// The interval at which a daemon on a shared store records its connected agents and looks for daemons that became
+/// silent.
 const ROLL_CALL: Duration = Duration::from_secs(30);
 
 /// Agents that did something which is not yet recorded in the store.
 #[derive(Default)]
-pub(crate) struct Seen {
+pub(crate) struct ActiveAgents {
     unwritten: Mutex<HashSet<AgentName>>,
     something: Notify,
 }
 
-impl Seen {
+impl ActiveAgents {
     pub(crate) fn mark(&self, agent: &AgentName) {
         let mut unwritten = self.unwritten.lock();
         if unwritten.insert(agent.clone()) && unwritten.len() == 1 {

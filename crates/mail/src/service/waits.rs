@@ -4,8 +4,8 @@
 //! A waiter may leave an [`OnWake`], its first step after a wake. The store takes that step in the transaction that
 //! brings the news, or the waking thread begins it. Either saves a round trip to the waiter.
 //!
-//! A client that drops a wait says nothing, so a session's newer wait ends its older ones. Waits that begin at about the same
-//! time stand: a client sends parallel calls together, and takes longer for its next turn.
+//! A client that drops a wait does not report it, so a session's newer wait ends its older ones. Waits that begin at
+//! about the same time all stay: a client sends parallel calls together, and takes longer for its next turn.
 
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::{BTreeMap, HashMap};
@@ -22,7 +22,7 @@ use crate::error::Refusal;
 use crate::model::{AgentName, Floor, Session, SessionId};
 use crate::store::{Arrival, InTransaction};
 
-/// The most waiters of a daemon.
+/// The maximum number of waiters of a daemon.
 const MOST: usize = 20_000;
 /// Waits of a session that begin within this time are parallel calls.
 const PARALLEL: Duration = Duration::from_secs(3);
@@ -62,7 +62,7 @@ struct Waiter {
 enum Purpose {
     /// The session is handed the messages.
     Receive(SessionId),
-    /// Somebody looks at the messages.
+    /// A caller looks at the messages.
     Look,
     /// The daemon notes arrivals; no agent waits.
     Note,
@@ -70,7 +70,7 @@ enum Purpose {
 
 /// A waiter's first step after a wake. The step reports its outcome to the waiter itself.
 pub(crate) trait OnWake: Send {
-    /// The step as part of the transaction that brings the news.
+    /// Returns the step as part of the transaction that brings the news.
     fn in_transaction(self: Box<Self>) -> InTransaction;
     /// Begins the step after the news. Must not block.
     fn begin(self: Box<Self>);
@@ -96,7 +96,7 @@ pub(crate) struct Ticket {
 }
 
 impl Ticket {
-    /// Whether a newer wait of the session ended this one.
+    /// Returns true if a newer wait of the session ended this one.
     pub(crate) fn is_superseded(&self) -> bool {
         self.is_superseded.load(Ordering::Relaxed)
     }
@@ -106,7 +106,7 @@ impl Ticket {
         self.bell.notified().await;
     }
 
-    /// Whether there may be news since this was asked last.
+    /// Returns true if there may be news since this was asked last.
     pub(crate) fn was_rung(&self) -> bool {
         pin!(self.bell.notified()).poll(&mut Context::from_waker(Waker::noop())).is_ready()
     }
@@ -198,7 +198,7 @@ impl Waits {
         Ok(Ticket { waits: Arc::clone(self), agent: agent.clone(), number, is_superseded, bell })
     }
 
-    /// The first steps of the waiters that the arrivals concern. [`Waits::wake`] still rings those waiters.
+    /// Returns the first steps of the waiters that the arrivals concern. [`Waits::wake`] still rings those waiters.
     pub(crate) fn on_commit(&self, arrivals: &[Arrival]) -> Vec<InTransaction> {
         let (mut state, mut actions) = (self.state(), Vec::new());
         for arrival in arrivals {
@@ -225,7 +225,8 @@ impl Waits {
         actions.into_iter().for_each(|on_wake| on_wake.begin());
     }
 
-    /// Wakes those of these agents' waiters whose mailbox has a new version, or is gone: the name was changed or removed.
+    /// Wakes these agents' waiters if their mailbox has a new version, or no longer exists because the name was changed
+    /// or removed.
     pub(crate) fn wake_by_versions(&self, agents: &[AgentName], versions: &BTreeMap<AgentName, u64>) {
         let (mut state, mut actions) = (self.state(), Vec::new());
         for agent in agents {
@@ -240,12 +241,12 @@ impl Waits {
         actions.into_iter().for_each(|on_wake| on_wake.begin());
     }
 
-    /// The agents that have waiters.
+    /// Returns the agents that have waiters.
     pub(crate) fn agents(&self) -> Vec<AgentName> {
         self.state().by_agent.keys().cloned().collect()
     }
 
-    /// Whether somebody waits for the agent's mail.
+    /// Returns true if a waiter is registered for the agent's mail.
     pub(crate) fn has(&self, agent: &AgentName) -> bool {
         let state = self.state();
         let mailbox = state.by_agent.get(agent);

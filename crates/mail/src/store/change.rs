@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::model::{
     Address, AgentName, Floor, GroupName, HandedOut, Holder, Member, MessageId, Millis, Outcome, Priority, Profile,
-    Reminder, Resolution, Session, SessionId, Settled,
+    Reminder, Resolution, Session, SessionId, Settlement,
 };
 
 pub trait Operation: Send + 'static {
@@ -46,11 +46,11 @@ changes! {
     /// See [`Append`].
     Append => Appended,
     /// See [`Claim`].
-    Claim => Claimed,
+    Claim => ClaimResult,
     /// See [`Confirm`].
     Confirm => u64,
     /// See [`Settle`].
-    Settle => Vec<Settled>,
+    Settle => Vec<Settlement>,
     /// See [`Release`].
     Release => Released,
     /// See [`HandBack`].
@@ -76,8 +76,8 @@ changes! {
 }
 
 impl Change {
-    /// Whether the answer may go out before the change is on disk. True of leases and the like: their sessions do not
-    /// survive a crash of the machine either.
+    /// Returns true if the answer may go out before the change is on disk. True of leases and the like: their sessions
+    /// do not survive a crash of the machine either.
     pub fn is_lazy(&self) -> bool {
         matches!(
             self,
@@ -99,11 +99,11 @@ pub struct Enter {
     pub agent: AgentName,
     /// The new holder. `None`: the name is only registered.
     pub holder: Option<Holder>,
-    /// Whether to take the name from another holder, who learns of it at its next call.
+    /// True to take the name from another holder, who learns of it at its next call.
     pub takeover: bool,
     /// The holder before its directory was moved; not another holder.
     pub moved_from: Option<Holder>,
-    /// Whether to register an agent that does not exist.
+    /// True to register an agent that does not exist.
     pub create: bool,
     /// Absent fields stay as they are.
     pub profile: Profile,
@@ -123,35 +123,36 @@ pub struct Touch {
     pub agents: Vec<AgentName>,
 }
 
-/// Gives an agent another name. Its mail, its groups and what it wrote go along; nobody has the old name then.
+/// Gives an agent another name. Its mail, its groups and its messages move along; the old name is free afterwards.
 #[derive(Debug, Clone)]
 pub struct Rename {
     pub from: AgentName,
     /// A name that no agent has.
     pub to: AgentName,
-    /// Who asks: the holder of the name, unless nobody holds it or `takeover` is given.
+    /// The caller: the holder of the name, unless the name has no holder or `takeover` is given.
     pub holder: Holder,
     pub takeover: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Renamed {
-    /// How many messages wait for the agent.
+    /// The number of messages that wait for the agent.
     pub waiting: u64,
 }
 
-/// Removes an agent with its mailbox. The senders of what waits get reports; what it wrote stays with its recipients.
+/// Removes an agent with its mailbox. The senders of waiting messages get reports; its own messages stay with their
+/// recipients.
 #[derive(Debug, Clone)]
 pub struct Forget {
     pub agent: AgentName,
-    /// Who asks, as for [`Rename`].
+    /// The caller, as for [`Rename`].
     pub holder: Holder,
     pub takeover: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Forgotten {
-    /// How many messages waited for the agent. Their senders got reports.
+    /// The number of messages that waited for the agent. Their senders got reports.
     pub waiting: u64,
 }
 
@@ -190,7 +191,7 @@ pub struct Appended {
     pub sent: Vec<Recipient>,
     /// Agents whose mailbox was full. All other recipients have the message.
     pub full: Vec<AgentName>,
-    /// Whether the message was sent before.
+    /// True if the message was sent before.
     pub is_replay: bool,
 }
 
@@ -210,15 +211,15 @@ pub struct Claim {
     pub token: u64,
     pub floor: Floor,
     pub max: usize,
-    /// The most bytes of text and metadata; at least one message is handed out.
+    /// The maximum number of bytes of text and metadata; at least one message is handed out.
     pub max_bytes: u64,
     pub earlier: Earlier,
     /// Tokens of other calls that are still in flight. Their messages stay as they are.
     pub unseen: Vec<u64>,
 }
 
-/// What a claim does with the messages that earlier calls of its session handed out. The session may never have seen the
-/// answers to those calls, because clients drop calls without a word.
+/// The treatment of messages that earlier calls of the session handed out. The session may never have seen the answers
+/// to those calls, because clients drop calls without notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Earlier {
     /// Changes nothing: a later claim of the same call.
@@ -232,22 +233,22 @@ pub enum Earlier {
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Claimed {
+pub struct ClaimResult {
     /// Most urgent first.
     pub messages: Vec<HandedOut>,
-    /// How many more messages could be handed out, of every priority.
+    /// The number of messages that could still be handed out, of every priority.
     pub remaining: u64,
-    /// How many of the remaining are below the floor.
+    /// The number of these that are below the floor.
     pub below_floor: u64,
     /// Messages of earlier calls that the session is reminded of, oldest first.
     pub reminders: Vec<Reminder>,
-    /// How many messages of earlier calls stay in hand without a reminder.
+    /// The number of messages of earlier calls that stay in hand without a reminder.
     pub in_hand: u64,
     /// The last of them, if nothing else was handed out.
     pub last_in_hand: Option<MessageId>,
 }
 
-/// Confirms that what the session has in hand was read.
+/// Confirms that the session's messages in hand were read.
 #[derive(Debug, Clone)]
 pub struct Confirm {
     pub session: Session,
@@ -262,19 +263,19 @@ pub struct Settle {
     pub note: Option<String>,
 }
 
-/// Frees what ended sessions have in hand, or the messages of one cancelled call. After too many attempts a message
+/// Frees the messages in hand of ended sessions, or those of one cancelled call. After too many attempts a message
 /// becomes dead instead.
 #[derive(Debug, Clone)]
 pub struct Release {
     pub sessions: Vec<SessionId>,
-    pub which: Which,
+    pub which: LeaseSelection,
 }
 
 /// Which of the messages that a session has in hand.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Which {
+pub enum LeaseSelection {
     All,
-    /// All, of a session that has ended: what it was reminded of counts as read.
+    /// All messages of an ended session; those that it was reminded of count as read.
     Ended,
     /// Those of the call with this token.
     Call(u64),
@@ -297,7 +298,7 @@ pub struct HandBack {
     pub token: u64,
 }
 
-/// Lists what a session has in hand, for an agent that lost its memory. Lists each message once.
+/// Lists a session's messages in hand, for an agent that lost its memory. Lists each message once.
 #[derive(Debug, Clone)]
 pub struct Retell {
     pub agent: AgentName,
@@ -377,7 +378,7 @@ pub struct Purged {
     pub messages: u64,
     /// The messages were handled before this time.
     pub before: Millis,
-    /// Whether there may be more to purge.
+    /// True if there may be more to purge.
     pub more: bool,
 }
 
@@ -386,7 +387,7 @@ pub struct Purged {
 pub struct Import {
     /// The message's id. If it is or was in this store, nothing changes.
     pub id: MessageId,
-    /// The author, who need not be registered.
+    /// The author, which need not be registered.
     pub sender: AgentName,
     /// The recipients, and whether each has read the message. All must be registered.
     pub recipients: Vec<(AgentName, bool)>,

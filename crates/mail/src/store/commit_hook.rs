@@ -1,14 +1,14 @@
-//! What waiters ask for in the transaction that brings their news. One commit and one sync then store a message and
+//! Requests of waiters for the transaction that brings their news. One commit and one sync then store a message and
 //! hand it out.
 
 use std::sync::Arc;
 
 use super::change::{Change, Changed, Operation};
-use super::query::{Found, Lookup, Query};
+use super::query::{Lookup, Query, QueryResult};
 use super::{Arrival, WakeListener};
 use crate::error::Refusal;
 
-/// Called in each transaction that brings news. Returns what waiters want done in it. Must not block.
+/// Called in each transaction that brings news. Returns the requests of waiters for it. Must not block.
 pub type CommitHook = Arc<dyn Fn(&[Arrival]) -> Vec<InTransaction> + Send + Sync>;
 
 #[derive(Clone, Default)]
@@ -22,19 +22,19 @@ pub struct InTransaction(Kind);
 
 enum Kind {
     /// The change must bring no news.
-    Change(Box<Change>, Told<Result<Changed, Refusal>>),
+    Change(Box<Change>, Callback<Result<Changed, Refusal>>),
     /// The query sees the news.
-    Query(Box<Query>, Told<Found>),
+    Query(Box<Query>, Callback<QueryResult>),
 }
 
 /// Called with the answer after the commit. Must not block.
-type Told<T> = Box<dyn FnOnce(T) + Send>;
+type Callback<T> = Box<dyn FnOnce(T) + Send>;
 
 /// Passes on an answer once the transaction is committed.
 pub(crate) type AfterCommit = Box<dyn FnOnce() + Send>;
 
 impl InTransaction {
-    /// The change must bring no news.
+    /// Creates a change, which must bring no news.
     pub fn change<O: Operation>(
         operation: O,
         told: impl FnOnce(Result<O::Out, Refusal>) + Send + 'static,
@@ -43,7 +43,7 @@ impl InTransaction {
         InTransaction(Kind::Change(Box::new(operation.into_change()), Box::new(move |result| told(result.map(out)))))
     }
 
-    /// The query sees the news.
+    /// Creates a query, which sees the news.
     pub fn query<L: Lookup>(lookup: L, told: impl FnOnce(L::Out) + Send + 'static) -> InTransaction {
         let out = |found| L::out(found).expect("a query answers with its own result");
         InTransaction(Kind::Query(Box::new(lookup.into_query()), Box::new(move |found| told(out(found)))))
@@ -53,7 +53,7 @@ impl InTransaction {
     pub(crate) fn run<E>(
         self,
         change: impl FnOnce(Change) -> Result<Result<Changed, Refusal>, E>,
-        query: impl FnOnce(Query) -> Result<Found, E>,
+        query: impl FnOnce(Query) -> Result<QueryResult, E>,
     ) -> Result<AfterCommit, E> {
         Ok(match self.0 {
             Kind::Change(asked, told) => {

@@ -22,7 +22,7 @@ pub(crate) struct NewMessage<'a> {
 }
 
 impl<'a> NewMessage<'a> {
-    /// The row of a message that an agent sends.
+    /// Returns the row of a message that an agent sends.
     pub(super) fn sent(append: &'a Append, thread: &'a MessageId, at: Millis) -> NewMessage<'a> {
         NewMessage {
             id: append.id.clone(),
@@ -39,7 +39,7 @@ impl<'a> NewMessage<'a> {
         }
     }
 
-    /// The row of a message of another system.
+    /// Returns the row of a message of another system.
     pub(super) fn imported(import: &'a Import, thread: &'a MessageId) -> NewMessage<'a> {
         NewMessage {
             id: import.id.clone(),
@@ -56,7 +56,7 @@ impl<'a> NewMessage<'a> {
         }
     }
 
-    /// The row of a report to a sender: the message is dead.
+    /// Returns the row of a report to a sender: the message is dead.
     pub(super) fn report(
         message: &'a MessageId,
         thread: &'a MessageId,
@@ -79,7 +79,7 @@ impl<'a> NewMessage<'a> {
         }
     }
 
-    /// The bytes that the message counts in each mailbox.
+    /// Returns the bytes that the message counts in each mailbox.
     pub(super) fn size(&self) -> u64 {
         append::size(&self.content, self.metadata)
     }
@@ -88,7 +88,7 @@ impl<'a> NewMessage<'a> {
 /// Why a message is dead.
 #[derive(Clone, Copy)]
 pub(crate) enum Reason {
-    /// Its recipient took it that often and never confirmed it.
+    /// The recipient took it this number of times and never confirmed it.
     NeverConfirmed { attempts: u32 },
     /// Its recipient was removed before it read the message.
     Forgotten,

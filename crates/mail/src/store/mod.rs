@@ -1,7 +1,7 @@
-//! The store: one trait, and what every engine behind it promises.
+//! The store: one trait, and the promises of every engine behind it.
 //!
 //! A store holds one space. A [`Change`] changes it, a [`Query`] reads it; both are closed lists, so that tests can
-//! inject faults into any engine in one place. `rules` says what a change does; an engine stores rows.
+//! inject faults into any engine in one place. `rules` defines the effect of a change; an engine stores rows.
 //!
 //! Every engine keeps these promises; the contract suite in `crates/mail/tests` checks each promise on every engine:
 //!
@@ -12,11 +12,11 @@
 //!    the same content, gives the first result again.
 //! 3. A mailbox's sequence numbers become visible in order: a reader that has seen n finds nothing new at or below n.
 //! 4. Queries have no effect.
-//! 5. Delivery states only move forward; doing something twice is doing it once.
+//! 5. Delivery states only move forward, and every operation is idempotent.
 //! 6. A waiting message is leased to at most one session.
-//! 7. A listener hears of everything after it is visible. A wake may come twice, late or for nothing.
+//! 7. A listener is notified of every change after it is visible. A wake may come twice, late or without news.
 //! 8. One clock, the store's, gives all times; no time orders anything.
-//! 9. What a limit refuses changes nothing.
+//! 9. A change that exceeds a limit changes nothing.
 
 pub mod change;
 pub mod commit_hook;
@@ -33,7 +33,7 @@ use std::sync::Arc;
 
 pub use change::{Change, Changed, Operation};
 pub use commit_hook::{CommitHook, InTransaction};
-pub use query::{Found, Lookup, Query};
+pub use query::{Lookup, Query, QueryResult};
 
 use crate::error::StoreError;
 use crate::model::{AgentName, Priority};
@@ -58,7 +58,7 @@ pub trait Store: Send + Sync + 'static {
     ///
     /// # Errors
     /// When the store is unavailable or broken.
-    fn read(&self, query: Query) -> BoxFuture<'_, Result<Found, StoreError>>;
+    fn read(&self, query: Query) -> BoxFuture<'_, Result<QueryResult, StoreError>>;
 
     /// Sets the listener, replacing the former one.
     fn listen(&self, ear: WakeListener);

@@ -9,7 +9,7 @@ pub trait Lookup: Send + 'static {
     type Out;
     fn into_query(self) -> Query;
     /// Unwraps the answer; `None` if it belongs to another query.
-    fn out(found: Found) -> Option<Self::Out>;
+    fn out(found: QueryResult) -> Option<Self::Out>;
 }
 
 macro_rules! queries {
@@ -19,13 +19,13 @@ macro_rules! queries {
         pub enum Query { $($(#[$doc])* $name($name)),* }
 
         #[derive(Debug, Clone)]
-        pub enum Found { $($(#[$doc])* $name($out)),* }
+        pub enum QueryResult { $($(#[$doc])* $name($out)),* }
 
         $(impl Lookup for $name {
             type Out = $out;
             fn into_query(self) -> Query { Query::$name(self) }
-            fn out(found: Found) -> Option<$out> {
-                match found { Found::$name(out) => Some(out), _ => None }
+            fn out(found: QueryResult) -> Option<$out> {
+                match found { QueryResult::$name(out) => Some(out), _ => None }
             }
         })*
     };
@@ -62,7 +62,7 @@ pub struct Agents;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Roster {
     pub now: Millis,
-    /// The agents. A store does not know who is connected: their standing is offline.
+    /// The agents. A store does not know the connections: all agents are reported as offline.
     pub agents: Vec<Agent>,
 }
 
@@ -78,7 +78,7 @@ pub struct Inbox {
     pub agent: AgentName,
 }
 
-/// What waits in a mailbox.
+/// The counts of messages that wait in a mailbox.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Deliveries that can be handed out, by level from low to critical.
@@ -94,7 +94,7 @@ impl Counts {
         self.free.iter().sum()
     }
 
-    /// How many of those are below the floor.
+    /// Returns the number of these below the floor.
     pub fn below(&self, floor: Floor) -> u64 {
         self.free[..usize::from(floor.least().level())].iter().sum()
     }
@@ -125,9 +125,9 @@ pub enum Among {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Fetched {
     pub messages: Vec<MessageView>,
-    /// How many more messages the same query would find.
+    /// The number of further messages that the same query would find.
     pub remaining: u64,
-    /// How many later messages are below the floor.
+    /// The number of later messages below the floor.
     pub below_floor: u64,
     pub latest_seq: u64,
 }
@@ -147,7 +147,7 @@ pub struct Thread {
     pub agent: AgentName,
     /// Any message of the conversation.
     pub id: MessageId,
-    /// The most messages; the latest are kept.
+    /// The maximum number of messages; the latest are kept.
     pub limit: usize,
 }
 
@@ -162,7 +162,7 @@ pub struct Search {
     pub to: Option<AgentName>,
     pub since: Option<Millis>,
     pub until: Option<Millis>,
-    /// What their ids begin with, in lower case.
+    /// The prefix of their ids, in lower case.
     pub id: Option<String>,
     pub limit: usize,
 }

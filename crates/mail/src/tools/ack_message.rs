@@ -18,7 +18,7 @@ use crate::whole_id::whole_id;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// Ids of messages, at most 1000; the beginning of one is enough.
+    /// Ids of messages, at most 1000; a unique prefix is enough.
     #[serde(alias = "id", alias = "message_id", alias = "message_ids")]
     pub ids: Ids,
     /// acked (done, the default) or rejected (you will not act).
@@ -53,7 +53,7 @@ pub(super) struct Item {
     pub id: String,
     /// Its state now; `unknown` if no such message is in your mailbox.
     pub state: String,
-    /// Whether it was settled otherwise before, which stays so.
+    /// True if it was settled otherwise before, which remains.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub settled_before: bool,
 }

@@ -1,4 +1,4 @@
-//! `broadcast_message`: one message to everybody, or to those that pass a filter.
+//! `broadcast_message`: one message to all agents, or to those that pass a filter.
 
 use std::sync::Arc;
 
@@ -12,33 +12,33 @@ use crate::callers::Callers;
 use crate::error::failed;
 use crate::service::send::BroadcastRequest;
 
-/// Send one message to all agents but yourself, only where it concerns them all: it interrupts everybody. Else
-/// send_message to a name, a role or a group.
+/// Send one message to all other agents, only if it concerns all of them: it interrupts everyone. Otherwise
+/// use send_message to a name, a role or a group.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
     /// The text.
     #[serde(alias = "message", alias = "body", alias = "text")]
     pub content: String,
-    /// How urgent it is; default normal.
+    /// Priority (default normal).
     #[serde(default, alias = "urgency")]
     pub priority: Urgency,
-    /// Which agents do not get it.
+    /// Agents that do not get it.
     #[serde(default)]
     pub filter: Filter,
 }
 
-/// Which agents do not get it.
+/// Agents that do not get it.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Filter {
-    /// active: only agents whose process lives; default all.
+    /// active: only agents with a live process (default all).
     pub status: Status,
     /// Names of agents to leave out.
     pub exclude: Vec<String>,
 }
 
-/// Which agents get it.
+/// Agents that get it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Status {
@@ -47,7 +47,7 @@ pub(super) enum Status {
     Active,
 }
 
-/// Which agents have it.
+/// Agents that received it.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
     /// `sent`; `partial` when some mailboxes are full; `no_recipients`.
@@ -66,7 +66,7 @@ pub(super) struct BroadcastMessage(pub(super) Arc<Callers>);
 
 impl Tool for BroadcastMessage {
     const NAME: &'static str = "broadcast_message";
-    const TITLE: &'static str = "Send a message to everybody";
+    const TITLE: &'static str = "Send a message to everyone";
     const EFFECT: Effect = Effect::WRITE;
     const REPEAT: Repeat = Repeat::Visible {
         advice: "search_messages, or `hob search` in a shell, shows whether it was stored; send it again only if not.",
@@ -109,9 +109,10 @@ impl Tool for BroadcastMessage {
         if output.message_ids.is_empty() {
             return "no_recipients: the filter leaves nobody but you; nothing was sent.".to_owned();
         }
-        let failed = match output.failed_to.is_empty() {
-            true => String::new(),
-            false => format!(" Not to {}: their mailboxes are full.", output.failed_to.join(", ")),
+        let failed = if output.failed_to.is_empty() {
+            String::new()
+        } else {
+            format!(" Not to {}: their mailboxes are full.", output.failed_to.join(", "))
         };
         let (status, id) = (&output.status, output.message_ids.join(", "));
         format!(
@@ -123,7 +124,7 @@ impl Tool for BroadcastMessage {
 
     fn examples() -> Vec<Example> {
         vec![Example {
-            title: "To all who are there, but one",
+            title: "To all active agents except one",
             arguments: json!({"content": "main is frozen.", "filter": {"status": "active", "exclude": ["ci"]}}),
             text: None,
         }]

@@ -16,7 +16,7 @@ use crate::error::failed;
 pub(super) struct Args {
     /// Its name: a-z, 0-9, _ and -.
     pub name: String,
-    /// What it is for.
+    /// The purpose of the group.
     #[serde(default)]
     pub description: String,
 }

@@ -14,8 +14,8 @@ use crate::model::Delivery;
 use crate::time::rfc3339;
 use crate::whole_id::whole_id;
 
-/// Show whether a message was read: for each recipient its state, when, how often it was handed out, and what was tried
-/// to reach the agent. Not for waiting on an answer: that is wait_for_message.
+/// Show whether a message was read: for each recipient its state, when, how often it was handed out, and the attempts
+/// to reach the agent. To wait for an answer, use wait_for_message.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
@@ -40,37 +40,37 @@ pub(super) struct Item {
     pub name: String,
     /// stored, hinted, fetched, read, acked, rejected or dead.
     pub state: String,
-    /// When it was stored.
+    /// Time of storing.
     pub stored_at: String,
-    /// When the agent was first told.
+    /// Time of the first hint to the agent.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub hinted_at: Option<String>,
-    /// When it was last handed out.
+    /// Time of the last hand-out.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub fetched_at: Option<String>,
-    /// When it was read.
+    /// Time of reading.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub read_at: Option<String>,
-    /// When it was acked, rejected, or declared dead.
+    /// Time of being acked, rejected, or declared dead.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub settled_at: Option<String>,
-    /// How often it was handed out.
+    /// The number of hand-outs.
     pub attempts: u32,
     /// The recipient's remark: data from another agent.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub note: Option<String>,
-    /// What was tried to reach the agent, in order.
+    /// The attempts to reach the agent, in order.
     pub hints: Vec<Hint>,
 }
 
 /// One attempt.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Hint {
-    /// Which way.
+    /// The way: `wait`, `hook:stop`, `channel`, …
     pub rung: String,
-    /// When.
+    /// The time.
     pub at: String,
-    /// What came of it, where that is known.
+    /// The outcome, if known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub outcome: Option<String>,
 }
@@ -79,7 +79,7 @@ pub(super) struct DeliveryStatus(pub(super) Arc<Callers>);
 
 impl Tool for DeliveryStatus {
     const NAME: &'static str = "delivery_status";
-    const TITLE: &'static str = "How a message has fared";
+    const TITLE: &'static str = "State of a message";
     const EFFECT: Effect = Effect::READ;
     type Args = Args;
     type Output = Output;

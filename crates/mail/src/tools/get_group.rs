@@ -19,7 +19,7 @@ use crate::time::rfc3339;
 pub(super) struct Args {
     /// Its name.
     pub name: String,
-    /// Whether to name every agent; default false.
+    /// List every agent that it reaches (default false).
     #[serde(default)]
     pub expand: bool,
 }
@@ -29,18 +29,18 @@ pub(super) struct Args {
 pub(super) struct Output {
     /// Its name.
     pub name: String,
-    /// What it is for: data from an agent.
+    /// Its purpose: data from an agent.
     pub description: String,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: String,
-    /// Who made it.
+    /// Its creator.
     pub created_by: String,
     /// Its members.
     pub members: Vec<Member>,
-    /// The agents that it reaches, where asked for.
+    /// The agents that it reaches, with `expand`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub expanded_agents: Option<Vec<String>>,
-    /// How many those are.
+    /// The number of these agents.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub expanded_agents_count: Option<usize>,
 }
@@ -102,6 +102,10 @@ impl Tool for GetGroup {
     }
 
     fn examples() -> Vec<Example> {
-        vec![Example { title: "Whom it reaches", arguments: json!({"name": "backend", "expand": true}), text: None }]
+        vec![Example {
+            title: "The agents that it reaches",
+            arguments: json!({"name": "backend", "expand": true}),
+            text: None,
+        }]
     }
 }

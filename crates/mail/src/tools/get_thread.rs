@@ -13,14 +13,14 @@ use crate::error::failed;
 use crate::framing::Framed;
 use crate::whole_id::whole_id;
 
-/// Show the conversation of a message in order, as far as you wrote or received it. Takes nothing.
+/// Show the messages of a conversation that you wrote or received, in order. Takes none.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// Id of any message of it.
+    /// Id of any of its messages.
     #[serde(alias = "message_id", alias = "thread", alias = "thread_id")]
     pub id: String,
-    /// Only this message, from this byte of its text on: to read on in one that was cut.
+    /// Show only this message, from this byte of its text: to continue one that was cut.
     pub offset: Option<u64>,
 }
 
@@ -31,9 +31,9 @@ pub(super) struct Output {
     pub thread: String,
     /// In order.
     pub messages: Vec<Message>,
-    /// How many earlier ones are left out, for length.
+    /// The number of earlier messages that are left out, for length.
     pub omitted: usize,
-    /// From where on the text shows the message.
+    /// The byte at which the shown text begins.
     #[serde(skip)]
     pub offset: usize,
 }

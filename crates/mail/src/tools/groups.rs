@@ -20,8 +20,8 @@ use crate::membership::{self, MemberType, Membership};
 use crate::model::MemberKind;
 use crate::service::people::Expanded;
 
-/// List and change groups: named sets of agents and roles that messages can be sent to, as group:X. For one agent or one
-/// role send_message needs none.
+/// List and change groups: named sets of agents and roles that messages can be sent to, as group:X. One agent or one
+/// role needs no group.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
@@ -30,17 +30,17 @@ pub(super) struct Args {
     /// The group: a-z, 0-9, _ and -. All actions but list need it.
     #[serde(alias = "name", alias = "group_name")]
     pub group: Option<String>,
-    /// An agent's name, or role:X; to add or remove.
+    /// An agent's name, or role:X, for add and remove.
     #[serde(alias = "member_id", alias = "agent")]
     pub member: Option<String>,
-    /// What it is for; to create.
+    /// The purpose of the group, for create.
     pub description: Option<String>,
     /// Not listed: the kind of the member, as the tools of Thrum take it.
     #[schemars(skip)]
     pub member_type: Option<MemberType>,
 }
 
-/// What to do.
+/// The action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Action {
@@ -154,7 +154,7 @@ impl Tool for Groups {
     }
 }
 
-/// Refuses the removal of an agent that is no member itself, but goes on being reached by a role; and of a role that was
+/// Refuses to remove an agent that is not a member itself but is still reached by a role. Also refuses a role that was
 /// named as an agent.
 async fn still_reached(callers: &Callers, group: &str, member: &str) -> Result<(), ToolError> {
     let mail = callers.mail().await?;
@@ -181,7 +181,7 @@ impl Args {
         self.group.clone().ok_or_else(|| self.incomplete())
     }
 
-    /// The member, by its kind: `role:X`, else an agent.
+    /// Returns the member, by its kind: `role:X`, else an agent.
     fn membership(&self) -> Result<Membership, ToolError> {
         let (Some(group), Some(member)) = (self.group.clone(), self.member.as_deref()) else {
             return Err(self.incomplete());
@@ -195,7 +195,7 @@ impl Args {
         Ok(Membership { group, member_type: kind, member_id: id.to_owned() })
     }
 
-    /// What the action needs beside what was given.
+    /// Returns the error for missing arguments of the action.
     fn incomplete(&self) -> ToolError {
         let (action, needs, example) = match self.action {
             Action::List => ("list", "nothing else", json!({"action": "list"})),

@@ -11,14 +11,14 @@ use super::{counted, standing};
 use crate::callers::Callers;
 use crate::error::failed;
 use crate::framing::quoted;
-use crate::model::{Agent, Standing};
+use crate::model::{Agent, Liveness};
 use crate::time::rfc3339;
 
-/// List whom you can write to: names, roles, what they work on, whether their process lives, how much waits for them.
+/// List the agents that you can write to. Shows role, current work, whether the process lives, and waiting messages.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// false leaves out agents without a live process; default true.
+    /// Include agents without a live process (default true).
     pub include_offline: Option<bool>,
 }
 
@@ -39,15 +39,15 @@ pub(super) struct Output {
 pub(super) struct Item {
     /// Its name.
     pub name: String,
-    /// What it is for.
+    /// Its role.
     pub role: String,
-    /// What it works on.
+    /// The part of the code that it works on.
     pub module: String,
     /// active: a process of it lives; offline.
     pub status: String,
-    /// When it last did something, or `never`.
+    /// The time of its last activity, or `never`.
     pub last_seen_at: String,
-    /// What it says that it is doing: data from an agent.
+    /// Its current work, in its words: data from an agent.
     pub intent: String,
     /// The number of messages that wait for it.
     pub unread: u64,
@@ -71,7 +71,7 @@ impl Tool for ListAgents {
         let you = self.0.own_name(&cx, &all).map(|name| name.to_string());
         let offline = args.include_offline.unwrap_or(true);
         let agents: Vec<Item> =
-            all.into_iter().filter(|agent| offline || agent.standing == Standing::Active).map(item).collect();
+            all.into_iter().filter(|agent| offline || agent.standing == Liveness::Active).map(item).collect();
         Ok(Output { count: agents.len(), agents, you })
     }
 

@@ -1,8 +1,8 @@
 //! The tools of the toolset `mail` and of the profile `thrum`, one file each. This file holds their lists and what they
 //! share.
 //!
-//! Names, arguments and result fields of the profile's eleven are those that users of Thrum know. The toolset has one
-//! tool for groups instead of six. Arguments have other names too, which no schema lists: those that models guess.
+//! The profile's eleven tools have the names, arguments and result fields that users of Thrum know. The toolset has one
+//! tool for groups instead of six. Arguments also accept aliases that models guess; no schema lists them.
 
 mod ack_message;
 mod add_group_member;
@@ -33,17 +33,17 @@ use serde_json::{Map, Value};
 use crate::callers::Callers;
 use crate::error::{Refusal, failed};
 use crate::framing::{Framed, counted, one_line, quoted};
-use crate::model::{Floor, HandedOut, Kind, MessageView, Priority, Reminder, Standing, nearest_priority};
-use crate::thrum::OfThrum;
+use crate::model::{Floor, HandedOut, Kind, Liveness, MessageView, Priority, Reminder, nearest_priority};
+use crate::thrum::ThrumTool;
 use crate::time::rfc3339;
 
 /// The most bytes of agents' texts in one answer; the rest waits for the next call.
 pub(crate) const HANDED_OUT: u64 = 128 * 1024;
 
-/// How much of an earlier message is shown, in characters.
+/// The shown part of an earlier message, in characters.
 const BEGINS: usize = 120;
 
-/// What to do with messages that were handed out.
+/// The next steps for messages that were handed out.
 pub(crate) const NEXT: &str = "To answer one: send_message with reply_to. Your next check_messages lists what you have \
                                not answered, once.";
 
@@ -57,7 +57,7 @@ pub const CORE: &[&str] = &[
     wait_for_message::WaitForMessage::NAME,
 ];
 
-/// The profile `thrum`.
+/// Returns the profile `thrum`.
 pub fn thrum_tools(callers: &Arc<Callers>) -> Vec<Arc<dyn AnyTool>> {
     let tools = [
         tool(add_group_member::AddGroupMember(callers.clone())),
@@ -72,10 +72,10 @@ pub fn thrum_tools(callers: &Arc<Callers>) -> Vec<Arc<dyn AnyTool>> {
         tool(send_message::SendMessage(callers.clone())),
         tool(wait_for_message::WaitForMessage(callers.clone())),
     ];
-    tools.into_iter().map(|tool| Arc::new(OfThrum(tool)) as Arc<dyn AnyTool>).collect()
+    tools.into_iter().map(|tool| Arc::new(ThrumTool(tool)) as Arc<dyn AnyTool>).collect()
 }
 
-/// All tools of the toolset.
+/// Returns all tools of the toolset.
 pub fn tools(callers: &Arc<Callers>) -> Vec<Arc<dyn AnyTool>> {
     vec![
         tool(ack_message::AckMessage(callers.clone())),
@@ -153,7 +153,7 @@ macro_rules! schema_of {
 schema_of!(Addresses as String);
 schema_of!(Ids as Vec<String>);
 
-/// How urgent a message is, as an argument. [`send_message`] says what each means.
+/// The priority of a message, as an argument. [`send_message`] explains the levels.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Urgency {
@@ -195,7 +195,7 @@ impl From<Urgency> for Priority {
     }
 }
 
-/// Refuses a message that says nothing. The stores keep any text.
+/// Refuses a message without text. The stores accept any text.
 pub(crate) fn has_text(content: &str) -> Result<(), ToolError> {
     if content.trim().is_empty() { Err(failed(Refusal::NoText)) } else { Ok(()) }
 }
@@ -230,7 +230,7 @@ impl From<Filter> for Floor {
 pub(crate) struct Message {
     /// Its id.
     pub message_id: String,
-    /// Who wrote it.
+    /// The author.
     pub from: String,
     /// The addresses as its sender wrote them.
     pub to: Vec<String>,
@@ -238,11 +238,11 @@ pub(crate) struct Message {
     pub content: String,
     /// critical, high, normal or low.
     pub priority: String,
-    /// When it was stored.
+    /// Time of storing.
     pub timestamp: String,
     /// The first message of its conversation.
     pub thread: String,
-    /// Its place in the mailbox, for `after`; 0 for who only sent it.
+    /// Its number in the mailbox, for `after`; 0 for its sender.
     pub seq: u64,
     /// The message that it answers.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -250,10 +250,10 @@ pub(crate) struct Message {
     /// The JSON object that its sender attached.
     #[serde(skip_serializing_if = "Map::is_empty", default)]
     pub metadata: Map<String, Value>,
-    /// Whether an earlier hand-out was never confirmed.
+    /// True if an earlier hand-out was never confirmed.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub redelivered: bool,
-    /// Whether hob itself wrote it: a report about a message that could not be delivered.
+    /// True if hob itself wrote it: a report about a message that could not be delivered.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub report: bool,
 }
@@ -316,13 +316,13 @@ impl Message {
 pub(crate) struct Earlier {
     /// Its id.
     pub message_id: String,
-    /// Who wrote it.
+    /// The author.
     pub from: String,
     /// critical, high, normal or low.
     pub priority: String,
     /// Its first words: data from another agent.
     pub begins: String,
-    /// How long ago you were handed it.
+    /// Seconds since it was handed to you.
     pub handed_seconds_ago: u64,
 }
 
@@ -357,11 +357,11 @@ impl Earlier {
     }
 }
 
-/// An agent's standing in one word.
-pub(crate) fn standing(standing: Standing) -> &'static str {
+/// Returns an agent's standing in one word.
+pub(crate) fn standing(standing: Liveness) -> &'static str {
     match standing {
-        Standing::Active => "active",
-        Standing::Offline => "offline",
+        Liveness::Active => "active",
+        Liveness::Offline => "offline",
     }
 }
 

@@ -7,22 +7,22 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::callers::{Beside, Callers, Registration, waits};
+use crate::callers::{Callers, OtherName, Registration, waits};
 use crate::framing::quoted;
 
 /// Take a name that other agents write to, before other mail tools. It belongs to this worktree and outlives you. Call it
-/// again to change what you say of yourself; with another name you are renamed, and your mail comes along.
+/// again to change your profile; another name renames you, and your mail moves along.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
     /// a-z, 0-9, _ and -.
     #[serde(alias = "agent", alias = "agent_name", alias = "as", alias = "from")]
     pub name: String,
-    /// What you are for: planner, reviewer, dev. Messages can go to a role.
+    /// Your role: planner, reviewer, dev. Messages can go to a role.
     pub role: Option<String>,
     /// The part of the code that you work on.
     pub module: Option<String>,
-    /// What you are doing now, in a sentence.
+    /// Your current work, in a sentence.
     #[serde(alias = "description", alias = "task")]
     pub intent: Option<String>,
 }
@@ -34,11 +34,11 @@ pub(super) struct Output {
     pub status: String,
     /// Your name, which is your id.
     pub name: String,
-    /// What you are for.
+    /// Your role.
     pub role: String,
-    /// What you work on.
+    /// The part of the code that you work on.
     pub module: String,
-    /// What you are doing.
+    /// Your current work.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub intent: Option<String>,
     /// The worktree that the name is bound to.
@@ -46,13 +46,13 @@ pub(super) struct Output {
     /// The former holder, if the name was taken over.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub taken_from: Option<String>,
-    /// Your name before, which nobody has now.
+    /// Your former name, which is free now.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub renamed_from: Option<String>,
-    /// Your name before, which was removed: nobody had used it.
+    /// Your former name, which was removed because it had no mail.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub forgotten: Option<String>,
-    /// How many messages wait for you.
+    /// The number of messages that wait for you.
     pub waiting: u64,
     /// Other processes that go by this name.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
@@ -67,7 +67,7 @@ pub(super) struct Output {
 pub(super) struct Other {
     /// The name.
     pub name: String,
-    /// How many messages wait for it.
+    /// The number of messages that wait for it.
     pub waiting: u64,
     /// A process that goes by it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -98,7 +98,7 @@ impl Tool for RegisterAgent {
             forgotten: done.forgotten.map(|name| name.to_string()),
             waiting: done.waiting,
             other_pids: done.others,
-            beside: done.beside.map(|Beside { name, waiting, pid }| Other { name: name.to_string(), waiting, pid }),
+            beside: done.beside.map(|OtherName { name, waiting, pid }| Other { name: name.to_string(), waiting, pid }),
             name: done.identity.name,
             role: done.identity.role,
             module: done.identity.module,
@@ -110,19 +110,17 @@ impl Tool for RegisterAgent {
 
     fn text(output: &Output) -> String {
         let Output { status, name, role, worktree, .. } = output;
-        let module = match output.module.is_empty() {
-            true => String::new(),
-            false => format!(", module {}", quoted(&output.module, 200)),
-        };
+        let module =
+            if output.module.is_empty() { String::new() } else { format!(", module {}", quoted(&output.module, 200)) };
         let mut text = format!("{status}: {name} ({role}{module}), in {}.", quoted(worktree, 300));
         if let Some(from) = &output.taken_from {
             text.push_str(&format!(" It was taken from {}.", quoted(from, 300)));
         }
         if let Some(former) = &output.renamed_from {
-            text.push_str(&format!(" Nobody is called {former} any more; its mail and its groups are yours."));
+            text.push_str(&format!(" The name {former} is free now; its mail and its groups are yours."));
         }
         if let Some(forgotten) = &output.forgotten {
-            text.push_str(&format!(" Nobody is called {forgotten} any more; nobody had written to it."));
+            text.push_str(&format!(" The name {forgotten} is free now; it had no mail."));
         }
         if output.waiting > 0 {
             text.push_str(&format!(" {} for you: check_messages.", waits(output.waiting)));

@@ -26,16 +26,16 @@ pub(super) struct Args {
     /// Only to this agent.
     #[serde(alias = "recipient")]
     pub to: Option<String>,
-    /// Not before 2026-11-22, or 2026-11-22T10:00:00Z.
+    /// Earliest time: 2026-11-22 or 2026-11-22T10:00:00Z.
     pub since: Option<String>,
-    /// Not after.
+    /// Latest time.
     pub until: Option<String>,
-    /// How many at most; default 20.
+    /// Maximum number of hits (default 20).
     #[serde(alias = "max", alias = "count")]
     pub limit: Option<u32>,
 }
 
-/// What was found.
+/// The hits.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
     /// Newest first.
@@ -47,13 +47,13 @@ pub(super) struct Output {
 pub(super) struct Hit {
     /// Its id.
     pub message_id: String,
-    /// Who wrote it.
+    /// The author.
     pub from: String,
     /// The addresses as its sender wrote them.
     pub to: Vec<String>,
     /// critical, high, normal or low.
     pub priority: String,
-    /// When it was stored.
+    /// Time of storing.
     pub timestamp: String,
     /// The first message of its conversation.
     pub thread: String,
@@ -119,11 +119,12 @@ impl Tool for SearchMessages {
     }
 }
 
-/// The last moment of a day, where only a day is said: "not after" means that day too.
+/// Returns the last moment of a day, if the text has only a day: the limit includes that day.
 fn end_of_day(text: String) -> String {
-    match text.len() == "2026-11-22".len() && time::parse(&text).is_some() {
-        true => format!("{text}T23:59:59.999Z"),
-        false => text,
+    if text.len() == "2026-11-22".len() && time::parse(&text).is_some() {
+        format!("{text}T23:59:59.999Z")
+    } else {
+        text
     }
 }
 

@@ -10,19 +10,19 @@ use serde_json::{Map, Value, json};
 use super::{Addresses, Urgency, has_text, standing};
 use crate::callers::Callers;
 use crate::framing::quoted;
-use crate::model::{MessageView, Standing};
+use crate::model::{Liveness, MessageView};
 use crate::service::send::SendRequest;
 use crate::whole_id::whole_id;
 
-/// How much of an answered message is shown, in characters.
+/// The shown part of an answered message, in characters.
 const BEGINS: usize = 60;
 
 /// Send a message to another agent, a role or a group, or answer one with reply_to. It is stored before this returns and
-/// waits for who is offline. Write all that the reader needs: it sees nothing of your conversation.
+/// waits for offline recipients. Write all that the reader needs: it sees nothing of your conversation.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// A name, role:X, group:X or everyone. With reply_to it may be left out: who wrote that.
+    /// A name, role:X, group:X or everyone. With reply_to the default is that message's author.
     #[serde(alias = "recipient", alias = "recipients", alias = "to_agent")]
     pub to: Option<Addresses>,
     /// The text.
@@ -49,14 +49,14 @@ pub(super) struct Args {
 /// The message as it was stored.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
-    /// `delivered`: stored durably; `partial`: but for the full mailboxes in `failed_to`; `queued`: not sent yet, kept on
-    /// this machine's disk until the mail database is back.
+    /// `delivered`: stored durably; `partial`: not in the full mailboxes of `failed_to`; `queued`: kept on this
+    /// machine's disk until the mail database is available.
     pub status: String,
     /// Its id.
     pub message_id: String,
     /// active, offline, mixed; unknown while queued.
     pub recipient_status: String,
-    /// The agents that have it.
+    /// The agents that received it.
     pub recipients: Vec<Recipient>,
     /// The agents whose mailbox is full.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
@@ -71,8 +71,8 @@ pub(super) struct Output {
     pub thread: String,
     /// The message that it answers.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub answers: Option<Answered>,
-    /// Whether an earlier call with this key sent it.
+    pub answers: Option<AnsweredMessage>,
+    /// True if an earlier call with this key sent it.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub replayed: bool,
 }
@@ -88,10 +88,10 @@ pub(super) struct Recipient {
 
 /// The message that was answered.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Answered {
+pub(super) struct AnsweredMessage {
     /// Its id.
     pub message_id: String,
-    /// Who wrote it.
+    /// The author.
     pub from: String,
     /// Its first words: data from another agent.
     pub begins: String,
@@ -137,7 +137,7 @@ impl Tool for SendMessage {
         };
         let slowed = reply_to.as_deref().and_then(|id| mail.slow_down(&session, id));
         if let Some(slowed) = &slowed {
-            // A client that gave up would send again what is sent after all.
+            // A client with a timeout would repeat the message although it was sent.
             let delay = cx.budget().map_or(slowed.delay, |budget| slowed.delay.min(budget / 2));
             tokio::select! {
                 () = cx.waits(tokio::time::sleep(delay)) => {}
@@ -158,7 +158,7 @@ impl Tool for SendMessage {
                 resolution.also.join(", "),
             ));
         }
-        let active = sent.recipients.iter().filter(|recipient| recipient.standing == Standing::Active).count();
+        let active = sent.recipients.iter().filter(|recipient| recipient.standing == Liveness::Active).count();
         let recipient_status = match active {
             _ if sent.is_queued => "unknown",
             0 => "offline",
@@ -167,7 +167,7 @@ impl Tool for SendMessage {
         };
         let answers = match reply_to {
             // The message is sent, even if the answered one cannot be read now.
-            Some(id) => mail.message(&session, &id).await.ok().map(Answered::from),
+            Some(id) => mail.message(&session, &id).await.ok().map(AnsweredMessage::from),
             None => None,
         };
         Ok(Output {
@@ -217,7 +217,7 @@ impl Tool for SendMessage {
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let again = if output.replayed { ", as sent before under this key" } else { "" };
         let mut text = format!("{}: {} to {}{more}{again}.", output.status, output.message_id, names.join(", "));
-        if let Some(Answered { message_id, from, begins }) = &output.answers {
+        if let Some(AnsweredMessage { message_id, from, begins }) = &output.answers {
             text.push_str(&format!(" It answers {message_id} from {from}: {}.", quoted(begins, BEGINS)));
         }
         if !output.failed_to.is_empty() {
@@ -241,7 +241,7 @@ impl Tool for SendMessage {
                 text: None,
             },
             Example {
-                title: "To everybody of a role",
+                title: "To all agents of a role",
                 arguments: json!({"to": "role:dev", "content": "main is frozen until noon."}),
                 text: None,
             },
@@ -249,9 +249,9 @@ impl Tool for SendMessage {
     }
 }
 
-impl From<MessageView> for Answered {
-    fn from(view: MessageView) -> Answered {
-        Answered {
+impl From<MessageView> for AnsweredMessage {
+    fn from(view: MessageView) -> AnsweredMessage {
+        AnsweredMessage {
             message_id: view.id.to_string(),
             from: view.from.to_string(),
             // One more than is shown, so that the text tells that there is more.

@@ -16,28 +16,28 @@ use crate::model::Session;
 use crate::service::Mail;
 use crate::service::receive::WaitRequest;
 
-/// How often a waiting call reports progress.
+/// The interval at which a waiting call reports progress.
 const HEARTBEAT: Duration = Duration::from_secs(10);
-/// How long before its client's time-out a wait ends.
+/// The time before its client's timeout at which a wait ends.
 const MARGIN: Duration = Duration::from_secs(5);
 /// The longest wait.
 const LONGEST: u64 = 600;
 
 /// Wait until a message comes, and take it as check_messages does; at once if one waits. For when you have nothing to do
-/// before an answer comes: it blocks you. A time-out is no failure; call again.
+/// before an answer comes: it blocks you. A timeout is not an error; call again.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// Seconds; default 300, at most 600.
+    /// Timeout in seconds (default 300, at most 600).
     #[serde(alias = "timeout_seconds", alias = "timeout_s", alias = "seconds")]
     pub timeout: Option<u64>,
-    /// Less urgent messages do not end the wait and stay; default all.
+    /// Less urgent messages do not end the wait (default all).
     #[serde(default, alias = "priority", alias = "min_priority", alias = "filter")]
     pub priority_filter: Filter,
-    /// Only look, taking none: messages after this number, read or not; 0 for all.
+    /// Only look: messages after this number, read or not; 0 for all.
     #[serde(alias = "cursor", alias = "seq")]
     pub after: Option<u64>,
-    /// How many messages at most; default 1.
+    /// Maximum number of messages (default 1).
     #[serde(alias = "limit", alias = "count")]
     pub max: Option<u32>,
 }
@@ -58,13 +58,13 @@ pub(super) struct Output {
     pub below_filter: u64,
     /// The number of messages that still wait.
     pub remaining: u64,
-    /// How many messages you were handed before and did not answer: check_messages lists them.
+    /// The number of earlier messages without an answer: check_messages lists them.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub in_hand: u64,
     /// The last of those.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub last_in_hand: Option<LastInHand>,
-    /// Whether the messages were only looked at.
+    /// True if the messages were only looked at.
     #[serde(skip)]
     pub looked: bool,
 }
@@ -165,10 +165,12 @@ impl Tool for WaitForMessage {
             self.0.hands_out(&cx, &mail, &session, handed);
         }
         let messages = came.messages;
-        let status = match messages.is_empty() {
-            _ if came.is_superseded => "superseded",
-            true => "timeout",
-            false => "message_received",
+        let status = if came.is_superseded {
+            "superseded"
+        } else if messages.is_empty() {
+            "timeout"
+        } else {
+            "message_received"
         };
         Ok(Output {
             status: status.to_owned(),

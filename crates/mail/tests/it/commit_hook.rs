@@ -1,21 +1,21 @@
-//! A blocked waiter is handed its message in the transaction that stores it, without a change of its own. Nothing
-//! depends on that.
+//! A blocked waiter gets its message in the transaction that stores it, without a separate change. Correctness does not
+//! depend on that.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mail::store::change::{Change, Changed, Purge};
-use mail::store::query::{Found, Query};
+use mail::store::query::{Query, QueryResult};
 use mail::store::{Arrival, BoxFuture, CommitHook, InTransaction, Store, WakeDelivery, WakeListener};
 use mail::{Floor, StoreError};
 
 use crate::fixture::{ManualClock, StoreFixture, limits, texts};
 
-/// Alters what is to be done in the transaction.
+/// Alters the requests for the transaction.
 type Tamper = fn(&[Arrival], Vec<InTransaction>) -> Vec<InTransaction>;
 
-/// A store that counts calls and alters what its commit hook asks for.
+/// A store that counts calls and alters the requests of its commit hook.
 struct HookedStore {
     inner: Arc<dyn Store>,
     claims: AtomicUsize,
@@ -30,7 +30,7 @@ impl Store for HookedStore {
         self.inner.write(change)
     }
 
-    fn read(&self, query: Query) -> BoxFuture<'_, Result<Found, StoreError>> {
+    fn read(&self, query: Query) -> BoxFuture<'_, Result<QueryResult, StoreError>> {
         self.reads.fetch_add(1, Ordering::SeqCst);
         self.inner.read(query)
     }

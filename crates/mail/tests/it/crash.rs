@@ -2,8 +2,8 @@
 //! there exactly once, every other at most once.
 //!
 //! The writing process is this test binary (see [`writes_until_it_is_killed`]). A killed process loses nothing that the
-//! kernel has, so there is a harder test: a trace of its system calls is played back into files that hold only what was
-//! synced at some moment, as a crash of the machine would leave them.
+//! kernel has, so there is a harder test. It replays a trace of the system calls into files that contain only the data
+//! synced at some moment, as after a crash of the machine.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
@@ -21,12 +21,12 @@ const WRITER: &str = "MAIL_TEST_WRITES_TO";
 const SENDERS: usize = 6;
 pub(crate) const MAILBOXES: usize = 3;
 
-/// How often the writer is killed; `MAIL_TEST_KILLS` overrides it.
+/// Returns the number of kills; `MAIL_TEST_KILLS` overrides it.
 fn kills() -> usize {
     std::env::var("MAIL_TEST_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(50)
 }
 
-/// Not a test by itself: the process that is killed. It prints the id of each message once it is acknowledged.
+/// Not a separate test: the process that is killed. It prints the id of each message once it is acknowledged.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn writes_until_it_is_killed() {
     let Some(path) = std::env::var_os(WRITER) else { return };
@@ -89,8 +89,8 @@ fn acknowledgement(line: &str) -> Option<(String, usize)> {
     Some((id.to_owned(), recipients.trim().parse().ok()?))
 }
 
-/// The number of mailboxes that each message is in. Fails if a message is twice in one mailbox.
-pub(crate) async fn found(store: &dyn Store) -> BTreeMap<String, usize> {
+/// Returns the number of mailboxes that each message is in. Fails if a message is twice in one mailbox.
+pub(crate) async fn count_copies(store: &dyn Store) -> BTreeMap<String, usize> {
     let mut found = BTreeMap::new();
     for index in 0..MAILBOXES {
         let agent = AgentName::new(&format!("b{index}")).unwrap();
@@ -138,7 +138,7 @@ async fn every_acknowledged_send_survives_kill_9_exactly_once() {
         writer.wait().unwrap();
         let limits = Limits::default();
         let store = open_sqlite(&db, Clock::system(), &limits).unwrap();
-        let found = found(&store).await;
+        let found = count_copies(&store).await;
         store.close().await;
         for (id, recipients) in &acknowledged {
             assert_eq!(found.get(id), Some(recipients), "kill {kill}: acknowledged, not whole: {id}");
@@ -217,7 +217,7 @@ async fn lose_what_was_not_synced(faults: &[&str]) {
         let path = crashed.join("mail.db");
         let store = open_sqlite(&path, Clock::system(), &Limits::default())
             .unwrap_or_else(|error| panic!("a crash after step {end} left no store: {error}"));
-        let found = found(&store).await;
+        let found = count_copies(&store).await;
         store.close().await;
         for (id, recipients) in &acknowledged {
             assert_eq!(found.get(id), Some(recipients), "a crash after step {end} lost {id}");
@@ -257,7 +257,7 @@ fn traced(db: &Path, trace: &Path, faults: &[&str]) -> Option<Vec<Step>> {
     let lines = BufReader::new(writer.stdout.take().unwrap()).lines();
     let seen = lines.map_while(Result::ok).filter(|line| acknowledgement(line).is_some()).take(150).count();
     assert_eq!(seen, 150);
-    // Nobody reads the pipe now, so the writer ends at its next line, and the tracer with it.
+    // The pipe has no reader now, so the writer exits at its next line, and the tracer with it.
     writer.wait().unwrap();
     Some(parse(&std::fs::read_to_string(trace).unwrap()))
 }
@@ -344,8 +344,8 @@ fn unescape(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// Writes the files as a crash after these steps leaves them at worst: only what was synced. Returns what had been
-/// acknowledged.
+/// Writes the files as in the worst case after a crash at these steps: only synced data. Returns the sends acknowledged
+/// by then.
 fn leave(steps: &[Step], into: &Path) -> Vec<(String, usize)> {
     let mut now: BTreeMap<&str, Vec<u8>> = BTreeMap::new();
     let mut synced: BTreeMap<&str, Vec<u8>> = BTreeMap::new();

@@ -120,7 +120,7 @@ fn fill(dir: &Path) {
     }
 }
 
-/// Not a test by itself: runs on the small disk.
+/// Not a separate test: runs on the small disk.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn on_a_small_disk() {
     let Some(dir) = std::env::var_os(ON_A_SMALL_DISK) else { return };
@@ -157,8 +157,8 @@ async fn on_a_small_disk() {
     fixture.send(&ann, "bob", "room again").await.unwrap();
     let counts = fixture.mail.inbox(&bob.agent).await.unwrap();
     assert_eq!(counts.total(), stored + 1);
-    // After a kill the store's log remains, and the disk is full by now. There is no room to open the store normally;
-    // it can still be read.
+    // After a kill the store's log remains, and the disk is full by now. The store can be read, but not opened for
+    // writing.
     std::fs::create_dir(dir.join("killed")).unwrap();
     for name in ["mail.db", "mail.db-wal"] {
         std::fs::copy(dir.join(name), dir.join("killed").join(name)).unwrap();

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mail::store::change::{Change, Changed};
-use mail::store::query::{Found, Query};
+use mail::store::query::{Query, QueryResult};
 use mail::store::{BoxFuture, CommitHook, Store, WakeDelivery, WakeListener};
 use mail::{Floor, MailError, SendRequest, StoreError, WaitRequest};
 
@@ -25,7 +25,7 @@ impl Faulty {
         Faulty { inner, drawn: AtomicU64::new(seed), counts: Mutex::default() }
     }
 
-    /// A number below 100.
+    /// Returns a number below 100.
     fn draw(&self) -> u64 {
         let mut z = self.drawn.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::SeqCst);
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -60,7 +60,7 @@ impl Store for Faulty {
         })
     }
 
-    fn read(&self, query: Query) -> BoxFuture<'_, Result<Found, StoreError>> {
+    fn read(&self, query: Query) -> BoxFuture<'_, Result<QueryResult, StoreError>> {
         self.inner.read(query)
     }
 

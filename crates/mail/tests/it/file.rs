@@ -1,4 +1,4 @@
-//! Foreign files at the paths of the mail's files: each error says what to do, the file is left alone, and nothing
+//! Foreign files at the paths of the mail's files: each error names the next step, the file is not touched, and nothing
 //! hangs.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -17,9 +17,9 @@ use crate::fixture::{LONG, open_sqlite};
 
 type Opener = fn(&Path) -> Result<(), StoreError>;
 /// Puts something where a file should be.
-type Put = fn(&Path);
+type PutFile = fn(&Path);
 
-const IN_ITS_PLACE: [(&str, Put); 5] = [
+const IN_ITS_PLACE: [(&str, PutFile); 5] = [
     ("has 0 bytes, which no store has", |path| std::fs::write(path, "").unwrap()),
     ("is a directory, not a file", |path| std::fs::create_dir(path).unwrap()),
     ("is a FIFO, not a file", |path| mkfifoat(CWD, path, Mode::from_raw_mode(0o600)).unwrap()),
@@ -66,7 +66,7 @@ fn whatever_lies_in_the_place_of_a_store_is_named_and_left_alone() {
         let before = std::fs::symlink_metadata(&path).unwrap();
         for (said, next) in said_of(&path) {
             assert_eq!(said, format!("{} {what}", path.display()));
-            assert!(next.contains("begin") && next.contains("mail.db"), "{next}");
+            assert!(next.contains("create") && next.contains("mail.db"), "{next}");
         }
         let after = std::fs::symlink_metadata(&path).unwrap();
         assert_eq!((before.ino(), before.mode(), before.len()), (after.ino(), after.mode(), after.len()), "{what}");

@@ -9,7 +9,7 @@ use mail::store::memory::MemoryStore;
 use mail::store::sqlite::{SqliteOptions, SqliteStore};
 use mail::{
     AgentName, CheckRequest, Clock, EnterRequest, Floor, HandedOut, Holder, Limits, Mail, MailError, MailOptions,
-    Priority, Profile, Role, SendRequest, Sent, Session, SessionId, Space, WaitRequest, Waited,
+    Priority, Profile, Role, SendRequest, SentMessage, Session, SessionId, Space, WaitRequest, Waited,
 };
 
 /// Some time in 2026.
@@ -67,7 +67,7 @@ impl StoreFixture {
         StoreFixture { mail, store, clock, _kept: kept }
     }
 
-    /// The same mail, for a task of its own.
+    /// Returns the same mail, for another task.
     pub(crate) fn beside(&self) -> StoreFixture {
         let (mail, store, clock) = (self.mail.clone(), self.store.clone(), self.clock.clone());
         StoreFixture { mail, store, clock, _kept: Box::new(()) }
@@ -83,7 +83,7 @@ impl StoreFixture {
         self.clock.0.fetch_sub(time.as_millis() as u64, Ordering::SeqCst);
     }
 
-    /// An active agent in a separate worktree.
+    /// Returns an active agent in a separate worktree.
     pub(crate) async fn agent(&self, name: &str, role: &str) -> Session {
         self.enter(name, role, &format!("/w/{name}"), false).await.unwrap()
     }
@@ -107,7 +107,7 @@ impl StoreFixture {
         Ok(self.mail.enter(request).await?.session)
     }
 
-    pub(crate) async fn send(&self, from: &Session, to: &str, text: &str) -> Result<Sent, MailError> {
+    pub(crate) async fn send(&self, from: &Session, to: &str, text: &str) -> Result<SentMessage, MailError> {
         self.send_with(from, to, text, Priority::Normal).await
     }
 
@@ -117,13 +117,13 @@ impl StoreFixture {
         to: &str,
         text: &str,
         priority: Priority,
-    ) -> Result<Sent, MailError> {
+    ) -> Result<SentMessage, MailError> {
         let request =
             SendRequest { to: vec![to.to_owned()], content: text.to_owned(), priority, ..SendRequest::default() };
         self.mail.send(from, request).await
     }
 
-    pub(crate) async fn reply(&self, from: &Session, to: &Sent, text: &str) -> Result<Sent, MailError> {
+    pub(crate) async fn reply(&self, from: &Session, to: &SentMessage, text: &str) -> Result<SentMessage, MailError> {
         let reply_to = Some(to.id.to_string());
         self.mail.send(from, SendRequest { content: text.to_owned(), reply_to, ..SendRequest::default() }).await
     }
@@ -158,20 +158,20 @@ pub(crate) fn open_sqlite(
     SqliteStore::open(SqliteOptions { clock, limits: limits.clone(), ..options })
 }
 
-/// The same agent in another session.
+/// Returns the same agent in another session.
 pub(crate) fn again(session: &Session) -> Session {
     Session { id: SessionId::mint(), ..session.clone() }
 }
 
-/// The texts; redelivered messages are marked.
+/// Returns the texts; redelivered messages are marked.
 pub(crate) fn texts(messages: &[HandedOut]) -> Vec<String> {
     let text =
         |one: &HandedOut| format!("{}{}", one.message.content, if one.is_redelivered() { " (again)" } else { "" });
     messages.iter().map(text).collect()
 }
 
-/// The names of a message's recipients.
-pub(crate) fn reached(sent: &Sent) -> Vec<&str> {
+/// Returns the names of a message's recipients.
+pub(crate) fn reached(sent: &SentMessage) -> Vec<&str> {
     sent.recipients.iter().map(|to| to.agent.as_str()).collect()
 }
 

@@ -32,7 +32,7 @@ impl Peer for Line {
     }
 }
 
-/// The callers of a daemon on a machine with this name.
+/// Returns the callers of a daemon on a machine with this name.
 pub(crate) async fn callers(store: Arc<dyn Store>, host: &str, dir: PathBuf) -> Arc<Callers> {
     let mail = Mail::open(MailOptions { limits: limits(), ..MailOptions::new(store) }).await.unwrap();
     Callers::new(CallersOptions {
@@ -47,7 +47,7 @@ pub(crate) async fn callers(store: Arc<dyn Store>, host: &str, dir: PathBuf) -> 
     })
 }
 
-/// A call on a new connection, and the client's end of that connection.
+/// Returns a call on a new connection, and the client's end of that connection.
 pub(crate) fn call_of(caller: Caller) -> (Context, Line) {
     let line = Line { hang_up: watch::channel(false).0, cancel: watch::channel(false).0 };
     let cancelled = line.cancel.subscribe();

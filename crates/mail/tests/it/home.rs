@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use mail::home::{Choice, Home, HomeOptions};
 use mail::identity::{Identities, Identity};
-use mail::store::postgres::shown;
+use mail::store::postgres::without_password;
 use mail::{Limits, Refusal, Session, Space, StoreError};
 
 use crate::fixture::{ManualClock, StoreFixture, again, limits};
@@ -32,7 +32,7 @@ impl Project {
         *self.database.lock().unwrap() = url;
     }
 
-    /// The home of a newly started daemon.
+    /// Returns the home of a newly started daemon.
     fn home(&self, space: &Space) -> Home {
         let database = Arc::clone(&self.database);
         Home::new(HomeOptions {
@@ -57,7 +57,7 @@ impl Project {
         self.open(space).await.unwrap()
     }
 
-    /// Why opening fails: where the mail is, what is configured, and what to do.
+    /// Returns the error of opening: the location of the mail, the configured one, and the next step.
     async fn refused(&self, space: &Space) -> (String, String, String) {
         let home = self.home(space);
         let error = home.open().await.err().expect("it is refused");
@@ -70,7 +70,7 @@ impl Project {
         }
     }
 
-    /// An agent of this project in a separate worktree.
+    /// Returns an agent of this project in a separate worktree.
     async fn agent(&self, fixture: &StoreFixture, name: &str) -> Session {
         let worktree = self.dir.join(name);
         Identities::new(self.dir.join("identities")).save(&identity(name, &worktree, "")).unwrap();
@@ -199,7 +199,7 @@ async fn where_others_are_too_nothing_moves_and_every_call_says_where_the_mail_i
 
     // Switched: an empty store.
     let said = here.home(&origin("renamed")).choose(Choice::Switch).unwrap();
-    assert!(said.contains("stays there, and is not shown"), "{said}");
+    assert!(said.contains("stays there and is not shown"), "{said}");
     let fixture = here.opens(&origin("renamed")).await;
     let ann = here.agent(&fixture, ann.agent.as_str()).await;
     here.agent(&fixture, "bob").await;
@@ -318,9 +318,9 @@ async fn a_record_that_is_none_is_named_and_an_address_shows_no_password() {
     assert!(error.to_string().contains("mail-place.json is no file of yours that only you can read"), "{error}");
     assert!(error.hints()[0].contains("delete it"));
     assert!(project.home(&origin("tool")).look().problem.is_some());
-    let address = shown("postgres://agents:SECRET@db.example.org:6543/mail?sslmode=require").unwrap();
+    let address = without_password("postgres://agents:SECRET@db.example.org:6543/mail?sslmode=require").unwrap();
     assert_eq!(address, "postgres://agents@db.example.org:6543/mail");
-    assert_eq!(shown("no address"), None);
+    assert_eq!(without_password("no address"), None);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -349,7 +349,7 @@ async fn a_file_that_is_gone_is_not_begun_anew_by_itself() {
     assert_eq!(fixture.mail.agent("ann").await.unwrap().name, ann.agent);
     fixture.mail.close().await;
     std::fs::remove_file(project.dir.join("mail.db")).unwrap();
-    assert!(project.home(&space).choose(Choice::Switch).unwrap().contains("begins anew"));
+    assert!(project.home(&space).choose(Choice::Switch).unwrap().contains("starts empty"));
     assert!(project.opens(&space).await.mail.agents().await.unwrap().is_empty());
 }
 

@@ -15,7 +15,7 @@ async fn a_connection_whose_end_is_noticed_late_ends_nothing_of_the_next() {
     assert_eq!(fixture.check(&next).await, ["one"], "its answer was lost");
     line.hang_up.send_replace(true);
     tokio::time::sleep(limits().grace * 10).await;
-    // The run still holds what it has in hand.
+    // The run keeps its messages in hand.
     let (other, _) = call_of(Caller { run: Some("another".to_owned()), ..caller("bob", 4) });
     assert!(fixture.check(&other).await.is_empty());
     assert!(fixture.check(&next).await.is_empty());

@@ -41,7 +41,7 @@ async fn a_daemon_looks_after_its_own_leases_only() {
     let (ann, bob) = (here.agent("ann", "dev").await, there.agent("bob", "dev").await);
     here.send(&ann, "bob", "x").await.unwrap();
     assert_eq!(there.check(&bob).await, ["x"]);
-    // A restart of the first daemon must not free what a session of the second has in hand.
+    // A restart of the first daemon must not free the messages in hand of a session of the second.
     let reborn = daemon(&server, "own", "here").await;
     let cat = reborn.agent("cat", "dev").await;
     reborn.send(&ann, "cat", "y").await.unwrap();

@@ -81,7 +81,7 @@ impl Model {
             .count()
     }
 
-    /// The recipients; empty when refused.
+    /// Returns the recipients; empty when refused.
     fn send(&mut self, from: usize, to: &To, priority: u8, text: &str) -> BTreeSet<usize> {
         let mut whom: BTreeSet<usize> = match to {
             To::Agent(one) => [*one].into(),
@@ -104,7 +104,7 @@ impl Model {
         }
     }
 
-    /// What is listed once, before it counts as read.
+    /// Returns the messages that are listed once, before they count as read.
     fn list(&mut self, who: usize, session: u64) -> BTreeSet<String> {
         let mut listed = BTreeSet::new();
         for one in &mut self.boxes[who] {
@@ -160,7 +160,7 @@ impl Model {
     }
 }
 
-/// The store, with what the model does not know: sessions and ids.
+/// The store, with the parts that the model does not know: sessions and ids.
 struct Run {
     fixture: StoreFixture,
     model: Model,
@@ -217,15 +217,16 @@ impl Run {
                 let expected = self.model.check(*who, number, *limit);
                 let request = CheckRequest { limit: *limit, ..CheckRequest::default() };
                 let checked = mail.check(&session, request).await.unwrap();
-                let text = |one: &mail::HandedOut| match one.message.from.is_system() {
-                    true => format!("report #{}", one.attempt),
-                    false => format!("{} #{}", one.message.content, one.attempt),
+                let text = |one: &mail::HandedOut| {
+                    if one.message.from.is_system() {
+                        format!("report #{}", one.attempt)
+                    } else {
+                        format!("{} #{}", one.message.content, one.attempt)
+                    }
                 };
                 assert_eq!(checked.messages.iter().map(text).collect::<Vec<_>>(), expected);
-                let line = |one: &mail::Reminder| match one.from.is_system() {
-                    true => "report".to_owned(),
-                    false => one.begins.clone(),
-                };
+                let line =
+                    |one: &mail::Reminder| if one.from.is_system() { "report".to_owned() } else { one.begins.clone() };
                 assert_eq!(checked.reminders.iter().map(line).collect::<BTreeSet<_>>(), listed);
                 let free = self.model.boxes[*who].iter().filter(|one| one.state == State::Free).count();
                 assert_eq!(checked.remaining, free as u64);
@@ -234,7 +235,7 @@ impl Run {
                 let (session, number) = self.sessions[*who][*life].clone();
                 let text = self.model.boxes[*who].get(*nth).map(|letter| letter.text.clone());
                 let Some(id) = text.and_then(|text| self.ids.get(&text)) else {
-                    // A command that has printed what it was handed.
+                    // A command that has printed its messages.
                     self.model.confirm(*who, number);
                     mail.confirm(&session).await.unwrap();
                     return;

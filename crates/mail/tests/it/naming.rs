@@ -1,5 +1,5 @@
 //! Names as their agents see them: the first call without one, a second one in a worktree, two processes under one, and
-//! what becomes of mail when a name goes. Also: who is active, and that looking makes nobody so.
+//! the mail of a removed name. Also: which agents are active, and that looking does not make an agent active.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use mail::callers::Callers;
 use mail::hints::HookEvent;
 use mail::store::memory::MemoryStore;
-use mail::{Clock, Standing};
+use mail::{Clock, Liveness};
 use mcp::tool::Context;
 use project::{Caller, Role};
 use serde_json::value::to_raw_value;
@@ -34,7 +34,7 @@ impl Daemon {
         Daemon { callers: callers(store, "h", temp.path().to_owned()).await, _temp: temp }
     }
 
-    /// The text of an answer, or of a refusal.
+    /// Returns the text of an answer, or of a refusal.
     async fn call(&self, process: &Process, tool: &str, arguments: Value) -> Result<String, String> {
         let tools = mail::tools::tools(&self.callers);
         let tool = tools.into_iter().find(|one| one.declaration().name == tool).unwrap();
@@ -50,17 +50,17 @@ impl Daemon {
 
     async fn active(&self) -> Vec<String> {
         let agents = self.callers.mail().await.unwrap().agents().await.unwrap();
-        let active = agents.into_iter().filter(|agent| agent.standing == Standing::Active);
+        let active = agents.into_iter().filter(|agent| agent.standing == Liveness::Active);
         active.map(|agent| agent.name.to_string()).collect()
     }
 }
 
-/// A process of an agent that was started without a name.
+/// Returns a process of an agent that was started without a name.
 fn process(worktree: &str, pid: u32) -> Process {
     with(Caller { name: None, ..caller(worktree, pid) })
 }
 
-/// One of hob's own commands.
+/// Returns one of hob's own commands.
 fn command(worktree: &str) -> Process {
     with(Caller { name: None, role: Role::Control, run: None, ..caller(worktree, 9000) })
 }
@@ -105,7 +105,7 @@ async fn the_first_call_without_a_name_says_how_to_get_one() {
     let said = daemon.ok(&nobody, "register_agent", json!({"name": "parser-2"})).await;
     assert_eq!(said, "registered: parser-2 (agent), in \"/w/Parser 2\".");
     assert_eq!(daemon.ok(&nobody, "check_messages", json!({})).await, "No messages.");
-    // One that was started under a name that nobody has registered.
+    // A process that was started under an unregistered name.
     let named = with(Caller { name: Some("planner".into()), ..caller("/w/other", 2) });
     let said = daemon.call(&named, "check_messages", json!({})).await.unwrap_err();
     assert_eq!(
@@ -124,7 +124,7 @@ async fn a_mistyped_name_is_taken_back_by_another_registration() {
     let said = daemon.ok(&agent, "register_agent", json!({"name": "planner"})).await;
     assert_eq!(
         said,
-        "renamed: planner (lead, module \"all\"), in \"/w/a\". Nobody is called plnner any more; its mail and its groups \
+        "renamed: planner (lead, module \"all\"), in \"/w/a\". The name plnner is free now; its mail and its groups \
          are yours. 1 message waits for you: check_messages."
     );
     assert!(daemon.ok(&agent, "check_messages", json!({})).await.contains("| for the wrong name"));
@@ -146,17 +146,14 @@ async fn a_mistyped_name_goes_where_the_right_one_was_there_already_and_after_a_
     let agent = process("/w/a", 1);
     daemon.ok(&agent, "register_agent", json!({"name": "plnner"})).await;
     let said = daemon.ok(&agent, "register_agent", json!({"name": "planner"})).await;
-    assert_eq!(
-        said,
-        "updated: planner (lead), in \"/w/a\". Nobody is called plnner any more; nobody had written to it."
-    );
+    assert_eq!(said, "updated: planner (lead), in \"/w/a\". The name plnner is free now; it had no mail.");
     let listed = daemon.ok(&other, "list_agents", json!({})).await;
     assert!(listed.starts_with("2 agents.") && !listed.contains("plnner"), "{listed}");
     // One that was written to stays, with its mail.
     daemon.ok(&agent, "send_message", json!({"to": "other", "content": "x"})).await;
     daemon.ok(&command("/w/a"), "register_agent", json!({"name": "third"})).await;
     let said = daemon.ok(&agent, "register_agent", json!({"name": "third"})).await;
-    assert!(!said.contains("Nobody is called planner"), "{said}");
+    assert!(!said.contains("The name planner is free"), "{said}");
     // A run whose daemon was restarted has not called yet.
     let late = process("/w/c", 5);
     daemon.ok(&late, "register_agent", json!({"name": "cooordinator"})).await;
@@ -175,7 +172,7 @@ async fn a_worktree_keeps_the_name_that_was_to_stay_so() {
     assert!(said.ends_with("ann is the name of process 11 in this worktree, and stays so."), "{said}");
     daemon.ok(&third, "register_agent", json!({"name": "eve"})).await;
     end(&daemon, first, "ann").await;
-    // What it says of itself anew changes nothing.
+    // A repeated registration changes only the given fields.
     daemon.ok(&second, "register_agent", json!({"name": "bob", "intent": "reads"})).await;
     end(&daemon, third, "eve").await;
     end(&daemon, second, "bob").await;
@@ -226,7 +223,7 @@ async fn two_processes_of_one_worktree_are_told_of_each_other() {
     );
     assert!(daemon.ok(&first, "list_agents", json!({})).await.contains("ann (agent, you)"));
     assert!(daemon.ok(&second, "list_agents", json!({})).await.contains("bob (agent, you)"));
-    // After a restart of the daemon each run is known again; whoever is neither has to say who it is.
+    // After a restart of the daemon each run is known again; any other caller has to give its name.
     let again = process("/w/a", 11);
     assert!(daemon.ok(&again, "list_agents", json!({})).await.contains("ann (agent, you)"));
     let said = daemon.call(&process("/w/a", 33), "check_messages", json!({})).await.unwrap_err();
@@ -277,7 +274,7 @@ async fn names_are_changed_and_removed_by_their_holder() {
     let done = daemon.callers.rename(&command("/w/b").cx, "bob", "eve").await.unwrap();
     assert_eq!(
         done.text,
-        "bob is called eve now. 1 message waits for it; what it wrote and its groups are eve's too. Nobody is called bob."
+        "bob is called eve now. 1 message waits for it; its messages and its groups are eve's too. The name bob is free."
     );
     // Its process goes on under the new name.
     assert!(daemon.ok(&bob, "check_messages", json!({})).await.contains("| first"));
@@ -287,16 +284,16 @@ async fn names_are_changed_and_removed_by_their_holder() {
     let active = forget("eve").await.unwrap_err().to_string();
     assert!(active.starts_with("eve is active") && active.contains("hob agents rename eve NEW"), "{active}");
     end(&daemon, bob, "eve").await;
-    // What it had in hand waits too: it never said that it has read it.
+    // Its messages in hand wait too: it never confirmed them.
     assert_eq!(
         forget("eve").await.unwrap(),
-        "Nobody is called eve any more. 2 messages waited for it unread: each sender has a report."
+        "The name eve is free now. 2 messages waited for it unread: each sender has a report."
     );
     let report = daemon.ok(&ann, "check_messages", json!({})).await;
     assert_eq!(report.matches("the agent eve was removed").count(), 2, "{report}");
     let said = daemon.call(&process("/w/b", 3), "check_messages", json!({})).await.unwrap_err();
     assert!(said.contains("no agent name yet"), "{said}");
-    // The name is free, with a mailbox of its own.
+    // The name is free, with a separate mailbox.
     let next = process("/w/c", 4);
     assert!(daemon.ok(&next, "register_agent", json!({"name": "eve"})).await.starts_with("registered: eve"));
     assert_eq!(daemon.ok(&next, "check_messages", json!({})).await, "No messages.");

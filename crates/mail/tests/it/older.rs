@@ -13,7 +13,7 @@ async fn open(path: &std::path::Path) -> StoreFixture {
     StoreFixture::with(store, limits, ManualClock(hand), Box::new(())).await
 }
 
-async fn found(fixture: &StoreFixture, session: &Session, query: &str) -> Vec<String> {
+async fn search_texts(fixture: &StoreFixture, session: &Session, query: &str) -> Vec<String> {
     let search = SearchRequest { query: query.to_owned(), limit: 10, ..SearchRequest::default() };
     fixture.mail.search(session, search).await.unwrap().into_iter().map(|hit| hit.message.content).collect()
 }
@@ -25,12 +25,12 @@ async fn version_1_is_brought_forward_with_all_that_is_in_it() {
     let db = rusqlite::Connection::open(&path).unwrap();
     db.execute_batch(include_str!("older/version_1.sql")).unwrap();
     drop(db);
-    // The second run opens what the first one migrated.
+    // The second run opens the file that the first one migrated.
     for life in 0..2 {
         let fixture = open(&path).await;
         let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
         if life == 0 {
-            // What an ended session had in hand is free after its grace period.
+            // The messages in hand of an ended session are free after its grace period.
             assert_eq!(fixture.mail.inbox(&bob.agent).await.unwrap().leased, 1);
             fixture.mail.end_session(&mail::SessionId::new("gone").unwrap()).await;
             let got = fixture.wait(&bob, LONG, mail::Floor::All).await.messages;
@@ -43,10 +43,14 @@ async fn version_1_is_brought_forward_with_all_that_is_in_it() {
             let thread: Vec<_> = thread.iter().map(|message| message.content.as_str()).collect();
             assert_eq!(thread, ["the question", "the answer"]);
         }
-        assert_eq!(found(&fixture, &ann, "the").await, ["the answer", "the question"]);
+        assert_eq!(search_texts(&fixture, &ann, "the").await, ["the answer", "the question"]);
         let new = format!("new{life}");
         fixture.send(&ann, "bob", &new).await.unwrap();
-        assert_eq!(found(&fixture, &bob, &new).await, std::slice::from_ref(&new), "its number was another's before");
+        assert_eq!(
+            search_texts(&fixture, &bob, &new).await,
+            std::slice::from_ref(&new),
+            "its number was another's before"
+        );
         assert_eq!(fixture.check(&bob).await, [new]);
         fixture.check(&bob).await;
         fixture.mail.close().await;

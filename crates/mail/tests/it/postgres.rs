@@ -13,7 +13,7 @@ impl Server {
         Postgres::start().map(Server)
     }
 
-    /// A store in this server, as opened by a daemon with this name.
+    /// Returns a store in this server, as opened by a daemon with this name.
     pub(crate) async fn store(&self, space: &str, owner: &str, clock: Option<Clock>, limits: &Limits) -> PostgresStore {
         let options = PostgresOptions {
             url: self.0.url(),

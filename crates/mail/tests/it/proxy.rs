@@ -1,5 +1,5 @@
-//! A network between a store and its PostgreSQL that loses the database's answer to what commits: the change is made,
-//! but its caller never learns of it. The store tells this apart from a refused connection.
+//! A network between a store and its PostgreSQL that loses the answer to a commit: the change is made, but its caller
+//! never learns of it. The store distinguishes this from a refused connection.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
@@ -24,17 +24,17 @@ pub(crate) struct Proxy {
 
 #[derive(Default)]
 struct How {
-    /// How often the server was ready again: the round trips.
+    /// The number of times that the server became ready again: the round trips.
     round_trips: AtomicU64,
     commits: AtomicU64,
-    /// Whether what commits is held back, and how much of it is.
+    /// True while commits are held back, and the number of those held back.
     gate: Mutex<(bool, usize)>,
     moved: Condvar,
-    /// The connection breaks instead of every n-th answer to what commits; 0 means never.
+    /// The connection breaks instead of every n-th answer to a commit; 0 means never.
     loses_every: AtomicU64,
     answers: AtomicU64,
     lost: AtomicU64,
-    /// Whether every connection after such a loss is refused.
+    /// True if every connection after such a loss is refused.
     then_goes_away: AtomicBool,
     is_away: AtomicBool,
     open: Mutex<Vec<TcpStream>>,
@@ -91,12 +91,12 @@ impl Proxy {
         self.how.lost.load(Ordering::SeqCst)
     }
 
-    /// How many round trips were made, and how many of them committed.
+    /// Returns the number of round trips, and of those that committed.
     pub(crate) fn counts(&self) -> (u64, u64) {
         (self.how.round_trips.load(Ordering::SeqCst), self.how.commits.load(Ordering::SeqCst))
     }
 
-    /// Holds back what commits, until [`Proxy::let_go`].
+    /// Holds back commits until [`Proxy::let_go`].
     pub(crate) fn hold(&self) {
         self.how.gate.lock().unwrap().0 = true;
     }
@@ -114,8 +114,8 @@ impl Proxy {
 }
 
 impl How {
-    /// Forwards the server's answers, message by message. What commits has committed when the server is ready again,
-    /// and outside a transaction (PostgreSQL, "Message Formats": `ReadyForQuery`).
+    /// Forwards the server's answers, message by message. A commit is done when the server is ready again outside a
+    /// transaction (PostgreSQL, "Message Formats": `ReadyForQuery`).
     fn answers(&self, mut server: UnixStream, mut client: &TcpStream, commits: &AtomicBool) -> std::io::Result<()> {
         loop {
             let (kind, message) = message(&mut server)?;
@@ -129,7 +129,8 @@ impl How {
         }
     }
 
-    /// Forwards what the store asks, and notes when that commits: a COMMIT, or the statement that writes for a group.
+    /// Forwards the store's statements, and notes those that commit: a COMMIT, or the statement that writes for a
+    /// group.
     fn questions(&self, client: &mut TcpStream, server: &mut UnixStream, commits: &AtomicBool) -> std::io::Result<()> {
         let mut length = [0; 4];
         client.read_exact(&mut length)?;
@@ -181,7 +182,7 @@ impl How {
     }
 }
 
-/// The next message, and its kind.
+/// Returns the next message, and its kind.
 fn message(from: &mut impl Read) -> std::io::Result<(u8, Vec<u8>)> {
     let mut message = vec![0; 5];
     from.read_exact(&mut message)?;
@@ -191,7 +192,7 @@ fn message(from: &mut impl Read) -> std::io::Result<(u8, Vec<u8>)> {
     Ok((message[0], message))
 }
 
-/// A daemon behind such a network, and one with a direct connection.
+/// Returns a daemon behind such a network, and one with a direct connection.
 pub(crate) async fn behind(server: &Server, space: &str) -> (Proxy, StoreFixture, StoreFixture) {
     let proxy = Proxy::to(server.socket());
     let options = PostgresOptions {
@@ -208,7 +209,7 @@ pub(crate) async fn behind(server: &Server, space: &str) -> (Proxy, StoreFixture
     (proxy, fixture, StoreFixture::postgres(server, space, limits()).await)
 }
 
-/// How often each text is in the mailbox.
+/// Returns the number of copies of each text in the mailbox.
 async fn stored(fixture: &StoreFixture, agent: &Session) -> BTreeMap<String, u32> {
     let mut found = BTreeMap::new();
     for message in fixture.mail.look(agent, 0, Floor::All, 500).await.unwrap().messages {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mail::{Clock, DeliveryState, Floor, Outcome, Priority, Refusal, SendRequest, Standing};
+use mail::{Clock, DeliveryState, Floor, Liveness, Outcome, Priority, Refusal, SendRequest};
 
 use crate::fixture::{EPOCH, LONG, ManualClock, StoreFixture, again, limits, open_sqlite, reached, refusal, texts};
 
@@ -238,9 +238,9 @@ async fn defect_14_a_blocked_waiter_is_active() {
     let waiter = fixture.block(&bob, Floor::All).await;
     fixture.pass(Duration::from_secs(3600));
     let agents = fixture.mail.agents().await.unwrap();
-    assert_eq!(agents[0].standing, Standing::Active);
+    assert_eq!(agents[0].standing, Liveness::Active);
     let sent = fixture.send(&bob, "bob", "x").await.unwrap();
-    assert_eq!(sent.recipients[0].standing, Standing::Active);
+    assert_eq!(sent.recipients[0].standing, Liveness::Active);
     assert_eq!(waiter.await.unwrap().messages.len(), 1);
     let settled = fixture.mail.ack(&bob, &[sent.id.to_string()], Outcome::Acked, None).await.unwrap();
     assert_eq!(settled[0].state, Some(DeliveryState::Acked));

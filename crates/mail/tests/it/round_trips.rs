@@ -88,14 +88,15 @@ async fn futures_now<T>(future: &mut (impl Future<Output = T> + Unpin)) -> Optio
     .await
 }
 
-/// What one daemon has read, the other changes before the first writes.
+/// Two daemons race: one changes the rows that the other has read, before that one writes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_mailbox_that_another_daemon_changed_meanwhile_is_read_again() {
     let Some(server) = Server::start() else { return };
     let (proxy, here, there) = behind(&server, "sent meanwhile").await;
     let (ann, _bob) = (here.agent("ann", "dev").await, here.agent("bob", "dev").await);
     let from = ann.clone();
-    let sending = held(&proxy, &here, |here| async move { here.send(&from, "bob", "from here").await.unwrap() });
+    let sending =
+        hold_at_commit(&proxy, &here, |here| async move { here.send(&from, "bob", "from here").await.unwrap() });
     there.send(&ann, "bob", "from there").await.unwrap();
     proxy.let_go();
     assert_eq!(sending.await.unwrap().recipients[0].seq, 2, "the other daemon's came first");
@@ -104,7 +105,7 @@ async fn a_mailbox_that_another_daemon_changed_meanwhile_is_read_again() {
     let (ann, bob) = (here.agent("ann", "dev").await, here.agent("bob", "dev").await);
     here.send(&ann, "bob", "x").await.unwrap();
     let one = bob.clone();
-    let taking = held(&proxy, &here, |here| async move { here.check(&one).await });
+    let taking = hold_at_commit(&proxy, &here, |here| async move { here.check(&one).await });
     let theirs = there.check(&again(&bob)).await;
     proxy.let_go();
     assert_eq!((theirs.len(), taking.await.unwrap().len()), (1, 0), "each message is handed out once");
@@ -112,7 +113,7 @@ async fn a_mailbox_that_another_daemon_changed_meanwhile_is_read_again() {
     let (proxy, here, there) = behind(&server, "taken over meanwhile").await;
     let (ann, _bob) = (here.agent("ann", "dev").await, here.agent("bob", "dev").await);
     let from = ann.clone();
-    let sending = held(&proxy, &here, |here| async move { here.send(&from, "bob", "too late").await });
+    let sending = hold_at_commit(&proxy, &here, |here| async move { here.send(&from, "bob", "too late").await });
     there.enter("ann", "dev", "/elsewhere", true).await.unwrap();
     proxy.let_go();
     let refused = refusal(sending.await.unwrap());
@@ -120,7 +121,7 @@ async fn a_mailbox_that_another_daemon_changed_meanwhile_is_read_again() {
 }
 
 /// Begins a call of a daemon and holds it back where it commits.
-fn held<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
+fn hold_at_commit<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
     proxy: &Proxy,
     fixture: &StoreFixture,
     call: impl FnOnce(StoreFixture) -> F,

@@ -106,7 +106,7 @@ async fn spaces_that_came_apart_are_joined_with_all_that_is_in_them() {
             let number = format!("UPDATE space SET name = 'r_00000000000{life}' WHERE name LIKE 'p_%'");
             db.execute(&number, []).unwrap();
             drop(db);
-            // The next run begins with none of it.
+            // The next run starts without them.
             hide(&path, life);
         }
     }
@@ -143,7 +143,7 @@ async fn spaces_that_came_apart_are_joined_with_all_that_is_in_them() {
     assert_eq!(fixture.check(&bob).await, ["after"]);
 }
 
-/// Moves the space of a run out of the file, so that the next run begins with none of it.
+/// Moves the space of a run out of the file, so that the next run starts empty.
 fn hide(path: &Path, life: u64) {
     std::fs::rename(path, path.with_file_name(format!("life-{life}"))).unwrap();
     for suffix in ["-wal", "-shm"] {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use mail::spool::Spool;
 use mail::store::change::{Change, Changed};
-use mail::store::query::{Found, Query};
+use mail::store::query::{Query, QueryResult};
 use mail::store::{BoxFuture, Store, WakeDelivery, WakeListener};
 use mail::{
     AgentName, CheckRequest, EnterRequest, Floor, Holder, Limits, Mail, MailError, MailOptions, Profile, Refusal,
@@ -50,7 +50,7 @@ impl Store for Switched {
         })
     }
 
-    fn read(&self, query: Query) -> BoxFuture<'_, Result<Found, StoreError>> {
+    fn read(&self, query: Query) -> BoxFuture<'_, Result<QueryResult, StoreError>> {
         Box::pin(async move {
             self.is_there()?;
             self.inner.read(query).await
@@ -92,7 +92,7 @@ impl Scene {
         self.dir.path().join("mail-spool.db")
     }
 
-    /// One run of the daemon.
+    /// Returns one run of the daemon.
     async fn mail(&self, limit: u64) -> Arc<Mail> {
         let spool = Some(Arc::new(open(&self.path(), limit)));
         Mail::open(MailOptions { spool, ..MailOptions::new(self.store.clone()) }).await.unwrap()
@@ -227,7 +227,7 @@ async fn a_message_that_nobody_can_have_comes_back_as_a_report() {
     scene.away(false);
     let report = mail.wait(&ann, WaitRequest::default()).await.unwrap().messages.remove(0).message;
     assert!(report.from.is_system() && report.content.contains(lost.id.as_str()), "{report:?}");
-    assert!(report.content.contains("nobody here is called"), "{report:?}");
+    assert!(report.content.contains("unknown recipient"), "{report:?}");
     assert_eq!(take(&mail, &bob, 1).await, ["and on"]);
 }
 

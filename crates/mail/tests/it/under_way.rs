@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mail::store::change::{Change, Changed};
-use mail::store::query::{Found, Query};
+use mail::store::query::{Query, QueryResult};
 use mail::store::{Arrival, BoxFuture, Store, Wake, WakeDelivery, WakeListener};
 use mail::{AgentName, Floor, Priority, StoreError};
 use parking_lot::Mutex;
@@ -33,7 +33,7 @@ impl Store for Slow {
         })
     }
 
-    fn read(&self, query: Query) -> BoxFuture<'_, Result<Found, StoreError>> {
+    fn read(&self, query: Query) -> BoxFuture<'_, Result<QueryResult, StoreError>> {
         self.inner.read(query)
     }
 

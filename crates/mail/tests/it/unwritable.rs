@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use mail::callers::Callers;
 use mail::store::change::{Change, Changed};
 use mail::store::memory::MemoryStore;
-use mail::store::query::{Found, Query};
+use mail::store::query::{Query, QueryResult};
 use mail::store::{BoxFuture, Store, WakeDelivery, WakeListener};
 use mail::{Clock, StoreError};
 use mcp::tool::{Context, Outcome};
@@ -28,12 +28,13 @@ struct Small {
 
 impl Store for Small {
     fn write(&self, change: Change) -> BoxFuture<'_, Result<Changed, StoreError>> {
-        match self.is_full.load(Ordering::SeqCst) {
-            true => Box::pin(async { Err(StoreError::DiskFull) }),
-            false => self.store.write(change),
+        if self.is_full.load(Ordering::SeqCst) {
+            Box::pin(async { Err(StoreError::DiskFull) })
+        } else {
+            self.store.write(change)
         }
     }
-    fn read(&self, query: Query) -> BoxFuture<'_, Result<Found, StoreError>> {
+    fn read(&self, query: Query) -> BoxFuture<'_, Result<QueryResult, StoreError>> {
         self.store.read(query)
     }
     fn listen(&self, ear: WakeListener) {
@@ -91,7 +92,7 @@ impl Fixture {
         assert!(said.contains("No room on the disk of the mail store"), "{said}");
     }
 
-    /// The contents of the messages handed out.
+    /// Returns the contents of the messages handed out.
     pub(crate) async fn check(&self, cx: &Context) -> Vec<String> {
         let checked = self.ok(cx, "check_messages", json!({})).await;
         let messages = checked["messages"].as_array().unwrap();

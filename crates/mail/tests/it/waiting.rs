@@ -43,7 +43,7 @@ async fn sixty_four_calls_that_wait_for_messages_hold_up_no_other() {
     assert!(answer.to_string().contains("ann"), "{answer}");
 }
 
-/// A client that drops a wait says nothing. Its next wait, in a later turn, ends the dropped one; parallel waits stand.
+/// A client drops a wait without notice. Its next wait, in a later turn, ends the dropped one; parallel waits stay.
 #[tokio::test(start_paused = true)]
 async fn a_later_wait_of_a_run_ends_the_one_that_its_client_dropped() {
     let fixture = StoreFixture::memory(limits()).await;
@@ -67,7 +67,7 @@ async fn a_later_wait_of_a_run_ends_the_one_that_its_client_dropped() {
     assert!(!another_run.is_finished());
 }
 
-/// What is on its way to a wait when a newer one ends it goes to the newer one.
+/// A message on its way to a wait that a newer one ends goes to the newer one.
 #[tokio::test(start_paused = true)]
 async fn a_message_on_its_way_to_a_dropped_wait_is_not_lost() {
     for _ in 0..200 {

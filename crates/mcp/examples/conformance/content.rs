@@ -6,7 +6,7 @@ use mcp::resource::Contents;
 use mcp::tool::{AnyTool, Content, ToolError};
 use serde_json::json;
 
-use crate::made::{made, said, text};
+use crate::made::{made, text, text_result};
 
 /// The smallest picture: one red pixel.
 pub(crate) const PIXEL: &[u8] = &[
@@ -18,10 +18,12 @@ pub(crate) const PIXEL: &[u8] = &[
 /// An empty sound.
 const SILENCE: &[u8] = b"RIFF\x24\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x40\x1f\0\0\x80\x3e\0\0\x02\0\x10\0data\0\0\0\0";
 
-/// All these tools.
+/// Returns all these tools.
 pub(crate) fn tools() -> Vec<Arc<dyn AnyTool>> {
     [
-        made("test_simple_text", "Gives a text.", |_, _| async { said("This is a simple text response for testing.") }),
+        made("test_simple_text", "Gives a text.", |_, _| async {
+            text_result("This is a simple text response for testing.")
+        }),
         made("test_image_content", "Gives a picture.", |_, _| async { Ok(vec![Content::image(PIXEL, "image/png")]) }),
         made("test_audio_content", "Gives a sound.", |_, _| async { Ok(vec![Content::audio(SILENCE, "audio/wav")]) }),
         made("test_embedded_resource", "Gives a resource with what is in it.", |_, _| async {
@@ -40,7 +42,7 @@ pub(crate) fn tools() -> Vec<Arc<dyn AnyTool>> {
             Err(ToolError::user("This tool intentionally returns an error for testing"))
         }),
         made("test_custom_headers", "Says where it runs.", |_, arguments| async move {
-            said(format!("in {}", text(&arguments, "region")))
+            text_result(format!("in {}", text(&arguments, "region")))
         })
         .takes(json!({
             "type": "object",
@@ -49,30 +51,32 @@ pub(crate) fn tools() -> Vec<Arc<dyn AnyTool>> {
             },
             "required": ["region"],
         })),
-        made("json_schema_2020_12_tool", "Tool with JSON Schema 2020-12 features", |_, _| async { said("accepted") })
-            .takes(json!({
-                "$schema": "https://json-schema.org/draft/2020-12/schema",
-                "type": "object",
-                "$defs": {
-                    "address": {
-                        "$anchor": "addressDef",
-                        "type": "object",
-                        "properties": {"street": {"type": "string"}, "city": {"type": "string"}},
-                    },
+        made("json_schema_2020_12_tool", "Tool with JSON Schema 2020-12 features", |_, _| async {
+            text_result("accepted")
+        })
+        .takes(json!({
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "type": "object",
+            "$defs": {
+                "address": {
+                    "$anchor": "addressDef",
+                    "type": "object",
+                    "properties": {"street": {"type": "string"}, "city": {"type": "string"}},
                 },
-                "properties": {
-                    "name": {"type": "string"},
-                    "address": {"$ref": "#/$defs/address"},
-                    "contactMethod": {"type": "string", "enum": ["phone", "email"]},
-                    "phone": {"type": "string"},
-                    "email": {"type": "string"},
-                },
-                "allOf": [{"anyOf": [{"required": ["phone"]}, {"required": ["email"]}]}],
-                "if": {"properties": {"contactMethod": {"const": "phone"}}, "required": ["contactMethod"]},
-                "then": {"required": ["phone"]},
-                "else": {"required": ["email"]},
-                "additionalProperties": false,
-            })),
+            },
+            "properties": {
+                "name": {"type": "string"},
+                "address": {"$ref": "#/$defs/address"},
+                "contactMethod": {"type": "string", "enum": ["phone", "email"]},
+                "phone": {"type": "string"},
+                "email": {"type": "string"},
+            },
+            "allOf": [{"anyOf": [{"required": ["phone"]}, {"required": ["email"]}]}],
+            "if": {"properties": {"contactMethod": {"const": "phone"}}, "required": ["contactMethod"]},
+            "then": {"required": ["phone"]},
+            "else": {"required": ["email"]},
+            "additionalProperties": false,
+        })),
     ]
     .map(|made| made.tool())
     .into()

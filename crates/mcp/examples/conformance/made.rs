@@ -10,34 +10,34 @@ use serde_json::{Map, Value, json};
 
 type Work = Pin<Box<dyn Future<Output = Result<Vec<Content>, ToolError>> + Send>>;
 
-/// What a call may ask for, by name.
+/// The arguments of a call, by name.
 pub(crate) type Arguments = Map<String, Value>;
 
 /// A tool to be built.
-pub(crate) struct Made {
+pub(crate) struct BuiltTool {
     declaration: Declaration,
     run: Box<dyn Fn(Context, Arguments) -> Work + Send + Sync>,
 }
 
-/// A tool of that name without arguments.
-pub(crate) fn made<F, Fut>(name: &str, description: &str, run: F) -> Made
+/// Returns a tool of that name without arguments.
+pub(crate) fn made<F, Fut>(name: &str, description: &str, run: F) -> BuiltTool
 where
     F: Fn(Context, Arguments) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Result<Vec<Content>, ToolError>> + Send + 'static,
 {
     let declaration = Declaration::new(name, description, json!({"type": "object"}), Effect::READ);
-    Made { declaration, run: Box::new(move |cx, arguments| Box::pin(run(cx, arguments))) }
+    BuiltTool { declaration, run: Box::new(move |cx, arguments| Box::pin(run(cx, arguments))) }
 }
 
-impl Made {
+impl BuiltTool {
     /// Sets the arguments.
-    pub(crate) fn takes(mut self, input_schema: Value) -> Made {
+    pub(crate) fn takes(mut self, input_schema: Value) -> BuiltTool {
         self.declaration.input_schema = input_schema;
         self
     }
 
     /// Lets the tool ask.
-    pub(crate) fn asks(mut self) -> Made {
+    pub(crate) fn asks(mut self) -> BuiltTool {
         self.declaration.asks = Asks::Person;
         // For clients that cannot be asked: the result says how to answer by it.
         self.declaration.input_schema["properties"]["resume"] =
@@ -46,13 +46,13 @@ impl Made {
     }
 
     /// Lets a call that is not done at once become a task.
-    pub(crate) fn goes_on(mut self) -> Made {
+    pub(crate) fn goes_on(mut self) -> BuiltTool {
         self.declaration.job_after = Some(Duration::ZERO);
         self
     }
 
     /// Requires clients that know tasks.
-    pub(crate) fn only_as_task(mut self) -> Made {
+    pub(crate) fn only_as_task(mut self) -> BuiltTool {
         self.declaration.tasks_only = true;
         self.goes_on()
     }
@@ -63,7 +63,7 @@ impl Made {
     }
 }
 
-impl AnyTool for Made {
+impl AnyTool for BuiltTool {
     fn declaration(&self) -> &Declaration {
         &self.declaration
     }
@@ -82,12 +82,12 @@ impl AnyTool for Made {
     }
 }
 
-/// A result of one text.
-pub(crate) fn said(text: impl Into<String>) -> Result<Vec<Content>, ToolError> {
+/// Returns a result of one text.
+pub(crate) fn text_result(text: impl Into<String>) -> Result<Vec<Content>, ToolError> {
     Ok(vec![Content::text(text)])
 }
 
-/// A string argument; empty if absent.
+/// Returns a string argument; empty if absent.
 pub(crate) fn text<'a>(arguments: &'a Arguments, name: &str) -> &'a str {
     arguments.get(name).and_then(Value::as_str).unwrap_or_default()
 }

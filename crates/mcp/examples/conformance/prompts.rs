@@ -11,7 +11,7 @@ use serde::Deserialize;
 use crate::content::PIXEL;
 use crate::questions::{field, form};
 
-/// All these prompts.
+/// Returns all these prompts.
 pub(crate) fn all() -> Arc<Prompts> {
     Arc::new(Prompts::new([
         prompt(Simple),
@@ -25,7 +25,7 @@ pub(crate) fn all() -> Arc<Prompts> {
 /// The name of the prompt that comes and goes.
 pub(crate) const PASSING: &str = Passing::NAME;
 
-/// A prompt that comes and goes.
+/// Returns a prompt that comes and goes.
 pub(crate) fn passing() -> Arc<dyn AnyPrompt> {
     prompt(Passing)
 }

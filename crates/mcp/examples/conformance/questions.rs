@@ -5,16 +5,16 @@ use std::sync::Arc;
 use mcp::tool::{Answers, AnyTool, Ask, AskError, AskResponse, Context, LogLevel};
 use serde_json::{Value, json};
 
-use crate::made::{made, said, text};
+use crate::made::{made, text, text_result};
 
-/// All these tools.
+/// Returns all these tools.
 pub(crate) fn tools() -> Vec<Arc<dyn AnyTool>> {
     let mut all = by_request();
     all.extend(by_result());
     all.into_iter().map(|made| made.asks().tool()).collect()
 }
 
-/// A form with these fields, all of them required.
+/// Returns a form with these fields, all of them required.
 pub(crate) fn form(message: &str, properties: Value) -> Ask {
     let required: Vec<&String> = properties.as_object().into_iter().flat_map(|fields| fields.keys()).collect();
     let schema = json!({"type": "object", "properties": properties, "required": required});
@@ -35,7 +35,7 @@ async fn ask(cx: &Context, name: &str, ask: Ask) -> Result<AskResponse, AskError
     answers.remove(name).ok_or(AskError::Unanswered)
 }
 
-/// A field of a filled form.
+/// Returns a field of a filled form.
 pub(crate) fn field(said: &AskResponse, name: &str) -> String {
     match said {
         AskResponse::Accepted(content) => content[name].as_str().unwrap_or_default().to_owned(),
@@ -43,7 +43,7 @@ pub(crate) fn field(said: &AskResponse, name: &str) -> String {
     }
 }
 
-fn shown(said: &AskResponse) -> String {
+fn describe(said: &AskResponse) -> String {
     match said {
         AskResponse::Accepted(content) => format!("action=accept, content={content}"),
         AskResponse::Declined => "action=decline".to_owned(),
@@ -51,15 +51,15 @@ fn shown(said: &AskResponse) -> String {
     }
 }
 
-/// The tools for the revisions with a handshake.
-fn by_request() -> Vec<crate::made::Made> {
+/// Returns the tools for the revisions with a handshake.
+fn by_request() -> Vec<crate::made::BuiltTool> {
     vec![
         made("test_sampling", "Asks the client's model.", |cx, arguments| async move {
             match cx.ask(sample(text(&arguments, "prompt"), 100)).await? {
                 AskResponse::Accepted(answer) => {
-                    said(format!("LLM response: {}", answer["content"]["text"].as_str().unwrap_or_default()))
+                    text_result(format!("LLM response: {}", answer["content"]["text"].as_str().unwrap_or_default()))
                 }
-                AskResponse::Declined | AskResponse::Dismissed => said("no answer"),
+                AskResponse::Declined | AskResponse::Dismissed => text_result("no answer"),
             }
         })
         .takes(json!({
@@ -72,7 +72,10 @@ fn by_request() -> Vec<crate::made::Made> {
                 "username": {"type": "string", "description": "User's response"},
                 "email": {"type": "string", "description": "User's email address"},
             });
-            said(format!("User response: {}", shown(&cx.ask(form(text(&arguments, "message"), fields)).await?)))
+            text_result(format!(
+                "User response: {}",
+                describe(&cx.ask(form(text(&arguments, "message"), fields)).await?)
+            ))
         })
         .takes(json!({
             "type": "object",
@@ -87,7 +90,10 @@ fn by_request() -> Vec<crate::made::Made> {
                 "status": {"type": "string", "enum": ["active", "inactive", "pending"], "default": "active"},
                 "verified": {"type": "boolean", "default": true},
             });
-            said(format!("Elicitation completed: {}", shown(&cx.ask(form("Your details, please.", fields)).await?)))
+            text_result(format!(
+                "Elicitation completed: {}",
+                describe(&cx.ask(form("Your details, please.", fields)).await?)
+            ))
         }),
         made("test_elicitation_sep1330_enums", "Asks with choices of every kind.", |cx, _| async move {
             let titled = |value: &str, title: &str| json!({"const": value, "title": title});
@@ -110,36 +116,39 @@ fn by_request() -> Vec<crate::made::Made> {
                 "untitledMulti": {"type": "array", "items": {"type": "string", "enum": three}},
                 "titledMulti": {"type": "array", "items": {"anyOf": named("Choice")}},
             });
-            said(format!("Elicitation completed: {}", shown(&cx.ask(form("Your choices, please.", fields)).await?)))
+            text_result(format!(
+                "Elicitation completed: {}",
+                describe(&cx.ask(form("Your choices, please.", fields)).await?)
+            ))
         }),
     ]
 }
 
-/// The tools for the revision without a handshake.
-fn by_result() -> Vec<crate::made::Made> {
+/// Returns the tools for the revision without a handshake.
+fn by_result() -> Vec<crate::made::BuiltTool> {
     let confirm = || form("Please confirm", json!({"ok": {"type": "boolean"}}));
     vec![
         made("test_input_required_result_elicitation", "Asks for a name.", |cx, _| async move {
             let user = ask(&cx, "user_name", name_form("What is your name?")).await?;
-            said(format!("Hello, {}!", field(&user, "name")))
+            text_result(format!("Hello, {}!", field(&user, "name")))
         }),
         made("test_input_required_result_sampling", "Asks the client's model.", |cx, _| async move {
             let answer = ask(&cx, "capital_question", sample("What is the capital of France?", 100)).await?;
-            said(format!("The model said: {answer:?}"))
+            text_result(format!("The model said: {answer:?}"))
         }),
         made("test_input_required_result_list_roots", "Asks for the directories.", |cx, _| async move {
-            said(format!("The roots: {}", shown(&ask(&cx, "client_roots", Ask::Roots).await?)))
+            text_result(format!("The roots: {}", describe(&ask(&cx, "client_roots", Ask::Roots).await?)))
         }),
         made("test_input_required_result_request_state", "Asks, and knows its state again.", move |cx, _| async move {
             ask(&cx, "confirm", confirm()).await?;
-            said("state-ok")
+            text_result("state-ok")
         }),
         made(
             "test_input_required_result_tampered_state",
             "Asks, and refuses a forged state.",
             move |cx, _| async move {
                 ask(&cx, "confirm", confirm()).await?;
-                said("state-ok")
+                text_result("state-ok")
             },
         ),
         made("test_input_required_result_multiple_inputs", "Asks three things at once.", |cx, _| async move {
@@ -149,29 +158,29 @@ fn by_result() -> Vec<crate::made::Made> {
                 ("client_roots".to_owned(), Ask::Roots),
             ];
             let answers: Answers = cx.ask_all(asks).await?;
-            let each = answers.iter().map(|(name, said)| format!("{name}: {}", shown(said)));
-            said(each.collect::<Vec<_>>().join("\n"))
+            let each = answers.iter().map(|(name, said)| format!("{name}: {}", describe(said)));
+            text_result(each.collect::<Vec<_>>().join("\n"))
         }),
         made("test_input_required_result_multi_round", "Asks twice.", |cx, _| async move {
             let user = ask(&cx, "step1", name_form("Step 1: What is your name?")).await?;
             let fields = json!({"color": {"type": "string"}});
             let color = ask(&cx, "step2", form("Step 2: What is your favorite color?", fields)).await?;
-            said(format!("{} likes {}.", field(&user, "name"), field(&color, "color")))
+            text_result(format!("{} likes {}.", field(&user, "name"), field(&color, "color")))
         }),
         made("test_input_required_result_capabilities", "Asks whom it can.", |cx, _| async move {
             match ask(&cx, "greeting", sample("Generate a greeting", 50)).await {
                 Err(AskError::Unsupported) => {
-                    said(shown(&ask(&cx, "user_name", name_form("What is your name?")).await?))
+                    text_result(describe(&ask(&cx, "user_name", name_form("What is your name?")).await?))
                 }
-                answer => said(shown(&answer?)),
+                answer => text_result(describe(&answer?)),
             }
         }),
         made("test_missing_capability", "Needs the client's model.", |cx, _| async move {
-            said(shown(&cx.ask(sample("Hello?", 10)).await?))
+            text_result(describe(&cx.ask(sample("Hello?", 10)).await?))
         }),
         made("test_streaming_elicitation", "Says something, then asks.", |cx, _| async move {
             cx.log(LogLevel::Info, "conformance", &"about to ask");
-            said(shown(&cx.ask(name_form("What is your name?")).await?))
+            text_result(describe(&cx.ask(name_form("What is your name?")).await?))
         }),
     ]
 }

@@ -6,7 +6,7 @@ use mcp::resource::{Contents, Resource, Resources, Template, resource, template}
 
 use crate::content::PIXEL;
 
-/// All these resources.
+/// Returns all these resources.
 pub(crate) fn all() -> Arc<Resources> {
     let resources = Resources::default();
     let about = |uri: &str, name: &str, mime_type: &str| Resource {

@@ -6,17 +6,21 @@ use std::time::Duration;
 use mcp::tool::{AnyTool, ToolError};
 use serde_json::{Value, json};
 
-use crate::made::{made, said, text};
+use crate::made::{made, text, text_result};
 use crate::questions::{field, form};
 
 /// Longer than any call may run before it becomes a task.
 const WORK: Duration = Duration::from_millis(150);
 
-/// All these tools.
+/// Returns all these tools.
 pub(crate) fn tools() -> Vec<Arc<dyn AnyTool>> {
     [
-        made("greet", "Greets.", |_, arguments| async move { said(format!("Hello, {}!", text(&arguments, "name"))) })
-            .takes(json!({"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]})),
+        made(
+            "greet",
+            "Greets.",
+            |_, arguments| async move { text_result(format!("Hello, {}!", text(&arguments, "name"))) },
+        )
+        .takes(json!({"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]})),
         made("slow_compute", "Takes its time.", |cx, arguments| async move {
             let seconds = arguments.get("seconds").and_then(Value::as_u64).unwrap_or_default();
             let label = text(&arguments, "label");
@@ -26,7 +30,7 @@ pub(crate) fn tools() -> Vec<Arc<dyn AnyTool>> {
                 () = cx.cancelled(), if seconds > 0 => return Err(ToolError::user(format!("{label} was given up"))),
                 else => {}
             }
-            said(format!("{label} took {seconds} s"))
+            text_result(format!("{label} took {seconds} s"))
         })
         .takes(json!({
             "type": "object",
@@ -49,7 +53,7 @@ pub(crate) fn tools() -> Vec<Arc<dyn AnyTool>> {
             let file = text(&arguments, "filename");
             let asked = form(&format!("Delete {file}?"), json!({"confirm": {"type": "boolean"}}));
             let sure = cx.ask(asked).await?.accepted::<Value>()?.is_some_and(|form| form["confirm"] == true);
-            said(format!("{file} was {}", if sure { "deleted" } else { "kept" }))
+            text_result(format!("{file} was {}", if sure { "deleted" } else { "kept" }))
         })
         .takes(json!({"type": "object", "properties": {"filename": {"type": "string"}}, "required": ["filename"]}))
         .asks()
@@ -59,7 +63,7 @@ pub(crate) fn tools() -> Vec<Arc<dyn AnyTool>> {
             let fields = json!({"name": {"type": "string"}, "confirm": {"type": "boolean"}});
             let asks = ["first", "second"].map(|name| (name.to_owned(), form(name, fields.clone())));
             let answers = cx.ask_all(asks.into()).await?;
-            said(answers.values().map(|said| field(said, "name")).collect::<Vec<_>>().join(" and "))
+            text_result(answers.values().map(|said| field(said, "name")).collect::<Vec<_>>().join(" and "))
         })
         .asks()
         .goes_on(),
@@ -67,7 +71,7 @@ pub(crate) fn tools() -> Vec<Arc<dyn AnyTool>> {
             let asked = form("What is your name?", json!({"name": {"type": "string"}}));
             let answers = cx.ask_all(vec![("user_name".to_owned(), asked)]).await?;
             tokio::time::sleep(WORK).await;
-            said(format!(
+            text_result(format!(
                 "Worked for {}.",
                 answers.get("user_name").map_or_else(String::new, |said| field(said, "name"))
             ))

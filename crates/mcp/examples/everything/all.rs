@@ -12,7 +12,7 @@ use std::sync::Arc;
 use mcp::server::{Server, ServerInfo};
 use mcp::tool::{Registry, tool};
 
-/// A server of everything.
+/// Returns a server of everything.
 pub(crate) fn server() -> Server {
     let resources = resources::all();
     let mut all = tools::all();

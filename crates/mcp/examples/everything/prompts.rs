@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::questions::Paint;
 
-/// All these prompts.
+/// Returns all these prompts.
 pub(crate) fn all() -> Arc<Prompts> {
     Arc::new(Prompts::new([prompt(Greet), prompt(Burn), prompt(Paint)]))
 }

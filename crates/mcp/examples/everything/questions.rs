@@ -33,7 +33,7 @@ enum About {
 
 /// What was said.
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct Answered {
+pub(crate) struct AnswerText {
     /// In words.
     said: String,
 }
@@ -61,9 +61,9 @@ impl Tool for Inquire {
     const EFFECT: Effect = Effect::WRITE;
     const ASKS: Asks = Asks::Person;
     type Args = Args;
-    type Output = Answered;
+    type Output = AnswerText;
 
-    async fn call(&self, cx: Context, args: Args) -> Result<Answered, ToolError> {
+    async fn call(&self, cx: Context, args: Args) -> Result<AnswerText, ToolError> {
         cx.effect("a brush was bought");
         let said = match args.about {
             About::Form => color(&cx, "Which color?").await?,
@@ -86,10 +86,10 @@ impl Tool for Inquire {
                 format!("{first} on {}", color(&cx, "And the ground?").await?)
             }
         };
-        Ok(Answered { said })
+        Ok(AnswerText { said })
     }
 
-    fn text(output: &Answered) -> String {
+    fn text(output: &AnswerText) -> String {
         output.said.clone()
     }
 }

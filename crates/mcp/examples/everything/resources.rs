@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 const PLANETS: [&str; 3] = ["Mars", "Mercury", "Venus"];
 
-/// All these resources.
+/// Returns all these resources.
 pub(crate) fn all() -> Arc<Resources> {
     let resources = Resources::default();
     let hello = Resource {

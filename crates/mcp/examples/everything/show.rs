@@ -26,7 +26,7 @@ enum Kind {
 
 /// What was shown.
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct Shown {
+pub(crate) struct DisplayedKind {
     /// Which kind.
     kind: Kind,
 }
@@ -38,17 +38,17 @@ impl Tool for Show {
     const EFFECT: Effect = Effect::READ;
     const STRUCTURED: bool = false;
     type Args = Args;
-    type Output = Shown;
+    type Output = DisplayedKind;
 
-    async fn call(&self, _: Context, args: Args) -> Result<Shown, ToolError> {
-        Ok(Shown { kind: args.kind })
+    async fn call(&self, _: Context, args: Args) -> Result<DisplayedKind, ToolError> {
+        Ok(DisplayedKind { kind: args.kind })
     }
 
-    fn text(_: &Shown) -> String {
+    fn text(_: &DisplayedKind) -> String {
         "here it is".to_owned()
     }
 
-    fn content(output: &Shown) -> Vec<Content> {
+    fn content(output: &DisplayedKind) -> Vec<Content> {
         let hints = Annotations {
             audience: vec![Role::User],
             priority: Some(0.5),

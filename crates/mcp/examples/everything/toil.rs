@@ -29,7 +29,7 @@ enum Outcome {
 
 /// What was done.
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct Done {
+pub(crate) struct Completion {
     /// In words.
     said: String,
 }
@@ -48,13 +48,13 @@ impl Tool for Toil {
     const EFFECT: Effect = Effect::WRITE;
     const JOB_AFTER: Option<Duration> = Some(Duration::from_secs(5));
     type Args = Args;
-    type Output = Done;
+    type Output = Completion;
 
-    async fn call(&self, cx: Context, args: Args) -> Result<Done, ToolError> {
+    async fn call(&self, cx: Context, args: Args) -> Result<Completion, ToolError> {
         for second in 1..=args.seconds {
             tokio::select! {
                 () = tokio::time::sleep(Duration::from_secs(1)) => {}
-                () = cx.cancelled() => return Ok(Done { said: "dropped the hammer".to_owned() }),
+                () = cx.cancelled() => return Ok(Completion { said: "dropped the hammer".to_owned() }),
             }
             let (progress, total) = (second.into(), Some(args.seconds.into()));
             cx.progress(Progress { progress, total, message: Some(format!("hit {second}")) });
@@ -68,10 +68,10 @@ impl Tool for Toil {
                 cx.ask(Ask::form::<Enough>("Is it enough?")).await?.accepted::<Enough>()?.map(|said| said.enough)
             ),
         };
-        Ok(Done { said })
+        Ok(Completion { said })
     }
 
-    fn text(output: &Done) -> String {
+    fn text(output: &Completion) -> String {
         output.said.clone()
     }
 }

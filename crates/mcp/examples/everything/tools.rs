@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// All these tools.
+/// Returns all these tools.
 pub(crate) fn all() -> Vec<Arc<dyn AnyTool>> {
     vec![
         tool(Echo),
@@ -52,13 +52,13 @@ pub(crate) struct Count {
 
 /// What was done.
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct Done {
+pub(crate) struct Completion {
     /// In words.
     said: String,
 }
 
-fn done(said: impl Into<String>) -> Result<Done, ToolError> {
-    Ok(Done { said: said.into() })
+fn done(said: impl Into<String>) -> Result<Completion, ToolError> {
+    Ok(Completion { said: said.into() })
 }
 
 /// Most of the declaration is the same for all these tools.
@@ -70,13 +70,13 @@ macro_rules! declare {
             const NAME: &'static str = $name;
             const EFFECT: Effect = Effect::READ;
             type Args = $args;
-            type Output = Done;
+            type Output = Completion;
 
-            async fn call(&self, $cx: Context, $input: $args) -> Result<Done, ToolError> {
+            async fn call(&self, $cx: Context, $input: $args) -> Result<Completion, ToolError> {
                 $body
             }
 
-            fn text(output: &Done) -> String {
+            fn text(output: &Completion) -> String {
                 output.said.clone()
             }
         }
@@ -127,7 +127,7 @@ declare!(Notify, "notify", Count, |cx, args| {
 declare!(Panic, "panic", Nothing, |_cx, _args| panic!("a tool gave up"));
 
 #[allow(clippy::print_stdout)]
-async fn print(text: String) -> Result<Done, ToolError> {
+async fn print(text: String) -> Result<Completion, ToolError> {
     println!("{text}");
     let child = std::process::Command::new("echo").arg(format!("child: {text}")).status();
     done(format!("printed: {}", child.is_ok()))

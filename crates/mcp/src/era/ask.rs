@@ -1,11 +1,11 @@
-//! Questions → a revision's JSON, and what a client can be asked.
+//! Writes questions as a revision's JSON, and reads the kinds of questions that a client supports.
 
 use serde_json::{Map, Value, json};
 
 use super::Era;
 use crate::tool::Ask;
 
-/// What a client declares that it can be asked.
+/// The kinds of questions that a client declares to support.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ClientCapabilities {
     form: bool,
@@ -42,7 +42,7 @@ impl ClientCapabilities {
         }
     }
 
-    /// The capabilities that these questions need, as a client would declare them.
+    /// Returns the capabilities that these questions need, as a client would declare them.
     pub(crate) fn required<'a>(asks: impl Iterator<Item = &'a Ask>) -> Value {
         let mut required = Map::new();
         for ask in asks {
@@ -63,7 +63,7 @@ impl ClientCapabilities {
     }
 }
 
-/// The method and the parameters that ask this question. `id` names it if the revision wants a name.
+/// Returns the method and the parameters that ask this question. `id` names it if the revision wants a name.
 pub(crate) fn request(era: Era, ask: &Ask, id: &str) -> (&'static str, Value) {
     match ask {
         Ask::Form { message, schema } if era.revision().described => {

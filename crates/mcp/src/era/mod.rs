@@ -1,7 +1,7 @@
-//! The protocol revisions: what each has, and the translation of neutral types to its JSON. A module per revision says
-//! what that revision brought; only `write.rs` and `content.rs` act on it.
+//! The protocol revisions: their features, and the translation of neutral types to their JSON. A module per revision
+//! lists its changes; only `write.rs` and `content.rs` act on them.
 //!
-//! Each request decides for itself which revision it belongs to ([`Meta::era`](params::Meta::era)).
+//! Each request carries its own revision ([`Meta::era`](params::Meta::era)).
 
 pub(crate) mod ask;
 pub(crate) mod base64;
@@ -52,7 +52,7 @@ pub(crate) struct Revision {
     pub audio: bool,
     /// Has the capability `completions`.
     pub completions: bool,
-    /// Has `title` beside `name`, `_meta` on tools, output schemas, structured content, links to resources.
+    /// Has `title` in addition to `name`, `_meta` on tools, output schemas, structured content, links to resources.
     pub structured: bool,
     /// Has `description` and `websiteUrl` of an implementation, and icons.
     pub described: bool,
@@ -66,22 +66,22 @@ impl Era {
     /// The revision for a handshake that asks for an unknown version, and for requests that name none.
     pub const LATEST_LEGACY: Era = Era::V2025_11_25;
 
-    /// The revision of this name.
+    /// Returns the revision of this name.
     pub fn from_name(name: &str) -> Option<Era> {
         Era::ALL.into_iter().find(|era| era.name() == name)
     }
 
-    /// The name on the wire.
+    /// Returns the name on the wire.
     pub fn name(self) -> &'static str {
         self.revision().name
     }
 
-    /// Whether requests carry their version, without a handshake.
+    /// Returns true if requests carry their version, without a handshake.
     pub fn is_modern(self) -> bool {
         self.revision().modern
     }
 
-    /// Whether the revision has JSON-RPC batches.
+    /// Returns true if the revision has JSON-RPC batches.
     #[cfg(feature = "http")]
     pub(crate) fn has_batches(self) -> bool {
         self.revision().batches

@@ -103,7 +103,7 @@ fn fill<'a>(slot: &mut Option<Json<'a>>, value: Json<'a>, of: &str, name: &str) 
 }
 
 impl Meta<'_> {
-    /// The revision of the request: the one that it names itself, else the connection's.
+    /// Returns the revision of the request: the one that it names itself, else the connection's.
     pub(crate) fn era(&self, connection: Era) -> Result<Era, RpcError> {
         let Some(version) = self.version else { return Ok(connection) };
         let name = version
@@ -122,7 +122,7 @@ impl Meta<'_> {
         Ok(era)
     }
 
-    /// The version that the request names itself, known or not.
+    /// Returns the version that the request names itself, known or not.
     #[cfg(feature = "http")]
     pub(crate) fn version_name(&self) -> Result<Option<String>, RpcError> {
         let Some(version) = self.version else { return Ok(None) };
@@ -130,12 +130,12 @@ impl Meta<'_> {
             .map_err(|_| invalid("_meta \"io.modelcontextprotocol/protocolVersion\" must be a string"))
     }
 
-    /// Whether the request names a revision itself.
+    /// Returns true if the request names a revision itself.
     pub(crate) fn names_era(&self) -> bool {
         self.version.is_some()
     }
 
-    /// The JSON text of the progress token, if it is legal.
+    /// Returns the JSON text of the progress token, if it is legal.
     pub(crate) fn token(&self) -> Option<&str> {
         let token = self.token?.get();
         // A token may be any number. It is echoed, so it is bounded like an id.
@@ -143,12 +143,12 @@ impl Meta<'_> {
         (legal && token.len() <= crate::wire::MAX_ID).then_some(token)
     }
 
-    /// What the client of a request without a handshake can be asked.
+    /// Returns the kinds of questions that the client of a request without a handshake supports.
     pub(crate) fn can(&self) -> ClientCapabilities {
         self.capabilities.map_or_else(ClientCapabilities::default, |raw| ClientCapabilities::read(raw.get()))
     }
 
-    /// Whether the client of a request without a handshake knows tasks.
+    /// Returns true if the client of a request without a handshake knows tasks.
     pub(crate) fn tasks(&self) -> bool {
         // Searched for before parsing, since hardly any client declares it.
         let declared = self.capabilities.filter(|raw| raw.get().contains("io.modelcontextprotocol/tasks"));
@@ -156,7 +156,7 @@ impl Meta<'_> {
         declared.is_some_and(|declared| declared["extensions"]["io.modelcontextprotocol/tasks"].is_object())
     }
 
-    /// The log level that the request asks for.
+    /// Returns the log level that the request asks for.
     pub(crate) fn level(&self) -> Result<Option<LogLevel>, RpcError> {
         self.level.map(level).transpose()
     }
@@ -179,7 +179,7 @@ pub(crate) fn text<'a>(raw: Option<Json<'a>>, name: &str) -> Result<Cow<'a, str>
     raw.and_then(Json::text).ok_or_else(|| invalid(format!("params: `{name}` must be a string")))
 }
 
-/// The id that a cancellation names.
+/// Returns the id that a cancellation names.
 pub(crate) fn request_id(params: &Params<'_>) -> Option<Id> {
     Id::from_json(params.request_id?.get())
 }

@@ -22,10 +22,10 @@ pub(crate) const FRESH_FOR: Duration = Duration::from_secs(60);
 /// The member of a modern result's `_meta` that describes the server.
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
-/// The most values of a completion (MCP "Completion").
+/// The maximum number of values of a completion (MCP "Completion").
 const MAX_VALUES: usize = 100;
 
-/// What a list result has besides its entries.
+/// The members of a list result apart from its entries.
 struct ListHead<'a> {
     name: &'static str,
     /// The cursor of the next page.
@@ -33,7 +33,7 @@ struct ListHead<'a> {
     fresh_for: Duration,
 }
 
-/// What a server has besides tools, which are always declared.
+/// The server's features apart from tools, which are always declared.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ServerCapabilities {
     pub resources: bool,
@@ -66,12 +66,12 @@ impl ResultWriter {
         out.push(b'}');
     }
 
-    /// The end of a result with members of `_meta` beside the library's own.
+    /// Writes the end of a result with members of `_meta` in addition to the library's.
     fn tail_with(&self, out: &mut Vec<u8>, era: Era, meta: &Map<String, Value>) {
         let own: &[u8] = if era.is_modern() { &self.meta } else { b",\"_meta\":{}" };
         out.extend_from_slice(&own[..own.len() - 1]);
         let mut is_first = own.ends_with(b"{}");
-        // What the library says of the server is not for a tool to say.
+        // A tool must not overwrite the library's description of the server.
         for (name, value) in meta.iter().filter(|(name, _)| !era.is_modern() || *name != SERVER_INFO) {
             if !std::mem::take(&mut is_first) {
                 out.push(b',');
@@ -104,7 +104,7 @@ impl ResultWriter {
         self.tail(out, era);
     }
 
-    /// A result without members of its own.
+    /// Writes a result without further members.
     pub(crate) fn empty(&self, out: &mut Vec<u8>, era: Era) {
         out.push(b'{');
         if era.is_modern() {
@@ -287,7 +287,7 @@ impl ResultWriter {
         }
     }
 
-    /// The member `capabilities`, with a leading comma. Only what is served is advertised.
+    /// Writes the member `capabilities`, with a leading comma. Only served features are advertised.
     fn capabilities(&self, out: &mut Vec<u8>, era: Era, has: ServerCapabilities) {
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]
@@ -352,7 +352,7 @@ pub(crate) fn progress(out: &mut Vec<u8>, era: Era, token: &str, progress: &Prog
     out.push(b'}');
 }
 
-/// The beginning of a result that has members of its own.
+/// Writes the beginning of a result with further members.
 fn head(out: &mut Vec<u8>, era: Era) {
     out.push(b'{');
     if era.is_modern() {
@@ -360,7 +360,7 @@ fn head(out: &mut Vec<u8>, era: Era) {
     }
 }
 
-/// Whether results have structured content.
+/// Returns true if results have structured content.
 fn has_structured(era: Era, form: ResultForm) -> bool {
     era.revision().structured && form == ResultForm::Both
 }
@@ -452,7 +452,7 @@ fn implementation(out: &mut Vec<u8>, era: Era, info: &ServerInfo) {
 }
 
 fn cacheable(out: &mut Vec<u8>, fresh_for: Duration) {
-    // Private: what a connection sees may depend on its principal.
+    // Private: the content may depend on the connection's principal.
     out.extend_from_slice(b",\"ttlMs\":");
     out.extend_from_slice(fresh_for.as_millis().to_string().as_bytes());
     out.extend_from_slice(b",\"cacheScope\":\"private\"");

@@ -53,12 +53,12 @@ pub struct Message {
 }
 
 impl Message {
-    /// A message of the person.
+    /// Returns a message of the person.
     pub fn user(content: impl Into<Content>) -> Message {
         Message { role: Role::User, content: content.into() }
     }
 
-    /// A message of the model.
+    /// Returns a message of the model.
     pub fn assistant(content: impl Into<Content>) -> Message {
         Message { role: Role::Assistant, content: content.into() }
     }

@@ -33,13 +33,13 @@ pub struct Argument {
     pub name: String,
     /// A description of its meaning.
     pub description: String,
-    /// Whether it must be given.
+    /// True if the argument is required.
     pub required: bool,
 }
 
 /// A prompt with its types erased. Made by [`prompt`], or implemented by hand for prompts that are made at run time.
 pub trait AnyPrompt: Send + Sync {
-    /// The description.
+    /// Returns the description.
     fn declaration(&self) -> &Declaration;
     /// Checks the arguments and writes the messages. Wrong arguments are a [`ToolError::User`].
     fn get(
@@ -64,7 +64,7 @@ pub struct Prompts {
 }
 
 impl Prompts {
-    /// A registry of these prompts. A later one replaces an earlier one of the same name.
+    /// Returns a registry of these prompts. A later one replaces an earlier one of the same name.
     pub fn new(prompts: impl IntoIterator<Item = Arc<dyn AnyPrompt>>) -> Prompts {
         let all = Prompts::default();
         prompts.into_iter().for_each(|prompt| all.add(prompt));
@@ -86,8 +86,8 @@ impl Prompts {
         removed
     }
 
-    /// Removes the prompts of these names and adds these prompts, replacing those of the same names, as one change with one
-    /// announcement. There is none if the list stays as it was.
+    /// Removes the prompts of these names and adds these prompts, replacing those of the same names, as one change with
+    /// one announcement. Nothing is announced if the list stays the same.
     pub fn replace<'a>(
         &self,
         removed: impl IntoIterator<Item = &'a str>,
@@ -107,12 +107,12 @@ impl Prompts {
         }
     }
 
-    /// The prompt of this name.
+    /// Returns the prompt of this name.
     pub fn get(&self, name: &str) -> Option<Arc<dyn AnyPrompt>> {
         self.prompts.get(name)
     }
 
-    /// How often the list has changed.
+    /// Returns the number of changes of the list.
     pub(crate) fn revision(&self) -> u64 {
         *self.revision.borrow()
     }
@@ -155,9 +155,10 @@ impl Declaration {
             let required = if argument.required { " (required)" } else { "" };
             format!("{}{required}", argument.name)
         });
-        let usage = match self.arguments.is_empty() {
-            true => "It takes no arguments.".to_owned(),
-            false => format!("Arguments: {}.", arguments.collect::<Vec<_>>().join(", ")),
+        let usage = if self.arguments.is_empty() {
+            "It takes no arguments.".to_owned()
+        } else {
+            format!("Arguments: {}.", arguments.collect::<Vec<_>>().join(", "))
         };
         ToolError::user(format!("prompt {}: {error}", self.name)).hint(usage)
     }
@@ -193,10 +194,7 @@ fn read<T: serde::de::DeserializeOwned + JsonSchema>(
     let (_, schema) = input_schema::<T>();
     let object = arguments.into_iter().map(|(name, text)| {
         let is_string = matches!(schema["properties"][&name]["type"].as_str(), None | Some("string"));
-        let value = match is_string {
-            true => None,
-            false => serde_json::from_str(&text).ok(),
-        };
+        let value = if is_string { None } else { serde_json::from_str(&text).ok() };
         (name, value.unwrap_or(Value::String(text)))
     });
     serde_json::from_value(Value::Object(object.collect()))

@@ -28,7 +28,7 @@ pub struct Matched {
 }
 
 impl Matched {
-    /// The value of a variable; empty if absent.
+    /// Returns the value of a variable; empty if absent.
     pub fn get(&self, name: &str) -> &str {
         self.variables.get(name).map_or("", String::as_str)
     }
@@ -83,12 +83,12 @@ impl UriTemplate {
         Ok(template)
     }
 
-    /// The template as it was written.
+    /// Returns the template as it was written.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// The names of the variables.
+    /// Returns the names of the variables.
     pub fn variables(&self) -> Vec<&str> {
         let path = self.parts.iter().filter_map(|part| match part {
             Part::Variable { name, .. } => Some(name.as_str()),
@@ -129,8 +129,8 @@ impl UriTemplate {
         Some(Matched { uri: uri.to_owned(), variables })
     }
 
-    /// Whether the parts from this one on match the rest of the URI. Failed places are remembered, so that matching
-    /// takes at most parts × length² steps.
+    /// Returns true if the parts from this one on match the rest of the URI. Failed places are remembered, so that
+    /// matching takes at most parts × length² steps.
     fn fit(
         &self,
         path: &str,

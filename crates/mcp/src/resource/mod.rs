@@ -1,5 +1,5 @@
 //! Resources, which a client may read: single ones with a URI, templates that stand for many, and the [`Resources`]
-//! that serves them and announces changes. No type here is tied to a protocol revision.
+//! that serves them and announces changes. No type here is specific to a protocol revision.
 //!
 //! Start with [`resource`] and [`template`], and pass them to
 //! [`Server::resources`](crate::server::Server::resources).
@@ -28,7 +28,7 @@ pub struct Template {
 }
 
 impl Template {
-    /// A description with this URI template (RFC 6570) and name. An error if the template cannot be matched.
+    /// Returns a description with this URI template (RFC 6570) and name. An error if the template cannot be matched.
     pub fn new(uri: &str, name: impl Into<String>) -> Result<Template, TemplateError> {
         Ok(Template { uri: UriTemplate::parse(uri)?, about: Resource::new("", name) })
     }
@@ -37,7 +37,7 @@ impl Template {
 /// Why a resource cannot be read.
 #[derive(Debug)]
 pub enum ReadError {
-    /// There is no resource with this URI (any more).
+    /// The resource does not exist (any more).
     NotFound,
     /// Reading failed.
     Failed(ToolError),
@@ -50,22 +50,22 @@ impl From<ToolError> for ReadError {
 }
 
 /// The result of reading: mostly one content; a directory, for example, may have several.
-pub type Read = Result<Vec<Contents>, ReadError>;
+pub type ReadResult = Result<Vec<Contents>, ReadError>;
 
-/// A resource with a URI of its own. Made by [`resource`], or implemented by hand.
+/// A resource with a fixed URI. Made by [`resource`], or implemented by hand.
 pub trait AnyResource: Send + Sync {
-    /// The description.
+    /// Returns the description.
     fn declaration(&self) -> &Resource;
     /// Reads the resource.
-    fn read(self: Arc<Self>, cx: Context) -> BoxFuture<Read>;
+    fn read(self: Arc<Self>, cx: Context) -> BoxFuture<ReadResult>;
 }
 
 /// Many resources whose URIs match a template. Made by [`template`], or implemented by hand.
 pub trait AnyTemplate: Send + Sync {
-    /// The description.
+    /// Returns the description.
     fn declaration(&self) -> &Template;
     /// Reads the resource with this URI.
-    fn read(self: Arc<Self>, cx: Context, uri: Matched) -> BoxFuture<Read>;
+    fn read(self: Arc<Self>, cx: Context, uri: Matched) -> BoxFuture<ReadResult>;
     /// Offers values for a variable that is being typed.
     fn complete(self: Arc<Self>, cx: Context, asked: Completing) -> BoxFuture<Result<Completion, ToolError>> {
         let _ = (cx, asked);
@@ -73,30 +73,30 @@ pub trait AnyTemplate: Send + Sync {
     }
 }
 
-/// A resource that this function reads.
+/// Returns a resource that this function reads.
 pub fn resource<F, Fut>(declaration: Resource, read: F) -> Arc<dyn AnyResource>
 where
     F: Fn(Context) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output = Read> + Send + 'static,
+    Fut: Future<Output = ReadResult> + Send + 'static,
 {
     Arc::new(OneResource { declaration, read })
 }
 
-/// A template whose resources this function reads. The variables are decoded, so they may contain `..` or `/`: the
-/// function, not the template, has to check them.
+/// Returns a template whose resources this function reads. The variables are decoded, so they may contain `..` or `/`:
+/// the function, not the template, has to check them.
 pub fn template<F, Fut>(declaration: Template, read: F) -> Arc<dyn AnyTemplate>
 where
     F: Fn(Context, Matched) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output = Read> + Send + 'static,
+    Fut: Future<Output = ReadResult> + Send + 'static,
 {
     template_with_values(declaration, read, |_, _| async { Ok(Completion::default()) })
 }
 
-/// A [`template`] with a second function that offers values for the variables.
+/// Returns a [`template`] with a second function that offers values for the variables.
 pub fn template_with_values<F, Fut, C, CFut>(declaration: Template, read: F, complete: C) -> Arc<dyn AnyTemplate>
 where
     F: Fn(Context, Matched) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output = Read> + Send + 'static,
+    Fut: Future<Output = ReadResult> + Send + 'static,
     C: Fn(Context, Completing) -> CFut + Send + Sync + 'static,
     CFut: Future<Output = Result<Completion, ToolError>> + Send + 'static,
 {
@@ -111,13 +111,13 @@ struct OneResource<F> {
 impl<F, Fut> AnyResource for OneResource<F>
 where
     F: Fn(Context) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output = Read> + Send + 'static,
+    Fut: Future<Output = ReadResult> + Send + 'static,
 {
     fn declaration(&self) -> &Resource {
         &self.declaration
     }
 
-    fn read(self: Arc<Self>, cx: Context) -> BoxFuture<Read> {
+    fn read(self: Arc<Self>, cx: Context) -> BoxFuture<ReadResult> {
         Box::pin((self.read)(cx))
     }
 }
@@ -131,7 +131,7 @@ struct OneTemplate<F, C> {
 impl<F, Fut, C, CFut> AnyTemplate for OneTemplate<F, C>
 where
     F: Fn(Context, Matched) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output = Read> + Send + 'static,
+    Fut: Future<Output = ReadResult> + Send + 'static,
     C: Fn(Context, Completing) -> CFut + Send + Sync + 'static,
     CFut: Future<Output = Result<Completion, ToolError>> + Send + 'static,
 {
@@ -139,7 +139,7 @@ where
         &self.declaration
     }
 
-    fn read(self: Arc<Self>, cx: Context, uri: Matched) -> BoxFuture<Read> {
+    fn read(self: Arc<Self>, cx: Context, uri: Matched) -> BoxFuture<ReadResult> {
         Box::pin((self.read)(cx, uri))
     }
 

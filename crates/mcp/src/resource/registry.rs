@@ -61,8 +61,8 @@ impl Resources {
         removed
     }
 
-    /// Announces to subscribers that the contents of this resource have changed. Never blocks; changes that a client
-    /// was not told of yet are merged into one.
+    /// Announces to subscribers that the contents of this resource have changed. Never blocks. Changes that a client
+    /// was not notified of yet are merged into one.
     pub fn updated(&self, uri: &str) {
         let watchers: Vec<_> = match self.watchers().get_mut(uri) {
             Some(watchers) => watchers.iter().filter_map(Weak::upgrade).collect(),
@@ -71,18 +71,18 @@ impl Resources {
         watchers.iter().for_each(|watcher| watcher.updated(uri));
     }
 
-    /// Whether any client watches this resource. If not, its owner need not look for changes.
+    /// Returns true if any client watches this resource. If not, its owner need not look for changes.
     pub fn is_watched(&self, uri: &str) -> bool {
         self.watchers().contains_key(uri)
     }
 
-    /// The number of watched resources; a receiver wakes on each change. While it is 0, no resource needs to be polled
-    /// for changes.
+    /// Returns the number of watched resources; a receiver wakes on each change. While it is 0, no resource needs to be
+    /// polled for changes.
     pub fn watched(&self) -> watch::Receiver<usize> {
         self.watched.subscribe()
     }
 
-    /// How often the lists have changed.
+    /// Returns the number of changes of the lists.
     pub(crate) fn revision(&self) -> u64 {
         *self.revision.borrow()
     }

@@ -55,7 +55,7 @@ impl ConnectionState {
     }
 }
 
-/// The parameters of a notification on a subscription; `members` are those besides `_meta`.
+/// Returns the parameters of a notification on a subscription; `members` are those besides `_meta`.
 pub(super) fn subscription_params(id: &Id, members: impl Serialize) -> String {
     #[derive(Serialize)]
     struct OnSubscription<'a, T> {

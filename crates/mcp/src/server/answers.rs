@@ -1,4 +1,4 @@
-//! What the client of a call receives: progress, heartbeats of silent calls, and the answer.
+//! The output that the client of a call receives: progress, heartbeats of silent calls, and the answer.
 
 use std::error::Error;
 
@@ -139,12 +139,12 @@ impl ConnectionState {
     }
 }
 
-/// The next larger progress, by a step too small to mean anything.
+/// Returns the next larger progress, by a step too small to mean anything.
 fn next_progress(last: f64) -> f64 {
     if last.is_finite() { (last + 0.001).max(last.next_up()) } else { 0.001 }
 }
 
-/// The result of a failed tool call.
+/// Returns the result of a failed tool call.
 pub(super) fn failed_outcome(name: &str, error: &ToolError) -> Outcome {
     match error {
         ToolError::User { .. } | ToolError::Unanswered(_) => Outcome::error(error.to_string()),
@@ -152,7 +152,7 @@ pub(super) fn failed_outcome(name: &str, error: &ToolError) -> Outcome {
     }
 }
 
-/// The error of a failed call that has no result to report it in.
+/// Returns the error of a failed call that has no result to report it in.
 fn failure_error(name: &str, error: &ToolError, code: i64) -> RpcError {
     match error {
         ToolError::User { .. } | ToolError::Unanswered(_) => RpcError::new(code, error.to_string()),
@@ -164,7 +164,7 @@ fn failure_error(name: &str, error: &ToolError, code: i64) -> RpcError {
     }
 }
 
-/// Logs an internal error; returns what the client may know.
+/// Logs an internal error; returns the text for the client, which contains no details.
 fn log_fault(name: &str, fault: &str, source: &(dyn Error + Send + Sync)) -> String {
     fault::failed(name, fault, source);
     format!("internal error in {name} (fault {fault}): the server's log says more")

@@ -1,6 +1,6 @@
-//! Questions of calls to the client, and their answers. There are three ways: a request of the server's own, if the
-//! client declared it in the handshake; a result that asks for another request (2026-07-28); and otherwise a plain
-//! result that says how to answer by the argument `resume`. The last two suspend the call (`suspended.rs`), which another
+//! Questions of calls to the client, and their answers. There are three ways: a request by the server, if the client
+//! declared support in the handshake; a result that asks for another request (2026-07-28); and otherwise a plain result
+//! that tells how to answer by the argument `resume`. The last two suspend the call (`suspended.rs`), which another
 //! request resumes (`resuming.rs`).
 
 use std::collections::{BTreeMap, HashMap};
@@ -23,16 +23,16 @@ use super::side_channel::PendingAsk;
 use super::suspended::{self, AbortOnDrop, ResumeBy, SuspendedCall};
 use crate::era::ask::{self, ClientCapabilities};
 use crate::era::{Era, ResultForm};
-use crate::tool::{ANSWER_TIMEOUT, Answers, Ask, AskError, Asks, Named, Outcome, Resumed};
+use crate::tool::{ANSWER_TIMEOUT, Answers, Ask, AskError, Asks, NamedAsk, Outcome, Resumed};
 use crate::wire::build::{self, RpcError};
 use crate::wire::{Id, Json};
 
-/// Questions that the client has as requests of the server's own.
+/// Questions that the client received as requests.
 #[derive(Default)]
 pub(super) struct OpenQuestions {
     requests: HashMap<Id, (Key, String)>,
     open: HashMap<Key, OpenAsk>,
-    /// The random beginning of their ids: a late answer to an earlier connection must not answer a question here.
+    /// The random prefix of their ids: a late answer to an earlier connection must not answer a question here.
     prefix: String,
     last: u64,
 }
@@ -60,7 +60,7 @@ impl OpenQuestions {
 }
 
 impl ConnectionState {
-    /// The context for questions of a request's call.
+    /// Returns the context for questions of a request's call.
     pub(super) fn ask_context(
         &self,
         request: &Request<'_>,
@@ -75,7 +75,7 @@ impl ConnectionState {
         Ok(Box::new(AskContext { digest, can, missing: None, resumed, early_answers, early_answer_bytes }))
     }
 
-    /// Sends a call's questions to the client, in the way that the client has.
+    /// Sends a call's questions to the client, in the way that the client supports.
     pub(super) fn ask_client(&mut self, key: Key, asking: PendingAsk) {
         let PendingAsk { asks, named, answer } = asking;
         if answer.is_closed() {
@@ -85,7 +85,7 @@ impl ConnectionState {
             let _ = answer.send(Err(AskError::Busy));
             return;
         }
-        // The call has given up its earlier questions.
+        // The call has dropped its earlier questions.
         self.withdraw_questions(key);
         self.resume_with_timeout(key);
         let Some(call) = self.calls.get_mut(key) else { return };
@@ -106,9 +106,10 @@ impl ConnectionState {
                 return self.send_requests(key, asks, answer);
             }
             let (given, asks) = split_answered(&mut ask_context.early_answers, asks);
-            match asks.is_empty() {
-                true => drop(answer.send(Ok(given))),
-                false => self.suspend(key, PendingAsk { asks, named, answer }, given, ResumeBy::Ticket),
+            if asks.is_empty() {
+                drop(answer.send(Ok(given)))
+            } else {
+                self.suspend(key, PendingAsk { asks, named, answer }, given, ResumeBy::Ticket)
             }
         } else if by_argument && asks.iter().all(|(_, ask)| for_a_person(ask)) {
             self.suspend(key, PendingAsk { asks, named, answer }, Answers::new(), ResumeBy::Argument);
@@ -119,7 +120,7 @@ impl ConnectionState {
         }
     }
 
-    /// Asks the client by requests of the server's own.
+    /// Asks the client by requests.
     fn send_requests(
         &mut self,
         key: Key,
@@ -149,7 +150,7 @@ impl ConnectionState {
         let Some(open) = self.questions.open.get_mut(&key) else { return true };
         let parsed = |raw: Json<'_>| raw.read::<Value>().unwrap_or_default();
         let said = match (outcome, open.asks.get(&name)) {
-            (Ok(result), Some(ask)) => ask.said(parsed(result)),
+            (Ok(result), Some(ask)) => ask.parse_response(parsed(result)),
             (Err(error), _) => Err(parsed(error)["message"].as_str().unwrap_or("an error").to_owned()),
             (_, None) => return true,
         };
@@ -211,7 +212,7 @@ impl ConnectionState {
         let Some(call) = self.calls.get_mut(key) else { return };
         call.peer.suspend();
         if answer.is_closed() {
-            // The call has gone on meanwhile and may be done: it is a running call again.
+            // The call has continued meanwhile and may be finished: it is a running call again.
             let (peer, log, wants_progress) = (call.peer.clone(), call.peer.log(), call.reported.is_some());
             let can = call.ask_context.as_ref().map(|ask_context| (call.era, ask_context.can));
             if let Some(reply) = peer.reroute(Route { can, ..self.route(key, wants_progress, log) }) {
@@ -286,12 +287,12 @@ impl ConnectionState {
     }
 }
 
-/// A question as a tool's result that says how to answer it.
+/// Returns a question as a tool's result that says how to answer it.
 fn plain_question(
     target: &Target,
     id: &str,
     asks: &[(String, Ask)],
-    named: Option<&Named>,
+    named: Option<&NamedAsk>,
     problem: Option<&str>,
 ) -> Outcome {
     let name = target.name();

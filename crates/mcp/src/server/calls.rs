@@ -1,4 +1,4 @@
-//! The calls of one connection: which run, which wait for a slot, and the id of each.
+//! The calls of one connection: running and waiting ones, and the id of each.
 
 use std::collections::{HashMap, VecDeque};
 use std::pin::Pin;
@@ -16,7 +16,7 @@ use super::peer::CallPeer;
 use crate::era::ask::ClientCapabilities;
 use crate::era::{Era, ResultForm};
 use crate::prompt::{Completion, Message};
-use crate::resource::{Read, ReadError};
+use crate::resource::{ReadError, ReadResult};
 #[cfg(feature = "log-bridge")]
 use crate::tool::log_bridge;
 use crate::tool::{
@@ -26,11 +26,11 @@ use crate::tool::{
 use crate::wire::Id;
 use crate::wire::build::RpcError;
 
-/// Answered calls that are remembered for a late cancellation.
+/// The number of answered calls that are remembered for a late cancellation.
 const MAX_ANSWERED: usize = 64;
 
-/// After how many answered calls that were all cancelled a further such cancellation means nothing: some clients end
-/// their own work on each request so (opencode 1.18), and have read the answer.
+/// The number of answered and cancelled calls after which a further such cancellation is ignored: some clients cancel
+/// each request after its answer (opencode 1.18), and have read the answer.
 const HABIT: usize = 2;
 
 /// Identifies a call within its connection; never reused.
@@ -41,7 +41,7 @@ pub(super) struct Key(pub u64);
 pub(super) enum Reply {
     Tool(Result<Outcome, ToolError>),
     Method(Result<Box<RawValue>, RpcError>),
-    Read { read: Read, uri: String, fresh_for: Duration },
+    Read { read: ReadResult, uri: String, fresh_for: Duration },
     Prompt { description: String, messages: Result<Vec<Message>, ToolError> },
     Completion(Result<Completion, ToolError>),
     Panicked(Panicked),
@@ -83,15 +83,15 @@ pub(super) struct Call {
     pub reported: Option<ProgressState>,
     /// The context for its questions; `None` if it may not ask.
     pub ask_context: Option<Box<AskContext>>,
-    /// What its client can be asked, if it knows tasks.
+    /// The kinds of questions that the client supports, if it knows tasks.
     pub tasks: Option<ClientCapabilities>,
-    /// When it began, and when it becomes a job.
+    /// The start of the call, and the time when it becomes a job.
     pub job_at: Option<(Instant, Instant)>,
-    /// When it times out.
+    /// The time of the timeout.
     pub timeout_at: Option<Instant>,
-    /// Whether it waited for a slot before it began.
+    /// True if it waited for a slot before it began.
     pub has_waited: bool,
-    /// When its request was read.
+    /// The time at which its request was read.
     pub began: std::time::Instant,
     pub state: State,
 }
@@ -100,11 +100,11 @@ pub(super) struct Call {
 pub(super) struct AskContext {
     /// Identifies the call: an answer must come with the same call.
     pub digest: [u8; 32],
-    /// What its client can be asked.
+    /// The kinds of questions that the client supports.
     pub can: ClientCapabilities,
-    /// The client capabilities that a question needed in vain.
+    /// The client capabilities that a question needed and that were missing.
     pub missing: Option<serde_json::Value>,
-    /// The answer to a named question with which the tool is called anew.
+    /// The answer to a named question, if the tool is called again because of it.
     pub resumed: Option<Arc<Resumed>>,
     /// Answers that came before their questions were asked, by name.
     pub early_answers: serde_json::Map<String, serde_json::Value>,
@@ -125,11 +125,11 @@ pub(super) struct ProgressState {
 pub(super) enum State {
     /// Not started.
     Waiting(Option<Box<RawValue>>),
-    /// Started; in a task of its own after the first poll.
+    /// Started; after the first poll in a separate task.
     Running(Option<AbortHandle>),
     /// Started, and waiting for the client to answer a question.
     Asking(AbortHandle),
-    /// Cancelled by the client; may go on until this time.
+    /// Cancelled by the client; may continue until this time.
     Cancelled(AbortHandle, Instant),
 }
 
@@ -162,14 +162,14 @@ impl Call {
         Context::of_call(self.peer.clone(), caller, self.cancel.clone(), about)
     }
 
-    /// Lets it ask.
+    /// Allows the call to ask.
     pub(super) fn may_ask(&mut self, ask_context: Box<AskContext>) {
         self.peer.may_ask(self.era, ask_context.can);
         self.ask_context = Some(ask_context);
     }
 
-    /// The client capabilities whose lack made it fail, in a revision that has an error for that. A call that went on
-    /// without an answer, and failed of something else, does not lack them.
+    /// Returns the client capabilities whose lack made it fail, in a revision that has an error for that. A call that
+    /// went on without an answer, and failed of something else, does not lack them.
     pub(super) fn missing_capabilities(&self, reply: &Reply) -> Option<&serde_json::Value> {
         let error = match reply {
             Reply::Tool(Err(error)) | Reply::Prompt { messages: Err(error), .. } => error,
@@ -180,7 +180,7 @@ impl Call {
         self.ask_context.as_ref()?.missing.as_ref().filter(|_| is_lack && self.era.is_modern())
     }
 
-    /// The bytes of its parameters while it waits.
+    /// Returns the bytes of its parameters while it waits.
     pub(super) fn bytes(&self) -> usize {
         let early_answers = self.ask_context.as_ref().map_or(0, |ask_context| ask_context.early_answer_bytes);
         match &self.state {
@@ -214,7 +214,7 @@ impl Future for Work {
     }
 }
 
-/// Calls that an idle connection keeps room for.
+/// The number of calls that an idle connection keeps room for.
 const IDLE_CAPACITY: usize = 8;
 
 /// The table of calls. Calls that answer at once never enter it.
@@ -223,10 +223,10 @@ pub(super) struct Calls {
     calls: HashMap<Key, Call>,
     ids: HashMap<Id, Key>,
     queue: VecDeque<Key>,
-    /// Calls in the queue that still wait: a cancelled call leaves the table at once, the queue later.
+    /// Waiting calls in the queue: a cancelled call leaves the table at once, the queue later.
     waiting: usize,
     waiting_bytes: usize,
-    /// Calls that are started and not over, waiting and cancelled ones included.
+    /// Calls that are started and not finished, waiting and cancelled ones included.
     started: usize,
     /// Answered calls whose work still watches for a cancellation.
     answered: VecDeque<(Id, CancelToken)>,
@@ -264,7 +264,7 @@ impl Calls {
         Some(call)
     }
 
-    /// Bounds the cancelled calls in the queue: a client could cancel calls for ever before one starts.
+    /// Bounds the cancelled calls in the queue: a client could cancel calls indefinitely before one starts.
     fn compact_queue(&mut self) {
         if self.queue.len() > 2 * self.waiting + IDLE_CAPACITY {
             let calls = &self.calls;
@@ -278,7 +278,7 @@ impl Calls {
         self.queue.len()
     }
 
-    /// The next call that waits to start, taken out of the table.
+    /// Returns the next call that waits to start, taken out of the table.
     pub(super) fn next_waiting(&mut self) -> Option<(Key, Call)> {
         loop {
             let key = self.queue.pop_front()?;
@@ -288,11 +288,11 @@ impl Calls {
         }
     }
 
-    /// Marks a running call as cancelled; it may go on until `until`. Frees its id.
+    /// Marks a running call as cancelled; it may continue until `until`. Frees its id.
     pub(super) fn cancel(&mut self, key: Key, until: Instant) {
         let Some(call) = self.calls.get_mut(&key) else { return };
         call.peer.end();
-        // It takes a slot until it ends, whatever it waits for.
+        // It takes a slot until it ends, even while it waits.
         call.peer.leave_slot();
         call.cancel.cancel();
         if let State::Running(Some(task)) | State::Asking(task) = &call.state {
@@ -320,7 +320,7 @@ impl Calls {
         }
     }
 
-    /// Tells the work of an answered call that its client cancelled it, unless its client does so with every call.
+    /// Notifies the work of an answered call that its client cancelled it, unless its client cancels every call.
     pub(super) fn cancel_answered(&mut self, id: &Id) {
         if let Some(at) = self.late.iter().position(|(of, _)| of == id) {
             self.late[at].1 = true;
@@ -346,7 +346,7 @@ impl Calls {
         }
     }
 
-    /// The call goes on, even if no slot is free: it had one.
+    /// Resumes the call, even if no slot is free: it had one.
     pub(super) fn resume(&mut self, key: Key) {
         if let Some(call) = self.calls.get_mut(&key)
             && let State::Asking(task) = &call.state
@@ -401,7 +401,7 @@ impl Calls {
         self.calls.iter_mut().map(|(key, call)| (*key, call))
     }
 
-    /// All keys, in the order of arrival.
+    /// Returns all keys, in the order of arrival.
     pub(super) fn keys(&self) -> Vec<Key> {
         let mut keys: Vec<Key> = self.calls.keys().copied().collect();
         keys.sort_unstable_by_key(|key| key.0);

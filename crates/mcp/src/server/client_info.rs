@@ -1,4 +1,5 @@
-//! What clients say of themselves (MCP `clientInfo`), in the handshake or with each request, and what follows from it.
+//! Clients' descriptions of themselves (MCP `clientInfo`), in the handshake or with each request, and settings derived
+//! from them.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -14,14 +15,14 @@ const MAX_REMEMBERED: usize = 4 << 10;
 /// The longest name or version that tools see, in characters.
 const MAX_TEXT: usize = 256;
 
-/// A client, by what it said of itself.
+/// A client, by its own description.
 pub(super) struct ClientInfo {
     /// As it was said, so that the next request, which says the same, need not be read again. Empty if it is too long.
     said: Box<str>,
     /// None if it did not say its name.
     pub client: Option<Arc<Client>>,
     pub form: ResultForm,
-    /// How long it waits for an answer, as far as its name tells.
+    /// The client's timeout for an answer, if its name implies one.
     pub budget: Option<Duration>,
 }
 
@@ -38,13 +39,13 @@ impl ClientInfo {
         ClientInfo { said: said.into(), client, form, budget }
     }
 
-    /// Whether this is what it said.
+    /// Returns true if the description is unchanged.
     pub(super) fn is(&self, said: Json<'_>) -> bool {
         *self.said == *said.get()
     }
 }
 
-/// How long a client waits for an answer, as far as its name tells: Codex and Gemini give up after a minute by default.
+/// Returns the timeout of a client by its name: Codex and Gemini give up after a minute by default.
 fn timeout(name: &str) -> Option<Duration> {
     let has = |part: &str| name.as_bytes().windows(part.len()).any(|found| found.eq_ignore_ascii_case(part.as_bytes()));
     (has("codex") || has("gemini")).then_some(Duration::from_secs(60))

@@ -1,5 +1,5 @@
-//! The life of a connection: one loop that waits for the next event and hands it to the [`ConnectionState`]. Everything
-//! that ends a connection is here; what a message means is in `connection_state.rs`.
+//! The life of a connection: one loop that waits for the next event and hands it to the [`ConnectionState`]. Every
+//! reason to end a connection is here; `connection_state.rs` interprets messages.
 
 use std::future::poll_fn;
 use std::io;
@@ -19,13 +19,13 @@ use super::{ConnectionOptions, End, Shared};
 use crate::tool::BoxFuture;
 use crate::wire::Framer;
 
-/// How long cancelled calls may still answer after the grace of all calls is over.
+/// The time in which cancelled calls may still answer after the grace period of all calls.
 pub(super) const FINAL_GRACE: Duration = Duration::from_millis(100);
 
 /// The interval, in polls, at which rare events go first, so that busy streams do not starve them.
 const RARE_POLL_INTERVAL: u32 = 32;
 
-/// Bytes that a connection reads before it yields to others: at most about a millisecond of work.
+/// The number of bytes that a connection reads before it yields to others: at most about a millisecond of work.
 const READ_BUDGET: usize = 64 << 10;
 
 pub(super) struct Connection<R, W> {
@@ -93,7 +93,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
         loop {
             self.settle();
             if let Some(end) = self.next_phase() {
-                // Best effort: a peer that is gone cannot be told.
+                // Best effort: a peer that has disconnected cannot be notified.
                 let _ = poll_fn(|cx| self.io.poll_shutdown(cx)).await;
                 return end;
             }
@@ -143,7 +143,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
     }
 
     fn end_of_input(&mut self) {
-        // A last line without a line end is a line too.
+        // A last line without a line end is processed too.
         let mut framer = std::mem::take(&mut self.framer);
         if let Some(frame) = framer.finish() {
             self.state.take_frame(frame);
@@ -244,7 +244,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
     }
 
     fn poll_rare(&mut self, cx: &mut Context<'_>) -> Poll<Event> {
-        // Registered before looking, so that no wake-up is missed.
+        // Registered before the check, so that no wake-up is missed.
         self.state.side_channel.register(cx.waker());
         if self.state.side_channel.has_inbound() {
             return Poll::Ready(Event::Inbound);
@@ -306,7 +306,7 @@ impl Signals {
     }
 }
 
-/// Resolves when the list changes; never if there is no list.
+/// Resolves when the list changes; never without a list.
 async fn changed(list: Option<&mut watch::Receiver<u64>>) {
     match list {
         Some(list) => {
@@ -319,7 +319,7 @@ async fn changed(list: Option<&mut watch::Receiver<u64>>) {
     }
 }
 
-/// Resolves when the flag turns true; never if there is no flag.
+/// Resolves when the flag turns true; never without a flag.
 async fn is_true(flag: Option<&mut watch::Receiver<bool>>) {
     match flag {
         Some(flag) => {

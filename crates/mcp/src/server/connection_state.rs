@@ -41,21 +41,21 @@ pub(super) struct ConnectionState {
     tap: Option<Tap>,
     next_key: u64,
 
-    /// The revision of requests that name none themselves.
+    /// The revision of requests that name none.
     pub era: Era,
     /// The form of tool results for requests that do not name their client.
     pub form: ResultForm,
     pub result_form_for: fn(&str) -> ResultForm,
-    /// What the client of the handshake can be asked.
+    /// The kinds of questions that the client of the handshake supports.
     pub can: ClientCapabilities,
-    /// Questions that the client has as requests (handshake revisions).
+    /// Questions that the client received as requests (handshake revisions).
     pub questions: OpenQuestions,
-    /// Whether the client has announced the end of the handshake.
+    /// True if the client has announced the end of the handshake.
     pub initialized: bool,
-    /// The client of the handshake, and what the latest request said of its own that named one.
+    /// The client of the handshake, and the latest `clientInfo` that came with a request.
     pub client: Option<Arc<Client>>,
     pub latest_client: Option<ClientInfo>,
-    /// How long the client waits for an answer; the embedder's value comes before the handshake's.
+    /// The client's timeout for an answer; the embedder's value takes precedence over the handshake's.
     pub budget: Option<Duration>,
     pub budget_is_fixed: bool,
     pub subscriptions: Vec<Subscription>,
@@ -76,13 +76,13 @@ pub(super) struct ConnectionState {
     pub updated: BTreeSet<String>,
     /// Changed tasks that are not announced yet.
     pub tasks_changed: BTreeSet<String>,
-    /// No heartbeat is due before this.
+    /// The earliest time of the next heartbeat.
     pub heartbeat_at: Option<Instant>,
-    /// No call becomes a job before this.
+    /// The earliest time at which a call becomes a job.
     pub job_at: Option<Instant>,
-    /// No call times out before this.
+    /// The earliest time at which a call times out.
     pub timeout_at: Option<Instant>,
-    /// No cancelled call is dropped before this.
+    /// The earliest time at which a cancelled call is dropped.
     expire_at: Option<Instant>,
     ignored_log: LogThrottle,
 }
@@ -162,7 +162,7 @@ impl ConnectionState {
         }
     }
 
-    /// Whether another message may be taken.
+    /// Returns true if another message may be taken.
     pub(super) fn has_room(&self) -> bool {
         let batched: usize = self.batches.values().map(|batch| batch.body.len()).sum();
         self.calls.waiting() < self.limits.waiting && self.has_output_room() && batched < self.limits.output
@@ -172,7 +172,7 @@ impl ConnectionState {
         self.out.pending() + self.held.bytes() < self.limits.output
     }
 
-    /// Whether the peer keeps up with the output.
+    /// Returns true if the peer keeps up with the output.
     pub(super) fn peer_keeps_up(&self) -> bool {
         self.out.pending() < SOFT_OUTPUT
     }
@@ -250,7 +250,7 @@ impl ConnectionState {
         Key(self.next_key)
     }
 
-    /// Starts a call, or lets it wait for a slot.
+    /// Starts a call, or queues it for a slot.
     pub(super) fn admit(&mut self, key: Key, mut call: Call, input: Option<Json<'_>>) {
         self.schedule_heartbeat(&call);
         if self.calls.waiting() == 0 && self.has_slot() {
@@ -270,11 +270,11 @@ impl ConnectionState {
         }
         self.calls.insert(key, call);
         self.side_channel.queue(true);
-        // A call may have begun to wait while nobody was known to need its slot.
+        // A call may have begun to wait while no call was known to need its slot.
         self.start_waiting();
     }
 
-    /// Whether another call may run.
+    /// Returns true if another call may run.
     fn has_slot(&self) -> bool {
         self.calls.started().saturating_sub(self.side_channel.paused()) < self.limits.running
     }
@@ -286,7 +286,7 @@ impl ConnectionState {
         }
     }
 
-    /// Starts waiting calls while there are slots.
+    /// Starts waiting calls while slots are free.
     pub(super) fn start_waiting(&mut self) {
         while self.calls.waiting() > 0
             && self.has_output_room()
@@ -303,7 +303,7 @@ impl ConnectionState {
         self.side_channel.queue(self.calls.waiting() > 0);
     }
 
-    /// Polls a call once right here: most calls are then done and cost no task. The others get a task of their own.
+    /// Polls a call once in place: most calls are then finished and cost no task. The others get a separate task.
     fn start(&mut self, key: Key, mut call: Call, input: Option<&RawValue>) {
         call.state = State::Running(None);
         let mut work = match call.begin(self.caller.clone(), input) {
@@ -416,7 +416,7 @@ impl ConnectionState {
         self.batch_answered(batch);
     }
 
-    /// Does what is due by now.
+    /// Performs all actions whose time has come.
     pub(super) fn tick(&mut self, now: Instant) {
         if self.expire_at.is_some_and(|at| at <= now) {
             self.expire_at = None;
@@ -448,7 +448,7 @@ impl ConnectionState {
         }
     }
 
-    /// When [`ConnectionState::tick`] or [`ConnectionState::release_held`] has something to do.
+    /// Returns the time at which [`ConnectionState::tick`] or [`ConnectionState::release_held`] has work.
     pub(super) fn deadline(&self) -> Option<Instant> {
         [self.expire_at, self.heartbeat_at, self.job_at, self.timeout_at, self.held.deadline()]
             .into_iter()
@@ -456,7 +456,7 @@ impl ConnectionState {
             .min()
     }
 
-    /// Cancels every call: its client no longer waits, or cannot.
+    /// Cancels every call: its client no longer waits, or is unable to.
     pub(super) fn cancel_all(&mut self) {
         for (_, call) in self.calls.iter_mut() {
             call.cancel.cancel();

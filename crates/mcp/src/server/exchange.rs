@@ -1,5 +1,5 @@
 //! A conversation for transports that carry whole messages: messages are put in, lines are taken out by polling, and
-//! the poller drives it. An exchange is to an HTTP response or a WebSocket what a `Connection` is to a stream of bytes.
+//! the poller drives it. An exchange serves an HTTP response or a WebSocket as a `Connection` serves a stream of bytes.
 
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::VecDeque;
@@ -22,7 +22,7 @@ use crate::era::{Era, ResultForm};
 use crate::tool::{BoxFuture, Client};
 use crate::wire::{Frame, Id};
 
-/// When an exchange is over.
+/// The condition that ends an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lifetime {
     /// Once all its requests are answered.
@@ -52,7 +52,7 @@ enum Phase {
     Over,
 }
 
-/// Waits for [`Signals`], lazily: most exchanges are over before they wait at all.
+/// Waits for [`Signals`], lazily: most exchanges end before they wait.
 enum SignalWait {
     Idle(Option<Signals>),
     Polling(BoxFuture<(Signal, Signals)>),
@@ -87,9 +87,14 @@ impl Exchange {
         }
     }
 
-    /// Another exchange of a client whose handshake was made on an earlier one. The ids of its questions begin with
-    /// `ask-PREFIX-`.
-    pub(crate) fn of(server: &Server, options: ConnectionOptions, shake: &Handshake, prefix: String) -> Exchange {
+    /// Creates another exchange of a client whose handshake was made on an earlier one. The ids of its questions begin
+    /// with `ask-PREFIX-`.
+    pub(crate) fn continue_session(
+        server: &Server,
+        options: ConnectionOptions,
+        shake: &Handshake,
+        prefix: String,
+    ) -> Exchange {
         let mut exchange = Exchange::new(server, options, Lifetime::UntilAnswered);
         let state = &mut exchange.state;
         state.side_channel = Arc::new(SideChannel::joined(&state.limits, shake.first.clone()));
@@ -103,7 +108,7 @@ impl Exchange {
         exchange
     }
 
-    /// The result of the handshake that was made here.
+    /// Returns the result of the handshake that was made here.
     pub(crate) fn handshake(&self) -> Handshake {
         Handshake {
             era: self.state.era,
@@ -115,12 +120,12 @@ impl Exchange {
         }
     }
 
-    /// The inbox, through which others put messages in.
+    /// Returns the inbox, through which others put messages in.
     pub(crate) fn inbox(&self) -> Arc<Inbox> {
         self.inbox.clone()
     }
 
-    /// Whether another message may be put in.
+    /// Returns true if another message may be put in.
     pub(crate) fn has_room(&self) -> bool {
         matches!(self.phase, Phase::Open) && self.state.has_room()
     }
@@ -132,8 +137,8 @@ impl Exchange {
         }
     }
 
-    /// Puts in a message that is answered at once or not at all, and returns the answer alone; other output waits for
-    /// the poller.
+    /// Puts in a message that is answered immediately or never, and returns only the answer; other output waits for the
+    /// poller.
     pub(crate) fn answer_now(&mut self, message: &[u8]) -> Vec<u8> {
         let waiting = std::mem::take(&mut self.state.out);
         self.take(message);
@@ -141,7 +146,7 @@ impl Exchange {
         self.written(answer)
     }
 
-    /// The answer, if it is one line and the exchange is over.
+    /// Returns the answer, if it is one line and the exchange is over.
     pub(crate) fn take_answer(&mut self) -> Option<Vec<u8>> {
         self.settle();
         let is_all = self.lifetime == Lifetime::UntilAnswered && self.is_idle() && self.state.out.is_line();
@@ -149,7 +154,7 @@ impl Exchange {
         Some(self.written(answer))
     }
 
-    /// The next output, in whole lines; `None` when the exchange is over. Cancel safe.
+    /// Returns the next output, in whole lines; `None` when the exchange is over. Cancel safe.
     pub(crate) fn poll_lines(&mut self, cx: &mut Context<'_>) -> Poll<Option<Vec<u8>>> {
         loop {
             self.settle();
@@ -159,7 +164,7 @@ impl Exchange {
             if self.is_over() {
                 return Poll::Ready(None);
             }
-            // Registered before looking, so that no wake-up is missed.
+            // Registered before the check, so that no wake-up is missed.
             self.state.side_channel.register(cx.waker());
             if self.state.side_channel.has_inbound() {
                 continue;
@@ -190,7 +195,7 @@ impl Exchange {
         poll_fn(|cx| self.poll_lines(cx)).await
     }
 
-    /// Whether the client should close its stream and reconnect later.
+    /// Returns true if the client should close its stream and reconnect later.
     pub(crate) fn wants_reconnect(&self) -> bool {
         self.state.reconnect_after.is_some()
     }
@@ -205,7 +210,7 @@ impl Exchange {
         self.state.cancel(id);
     }
 
-    /// Whether there will be no more output.
+    /// Returns true if there will be no more output.
     pub(crate) fn is_over(&self) -> bool {
         let is_written = self.state.out.pending() == 0;
         match (&self.phase, self.lifetime) {
@@ -317,7 +322,7 @@ struct Queue {
     bytes: usize,
 }
 
-/// Bytes counted for each message besides its own, so that many short ones are bounded too.
+/// Bytes counted for each message in addition to its text, so that many short ones are bounded too.
 const MESSAGE_OVERHEAD: usize = 64;
 
 impl Inbox {

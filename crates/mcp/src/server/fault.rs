@@ -1,16 +1,16 @@
-//! Faults of the program that serves: panics and internal errors. Each is logged under an id, which is all that its caller
-//! gets. A program that has set no subscriber of `tracing` would lose them, so they go to standard error.
+//! Faults of the serving program: panics and internal errors. Each is logged under an id; the caller gets only the id.
+//! A program without a `tracing` subscriber would lose them, so they go to standard error.
 
 use std::error::Error;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::Write;
 
-/// A short id of one fault, by which it is found in the log.
+/// Returns a short id of one fault, by which it is found in the log.
 pub(super) fn fault_id() -> String {
     format!("{:08x}", RandomState::new().build_hasher().finish() as u32)
 }
 
-/// Logs the panic of a call or of a job, or of what else is named.
+/// Logs the panic of a call, a job, or another named callback.
 pub(super) fn panicked(call: &str, what: &str, fault: &str, panic: &str) {
     tracing::error!(call, fault, panic, "{what} panicked");
     without_log(call, fault, &format_args!("{what} panicked: {panic}"));
@@ -29,10 +29,10 @@ pub(super) fn failed(call: &str, fault: &str, source: &(dyn Error + Send + Sync)
     without_log(call, fault, &format_args!("a call failed: {chain}"));
 }
 
-/// Writes to standard error what nobody would see otherwise.
+/// Writes a fault to standard error if there is no log that would show it.
 fn without_log(call: &str, fault: &str, what: &dyn std::fmt::Display) {
     if !tracing::dispatcher::has_been_set() {
-        // One write, so that lines of several threads do not mix. There is nobody to tell if it fails.
+        // One write, so that lines of several threads do not mix. A failure cannot be reported.
         let line = format!("{call}: {what} (fault {fault})\n");
         let _ = std::io::stderr().write_all(line.as_bytes());
     }

@@ -1,4 +1,4 @@
-//! The two streams of a connection and their buffers. What the bytes mean is in `wire` and `connection_state.rs`.
+//! The two streams of a connection and their buffers. `wire` and `connection_state.rs` interpret the bytes.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -15,11 +15,10 @@ const SMALL: usize = 8 << 10;
 /// The capacity of a pipe.
 const LARGE: usize = 64 << 10;
 
-/// The most that an idle connection keeps of a buffer: there may be very many connections, and a list of tools is
-/// large.
+/// The largest buffer that an idle connection keeps: there may be very many connections, and a list of tools is large.
 const KEEP: usize = 2 << 10;
 
-/// Written bytes from which on the rest of the output is moved to the beginning of its buffer.
+/// The number of written bytes after which the rest of the output is moved to the beginning of its buffer.
 const MOVED: usize = 16 << 10;
 
 /// Output that waits to be written. Offsets count from the beginning of the connection.
@@ -28,12 +27,12 @@ pub(super) struct Output {
     bytes: Vec<u8>,
     start: usize,
     written: u64,
-    /// The peer is gone: further output is discarded.
+    /// True if the peer has disconnected: further output is discarded.
     dead: bool,
 }
 
 impl Output {
-    /// The buffer to append to.
+    /// Returns the buffer to append to.
     pub(super) fn bytes(&mut self) -> &mut Vec<u8> {
         if self.dead {
             self.bytes.clear();
@@ -51,12 +50,12 @@ impl Output {
         self.written
     }
 
-    /// The offset that the next appended byte will have.
+    /// Returns the offset that the next appended byte will have.
     pub(super) fn end(&self) -> u64 {
         self.written + self.pending() as u64
     }
 
-    /// Whether exactly one line waits to be written.
+    /// Returns true if exactly one line waits to be written.
     #[cfg(feature = "http")]
     pub(super) fn is_line(&self) -> bool {
         memchr::memchr(b'\n', &self.bytes[self.start..]).is_some_and(|at| self.start + at + 1 == self.bytes.len())
@@ -111,7 +110,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Io<R, W> {
         Io { reader, writer, read_size: SMALL, flushed: true, tap }
     }
 
-    /// Whether the writer has flushed everything.
+    /// Returns true if the writer has flushed everything.
     pub(super) fn is_flushed(&self) -> bool {
         self.flushed
     }
@@ -146,8 +145,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Io<R, W> {
         Poll::Ready(Ok(count))
     }
 
-    /// Writes some of the output, and flushes the writer after the last of it. Ready when it made progress.
-    /// Cancel safe.
+    /// Writes some of the output, and flushes the writer after the last part. Ready when it made progress. Cancel safe.
     pub(super) fn poll_write(&mut self, cx: &mut Context<'_>, out: &mut Output) -> Poll<io::Result<()>> {
         if out.pending() == 0 {
             if self.flushed {

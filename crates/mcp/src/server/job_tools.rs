@@ -46,7 +46,7 @@ struct CancelArgs {
 /// Their names.
 pub const NAMES: [&str; 3] = ["job_wait", "job_read", "job_cancel"];
 
-/// All three tools.
+/// Returns all three tools.
 pub(super) fn all(jobs: &Arc<Jobs>) -> [Arc<dyn AnyTool>; 3] {
     let read = Effect::READ;
     let cancel = Effect::DESTRUCTIVE.idempotent();
@@ -73,7 +73,7 @@ struct JobTool {
 impl JobTool {
     fn declare<A: JsonSchema>(name: &str, effect: Effect, kind: Kind, jobs: &Arc<Jobs>) -> Arc<dyn AnyTool> {
         let (description, input_schema) = input_schema::<A>();
-        // A job's result is its tool's, so there is no output schema.
+        // A job's result is its tool's, so the output schema is unknown.
         let declaration = Declaration::new(name, description, input_schema, effect);
         Arc::new(JobTool { declaration, kind, jobs: jobs.clone() })
     }
@@ -146,7 +146,7 @@ async fn wait_for(job: &Job, cx: &Context, longest: Duration) {
     }
 }
 
-/// The state of a job as a tool's result.
+/// Returns the state of a job as a tool's result.
 fn job_outcome(job: &Job) -> Outcome {
     match job.status() {
         Status::Done(outcome) => Outcome::clone(&outcome),

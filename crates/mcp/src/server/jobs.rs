@@ -1,4 +1,4 @@
-//! Calls that take longer than their client would wait: each goes on as a job under an id, independent of any
+//! Calls that take longer than their client would wait: each continues as a job under an id, independent of any
 //! connection, until its result is fetched. For clients with the extension `io.modelcontextprotocol/tasks` a job is a
 //! task (`tasks.rs`); others reach it by the tools of `job_tools.rs`.
 
@@ -23,13 +23,13 @@ use crate::tool::{Answers, Ask, AskError, Outcome, Progress};
 use crate::wire::build::RpcError;
 use crate::wire::code;
 
-/// Jobs that may exist, ended ones included; beyond that a call stays a call.
+/// The limit of jobs, ended ones included; beyond it a call stays a call.
 const MAX_JOBS: usize = 256;
 
-/// How long a result is kept.
+/// The time for which a result is kept.
 const RESULT_TTL: Duration = Duration::from_secs(60 * 60);
 
-/// How long a cancelled job may go on before it is aborted.
+/// The time for which a cancelled job may continue before it is aborted.
 const CANCEL_GRACE: Duration = Duration::from_secs(5);
 
 #[derive(Default)]
@@ -38,13 +38,13 @@ pub(super) struct Jobs(Mutex<HashMap<String, Arc<Job>>>);
 pub(super) struct Job {
     pub id: String,
     pub tool: String,
-    /// The principal that it belongs to.
+    /// The principal that owns the job.
     pub principal: Arc<str>,
-    /// What the client can be asked, if the job was given to it as a task.
+    /// The kinds of questions that the client supports, if the job was given to it as a task.
     pub task: Option<ClientCapabilities>,
-    /// When its call began.
+    /// The start of its call.
     pub began: Instant,
-    /// When it became a job, by the wall clock and the monotonic one.
+    /// The time at which it became a job, by the wall clock and the monotonic one.
     pub created: SystemTime,
     born: Instant,
     state: Mutex<Inner>,
@@ -122,7 +122,7 @@ impl Jobs {
         Ok(job)
     }
 
-    /// The job with this id, if it belongs to this principal.
+    /// Returns the job with this id, if it belongs to this principal.
     pub(super) fn get(&self, id: &str, principal: &str) -> Option<Arc<Job>> {
         self.lock().get(id).filter(|job| &*job.principal == principal).cloned()
     }
@@ -157,7 +157,7 @@ impl Job {
                 questions.sort_by(|one, other| one.0.cmp(&other.0));
                 Status::Asking(questions.into_iter().collect())
             }
-            // An asking job whose call gave up the question works again.
+            // An asking job whose call dropped the question is running again.
             Stage::Working | Stage::Asking(_) => Status::Working(inner.progress.clone()),
             Stage::Done(outcome, _) => Status::Done(outcome.clone()),
             Stage::Failed(error, _) => Status::Failed(error.clone()),
@@ -165,13 +165,13 @@ impl Job {
         }
     }
 
-    /// The time of the last change, and how long after its creation the job is kept, if known.
+    /// Returns the time of the last change, and how long after its creation the job is kept, if known.
     pub(super) fn times(&self) -> (SystemTime, Option<Duration>) {
         let updated = self.lock().updated;
         (updated, self.ended().map(|ended| ended.duration_since(self.born) + RESULT_TTL))
     }
 
-    /// A receiver that wakes on each change.
+    /// Returns a receiver that wakes on each change.
     pub(super) fn changes(&self) -> watch::Receiver<u64> {
         self.changed.subscribe()
     }
@@ -209,7 +209,7 @@ impl Job {
         self.end(stage);
     }
 
-    /// Ends the job. Its call is told, and may clean up for a while; its result no longer counts.
+    /// Ends the job. Its call is notified, and may clean up for a while; its result no longer counts.
     pub(super) fn cancel(&self) {
         if let Some((cancel, task)) = self.end(Stage::Cancelled(Instant::now())).and_then(AbortOnDrop::disarm) {
             cancel.cancel();
@@ -250,7 +250,7 @@ impl Job {
         }
     }
 
-    /// Whether the client can be asked this. Only a task has a way to answer.
+    /// Returns true if the client can be asked this. Only a task has a way to answer.
     pub(super) fn can_ask(&self, ask: &Ask) -> bool {
         self.task.is_some_and(|can| can.cover(Era::V2026_07_28, ask))
     }
@@ -287,7 +287,7 @@ impl Job {
             let Stage::Asking(open) = &mut inner.stage else { return };
             for (name, response) in responses {
                 if let Some((_, ask)) = open.asks.get(&name)
-                    && let Ok(said) = ask.said(response)
+                    && let Ok(said) = ask.parse_response(response)
                     && let Some((name, _)) = open.asks.remove(&name)
                 {
                     open.given.insert(name, said);
@@ -329,7 +329,7 @@ impl Job {
     }
 }
 
-/// A time as ISO 8601, in UTC and whole seconds.
+/// Returns a time as ISO 8601, in UTC and whole seconds.
 pub(super) fn timestamp(time: SystemTime) -> String {
     let time = Timestamp::try_from(time).unwrap_or(Timestamp::UNIX_EPOCH);
     time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()

@@ -1,5 +1,5 @@
-//! The lists that clients page through. A cursor names the last entry of the page before, so that entries which come or
-//! go meanwhile neither repeat nor hide others.
+//! The lists that clients page through. A cursor names the last entry of the page before, so that added or removed
+//! entries neither repeat nor hide others.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,10 +17,10 @@ use crate::wire::build::RpcError;
 /// The default number of entries of a page.
 pub(super) const PAGE_SIZE: usize = 1000;
 
-/// The most rendered listings that are kept; there is one for each set of groups that clients were given.
+/// The limit of cached listings; each set of groups that clients were given has one.
 const MAX_LISTINGS: usize = 64;
 
-/// How often each list has changed.
+/// The number of changes of each list.
 pub(super) struct Revisions {
     tools: u64,
     resources: u64,
@@ -28,7 +28,7 @@ pub(super) struct Revisions {
 }
 
 impl Revisions {
-    fn of(&self, list: ListKind) -> u64 {
+    fn get(&self, list: ListKind) -> u64 {
         match list {
             ListKind::Tools => self.tools,
             ListKind::Resources => self.resources,
@@ -38,7 +38,7 @@ impl Revisions {
 }
 
 impl Shared {
-    /// The result of a list method; `None` if this server has no such list.
+    /// Returns the result of a list method; `None` if this server has no such list.
     pub(super) fn list(
         &self,
         method: &str,
@@ -100,18 +100,18 @@ impl Shared {
         Ok(())
     }
 
-    /// How long a client may cache a list, if the embedder does not say: not at all where a call can change it, or where
-    /// the list has changed since the server first served, since it may change again at any time.
+    /// Returns how long a client may cache a list, if the embedder does not set it. Zero if a call can change the list.
+    /// Also zero if the list has changed since the server first served, since it may change again at any time.
     fn fresh_for(&self, list: ListKind) -> Duration {
         if let Some(chosen) = self.list_fresh_for.get() {
             return *chosen;
         }
-        let has_changed = self.served.get().is_some_and(|served| served.of(list) != self.revisions().of(list));
+        let has_changed = self.served.get().is_some_and(|served| served.get(list) != self.revisions().get(list));
         let can_change = matches!(list, ListKind::Tools) && self.registry.has_unlisted();
         if has_changed || can_change { Duration::ZERO } else { FRESH_FOR }
     }
 
-    /// Notes what the lists are when the server first serves.
+    /// Records the lists when the server first serves.
     pub(super) fn begin_to_serve(&self) {
         self.served.get_or_init(|| self.revisions());
     }
@@ -124,8 +124,8 @@ impl Shared {
         }
     }
 
-    /// The first page of `tools/list` for a client that was given these groups, rendered once per such key and change of
-    /// the registry.
+    /// Returns the first page of `tools/list` for a client that was given these groups, rendered once per such key and
+    /// change of the registry.
     fn tool_listing(&self, era: Era, form: ResultForm, given: BTreeSet<String>) -> Arc<[u8]> {
         // Read before listing: a change in between makes the entry look outdated, and it is rendered again.
         let revision = self.registry.revision();
@@ -155,7 +155,7 @@ fn encode_cursor(method: &str, key: &str) -> String {
     base64::encode(format!("{method} {key}").as_bytes())
 }
 
-/// The key in a cursor of this list.
+/// Returns the key in a cursor of this list.
 fn decode_cursor(method: &str, cursor: &str) -> Result<String, RpcError> {
     let text = serde_json::from_str::<String>(cursor).ok().and_then(|text| base64::decode(&text));
     text.and_then(|bytes| String::from_utf8(bytes).ok())

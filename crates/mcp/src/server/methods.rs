@@ -43,7 +43,7 @@ impl ConnectionState {
         }
     }
 
-    /// Answers the request now or makes a call of it. An error is its answer.
+    /// Answers the request immediately or starts a call for it. An error is its answer.
     fn serve_request(
         &mut self,
         id: &Id,
@@ -100,15 +100,16 @@ impl ConnectionState {
                     return Ok(());
                 }
                 let request = Request { id, era, form, meta: &meta, params: &params, raw, batch };
-                match self.serve_reading(&request, method)? || self.serve_task(&request, method)? {
-                    true => Ok(()),
-                    false => Err(RpcError::new(code::METHOD_NOT_FOUND, format!("unknown method {method:?}"))),
+                if self.serve_reading(&request, method)? || self.serve_task(&request, method)? {
+                    Ok(())
+                } else {
+                    Err(RpcError::new(code::METHOD_NOT_FOUND, format!("unknown method {method:?}")))
                 }
             }
         }
     }
 
-    /// The handshake of the older revisions. Whatever version the client asks for, it gets one.
+    /// Returns the handshake of the older revisions. Whatever version the client asks for, it gets one.
     fn initialize(&mut self, id: &Id, params: &Params<'_>, batch: Option<u64>) -> Result<(), RpcError> {
         if batch.is_some() {
             return Err(RpcError::new(code::INVALID_REQUEST, "initialize must not be part of a batch"));
@@ -181,12 +182,9 @@ impl ConnectionState {
         meta: &Meta<'_>,
         batch: Option<u64>,
     ) -> Result<(Key, Call), RpcError> {
-        let log = match era.is_modern() {
-            true => LogPolicy::Request(meta.level()?),
-            false => LogPolicy::Connection,
-        };
+        let log = if era.is_modern() { LogPolicy::Request(meta.level()?) } else { LogPolicy::Connection };
         let key = self.new_key();
-        // A batch is answered as one, so progress of its parts would hold back all of it.
+        // A batch is answered as one, so progress of its parts would delay all of it.
         let token = meta.token().filter(|_| batch.is_none());
         let reported = token.map(|token| ProgressState { token: token.into(), last: None, at: Instant::now(), end: 0 });
         let wants_progress = reported.is_some();
@@ -221,13 +219,13 @@ impl ConnectionState {
         Ok((key, call))
     }
 
-    /// The form of results for a request: its own `clientInfo` decides, else that of the handshake.
+    /// Returns the form of results for a request: its own `clientInfo` decides, else that of the handshake.
     fn result_form(&mut self, meta: &Meta<'_>) -> ResultForm {
         let form = self.form;
         self.said_with(meta).map_or(form, |info| info.form)
     }
 
-    /// What the client says of itself with this request, read once for all that say the same.
+    /// Returns the client's description that came with this request, parsed once for equal descriptions.
     fn said_with(&mut self, meta: &Meta<'_>) -> Option<&ClientInfo> {
         let said = meta.client?;
         if !self.latest_client.as_ref().is_some_and(|info| info.is(said)) {
@@ -329,12 +327,12 @@ impl ConnectionState {
                 Some(id) => self.cancel(&id),
                 None => tracing::debug!("a cancellation without a request id was ignored"),
             },
-            _ => tracing::debug!(method, "a notification nobody listens to was ignored"),
+            _ => tracing::debug!(method, "ignored a notification without a handler"),
         }
     }
 }
 
-/// The error for a tool that there is not, with the one that was probably meant.
+/// Returns the error for an unknown tool, with the most similar name.
 fn unknown_tool(name: &str, registry: &Registry) -> RpcError {
     let tools = registry.list();
     let near = nearest(name, tools.iter().map(|tool| tool.declaration().name.as_str()));

@@ -1,7 +1,7 @@
 //! The server: its description, its tools and methods, and the connections that it serves.
 //!
 //! Start with [`Server`]. `connection.rs` is the life of a connection, `connection_state.rs` its protocol state,
-//! `methods.rs` what each method does.
+//! `methods.rs` handles each method.
 
 mod announcing;
 mod answers;
@@ -54,7 +54,7 @@ pub use job_tools::NAMES as JOB_TOOLS;
 pub use options::{ConnectionOptions, Drained, End, Limits};
 pub use tap::Tap;
 
-use self::beside::Beside;
+use self::beside::ResultPrefixes;
 use self::fault::fault_id;
 use self::jobs::Jobs;
 use self::lists::Revisions;
@@ -83,33 +83,34 @@ struct Shared {
     resources: OnceLock<Arc<Resources>>,
     prompts: OnceLock<Arc<Prompts>>,
     page_size: AtomicUsize,
-    /// How long clients may cache lists, if the embedder says so.
+    /// How long clients may cache lists, if the embedder sets it.
     list_fresh_for: OnceLock<Duration>,
-    /// What the lists were when the server first served.
+    /// The revisions of the lists when the server first served.
     served: OnceLock<Revisions>,
     suspended: Arc<SuspendedCalls>,
     /// The budget of a result in characters, and the full texts of results that exceeded it.
     budget: OnceLock<(usize, Arc<FullTexts>)>,
-    /// What the embedder puts before tools' results.
-    beside: Beside,
+    /// The embedder's text before tools' results.
+    beside: ResultPrefixes,
     jobs: Arc<Jobs>,
     jobs_are_on: AtomicBool,
     methods: RwLock<HashMap<String, Method>>,
-    /// Whether `methods` has any: saves every call a lock.
+    /// True if `methods` has any: saves every call a lock.
     has_methods: AtomicBool,
     notifications: RwLock<HashMap<String, Method>>,
     listings: Mutex<HashMap<ListingKey, Listing>>,
     shutdown: watch::Sender<bool>,
 }
 
-/// What a rendered listing depends on besides the registry: also the groups of unlisted tools that the client was given.
+/// The key of a rendered listing, apart from the registry. It includes the groups of unlisted tools that the client was
+/// given.
 type ListingKey = (Era, ResultForm, BTreeSet<String>);
 
 /// The revision of the registry, and its rendered `tools/list` result.
 type Listing = (u64, Arc<[u8]>);
 
 impl Server {
-    /// A server with these tools.
+    /// Returns a server with these tools.
     pub fn new(info: ServerInfo, registry: Arc<Registry>) -> Server {
         Server {
             shared: Arc::new(Shared {
@@ -122,7 +123,7 @@ impl Server {
                 served: OnceLock::new(),
                 suspended: Arc::default(),
                 budget: OnceLock::new(),
-                beside: Beside::default(),
+                beside: ResultPrefixes::default(),
                 jobs: Arc::default(),
                 jobs_are_on: AtomicBool::new(false),
                 methods: RwLock::default(),
@@ -134,9 +135,10 @@ impl Server {
         }
     }
 
-    /// A server with other tools that shares with this one what outlives connections: its open questions, its jobs and its
-    /// end. Resources, prompts, methods and what stands beside results are its own. With it a program can serve some clients
-    /// other tools, and drop that server when they are gone, and nothing is lost with it.
+    /// Returns a server with other tools that shares with this one the state that outlives connections: its open
+    /// questions, its jobs and its shutdown. It has separate resources, prompts, methods and text before results. With
+    /// it a program can serve other tools to some clients, and drop that server after they disconnect without losing
+    /// state.
     #[must_use]
     pub fn sibling(&self, info: ServerInfo, registry: Arc<Registry>) -> Server {
         let fresh = Server::new(info, registry).shared;
@@ -147,7 +149,7 @@ impl Server {
         Server { shared: Arc::new(shared) }
     }
 
-    /// A server with a program's own tools. [`Server::registry`] takes more of them at run time.
+    /// Returns a server with a program's own tools. [`Server::registry`] takes more of them at run time.
     ///
     /// # Panics
     ///
@@ -252,15 +254,15 @@ impl Server {
         self
     }
 
-    /// Puts text before the blocks of tools' results, each a block of its own: for what a model should read now, whatever
-    /// it called. `choose` runs when a result is about to be written, failures included, with the context of its call;
-    /// it must not block. It is not asked for a call that its client has cancelled, nor for a question or a notice that
-    /// the call became a job. Structured content stays as it is, and [`Server::result_budget`] does not count the text.
-    /// May be called several times: the text of the first comes first.
+    /// Puts text before the blocks of tools' results, each in a separate block, for news that a model should read now,
+    /// whatever tool it called. `choose` runs when a result is about to be written, failures included, with the context
+    /// of its call; it must not block. It does not run for a call that its client has cancelled, nor for a question or
+    /// a notice that the call became a job. Structured content stays the same, and [`Server::result_budget`] does not
+    /// count the text. May be called several times: texts appear in the order of the calls.
     ///
-    /// Whoever keeps a clone of the context hears whether the call was given up all the same, because a client drops an
-    /// answer that crosses with its cancellation: by [`Context::is_cancelled`] and [`Context::cancelled`]. The end of the
-    /// connection is [`Context::disconnected`].
+    /// A client drops an answer that crosses with its cancellation. A clone of the context reports that by
+    /// [`Context::is_cancelled`] and [`Context::cancelled`], and the end of the connection by
+    /// [`Context::disconnected`].
     ///
     /// ```
     /// use std::sync::{Arc, Mutex};
@@ -293,34 +295,34 @@ impl Server {
         self
     }
 
-    /// Sets the secret key that seals the tickets of open questions; random by default. A server that keeps its key
-    /// over a restart can still say what a call had done whose question was open. Call it once, before the server
-    /// serves.
+    /// Sets the secret key that seals the tickets of open questions; random by default. With the same key after a
+    /// restart, a server can still report the effects of a call whose question was open. Call it once, before the
+    /// server serves.
     #[must_use]
     pub fn seal_key(self, key: [u8; 32]) -> Server {
         self.shared.suspended.set_key(key);
         self
     }
 
-    /// Whether the embedder handles this method.
+    /// Returns true if the embedder handles this method.
     #[cfg(feature = "http")]
     pub(crate) fn has_method(&self, name: &str) -> bool {
         self.shared.method(name).is_some()
     }
 
-    /// Whether the embedder handles this notification.
+    /// Returns true if the embedder handles this notification.
     #[cfg(feature = "http")]
     pub(crate) fn has_notification(&self, name: &str) -> bool {
         self.shared.notification(name).is_some()
     }
 
-    /// The tools.
+    /// Returns the tools.
     pub fn registry(&self) -> &Arc<Registry> {
         &self.shared.registry
     }
 
-    /// Serves one connection until its input ends, its peer is gone or the server shuts down. No input ends it earlier.
-    /// Must run on a tokio runtime with the timer enabled (and I/O, if the streams need it).
+    /// Serves one connection until its input ends, its peer disconnects or the server shuts down. No input ends it
+    /// earlier. Must run on a tokio runtime with the timer enabled (and I/O, if the streams need it).
     ///
     /// Dropping the future ends the connection at once: its calls are cancelled and unwritten output is lost.
     pub async fn serve<R, W>(&self, reader: R, writer: W, options: ConnectionOptions) -> End

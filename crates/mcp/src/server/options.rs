@@ -17,7 +17,7 @@ use crate::wire::{DEFAULT_BATCH_LIMIT, DEFAULT_LINE_LIMIT};
 pub struct Limits {
     /// The longest line of input, in bytes; a longer request is answered with an error.
     pub line: usize,
-    /// A hint for that error, which names the embedder's setting; empty for none.
+    /// A hint for that error, which names the embedder's setting; empty for no hint.
     pub line_hint: &'static str,
     /// Calls that run at once; more wait.
     pub running: usize,
@@ -40,18 +40,18 @@ pub struct Limits {
     pub subscriptions: usize,
     /// Resources that a client may watch, over all its subscriptions.
     pub watched: usize,
-    /// How long running calls have to finish once input has ended or the server shuts down.
+    /// The time for running calls to finish after input has ended or the server shuts down.
     pub grace: Duration,
-    /// How long a call may run; `None` for no limit. A call that exceeds it is cancelled and answered with an error.
+    /// The timeout of a call; `None` for no limit. A call that exceeds it is cancelled and answered with an error.
     /// Waiting for a slot or for a person does not count, and a job has no limit.
     pub call: Option<Duration>,
-    /// How long a cancelled call may go on before it is dropped.
+    /// The time for which a cancelled call may continue before it is dropped.
     pub cancel_grace: Duration,
-    /// How long a call may be silent before its client is told that it still runs.
+    /// The time for which a call may be silent before its client is notified that it still runs.
     pub heartbeat: Duration,
-    /// How long an answer waits, at most, for the peer to read its call's last progress.
+    /// The longest time that an answer waits for the peer to read its call's last progress.
     pub unread_progress: Duration,
-    /// How long a peer may leave the last output unread before the connection is dropped.
+    /// The time for which a peer may leave the last output unread before the connection is dropped.
     pub flush: Duration,
 }
 
@@ -96,7 +96,7 @@ pub struct ConnectionOptions {
     pub initial: Vec<u8>,
     /// The revision of requests that name none, until a handshake sets it.
     pub assume: Era,
-    /// How long the client waits for an answer, if the embedder knows; otherwise the client's name decides.
+    /// The client's timeout for an answer, if the embedder knows it; otherwise the client's name decides.
     pub budget: Option<Duration>,
     /// The form of tool results for a client of this name (MCP `clientInfo`); the name is empty if the client gives none.
     pub result_form: fn(&str) -> ResultForm,
@@ -127,7 +127,7 @@ impl Default for ConnectionOptions {
 
 #[cfg(feature = "http")]
 impl ConnectionOptions {
-    /// The same options for another exchange of the same client.
+    /// Returns the same options for another exchange of the same client.
     pub(crate) fn again(&self, shutdown: watch::Receiver<bool>) -> ConnectionOptions {
         ConnectionOptions {
             caller: self.caller.clone(),
@@ -150,12 +150,12 @@ impl fmt::Debug for ConnectionOptions {
     }
 }
 
-/// How a connection ended.
+/// The reason for the end of a connection.
 #[derive(Debug)]
 pub enum End {
     /// Its input ended; every call that could be answered was.
     Input,
-    /// The server, or this connection, was told to shut down.
+    /// The server, or this connection, was asked to shut down.
     Shutdown,
     /// The peer stopped reading, or writing to it failed.
     PeerGone(io::Error),

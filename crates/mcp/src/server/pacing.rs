@@ -9,7 +9,7 @@ use tokio::time::Instant;
 /// The pause between progress and answer: long enough for one turn of a client's event loop.
 const GAP: Duration = Duration::from_millis(2);
 
-/// How often to check whether the peer has read.
+/// The interval of checks whether the peer has read.
 const RECHECK: Duration = Duration::from_millis(1);
 
 /// Progress older than this counts as read.
@@ -19,7 +19,7 @@ pub(super) const SETTLED: Duration = Duration::from_millis(250);
 pub(super) struct HeldAnswers {
     answers: Vec<(Vec<u8>, Stage)>,
     bytes: usize,
-    /// How long to wait, at most, for the peer to read progress that is written.
+    /// The longest wait for the peer to read progress that is written.
     max_wait: Duration,
 }
 
@@ -55,13 +55,13 @@ impl HeldAnswers {
         self.bytes
     }
 
-    /// Moves answers that are due to the output, of which `written` bytes were written.
+    /// Moves answers that are due to the output, given the number of `written` bytes.
     pub(super) fn release(&mut self, out: &mut Vec<u8>, written: u64, drained: impl Fn() -> Option<bool>) {
         if self.answers.is_empty() {
             return;
         }
         let now = Instant::now();
-        // One look at the peer holds for all answers.
+        // One check of the peer is used for all answers.
         let drained = drained();
         self.answers.retain_mut(|(answer, stage)| {
             loop {
@@ -91,7 +91,7 @@ impl HeldAnswers {
         self.answers.drain(..).for_each(|(answer, _)| out.extend_from_slice(&answer));
     }
 
-    /// When to check again, if time alone can release an answer.
+    /// Returns the time of the next check, if time alone can release an answer.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.answers
             .iter()

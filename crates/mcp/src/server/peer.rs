@@ -15,12 +15,12 @@ use super::jobs::Job;
 use super::side_channel::{PendingAsk, SideChannel};
 use crate::era::Era;
 use crate::era::ask::ClientCapabilities;
-use crate::tool::{Answers, Ask, AskError, LogLevel, Named, NotifyError, Peer, Progress};
+use crate::tool::{Answers, Ask, AskError, LogLevel, NamedAsk, NotifyError, Peer, Progress};
 
 pub(super) struct CallPeer {
     /// The way to the call's client, which may change: a suspended call may be resumed on another connection.
     route: Mutex<Route>,
-    /// Whether the call is answered or cancelled: no progress or log may follow.
+    /// True if the call is answered or cancelled: no progress or log may follow.
     over: AtomicBool,
     /// The effects that the call reported.
     effects: Mutex<Vec<String>>,
@@ -29,15 +29,15 @@ pub(super) struct CallPeer {
 pub(super) struct Route {
     pub side_channel: Arc<SideChannel>,
     pub call: Key,
-    /// Whether the client gave a progress token.
+    /// True if the client gave a progress token.
     pub wants_progress: bool,
     pub log: LogPolicy,
-    /// What the client can be asked by this call, and in which revision.
+    /// The kinds of questions that the client supports in this call, and their revision.
     pub can: Option<(Era, ClientCapabilities)>,
     /// The principal that the call belongs to.
     pub principal: Arc<str>,
     pub recipient: Recipient,
-    /// Its waits that have begun and not ended, and whether it takes a slot of the connection's, or would without them.
+    /// Its waits that have begun and not ended, and whether it takes a slot of the connection, or would without them.
     pub slot: Slot,
 }
 
@@ -46,11 +46,11 @@ pub(super) struct Route {
 pub(super) struct Slot {
     waits: u32,
     is_taken: bool,
-    /// Whether the connection counts it as paused.
+    /// True if the connection counts it as paused.
     is_paused: bool,
 }
 
-/// What waits for a call's result.
+/// The recipient of a call's result.
 pub(super) enum Recipient {
     /// The request that it came with.
     Request,
@@ -60,12 +60,12 @@ pub(super) enum Recipient {
     Job(Arc<Job>),
 }
 
-/// Which log messages a call's client wants.
+/// The log messages that a call's client wants.
 #[derive(Clone, Copy)]
 pub(super) enum LogPolicy {
-    /// Those that it set for the connection (handshake eras).
+    /// The level that the client set for the connection (handshake eras).
     Connection,
-    /// Those that it asked for with this request, or none.
+    /// The level that the client asked for with this request, or none.
     Request(Option<LogLevel>),
 }
 
@@ -86,12 +86,12 @@ impl CallPeer {
         self.over.store(true, Ordering::Relaxed);
     }
 
-    /// The call runs from now on, beyond its first poll.
+    /// Marks the call as running, beyond its first poll.
     pub(super) fn take_slot(&self) {
         self.route().take_slot();
     }
 
-    /// The call no longer counts among those that run.
+    /// Removes the call from those that run.
     pub(super) fn leave_slot(&self) {
         self.route().leave_slot();
     }
@@ -112,7 +112,7 @@ impl CallPeer {
         }
     }
 
-    /// Notes what the client can be asked by this call.
+    /// Sets the kinds of questions that this call may ask the client.
     pub(super) fn may_ask(&self, era: Era, can: ClientCapabilities) {
         self.route().can = Some((era, can));
     }
@@ -131,7 +131,7 @@ impl CallPeer {
         route.recipient = Recipient::Job(job);
     }
 
-    /// The job that the call has become.
+    /// Returns the job that the call has become.
     pub(super) fn job(&self) -> Option<Arc<Job>> {
         match &self.route().recipient {
             Recipient::Job(job) => Some(job.clone()),
@@ -153,7 +153,7 @@ impl CallPeer {
         }
     }
 
-    /// The effects that the call reported so far, as text.
+    /// Returns the effects that the call reported so far, as text.
     pub(super) fn effects(&self) -> String {
         let effects = self.effects.lock();
         if effects.is_empty() { "none".to_owned() } else { effects.join("; ") }
@@ -167,7 +167,7 @@ impl CallPeer {
     fn send_asks(
         &self,
         asks: Vec<(String, Ask)>,
-        named: Option<Named>,
+        named: Option<NamedAsk>,
     ) -> Result<oneshot::Receiver<Result<Answers, AskError>>, AskError> {
         let route = self.route();
         let (answer, answered) = oneshot::channel();
@@ -249,7 +249,7 @@ impl Peer for CallPeer {
 
     fn ask_as(
         &self,
-        named: Named,
+        named: NamedAsk,
         asks: Vec<(String, Ask)>,
     ) -> Result<oneshot::Receiver<Result<Answers, AskError>>, AskError> {
         self.send_asks(asks, Some(named))

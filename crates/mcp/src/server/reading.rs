@@ -213,17 +213,14 @@ impl ConnectionState {
     }
 }
 
-/// The error for a URI without a resource; the handshake revisions have a code of their own for it.
+/// Returns the error for an unknown URI; the handshake revisions have a separate code for it.
 pub(super) fn not_found(uri: &str, legacy: bool) -> RpcError {
     let code = if legacy { code::RESOURCE_NOT_FOUND } else { code::INVALID_PARAMS };
     RpcError::new(code, "Resource not found").with_data(&serde_json::json!({"uri": uri}))
 }
 
 fn known_argument(known: bool, asked: &Completing) -> Result<(), RpcError> {
-    match known {
-        true => Ok(()),
-        false => Err(invalid(format!("argument: unknown name {:?}", asked.argument))),
-    }
+    if known { Ok(()) } else { Err(invalid(format!("argument: unknown name {:?}", asked.argument))) }
 }
 
 /// Reads an object as a type.

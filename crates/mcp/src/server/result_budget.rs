@@ -13,7 +13,7 @@ use crate::tool::{Content, Declaration, Outcome, ToolError};
 const MAX_TEXTS: usize = 64;
 const MAX_BYTES: usize = 16 << 20;
 
-/// Characters that are read at once by default.
+/// The default number of characters that are read at once.
 const DEFAULT_RANGE: usize = 20_000;
 
 /// The hint in a tool's `_meta` on how long its results may be. One client defined it; here it holds for all.
@@ -72,7 +72,7 @@ pub(super) fn truncate(
     }
 }
 
-/// The text of a block, if it is a text.
+/// Returns the text of a block, if it is a text.
 fn text(content: &mut Content) -> Option<&mut String> {
     match content {
         Content::Text(text) => Some(text),
@@ -81,7 +81,7 @@ fn text(content: &mut Content) -> Option<&mut String> {
     }
 }
 
-/// The most characters that each text may have so that all texts together fit the budget.
+/// Returns the most characters that each text may have so that all texts together fit the budget.
 fn share(mut lengths: Vec<usize>, budget: usize) -> usize {
     lengths.sort_unstable();
     let (mut left, mut count) = (budget, lengths.len());
@@ -115,7 +115,7 @@ fn cut(text: &str, budget: usize, uri: &str) -> String {
     )
 }
 
-/// The resource template by which the full texts are read.
+/// Returns the resource template by which the full texts are read.
 pub(super) fn full_text_template(kept: Arc<FullTexts>) -> Result<Arc<dyn AnyTemplate>, crate::resource::TemplateError> {
     let mut declaration = Template::new("result://{id}{?from,length}", "result")?;
     declaration.about.description = Some("A long result, by a range of its characters.".to_owned());

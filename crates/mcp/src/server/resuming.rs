@@ -1,5 +1,5 @@
-//! Requests that bring answers: with a sealed ticket (2026-07-28), or by the argument `resume`. Each resumes the call that
-//! asked (`asking.rs`), which waits among the suspended (`suspended.rs`).
+//! Requests with answers: with a sealed ticket (2026-07-28), or by the argument `resume`. Each resumes the call that
+//! asked (`asking.rs`), which waits among the suspended calls (`suspended.rs`).
 
 use std::sync::Arc;
 
@@ -16,13 +16,13 @@ use crate::tool::{Answers, AnyTool, Ask, AskResponse, Outcome, Resumed};
 use crate::wire::Json;
 use crate::wire::build::{self, RpcError};
 
-/// What became of a request that may bring answers.
+/// The outcome of a request that may contain answers.
 pub(super) enum Resumption {
-    /// It brings none, and is a new call.
+    /// The request contains no answers, and is a new call.
     New,
-    /// It is served.
+    /// The request is served.
     Served,
-    /// It answers a named question whose call waits no longer, and is a new call with that answer.
+    /// The request answers a named question whose call no longer waits, and is a new call with that answer.
     Anew(Arc<Resumed>),
 }
 
@@ -51,9 +51,10 @@ impl ConnectionState {
         suspended.given.extend(given);
         // Questions without a fitting answer are asked again.
         suspended.asks = asks;
-        match suspended.asks.is_empty() {
-            true => self.resume_call(request, suspended)?,
-            false => self.ask_again(request, suspended, None),
+        if suspended.asks.is_empty() {
+            self.resume_call(request, suspended)?
+        } else {
+            self.ask_again(request, suspended, None)
         }
         Ok(Resumption::Served)
     }
@@ -95,7 +96,7 @@ impl ConnectionState {
             };
             let said = match content {
                 None => Ok(AskResponse::Declined),
-                Some(content) => ask.said(json!({"action": "accept", "content": content})),
+                Some(content) => ask.parse_response(json!({"action": "accept", "content": content})),
             };
             match said {
                 Ok(said) => {
@@ -107,9 +108,10 @@ impl ConnectionState {
                 }
             }
         }
-        match suspended.asks.is_empty() {
-            true => self.resume_call(request, suspended)?,
-            false => self.ask_again(request, suspended, problem.as_deref()),
+        if suspended.asks.is_empty() {
+            self.resume_call(request, suspended)?
+        } else {
+            self.ask_again(request, suspended, problem.as_deref())
         }
         Ok(true)
     }
@@ -124,10 +126,8 @@ impl ConnectionState {
         let SuspendedCall { target, peer, running, digest, given, answer, .. } = suspended;
         let (key, mut call) = self.new_call(request, target)?;
         let can = if request.era.is_modern() { request.meta.can() } else { self.can };
-        let log = match request.era.is_modern() {
-            true => LogPolicy::Request(request.meta.level()?),
-            false => LogPolicy::Connection,
-        };
+        let log =
+            if request.era.is_modern() { LogPolicy::Request(request.meta.level()?) } else { LogPolicy::Connection };
         let Some((cancel, task)) = running.disarm() else { return Ok(()) };
         call.cancel = cancel;
         call.state = State::Running(Some(task));
@@ -167,9 +167,10 @@ impl ConnectionState {
             "the question was lost; effects so far: {effects}\nA question waits 15 minutes, not over a restart of the \
              server, and is answered once. Call again without `{without}` to be asked anew."
         );
-        match method == "tools/call" {
-            true => self.respond(request, &Outcome::error(text)),
-            false => return Err(invalid(text)),
+        if method == "tools/call" {
+            self.respond(request, &Outcome::error(text))
+        } else {
+            return Err(invalid(text));
         }
         Ok(())
     }
@@ -182,7 +183,7 @@ impl ConnectionState {
     }
 }
 
-/// The input responses of a request.
+/// Returns the input responses of a request.
 pub(super) fn responses(request: &Request<'_>) -> Result<Map<String, Value>, RpcError> {
     let read = |raw: Json<'_>| raw.read();
     let responses = request.params.input_responses.map_or_else(|| Ok(Map::new()), read);
@@ -196,7 +197,7 @@ pub(super) fn split_answered(
 ) -> (Answers, Vec<(String, Ask)>) {
     let (mut given, mut open) = (Answers::new(), Vec::new());
     for (name, ask) in asks {
-        match responses.remove(&name).map(|response| ask.said(response)) {
+        match responses.remove(&name).map(|response| ask.parse_response(response)) {
             Some(Ok(said)) => drop(given.insert(name, said)),
             Some(Err(_)) | None => open.push((name, ask)),
         }

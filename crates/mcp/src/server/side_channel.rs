@@ -13,13 +13,13 @@ use tokio::sync::{oneshot, watch};
 use super::Limits;
 use super::calls::{Key, Reply};
 use crate::resource::Watcher;
-use crate::tool::{Answers, Ask, AskError, LogLevel, Named, NotifyError, Progress};
+use crate::tool::{Answers, Ask, AskError, LogLevel, NamedAsk, NotifyError, Progress};
 use crate::wire::build;
 
 /// Shared by a connection, which alone takes out, and everything that may send on it.
 pub(super) struct SideChannel {
     inner: Mutex<Inner>,
-    /// Whether there is anything to take; read without the lock.
+    /// True if there is anything to take; read without the lock.
     filled: AtomicBool,
     /// The log level that the client set (handshake eras).
     level: Arc<AtomicU8>,
@@ -31,7 +31,7 @@ pub(super) struct SideChannel {
     /// Running calls that wait and take no slot.
     paused: AtomicUsize,
     max_paused: usize,
-    /// Whether calls wait for a slot.
+    /// True if calls wait for a slot.
     queued: AtomicBool,
     notifications: usize,
     notification_bytes: usize,
@@ -47,7 +47,7 @@ struct Inner {
     waker: Option<Waker>,
 }
 
-/// Everything sent since the connection last took it.
+/// All output sent since the connection last took it.
 #[derive(Default)]
 pub(super) struct Inbound {
     /// Notifications as whole lines.
@@ -60,7 +60,7 @@ pub(super) struct Inbound {
     pub asks: Vec<(Key, PendingAsk)>,
     /// Watched resources that changed.
     pub updated: BTreeSet<String>,
-    /// Whether more tools are listed.
+    /// True if more tools are listed.
     pub more_tools: bool,
     /// Tasks that changed.
     pub tasks: BTreeSet<String>,
@@ -73,8 +73,8 @@ pub(super) struct Inbound {
 /// Questions of a call and the sender of their answers.
 pub(super) struct PendingAsk {
     pub asks: Vec<(String, Ask)>,
-    /// The tool's own name for them.
-    pub named: Option<Named>,
+    /// The questions' names that the tool chose.
+    pub named: Option<NamedAsk>,
     pub answer: oneshot::Sender<Result<Answers, AskError>>,
 }
 
@@ -105,8 +105,8 @@ impl SideChannel {
         }
     }
 
-    /// One of several side channels of a client: they share its log level and its listing of tools, whose changes are
-    /// announced on `first`, which also gets the notifications once this one is closed.
+    /// Returns one of several side channels of a client: they share its log level and its listing of tools, whose
+    /// changes are announced on `first`, which also gets the notifications once this one is closed.
     #[cfg(feature = "http")]
     pub(super) fn joined(limits: &Limits, first: Arc<SideChannel>) -> SideChannel {
         let (level, listed) = (first.level.clone(), first.listed.clone());
@@ -197,24 +197,24 @@ impl SideChannel {
         is_paused
     }
 
-    /// A paused call goes on, even if no slot is free: it had one.
+    /// Resumes a paused call, even if no slot is free: it had one.
     pub(super) fn unpause(&self) {
         self.paused.fetch_sub(1, Ordering::SeqCst);
     }
 
-    /// How many running calls take no slot.
+    /// Returns the number of running that calls take no slot.
     pub(super) fn paused(&self) -> usize {
         self.paused.load(Ordering::SeqCst)
     }
 
-    /// Notes whether calls wait for a slot. The caller then has to look for one once more.
+    /// Notes whether calls wait for a slot. The caller then has to check once more for a free one.
     pub(super) fn queue(&self, is_queued: bool) {
         if self.queued.load(Ordering::Relaxed) != is_queued {
             self.queued.store(is_queued, Ordering::SeqCst);
         }
     }
 
-    /// Lists the unlisted tools of a group from now on.
+    /// Adds the unlisted tools of a group to the listing.
     pub(super) fn list_more(&self, group: &str) {
         if !self.listed.lock().insert(group.to_owned()) {
             return;
@@ -227,12 +227,12 @@ impl SideChannel {
         }
     }
 
-    /// The groups of unlisted tools that the client was given.
+    /// Returns the groups of unlisted tools that the client was given.
     pub(super) fn listed(&self) -> BTreeSet<String> {
         self.listed.lock().clone()
     }
 
-    /// Whether there is anything to take.
+    /// Returns true if there is anything to take.
     pub(super) fn has_inbound(&self) -> bool {
         self.filled.load(Ordering::Acquire)
     }

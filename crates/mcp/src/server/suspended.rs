@@ -17,10 +17,10 @@ use super::calls::Target;
 use super::peer::CallPeer;
 use crate::era::base64;
 use crate::era::params::Params;
-use crate::tool::{ANSWER_TIMEOUT, Answers, Ask, AskError, CancelToken, Named};
+use crate::tool::{ANSWER_TIMEOUT, Answers, Ask, AskError, CancelToken, NamedAsk};
 use crate::wire::Json;
 
-/// Calls that may be suspended at once.
+/// The limit of suspended calls.
 const MAX_SUSPENDED: usize = 1024;
 
 /// A call between two requests: the one that was answered with its question, and the one that brings the answer.
@@ -28,13 +28,13 @@ pub(super) struct SuspendedCall {
     pub target: Target,
     pub peer: Arc<CallPeer>,
     pub running: AbortOnDrop,
-    /// Who may answer.
+    /// The principal that may answer.
     pub principal: Arc<str>,
     pub digest: [u8; 32],
     /// The questions that are not answered yet.
     pub asks: Vec<(String, Ask)>,
-    /// The tool's own name for them.
-    pub named: Option<Named>,
+    /// The questions' names that the tool chose.
+    pub named: Option<NamedAsk>,
     /// The answers so far.
     pub given: Answers,
     pub answer: oneshot::Sender<Result<Answers, AskError>>,
@@ -42,7 +42,7 @@ pub(super) struct SuspendedCall {
     pub until: Instant,
 }
 
-/// How the answer to a suspended call comes.
+/// The form of the answer to a suspended call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ResumeBy {
     /// The call's request is sent again with a sealed ticket (2026-07-28).
@@ -83,10 +83,10 @@ pub(super) struct SuspendedCalls {
 /// The contents of a sealed ticket.
 pub(super) struct Ticket {
     pub name: String,
-    /// The tool's own name for the question. Such a ticket does not expire.
+    /// The question's name that the tool chose. Such a ticket does not expire.
     pub named: Option<String>,
     pub expired: bool,
-    /// What the call had done when it was suspended.
+    /// The effects of the call when it was suspended.
     pub effects: String,
 }
 
@@ -210,7 +210,7 @@ fn canonical(raw: Json<'_>) -> String {
             value.sort_all_objects();
             value.to_string()
         }
-        // Too deep to be parsed: taken as written.
+        // Too deep to be parsed: used as written.
         Err(_) => raw.get().to_owned(),
     }
 }

@@ -1,5 +1,5 @@
-//! A wire tap: records every message of a connection in a file, to show what a client really does. Off unless the
-//! embedder asks for it.
+//! A wire tap: records every message of a connection in a file, to show a client's actual behaviour. Off unless the
+//! embedder enables it.
 
 use parking_lot::Mutex;
 use std::fmt;

@@ -19,7 +19,7 @@ use crate::wire::code;
 const POLL_MS: u32 = 1000;
 
 impl ConnectionState {
-    /// Notes when a call that has just started becomes a job.
+    /// Notes the time at which a call that has just started becomes a job.
     pub(super) fn schedule_job(&mut self, call: &mut Call) {
         let Target::Tool(tool) = &call.target else { return };
         let Some(after) = tool.declaration().job_after.filter(|_| self.shared.jobs_are_on() && call.id.is_some())
@@ -36,9 +36,10 @@ impl ConnectionState {
 
     /// Refuses a call whose result can only come as a task, if its client does not know tasks.
     pub(super) fn allow_task(&self, request: &Request<'_>, tool: &Declaration) -> Result<(), RpcError> {
-        match tool.tasks_only && request.era.is_modern() && self.shared.jobs_are_on() && !request.meta.tasks() {
-            true => Err(tasks_capability_missing()),
-            false => Ok(()),
+        if tool.tasks_only && request.era.is_modern() && self.shared.jobs_are_on() && !request.meta.tasks() {
+            Err(tasks_capability_missing())
+        } else {
+            Ok(())
         }
     }
 
@@ -69,13 +70,13 @@ impl ConnectionState {
         let job = match self.shared.jobs.add(call.target.name(), self.principal.clone(), task_of, began, running) {
             Ok(job) => job,
             Err(running) => {
-                // There are too many jobs: it stays a call.
+                // The limit of jobs is reached: the call stays a call.
                 running.disarm();
                 return;
             }
         };
         call.peer.become_job(job.clone());
-        // If it finished in this very moment, its result is the answer and the job is dropped.
+        // If the call finished at this moment, its result is the answer and the job is dropped.
         self.take_inbound();
         let Some(call) = self.calls.remove(key) else {
             if let Some(job) = self.shared.jobs.remove(&job.id) {
@@ -164,7 +165,7 @@ impl ConnectionState {
         }
     }
 
-    /// A task with its result, error or questions.
+    /// Returns a task with its result, error or questions.
     fn detailed(&self, job: &Job, era: Era, form: ResultForm) -> Map<String, Value> {
         let mut members = task_members(job);
         match job.status() {
@@ -213,7 +214,7 @@ fn task_members(job: &Job) -> Map<String, Value> {
     members
 }
 
-/// The result that tells a client without tasks that its call is a job.
+/// Returns the result that tells a client without tasks that its call is a job.
 fn running_outcome(job: &Job, target: &Target) -> Outcome {
     let text = format!(
         "{} still runs, as job {} from here on. Go on with other work, or call job_wait {{\"id\":\"{}\"}} for its \
@@ -226,7 +227,7 @@ fn running_outcome(job: &Job, target: &Target) -> Outcome {
     Outcome { structured, ..Outcome::text(text) }
 }
 
-/// The error for a client that does not declare tasks.
+/// Returns the error for a client that does not declare tasks.
 fn tasks_capability_missing() -> RpcError {
     let extensions = json!({"io.modelcontextprotocol/tasks": {}});
     RpcError::new(code::MISSING_CLIENT_CAPABILITY, "the request needs a client capability that was not declared")

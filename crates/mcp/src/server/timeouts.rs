@@ -9,7 +9,7 @@ use crate::wire::build::RpcError;
 use crate::wire::code;
 
 impl ConnectionState {
-    /// Notes when a call that has just started times out.
+    /// Notes the time at which a call that has just started times out.
     pub(super) fn schedule_timeout(&mut self, call: &mut Call) {
         let Some(limit) = self.limits.call.filter(|_| call.id.is_some()) else { return };
         let at = Instant::now() + limit;
@@ -39,7 +39,7 @@ impl ConnectionState {
             match call.state {
                 State::Running(_) if at <= now => late.push(key),
                 State::Running(_) => self.timeout_at = Some(self.timeout_at.map_or(at, |earlier| earlier.min(at))),
-                // A question has a timeout of its own, and so has a cancelled call.
+                // A question has a separate timeout, and so has a cancelled call.
                 State::Waiting(_) | State::Asking(_) | State::Cancelled(..) => {}
             }
         }

@@ -10,7 +10,7 @@ use tokio::time::{Instant, Sleep};
 pub(super) struct Timer(Option<(Instant, Pin<Box<Sleep>>)>);
 
 impl Timer {
-    /// Ready once the earliest deadline has passed; never if there is none.
+    /// Ready once the earliest deadline has passed; never without a deadline.
     pub(super) fn poll(
         &mut self,
         cx: &mut Context<'_>,

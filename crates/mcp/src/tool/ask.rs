@@ -11,21 +11,22 @@ use serde_json::Value;
 
 use super::{ToolError, schema};
 
-/// How long a question waits for its answer.
+/// The timeout of a question.
 pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_secs(15 * 60);
 
-/// Whom the calls of a tool may ask, and how the answer may come ([`Tool::ASKS`](super::Tool::ASKS)).
+/// The person or program that the calls of a tool may ask, and the ways of answering
+/// ([`Tool::ASKS`](super::Tool::ASKS)).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Asks {
-    /// Nobody.
+    /// The tool asks no questions.
     #[default]
     Never,
     /// A person, in every way there is. Where the client cannot be asked, the call's result says how to answer by an
     /// argument `resume`, and structured content is `{state, result?, ask?}`.
     Person,
-    /// A person, in a dialog of the client and in no other way: an answer by an argument would be the model's. Where there
-    /// is no dialog, a question is [`AskError::Unsupported`] at once. Arguments and results stay as they are.
+    /// A person, in a dialog of the client and in no other way: an answer by an argument would be the model's. Without
+    /// a dialog, a question fails immediately with [`AskError::Unsupported`]. Arguments and results stay the same.
     PersonByDialog,
 }
 
@@ -39,8 +40,8 @@ pub enum Ask {
         /// A flat object of strings, numbers, booleans and enums (MCP "Elicitation").
         schema: Value,
     },
-    /// A page for the person to visit, for data that must not pass through the client. The answer says that they went,
-    /// not what they did there.
+    /// A page for the person to visit, for data that must not pass through the client. The answer reports only that
+    /// they visited it.
     Url {
         /// The text of the question.
         message: String,
@@ -70,7 +71,7 @@ pub type Answers = BTreeMap<String, AskResponse>;
 /// Why a question has no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AskError {
-    /// The client cannot be asked this, and there is no other way.
+    /// The client does not support this question, and no other way exists.
     #[error("this needs an answer that the client has no way to give")]
     Unsupported,
     /// The tool does not declare that it asks, so its schemas do not say how to answer: a bug in the program.
@@ -79,8 +80,8 @@ pub enum AskError {
          `.asks(Asks::Person)` where its `ToolFn` is made"
     )]
     Undeclared,
-    /// The answer did not come in time, or the client is gone.
-    #[error("nobody answered the question")]
+    /// The answer did not come in time, or the client disconnected.
+    #[error("the question was not answered")]
     Unanswered,
     /// The call has another open question.
     #[error("one question at a time: an earlier one of this call is not answered")]
@@ -103,14 +104,14 @@ impl From<AskError> for ToolError {
 }
 
 impl Ask {
-    /// A form with the fields of this type: a struct of strings, numbers, booleans and plain enums, whose doc comments
-    /// are shown.
+    /// Returns a form with the fields of this type: a struct of strings, numbers, booleans and plain enums, whose doc
+    /// comments are shown.
     pub fn form<T: JsonSchema>(message: impl Into<String>) -> Ask {
         Ask::Form { message: message.into(), schema: schema::input_schema::<T>().1 }
     }
 
     /// Reads a client's result as the answer; `Err` with the reason if it does not fit. It is the same in every revision.
-    pub(crate) fn said(&self, mut result: Value) -> Result<AskResponse, String> {
+    pub(crate) fn parse_response(&self, mut result: Value) -> Result<AskResponse, String> {
         match self {
             Ask::Form { .. } | Ask::Url { .. } => match result["action"].as_str() {
                 Some("accept") => {
@@ -132,11 +133,11 @@ impl Ask {
         }
     }
 
-    /// Whether a filled form fits the question; `Err` with the reason if not.
+    /// Returns true if a filled form fits the question; `Err` with the reason if not.
     fn check(&self, answer: &Value) -> Result<(), String> {
         let Ask::Form { schema, .. } = self else { return Ok(()) };
         let Some(fields) = answer.as_object() else { return Err("an object was expected".to_owned()) };
-        // Some clients accept a form that they cannot draw without a value. The tool decides what that means.
+        // Some clients accept a form that they cannot draw without a value. The tool decides how to treat that.
         if fields.is_empty() {
             return Ok(());
         }
@@ -170,7 +171,7 @@ impl Ask {
     }
 }
 
-/// The bound of a form's field that a value does not keep.
+/// Returns the bound of a form's field that a value does not keep.
 fn broken_bound(field: &Value, value: &Value) -> Option<String> {
     let length = value.as_str().map(|text| text.chars().count()).or(value.as_array().map(Vec::len));
     let length = length.map(|length| length as f64);
@@ -190,7 +191,7 @@ fn broken_bound(field: &Value, value: &Value) -> Option<String> {
 }
 
 impl AskResponse {
-    /// The filled form; `None` if the person declined or dismissed the question.
+    /// Returns the filled form; `None` if the person declined or dismissed the question.
     pub fn accepted<T: DeserializeOwned>(self) -> Result<Option<T>, AskError> {
         match self {
             AskResponse::Accepted(value) => {

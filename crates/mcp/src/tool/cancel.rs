@@ -17,7 +17,7 @@ struct Flag {
 }
 
 impl CancelToken {
-    /// Cancels. There is no way back.
+    /// Cancels. This cannot be undone.
     pub(crate) fn cancel(&self) {
         if !self.0.set.swap(true, Ordering::SeqCst) {
             self.0.changed.notify_waiters();
@@ -28,7 +28,7 @@ impl CancelToken {
         self.0.set.load(Ordering::SeqCst)
     }
 
-    /// Whether there is another clone.
+    /// Returns true if there is another clone.
     pub(crate) fn is_watched(&self) -> bool {
         Arc::strong_count(&self.0) > 1
     }

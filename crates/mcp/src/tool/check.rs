@@ -1,5 +1,5 @@
-//! The check of a declaration when its tool is added: what would make clients drop the tool, or fail, is refused with
-//! the reason.
+//! Checks a declaration when its tool is added. A declaration that would make clients drop the tool, or fail, is
+//! refused with the reason.
 
 use std::collections::HashSet;
 
@@ -45,7 +45,7 @@ pub enum DeclarationError {
         tool: String,
         /// The place in the schema.
         path: String,
-        /// What is wrong.
+        /// The problem.
         problem: &'static str,
     },
     /// The type of the arguments allows unknown fields.
@@ -93,7 +93,7 @@ impl Declaration {
                 return Err(DeclarationError::Root { tool: tool(), schema });
             }
             let mut walk = Walk::default();
-            walk.schema(root, &mut String::new(), Place::Reachable);
+            walk.schema(root, &mut String::new(), Position::Reachable);
             if let Some(reference) = walk.reference {
                 return Err(DeclarationError::Reference { tool: tool(), schema, reference });
             }
@@ -106,7 +106,8 @@ impl Declaration {
 }
 
 impl Declaration {
-    /// Checks what the types of a tool's author must say besides. What a tool of another origin says is its own business.
+    /// Checks the further requirements for tools whose types the author wrote. They do not apply to tools of another
+    /// origin.
     pub(super) fn check_types(&self) -> Result<(), DeclarationError> {
         let tool = || self.name.clone();
         let has = |keyword: &str| self.input_schema.get(keyword).is_some();
@@ -125,7 +126,7 @@ impl Declaration {
 
 /// A position in a schema.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Position {
     /// At the root, or below it by nothing but `properties`.
     Reachable,
     /// Reachable, and describes an argument.
@@ -143,15 +144,15 @@ struct Walk {
 }
 
 impl Walk {
-    fn schema(&mut self, schema: &Value, path: &mut String, place: Place) {
+    fn schema(&mut self, schema: &Value, path: &mut String, place: Position) {
         match schema {
             Value::Object(object) => self.object(object, path, place),
-            Value::Array(items) => items.iter().for_each(|item| self.schema(item, path, Place::Elsewhere)),
+            Value::Array(items) => items.iter().for_each(|item| self.schema(item, path, Position::Elsewhere)),
             _ => {}
         }
     }
 
-    fn object(&mut self, object: &Map<String, Value>, path: &mut String, place: Place) {
+    fn object(&mut self, object: &Map<String, Value>, path: &mut String, place: Position) {
         for (key, value) in object {
             match (key.as_str(), value) {
                 ("$ref" | "$dynamicRef", Value::String(reference)) if !reference.starts_with('#') => {
@@ -164,20 +165,20 @@ impl Walk {
                 }
                 // The keys below these are the author's names, not keywords.
                 ("properties", Value::Object(named)) => {
-                    let place = if place == Place::Elsewhere { Place::Elsewhere } else { Place::Argument };
+                    let place = if place == Position::Elsewhere { Position::Elsewhere } else { Position::Argument };
                     named.iter().for_each(|(name, value)| self.below(name, value, path, place));
                 }
                 ("$defs" | "definitions" | "patternProperties" | "dependentSchemas", Value::Object(named)) => {
-                    named.iter().for_each(|(name, value)| self.below(name, value, path, Place::Elsewhere));
+                    named.iter().for_each(|(name, value)| self.below(name, value, path, Position::Elsewhere));
                 }
                 // These hold values, not schemas.
                 ("enum" | "const" | "default" | "examples" | "required", _) => {}
-                (keyword, value) => self.below(keyword, value, path, Place::Elsewhere),
+                (keyword, value) => self.below(keyword, value, path, Position::Elsewhere),
             }
         }
     }
 
-    fn below(&mut self, name: &str, schema: &Value, path: &mut String, place: Place) {
+    fn below(&mut self, name: &str, schema: &Value, path: &mut String, place: Position) {
         let length = path.len();
         if length > 0 {
             path.push('.');
@@ -187,13 +188,13 @@ impl Walk {
         path.truncate(length);
     }
 
-    fn check_header(&mut self, name: &Value, schema: &Map<String, Value>, place: Place) -> Result<(), &'static str> {
+    fn check_header(&mut self, name: &Value, schema: &Map<String, Value>, place: Position) -> Result<(), &'static str> {
         // RFC 9110, "token".
         let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
         let Some(name) = name.as_str().filter(|name| !name.is_empty() && name.bytes().all(is_token)) else {
             return Err("it must be the name of a header field, after `Mcp-Param-`");
         };
-        if place != Place::Argument {
+        if place != Position::Argument {
             return Err("only an argument can be mirrored: it must be reached by `properties` alone");
         }
         if !matches!(schema.get("type").and_then(Value::as_str), Some("string" | "integer" | "boolean")) {
@@ -246,7 +247,7 @@ mod tests {
     fn roots_are_objects() {
         check(
             &[
-                // What else a schema says is its author's business (MCP 2026-07-28, "Schema Dialect").
+                // The other keywords of a schema are its author's responsibility (MCP 2026-07-28, "Schema Dialect").
                 json!({"type": "object", "anyOf": [{"required": ["a"]}], "if": {}, "$defs": {"x": true}}),
                 json!(true),
                 json!({"properties": {}}),
@@ -282,11 +283,11 @@ mod tests {
         struct Closed {}
         /// Does it.
         #[derive(Deserialize, JsonSchema)]
-        struct Meant {
+        struct OpenOnPurpose {
             #[serde(flatten)]
             _rest: Map<String, Value>,
         }
-        assert_eq!((refused::<Closed>(), refused::<Meant>()), ("ok".to_owned(), "ok".to_owned()));
+        assert_eq!((refused::<Closed>(), refused::<OpenOnPurpose>()), ("ok".to_owned(), "ok".to_owned()));
         expect![[r#"tool "t": its arguments allow unknown fields, so a misspelt one would be dropped: write `#[serde(deny_unknown_fields)]` above their type"#]].assert_eq(&refused::<Open>());
     }
 

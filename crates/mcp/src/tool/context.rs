@@ -1,8 +1,8 @@
 //! The [`Context`] of a running call: its caller, cancellation, progress, log, notifications, questions, and the
 //! deferred answer.
 //!
-//! A [`Context`] is cheap to clone and may outlive the call. What it sends after the answer is dropped if the protocol
-//! forbids it (progress, log), and delivered otherwise (custom notifications of the connection).
+//! A [`Context`] is cheap to clone and may outlive the call. Messages sent after the answer are dropped if the protocol
+//! forbids them (progress, log), and delivered otherwise (custom notifications of the connection).
 
 use std::any::Any;
 use std::future::poll_fn;
@@ -18,18 +18,18 @@ use super::ask::ANSWER_TIMEOUT;
 use super::cancel::CancelToken;
 use super::peer::{NoPeer, Wait};
 use super::resumed::ONLY;
-use super::{Answers, Ask, AskError, AskResponse, Named, NotifyError, Peer, Resumed, ToolError};
+use super::{Answers, Ask, AskError, AskResponse, NamedAsk, NotifyError, Peer, Resumed, ToolError};
 
-/// The longest patience of a question, which keeps times within what a clock can say.
+/// The longest patience of a question, which keeps times within the range of the clock.
 const MAX_PATIENCE: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 
-/// The embedder's data on the peer of a connection, of a type of its own, which [`Context::caller`] returns.
+/// The embedder's data on the peer of a connection, of any type, which [`Context::caller`] returns.
 pub type Caller = Arc<dyn Any + Send + Sync>;
 
 /// A program that calls, as it calls itself (MCP `clientInfo`). Nothing proves it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Client {
-    /// The name, at most 256 characters of it.
+    /// The name, cut to 256 characters.
     pub name: String,
     /// The version, as long; empty if the client gives none.
     pub version: String,
@@ -61,7 +61,7 @@ pub enum LogLevel {
 }
 
 impl LogLevel {
-    /// The name on the wire.
+    /// Returns the name on the wire.
     pub fn name(self) -> &'static str {
         match self {
             LogLevel::Debug => "debug",
@@ -75,7 +75,7 @@ impl LogLevel {
         }
     }
 
-    /// The level of this name.
+    /// Returns the level of this name.
     pub fn from_name(name: &str) -> Option<LogLevel> {
         use LogLevel::*;
         [Debug, Info, Notice, Warning, Error, Critical, Alert, Emergency].into_iter().find(|level| level.name() == name)
@@ -91,7 +91,7 @@ pub struct Context {
     about: About,
 }
 
-/// What is known of a call.
+/// The data of a call.
 #[derive(Clone, Default)]
 pub(crate) struct About {
     pub budget: Option<Duration>,
@@ -109,7 +109,7 @@ enum CancelSource {
 }
 
 impl Context {
-    /// A context over a peer. `cancelled` turns true when the client cancels this call or goes away.
+    /// Returns a context over a peer. `cancelled` turns true when the client cancels this call or goes away.
     pub fn new(
         peer: Arc<dyn Peer>,
         caller: Caller,
@@ -120,18 +120,18 @@ impl Context {
         Context { peer, caller, cancelled: CancelSource::Watch(cancelled), about }
     }
 
-    /// The context of a call that a connection runs.
+    /// Returns the context of a call that a connection runs.
     pub(crate) fn of_call(peer: Arc<dyn Peer>, caller: Caller, cancel: CancelToken, about: About) -> Context {
         Context { peer, caller, cancelled: CancelSource::Call(cancel), about }
     }
 
-    /// A context without a peer, for tests and for calls that the program makes itself.
+    /// Returns a context without a peer, for tests and for calls that the program makes itself.
     pub fn detached(caller: Caller) -> Context {
         Context::new(Arc::new(NoPeer), caller, watch::channel(false).1, None)
     }
 
-    /// Whether the call waited for other calls of its connection before it began. What was answered meanwhile its client had
-    /// not seen when it sent the call.
+    /// Returns true if the call waited for other calls of its connection before it began. When the client sent the
+    /// call, it had not yet seen their answers.
     pub fn has_waited(&self) -> bool {
         self.about.has_waited
     }
@@ -141,19 +141,19 @@ impl Context {
         self.about.began
     }
 
-    /// The embedder's data on the caller, if it is of this type.
+    /// Returns the embedder's data on the caller, if it is of this type.
     pub fn caller<T: Any + Send + Sync>(&self) -> Option<&T> {
         self.caller.downcast_ref()
     }
 
-    /// The principal that calls
+    /// Returns the principal that calls
     /// ([`ConnectionOptions::principal`](crate::server::ConnectionOptions::principal)).
     pub fn principal(&self) -> Arc<str> {
         self.peer.principal()
     }
 
-    /// Whether the client has cancelled this call or is gone. A cancellation may cross the answer: the client then
-    /// drops the answer (MCP "Cancellation"), and a context that was kept turns cancelled.
+    /// Returns true if the client has cancelled this call or has disconnected. A cancellation may cross the answer: the
+    /// client then drops the answer (MCP "Cancellation"), and a context that was kept turns cancelled.
     pub fn is_cancelled(&self) -> bool {
         match &self.cancelled {
             CancelSource::Call(cancel) => cancel.is_cancelled(),
@@ -175,16 +175,17 @@ impl Context {
 
     /// Resolves when the connection has ended, which may be long after the call. Cancel safe.
     pub async fn disconnected(&self) {
-        // An error means that the connection is gone, which is its end too.
+        // An error means that the connection was dropped, which also ends it.
         let _ = self.peer.closed().wait_for(|closed| *closed).await;
     }
 
-    /// How long the client waits for an answer, if known.
+    /// Returns the client's timeout for an answer, if known.
     pub fn budget(&self) -> Option<Duration> {
         self.about.budget
     }
 
-    /// The program at the other end, as it calls itself in the handshake or with this request; `None` if it does not.
+    /// Returns the program at the other end, as it calls itself in the handshake or with this request; `None` if it
+    /// does not.
     pub fn client(&self) -> Option<&Client> {
         self.about.client.as_deref()
     }
@@ -194,8 +195,8 @@ impl Context {
         self.peer.progress(progress);
     }
 
-    /// Whether the client gave a token for [`progress`](Context::progress), so that a tool can spare itself what only that
-    /// is for.
+    /// Returns true if the client gave a token for [`progress`](Context::progress), so that a tool can skip work that
+    /// only serves progress.
     pub fn wants_progress(&self) -> bool {
         self.peer.wants_progress()
     }
@@ -213,9 +214,9 @@ impl Context {
         self.peer.notify(method, params)
     }
 
-    /// Whether the client itself can be asked this: by a dialog of its own for a form or a page. An answer by the argument
-    /// `resume` ([`Asks::Person`](super::Asks::Person)) needs nothing of the client and is not meant. False for calls that
-    /// may not ask.
+    /// Returns true if the client itself supports this question: by a dialog for a form or a page. An answer by the
+    /// argument `resume` ([`Asks::Person`](super::Asks::Person)) needs no support of the client and does not count.
+    /// False for calls that may not ask.
     pub fn can_ask(&self, ask: &Ask) -> bool {
         self.peer.can_ask(ask)
     }
@@ -252,33 +253,33 @@ impl Context {
         answers.remove(ONLY).ok_or(AskError::Unanswered)
     }
 
-    /// Asks as [`Context::ask`] does, under a name of the tool's own, and waits for `patience`. In a revision whose clients
-    /// bring answers with another request (2026-07-28) the name is sealed into the question, which does not expire: an
-    /// answer that comes when the call waits no longer, because its patience is over or the server was restarted with the
-    /// same [key](crate::server::Server::seal_key), calls the tool anew, with [`Context::resumed`]. So what is done before
-    /// asking may be done once more, and an answer may come twice.
+    /// Asks as [`Context::ask`] does, under a name that the tool chooses, and waits for `patience`. In a revision whose
+    /// clients bring answers with another request (2026-07-28) the name is sealed into the question, which does not
+    /// expire. An answer may come when the call no longer waits, because its patience is over or the server was
+    /// restarted with the same [key](crate::server::Server::seal_key). It calls the tool again, with
+    /// [`Context::resumed`]. So the work before the question may be done once more, and an answer may come twice.
     ///
-    /// A tool that drops the future before has withdrawn the question, because it was answered elsewhere for example: an
-    /// answer that comes then gets the result of that call.
+    /// A tool that drops the future earlier has withdrawn the question, for example because it was answered elsewhere.
+    /// A later answer then gets the result of that call.
     pub async fn ask_as(&self, name: &str, patience: Duration, ask: Ask) -> Result<AskResponse, AskError> {
         if let Some(answer) = self.resumed().and_then(|resumed| resumed.take(name, &ask)) {
             return Ok(answer);
         }
         let until = Instant::now() + patience.min(MAX_PATIENCE);
-        let answered = self.peer.ask_as(Named { name: name.to_owned(), until }, vec![(ONLY.to_owned(), ask)])?;
+        let answered = self.peer.ask_as(NamedAsk { name: name.to_owned(), until }, vec![(ONLY.to_owned(), ask)])?;
         match tokio::time::timeout_at(until, answered).await {
             Ok(Ok(answers)) => answers?.remove(ONLY).ok_or(AskError::Unanswered),
             Ok(Err(_)) | Err(_) => Err(AskError::Unanswered),
         }
     }
 
-    /// The name of an earlier call's question and its answer, if the tool is called anew because of them. A question of
-    /// this call under the same name is answered by it at once.
+    /// Returns the name of an earlier call's question and its answer, if the tool is called again because of them. A
+    /// question of this call under the same name is answered by it immediately.
     pub fn resumed(&self) -> Option<&Resumed> {
         self.about.resumed.as_deref()
     }
 
-    /// Asks several questions at once, each under a name of its own.
+    /// Asks several questions at once, each under a separate name.
     pub async fn ask_all(&self, asks: Vec<(String, Ask)>) -> Result<Answers, AskError> {
         let answered = self.peer.ask(asks)?;
         match tokio::time::timeout(ANSWER_TIMEOUT, answered).await {
@@ -287,9 +288,9 @@ impl Context {
         }
     }
 
-    /// Waits for something that needs no work of this call, such as a message, another call or a program: meanwhile the call
-    /// takes none of the slots for [running](crate::server::Limits::running) calls, and others are served. What is ready at
-    /// once costs nothing. Cancel safe if the future is.
+    /// Waits for something that needs no work of this call, such as a message, another call or a program. Meanwhile the
+    /// call takes none of the slots for [running](crate::server::Limits::running) calls, so others are served. A future
+    /// that is ready immediately costs nothing. Cancel safe if the future is.
     ///
     /// ```
     /// # use mcp::tool::{Context, ToolError};
@@ -313,9 +314,9 @@ impl Context {
         .await
     }
 
-    /// Lets the client close its stream while the call runs on, and reconnect after this long for what was sent
+    /// Lets the client close its stream while the call continues, and reconnect after this time for the messages sent
     /// meanwhile. For long calls where an open stream is expensive. Only Streamable HTTP from 2025-03-26 to 2025-11-25
-    /// has that (MCP "Sending Messages to the Server", polling); elsewhere nothing happens.
+    /// supports it (MCP "Sending Messages to the Server", polling); elsewhere it has no effect.
     pub fn reconnect_after(&self, after: Duration) {
         self.peer.reconnect_after(after);
     }
@@ -326,7 +327,7 @@ impl Context {
         self.peer.list_more(group);
     }
 
-    /// Records an effect of the call on the world, which the client is told if a question of the call is lost.
+    /// Records an effect of the call on the world. The client is told about it if a question of the call is lost.
     pub fn effect(&self, what: impl Into<String>) {
         self.peer.effect(what.into());
     }
@@ -344,7 +345,7 @@ impl Context {
 pub struct Answer<T>(oneshot::Sender<Result<T, ToolError>>);
 
 impl<T> Answer<T> {
-    /// Sends the answer. Returns false if the call is gone.
+    /// Sends the answer. Returns false if the call no longer exists.
     pub fn send(self, answer: Result<T, ToolError>) -> bool {
         self.0.send(answer).is_ok()
     }

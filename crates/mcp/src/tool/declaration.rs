@@ -29,14 +29,14 @@ impl Effect {
     pub const DESTRUCTIVE: Effect =
         Effect { read_only: false, destructive: true, idempotent: false, open_world: false };
 
-    /// The same effect, and a second call with the same arguments has no further effect.
+    /// Returns the same effect, and a second call with the same arguments has no further effect.
     #[must_use]
     pub const fn idempotent(mut self) -> Effect {
         self.idempotent = true;
         self
     }
 
-    /// The same effect, and the tool reaches beyond the server's own domain.
+    /// Returns the same effect, and the tool reaches beyond the server's own domain.
     #[must_use]
     pub const fn open_world(mut self) -> Effect {
         self.open_world = true;
@@ -62,12 +62,12 @@ pub struct Declaration {
     pub output_schema: Option<Value>,
     /// The effect on the world.
     pub effect: Effect,
-    /// Whom a call may ask; the schemas must be as [`Asks`] says.
+    /// The person or program that a call may ask; the schemas must match [`Asks`].
     pub asks: Asks,
     /// After how long a call becomes a job; the output schema must then be as
     /// [`Tool::JOB_AFTER`](super::Tool::JOB_AFTER) says.
     pub job_after: Option<Duration>,
-    /// Whether only clients that know tasks may call it ([`Tool::TASKS_ONLY`](super::Tool::TASKS_ONLY)).
+    /// True if only clients that know tasks may call it ([`Tool::TASKS_ONLY`](super::Tool::TASKS_ONLY)).
     pub tasks_only: bool,
     /// How a call may be repeated whose answer was lost.
     pub repeat: Repeat,
@@ -80,7 +80,7 @@ pub struct Declaration {
 }
 
 impl Declaration {
-    /// A declaration with what every tool has, and defaults for the rest.
+    /// Creates a declaration with the required parts, and defaults for the rest.
     pub fn new(
         name: impl Into<String>,
         description: impl Into<String>,
@@ -109,7 +109,7 @@ impl Declaration {
 /// An example call of a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Example {
-    /// What the example shows, as a heading.
+    /// The purpose of the example, as a heading.
     pub title: &'static str,
     /// The arguments.
     pub arguments: Value,
@@ -124,19 +124,19 @@ pub struct Outcome {
     pub content: Vec<Content>,
     /// The full form, which conforms to the output schema; serialized already, so that this happens once.
     pub structured: Option<Box<RawValue>>,
-    /// What programs get besides, as the result's `_meta` (MCP "General fields"); no model reads it.
+    /// Further data for programs, as the result's `_meta` (MCP "General fields"); no model reads it.
     pub meta: Option<Map<String, Value>>,
-    /// Whether the call failed in a way that its caller can act on.
+    /// True if the call failed in a way that its caller can act on.
     pub is_error: bool,
 }
 
 impl Outcome {
-    /// A result that is only text.
+    /// Returns a result that is only text.
     pub fn text(text: impl Into<String>) -> Outcome {
         Outcome { content: vec![Content::Text(text.into())], structured: None, meta: None, is_error: false }
     }
 
-    /// A failure that the caller can act on.
+    /// Returns a failure that the caller can act on.
     pub fn error(text: impl Into<String>) -> Outcome {
         Outcome { is_error: true, ..Outcome::text(text) }
     }

@@ -8,11 +8,11 @@ use super::AskError;
 /// A tool's failure.
 #[derive(Debug)]
 pub enum ToolError {
-    /// A failure that the caller can act on. Becomes a result with `isError`: what happened, then what to do next.
+    /// A failure that the caller can act on. Becomes a result with `isError`: the error, then the next steps.
     User {
-        /// What happened, as a sentence.
+        /// The error, as a sentence.
         message: String,
-        /// What to do next, a sentence each, which names a tool or an argument.
+        /// The next steps, a sentence each, which names a tool or an argument.
         hints: Vec<String>,
     },
     /// A question that had no answer. Becomes a result with `isError`; but [`AskError::Unsupported`] becomes the error that
@@ -23,7 +23,7 @@ pub enum ToolError {
 }
 
 impl ToolError {
-    /// A failure that the caller can act on.
+    /// Returns a failure that the caller can act on.
     pub fn user(message: impl Into<String>) -> ToolError {
         ToolError::User { message: message.into(), hints: Vec::new() }
     }
@@ -42,7 +42,7 @@ impl ToolError {
         }
     }
 
-    /// An internal error.
+    /// Returns an internal error.
     pub fn internal(error: impl Into<Box<dyn Error + Send + Sync>>) -> ToolError {
         ToolError::Internal(error.into())
     }

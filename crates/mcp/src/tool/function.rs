@@ -15,10 +15,10 @@ use super::{
     ToolError,
 };
 
-/// A tool of this name that runs a function of its context and arguments. The doc comment of the arguments' type is the
-/// description that models read, and that of each field describes the argument. The result is shown as text if it is a
-/// string, else as JSON; an object is structured content too. A tool with more to declare is made by [`ToolFn`], or
-/// implements [`Tool`](super::Tool).
+/// Returns a tool of this name that runs a function of its context and arguments. The doc comment of the arguments'
+/// type is the description that models read, and that of each field describes the argument. The result is shown as text
+/// if it is a string, else as JSON; an object is structured content too. A tool with more to declare is made by
+/// [`ToolFn`], or implements [`Tool`](super::Tool).
 ///
 /// ```
 /// use mcp::tool::{Effect, ToolError, tool_fn};
@@ -48,8 +48,8 @@ where
     ToolFn::new(name, effect).build(call)
 }
 
-/// What a tool made of a function declares. Each method stands for the constant or method of the same name of
-/// [`Tool`](super::Tool), which says more.
+/// The declaration of a tool made of a function. Each method stands for the constant or method of the same name of
+/// [`Tool`](super::Tool), which has the details.
 ///
 /// ```
 /// use mcp::tool::{Ask, Asks, Effect, ToolFn};
@@ -79,30 +79,30 @@ pub struct ToolFn {
 }
 
 impl ToolFn {
-    /// A tool of this name.
+    /// Returns a tool of this name.
     pub fn new(name: &str, effect: Effect) -> ToolFn {
         ToolFn { declaration: Declaration::new(name, "", Value::Null, effect), is_structured: true }
     }
 
-    /// A title for people.
+    /// Returns a title for people.
     pub fn title(mut self, title: &str) -> ToolFn {
         self.declaration.title = Some(title.to_owned());
         self
     }
 
-    /// The description, instead of the doc comment of the arguments' type.
+    /// Returns the description, instead of the doc comment of the arguments' type.
     pub fn description(mut self, description: &str) -> ToolFn {
         self.declaration.description = description.to_owned();
         self
     }
 
-    /// Whether results carry structured content, if the output is an object.
+    /// Returns true if results carry structured content, if the output is an object.
     pub fn structured(mut self, is_structured: bool) -> ToolFn {
         self.is_structured = is_structured;
         self
     }
 
-    /// Whom a call may ask.
+    /// Sets the person or program that a call may ask.
     pub fn asks(mut self, asks: Asks) -> ToolFn {
         self.declaration.asks = asks;
         self
@@ -138,7 +138,7 @@ impl ToolFn {
         self
     }
 
-    /// The tool that runs this function.
+    /// Returns the tool that runs this function.
     pub fn build<A, O, F, Fut>(self, call: F) -> Arc<dyn AnyTool>
     where
         A: DeserializeOwned + JsonSchema + Send + 'static,
@@ -146,7 +146,7 @@ impl ToolFn {
         F: Fn(Context, A) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<O, ToolError>> + Send + 'static,
     {
-        let types = Types::of::<A, O>(self.declaration, self.is_structured);
+        let types = Types::complete::<A, O>(self.declaration, self.is_structured);
         Arc::new(Function { types, call, takes: PhantomData })
     }
 }
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[derive(Serialize, JsonSchema)]
-    struct Said {
+    struct Echo {
         /// What was said.
         said: String,
     }
@@ -227,7 +227,7 @@ mod tests {
             .icons([Icon::new("https://example.com/t.png")])
             .examples([Example { title: "Once", arguments: serde_json::json!({"text": "hi"}), text: None }])
             .meta(Map::from_iter([("a".to_owned(), 1.into())]))
-            .build(|_, args: Args| async move { Ok(Said { said: args.text }) });
+            .build(|_, args: Args| async move { Ok(Echo { said: args.text }) });
         let Declaration { title, description, asks, job_after, repeat, icons, examples, meta, .. } = tool.declaration();
         assert_eq!((title.as_deref(), description.as_str(), *asks), (Some("A tool"), "Does it.", Asks::Person));
         assert_eq!((*job_after, *repeat, icons.len()), (Some(Duration::from_secs(5)), Repeat::Lasting, 1));
@@ -241,7 +241,7 @@ mod tests {
         assert_eq!(structured.get(), r#"{"state":"done","result":{"said":"hi"}}"#);
         let text = ToolFn::new("t", Effect::READ)
             .structured(false)
-            .build(|_, args: Args| async move { Ok(Said { said: args.text }) });
+            .build(|_, args: Args| async move { Ok(Echo { said: args.text }) });
         assert!(text.declaration().output_schema.is_none());
     }
 
@@ -284,7 +284,7 @@ mod tests {
     #[tokio::test]
     async fn a_text_is_a_text_and_an_object_is_structured_content_too() {
         let text = || tool_fn("t", Effect::READ, |_, args: Args| async move { Ok(args.text) });
-        let object = tool_fn("t", Effect::READ, |_, args: Args| async move { Ok(Said { said: args.text }) });
+        let object = tool_fn("t", Effect::READ, |_, args: Args| async move { Ok(Echo { said: args.text }) });
         let number = tool_fn("t", Effect::READ, |_, args: Args| async move { Ok(args.text.len()) });
         let refuses = tool_fn("t", Effect::READ, |_, _: Args| async { Err::<(), _>(ToolError::user("no")) });
         check(

@@ -14,7 +14,7 @@ use tracing_subscriber::layer::Context;
 
 use super::{LogLevel, Peer};
 
-/// Whether there is a layer. Without one, calls are not wrapped.
+/// True if there is a layer. Without one, calls are not wrapped.
 static ON: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
@@ -40,7 +40,7 @@ pub struct LogBridge {
 }
 
 impl LogBridge {
-    /// A bridge for events of this level and above.
+    /// Returns a bridge for events of this level and above.
     pub fn new(level: Level) -> LogBridge {
         ON.store(true, Ordering::Relaxed);
         LogBridge { level }
@@ -60,7 +60,7 @@ pub(crate) fn with_listener<T>(peer: &Arc<dyn Peer>, run: impl FnOnce() -> T) ->
     run()
 }
 
-/// Whether there is a layer at all.
+/// Returns true if there is a layer at all.
 pub(crate) fn is_on() -> bool {
     ON.load(Ordering::Relaxed)
 }

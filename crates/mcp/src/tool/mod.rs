@@ -38,7 +38,7 @@ pub use near::nearest;
 pub use peer::{NotifyError, Peer};
 pub use registry::{AnyTool, BoxFuture, Registry};
 pub use repeat::Repeat;
-pub use resumed::{Named, Resumed};
+pub use resumed::{NamedAsk, Resumed};
 pub(crate) use schema::takes_nothing;
 pub use schema::{Nulls, UNLISTED, input_schema, output_schema, trim};
 pub use typed::{tool, wrong_arguments};
@@ -63,19 +63,20 @@ pub trait Tool: Send + Sync + 'static {
     const DESCRIPTION: &'static str = "";
     /// The tool's effect on the world, from which MCP's annotations derive.
     const EFFECT: Effect;
-    /// Whether results carry structured content and the listing an output schema, if the output is an object. `false`
+    /// True if results carry structured content and the listing an output schema, if the output is an object. `false`
     /// for tools whose whole result is their text, such as those that imitate another system.
     const STRUCTURED: bool = true;
 
-    /// Whom a call may ask ([`Context::ask`]), and so what the schemas say: see [`Asks`].
+    /// The person or program that a call may ask ([`Context::ask`]), which also decides the schemas: see [`Asks`].
     const ASKS: Asks = Asks::Never;
 
     /// After how long a call becomes a job, if the server has jobs ([`Server::jobs`](crate::server::Server::jobs));
     /// never by default. The structured content is then `{state, result?, job?}`.
     const JOB_AFTER: Option<Duration> = None;
 
-    /// Whether a call without a handshake (2026-07-28) needs a client that knows tasks, because it takes longer than
-    /// any request can be held; other clients are told which capability they lack. For tools with [`Tool::JOB_AFTER`].
+    /// True if a call without a handshake (2026-07-28) needs a client that knows tasks, because it takes longer than
+    /// any request can be held; other clients get an error that names the missing capability. For tools with
+    /// [`Tool::JOB_AFTER`].
     const TASKS_ONLY: bool = false;
 
     /// How a call may be repeated whose answer was lost. MCP has no field for it: it is for the embedder.
@@ -89,21 +90,23 @@ pub trait Tool: Send + Sync + 'static {
     /// Does the work. Errors become results that a model can act on, never protocol errors.
     ///
     /// The connection itself polls the future first, so that quick calls cost no task: it must not block its thread,
-    /// least of all before its first `await`. The future is dropped when its client has cancelled and the grace is
-    /// over, or is gone: state that must survive is kept outside of it.
+    /// least of all before its first `await`. The future is dropped when its client has cancelled and the grace period
+    /// is over, or when the client has disconnected. State that must survive is kept outside of it.
     fn call(&self, cx: Context, args: Self::Args) -> impl Future<Output = Result<Self::Output, ToolError>> + Send;
 
-    /// The compact form of the result, for a model's context. By default a string as it is, and anything else as JSON.
+    /// Returns the compact form of the result, for a model's context. By default a string as it is, and anything else
+    /// as JSON.
     fn text(output: &Self::Output) -> String {
         typed::default_text(output)
     }
 
-    /// The content that a model reads: the compact form, and pictures, sounds and resources, if any. Never empty.
+    /// Returns the content that a model reads: the compact form, and pictures, sounds and resources, if any. Never
+    /// empty.
     fn content(output: &Self::Output) -> Vec<Content> {
         vec![Content::Text(Self::text(output))]
     }
 
-    /// What programs get besides the result, as its `_meta`.
+    /// Returns further data for programs, as the result's `_meta`.
     fn result_meta(output: &Self::Output) -> Option<serde_json::Map<String, serde_json::Value>> {
         let _ = output;
         None

@@ -1,12 +1,12 @@
-//! "Did you mean": the name that a misspelt one was meant to be.
+//! "Did you mean": finds the name that is most similar to a misspelt one.
 
 use serde_json::Value;
 
-/// How many letters of a name are compared.
+/// The number of compared letters of a name.
 const LETTERS: usize = 64;
 
-/// serde's message about an unknown field, with the name that was probably meant, or else with those that the schema
-/// shows: what is also understood need not be learned. `None` for other messages.
+/// Completes serde's message about an unknown field with the most similar name, or otherwise with the names that the
+/// schema shows. Aliases are not listed. `None` for other messages.
 pub(super) fn unknown_field(problem: &str, input_schema: &Value) -> Option<String> {
     let (field, expected) = problem.strip_prefix("unknown field `")?.rsplit_once("`, expected ")?;
     let names = expected.split('`').skip(1).step_by(2);
@@ -23,8 +23,8 @@ pub(super) fn unknown_field(problem: &str, input_schema: &Value) -> Option<Strin
     })
 }
 
-/// The name that was meant: the same but for case and signs (`waitMs`), one that begins the same (`sess`), or one with
-/// up to a third of its letters wrong.
+/// Returns the most similar name: the same except for case and signs (`waitMs`), one with the same beginning (`sess`),
+/// or one with up to a third of its letters wrong.
 pub fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = letters(wanted);
     let allowed = (wanted.chars().count() / 3).min(3);
@@ -42,7 +42,7 @@ fn letters(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).take(LETTERS).collect()
 }
 
-/// Whether a property of this name is in a schema, at any depth.
+/// Returns true if a property of this name is in a schema, at any depth.
 fn is_shown(schema: &Value, name: &str) -> bool {
     match schema {
         Value::Object(object) => {

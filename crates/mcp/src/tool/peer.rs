@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 use tokio::sync::{oneshot, watch};
 
-use super::{Answers, Ask, AskError, LogLevel, Named, Progress};
+use super::{Answers, Ask, AskError, LogLevel, NamedAsk, Progress};
 
 /// Why a notification was not queued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -25,7 +25,7 @@ pub trait Peer: Send + Sync {
     fn notify(&self, method: &str, params: Box<RawValue>) -> Result<(), NotifyError>;
     /// Queues progress under the call's token; the latest report wins.
     fn progress(&self, progress: Progress);
-    /// Whether reports of progress go anywhere now; not by default.
+    /// Returns true if reports of progress go anywhere now; not by default.
     fn wants_progress(&self) -> bool {
         false
     }
@@ -36,10 +36,10 @@ pub trait Peer: Send + Sync {
         let _ = asks;
         Err(AskError::Unsupported)
     }
-    /// Asks a question under a name of its own; as [`Peer::ask`] by default.
+    /// Asks a question under a separate name; as [`Peer::ask`] by default.
     fn ask_as(
         &self,
-        named: Named,
+        named: NamedAsk,
         asks: Vec<(String, Ask)>,
     ) -> Result<oneshot::Receiver<Result<Answers, AskError>>, AskError> {
         let _ = named;
@@ -50,12 +50,12 @@ pub trait Peer: Send + Sync {
     fn begin_wait(&self) {}
     /// A wait of the call has ended.
     fn end_wait(&self) {}
-    /// Whether the client itself can be asked this; not by default.
+    /// Returns true if the client itself can be asked this; not by default.
     fn can_ask(&self, ask: &Ask) -> bool {
         let _ = ask;
         false
     }
-    /// The principal that calls.
+    /// Returns the principal that calls.
     fn principal(&self) -> Arc<str> {
         Arc::from("")
     }

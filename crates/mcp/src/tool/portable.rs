@@ -14,7 +14,7 @@ const COMBINATORS: [&str; 3] = ["anyOf", "oneOf", "allOf"];
 /// Whose schema is rewritten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reader {
-    /// A model reads it: its description says what the schema no longer can.
+    /// A model reads it: the description states the rules that the schema can no longer express.
     Model,
     /// A program reads it.
     Program,
@@ -37,7 +37,7 @@ fn rewrite(schema: &mut Map<String, Value>, reader: Reader, is_in_items: bool) {
             Some(forms) if !is_in_items => {
                 let mut listed = forms.clone();
                 listed.iter_mut().for_each(|form| rewrite(form, reader, false));
-                // Of forms that accept more than they did, several may fit.
+                // Of forms that accept more than before, several may match.
                 let name = if name == "oneOf" && listed != forms { "anyOf" } else { name };
                 schema.entry(name).or_insert(listed.into_iter().map(Value::Object).collect());
             }
@@ -53,7 +53,7 @@ fn rewrite(schema: &mut Map<String, Value>, reader: Reader, is_in_items: bool) {
         schema.insert("enum".to_owned(), words);
     }
     schema.retain(|name, value| !(name.starts_with("unevaluated") || value.is_boolean() && is_schema(name)));
-    // What accepts less where the schema below it accepts more.
+    // Keywords that accept less if the schema below them accepts more.
     for name in ["not", "if", "contains"] {
         if schema.get(name).is_some_and(|below| portable(below, Reader::Program) != with_enums(below)) {
             schema.remove(name);
@@ -109,7 +109,7 @@ fn rewrite_named(named: &mut Map<String, Value>, reader: Reader, is_in_items: bo
     }
 }
 
-/// Whether a keyword holds a schema that is no boolean in a listing.
+/// Returns true if a keyword holds a schema that is not a boolean in a listing.
 fn is_schema(keyword: &str) -> bool {
     matches!(
         keyword,
@@ -117,7 +117,7 @@ fn is_schema(keyword: &str) -> bool {
     )
 }
 
-/// The forms of a combinator without those that are booleans; `None` if nothing is left to say.
+/// Returns the forms of a combinator without those that are booleans; `None` if nothing is left to say.
 fn as_objects(combinator: &str, forms: Vec<Value>) -> Option<Vec<Map<String, Value>>> {
     if combinator != "allOf" && forms.contains(&Value::Bool(true)) {
         return None;
@@ -129,7 +129,7 @@ fn as_objects(combinator: &str, forms: Vec<Value>) -> Option<Vec<Map<String, Val
     Some(objects.collect::<Vec<_>>()).filter(|forms| !forms.is_empty())
 }
 
-/// Puts what all forms of a combinator have in common in its place, as far as that is one form.
+/// Replaces a combinator by the keywords that all its forms have in common, if these make one form.
 fn inline(schema: &mut Map<String, Value>, combinator: &str, forms: Vec<Map<String, Value>>, reader: Reader) {
     if combinator == "allOf" {
         forms.into_iter().for_each(|form| add(schema, form));
@@ -148,7 +148,7 @@ fn inline(schema: &mut Map<String, Value>, combinator: &str, forms: Vec<Map<Stri
     }
 }
 
-/// Adds the keywords of a form, except for those that mean something else beside what is there.
+/// Adds the keywords of a form, except for those that would change the meaning of present ones.
 fn add(schema: &mut Map<String, Value>, form: Map<String, Value>) {
     let has_names = schema.contains_key("properties") || schema.contains_key("patternProperties");
     for (name, value) in form {

@@ -16,10 +16,11 @@ pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// A tool with its types erased. Made by [`tool`](super::tool()), or implemented by hand for tools that are made at run time.
 pub trait AnyTool: Send + Sync {
-    /// The description.
+    /// Returns the description.
     fn declaration(&self) -> &Declaration;
-    /// Whether the tool can be served: what its declaration says ([`Declaration::check`]), and for a tool made of types also
-    /// that its arguments deny unknown fields, are no choice at the root and have a description.
+    /// Checks that the tool can be served. All declarations are checked ([`Declaration::check`]). For a tool made of
+    /// types, the arguments must also deny unknown fields, must not be a choice at the root and must have a
+    /// description.
     fn check(&self) -> Result<(), DeclarationError> {
         self.declaration().check()
     }
@@ -37,7 +38,7 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// A registry of a program's own tools. A later tool replaces an earlier one of the same name.
+    /// Returns a registry of a program's own tools. A later tool replaces an earlier one of the same name.
     ///
     /// # Panics
     ///
@@ -72,8 +73,8 @@ impl Registry {
     }
 
     /// Removes the tools of these names and adds these tools, replacing those of the same names, as one change with one
-    /// announcement. There is none if the list stays as it was, because each tool replaces one that is declared alike. If
-    /// a tool cannot be served, nothing changes.
+    /// announcement. Nothing is announced if the list stays the same because each tool replaces one with an equal
+    /// declaration. If a tool is invalid, nothing changes.
     pub fn replace<'a>(
         &self,
         removed: impl IntoIterator<Item = &'a str>,
@@ -122,7 +123,7 @@ impl Registry {
         }
     }
 
-    /// A registry with the same tools, listed alike. From then on each changes without the other.
+    /// Returns a registry with the same tools, listed alike. From then on each changes without the other.
     #[must_use]
     pub fn fork(&self) -> Registry {
         let fork = Registry::default();
@@ -131,27 +132,27 @@ impl Registry {
         fork
     }
 
-    /// Whether a client that was given these groups has the tool in its listing.
+    /// Returns true if a client that was given these groups has the tool in its listing.
     pub(crate) fn is_listed(&self, tool: &str, given: &BTreeSet<String>) -> bool {
         self.unlisted.read().get(tool).is_none_or(|group| given.contains(group))
     }
 
-    /// Whether a call can change what is listed.
+    /// Returns true if a call can change the listing.
     pub(crate) fn has_unlisted(&self) -> bool {
         !self.unlisted.read().is_empty()
     }
 
-    /// The tool of this name.
+    /// Returns the tool of this name.
     pub fn get(&self, name: &str) -> Option<Arc<dyn AnyTool>> {
         self.tools.get(name)
     }
 
-    /// All tools, sorted by name.
+    /// Returns all tools, sorted by name.
     pub fn list(&self) -> Vec<Arc<dyn AnyTool>> {
         self.tools.list()
     }
 
-    /// How often the list has changed.
+    /// Returns the number of changes of the list.
     pub(crate) fn revision(&self) -> u64 {
         *self.revision.borrow()
     }

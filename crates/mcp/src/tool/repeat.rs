@@ -1,7 +1,7 @@
 //! How a call may be repeated whose answer was lost, for example with a server that was restarted.
 
-/// What a client, or a proxy before the server, may do about a call that was sent and never answered. A call that only
-/// reads ([`Effect::read_only`](super::Effect::read_only)) may always be repeated, whatever this says.
+/// The handling of a call that was sent and never answered, for a client or a proxy before the server. A call that only
+/// reads ([`Effect::read_only`](super::Effect::read_only)) may always be repeated, whatever this value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repeat {
     /// Running it twice may do harm.
@@ -27,19 +27,19 @@ pub enum Repeat {
     },
     /// It hands something out, and does so again if it is repeated and the server knows that the answer was lost.
     HandsOut {
-        /// The field of the answer that identifies what was handed out.
+        /// The field of the answer that identifies the messages handed out.
         receipt: &'static str,
     },
-    /// It changes what its connection is given ([`Context::list_more`](super::Context::list_more)), and has no other
-    /// effect: it is made again on the next connection, answered or not.
+    /// The call changes the tools of its connection ([`Context::list_more`](super::Context::list_more)), and has no
+    /// other effect. It is repeated on the next connection, answered or not.
     Lasting,
 }
 
 impl Repeat {
-    /// Running it twice may do harm, and there is no advice.
+    /// Repeating the call may do harm, and no advice is given.
     pub const UNKNOWN: Repeat = Repeat::Unsafe { restarted: "", reconnected: "" };
 
-    /// Whether it hands something out, so that the delivery of its answer must be confirmed.
+    /// Returns true if it hands something out, so that the delivery of its answer must be confirmed.
     pub const fn hands_out(self) -> bool {
         matches!(self, Repeat::HandsOut { .. })
     }

@@ -12,20 +12,20 @@ pub(super) const ONLY: &str = "answer";
 
 /// The name of a question, and how long its call waits for the answer ([`Context::ask_as`](super::Context::ask_as)).
 #[derive(Debug, Clone)]
-pub struct Named {
+pub struct NamedAsk {
     /// The name.
     pub name: String,
     /// When the call waits no longer.
     pub until: Instant,
 }
 
-/// The answer to a named question with which the tool is called anew, because the call that asked waits no longer
+/// The answer to a named question for which the tool is called again, because the call that asked no longer waits
 /// ([`Context::resumed`](super::Context::resumed)).
 #[derive(Debug)]
 pub struct Resumed {
     name: String,
     responses: Map<String, Value>,
-    /// Whether a question of this call has taken the answer.
+    /// True if a question of this call has taken the answer.
     taken: AtomicBool,
 }
 
@@ -34,18 +34,18 @@ impl Resumed {
         Resumed { name, responses, taken: AtomicBool::new(false) }
     }
 
-    /// The name of the question.
+    /// Returns the name of the question.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The answer, read as one to this question. An error if there is none, or if it does not fit.
+    /// Returns the answer, parsed for this question. Fails without an answer, or if it does not match.
     pub fn answer(&self, ask: &Ask) -> Result<AskResponse, AskError> {
         let response = self.responses.get(ONLY).ok_or(AskError::Unanswered)?;
-        ask.said(response.clone()).map_err(AskError::Refused)
+        ask.parse_response(response.clone()).map_err(AskError::Refused)
     }
 
-    /// The answer for a question of this name, once.
+    /// Returns the answer for a question of this name, once.
     pub(super) fn take(&self, name: &str, ask: &Ask) -> Option<AskResponse> {
         let answer = self.answer(ask).ok().filter(|_| name == self.name)?;
         (!self.taken.swap(true, Ordering::Relaxed)).then_some(answer)

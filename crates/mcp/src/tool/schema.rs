@@ -1,13 +1,13 @@
-//! Rust types → the JSON Schema that clients see, trimmed to save a model's tokens.
+//! Converts Rust types to the JSON Schema that clients see, trimmed to save a model's tokens.
 //!
-//! Output schemas keep `null` where a field may be null (strict clients check); input schemas drop it, since an
-//! absent optional argument is what a model should write.
+//! Output schemas keep `null` where a field may be null (strict clients check). Input schemas drop it, since a model
+//! should omit an absent optional argument.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
-/// The description (the type's doc comment) and the trimmed schema of an argument type.
+/// Returns the description (the type's doc comment) and the trimmed schema of an argument type.
 pub fn input_schema<T: JsonSchema>() -> (String, Value) {
     let mut schema = generate::<T>();
     let description = match schema.as_object_mut().and_then(|object| object.remove("description")) {
@@ -35,7 +35,7 @@ pub(super) fn take_unlisted(input_schema: &mut Value) -> Map<String, Value> {
     unlisted
 }
 
-/// The trimmed schema of an output type.
+/// Returns the trimmed schema of an output type.
 pub fn output_schema<T: JsonSchema>() -> Value {
     let mut schema = generate::<T>();
     if let Some(object) = schema.as_object_mut() {
@@ -63,17 +63,17 @@ pub(super) fn add_resume(input_schema: &mut Value) {
     }
 }
 
-/// What happens to `null` in a trimmed schema.
+/// The treatment of `null` in a trimmed schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Nulls {
     /// It is kept: the schema describes output.
     Keep,
-    /// It is dropped: the schema describes what a model should write.
+    /// Dropped: the schema describes the arguments that a model should write.
     Drop,
 }
 
-/// Removes what a model need not read: `$schema`, formats of numbers with the bounds that they imply, null defaults. What an
-/// author wrote stays: titles, other bounds, patterns and the like.
+/// Removes parts that a model need not read: `$schema`, formats of numbers with the bounds that they imply, null
+/// defaults. The author's own parts stay: titles, other bounds, patterns and the like.
 pub fn trim(schema: &mut Value, nulls: Nulls) {
     match schema {
         Value::Array(items) => items.iter_mut().for_each(|item| trim(item, nulls)),
@@ -103,7 +103,7 @@ pub fn trim(schema: &mut Value, nulls: Nulls) {
 }
 
 /// Rewrites `oneOf` constants as one `enum`, which every client understands, with their meanings in the description.
-/// Constants about which there is more to say, such as titles, stay.
+/// Constants with further keywords, such as titles, stay.
 fn name_choices(object: &mut Map<String, Value>) {
     let Some(Value::Array(choices)) = object.get("oneOf") else { return };
     let is_plain = |name: &String| matches!(name.as_str(), "const" | "enum" | "type" | "description");
@@ -134,7 +134,7 @@ fn name_choices(object: &mut Map<String, Value>) {
     }
 }
 
-/// One line that names every argument with its type.
+/// Returns one line that names every argument with its type.
 pub(super) fn usage(input_schema: &Value) -> String {
     let required = |name: &str| {
         input_schema["required"].as_array().is_some_and(|required| required.iter().any(|item| item == name))
@@ -156,12 +156,12 @@ pub(super) fn usage(input_schema: &Value) -> String {
     format!("Arguments: {}.", arguments.join(", "))
 }
 
-/// Whether this type has no fields, as `()`, and so stands for no arguments.
+/// Returns true if this type has no fields, as `()`, and so means no arguments.
 pub(crate) fn takes_nothing<T: JsonSchema>() -> bool {
     generate::<T>()["type"] == "null"
 }
 
-/// Whether values of this schema are objects: only objects are structured content in every revision.
+/// Returns true if values of this schema are objects: only objects are structured content in every revision.
 pub(super) fn is_object(schema: &Value) -> bool {
     schema["type"] == "object"
 }
@@ -169,7 +169,7 @@ pub(super) fn is_object(schema: &Value) -> bool {
 fn generate<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
     let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
-    // Without a title of its own a schema gets the name of the Rust type.
+    // Without an explicit title a schema gets the name of the Rust type.
     if let Some(object) = schema.as_object_mut()
         && object.get("title").and_then(Value::as_str) == Some(&*T::schema_name())
     {
@@ -272,7 +272,7 @@ mod tests {
     #[derive(JsonSchema)]
     #[schemars(title = "Everything", extend("x-all" = true))]
     #[serde(deny_unknown_fields)]
-    struct Written {
+    struct Attributes {
         #[schemars(range(min = 1, max = 50))]
         some: u32,
         #[schemars(range(min = 1))]
@@ -336,7 +336,7 @@ mod tests {
 
     #[test]
     fn bounds_and_titles_that_an_author_wrote_are_listed() {
-        let (_, schema) = input_schema::<Written>();
+        let (_, schema) = input_schema::<Attributes>();
         let fields = schema["properties"].as_object().expect("fields");
         let mut lines = vec![format!("title: {}, x-all: {}", schema["title"], schema["x-all"])];
         lines.extend(fields.iter().map(|(name, field)| format!("{name}: {field}")));

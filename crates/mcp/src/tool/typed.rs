@@ -29,7 +29,7 @@ pub fn tool<T: Tool>(tool: T) -> Arc<dyn AnyTool> {
         examples: T::examples(),
         ..Declaration::new(T::NAME, T::DESCRIPTION, Value::Null, T::EFFECT)
     };
-    Arc::new(Typed { types: Types::of::<T::Args, T::Output>(declaration, T::STRUCTURED), tool })
+    Arc::new(Typed { types: Types::complete::<T::Args, T::Output>(declaration, T::STRUCTURED), tool })
 }
 
 struct Typed<T> {
@@ -60,18 +60,18 @@ impl<T: Tool> AnyTool for Typed<T> {
     }
 }
 
-/// A tool's declaration, and what else derives from the types of its arguments and its output.
+/// A tool's declaration, and further data derived from the types of its arguments and its output.
 pub(super) struct Types {
     pub declaration: Declaration,
-    /// Whether the arguments are of a type without fields, such as `()`.
+    /// True if the arguments are of a type without fields, such as `()`.
     takes_nothing: bool,
-    /// Whether the structured content says first whether there is a result yet.
+    /// True if the structured content begins with the state of the call, which may not have a result yet.
     is_wrapped: bool,
 }
 
 impl Types {
-    /// Completes a declaration. The description of the arguments' type counts if it has none of its own.
-    pub(super) fn of<A: JsonSchema, O: JsonSchema>(declaration: Declaration, structured: bool) -> Types {
+    /// Completes a declaration. The description of the arguments' type is used if the declaration has none.
+    pub(super) fn complete<A: JsonSchema, O: JsonSchema>(declaration: Declaration, structured: bool) -> Types {
         let (description, mut input_schema) = schema::input_schema::<A>();
         let unlisted = schema::take_unlisted(&mut input_schema);
         let output_schema = structured.then(schema::output_schema::<O>);
@@ -80,12 +80,13 @@ impl Types {
             schema::add_resume(&mut input_schema);
         }
         let is_wrapped = by_argument || jobs;
-        let output_schema = match is_wrapped {
-            true => output_schema.map(|result| {
+        let output_schema = if is_wrapped {
+            output_schema.map(|result| {
                 let cases = [by_argument.then(Case::asking), jobs.then(Case::running)];
                 wrapped(result, cases.into_iter().flatten())
-            }),
-            false => output_schema.filter(schema::is_object),
+            })
+        } else {
+            output_schema.filter(schema::is_object)
         };
         let own = Some(declaration.description).filter(|own| !own.is_empty());
         let declaration = Declaration {
@@ -103,7 +104,7 @@ impl Types {
         self.declaration.check_types()
     }
 
-    /// Reads arguments; `Err` is the result that says what is wrong with them.
+    /// Parses arguments; `Err` is the result that describes the problem.
     pub(super) fn parse<A: DeserializeOwned>(&self, arguments: Option<&RawValue>) -> Result<A, Outcome> {
         let arguments = arguments.map_or("{}", RawValue::get);
         let parsed = match (arguments.starts_with('{'), self.takes_nothing) {
@@ -115,11 +116,11 @@ impl Types {
         parsed.map_err(|problem| wrong_arguments(&self.declaration, &problem))
     }
 
-    /// The result of a finished call.
+    /// Returns the result of a finished call.
     pub(super) fn outcome<O: Serialize>(&self, output: &O, content: Vec<Content>) -> Result<Outcome, ToolError> {
         let structured = match (self.declaration.output_schema.is_some(), self.is_wrapped) {
             (true, false) => Some(serde_json::value::to_raw_value(output)),
-            (true, true) => Some(serde_json::value::to_raw_value(&Done { state: "done", result: output })),
+            (true, true) => Some(serde_json::value::to_raw_value(&FinishedCall { state: "done", result: output })),
             (false, _) => None,
         };
         let structured = structured.transpose().map_err(ToolError::internal)?;
@@ -136,7 +137,7 @@ fn parse_nothing<A: DeserializeOwned>(arguments: &str) -> Result<A, String> {
     }
 }
 
-/// The default text of a result: a string as it is, anything else as JSON.
+/// Returns the default text of a result: a string as it is, anything else as JSON.
 pub(super) fn default_text(output: &impl Serialize) -> String {
     match serde_json::to_value(output) {
         Ok(Value::String(text)) => text,
@@ -147,7 +148,7 @@ pub(super) fn default_text(output: &impl Serialize) -> String {
 
 /// The structured content of a finished call of a tool that may ask or become a job.
 #[derive(Serialize)]
-struct Done<'a, T> {
+struct FinishedCall<'a, T> {
     state: &'static str,
     result: &'a T,
 }
@@ -176,7 +177,7 @@ fn parse_problem<A: DeserializeOwned>(arguments: &str, error: serde_json::Error)
     }
 }
 
-/// The first field that gives the same error alone: serde reports a wrong value before a missing field.
+/// Returns the first field that gives the same error alone: serde reports a wrong value before a missing field.
 fn wrong_field<A: DeserializeOwned>(arguments: &str, error: &str) -> Option<String> {
     let fields: BTreeMap<String, &RawValue> = serde_json::from_str(arguments).ok()?;
     let said = |text: &str| text.split(" at line ").next().unwrap_or_default().to_owned();
@@ -187,8 +188,8 @@ fn wrong_field<A: DeserializeOwned>(arguments: &str, error: &str) -> Option<Stri
     fields.iter().take(MAX_FIELDS).find(wrong).map(|(name, _)| name.clone())
 }
 
-/// The outcome that says what is wrong with the arguments and what would be right. For a tool that reads its arguments by hand;
-/// `problem` is what its parser says, without a position.
+/// Returns the outcome that describes invalid arguments and the valid ones. For a tool that parses its arguments by
+/// hand; `problem` is its parser's message, without a position.
 pub fn wrong_arguments(declaration: &Declaration, problem: &str) -> Outcome {
     let schema = &declaration.input_schema;
     let unknown = unknown_field(problem, schema);

@@ -1,27 +1,27 @@
-//! The wrapper of structured content that is not always a result: a question, a job, or what a tool names besides.
+//! The wrapper of structured content that is not always a result: a question, a job, or another case of a tool.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-/// What a call's structured content may be instead of its result.
+/// A case of a call's structured content other than its result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Case {
     /// The value of `state`.
     pub state: String,
-    /// The member that holds what there is instead.
+    /// The member that holds the data of the case.
     pub member: String,
     /// JSON Schema of that member.
     pub schema: Value,
 }
 
 impl Case {
-    /// A case of a tool's own.
+    /// Returns a case of a tool's own.
     pub fn new(state: impl Into<String>, member: impl Into<String>, schema: Value) -> Case {
         Case { state: state.into(), member: member.into(), schema }
     }
 
-    /// A question that the client cannot be asked ([`Asks::Person`](super::Asks::Person)).
+    /// Returns a question that the client cannot be asked ([`Asks::Person`](super::Asks::Person)).
     pub fn asking() -> Case {
         let schema = serde_json::json!({
             "type": "object",
@@ -32,7 +32,7 @@ impl Case {
         Case::new("asking", "ask", schema)
     }
 
-    /// The job that the call has become ([`Tool::JOB_AFTER`](super::Tool::JOB_AFTER)).
+    /// Returns the job that the call has become ([`Tool::JOB_AFTER`](super::Tool::JOB_AFTER)).
     pub fn running() -> Case {
         let schema = serde_json::json!({
             "type": "object",
@@ -44,10 +44,10 @@ impl Case {
     }
 }
 
-/// The schema of structured content that says first what it is: `{state: "done", result}`, or one of these cases. The
-/// library's own tools have it by [`Tool::ASKS`](super::Tool::ASKS) and [`Tool::JOB_AFTER`](super::Tool::JOB_AFTER); a tool
-/// that is made by hand and becomes jobs, or asks a person in every way, needs [`Case::running`] or [`Case::asking`].
-/// Definitions (`$defs`) move to the root, where references find them.
+/// Returns the schema of structured content that begins with its state: `{state: "done", result}`, or one of these
+/// cases. The library's own tools have it by [`Tool::ASKS`](super::Tool::ASKS) and
+/// [`Tool::JOB_AFTER`](super::Tool::JOB_AFTER). A tool made by hand that becomes jobs, or asks a person in every way,
+/// needs [`Case::running`] or [`Case::asking`]. Definitions (`$defs`) move to the root, where references find them.
 pub fn wrapped(result: Value, cases: impl IntoIterator<Item = Case>) -> Value {
     let mut states = vec![Value::from("done")];
     let (mut properties, mut definitions) = (Map::new(), Map::new());
@@ -69,8 +69,8 @@ pub fn wrapped(result: Value, cases: impl IntoIterator<Item = Case>) -> Value {
     root.into()
 }
 
-/// A schema that was a root, as that of a property. Its definitions go to the new root, under other names if theirs are
-/// taken, and its references lead to where things are now.
+/// Returns a schema that was a root, as that of a property. Its definitions go to the new root, under other names if
+/// theirs are taken, and its references lead to where things are now.
 fn moved(mut schema: Value, property: &str, definitions: &mut Map<String, Value>) -> Value {
     let own = match schema.as_object_mut().and_then(|object| object.remove("$defs")) {
         Some(Value::Object(own)) => own,
@@ -159,7 +159,7 @@ mod tests {
         ] {
             assert_eq!(jsonschema::is_valid(&schema, &content), fits, "{content} in {schema}");
         }
-        // What both define alike is there once.
+        // Equal definitions of both appear once.
         let same = || json!({"$ref": "#/$defs/x", "$defs": {"x": {"type": "integer"}}});
         let schema = wrapped(same(), [Case::new("other", "other", same())]);
         assert_eq!(schema["$defs"], json!({"x": {"type": "integer"}}));

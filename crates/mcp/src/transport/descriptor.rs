@@ -1,7 +1,7 @@
 //! Any descriptor as an asynchronous stream, without `O_NONBLOCK` on a shared description: standard streams are often
 //! shared with a parent or a shell, which would see the flag.
 //!
-//! A socket takes a flag per call. A pipe or a terminal is opened again, which gives a description of its own. A
+//! A socket takes a flag per call. A pipe or a terminal is opened again, which gives a separate description. A
 //! descriptor that cannot be polled (a file) or opened is left to the runtime's blocking threads.
 
 use std::fs::File;
@@ -25,22 +25,22 @@ use crate::wire::BusyWait;
 
 /// One direction of a descriptor.
 pub(super) enum Descriptor {
-    /// A socket or a pipe that is read from.
+    /// A socket or a pipe for reading.
     Incoming(Incoming),
-    /// A socket that is written to.
+    /// A socket for writing.
     Outgoing(Outgoing),
-    /// A pipe that is written to, or a terminal, opened again as non-blocking.
+    /// A pipe for writing, or a terminal, opened again as non-blocking.
     Reopened(AsyncFd<OwnedFd>),
     Blocking(tokio::fs::File),
 }
 
 impl Descriptor {
-    /// A stream to read from. Must run on a runtime with I/O.
+    /// Returns a stream to read from. Must run on a runtime with I/O.
     pub(super) fn reader(fd: OwnedFd) -> io::Result<Descriptor> {
         Descriptor::new(fd, OFlags::RDONLY, Interest::READABLE)
     }
 
-    /// A stream to write to. Must run on a runtime with I/O.
+    /// Returns a stream to write to. Must run on a runtime with I/O.
     pub(super) fn writer(fd: OwnedFd) -> io::Result<Descriptor> {
         match FileType::from_raw_mode(rustix::fs::fstat(&fd)?.st_mode) {
             FileType::Socket => Ok(Descriptor::Outgoing(Outgoing { fd, full: None })),
@@ -71,18 +71,18 @@ impl Descriptor {
     }
 
     fn socket(fd: AsyncFd<OwnedFd>) -> Descriptor {
-        let read: Read = |fd, buf| Ok(rustix::net::recv(fd, buf, RecvFlags::DONTWAIT)?.0.0.len());
+        let read: ReadFn = |fd, buf| Ok(rustix::net::recv(fd, buf, RecvFlags::DONTWAIT)?.0.0.len());
         Descriptor::Incoming(Incoming { fd, read, wrote: WroteFlag::default(), busy_wait: BusyWait::default() })
     }
 
     fn pipe(fd: AsyncFd<OwnedFd>) -> Descriptor {
-        let read: Read = |fd, buf| Ok(rustix::io::read(fd, buf)?.0.len());
+        let read: ReadFn = |fd, buf| Ok(rustix::io::read(fd, buf)?.0.len());
         Descriptor::Incoming(Incoming { fd, read, wrote: WroteFlag::default(), busy_wait: BusyWait::default() })
     }
 }
 
 /// Reads without waiting. Returns how many bytes it wrote, from the beginning of the buffer.
-type Read = fn(&OwnedFd, &mut [MaybeUninit<u8>]) -> Result<usize, Errno>;
+type ReadFn = fn(&OwnedFd, &mut [MaybeUninit<u8>]) -> Result<usize, Errno>;
 
 /// Reads into the free part of a buffer, without clearing it first.
 fn fill(
@@ -102,12 +102,12 @@ fn fill(
 /// The reading side of a socket or a pipe. After messages in quick succession it waits busily for the next.
 pub(super) struct Incoming {
     fd: AsyncFd<OwnedFd>,
-    read: Read,
+    read: ReadFn,
     wrote: WroteFlag,
     busy_wait: BusyWait,
 }
 
-/// Whether something was written since the reader last checked.
+/// True if something was written since the reader last checked.
 type WroteFlag = Arc<AtomicBool>;
 
 /// Both directions of a connection. The reader learns when something was written, because a peer that was answered may
@@ -161,10 +161,10 @@ impl Incoming {
             match fill(buf, |free| (self.read)(self.fd.get_ref(), free)) {
                 Ok(count) => {
                     if let (Some(mut guard), true) = (guard, count > 0 && count < room) {
-                        // A short read means that there is no more: saves a read that would only say so.
+                        // A short read means that no more input waits, so no further read is needed.
                         guard.clear_ready();
                     }
-                    self.busy_wait.found();
+                    self.busy_wait.message_arrived();
                     return Poll::Ready(Ok(()));
                 }
                 Err(Errno::INTR) => {}
@@ -267,8 +267,8 @@ impl AsyncWrite for Descriptor {
     }
 }
 
-/// A function that tells whether the peer has read everything that was written to this descriptor; `None` for a kind of
-/// descriptor that cannot tell.
+/// Returns a function that tells whether the peer has read everything that was written to this descriptor; `None` for a
+/// kind of descriptor that cannot tell.
 pub(super) fn drained(fd: OwnedFd) -> Option<Drained> {
     match FileType::from_raw_mode(rustix::fs::fstat(&fd).ok()?.st_mode) {
         FileType::Fifo => Some(Box::new(move || rustix::io::ioctl_fionread(&fd).ok().map(|unread| unread == 0))),
@@ -282,7 +282,7 @@ pub(super) fn drained(fd: OwnedFd) -> Option<Drained> {
 fn unsent(socket: impl AsFd) -> io::Result<std::ffi::c_int> {
     const SIOCOUTQ: rustix::ioctl::Opcode = 0x5411;
     #[allow(unsafe_code)]
-    // SAFETY: SIOCOUTQ writes one `int` through its argument, which is what this getter provides.
+    // SAFETY: SIOCOUTQ writes one `int` through its argument, and this getter provides one.
     let unread = unsafe { rustix::ioctl::ioctl(socket, rustix::ioctl::Getter::<SIOCOUTQ, std::ffi::c_int>::new()) }?;
     Ok(unread)
 }
@@ -325,7 +325,7 @@ mod tests {
         };
         let mut answer = async || tokio::io::AsyncWriteExt::write_all(&mut writer, b"answer").await.expect("room");
         let ask = || assert_eq!(rustix::io::write(&theirs, b"question").expect("room"), 8);
-        // Repeated, since a busy machine may delay the next question so much that there is no busy wait.
+        // Repeated, since a busy machine may delay the next message so much that the busy wait has ended.
         for _ in 0..10_000 {
             assert_eq!(read(), (Poll::Pending, 0), "the last question is not answered yet");
             answer().await;

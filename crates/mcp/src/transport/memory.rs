@@ -8,7 +8,7 @@ use crate::server::{ConnectionOptions, End, Server};
 /// Bytes in flight in each direction.
 const BUFFER: usize = 64 << 10;
 
-/// Serves a connection in a task of its own, and returns the client's end; dropping that ends the connection.
+/// Serves a connection in a separate task, and returns the client's end; dropping that ends the connection.
 pub fn connect(server: &Server, options: ConnectionOptions) -> (DuplexStream, JoinHandle<End>) {
     let (client, ours) = tokio::io::duplex(BUFFER);
     let server = server.clone();

@@ -1,8 +1,8 @@
 //! A server on the standard streams of its process, as clients start one. The streams may be pipes, sockets (which Node
 //! gives to its children), files or a terminal.
 //!
-//! Only the protocol may reach a protocol's stdout. So the real streams are taken away first: standard output becomes
-//! standard error and standard input is empty, so that output of a tool, a dependency or a child does no harm.
+//! Only the protocol may write to stdout. So the real streams are taken away first: standard output becomes standard
+//! error and standard input is empty, so that output of a tool, a dependency or a child does no harm.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -17,9 +17,9 @@ use crate::server::{ConnectionOptions, End, Server};
 /// The real standard streams, taken away from the rest of the process.
 #[derive(Debug)]
 pub struct Stdio {
-    /// The stream that the client writes.
+    /// The input stream, which the client writes.
     pub input: OwnedFd,
-    /// The stream that the client reads.
+    /// The output stream, which the client reads.
     pub output: OwnedFd,
 }
 

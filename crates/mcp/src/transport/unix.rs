@@ -1,4 +1,4 @@
-//! A connection over a Unix socket. The listener is the embedder's, which decides who may connect, and may exchange a
+//! A connection over a Unix socket. The embedder owns the listener and decides who may connect. It may exchange a
 //! greeting before the protocol (input read beyond it goes into [`ConnectionOptions::initial`]).
 
 use std::io;
@@ -12,7 +12,8 @@ use crate::server::{ConnectionOptions, End, Server};
 /// Serves one connection until it ends.
 pub async fn serve(server: &Server, stream: UnixStream, mut options: ConnectionOptions) -> End {
     if options.drained.is_none() {
-        // Without a second descriptor it is unknown what the peer has read, and answers follow after a fixed pause.
+        // Without a second descriptor the server cannot tell what the peer has read, so answers follow after a fixed
+        // pause.
         options.drained = stream.as_fd().try_clone_to_owned().ok().and_then(descriptor::drained);
     }
     match stream.into_std().and_then(|stream| halves(OwnedFd::from(stream))) {
@@ -21,7 +22,7 @@ pub async fn serve(server: &Server, stream: UnixStream, mut options: ConnectionO
     }
 }
 
-/// The two directions of a socket: the reader waits for input only, the writer only while the socket is full.
+/// Returns the two directions of a socket: the reader waits for input only, the writer only while the socket is full.
 fn halves(fd: OwnedFd) -> io::Result<(Descriptor, Writer)> {
     descriptor::halves(fd.try_clone()?, fd)
 }

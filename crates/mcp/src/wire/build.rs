@@ -21,7 +21,7 @@ pub struct RpcError {
 }
 
 impl RpcError {
-    /// An error without data.
+    /// Returns an error without data.
     pub fn new(code: i64, message: impl Into<String>) -> RpcError {
         RpcError { code, message: message.into(), data: None }
     }
@@ -96,7 +96,7 @@ fn method_and_params(out: &mut Vec<u8>, method: &str, params: Option<&str>) {
     out.extend_from_slice(b"}\n");
 }
 
-/// Appends JSON text as one line. Line breaks can only stand between tokens, so each becomes a blank.
+/// Appends JSON text as one line. Line breaks can only occur between tokens, so each becomes a blank.
 pub fn push_json(out: &mut Vec<u8>, json: &str) {
     let start = out.len();
     out.extend_from_slice(json.as_bytes());

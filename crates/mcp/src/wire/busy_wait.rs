@@ -17,7 +17,7 @@ const LONGEST: Duration = Duration::from_micros(100);
 pub struct BusyWait {
     /// Since when the next message may come.
     since: Option<Instant>,
-    /// Whether the last message came soon.
+    /// True if the last message came soon.
     brisk: bool,
 }
 
@@ -27,14 +27,14 @@ impl BusyWait {
         self.since = Some(Instant::now());
     }
 
-    /// There is no message: whether to poll again at once, rather than to sleep.
+    /// Called without a message: returns true to poll again immediately, rather than to sleep.
     pub fn goes_on(&mut self) -> bool {
         self.brisk = self.brisk && self.since.is_none_or(|since| since.elapsed() < LONGEST);
         self.brisk && self.since.is_some()
     }
 
     /// A message came.
-    pub fn found(&mut self) {
+    pub fn message_arrived(&mut self) {
         // A message that comes before the last was answered says nothing about how soon the next comes.
         if let Some(since) = self.since.take() {
             self.brisk = since.elapsed() < BRISK;
@@ -51,14 +51,14 @@ mod tests {
         let mut busy_wait = BusyWait::default();
         assert!(!busy_wait.goes_on(), "nothing has come yet");
         busy_wait.begin();
-        busy_wait.found();
+        busy_wait.message_arrived();
         assert!(!busy_wait.goes_on(), "it was not answered yet");
         busy_wait.begin();
         assert!(busy_wait.goes_on(), "the last came soon");
         while busy_wait.goes_on() {}
         assert!(busy_wait.since.expect("since then").elapsed() >= LONGEST);
         busy_wait.since = Instant::now().checked_sub(BRISK);
-        busy_wait.found();
+        busy_wait.message_arrived();
         busy_wait.begin();
         assert!(!busy_wait.goes_on(), "the last came late");
     }
@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn what_was_there_already_changes_nothing() {
         let mut busy_wait = BusyWait { since: None, brisk: true };
-        busy_wait.found();
+        busy_wait.message_arrived();
         busy_wait.begin();
         assert!(busy_wait.goes_on());
     }

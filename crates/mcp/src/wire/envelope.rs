@@ -72,7 +72,7 @@ pub enum Message<'a> {
     Invalid {
         /// The id, if it can be read.
         id: Option<Id>,
-        /// What is wrong, as a clause.
+        /// The reason, as a clause.
         reason: &'static str,
     },
     /// A JSON array: a batch if the revision has batches, else invalid.
@@ -81,15 +81,15 @@ pub enum Message<'a> {
 
 /// A line that is not JSON text, to be ignored with a line in the log; a body of HTTP is refused with −32700.
 ///
-/// JSON-RPC has an answer with −32700 and a null id for it. On a stream of lines there is nobody to read one: no request waits for
-/// an answer without an id, and up to revision 2025-06-18 the schema has no such message (later an error may be without
-/// an id, and null is none), so that a client that validates finds a fault of the server in the middle of its stream. What
-/// such a line usually is, is output of a program that got into the pipe, and an answer to each line of it is an error storm. The
-/// official servers in TypeScript, Python and Rust answer none either. JSON that is no message is answered: its sender
+/// JSON-RPC prescribes an answer with −32700 and a null id. On a stream of lines such an answer has no reader: no
+/// request waits for an answer without an id. Up to revision 2025-06-18 the schema has no such message (later an error
+/// may be without an id, but not with a null one), so a validating client reports a fault of the server. Such a line is
+/// usually output of a program that got into the pipe, and an answer to each line of it is an error storm. The official
+/// servers in TypeScript, Python and Rust do not answer either. JSON that is not a message is answered: its sender
 /// writes JSON-RPC, and its id can often be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unreadable(
-    /// What is wrong, as a clause.
+    /// The reason, as a clause.
     pub &'static str,
 );
 
@@ -120,42 +120,42 @@ impl<'a> Envelope<'a> {
         Some(envelope)
     }
 
-    /// The id, if there is exactly one and it is legal.
+    /// Returns the id, if there is exactly one and it is legal.
     pub fn id(&self) -> Option<Id> {
         Id::from_json(self.id.get()?.get())
     }
 
-    /// The id's JSON text, legal or not.
+    /// Returns the id's JSON text, legal or not.
     pub fn raw_id(&self) -> Option<&'a str> {
         self.id.get().map(|id| id.get())
     }
 
-    /// The method, if there is exactly one and it is a string.
+    /// Returns the method, if there is exactly one and it is a string.
     pub fn method(&self) -> Option<&str> {
         self.method.get()?.as_deref()
     }
 
-    /// The parameters, as written.
+    /// Returns the parameters, as written.
     pub fn params(&self) -> Option<Json<'a>> {
         self.params.get().copied()
     }
 
-    /// The result of a response.
+    /// Returns the result of a response.
     pub fn result(&self) -> Option<Json<'a>> {
         self.result.get().copied()
     }
 
-    /// The error of a response.
+    /// Returns the error of a response.
     pub fn error(&self) -> Option<Json<'a>> {
         self.error.get().copied()
     }
 
-    /// Whether this is a request: it has a method and a legal id.
+    /// Returns true if this is a request: it has a method and a legal id.
     pub fn is_request(&self) -> bool {
         self.method().is_some() && self.id().is_some()
     }
 
-    /// Whether this is a response: it has no method, but a result or an error.
+    /// Returns true if this is a response: it has no method, but a result or an error.
     pub fn is_response(&self) -> bool {
         !self.method.is_present() && (self.result.is_present() || self.error.is_present())
     }
@@ -164,12 +164,16 @@ impl<'a> Envelope<'a> {
     pub fn classify(line: &'a [u8]) -> Result<Message<'a>, Unreadable> {
         let text = std::str::from_utf8(line).map_err(|_| Unreadable("invalid UTF-8"))?;
         let is_object = text.trim_start_matches([' ', '\t', '\r', '\n']).starts_with('{');
-        let message = match is_object {
-            true => Envelope::read(text).map(Envelope::into_message),
-            false => Json::check(text).map(|json| match json.get().starts_with('[') {
-                true => Message::Batch(json.items().collect()),
-                false => Message::Invalid { id: None, reason: "a message must be a JSON object" },
-            }),
+        let message = if is_object {
+            Envelope::read(text).map(Envelope::into_message)
+        } else {
+            Json::check(text).map(|json| {
+                if json.get().starts_with('[') {
+                    Message::Batch(json.items().collect())
+                } else {
+                    Message::Invalid { id: None, reason: "a message must be a JSON object" }
+                }
+            })
         };
         message.ok_or(Unreadable("not JSON"))
     }

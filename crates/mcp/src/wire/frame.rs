@@ -19,14 +19,14 @@ pub enum Frame<'a> {
     TooLong(TooLong),
 }
 
-/// A line over the limit, as far as it is known.
+/// A line over the limit, with its known properties.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TooLong {
     /// The length in bytes.
     pub bytes: u64,
     /// The id, if it can be read.
     pub id: Option<Id>,
-    /// Whether it names a method. With an id it is then a request, which should be answered.
+    /// True if it names a method. With an id it is then a request, which should be answered.
     pub method: bool,
 }
 
@@ -40,7 +40,7 @@ pub struct Framer {
     scanned: usize,
     limit: usize,
     skipping: Option<(TopLevel, u64)>,
-    /// Whether the first line of the stream is still to come.
+    /// True if the first line of the stream is still to come.
     at_start: bool,
 }
 
@@ -51,7 +51,7 @@ impl Default for Framer {
 }
 
 impl Framer {
-    /// A framer for lines of at most `limit` bytes.
+    /// Returns a framer for lines of at most `limit` bytes.
     pub fn new(limit: usize) -> Framer {
         Framer { buffer: Vec::new(), start: 0, scanned: 0, limit, skipping: None, at_start: true }
     }
@@ -61,8 +61,8 @@ impl Framer {
         self.buffer().extend_from_slice(bytes);
     }
 
-    /// The buffer, for readers that append to one: appended bytes count as pushed. Bytes that it holds already must not
-    /// be changed.
+    /// Returns the buffer, for readers that append to one: appended bytes count as pushed. Bytes that it holds already
+    /// must not be changed.
     pub fn buffer(&mut self) -> &mut Vec<u8> {
         if self.start == self.buffer.len() {
             self.reset();
@@ -74,7 +74,7 @@ impl Framer {
         &mut self.buffer
     }
 
-    /// The next whole line, if there is one. Call it until it returns `None` before pushing more.
+    /// Returns the next whole line, if there is one. Call it until it returns `None` before pushing more.
     pub fn next_frame(&mut self) -> Option<Frame<'_>> {
         loop {
             let Some(found) = memchr::memchr(b'\n', &self.buffer[self.scanned..]) else {
@@ -94,7 +94,7 @@ impl Framer {
         }
     }
 
-    /// The last line without a line end, if there is one. Call it at the end of input.
+    /// Returns the last line without a line end, if there is one. Call it at the end of input.
     pub fn finish(&mut self) -> Option<Frame<'_>> {
         let (from, end) = (self.start, self.buffer.len());
         self.start = end;

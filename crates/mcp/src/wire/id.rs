@@ -22,7 +22,7 @@ enum Text {
 }
 
 impl Id {
-    /// The id in this JSON text, if it is legal: a string or an integer of at most [`MAX_ID`] bytes.
+    /// Returns the id in this JSON text, if it is legal: a string or an integer of at most [`MAX_ID`] bytes.
     pub fn from_json(text: &str) -> Option<Id> {
         let legal = match text.as_bytes() {
             [b'"', ..] => true,
@@ -33,7 +33,7 @@ impl Id {
         (legal && text.len() <= MAX_ID).then(|| Id::keep(text))
     }
 
-    /// An integer id.
+    /// Returns an integer id.
     pub fn number(number: u64) -> Id {
         Id::keep(&number.to_string())
     }
@@ -49,7 +49,7 @@ impl Id {
         })
     }
 
-    /// The JSON text.
+    /// Returns the JSON text.
     pub fn as_json(&self) -> &str {
         match &self.0 {
             Text::Short(len, bytes) => {

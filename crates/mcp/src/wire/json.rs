@@ -1,6 +1,6 @@
 //! JSON text whose parts are read on demand: the way from a line to a method's arguments copies nothing.
 //!
-//! What is JSON is serde_json's word.
+//! serde_json decides which text is valid JSON.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -22,17 +22,17 @@ impl<'a> Json<'a> {
         serde_json::from_str(text).ok().map(Json)
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn get(self) -> &'a str {
         self.0.get()
     }
 
-    /// Whether it is an object.
+    /// Returns true if it is an object.
     pub fn is_object(self) -> bool {
         self.get().starts_with('{')
     }
 
-    /// Whether it is null.
+    /// Returns true if it is null.
     pub fn is_null(self) -> bool {
         self.get() == "null"
     }
@@ -46,18 +46,18 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Its members in order, if it is an object; none otherwise. A name may come twice. Names that are no text (half a
-    /// surrogate pair) are left out.
+    /// Returns its members in order, if it is an object; none otherwise. A name may come twice. Names that are no text
+    /// (half a surrogate pair) are left out.
     pub fn members(self) -> Members<'a> {
         Members::read(self.get()).unwrap_or_default()
     }
 
-    /// The first member of that name.
+    /// Returns the first member of that name.
     pub fn member(self, name: &str) -> Option<Json<'a>> {
         self.members().find(|(key, _)| key == name).map(|(_, value)| value)
     }
 
-    /// Its elements, if it is an array; none otherwise.
+    /// Returns its elements, if it is an array; none otherwise.
     pub fn items(self) -> Items<'a> {
         let items: Option<Vec<&RawValue>> =
             if self.get().starts_with('[') { serde_json::from_str(self.get()).ok() } else { None };
@@ -69,7 +69,7 @@ impl<'a> Json<'a> {
         serde_json::from_str(self.get())
     }
 
-    /// The same for serde.
+    /// Returns the same for serde.
     pub fn raw(self) -> &'a RawValue {
         self.0
     }

@@ -1,4 +1,4 @@
-//! Framing and JSON-RPC 2.0 without any I/O, for servers and for programs that only pass messages on. It knows nothing
+//! Framing and JSON-RPC 2.0 without any I/O, for servers and for programs that only pass messages on. It is independent
 //! of MCP's methods, and the feature `wire` alone brings no async runtime.
 //!
 //! Start with [`Framer`] (bytes → lines), then [`Envelope`] (a line → its message, borrowed), then the builders of

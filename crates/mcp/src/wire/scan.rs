@@ -1,4 +1,4 @@
-//! Finds the id of a message that is too long to keep, in one pass and bounded memory, wherever it stands.
+//! Finds the id of a message that is too long to keep, in one pass and bounded memory, at any position.
 
 use super::{Id, Json, MAX_ID};
 
@@ -107,7 +107,7 @@ impl TopLevel {
         self.after_colon = false;
     }
 
-    /// The id, if there is exactly one and it is legal, and whether the message names a method.
+    /// Returns the id, if there is exactly one and it is legal, and whether the message names a method.
     pub(super) fn finish(self) -> (Option<Id>, bool) {
         (self.id.filter(|_| self.ids == 1), self.method)
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Weak;
 
 use mcp::prompt::Completing;
-use mcp::resource::{Contents, Matched, Read, ReadError};
+use mcp::resource::{Contents, Matched, ReadError, ReadResult};
 use mcp::tool::{Context, ToolError};
 use process::output::text::Shape;
 use process::output::{OutputLog, Query};
@@ -34,7 +34,7 @@ pub(super) fn matched(uri: &str, session: &str, worktree: Option<&Path>) -> Matc
 }
 
 /// Reads the part of the session that the variables name.
-pub(super) async fn read(repl: Weak<Repl>, cx: Context, part: Part, matched: Matched) -> Read {
+pub(super) async fn read(repl: Weak<Repl>, cx: Context, part: Part, matched: Matched) -> ReadResult {
     let Some(repl) = repl.upgrade() else { return Err(ReadError::NotFound) };
     let mut reader = caller(&cx)?.clone();
     if !matched.get("worktree").is_empty() {

@@ -1,8 +1,8 @@
-//! The fixture of GitHub as a program, for callers that cannot use this crate: `github DIRECTORY MODEL`.
+//! The GitHub fixture as a program, for callers that cannot use this crate: `github DIRECTORY MODEL`.
 //!
-//! Serves what the model (JSON) has: `{"OWNER/NAME": {"parent": …, "pulls": [{"number", "from", …}], "issues": [{"number", …}]}}`,
-//! further fields as in GitHub's schema. A `gh` whose `XDG_CONFIG_HOME` is the directory is logged in. Prints a line when it
-//! serves, and exits when stdin closes.
+//! Serves the data of the model (JSON): `{"OWNER/NAME": {"parent": …, "pulls": [{"number", "from", …}], "issues":
+//! [{"number", …}]}}`. Further fields have the names of GitHub's schema. A `gh` whose `XDG_CONFIG_HOME` is the
+//! directory is logged in. Prints a line when it is ready, and exits when stdin closes.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "it talks to the program that started it")]
 

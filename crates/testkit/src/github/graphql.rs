@@ -1,11 +1,12 @@
-//! As much of GraphQL (October 2021, sections 2 and 6) as a client of GitHub needs: operations, variables, aliases, arguments,
-//! `@skip` and `@include`, fragments. An object is a JSON object; a field that it lacks is an error, in GitHub's words.
+//! The subset of GraphQL (October 2021, sections 2 and 6) that a client of GitHub needs: operations, variables,
+//! aliases, arguments, `@skip` and `@include`, fragments. An object is a JSON object. A missing field is an error with
+//! GitHub's text.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-/// Resolves a field with arguments on an object; `None` for the object's own value.
+/// Resolves a field with arguments on an object; `None` selects the object's own value.
 pub(super) type Resolver<'a> = &'a dyn Fn(&Value, &str, &Map<String, Value>) -> Option<Value>;
 
 #[derive(Debug, Clone)]
@@ -34,9 +35,9 @@ struct Document {
     variables: Vec<String>,
 }
 
-/// The answer to a query, `{data}` with or without `errors`.
+/// Returns the answer to a query: `{data}` with or without `errors`.
 pub(super) fn answer(query: &str, variables: &Map<String, Value>, root: &Value, resolve: Resolver<'_>) -> Value {
-    let parsed = Parser::of(query).and_then(|mut parser| parser.document());
+    let parsed = Parser::new(query).and_then(|mut parser| parser.document());
     let document = match parsed {
         Ok(document) => document,
         Err(why) => return json!({"errors": [{"message": format!("Parse error: {why}")}]}),
@@ -47,13 +48,10 @@ pub(super) fn answer(query: &str, variables: &Map<String, Value>, root: &Value, 
     let mut run = Run { document: &document, variables, resolve, faults: Vec::new(), missing: Vec::new() };
     let data = run.object(root, &document.operation, &mut Vec::new());
     if !run.faults.is_empty() {
-        // A query that does not fit the schema is not run.
+        // A query that does not match the schema is not run.
         return json!({"errors": run.faults});
     }
-    match run.missing.is_empty() {
-        true => json!({"data": data}),
-        false => json!({"data": data, "errors": run.missing}),
-    }
+    if run.missing.is_empty() { json!({"data": data}) } else { json!({"data": data, "errors": run.missing}) }
 }
 
 struct Run<'a> {
@@ -161,7 +159,7 @@ struct Parser {
 }
 
 impl Parser {
-    fn of(query: &str) -> Result<Parser, String> {
+    fn new(query: &str) -> Result<Parser, String> {
         let mut tokens = Vec::new();
         let mut rest = query.trim_start();
         while let Some(first) = rest.chars().next() {
@@ -173,7 +171,7 @@ impl Parser {
                 c if "{}()[]:$@!=|,".contains(c) => 1,
                 c => return Err(format!("unexpected {c:?}")),
             };
-            // Commas mean nothing.
+            // Commas are ignored.
             if first != ',' {
                 tokens.push(rest[..length].to_owned());
             }

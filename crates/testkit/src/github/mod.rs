@@ -1,7 +1,7 @@
-//! A server that speaks GitHub's GraphQL on a Unix socket, for the real `gh`, whose setting `http_unix_socket` leads there.
+//! A server that speaks GitHub's GraphQL on a Unix socket, for the real `gh` with the setting `http_unix_socket`.
 //!
-//! Repositories, pull requests and issues are JSON objects with the names of GitHub's schema; queries are run on them, so that
-//! one that asks for what GitHub does not have fails as it does there.
+//! Repositories, pull requests and issues are JSON objects with the names of GitHub's schema. A query for a field that
+//! GitHub does not have fails as it does there.
 
 mod graphql;
 
@@ -14,10 +14,10 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
-/// The token that it takes.
+/// The token that the server accepts.
 pub const TOKEN: &str = "gho_of_the_tests";
 
-/// What it does with a request.
+/// The server's reaction to a request.
 #[derive(Debug, Clone, Default)]
 pub enum Behaviour {
     /// Runs the query.
@@ -25,13 +25,13 @@ pub enum Behaviour {
     Answers,
     /// Answers with this status, these headers and this body.
     Says(u16, Vec<(String, String)>, String),
-    /// Reads, and never answers.
+    /// Reads the request and never answers.
     IsSilent,
     /// Closes the connection.
     HangsUp,
 }
 
-/// A request as it came.
+/// A request as received.
 #[derive(Debug, Clone)]
 pub struct Request {
     pub host: String,
@@ -40,7 +40,7 @@ pub struct Request {
     pub body: Value,
 }
 
-/// The server. It ends when this is dropped.
+/// The server. Dropping it stops the server.
 pub struct GitHub {
     directory: PathBuf,
     state: Arc<Mutex<State>>,
@@ -64,7 +64,7 @@ struct Repository {
 }
 
 impl GitHub {
-    /// Starts it; its socket, and a configuration of `gh` that leads to it, are in this directory.
+    /// Starts the server. This directory gets its socket and a configuration of `gh` that connects to it.
     pub fn start(directory: &Path) -> GitHub {
         let github = GitHub { directory: directory.to_owned(), state: Arc::default() };
         let listener = UnixListener::bind(github.socket()).expect("a socket");
@@ -89,7 +89,7 @@ impl GitHub {
         self.directory.join("github.sock")
     }
 
-    /// The directory of a `gh` that is logged in nowhere and reaches this server.
+    /// Returns the directory of a `gh` that is not logged in and reaches this server.
     pub fn config(&self) -> PathBuf {
         self.directory.join("gh")
     }
@@ -107,19 +107,19 @@ impl GitHub {
         self.state.lock().behaviour = behaviour;
     }
 
-    /// The requests so far.
+    /// Returns the requests so far.
     pub fn requests(&self) -> Vec<Request> {
         self.state.lock().requests.clone()
     }
 
-    /// A repository, forked from another or not.
+    /// Adds a repository, forked from another or not.
     pub fn repository(&self, name: &str, parent: Option<&str>) {
         let parent = parent.map(str::to_owned);
         self.state.lock().repositories.insert(name.to_owned(), Repository { parent, ..Repository::default() });
     }
 
-    /// A pull request into a repository, from a branch `owner/name:branch`; `more` are fields of GitHub's schema in place of
-    /// the usual ones.
+    /// Adds a pull request into a repository, from a branch `owner/name:branch`. `more` are fields of GitHub's schema
+    /// that replace the defaults.
     pub fn pull(&self, into: &str, number: u64, from: &str, more: Value) {
         let (repository, branch) = from.split_once(':').expect("owner/name:branch");
         let mut pull = json!({
@@ -149,7 +149,7 @@ impl GitHub {
         pulls.push(pull);
     }
 
-    /// An issue; `more` as for pull requests. `null` for a field takes it away, as from a server that does not know it.
+    /// Adds an issue; `more` as for pull requests. `null` for a field removes it, as on a server that does not know it.
     pub fn issue(&self, repository: &str, number: u64, more: Value) {
         let issue = issue(repository, number, more);
         let mut state = self.state.lock();
@@ -158,7 +158,7 @@ impl GitHub {
         issues.push(issue);
     }
 
-    /// Servers before sub-issues do not have these fields.
+    /// Older servers without sub-issues lack these fields.
     pub fn forget_sub_issues(&self) {
         for issue in self.state.lock().repositories.values_mut().flat_map(|repository| &mut repository.issues) {
             if let Some(fields) = issue.as_object_mut() {
@@ -180,7 +180,7 @@ impl Drop for GitHub {
     }
 }
 
-/// An issue as an object of GitHub's schema.
+/// Returns an issue as an object of GitHub's schema.
 pub fn issue(repository: &str, number: u64, more: Value) -> Value {
     let mut issue = json!({
         "__typename": "Issue",
@@ -202,7 +202,7 @@ pub fn issue(repository: &str, number: u64, more: Value) -> Value {
     issue
 }
 
-/// A connection (GraphQL Cursor Connections) of nodes of this type.
+/// Returns a connection (GraphQL Cursor Connections) of nodes of this type.
 pub fn connection(kind: &str, nodes: Vec<Value>) -> Value {
     let total = nodes.len();
     let nodes: Vec<Value> = nodes
@@ -217,7 +217,8 @@ pub fn connection(kind: &str, nodes: Vec<Value>) -> Value {
     json!({"__typename": format!("{kind}Connection"), "totalCount": total, "nodes": nodes})
 }
 
-/// The commits of a pull request, the last of which has these checks: `(name, conclusion)`, `PENDING` for one that runs.
+/// Returns the commits of a pull request. The last one has these checks: `(name, conclusion)`, `PENDING` for a running
+/// one.
 pub fn commits(checks: Option<&[(&str, &str)]>) -> Value {
     let rollup = checks.map(|checks| {
         let run = |(name, conclusion): &(&str, &str)| match *conclusion {
@@ -251,7 +252,7 @@ fn serve(stream: UnixStream, state: &Mutex<State>) -> std::io::Result<()> {
     loop {
         let mut line = String::new();
         reader.read_line(&mut line)?;
-        // A value may be empty; the empty line ends them.
+        // A value may be empty; an empty line ends them.
         let Some((name, value)) = line.trim_end().split_once(':') else { break };
         headers.insert(name.to_ascii_lowercase(), value.trim().to_owned());
     }
@@ -336,7 +337,7 @@ impl State {
                 Some(all.iter().find(|one| one["number"] == number).cloned().unwrap_or_else(missing))
             }
             _ => {
-                // A page of what there is.
+                // A page of the existing nodes.
                 let mut value = of.get(name).filter(|value| value["nodes"].is_array())?.clone();
                 let most = arguments.get("first").or(arguments.get("last")).and_then(Value::as_u64);
                 if let (Some(nodes), Some(most)) = (value["nodes"].as_array_mut(), most) {

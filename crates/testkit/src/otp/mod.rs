@@ -1,5 +1,6 @@
 //! A real Erlang VM for tests: one per test process, kept running, which receives modules as bytes. It loads and runs
-//! them, reads their chunks, disassembles them and validates their assembly, many in one request. Start with [`Otp::start`].
+//! them, reads their chunks, disassembles them and validates their assembly, many in one request. Start with
+//! [`Otp::start`].
 
 use parking_lot::Mutex;
 use std::io::{Read, Write};
@@ -9,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::has_program;
 
-/// The VM, which ends when this is dropped.
+/// The VM. Dropping it stops the VM.
 #[derive(Debug)]
 pub struct Otp {
     pipes: Mutex<(ChildStdin, ChildStdout)>,
@@ -34,16 +35,16 @@ pub struct Job<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
     /// The value, or the reason of the error, as Erlang prints it on one line. A module that does not load and a
-    /// program that does not end are errors too.
+    /// program that does not terminate are errors too.
     pub result: Result<String, String>,
     pub output: String,
 }
 
-/// The longest run of a program, in milliseconds.
+/// The timeout of a program, in milliseconds.
 const PATIENCE: u32 = 60_000;
 
 impl Otp {
-    /// Starts the VM. `None` if Erlang is not installed; the test is reported as skipped then.
+    /// Starts the VM. Returns `None` if Erlang is not installed; the test is then reported as skipped.
     pub fn start() -> Option<Otp> {
         if !has_program("erl") {
             return None;
@@ -56,7 +57,7 @@ impl Otp {
             driver.display().to_string()
         );
         let mut child = Command::new("erl")
-            // One scheduler: programs run one after the other, and timers fire in the order in which they are due.
+            // One scheduler: programs run one after the other, and timers fire in the order of their deadlines.
             .args(["+S", "1:1", "-noshell", "-noinput", "-kernel", "logger_level", "none", "-eval", &compile])
             .current_dir(directory.path())
             .env("ERL_CRASH_DUMP_SECONDS", "0")
@@ -150,7 +151,7 @@ impl Otp {
 impl Drop for Otp {
     fn drop(&mut self) {
         let mut child = self.child.lock();
-        // The VM ends with its input, but a program of a failed test may still run.
+        // The VM exits when its input closes, but a program of a failed test may still run.
         let _ = child.kill();
         let _ = child.wait();
     }

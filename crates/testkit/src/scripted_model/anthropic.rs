@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::conversation::{OfferedTool, Protocol, Request, Said, ToolResult, call_id, event, list, name_of, text_of};
+use super::conversation::{
+    OfferedTool, Protocol, Request, ToolResult, Utterance, call_id, event, list, name_of, text_of,
+};
 use super::http::Response;
 
 pub(super) fn request(body: &Value) -> Request {
@@ -10,15 +12,15 @@ pub(super) fn request(body: &Value) -> Request {
     let mut found = Vec::new();
     for message in list(&body["messages"]) {
         if message["role"] == "assistant" && message["content"].is_string() {
-            said.push(Said::Text(text_of(&message["content"])));
+            said.push(Utterance::Text(text_of(&message["content"])));
         }
         for block in list(&message["content"]) {
             match block["type"].as_str() {
-                Some("text") if message["role"] == "assistant" => said.push(Said::Text(text_of(&block["text"]))),
+                Some("text") if message["role"] == "assistant" => said.push(Utterance::Text(text_of(&block["text"]))),
                 Some("tool_use") => {
                     let name = block["name"].as_str().unwrap_or_default().to_owned();
                     calls.push((block["id"].as_str().unwrap_or_default().to_owned(), name.clone()));
-                    said.push(Said::Call { name, namespace: None, arguments: block["input"].clone() });
+                    said.push(Utterance::Call { name, namespace: None, arguments: block["input"].clone() });
                 }
                 Some("tool_result") => {
                     found.extend(list(&block["content"]).iter().filter_map(|inner| inner["tool_name"].as_str()));
@@ -34,7 +36,7 @@ pub(super) fn request(body: &Value) -> Request {
         }
     }
     let tool = |tool: &Value| {
-        let tool = OfferedTool::of(tool, "input_schema");
+        let tool = OfferedTool::parse(tool, "input_schema");
         OfferedTool { is_deferred: tool.is_deferred && !found.contains(&tool.name.as_str()), ..tool }
     };
     let format = &body["output_config"]["format"];
@@ -50,15 +52,15 @@ pub(super) fn request(body: &Value) -> Request {
     }
 }
 
-pub(super) fn response(request: &Request, said: &Said) -> Response {
+pub(super) fn response(request: &Request, said: &Utterance) -> Response {
     let (block, opening, delta, stop) = match said {
-        Said::Text(text) => (
+        Utterance::Text(text) => (
             json!({ "type": "text", "text": text }),
             json!({ "type": "text", "text": "" }),
             json!({ "type": "text_delta", "text": text }),
             "end_turn",
         ),
-        Said::Call { name, arguments, .. } => {
+        Utterance::Call { name, arguments, .. } => {
             let call =
                 |input: &Value| json!({ "type": "tool_use", "id": call_id(request), "name": name, "input": input });
             let delta = json!({ "type": "input_json_delta", "partial_json": arguments.to_string() });

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::conversation::{
-    OfferedTool, Protocol, Request, Said, ToolResult, arguments, call_id, list, name_of, text_of,
+    OfferedTool, Protocol, Request, ToolResult, Utterance, arguments, call_id, list, name_of, text_of,
 };
 use super::http::Response;
 
@@ -14,13 +14,13 @@ pub(super) fn request(body: &Value) -> Request {
         match message["role"].as_str() {
             Some("assistant") => {
                 if !text.is_empty() {
-                    said.push(Said::Text(text));
+                    said.push(Utterance::Text(text));
                 }
                 for call in list(&message["tool_calls"]) {
                     let function = &call["function"];
                     let name = function["name"].as_str().unwrap_or_default().to_owned();
                     calls.push((call["id"].as_str().unwrap_or_default().to_owned(), name.clone()));
-                    said.push(Said::Call { name, namespace: None, arguments: arguments(&function["arguments"]) });
+                    said.push(Utterance::Call { name, namespace: None, arguments: arguments(&function["arguments"]) });
                 }
             }
             Some("tool") => results.push(ToolResult {
@@ -37,17 +37,17 @@ pub(super) fn request(body: &Value) -> Request {
         protocol: Protocol::OpenAiChat,
         model: text_of(&body["model"]),
         is_streaming: body["stream"] == true,
-        tools: functions.map(|tool| OfferedTool::of(&tool["function"], "parameters")).collect(),
+        tools: functions.map(|tool| OfferedTool::parse(&tool["function"], "parameters")).collect(),
         said,
         results,
         answer_schema: (format["type"] == "json_schema").then(|| format["json_schema"]["schema"].clone()),
     }
 }
 
-pub(super) fn response(request: &Request, said: &Said) -> Response {
+pub(super) fn response(request: &Request, said: &Utterance) -> Response {
     let (mut message, finish) = match said {
-        Said::Text(text) => (json!({ "role": "assistant", "content": text }), "stop"),
-        Said::Call { name, arguments, .. } => {
+        Utterance::Text(text) => (json!({ "role": "assistant", "content": text }), "stop"),
+        Utterance::Call { name, arguments, .. } => {
             let function = json!({ "name": name, "arguments": arguments.to_string() });
             let call = json!({ "index": 0, "id": call_id(request), "type": "function", "function": function });
             (json!({ "role": "assistant", "content": null, "tool_calls": [call] }), "tool_calls")

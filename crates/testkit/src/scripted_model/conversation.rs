@@ -1,4 +1,4 @@
-//! What all protocols share: the tools offered to a model, what it said, and the results of its calls.
+//! The parts that all protocols share: the tools offered to a model, its earlier turns, and the results of its calls.
 
 use serde_json::{Map, Value, json};
 
@@ -33,11 +33,11 @@ pub struct Request {
     pub model: String,
     pub is_streaming: bool,
     pub tools: Vec<OfferedTool>,
-    /// What the model has said so far, according to the agent.
-    pub said: Vec<Said>,
+    /// The model's turns so far, according to the agent.
+    pub said: Vec<Utterance>,
     /// The results of the model's calls, in order.
     pub results: Vec<ToolResult>,
-    /// If given, the answer must be JSON of this schema.
+    /// If set, the answer must be JSON of this schema.
     pub answer_schema: Option<Value>,
 }
 
@@ -49,7 +49,7 @@ pub struct OfferedTool {
     pub namespace: Option<String>,
     pub description: String,
     pub schema: Value,
-    /// Whether the model sees only its name until it has searched for it.
+    /// True if the model sees only the tool's name until it has searched for it.
     pub is_deferred: bool,
 }
 
@@ -58,22 +58,22 @@ pub struct OfferedTool {
 pub struct ToolResult {
     /// The agent's name for the tool; empty if the call is not in the history.
     pub tool: String,
-    /// All of its text.
+    /// All text of the result.
     pub text: String,
     /// The result in the protocol's own form.
     pub raw: Value,
 }
 
-/// Something that the model said.
+/// A turn of the model.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Said {
+pub enum Utterance {
     Text(String),
     Call { name: String, namespace: Option<String>, arguments: Value },
 }
 
 impl OfferedTool {
-    /// Reads an object that names these three.
-    pub(super) fn of(tool: &Value, schema: &str) -> Self {
+    /// Parses an object that names these three.
+    pub(super) fn parse(tool: &Value, schema: &str) -> Self {
         let text = |key: &str| tool[key].as_str().unwrap_or_default().to_owned();
         Self {
             name: text("name"),
@@ -102,7 +102,7 @@ impl ToolResult {
     }
 }
 
-/// The request posted to this path, if it asks for generated text.
+/// Returns the request posted to this path if it asks for generated text.
 pub(super) fn request(path: &str, with_query: &str, body: &Value) -> Option<Request> {
     let last = path.rsplit('/').next().unwrap_or_default();
     match last {
@@ -115,19 +115,19 @@ pub(super) fn request(path: &str, with_query: &str, body: &Value) -> Option<Requ
 
 pub(super) fn response(request: &Request, reply: &Reply) -> Response {
     match request.protocol {
-        Protocol::AnthropicMessages => anthropic::response(request, &reply.said()),
-        Protocol::OpenAiResponses => responses::response(request, &reply.said()),
-        Protocol::OpenAiChat => chat::response(request, &reply.said()),
-        Protocol::Gemini => gemini::response(request, &reply.said()),
+        Protocol::AnthropicMessages => anthropic::response(request, &reply.to_utterance()),
+        Protocol::OpenAiResponses => responses::response(request, &reply.to_utterance()),
+        Protocol::OpenAiChat => chat::response(request, &reply.to_utterance()),
+        Protocol::Gemini => gemini::response(request, &reply.to_utterance()),
     }
 }
 
-/// An id that no earlier call of the conversation has.
+/// Returns an id that differs from those of all earlier calls of the conversation.
 pub(super) fn call_id(request: &Request) -> String {
     format!("call_scripted_{}", request.said.len())
 }
 
-/// The text of content: a string, or a list of blocks with `text`.
+/// Returns the text of content: a string, or a list of blocks with `text`.
 pub(super) fn text_of(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
@@ -145,17 +145,17 @@ pub(super) fn arguments(text: &Value) -> Value {
     text.as_str().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
 }
 
-/// The tool's name in the call with this id.
+/// Returns the tool's name in the call with this id.
 pub(super) fn name_of(calls: &[(String, String)], id: &Value) -> String {
     calls.iter().rfind(|(call, _)| id == call).map(|(_, name)| name.clone()).unwrap_or_default()
 }
 
-/// An event of a stream; the data also holds its name, as `type`.
+/// Returns an event of a stream; the data repeats its name as `type`.
 pub(super) fn event(data: &Value) -> String {
     format!("event: {}\ndata: {data}\n\n", data["type"].as_str().unwrap_or_default())
 }
 
-/// The smallest JSON that fits a schema, for routers and checks that want structured answers.
+/// Returns the smallest JSON that matches a schema, for routers and checks that want structured answers.
 pub(super) fn instance(schema: &Value) -> Value {
     if let Some(first) = schema["enum"].as_array().and_then(|values| values.first()) {
         return first.clone();

@@ -2,15 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::conversation::{OfferedTool, Protocol, Request, Said, ToolResult, list, text_of};
+use super::conversation::{OfferedTool, Protocol, Request, ToolResult, Utterance, list, text_of};
 use super::http::Response;
 
-/// The request of a path that ends in `last`, if it asks for generated text.
+/// Returns the request of a path that ends in `last`, if it asks for generated text.
 pub(super) fn request(last: &str, with_query: &str, body: &Value) -> Option<Request> {
     let (model, method) = last.split_once(':')?;
     let is_streaming = match method {
         "generateContent" => false,
-        // Without `alt=sse` Gemini streams a JSON array, which no agent asks for.
+        // Without `alt=sse` Gemini streams a JSON array; no agent uses that.
         "streamGenerateContent" if with_query.contains("alt=sse") => true,
         _ => return None,
     };
@@ -20,7 +20,7 @@ pub(super) fn request(last: &str, with_query: &str, body: &Value) -> Option<Requ
             let (call, result) = (&part["functionCall"], &part["functionResponse"]);
             if call.is_object() {
                 let (name, arguments) = (text_of(&call["name"]), call["args"].clone());
-                said.push(Said::Call { name, namespace: None, arguments });
+                said.push(Utterance::Call { name, namespace: None, arguments });
             } else if result.is_object() {
                 results.push(ToolResult {
                     tool: text_of(&result["name"]),
@@ -28,7 +28,7 @@ pub(super) fn request(last: &str, with_query: &str, body: &Value) -> Option<Requ
                     raw: result["response"].clone(),
                 });
             } else if content["role"] == "model" && part["thought"] != true {
-                said.push(Said::Text(text_of(&part["text"])));
+                said.push(Utterance::Text(text_of(&part["text"])));
             }
         }
     }
@@ -37,7 +37,7 @@ pub(super) fn request(last: &str, with_query: &str, body: &Value) -> Option<Requ
     let declared = list(&body["tools"]).iter().flat_map(|tool| list(&tool["functionDeclarations"]));
     let tool = |tool: &Value| {
         let schema = if tool["parametersJsonSchema"].is_null() { "parameters" } else { "parametersJsonSchema" };
-        OfferedTool::of(tool, schema)
+        OfferedTool::parse(tool, schema)
     };
     Some(Request {
         protocol: Protocol::Gemini,
@@ -50,10 +50,10 @@ pub(super) fn request(last: &str, with_query: &str, body: &Value) -> Option<Requ
     })
 }
 
-pub(super) fn response(request: &Request, said: &Said) -> Response {
+pub(super) fn response(request: &Request, said: &Utterance) -> Response {
     let part = match said {
-        Said::Text(text) => json!({ "text": text }),
-        Said::Call { name, arguments, .. } => json!({ "functionCall": { "name": name, "args": arguments } }),
+        Utterance::Text(text) => json!({ "text": text }),
+        Utterance::Call { name, arguments, .. } => json!({ "functionCall": { "name": name, "args": arguments } }),
     };
     let body = json!({
         "candidates": [{ "content": { "role": "model", "parts": [part] }, "finishReason": "STOP", "index": 0 }],

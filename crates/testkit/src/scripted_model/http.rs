@@ -1,4 +1,4 @@
-//! A minimal HTTP/1.1 server, as much as agents need: one request per connection, with a length or in chunks, bounded.
+//! A minimal HTTP/1.1 server for agents: one request per connection, with a length or in chunks, of limited size.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use crate::patience;
 
-/// The most bytes of the request line and all headers, or of one chunk's line.
+/// Limit in bytes for the request line with all headers, and for one chunk's line.
 const HEAD: u64 = 256 * 1024;
-/// The most bytes of a request's body: agents send their whole conversation each time.
+/// Limit in bytes for a request's body. Agents send their whole conversation each time.
 const BODY: u64 = 64 * 1024 * 1024;
 
 pub(super) struct Incoming {
@@ -30,12 +30,12 @@ impl Response {
         Self { status: 200, content_type: "application/json", body: body.to_string() }
     }
 
-    /// A stream of events; the body holds them as they are sent.
+    /// A stream of events; the body contains them as they are sent.
     pub(super) fn events(body: String) -> Self {
         Self { status: 200, content_type: "text/event-stream", body }
     }
 
-    /// An error in the form that every provider's SDK reads.
+    /// Returns an error in the form that every provider's SDK parses.
     pub(super) fn error(status: u16, message: &str) -> Self {
         let body = json!({ "type": "error", "error": { "type": "invalid_request_error", "code": status, "message": message } });
         Self { status, content_type: "application/json", body: body.to_string() }
@@ -118,7 +118,7 @@ fn append(reader: &mut impl Read, body: &mut Vec<u8>, size: u64) -> io::Result<(
     if count as u64 == size { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
 }
 
-/// The next line without its end; `left` is how many bytes the rest of the head may have.
+/// Returns the next line without its line end; `left` is the number of bytes that the rest of the head may have.
 fn line(reader: &mut impl BufRead, left: &mut u64) -> io::Result<String> {
     let mut line = Vec::new();
     *left -= reader.take(*left).read_until(b'\n', &mut line)? as u64;

@@ -1,4 +1,4 @@
-//! A model's endpoint with scripted turns, on loopback: real coding agents run against it without an account.
+//! A model endpoint with scripted turns, on loopback. Real coding agents run against it without an account.
 //!
 //! This module owns the answers and the record. It speaks Anthropic Messages, OpenAI Responses and Chat Completions,
 //! and Gemini, streaming or not. Each protocol is one file, which turns a request into a [`Request`] and a [`Reply`]
@@ -23,15 +23,15 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 
-pub use conversation::{OfferedTool, Protocol, Request, Said, ToolResult};
+pub use conversation::{OfferedTool, Protocol, Request, ToolResult, Utterance};
 pub use script::{Reply, Script, Turn};
 
 use conversation::instance;
 use http::{Incoming, Response};
 
-/// The most connections at once; a further one is closed unanswered.
+/// The limit of concurrent connections; further ones are closed without an answer.
 const CONNECTIONS: usize = 64;
-/// The most requests that are kept; a further one is refused.
+/// The limit of recorded requests; further ones are refused.
 const EXCHANGES: usize = 4096;
 
 /// A request and its answer.
@@ -40,7 +40,7 @@ pub struct Exchange {
     pub method: String,
     /// Includes the query.
     pub path: String,
-    /// The request's JSON; null if it had none.
+    /// The request's JSON; null without a body.
     pub body: Value,
     /// The request to the model; `None` for lists of models and the like.
     pub request: Option<Request>,
@@ -49,7 +49,7 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// One line of a record.
+    /// Returns one line of a record.
     fn to_json(&self) -> Value {
         let request = self.request.as_ref();
         json!({
@@ -64,7 +64,7 @@ impl Exchange {
     }
 }
 
-/// A listening endpoint, which stops when this is dropped.
+/// A listening endpoint. Dropping it closes the endpoint.
 pub struct ScriptedModel {
     address: SocketAddr,
     shared: Arc<Shared>,
@@ -111,12 +111,12 @@ impl ScriptedModel {
         self.address.port()
     }
 
-    /// The base URL for agents, without a path.
+    /// Returns the base URL for agents, without a path.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// The exchanges so far, in order.
+    /// Returns the exchanges so far, in order.
     pub fn exchanges(&self) -> Vec<Exchange> {
         self.shared.exchanges.lock().clone()
     }
@@ -125,7 +125,7 @@ impl ScriptedModel {
 impl Drop for ScriptedModel {
     fn drop(&mut self) {
         self.shared.is_stopped.store(true, Ordering::SeqCst);
-        // Wakes the accepting thread, which then sees that it must end.
+        // Wakes the accepting thread, which then sees that it must stop.
         drop(TcpStream::connect(self.address));
     }
 }
@@ -137,7 +137,7 @@ fn serve(shared: &Arc<Shared>, stream: TcpStream) {
     }
     let shared = Arc::clone(shared);
     std::thread::spawn(move || {
-        // An agent that disconnects midway is no failure of the model.
+        // An agent that disconnects midway is not a failure of the model.
         let _ = http::exchange(&stream, |incoming| shared.answer(incoming));
         shared.connections.fetch_sub(1, Ordering::SeqCst);
     });
@@ -184,7 +184,7 @@ fn besides(method: &str, path: &str) -> Response {
     }
 }
 
-/// A list of models in the form of all three providers at once.
+/// Returns a list of models in the form of all three providers at once.
 fn models() -> Value {
     let one = model("scripted");
     json!({

@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use super::conversation::{
-    OfferedTool, Protocol, Request, Said, ToolResult, arguments, call_id, event, list, name_of, text_of,
+    OfferedTool, Protocol, Request, ToolResult, Utterance, arguments, call_id, event, list, name_of, text_of,
 };
 use super::http::Response;
 
-/// hob's name for the tool that searches for other tools; the protocol gives it none.
+/// hob's name for the tool that searches for other tools. The protocol does not name it.
 const SEARCH: &str = "tool_search";
 
 pub(super) fn request(body: &Value) -> Request {
@@ -15,7 +15,9 @@ pub(super) fn request(body: &Value) -> Request {
     let mut offered: Vec<OfferedTool> = list(&body["tools"]).iter().flat_map(tools).collect();
     for item in list(&body["input"]) {
         match item["type"].as_str() {
-            Some("message") | None if item["role"] == "assistant" => said.push(Said::Text(text_of(&item["content"]))),
+            Some("message") | None if item["role"] == "assistant" => {
+                said.push(Utterance::Text(text_of(&item["content"])))
+            }
             Some("function_call" | "custom_tool_call" | "tool_search_call") => {
                 let name = item["name"].as_str().unwrap_or(SEARCH).to_owned();
                 calls.push((item["call_id"].as_str().unwrap_or_default().to_owned(), name.clone()));
@@ -25,7 +27,7 @@ pub(super) fn request(body: &Value) -> Request {
                     (_, text @ Value::String(_)) => arguments(text),
                     (_, object) => object.clone(),
                 };
-                said.push(Said::Call { name, namespace, arguments });
+                said.push(Utterance::Call { name, namespace, arguments });
             }
             Some("function_call_output" | "custom_tool_call_output") => results.push(ToolResult {
                 tool: name_of(&calls, &item["call_id"]),
@@ -53,9 +55,9 @@ pub(super) fn request(body: &Value) -> Request {
     }
 }
 
-/// The tools of an entry: one, or those of a namespace. Tools found by a search are still marked as deferred.
+/// Returns the tools of an entry: one, or those of a namespace. Tools found by a search are still marked as deferred.
 fn tools(entry: &Value) -> Vec<OfferedTool> {
-    let one = |schema: &str| OfferedTool { is_deferred: false, ..OfferedTool::of(entry, schema) };
+    let one = |schema: &str| OfferedTool { is_deferred: false, ..OfferedTool::parse(entry, schema) };
     match entry["type"].as_str() {
         Some("function") => vec![one("parameters")],
         Some("custom") => vec![one("format")],
@@ -69,26 +71,26 @@ fn tools(entry: &Value) -> Vec<OfferedTool> {
     }
 }
 
-pub(super) fn response(request: &Request, said: &Said) -> Response {
+pub(super) fn response(request: &Request, said: &Utterance) -> Response {
     let id = format!("item_scripted_{}", request.said.len());
     let item = |status: &str, is_done: bool| match said {
-        Said::Text(text) => {
+        Utterance::Text(text) => {
             let content = if is_done { json!([part(text)]) } else { json!([]) };
             json!({ "type": "message", "id": id, "status": status, "role": "assistant", "content": content })
         }
-        Said::Call { name, arguments, .. } if name == SEARCH => json!({
+        Utterance::Call { name, arguments, .. } if name == SEARCH => json!({
             "type": "tool_search_call", "id": id, "status": status, "call_id": call_id(request),
             "execution": "client", "arguments": arguments,
         }),
-        // A tool whose input is not JSON.
-        Said::Call { name, arguments: Value::String(input), .. } => {
+        // A tool with input that is not JSON.
+        Utterance::Call { name, arguments: Value::String(input), .. } => {
             let input = if is_done { input } else { "" };
             json!({
                 "type": "custom_tool_call", "id": id, "status": status, "call_id": call_id(request),
                 "name": name, "input": input,
             })
         }
-        Said::Call { name, namespace, arguments } => {
+        Utterance::Call { name, namespace, arguments } => {
             let text = if is_done { arguments.to_string() } else { String::new() };
             let mut item = json!({
                 "type": "function_call", "id": id, "status": status, "call_id": call_id(request),
@@ -125,7 +127,7 @@ pub(super) fn response(request: &Request, said: &Said) -> Response {
         event
     };
     match said {
-        Said::Text(text) => {
+        Utterance::Text(text) => {
             let of_part = |kind: &str, key: &str, value: Value| {
                 let mut event = at(kind, "content_index", json!(0));
                 event[key] = value;
@@ -138,12 +140,12 @@ pub(super) fn response(request: &Request, said: &Said) -> Response {
                 of_part("response.content_part.done", "part", part(text)),
             ]);
         }
-        Said::Call { name, .. } if name == SEARCH => {}
-        Said::Call { arguments: Value::String(input), .. } => events.extend([
+        Utterance::Call { name, .. } if name == SEARCH => {}
+        Utterance::Call { arguments: Value::String(input), .. } => events.extend([
             at("response.custom_tool_call_input.delta", "delta", json!(input)),
             at("response.custom_tool_call_input.done", "input", json!(input)),
         ]),
-        Said::Call { arguments, .. } => {
+        Utterance::Call { arguments, .. } => {
             let text = json!(arguments.to_string());
             events.extend([
                 at("response.function_call_arguments.delta", "delta", text.clone()),

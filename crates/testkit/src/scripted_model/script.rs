@@ -1,35 +1,35 @@
-//! The script: what the model says, turn by turn, and which turn a conversation has reached.
+//! The script of the model's turns, and the turn that a conversation has reached.
 //!
-//! The history that an agent sends with each request shows which turn is next: the script's turns are matched, in
-//! order, with what the model has said. Nothing is counted here, so an agent may repeat a request, and another
-//! conversation of the same agent begins at the first turn.
+//! The history in each request of an agent determines the next turn: the script's turns are matched, in order, with the
+//! model's earlier turns. No counter is kept, so an agent may repeat a request, and another conversation of the same
+//! agent begins at the first turn.
 
 use serde_json::{Value, json};
 
-use super::conversation::{OfferedTool, Request, Said, ToolResult, instance};
+use super::conversation::{OfferedTool, Request, ToolResult, Utterance, instance};
 
 /// The answer to a request without tools, such as one for a title or a summary.
 const AUXILIARY: &str = "Scripted";
 
-/// What the model says.
+/// The scripted turns.
 #[derive(Debug, Clone)]
 pub struct Script {
     pub turns: Vec<Turn>,
-    /// Said after the last turn, so that the agent stops.
+    /// The text after the last turn, so that the agent stops.
     pub closing: String,
 }
 
 #[derive(Debug, Clone)]
 pub enum Turn {
     Text(String),
-    /// Calls the tool with this name on its server: agents prefix the server's name, or put it into a namespace. If a
-    /// server is given, only its tool is meant, not one of the agent's own with the same name. String arguments go to a
-    /// tool whose input is not JSON. `{"$after": TEXT}` in them is what a result said: the first long word behind that text.
+    /// Calls the tool with this name on its server. Agents prefix the server's name, or put it into a namespace. If a
+    /// server is given, an agent's own tool with the same name does not match. String arguments go to a tool with input
+    /// that is not JSON. `{"$after": TEXT}` in them is replaced by the first long word after that text in a result.
     Call {
         server: Option<String>,
         tool: String,
         arguments: Value,
-        /// Whether the turn is left out where the tool is not offered.
+        /// True if the turn is skipped when the tool is not offered.
         optional: bool,
     },
 }
@@ -39,7 +39,7 @@ pub enum Turn {
 pub enum Reply {
     Turn {
         index: usize,
-        said: Said,
+        said: Utterance,
     },
     Closing(String),
     /// The answer to a side request of the agent.
@@ -56,8 +56,8 @@ impl Script {
         Self { turns, closing: "The script ends here.".to_owned() }
     }
 
-    /// Parses `{"turns": [{"text": …} or {"server": …, "tool": …, "arguments": …, "optional": true}, …], "closing": …}`;
-    /// `server`, `optional` and `closing` may be left out.
+    /// Parses `{"turns": [{"text": …} or {"server": …, "tool": …, "arguments": …, "optional": true}, …], "closing":
+    /// …}`. `server`, `optional` and `closing` are optional.
     pub fn parse(text: &str) -> Result<Self, String> {
         let script: Value = serde_json::from_str(text).map_err(|error| format!("the script is no JSON: {error}"))?;
         let turns = script["turns"].as_array().ok_or("the script has no list `turns`")?;
@@ -88,22 +88,22 @@ impl Script {
         self.turn(self.reached(&request.said), request)
     }
 
-    /// The turn of this number, or, where it is left out, the next one.
+    /// Returns the turn with this number or, if it is skipped, the next one.
     fn turn(&self, index: usize, request: &Request) -> Reply {
         match self.turns.get(index) {
             None => Reply::Closing(self.closing.clone()),
-            Some(Turn::Text(text)) => Reply::Turn { index, said: Said::Text(text.clone()) },
+            Some(Turn::Text(text)) => Reply::Turn { index, said: Utterance::Text(text.clone()) },
             Some(Turn::Call { server, tool, arguments, optional }) => {
                 let meant = |offered: &&OfferedTool| {
                     !offered.is_deferred
                         && is_named(&offered.name, offered.namespace.as_deref(), server.as_deref(), tool)
                 };
-                // If several match, the one whose name adds the least.
+                // If several match, choose the name with the shortest prefix.
                 match request.tools.iter().filter(meant).min_by_key(|offered| offered.name.len()) {
                     Some(OfferedTool { name, namespace, .. }) => {
                         let (name, namespace) = (name.clone(), namespace.clone());
                         let arguments = filled(arguments, &request.results);
-                        Reply::Turn { index, said: Said::Call { name, namespace, arguments } }
+                        Reply::Turn { index, said: Utterance::Call { name, namespace, arguments } }
                     }
                     None if *optional => self.turn(index + 1, request),
                     None => Reply::NotOffered { index, tool: tool.clone() },
@@ -112,11 +112,11 @@ impl Script {
         }
     }
 
-    /// The number of turns that the model has already said.
-    fn reached(&self, said: &[Said]) -> usize {
-        let is_said = |turn: &Turn, said: &Said| match (turn, said) {
-            (Turn::Text(text), Said::Text(said)) => said.trim() == text.trim(),
-            (Turn::Call { server, tool, .. }, Said::Call { name, namespace, .. }) => {
+    /// Returns the number of turns that the history contains.
+    fn reached(&self, said: &[Utterance]) -> usize {
+        let is_said = |turn: &Turn, said: &Utterance| match (turn, said) {
+            (Turn::Text(text), Utterance::Text(said)) => said.trim() == text.trim(),
+            (Turn::Call { server, tool, .. }, Utterance::Call { name, namespace, .. }) => {
                 is_named(name, namespace.as_deref(), server.as_deref(), tool)
             }
             _ => false,
@@ -136,16 +136,16 @@ impl Script {
 }
 
 impl Reply {
-    /// What the model says, in a protocol.
-    pub(super) fn said(&self) -> Said {
+    /// Renders the reply in a protocol.
+    pub(super) fn to_utterance(&self) -> Utterance {
         match self {
             Self::Turn { said, .. } => said.clone(),
-            Self::Closing(text) | Self::Auxiliary(text) => Said::Text(text.clone()),
-            Self::NotOffered { tool, .. } => Said::Text(format!("No tool here is named {tool}.")),
+            Self::Closing(text) | Self::Auxiliary(text) => Utterance::Text(text.clone()),
+            Self::NotOffered { tool, .. } => Utterance::Text(format!("No tool here is named {tool}.")),
         }
     }
 
-    /// The record's form: a turn by its number, anything else by a word.
+    /// Renders the reply for the record: a turn by its number, any other reply by a word.
     pub(super) fn to_json(&self) -> Value {
         match self {
             Self::Turn { index, .. } => json!(index),
@@ -156,7 +156,7 @@ impl Reply {
     }
 }
 
-/// The arguments with what results said in the place of each `{"$after": TEXT}`.
+/// Replaces each `{"$after": TEXT}` in the arguments with text from the results.
 fn filled(arguments: &Value, results: &[ToolResult]) -> Value {
     match arguments {
         Value::Object(fields) => match fields.get("$after").and_then(Value::as_str) {
@@ -169,7 +169,7 @@ fn filled(arguments: &Value, results: &[ToolResult]) -> Value {
     }
 }
 
-/// The same in a program's text, which some models write instead of arguments.
+/// Replaces the same in a program's text, which some models write instead of arguments.
 fn in_code(code: &str, results: &[ToolResult]) -> String {
     let mut said = String::new();
     let mut rest = code;
@@ -184,15 +184,16 @@ fn in_code(code: &str, results: &[ToolResult]) -> String {
     said + rest
 }
 
-/// The first word of at least twenty characters behind the text, in the last result that has it; empty without one. Words end
-/// where no ticket goes on: agents write quotes in several ways.
+/// Returns the first word of at least twenty characters after the text, in the last result that contains the text;
+/// empty if there is no such word. Words end at characters that a ticket cannot contain, since agents quote in several
+/// ways.
 fn said_after<'a>(text: &str, results: &'a [ToolResult]) -> &'a str {
     let behind = results.iter().rev().find_map(|result| result.text.split_once(text)).map_or("", |(_, behind)| behind);
     let mut words = behind.split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')));
     words.find(|word| word.len() >= 20).unwrap_or_default()
 }
 
-/// Whether an agent's name for a tool (`mcp__hob__repl_eval`, `hob-repl_eval`) means this tool.
+/// Returns true if an agent's name for a tool (`mcp__hob__repl_eval`, `hob-repl_eval`) refers to this tool.
 fn is_named(name: &str, namespace: Option<&str>, server: Option<&str>, tool: &str) -> bool {
     let Some(before) = name.strip_suffix(tool) else { return false };
     let is_apart = before.is_empty() || before.ends_with(|c: char| !c.is_alphanumeric());

@@ -46,7 +46,7 @@ fn get(model: &ScriptedModel, path: &str) -> (u16, String) {
     send(model, format!("GET {path} HTTP/1.1\r\nhost: x\r\n\r\n").as_bytes())
 }
 
-/// The parts of the record under test: how each request was answered, and the results in the last one.
+/// Returns the tested parts of the record: how each request was answered, and the results in the last one.
 fn record(model: &ScriptedModel) -> String {
     let lines: Vec<Value> = model.exchanges().iter().map(Exchange::to_json).collect();
     let turns: Vec<String> = lines.iter().map(|line| line["turn"].to_string()).collect();
@@ -61,7 +61,7 @@ fn shows(expected: &Expect, model: &ScriptedModel, path: &str, body: &Value) {
     expected.assert_eq(&format!("{}\n", events.join("\n")));
 }
 
-/// An event without its name, which its data must repeat.
+/// Returns an event without its name, which its data must repeat.
 fn data(event: &str) -> &str {
     let Some((name, data)) = event.strip_prefix("event: ").and_then(|named| named.split_once('\n')) else {
         return event;
@@ -427,14 +427,14 @@ fn arguments_take_what_a_result_said() {
     let body = json!({ "messages": [called("ask"), { "role": "user", "content": [result] }], "tools": [{ "name": "ask" }, { "name": "submit" }] });
     let answer: Value = serde_json::from_str(&post(&model, "/v1/messages", &body)).unwrap();
     assert_eq!(answer["content"][0]["input"], json!({ "ticket": "AbC-_0123456789.AbCdEfGhI", "n": [1] }));
-    // In a program too.
+    // A program is substituted as well.
     let code = r#"{"turns":[{"tool":"ask"},{"tool":"run","arguments":"f({\"t\":{\"$after\":\"`ticket`\"}}) + 1"}]}"#;
     let writes = ScriptedModel::start(Script::parse(code).unwrap()).unwrap();
     let result = json!({ "type": "tool_result", "tool_use_id": "a", "content": text });
     let asked =
         json!({ "messages": [called("ask"), { "role": "user", "content": [result] }], "tools": [{ "name": "run" }] });
     assert!(post(&writes, "/v1/messages", &asked).contains(r#"f({\"t\":\"AbC-_0123456789.AbCdEfGhI\"}) + 1"#));
-    // Nobody said it.
+    // No result contains this text.
     let body = json!({ "messages": [called("ask")], "tools": [{ "name": "submit" }] });
     let answer: Value = serde_json::from_str(&post(&model, "/v1/messages", &body)).unwrap();
     assert_eq!(answer["content"][0]["input"]["ticket"], "");

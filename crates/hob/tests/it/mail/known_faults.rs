@@ -122,7 +122,7 @@ fn defect_08_an_unknown_recipient_is_an_error_with_a_suggestion() {
     let team = Team::new();
     let mut planner = team.agent("planner");
     let said = refused(&mut planner, "send_message", json!({"to": "@reviewr", "content": "x"}));
-    assert!(said.contains("Nobody here is called") && said.contains("Nearest: reviewer"), "{said}");
+    assert!(said.contains("Unknown recipient") && said.contains("Nearest: reviewer"), "{said}");
 }
 
 #[test]

@@ -146,12 +146,9 @@ fn a_daemon_without_the_address_says_where_the_mail_is() {
     {
         let said = here.hob(None, args);
         assert_eq!(said.code, Some(4), "{said:?}");
-        for part in [
-            "his project's mail is in postgres://hob@",
-            "what is configured now is its own file",
-            "HOB_MAIL_DATABASE",
-            "`hob mail switch`",
-        ] {
+        for part in
+            ["his project's mail is in postgres://hob@", "but its own file", "HOB_MAIL_DATABASE", "`hob mail switch`"]
+        {
             assert!(said.stderr.contains(part), "{part}: {}", said.stderr);
         }
         assert!(!said.stderr.contains("password="), "{}", said.stderr);
@@ -211,7 +208,7 @@ fn another_origin_takes_the_mail_along_unless_others_are_there() {
     ] {
         assert!(said.stderr.contains(part), "{part}: {}", said.stderr);
     }
-    assert!(here.hob(with, &["status"]).ok().contains("It cannot go along"));
+    assert!(here.hob(with, &["status"]).ok().contains("It cannot be moved"));
     here.hob(with, &["mail", "keep"]).ok();
     assert_eq!(all(&read()), ["first", "second"]);
     there.hob(with, &["send", "third", "--to", "bob", "--as", "cat"]).ok();

@@ -134,7 +134,7 @@ fn who_may_not_be_told_is_refused_and_told_why() {
     let mut anybody = open(&[&http.bearer()]).ok().unwrap();
     let why = refusal(&mut anybody, json!({}));
     for part in ["no agent", "planner (\"lead\")", "reviewer (\"dev\")", "hob agents token NAME", "Bearer"] {
-        assert!(why.replace("says of nobody that it is an agent", "no agent").contains(part), "{part}: {why}");
+        assert!(why.replace("does not identify an agent", "no agent").contains(part), "{part}: {why}");
     }
     // A connection that cannot receive later notices refuses the subscription.
     let message = json!({"jsonrpc": "2.0", "id": 1, "method": "subscribe", "params": {"_meta": {

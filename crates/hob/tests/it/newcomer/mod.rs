@@ -263,7 +263,7 @@ fn a_shell_is_told_of_commands_and_flags() {
     says(&ran.stderr, &["`hob call repl_list`", "`hob call repl_start`"]);
     project.run(["quickstart", "--name", "ann", "--role", "dev"]).ok();
     let ran = project.run(["call", "send_message", "--to", "bob", "--content", "hi"]);
-    says(&ran.stderr, &["`hob agents` and `hob group list` show who there is"]);
+    says(&ran.stderr, &["`hob agents` and `hob group list` show all names"]);
 }
 
 #[test]

@@ -46,7 +46,7 @@ struct Notice {
 }
 
 impl Notice {
-    fn of(message: &MessageView) -> Notice {
+    fn new(message: &MessageView) -> Notice {
         Notice {
             message_id: message.id.to_string(),
             preview: one_line(&message.content, PREVIEW),
@@ -71,9 +71,9 @@ struct Subscribe {
     _meta: Option<IgnoredAny>,
 }
 
-/// The answer is `{agent, cursor}`; every message after the cursor gives a notification. Where messages wait and no cursor
-/// was given, `urgent` is what the notification of the most urgent one will say. A connection has one subscription; another
-/// one replaces it.
+/// Handles `subscribe`. The answer is `{agent, cursor}`; every message after the cursor causes a notification. If
+/// messages wait and no cursor was given, `urgent` is the notification of the most urgent one. A connection has one
+/// subscription; a new one replaces it.
 pub async fn subscribe(
     callers: Arc<Callers>,
     cx: Context,
@@ -96,7 +96,7 @@ pub async fn subscribe(
     let mut answer = json!({"agent": session.agent.as_str(), "cursor": coming.cursor()});
     if asked.after.is_none() && coming.has_waiting() {
         let first = mail.in_order(&session.agent, floor, 1).await.map_err(failed)?;
-        answer["urgent"] = json!(first.messages.first().map(Notice::of));
+        answer["urgent"] = json!(first.messages.first().map(Notice::new));
     }
     let answer = result(&answer);
     let telling = Telling { callers: callers.clone(), mail, session, cx };
@@ -124,14 +124,11 @@ impl Telling {
             let message = tokio::select! {
                 message = coming.next() => message,
                 () = self.cx.disconnected() => return,
-                _ = takeovers.changed() => match self.has_ended().await {
-                    true => return,
-                    false => continue,
-                },
+                _ = takeovers.changed() => if self.has_ended().await { return } else { continue },
             };
             match message {
                 Ok(message) => {
-                    if self.has_ended().await || self.tell(MESSAGE, &Notice::of(&message)).await.is_err() {
+                    if self.has_ended().await || self.tell(MESSAGE, &Notice::new(&message)).await.is_err() {
                         return;
                     }
                     // Only recorded: a subscriber asked for notifications, however often other hints were tried.
@@ -166,8 +163,8 @@ impl Telling {
         true
     }
 
-    /// Sends a notification, and waits for a slow subscriber: the rising numbers tell it what it has, so it must miss
-    /// none. Meanwhile messages wait in the store, except one page of them.
+    /// Sends a notification, and waits for a slow subscriber. The rising numbers tell it which messages it has, so it
+    /// must not miss any. Meanwhile messages wait in the store, except for one page.
     async fn tell(&self, method: &str, notice: &impl Serialize) -> Result<(), NotifyError> {
         let (mut pause, longest) = SLOWLY;
         while let Err(error) = self.cx.notify(method, notice) {

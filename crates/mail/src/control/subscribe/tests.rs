@@ -14,9 +14,9 @@ use crate::service::MailOptions;
 use crate::service::fixture::{enter, mail};
 use crate::service::send::SendRequest;
 use crate::store::memory::MemoryStore;
-use crate::store::{BoxFuture, Change, Changed, CommitHook, Found, Query, Store, WakeDelivery, WakeListener};
+use crate::store::{BoxFuture, Change, Changed, CommitHook, Query, QueryResult, Store, WakeDelivery, WakeListener};
 
-/// The most notifications that may wait to be written.
+/// The maximum number of notifications that may wait to be written.
 const ROOM: usize = 4;
 
 /// A peer with a short queue.
@@ -97,13 +97,13 @@ async fn it_gets_everything_in_order_at_its_own_pace() {
 }
 
 /// A store that records when it is queried.
-struct Asked(Arc<MemoryStore>, Arc<Mutex<Vec<&'static str>>>);
+struct RecordingStore(Arc<MemoryStore>, Arc<Mutex<Vec<&'static str>>>);
 
-impl Store for Asked {
+impl Store for RecordingStore {
     fn write(&self, change: Change) -> BoxFuture<'_, Result<Changed, StoreError>> {
         self.0.write(change)
     }
-    fn read(&self, query: Query) -> BoxFuture<'_, Result<Found, StoreError>> {
+    fn read(&self, query: Query) -> BoxFuture<'_, Result<QueryResult, StoreError>> {
         self.1.lock().unwrap().push("asked");
         self.0.read(query)
     }
@@ -140,7 +140,7 @@ impl Peer for Rung {
 async fn what_is_told_leaves_before_the_store_is_asked_for_more() {
     let order = Arc::<Mutex<Vec<&'static str>>>::default();
     let store = Arc::new(MemoryStore::new(Clock::system(), Limits::default()));
-    let mail = Mail::open(MailOptions::new(Arc::new(Asked(store, order.clone())))).await.unwrap();
+    let mail = Mail::open(MailOptions::new(Arc::new(RecordingStore(store, order.clone())))).await.unwrap();
     let (ann, bob) = (enter(&mail, "ann").await, enter(&mail, "bob").await);
     let rung = Arc::new(Rung(Notify::new(), watch::channel(false).0));
     let (connection, wrote, written) = (rung.clone(), order.clone(), Arc::new(Notify::new()));

@@ -9,7 +9,7 @@ use crate::model::{AgentName, DeliveryState, HandedOut, HintAttempt, MessageId, 
 use crate::store::Arrival;
 use crate::store::change::{BeginHint, Claim, EndHint, HintVerdict, Purge, Purged, Recipient};
 use crate::store::message::NewMessage;
-use crate::store::rules::{Candidate, DeliveryRow, Mailbox, MessageRows, Taken, millis};
+use crate::store::rules::{Candidate, DeliveryRow, LeasedRow, Mailbox, MessageRows, millis};
 
 type Delivery = DeliveryRow<AgentName, MessageId>;
 
@@ -123,12 +123,12 @@ impl MessageRows for Rows {
             .map(|(seq, slot)| Candidate {
                 position: Position { priority, seq: *seq, at: slot.at },
                 bytes: slot.bytes,
-                taken: Taken { seq: *seq, message: slot.message.clone(), attempt: slot.attempts + 1 },
+                taken: LeasedRow { seq: *seq, message: slot.message.clone(), attempt: slot.attempts + 1 },
             })
             .collect())
     }
 
-    async fn lease(&mut self, agent: &AgentName, taken: &[Taken<MessageId>], claim: &Claim) -> Result<(), Refusal> {
+    async fn lease(&mut self, agent: &AgentName, taken: &[LeasedRow<MessageId>], claim: &Claim) -> Result<(), Refusal> {
         let now = self.clock.now();
         for one in taken {
             let slot = self.slot(agent, one.seq);
@@ -141,8 +141,8 @@ impl MessageRows for Rows {
         Ok(())
     }
 
-    async fn read(&mut self, _: &AgentName, taken: Vec<Taken<MessageId>>) -> Result<Vec<HandedOut>, Refusal> {
-        let view = |one: &Taken<MessageId>| self.messages[&one.message].view(&one.message, one.seq);
+    async fn read(&mut self, _: &AgentName, taken: Vec<LeasedRow<MessageId>>) -> Result<Vec<HandedOut>, Refusal> {
+        let view = |one: &LeasedRow<MessageId>| self.messages[&one.message].view(&one.message, one.seq);
         Ok(taken.iter().map(|one| HandedOut { message: view(one), attempt: one.attempt }).collect())
     }
 

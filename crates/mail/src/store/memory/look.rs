@@ -3,30 +3,32 @@
 use std::collections::BTreeMap;
 
 use super::rows::{Group as GroupRow, Message as MessageRow, Rows};
-use crate::model::{Agent, AgentName, Delivery, Group, GroupName, MessageId, MessageView, Standing, words::words};
-use crate::store::query::{Among, Counts, Fetch, Fetched, Found, Query, Roster, Search};
+use crate::model::{
+    Agent, AgentName, Delivery, Group, GroupName, Liveness, MessageId, MessageView, words::split_words,
+};
+use crate::store::query::{Among, Counts, Fetch, Fetched, Query, QueryResult, Roster, Search};
 use crate::store::rules;
 
-pub(super) fn answer(rows: &Rows, query: Query) -> Found {
+pub(super) fn answer(rows: &Rows, query: Query) -> QueryResult {
     match query {
-        Query::Agents(_) => Found::Agents(agents(rows)),
-        Query::Groups(it) => Found::Groups(groups(rows, it.name.as_ref())),
-        Query::Inbox(it) => Found::Inbox(inbox(rows, &it.agent)),
-        Query::Fetch(it) => Found::Fetch(fetch(rows, &it)),
-        Query::Find(it) => Found::Find(find(rows, &it.agent, &it.id)),
-        Query::Thread(it) => Found::Thread(thread(rows, &it.agent, &it.id, it.limit)),
-        Query::Search(it) => Found::Search(search(rows, &it)),
-        Query::Status(it) => Found::Status(status(rows, &it.agent, &it.id)),
+        Query::Agents(_) => QueryResult::Agents(agents(rows)),
+        Query::Groups(it) => QueryResult::Groups(groups(rows, it.name.as_ref())),
+        Query::Inbox(it) => QueryResult::Inbox(inbox(rows, &it.agent)),
+        Query::Fetch(it) => QueryResult::Fetch(fetch(rows, &it)),
+        Query::Find(it) => QueryResult::Find(find(rows, &it.agent, &it.id)),
+        Query::Thread(it) => QueryResult::Thread(thread(rows, &it.agent, &it.id, it.limit)),
+        Query::Search(it) => QueryResult::Search(search(rows, &it)),
+        Query::Status(it) => QueryResult::Status(status(rows, &it.agent, &it.id)),
         Query::Versions(it) => {
             let versions =
                 it.agents.into_iter().filter_map(|agent| Some((rows.agents.get(&agent)?.mailbox.version, agent)));
-            Found::Versions(versions.map(|(version, agent)| (agent, version)).collect())
+            QueryResult::Versions(versions.map(|(version, agent)| (agent, version)).collect())
         }
         Query::Leases(_) => {
             let slots = rows.agents.values().flat_map(|row| row.slots.values());
             let leases: std::collections::BTreeSet<_> =
                 slots.filter_map(|slot| slot.lease.clone()).map(|lease| lease.0).collect();
-            Found::Leases(leases.into_iter().collect())
+            QueryResult::Leases(leases.into_iter().collect())
         }
     }
 }
@@ -41,7 +43,7 @@ fn agents(rows: &Rows) -> Roster {
         branch: row.branch.clone(),
         registered_at: row.registered_at,
         seen_at: row.seen_at,
-        standing: Standing::Offline,
+        standing: Liveness::Offline,
         unread: row.mailbox.waiting(),
         holder: row.owner.holder.clone(),
         fence: row.owner.fence,
@@ -126,7 +128,7 @@ fn search(rows: &Rows, search: &Search) -> Vec<MessageView> {
             && search.since.is_none_or(|since| message.at >= since)
             && search.until.is_none_or(|until| message.at <= until)
             && search.id.as_ref().is_none_or(|start| id.as_str().to_ascii_lowercase().starts_with(start))
-            && search.words.is_subset(&words(&message.content));
+            && search.words.is_subset(&split_words(&message.content));
         if fits {
             found.insert(message.order, message.view_of(id, agent));
         }
@@ -156,7 +158,7 @@ fn status(rows: &Rows, agent: &AgentName, id: &MessageId) -> Option<Vec<Delivery
 }
 
 impl MessageRow {
-    /// Whether the agent wrote or received the message.
+    /// Returns true if the agent wrote or received the message.
     pub(super) fn involves(&self, agent: &AgentName) -> bool {
         self.sender == *agent || self.recipients.contains_key(agent)
     }

@@ -10,7 +10,7 @@ use std::convert::Infallible;
 
 use super::change::{Change, Changed};
 use super::commit_hook::{AfterCommit, Listeners};
-use super::query::{Found, Query};
+use super::query::{Query, QueryResult};
 use super::{Arrival, BoxFuture, CommitHook, InTransaction, Store, Wake, WakeDelivery, WakeListener, rules};
 use crate::error::StoreError;
 use crate::model::{Clock, Limits};
@@ -31,7 +31,7 @@ impl MemoryStore {
         self.rows.lock()
     }
 
-    /// Runs what the commit hook asks for.
+    /// Runs the requests of the commit hook.
     fn run_hook(&self, rows: &mut Rows, arrivals: &[Arrival]) -> Vec<AfterCommit> {
         let Some(hook) = self.listeners().commit.filter(|_| !arrivals.is_empty()) else { return Vec::new() };
         let make = |rows: &mut Rows, work: InTransaction| -> Result<AfterCommit, Infallible> {
@@ -72,7 +72,7 @@ impl Store for MemoryStore {
         Box::pin(std::future::ready(result.map_err(StoreError::Refused)))
     }
 
-    fn read(&self, query: Query) -> BoxFuture<'_, Result<Found, StoreError>> {
+    fn read(&self, query: Query) -> BoxFuture<'_, Result<QueryResult, StoreError>> {
         let found = look::answer(&self.rows(), query);
         Box::pin(std::future::ready(Ok(found)))
     }

@@ -285,7 +285,7 @@ impl AgentRows for Rows {
 }
 
 impl Rows {
-    /// The row of an agent that a rule has found in this change, so it exists.
+    /// Returns the row of an agent that a rule has found in this change, so it exists.
     pub(super) fn stored(&mut self, agent: &AgentName) -> &mut Agent {
         self.agents.get_mut(agent).expect("the rule has found it")
     }

@@ -8,11 +8,11 @@ use super::look::message_columns;
 use super::rows::run;
 use super::transaction::{Fault, Transaction};
 use crate::model::order::Position;
-use crate::model::words::words;
+use crate::model::words::split_words;
 use crate::model::{AgentName, DeliveryState, HandedOut, Kind, MessageId, Millis, Priority, SessionId};
 use crate::store::change::{BeginHint, Claim, EndHint, HintVerdict, Purge, Purged, Recipient};
 use crate::store::message::NewMessage;
-use crate::store::rules::{Candidate, DeliveryRow, Mailbox, MessageRows, Taken};
+use crate::store::rules::{Candidate, DeliveryRow, LeasedRow, Mailbox, MessageRows};
 
 type Delivery = DeliveryRow<i64, i64>;
 
@@ -113,7 +113,7 @@ impl MessageRows for Transaction<'_> {
         let sql = "INSERT INTO message (public, space, kind, sender, addresses, content, words, priority, at, thread, \
                    reply_to, metadata, key, hash) \
                    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) RETURNING id";
-        let found: Vec<String> = words(&message.content).into_iter().collect();
+        let found: Vec<String> = split_words(&message.content).into_iter().collect();
         let addresses = serde_json::to_string(&message.to).unwrap_or_default();
         let level = i16::from(message.priority.level());
         let query = sqlx::query(sql).bind(message.id.as_str()).bind(self.space);
@@ -182,13 +182,13 @@ impl MessageRows for Transaction<'_> {
             let number = |column| row.try_get::<i64, _>(column).map(|number| number as u64);
             let position = Position { priority, seq: number(0)?, at: number(1)? };
             let attempt = row.try_get::<i32, _>(4)? as u32 + 1;
-            let taken = Taken { seq: position.seq, message: row.try_get(3)?, attempt };
+            let taken = LeasedRow { seq: position.seq, message: row.try_get(3)?, attempt };
             found.push(Candidate { position, bytes: number(2)?, taken });
         }
         Ok(found)
     }
 
-    async fn lease(&mut self, agent: &i64, taken: &[Taken<i64>], claim: &Claim) -> Result<(), Fault> {
+    async fn lease(&mut self, agent: &i64, taken: &[LeasedRow<i64>], claim: &Claim) -> Result<(), Fault> {
         if self.set.lease(*agent, taken, claim) {
             return Ok(());
         }
@@ -199,7 +199,7 @@ impl MessageRows for Transaction<'_> {
         Ok(run(self.direct().await?, query).await?)
     }
 
-    async fn read(&mut self, agent: &i64, taken: Vec<Taken<i64>>) -> Result<Vec<HandedOut>, Fault> {
+    async fn read(&mut self, agent: &i64, taken: Vec<LeasedRow<i64>>) -> Result<Vec<HandedOut>, Fault> {
         let mut found = self.set.read(*agent, &taken);
         let stored: Vec<i64> =
             taken.iter().filter(|one| !found.contains_key(&one.seq)).map(|one| one.seq as i64).collect();
@@ -267,11 +267,11 @@ impl MessageRows for Transaction<'_> {
     }
 }
 
-fn seqs(taken: &[Taken<i64>]) -> Vec<i64> {
+fn seqs(taken: &[LeasedRow<i64>]) -> Vec<i64> {
     taken.iter().map(|one| one.seq as i64).collect()
 }
 
-/// Reads what [`DELIVERY`] selects.
+/// Reads the columns of [`DELIVERY`].
 fn delivery(row: &PgRow) -> Result<Delivery, sqlx::Error> {
     let (seq, bytes): (i64, i64) = (row.try_get(1)?, row.try_get(5)?);
     let (priority, attempts, state): (i16, i32, i16) = (row.try_get(3)?, row.try_get(4)?, row.try_get(6)?);

@@ -1,5 +1,5 @@
-//! Reading what a group of changes works on, in one statement, and locking it where it must not change meanwhile.
-//! Members of groups take a second statement.
+//! Reads the rows for a group of changes in one statement, and locks those that must not change meanwhile. Members of
+//! groups take a second statement.
 
 use std::collections::BTreeSet;
 
@@ -55,7 +55,7 @@ const MENTIONS: Part = "SELECT 4, coalesce(d.agent, 0), d.seq, d.message, d.prio
      FROM unnest($8::text[], $9::text[]) AS p(reader, public) \
      JOIN message m ON m.public = p.public AND m.space = $1 JOIN agent a ON a.space = $1 AND a.name = p.reader \
      LEFT JOIN delivery d ON d.message = m.id AND d.agent = a.id WHERE m.sender = p.reader OR d.seq IS NOT NULL";
-/// What the sessions have in hand.
+/// The messages in hand of the sessions.
 const LEASED: Part = "SELECT 5, d.agent, d.seq, d.message, d.priority, d.attempts, d.bytes, d.state, \
      ARRAY[d.at, d.token, d.fetched_at], d.session, NULL, NULL, NULL, NULL, NULL \
      FROM delivery d JOIN agent a ON a.id = d.agent WHERE d.session = ANY($4) AND a.space = $1";
@@ -81,7 +81,7 @@ pub(super) async fn lock(db: &mut PgConnection, space: i64, wants: &Wants) -> Re
     bind_names(&sql, space, wants).fetch_all(db).await.map(drop)
 }
 
-/// Reads what is wanted, and the time by the store's clock.
+/// Reads the wanted rows, and the time by the store's clock.
 pub(super) async fn load(
     db: &mut PgConnection,
     shared: &Shared,
@@ -109,7 +109,7 @@ pub(super) async fn load(
     Ok((set, shared.clock.as_ref().map_or(now, |clock| clock.now())))
 }
 
-/// The conditions of the wanted agents.
+/// Returns the conditions of the wanted agents.
 fn which(wants: &Wants) -> impl Iterator<Item = Part> {
     let named = if wants.everyone {
         ALL

@@ -10,10 +10,10 @@ use super::rows::holder;
 use super::transaction::now;
 use super::writer::HEARTBEAT;
 use crate::model::{
-    Agent, AgentName, Delivery, DeliveryState, Group, GroupName, HintAttempt, Kind, Member, MemberKind, MessageId,
-    MessageView, Millis, Priority, Role, SessionId, Standing,
+    Agent, AgentName, Delivery, DeliveryState, Group, GroupName, HintAttempt, Kind, Liveness, Member, MemberKind,
+    MessageId, MessageView, Millis, Priority, Role, SessionId,
 };
-use crate::store::query::{Among, Counts, Fetch, Fetched, Found, Query, Roster, Search};
+use crate::store::query::{Among, Counts, Fetch, Fetched, Query, QueryResult, Roster, Search};
 use crate::store::rules;
 
 /// The columns of a message's row `m` that [`message`] reads; the sequence in the reader's mailbox follows.
@@ -24,20 +24,20 @@ macro_rules! message_columns {
 }
 pub(super) use message_columns;
 
-pub(super) async fn answer(db: &mut PgConnection, shared: &Shared, query: Query) -> Result<Found, sqlx::Error> {
+pub(super) async fn answer(db: &mut PgConnection, shared: &Shared, query: Query) -> Result<QueryResult, sqlx::Error> {
     let now = now(db, shared).await?;
     let mut look = Look { db, space: shared.space };
     Ok(match query {
-        Query::Agents(_) => Found::Agents(Roster { now, agents: look.agents().await? }),
-        Query::Groups(it) => Found::Groups(look.groups(it.name.as_ref()).await?),
-        Query::Inbox(it) => Found::Inbox(look.inbox(&it.agent).await?),
-        Query::Fetch(it) => Found::Fetch(look.fetch(&it).await?),
-        Query::Find(it) => Found::Find(look.find(&it.agent, &it.id).await?),
-        Query::Thread(it) => Found::Thread(look.thread(&it.agent, &it.id, it.limit).await?),
-        Query::Search(it) => Found::Search(look.search(&it).await?),
-        Query::Status(it) => Found::Status(look.status(&it.agent, &it.id).await?),
-        Query::Versions(it) => Found::Versions(look.versions(it.agents).await?),
-        Query::Leases(_) => Found::Leases(look.leases(&shared.owner, now).await?),
+        Query::Agents(_) => QueryResult::Agents(Roster { now, agents: look.agents().await? }),
+        Query::Groups(it) => QueryResult::Groups(look.groups(it.name.as_ref()).await?),
+        Query::Inbox(it) => QueryResult::Inbox(look.inbox(&it.agent).await?),
+        Query::Fetch(it) => QueryResult::Fetch(look.fetch(&it).await?),
+        Query::Find(it) => QueryResult::Find(look.find(&it.agent, &it.id).await?),
+        Query::Thread(it) => QueryResult::Thread(look.thread(&it.agent, &it.id, it.limit).await?),
+        Query::Search(it) => QueryResult::Search(look.search(&it).await?),
+        Query::Status(it) => QueryResult::Status(look.status(&it.agent, &it.id).await?),
+        Query::Versions(it) => QueryResult::Versions(look.versions(it.agents).await?),
+        Query::Leases(_) => QueryResult::Leases(look.leases(&shared.owner, now).await?),
     })
 }
 
@@ -62,7 +62,7 @@ impl Look<'_> {
                 branch: row.try_get(4)?,
                 registered_at: unsigned(row, 5)?,
                 seen_at,
-                standing: Standing::Offline,
+                standing: Liveness::Offline,
                 unread: unsigned(row, 9)?,
                 holder: holder(row.try_get(7)?, row.try_get(8)?),
                 fence: unsigned(row, 10)?,
@@ -265,7 +265,7 @@ impl Look<'_> {
         rows.iter().map(version).collect()
     }
 
-    /// The sessions of this daemon, and of daemons that have long been silent.
+    /// Returns the sessions of this daemon, and of daemons that have long been silent.
     async fn leases(&mut self, owner: &str, now: Millis) -> Result<Vec<SessionId>, sqlx::Error> {
         let silent = now.saturating_sub(rules::millis(HEARTBEAT * 4));
         let sql = "SELECT DISTINCT d.session FROM delivery d JOIN agent a ON a.id = d.agent WHERE d.session IS NOT NULL \
@@ -281,7 +281,7 @@ fn unsigned(row: &PgRow, column: usize) -> Result<u64, sqlx::Error> {
     Ok(row.try_get::<i64, _>(column)?.max(0) as u64)
 }
 
-/// Reads what [`message_columns`] selects, then the sequence in the mailbox.
+/// Reads the columns of [`message_columns`], then the sequence in the mailbox.
 pub(super) fn message(row: &PgRow) -> Result<MessageView, sqlx::Error> {
     let content: Vec<u8> = row.try_get(4)?;
     Ok(MessageView {

@@ -1,10 +1,10 @@
 //! The store in PostgreSQL, for agents on several machines: one daemon on each, one database.
 //!
-//! One task writes, in groups. A group takes two round trips: one statement reads what its changes work on, one writes
-//! what the rules made of it, if no mailbox has changed meanwhile; else the group locks its mailboxes first. Either way
-//! the rows of mailboxes are locked in the order of their numbers until the commit. So sequences become visible in
-//! order, and daemons do not deadlock. Each group sends one notification without content; daemons then read what they
-//! lack. Start with [`writer`], then [`transaction`].
+//! One task writes, in groups. A group takes two round trips: one statement reads the rows for its changes, one writes
+//! the result of the rules unless a mailbox has changed meanwhile. Otherwise the group locks its mailboxes first. In
+//! both cases the rows of mailboxes are locked in the order of their numbers until the commit. So sequences become
+//! visible in order, and daemons do not deadlock. Each group sends one notification without content; daemons then read
+//! the missing rows. Start with [`writer`], then [`transaction`].
 
 mod deliver;
 mod load;
@@ -31,11 +31,11 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use super::change::{Change, Changed};
-use super::query::{Found, Query};
+use super::query::{Query, QueryResult};
 use super::{BoxFuture, Store, Wake, WakeDelivery, WakeListener};
 use crate::error::StoreError;
 use crate::model::{Clock, Limits, Space};
-pub use spaces::{Former, Noted, Own, Refuse, Settled, Why};
+pub use spaces::{Former, Noted, Own, Refuse, SettledSpace, Why};
 use writer::{Job, Writer};
 
 /// The most waiting changes.
@@ -43,7 +43,7 @@ const CHANGES: usize = 1_024;
 /// Connections for queries.
 const READERS: u32 = 4;
 const CONNECT: Duration = Duration::from_secs(5);
-/// The most attempts when another daemon interferes or the connection breaks.
+/// The maximum number of attempts when another daemon interferes or the connection breaks.
 const TRIES: usize = 5;
 /// The pause before listening again.
 const LISTEN_AGAIN: Duration = Duration::from_millis(250);
@@ -65,7 +65,7 @@ pub struct PostgresOptions {
 
 /// A space in a PostgreSQL database.
 pub struct PostgresStore {
-    settled: Settled,
+    settled: SettledSpace,
     jobs: mpsc::Sender<Job>,
     pool: PgPool,
     shared: Arc<Shared>,
@@ -122,13 +122,13 @@ impl PostgresStore {
 
 impl PostgresStore {
     /// Where the mail is.
-    pub fn settled(&self) -> &Settled {
+    pub fn settled(&self) -> &SettledSpace {
         &self.settled
     }
 }
 
-/// An address without its password. `None` if it is not an address.
-pub fn shown(url: &str) -> Option<String> {
+/// Returns an address without its password. `None` if it is not an address.
+pub fn without_password(url: &str) -> Option<String> {
     let options = PgConnectOptions::from_str(url).ok()?;
     let shared = match options.get_socket() {
         Some(socket) => socket.display().to_string(),
@@ -190,7 +190,7 @@ impl Store for PostgresStore {
         })
     }
 
-    fn read(&self, query: Query) -> BoxFuture<'_, Result<Found, StoreError>> {
+    fn read(&self, query: Query) -> BoxFuture<'_, Result<QueryResult, StoreError>> {
         Box::pin(async move {
             let mut tries = Tries::default();
             loop {
@@ -229,7 +229,7 @@ impl Drop for PostgresStore {
     }
 }
 
-/// Counts attempts at what is safe to repeat. A connection may be cut midway, and the next attempt uses another one. If
+/// Counts attempts of a repeatable operation. A connection may be cut midway, and the next attempt uses another one. If
 /// no connection can be made, the first error is the answer.
 #[derive(Default)]
 struct Tries(usize);

@@ -1,7 +1,8 @@
-//! Writing what a group of changes made of its [`WorkingSet`], in one statement: the mailboxes that the changes depend
-//! on are locked in the order of their numbers and compared with what was read. If one has changed, nothing is written.
+//! Writes the changes of a group from its [`WorkingSet`], in one statement. The mailboxes that the changes depend on
+//! are locked in the order of their numbers and compared with the rows that were read. If one has changed, nothing is
+//! written.
 //!
-//! Everything that happens in a mailbox changes its row, and no row ever becomes what it was: `seq` and `tip` only rise;
+//! Every event in a mailbox changes its row, and no row ever returns to an earlier state: `seq` and `tip` only rise;
 //! while both stay, `bytes` only falls; while that stays too, `leased` only rises.
 
 use sqlx::postgres::PgArguments;
@@ -30,7 +31,7 @@ const MESSAGES: Part = ", messages AS (INSERT INTO message (id, public, space, k
 const ARRIVED: Part = ", arrived AS (INSERT INTO delivery (agent, seq, message, priority, at, bytes) \
          SELECT ($23)[i], ($24)[i], ($25)[i], ($26)[i], ($27)[i], ($28)[i] \
          FROM generate_series(1, cardinality($23)) AS i WHERE (SELECT holds FROM same))";
-/// What arrived and was handed out at once.
+/// The messages that arrived and were handed out at once.
 const ARRIVED_CHANGED: Part = ", arrived AS (INSERT INTO delivery (agent, seq, message, priority, at, bytes, state, \
          session, token, owner, attempts, fetched_at, fetched_by, read_at, settled_at, note) \
          SELECT ($23)[i], ($24)[i], ($25)[i], ($26)[i], ($27)[i], ($28)[i], ($29)[i], ($30)[i], ($31)[i], \
@@ -53,8 +54,8 @@ const TELL_NOBODY: Part = " SELECT holds FROM same";
 type Bound<'q> = Query<'q, Postgres, PgArguments>;
 type Delivery<'q> = (i64, u64, &'q KnownDelivery);
 
-/// Writes what was changed, and notifies the daemons if that brings news. False, and nothing is written, if a mailbox
-/// has changed since it was read.
+/// Writes the changes, and notifies the daemons if they bring news. Returns false, and writes nothing, if a mailbox has
+/// changed since it was read.
 pub(super) async fn save(
     db: &mut PgConnection,
     shared: &Shared,

@@ -1,6 +1,6 @@
-//! Which space of a database holds a project's mail. When the project's name has changed (another origin, another name
-//! in its settings), its mail moves from the former space into the new one, if all agents there are the project's own.
-//! Otherwise nothing is moved or opened, and the error says what to decide.
+//! Chooses the space of a database for a project's mail. When the project's name has changed (another origin, another
+//! name in its settings), its mail moves from the former space into the new one, if all agents there are the project's
+//! own. Otherwise nothing is moved or opened, and the error names the decision to make.
 
 use std::fmt;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub type Refuse = Arc<dyn Fn(Why) -> StoreError + Send + Sync>;
 pub struct Noted {
     pub store: Option<String>,
     pub space: Space,
-    /// Whether a person decided that the mail stays there under any name of the project.
+    /// True if a person decided that the mail stays there under any name of the project.
     pub stays: bool,
 }
 
@@ -55,13 +55,13 @@ pub enum Why {
         space: Space,
         /// Some of their names.
         names: Vec<String>,
-        /// How many messages wait there for the project's own agents.
+        /// The number of messages that wait there for the project's own agents.
         waiting: u64,
     },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settled {
+pub struct SettledSpace {
     /// The database's id.
     pub store: String,
     pub space: Space,
@@ -79,12 +79,12 @@ pub(super) async fn settle(
     store: String,
     wanted: &Space,
     former: &Former,
-) -> Result<(i64, Settled), StoreError> {
+) -> Result<(i64, SettledSpace), StoreError> {
     let mut transaction = db.begin().await.map_err(explain)?;
     let mut settling = Settling { db: &mut transaction, store: &store, former };
     let (id, space) = settling.settle(wanted).await?;
     transaction.commit().await.map_err(explain)?;
-    Ok((id, Settled { store, space }))
+    Ok((id, SettledSpace { store, space }))
 }
 
 struct Settling<'a> {
@@ -116,7 +116,7 @@ impl Settling<'_> {
         self.stay(wanted).await
     }
 
-    /// The number of a space, which is made if absent.
+    /// Returns the number of a space, which is made if absent.
     async fn stay(&mut self, space: &Space) -> Result<(i64, Space), StoreError> {
         let sql = "INSERT INTO space (name) VALUES ($1) ON CONFLICT DO NOTHING";
         sqlx::query(sql).bind(space.as_str()).execute(&mut *self.db).await.map_err(explain)?;
@@ -188,7 +188,7 @@ impl Settling<'_> {
         query.fetch_all(&mut *self.db).await?.iter().map(|row| row.try_get(0)).collect()
     }
 
-    /// How many messages wait for the project's own agents.
+    /// Returns the number of messages that wait for the project's own agents.
     async fn count_waiting(&mut self, space: i64) -> Result<u64, sqlx::Error> {
         let (names, worktrees, host) = self.own();
         let sql = format!(

@@ -1,9 +1,9 @@
-//! One attempt to apply a group of changes. What the changes read comes from the [`WorkingSet`] where it holds it, and
-//! what they write goes there.
+//! One attempt to apply a group of changes. The changes read from the [`WorkingSet`] if it holds the rows, and write to
+//! it.
 //!
-//! The first attempt needs two round trips and no transaction of its own: one statement reads, the rules run, one
-//! statement writes if nothing has changed meanwhile. Where something has, and for changes that need more, the mailboxes
-//! are locked first.
+//! The first attempt needs two round trips and no explicit transaction: one statement reads, the rules run, one
+//! statement writes if nothing has changed meanwhile. If something has changed, and for changes that need more, the
+//! mailboxes are locked first.
 
 use std::sync::Arc;
 
@@ -53,13 +53,15 @@ pub(super) enum Failure {
 }
 
 impl Failure {
-    /// Of the statement that commits. If the database itself refuses, the commit did not happen. Without an answer, or
-    /// with the last message of a server process that is ending, the commit may have happened.
+    /// Classifies an error of the statement that commits. If the database itself refuses, the commit did not happen.
+    /// Without an answer, or with the last message of a server process that is shutting down, the commit may have
+    /// happened.
     fn of_commit(error: sqlx::Error) -> Failure {
         let fault = error.as_database_error().and_then(|fault| fault.try_downcast_ref::<PgDatabaseError>());
-        match fault.is_some_and(|fault| fault.severity() == PgSeverity::Error) {
-            true => Failure::Before(error),
-            false => Failure::During(error),
+        if fault.is_some_and(|fault| fault.severity() == PgSeverity::Error) {
+            Failure::Before(error)
+        } else {
+            Failure::During(error)
         }
     }
 }
@@ -71,12 +73,12 @@ pub(super) struct Transaction<'a> {
     pub(super) owner: &'a str,
     pub(super) limits: &'a Limits,
     pub(super) now: Millis,
-    /// How far the purge has come.
+    /// The position of the purge.
     pub(super) purged_to: &'a mut i64,
-    /// Whether the transaction brings news.
+    /// True if the transaction brings news.
     pub(super) has_news: bool,
     shared: &'a Shared,
-    /// Whether the wanted mailboxes are locked until the commit.
+    /// True if the wanted mailboxes are locked until the commit.
     is_locked: bool,
 }
 
@@ -91,7 +93,7 @@ pub(super) async fn at_once(
     purged_to: &mut i64,
 ) -> Result<Results, Failure> {
     let mut transaction =
-        Transaction::begin(db, shared, Wants::of(changes), false, purged_to).await.map_err(Failure::Before)?;
+        Transaction::begin(db, shared, Wants::collect(changes), false, purged_to).await.map_err(Failure::Before)?;
     let results = match transaction.apply(changes).await {
         Ok(results) => results,
         Err(Fault::Sql(error)) => return Err(Failure::Before(error)),
@@ -134,7 +136,7 @@ async fn apply_locked(
     purged_to: &mut i64,
 ) -> Result<Results, Fault> {
     sqlx::query("BEGIN").execute(&mut *db).await?;
-    let wants = Wants::of(changes);
+    let wants = Wants::collect(changes);
     lock(db, shared.space, &wants).await?;
     let mut transaction = Transaction::begin(db, shared, wants, true, purged_to).await?;
     let results = transaction.apply(changes).await?;
@@ -169,7 +171,7 @@ impl<'a> Transaction<'a> {
         Ok(results)
     }
 
-    /// The connection, for what the working set does not hold. The set is written and empty from then on, so that every
+    /// Returns the connection, for rows outside of the working set. The set is written and emptied first, so that every
     /// statement sees every change.
     pub(super) async fn direct(&mut self) -> Result<&mut PgConnection, Fault> {
         if !self.is_locked {
@@ -182,7 +184,7 @@ impl<'a> Transaction<'a> {
         Ok(self.db)
     }
 
-    /// Writes what is left, and notifies the daemons of news.
+    /// Writes the remaining rows, and notifies the daemons of news.
     async fn finish(&mut self) -> Result<(), Fault> {
         if self.set.is_changed() {
             self.write().await?;
@@ -194,7 +196,7 @@ impl<'a> Transaction<'a> {
         Ok(())
     }
 
-    /// Writes what is changed in the working set, unless a mailbox has changed.
+    /// Writes the changed rows of the working set, unless a mailbox has changed.
     async fn write(&mut self) -> Result<(), Fault> {
         if !save(self.db, self.shared, &self.set, self.now, self.has_news).await? {
             return Err(Fault::Beyond);
@@ -205,7 +207,7 @@ impl<'a> Transaction<'a> {
     }
 }
 
-/// The time by the database's clock.
+/// Returns the time by the database's clock.
 pub(super) async fn now(db: &mut PgConnection, shared: &Shared) -> Result<Millis, sqlx::Error> {
     if let Some(clock) = &shared.clock {
         return Ok(clock.now());

@@ -1,4 +1,4 @@
-//! What a group of changes will ask the database for. [`super::load`] reads it in one statement.
+//! The rows that a group of changes will read. [`super::load`] reads them in one statement.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ pub(super) struct Wants {
     pub(super) names: BTreeSet<String>,
     /// Names that may be those of agents, roles, imported ids or groups.
     pub(super) addresses: BTreeSet<String>,
-    /// Whether all agents are wanted.
+    /// True if all agents are wanted.
     pub(super) everyone: bool,
     /// Messages that may be known already.
     pub(super) ids: BTreeSet<String>,
@@ -22,16 +22,16 @@ pub(super) struct Wants {
     pub(super) mentions: BTreeSet<(String, String)>,
     /// Sessions whose leases are wanted.
     pub(super) sessions: BTreeSet<String>,
-    /// Whether they may be leases of agents that are not named.
+    /// True if they may be leases of agents that are not named.
     pub(super) releases: bool,
     /// Agents whose free deliveries are wanted, and how many of each priority.
     pub(super) claims: BTreeMap<String, i64>,
-    /// How many messages may be stored.
+    /// The number of messages that may be stored.
     pub(super) messages: i64,
 }
 
 impl Wants {
-    pub(super) fn of(changes: &[&Change]) -> Wants {
+    pub(super) fn collect(changes: &[&Change]) -> Wants {
         let mut wants = Wants::default();
         changes.iter().for_each(|change| wants.add(change));
         wants
@@ -62,7 +62,7 @@ impl Wants {
                 self.names.insert(it.agent.to_string());
                 self.sessions.insert(it.session.to_string());
             }
-            // Of the others only the mailboxes are wanted, to lock them.
+            // The other changes need only the mailboxes, to lock them.
             Change::Enter(it) => drop(self.names.insert(it.agent.to_string())),
             Change::Rename(it) => self.names.extend([it.from.to_string(), it.to.to_string()]),
             Change::Forget(it) => drop(self.names.insert(it.agent.to_string())),
@@ -108,7 +108,7 @@ impl Wants {
     }
 }
 
-/// Whether the address can only mean an agent, by its name.
+/// Returns true if the address can only mean an agent, by its name.
 pub(super) fn is_agent(address: &Address) -> bool {
     address.kind == Some(ResolvedKind::Agent)
 }

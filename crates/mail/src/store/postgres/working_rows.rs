@@ -13,7 +13,7 @@ pub(super) struct KnownAgent {
     /// As it was read.
     pub(super) before: Mailbox<i64>,
     pub(super) mailbox: Mailbox<i64>,
-    /// Whether a change depends on the mailbox or on who holds the name.
+    /// True if a change depends on the mailbox or on the holder of the name.
     pub(super) is_used: bool,
 }
 
@@ -38,10 +38,10 @@ pub(super) struct KnownDelivery {
     pub(super) attempts: u32,
     /// As it was read.
     pub(super) fetched_at: Option<Millis>,
-    /// Whether it is not in the database yet.
+    /// True if it is not in the database yet.
     pub(super) is_new: bool,
     pub(super) is_changed: bool,
-    /// What else the changes wrote. `None` and false leave the columns as they are.
+    /// The other columns that the changes wrote. `None` and false leave the columns as they are.
     pub(super) fetched_by: Option<SessionId>,
     pub(super) is_read: bool,
     pub(super) is_settled: bool,
@@ -63,7 +63,7 @@ impl KnownDelivery {
         }
     }
 
-    /// Whether it is as it arrived.
+    /// Returns true if it is as it arrived.
     pub(super) fn is_untouched(&self) -> bool {
         self.state == DeliveryState::Stored && self.lease.is_none() && self.attempts == 0 && self.fetched_by.is_none()
     }
@@ -88,7 +88,7 @@ impl NewRow {
             metadata: serde_json::from_str(message.metadata).unwrap_or_default(),
             kind: message.kind,
         };
-        let words: Vec<String> = crate::model::words::words(&message.content).into_iter().collect();
+        let words: Vec<String> = crate::model::words::split_words(&message.content).into_iter().collect();
         NewRow {
             view,
             addresses: serde_json::to_string(&message.to).unwrap_or_default(),

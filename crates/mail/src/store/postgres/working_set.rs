@@ -1,7 +1,7 @@
-//! The rows that a group of changes works on: read from the database at once, changed in memory, written back at once.
+//! The rows for a group of changes: read from the database at once, changed in memory, written back at once.
 //!
-//! A method answers `None` where the set does not hold what is asked for; the caller then asks the database. What the
-//! set holds is complete for what was wanted ([`Wants`]): an agent that was wanted and is not in the set does not exist.
+//! A method returns `None` if the set does not hold the row; the caller then queries the database. The set is complete
+//! for the wanted rows ([`Wants`]): a wanted agent that is not in the set does not exist.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -12,7 +12,7 @@ use crate::model::order::Position;
 use crate::model::{AgentName, DeliveryState, Member, MessageId, MessageView, Priority, SessionId};
 use crate::store::change::{Append, Claim};
 use crate::store::message::NewMessage;
-use crate::store::rules::{AgentRow, Candidate, DeliveryRow, Mailbox, Taken, append};
+use crate::store::rules::{AgentRow, Candidate, DeliveryRow, LeasedRow, Mailbox, append};
 
 #[derive(Default)]
 pub(super) struct WorkingSet {
@@ -29,14 +29,14 @@ pub(super) struct WorkingSet {
     /// Places in mailboxes by reader and message.
     places: HashMap<(i64, String), u64>,
     deliveries: BTreeMap<(i64, u64), KnownDelivery>,
-    /// How many candidates of a mailbox and priority have been asked for.
+    /// The number of candidates that were requested, by mailbox and priority.
     asked: HashMap<(i64, Priority), i64>,
     /// Numbers for new messages.
     numbers: Vec<i64>,
     new_messages: BTreeMap<i64, NewRow>,
 }
 
-/// What was read from the database.
+/// Rows that were read from the database.
 impl WorkingSet {
     pub(super) fn new(wants: Wants) -> WorkingSet {
         WorkingSet { wants, ..WorkingSet::default() }
@@ -91,7 +91,7 @@ impl WorkingSet {
     }
 }
 
-/// What changes read.
+/// Reads of changes.
 impl WorkingSet {
     pub(super) fn agent(&mut self, name: &AgentName) -> Option<Option<AgentRow<i64>>> {
         let Some(id) = self.names.get(name.as_str()) else {
@@ -138,7 +138,7 @@ impl WorkingSet {
         Some(directory)
     }
 
-    /// The agents of that name, role or imported id.
+    /// Returns the agents of that name, role or imported id.
     fn called(&self, name: &str) -> impl Iterator<Item = &KnownAgent> {
         let of_role = self.roles.get(name).into_iter().flatten();
         let ids = self.names.get(name).into_iter().chain(self.aliases.get(name)).chain(of_role);
@@ -184,7 +184,7 @@ impl WorkingSet {
     pub(super) fn candidates(&mut self, agent: i64, priority: Priority, max: usize) -> Option<Vec<Candidate<i64>>> {
         let name = self.agents.get(&agent)?.name.as_str();
         let limit = self.wants.claims.get(name).copied().unwrap_or_default();
-        // As many as all claims ask for were read, so that what an earlier claim took leaves enough for a later one.
+        // Candidates for all claims were read, so that an earlier claim leaves enough for a later one.
         let asked = self.asked.entry((agent, priority)).or_default();
         *asked += max as i64;
         if *asked > limit {
@@ -196,7 +196,7 @@ impl WorkingSet {
     }
 
     /// Those of the deliveries whose messages are not written yet.
-    pub(super) fn read(&self, agent: i64, taken: &[Taken<i64>]) -> HashMap<u64, MessageView> {
+    pub(super) fn read(&self, agent: i64, taken: &[LeasedRow<i64>]) -> HashMap<u64, MessageView> {
         let new = taken.iter().filter_map(|one| {
             let message = self.new_messages.get(&one.message)?;
             self.deliveries.get(&(agent, one.seq))?;
@@ -206,7 +206,7 @@ impl WorkingSet {
     }
 }
 
-/// What changes write.
+/// Writes of changes.
 impl WorkingSet {
     /// False if the set does not hold the mailbox.
     pub(super) fn save(&mut self, mailbox: &Mailbox<i64>) -> bool {
@@ -216,7 +216,7 @@ impl WorkingSet {
         true
     }
 
-    /// `None` if there is no number for the message.
+    /// Adds a message. Returns `None` if no number is left for it.
     pub(super) fn insert_message(&mut self, message: &NewMessage<'_>) -> Option<i64> {
         let number = self.numbers.pop()?;
         let key = message.key.map(|(key, hash)| (key.to_owned(), hash.to_vec()));
@@ -255,7 +255,7 @@ impl WorkingSet {
     }
 
     /// False if the set does not hold them all.
-    pub(super) fn lease(&mut self, agent: i64, taken: &[Taken<i64>], claim: &Claim) -> bool {
+    pub(super) fn lease(&mut self, agent: i64, taken: &[LeasedRow<i64>], claim: &Claim) -> bool {
         let holds = taken.iter().all(|one| self.deliveries.contains_key(&(agent, one.seq)));
         for one in taken.iter().filter(|_| holds) {
             self.change(agent, one.seq, |delivery| {
@@ -268,8 +268,8 @@ impl WorkingSet {
         holds
     }
 
-    /// False if the set does not hold the delivery, or another daemon could finish it meanwhile: only what waits counts
-    /// in the mailbox, whose row tells whether anything has changed.
+    /// Finishes a delivery. Returns false if the set does not hold the delivery, or if another daemon could finish it
+    /// meanwhile: only waiting messages count in the mailbox, whose row shows whether anything has changed.
     pub(super) fn finish(&mut self, agent: i64, seq: u64, state: DeliveryState, note: Option<&str>) -> bool {
         let is_guarded = |one: &KnownDelivery| one.state.is_waiting() || one.is_changed;
         if !self.deliveries.get(&(agent, seq)).is_some_and(is_guarded) {
@@ -314,7 +314,7 @@ impl WorkingSet {
     }
 }
 
-/// What is to be written.
+/// The rows to write.
 impl WorkingSet {
     pub(super) fn is_changed(&self) -> bool {
         !self.new_messages.is_empty()
@@ -342,7 +342,7 @@ fn candidate(seq: u64, one: &KnownDelivery) -> Candidate<i64> {
     Candidate {
         position: Position { priority: one.priority, seq, at: one.at.max(0) as u64 },
         bytes: one.bytes,
-        taken: Taken { seq, message: one.message, attempt: one.attempts + 1 },
+        taken: LeasedRow { seq, message: one.message, attempt: one.attempts + 1 },
     }
 }
 

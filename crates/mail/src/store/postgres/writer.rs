@@ -14,12 +14,12 @@ use super::{CONNECT, Shared, Tries, explain};
 use crate::error::StoreError;
 use crate::store::change::{Change, Changed};
 
-/// The most changes in one transaction, and the most bytes of their messages.
+/// The maximum number of changes in one transaction, and the most bytes of their messages.
 const GROUP: usize = 64;
 const GROUP_BYTES: usize = 4 << 20;
-/// How often a daemon records that it is running.
+/// The interval at which a daemon records that it is running.
 pub(super) const HEARTBEAT: Duration = Duration::from_secs(30);
-/// For so many groups mailboxes are locked first, after another daemon was there.
+/// The number of groups that lock their mailboxes first after a conflict with another daemon.
 const WARY: u32 = 8;
 
 /// Plans are made once, when tables may still be empty, and every statement of the writer finds its rows by an index.
@@ -170,7 +170,7 @@ async fn connect(options: &PgConnectOptions) -> Result<PgConnection, StoreError>
     Ok(db)
 }
 
-/// Whether a working set suffices for the change, as far as can be known before.
+/// Returns true if a working set is expected to suffice for the change.
 fn is_common(change: &Change) -> bool {
     use Change::{Append, Claim, Confirm, HandBack, Release, Settle};
     matches!(change, Append(_) | Claim(_) | Confirm(_) | Settle(_) | Release(_) | HandBack(_))

@@ -34,7 +34,7 @@ pub(super) async fn enter<R: MessageRows>(rows: &mut R, enter: &Enter) -> Result
     let seen_at = enter.holder.as_ref().map(|_| rows.now());
     rows.set_profile(&row.id, &enter.profile, seen_at).await?;
     if taken_from.is_some() {
-        // The former holder can never confirm what it has in hand. Its waiters learn of the takeover.
+        // The former holder can never confirm its messages in hand. Its waiters learn of the takeover.
         let held = rows.leased_from(&row.id).await?;
         free_leases(rows, &row.id, &enter.agent, held).await?;
         let mut mailbox = rows.mailbox(&row.id).await?;
@@ -60,7 +60,7 @@ async fn register<R: AgentRows>(rows: &mut R, enter: &Enter) -> Result<(AgentRow
     Ok((rows.agent(&enter.agent).await?.ok_or_else(|| unknown(name))?, false))
 }
 
-/// What entering does to a registered name.
+/// The effect of entering on a registered name.
 #[derive(Debug, PartialEq, Eq)]
 enum Entry {
     /// Nothing: the caller has the name, or does not want to hold it.
@@ -85,7 +85,7 @@ fn entry(enter: &Enter, owner: &Ownership) -> Result<Entry, Refusal> {
     }
 }
 
-/// Whether this holder may rename or remove the agent.
+/// Returns true if this holder may rename or remove the agent.
 pub(super) fn may_change(agent: &AgentName, owner: &Ownership, asked: &Holder, takeover: bool) -> Result<(), Refusal> {
     match &owner.holder {
         Some(holder) if holder != asked && !takeover => {
@@ -160,7 +160,7 @@ fn check_member(member: &Member) -> Result<Option<AgentName>, Refusal> {
     }
 }
 
-/// The group of all agents.
+/// Returns the group of all agents.
 pub(crate) fn everyone(agents: u64) -> Group {
     Group {
         name: GroupName::everyone(),

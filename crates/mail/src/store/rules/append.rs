@@ -72,7 +72,7 @@ async fn read<R: MessageRows>(rows: &mut R, agent: &R::Agent, id: &MessageId) ->
     rows.save(&mailbox).await
 }
 
-/// The first answer to an append of this message. A purged message has no recipients left.
+/// Returns the first answer to an append of this message. A purged message has no recipients left.
 async fn replay<R: MessageRows>(rows: &mut R, id: &MessageId) -> Result<Appended, R::Fault> {
     let (thread, at) = rows.thread_and_time(id).await?.unwrap_or_else(|| (id.clone(), 0));
     let sent = rows.recipients(id).await?;
@@ -123,7 +123,7 @@ pub(super) async fn import<R: MessageRows>(rows: &mut R, import: &Import) -> Res
     Ok(Imported { is_new: true, stored, full })
 }
 
-/// An agent's mailbox.
+/// Returns an agent's mailbox.
 pub(super) async fn target<R: MessageRows>(rows: &mut R, agent: AgentName) -> Result<Target<R::Agent>, R::Fault> {
     let row = rows.agent(&agent).await?.ok_or_else(|| unknown(agent.as_str()))?;
     let mailbox = rows.mailbox(&row.id).await?;
@@ -165,7 +165,7 @@ fn has_room<A>(mailbox: &Mailbox<A>, bytes: u64, limits: &Limits) -> bool {
     mailbox.waiting() < limits.mailbox_messages && mailbox.bytes + bytes <= limits.mailbox_bytes
 }
 
-/// The recipients of a message, and how each address was resolved.
+/// Returns the recipients of a message, and how each address was resolved.
 ///
 /// # Errors
 /// When an address is unknown, or there are no recipients or too many.
@@ -219,12 +219,12 @@ pub(crate) fn names(append: &Append) -> BTreeSet<&str> {
     append.to.iter().flat_map(|address| address.names()).collect()
 }
 
-/// Whether resolving the recipients needs all agents.
+/// Returns true if resolving the recipients needs all agents.
 pub(crate) fn needs_everyone(append: &Append) -> bool {
     append.to.iter().any(|address| address.name == EVERYONE)
 }
 
-/// The bytes that a message counts in its mailbox.
+/// Returns the bytes that a message counts in its mailbox.
 pub(crate) fn size(content: &str, metadata: &str) -> u64 {
     const OVERHEAD: u64 = 256;
     (content.len() + metadata.len()) as u64 + OVERHEAD

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, btree_map};
 
 use super::append::{Target, arrive, deliver};
 use super::reminders::{InHand, is_told, settle_earlier, take_again, taken_again};
-use super::rows::{Candidate, DeliveryOf, Mailbox, MessageRows, Taken};
+use super::rows::{Candidate, DeliveryOf, LeasedRow, Mailbox, MessageRows};
 use super::{call_of, caller, millis};
 use crate::model::order::pick;
-use crate::model::{AgentName, DeliveryState, MessageId, Priority, Session, Settled};
-use crate::store::change::{Claim, Claimed, Earlier, HandBack, Release, Released, Settle, Which};
+use crate::model::{AgentName, DeliveryState, MessageId, Priority, Session, Settlement};
+use crate::store::change::{Claim, ClaimResult, Earlier, HandBack, LeaseSelection, Release, Released, Settle};
 use crate::store::message::{NewMessage, Reason};
 
-pub(super) async fn claim<R: MessageRows>(rows: &mut R, claim: &Claim) -> Result<Claimed, R::Fault> {
+pub(super) async fn claim<R: MessageRows>(rows: &mut R, claim: &Claim) -> Result<ClaimResult, R::Fault> {
     let caller = caller(rows, &claim.session).await?;
     let mut mailbox = rows.mailbox(&caller.id).await?;
     let before = mailbox.clone();
@@ -24,7 +24,7 @@ pub(super) async fn claim<R: MessageRows>(rows: &mut R, claim: &Claim) -> Result
     if claim.earlier == Earlier::Again {
         taken = take_again(rows, claim, &held).await?;
     } else {
-        // What the same call has leased before: its caller may never have seen the answer.
+        // The messages that the same call has leased before: its caller may never have seen the answer.
         taken = held.iter().filter(|one| one.token == Some(claim.token)).map(taken_again::<R>).collect();
         InHand { reminders, untold } = settle_earlier(rows, claim, &mut mailbox, held).await?;
         if taken.is_empty() {
@@ -42,7 +42,7 @@ pub(super) async fn claim<R: MessageRows>(rows: &mut R, claim: &Claim) -> Result
     let below = usize::from(claim.floor.least().level());
     let below_floor = mailbox.free[..below].iter().sum();
     let (remaining, in_hand) = (mailbox.free.iter().sum(), untold.len() as u64);
-    Ok(Claimed { messages, remaining, below_floor, reminders, in_hand, last_in_hand })
+    Ok(ClaimResult { messages, remaining, below_floor, reminders, in_hand, last_in_hand })
 }
 
 /// Leases the next messages. The caller saves the mailbox.
@@ -50,7 +50,7 @@ async fn take<R: MessageRows>(
     rows: &mut R,
     claim: &Claim,
     mailbox: &mut Mailbox<R::Agent>,
-) -> Result<Vec<Taken<R::Message>>, R::Fault> {
+) -> Result<Vec<LeasedRow<R::Message>>, R::Fault> {
     let mut candidates: Vec<Candidate<R::Message>> = Vec::new();
     for priority in Priority::ALL {
         if claim.floor.passes(priority) && *mailbox.free(priority) > 0 {
@@ -74,7 +74,7 @@ async fn take<R: MessageRows>(
     Ok(taken)
 }
 
-/// Marks as read what the session has in hand.
+/// Marks the session's messages in hand as read.
 pub(super) async fn confirm<R: MessageRows>(rows: &mut R, session: &Session) -> Result<u64, R::Fault> {
     let caller = caller(rows, session).await?;
     let mut mailbox = rows.mailbox(&caller.id).await?;
@@ -105,7 +105,7 @@ pub(super) async fn finish<R: MessageRows>(
     rows.finish(one, state, note).await
 }
 
-pub(super) async fn settle<R: MessageRows>(rows: &mut R, settle: &Settle) -> Result<Vec<Settled>, R::Fault> {
+pub(super) async fn settle<R: MessageRows>(rows: &mut R, settle: &Settle) -> Result<Vec<Settlement>, R::Fault> {
     let caller = caller(rows, &settle.session).await?;
     let mut mailbox = rows.mailbox(&caller.id).await?;
     let mut settled = Vec::with_capacity(settle.ids.len());
@@ -120,7 +120,7 @@ pub(super) async fn settle<R: MessageRows>(rows: &mut R, settle: &Settle) -> Res
             }
             Some(one) => Some(one.state),
         };
-        settled.push(Settled { id: id.clone(), state });
+        settled.push(Settlement { id: id.clone(), state });
     }
     rows.save(&mailbox).await?;
     Ok(settled)
@@ -143,17 +143,17 @@ pub(super) async fn release<R: MessageRows>(rows: &mut R, release: &Release) -> 
     Ok(released)
 }
 
-/// Those of the messages in hand that are meant.
+/// Selects messages in hand.
 async fn which<R: MessageRows>(
     rows: &mut R,
     agent: &R::Agent,
     mut held: Vec<DeliveryOf<R>>,
-    which: &Which,
+    which: &LeaseSelection,
 ) -> Result<Vec<DeliveryOf<R>>, R::Fault> {
     let is_of = |one: &DeliveryOf<R>, call: u64| one.token.map(call_of) == Some(call);
     match which {
-        Which::All => {}
-        Which::Ended => {
+        LeaseSelection::All => {}
+        LeaseSelection::Ended => {
             let mut mailbox = rows.mailbox(agent).await?;
             let (told, untold): (Vec<_>, Vec<_>) = held.into_iter().partition(|one| one.token.is_some_and(is_told));
             for one in &told {
@@ -162,8 +162,8 @@ async fn which<R: MessageRows>(
             rows.save(&mailbox).await?;
             held = untold;
         }
-        Which::Call(call) => held.retain(|one| is_of(one, *call)),
-        Which::After(id) => {
+        LeaseSelection::Call(call) => held.retain(|one| is_of(one, *call)),
+        LeaseSelection::After(id) => {
             if let Some(last) = rows.delivery(agent, id).await? {
                 let call = last.token.map(call_of);
                 held.retain(|one| {
@@ -240,7 +240,7 @@ pub(super) async fn hand_back<R: MessageRows>(rows: &mut R, back: &HandBack) -> 
     let held = rows.leased_to(&back.session, None).await?;
     for one in held.into_iter().filter(|one| one.token.map(call_of) == Some(back.token)) {
         if one.token != Some(back.token) {
-            // The call only reminded of it. It is in hand of no call, so that handing back twice is handing back once.
+            // The call only reminded of it. Its token is cleared, so that handing back twice has no further effect.
             rows.set_token(&one, 0, false).await?;
             continue;
         }

@@ -1,5 +1,5 @@
-//! The rules of every change: what is checked, in which order, and what changes then. They are written once, over the
-//! rows of an engine ([`AgentRows`], [`MessageRows`]), so an engine only reads and writes rows.
+//! The rules of every change: its checks, their order, and its effect. They are written once, over the rows of an
+//! engine ([`AgentRows`], [`MessageRows`]), so an engine only reads and writes rows.
 //!
 //! Every rule makes all its checks before its first write, so a refused change has written nothing. The rules are async
 //! for PostgreSQL; engines that never wait run them with [`at_once`]. Start with [`apply`].
@@ -16,7 +16,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 pub(crate) use reminders::call_of;
-pub(crate) use rows::{AgentRow, AgentRows, Candidate, DeliveryRow, Mailbox, MessageRows, Ownership, Taken};
+pub(crate) use rows::{AgentRow, AgentRows, Candidate, DeliveryRow, LeasedRow, Mailbox, MessageRows, Ownership};
 
 use super::change::{Change, Changed};
 use crate::error::Refusal;
@@ -59,7 +59,7 @@ pub(crate) fn at_once<T>(rule: impl Future<Output = T>) -> T {
     }
 }
 
-/// The caller's row, if the caller still holds the name.
+/// Returns the caller's row, if the caller still holds the name.
 async fn caller<R: AgentRows>(rows: &mut R, session: &Session) -> Result<AgentRow<R::Agent>, R::Fault> {
     let row = rows.agent(&session.agent).await?.ok_or_else(|| unknown(session.agent.as_str()))?;
     if session.fence != row.owner.fence {
@@ -68,12 +68,12 @@ async fn caller<R: AgentRows>(rows: &mut R, session: &Session) -> Result<AgentRo
     Ok(row)
 }
 
-/// The refusal when no agent has the name.
+/// Returns the refusal when no agent has the name.
 fn unknown(agent: &str) -> Refusal {
     Refusal::UnknownAgent { name: agent.to_owned(), nearest: Vec::new() }
 }
 
-/// A duration in the unit of a store's clock.
+/// Returns a duration in the unit of a store's clock.
 pub(crate) fn millis(duration: Duration) -> Millis {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

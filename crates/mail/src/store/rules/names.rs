@@ -47,7 +47,7 @@ pub(super) async fn forget<R: MessageRows>(rows: &mut R, forget: &Forget) -> Res
     for one in &waiting {
         finish(rows, &mut mailbox, one, DeliveryState::Dead, None).await?;
     }
-    // A report may go to this very mailbox, which is then read anew.
+    // A report may go to this very mailbox, which is then read again.
     rows.save(&mailbox).await?;
     for one in &waiting {
         report(rows, one, agent, Reason::Forgotten).await?;
@@ -57,7 +57,7 @@ pub(super) async fn forget<R: MessageRows>(rows: &mut R, forget: &Forget) -> Res
     Ok(Forgotten { waiting: waiting.len() as u64 })
 }
 
-/// Wakes all waiters of the name, which then learn that nobody has it.
+/// Wakes all waiters of the name, which then learn that the name is free.
 async fn wake_all<R: MessageRows>(rows: &mut R, row: &AgentRow<R::Agent>, agent: &AgentName) -> Result<(), R::Fault> {
     let mut mailbox = rows.mailbox(&row.id).await?;
     arrive(rows, &mut mailbox, agent, Priority::Critical);

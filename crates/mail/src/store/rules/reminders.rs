@@ -1,46 +1,46 @@
-//! Reminders of messages whose answer the agent may never have seen. Clients drop calls without a word: a message that was
-//! handed to such a call stays in hand until the agent answers it, settles it, or is told of it again in one line. Each
-//! message is told again at most once by a check, and at most once after the agent lost its memory; then the next call
-//! that receives messages marks it as read.
+//! Reminders of messages whose answer the agent may never have seen. Clients drop calls without notice. A message that
+//! was handed to such a call stays in hand until the agent answers it, settles it, or is reminded of it in one line. A
+//! check reminds of each message at most once, and so does a loss of memory. The next call that receives messages then
+//! marks it as read.
 //!
-//! Whether that happened is kept in the upper bits of the lease's token, so it needs no column and survives a restart.
+//! These flags are stored in the upper bits of the lease's token, so they need no column and survive a restart.
 
 use super::leases::finish;
-use super::rows::{DeliveryOf, Mailbox, MessageRows, Taken};
+use super::rows::{DeliveryOf, LeasedRow, Mailbox, MessageRows};
 use crate::model::{DeliveryState, Reminder};
 use crate::store::change::{Claim, Earlier, Retell};
 
 /// Set when a call reminded the agent of the message.
 const REMINDED: u64 = 1 << 62;
-/// Set when the agent was told of the message after it lost its memory.
+/// Set when the agent was reminded of the message after it lost its memory.
 const RETOLD: u64 = 1 << 61;
 
-/// The most messages that one call reminds of. The others stay in hand for the next one.
+/// The maximum number of messages that one call reminds of. The others stay in hand for the next one.
 const REMINDERS_MAX: usize = 50;
-/// The most messages that a session keeps in hand; more than that, and the oldest count as read.
+/// The maximum number of messages that a session keeps in hand; more than that, and the oldest count as read.
 const IN_HAND_MAX: usize = 500;
-/// How much of a message a reminder shows, in characters.
+/// The shown part of a message in a reminder, in characters.
 const BEGINS: usize = 120;
 
-/// The call that a lease's token names, without the flags.
+/// Returns the call that a lease's token names, without the flags.
 pub(crate) fn call_of(token: u64) -> u64 {
     token & (RETOLD - 1)
 }
 
-/// Whether the agent was told again of a message in hand.
+/// Returns true if the agent was reminded of a message in hand.
 pub(super) fn is_told(token: u64) -> bool {
     token != call_of(token)
 }
 
 /// The messages in hand after [`settle_earlier`].
 pub(super) struct InHand<R: MessageRows> {
-    /// Told by this call.
+    /// Reminders of this call.
     pub(super) reminders: Vec<Reminder>,
-    /// Not told yet.
+    /// Messages without a reminder so far.
     pub(super) untold: Vec<DeliveryOf<R>>,
 }
 
-/// Does to the messages of earlier calls what the claim says. The caller saves the mailbox.
+/// Applies the claim's treatment to the messages of earlier calls. The caller saves the mailbox.
 pub(super) async fn settle_earlier<R: MessageRows>(
     rows: &mut R,
     claim: &Claim,
@@ -51,7 +51,7 @@ pub(super) async fn settle_earlier<R: MessageRows>(
     for one in held {
         let token = one.token.unwrap_or_default();
         match call_of(token) {
-            // A repetition of this call, which had told of the message.
+            // A repetition of this call, which had given the reminder.
             call if call == claim.token && is_told(token) => told.push(one),
             call if call == claim.token || claim.unseen.contains(&call) => {}
             _ if claim.earlier != Earlier::Leave && is_told(token) => {
@@ -85,7 +85,7 @@ pub(super) async fn take_again<R: MessageRows>(
     rows: &mut R,
     claim: &Claim,
     held: &[DeliveryOf<R>],
-) -> Result<Vec<Taken<R::Message>>, R::Fault> {
+) -> Result<Vec<LeasedRow<R::Message>>, R::Fault> {
     let is_in_flight = |one: &&DeliveryOf<R>| one.token.is_some_and(|token| claim.unseen.contains(&call_of(token)));
     let (mut bytes, mut taken) = (0, Vec::new());
     for one in held.iter().filter(|one| !is_in_flight(one)).take(claim.max) {
@@ -137,6 +137,6 @@ async fn reminders<R: MessageRows>(rows: &mut R, told: &[DeliveryOf<R>]) -> Resu
     Ok(reminders)
 }
 
-pub(super) fn taken_again<R: MessageRows>(one: &DeliveryOf<R>) -> Taken<R::Message> {
-    Taken { seq: one.seq, message: one.message.clone(), attempt: one.attempts }
+pub(super) fn taken_again<R: MessageRows>(one: &DeliveryOf<R>) -> LeasedRow<R::Message> {
+    LeasedRow { seq: one.seq, message: one.message.clone(), attempt: one.attempts }
 }

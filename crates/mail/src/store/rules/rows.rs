@@ -13,7 +13,7 @@ use crate::store::change::{
 };
 use crate::store::message::NewMessage;
 
-/// Who owns a name.
+/// The owner of a name.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Ownership {
     /// Rises with each takeover; a session with a lower fence has lost the name.
@@ -62,7 +62,7 @@ pub(crate) struct DeliveryRow<A, M> {
     pub(crate) attempts: u32,
     pub(crate) bytes: u64,
     pub(crate) state: DeliveryState,
-    /// When it was last handed out.
+    /// Time of the last hand-out.
     pub(crate) fetched_at: Option<Millis>,
     /// The call that leased it, while it is leased, with the flags of [`super::reminders`].
     pub(crate) token: Option<u64>,
@@ -70,7 +70,7 @@ pub(crate) struct DeliveryRow<A, M> {
 
 /// A delivery that a claim has leased.
 #[derive(Debug, Clone)]
-pub(crate) struct Taken<M> {
+pub(crate) struct LeasedRow<M> {
     pub(crate) seq: u64,
     pub(crate) message: M,
     pub(crate) attempt: u32,
@@ -80,7 +80,7 @@ pub(crate) struct Taken<M> {
 pub(crate) struct Candidate<M> {
     pub(crate) position: Position,
     pub(crate) bytes: u64,
-    pub(crate) taken: Taken<M>,
+    pub(crate) taken: LeasedRow<M>,
 }
 
 /// Agents and groups.
@@ -109,11 +109,11 @@ pub(crate) trait AgentRows {
         seen_at: Option<Millis>,
     ) -> Result<(), Self::Fault>;
     async fn touch(&mut self, touch: &Touch) -> Result<(), Self::Fault>;
-    /// Replaces a name by one that no agent has, wherever it stands: the agent, its groups, what it wrote.
+    /// Replaces a name by an unused one everywhere: the agent, its groups, its messages.
     async fn rename_agent(&mut self, agent: &Self::Agent, from: &AgentName, to: &AgentName) -> Result<(), Self::Fault>;
     /// Removes an agent with its mailbox, deliveries and memberships.
     async fn remove_agent(&mut self, agent: &Self::Agent, name: &AgentName) -> Result<(), Self::Fault>;
-    /// The agents and groups that the addresses of an append could name.
+    /// Returns the agents and groups that the addresses of an append could name.
     async fn directory(&mut self, append: &Append) -> Result<Directory, Self::Fault>;
 
     async fn group(&mut self, name: &GroupName) -> Result<Option<Self::Group>, Self::Fault>;
@@ -121,7 +121,7 @@ pub(crate) trait AgentRows {
     /// False if another daemon has just made it.
     async fn insert_group(&mut self, create: &CreateGroup) -> Result<bool, Self::Fault>;
     async fn remove_group(&mut self, group: &Self::Group) -> Result<(), Self::Fault>;
-    /// How many members the group has, and whether `member` is one of them.
+    /// Returns the number of members that the group has, and whether `member` is one of them.
     async fn membership(&mut self, group: &Self::Group, member: &Member) -> Result<(u64, bool), Self::Fault>;
     async fn insert_member(&mut self, group: &Self::Group, member: &Member) -> Result<(), Self::Fault>;
     /// Returns whether it was a member.
@@ -141,17 +141,17 @@ pub(crate) trait MessageRows: AgentRows {
     /// Notes, for the waiters, that another message is free to hand out.
     fn note_arrival(&mut self, agent: &AgentName, priority: Priority);
 
-    /// Whether there is or was a message with this id.
+    /// Returns true if there is or was a message with this id.
     async fn is_known(&mut self, id: &MessageId) -> Result<bool, Self::Fault>;
-    /// The message that was sent with an idempotency key, and the hash of its content.
+    /// Returns the message that was sent with an idempotency key, and the hash of its content.
     async fn with_key(&mut self, sender: &AgentName, key: &str) -> Result<Option<(MessageId, Vec<u8>)>, Self::Fault>;
-    /// The conversation of a message, if the agent wrote or received it.
+    /// Returns the conversation of a message, if the agent wrote or received it.
     async fn thread_of(&mut self, id: &MessageId, agent: &AgentName) -> Result<Option<MessageId>, Self::Fault>;
-    /// A message's conversation, and when it was stored. `None` if the message was purged.
+    /// Returns a message's conversation, and when it was stored. `None` if the message was purged.
     async fn thread_and_time(&mut self, id: &MessageId) -> Result<Option<(MessageId, Millis)>, Self::Fault>;
-    /// A message's id, sender and conversation.
+    /// Returns a message's id, sender and conversation.
     async fn origin(&mut self, message: &Self::Message) -> Result<(MessageId, AgentName, MessageId), Self::Fault>;
-    /// The recipients of the message, by name.
+    /// Returns the recipients of the message, by name.
     async fn recipients(&mut self, id: &MessageId) -> Result<Vec<Recipient>, Self::Fault>;
     async fn insert_message(&mut self, message: &NewMessage<'_>) -> Result<Self::Message, Self::Fault>;
     /// Puts a stored message at the end of a mailbox, which already counts it.
@@ -163,15 +163,15 @@ pub(crate) trait MessageRows: AgentRows {
     ) -> Result<(), Self::Fault>;
 
     async fn delivery(&mut self, agent: &Self::Agent, id: &MessageId) -> Result<Option<DeliveryOf<Self>>, Self::Fault>;
-    /// What a session has in hand, by mailbox and sequence; optionally only in one mailbox.
+    /// Returns a session's messages in hand, by mailbox and sequence; optionally only in one mailbox.
     async fn leased_to(
         &mut self,
         session: &SessionId,
         agent: Option<&Self::Agent>,
     ) -> Result<Vec<DeliveryOf<Self>>, Self::Fault>;
-    /// What is in hand of a mailbox.
+    /// Returns the messages in hand of a mailbox.
     async fn leased_from(&mut self, agent: &Self::Agent) -> Result<Vec<DeliveryOf<Self>>, Self::Fault>;
-    /// The first `max` deliveries of this priority, by sequence, that can be handed out.
+    /// Returns the first `max` deliveries of this priority, by sequence, that can be handed out.
     async fn candidates(
         &mut self,
         agent: &Self::Agent,
@@ -182,13 +182,13 @@ pub(crate) trait MessageRows: AgentRows {
     async fn lease(
         &mut self,
         agent: &Self::Agent,
-        taken: &[Taken<Self::Message>],
+        taken: &[LeasedRow<Self::Message>],
         claim: &Claim,
     ) -> Result<(), Self::Fault>;
     async fn read(
         &mut self,
         agent: &Self::Agent,
-        taken: Vec<Taken<Self::Message>>,
+        taken: Vec<LeasedRow<Self::Message>>,
     ) -> Result<Vec<HandedOut>, Self::Fault>;
     /// Moves a delivery forward to a state in which it no longer waits, and ends its lease.
     async fn finish(

@@ -9,7 +9,7 @@ use crate::model::{AgentName, DeliveryState, HandedOut, Kind, MessageId, Millis,
 use crate::store::Arrival;
 use crate::store::change::{BeginHint, Claim, EndHint, HintVerdict, Purge, Purged, Recipient};
 use crate::store::message::NewMessage;
-use crate::store::rules::{Candidate, DeliveryRow, Mailbox, MessageRows, Taken};
+use crate::store::rules::{Candidate, DeliveryRow, LeasedRow, Mailbox, MessageRows};
 
 type Delivery = DeliveryRow<i64, i64>;
 
@@ -158,13 +158,13 @@ impl MessageRows for Writer {
         let mut statement = self.db.prepare_cached(sql)?;
         let rows = statement.query_map(params![agent, priority.level(), max], |row| {
             let position = Position { priority, seq: row.get(0)?, at: row.get(1)? };
-            let taken = Taken { seq: position.seq, message: row.get(3)?, attempt: row.get::<_, u32>(4)? + 1 };
+            let taken = LeasedRow { seq: position.seq, message: row.get(3)?, attempt: row.get::<_, u32>(4)? + 1 };
             Ok(Candidate { position, bytes: row.get(2)?, taken })
         })?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
-    async fn lease(&mut self, agent: &i64, taken: &[Taken<i64>], claim: &Claim) -> Result<(), Fault> {
+    async fn lease(&mut self, agent: &i64, taken: &[LeasedRow<i64>], claim: &Claim) -> Result<(), Fault> {
         let sql = "UPDATE delivery SET session = ?3, token = ?4, attempts = attempts + 1, state = 2, \
                    fetched_at = ?5, fetched_by = ?3 WHERE agent = ?1 AND seq = ?2";
         let mut update = self.db.prepare_cached(sql)?;
@@ -175,7 +175,7 @@ impl MessageRows for Writer {
         Ok(())
     }
 
-    async fn read(&mut self, _: &i64, taken: Vec<Taken<i64>>) -> Result<Vec<HandedOut>, Fault> {
+    async fn read(&mut self, _: &i64, taken: Vec<LeasedRow<i64>>) -> Result<Vec<HandedOut>, Fault> {
         let sql = concat!("SELECT ", message_columns!(), ", ?2 FROM message m WHERE m.id = ?1");
         let mut read = self.db.prepare_cached(sql)?;
         let mut messages = Vec::with_capacity(taken.len());
@@ -223,7 +223,7 @@ impl MessageRows for Writer {
     }
 }
 
-/// Reads what [`delivery_columns`] selects.
+/// Reads the columns of [`delivery_columns`].
 fn delivery(row: &rusqlite::Row<'_>) -> rusqlite::Result<Delivery> {
     Ok(DeliveryRow {
         agent: row.get(0)?,

@@ -9,7 +9,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use super::{explain, file, schema};
 use crate::error::StoreError;
 
-/// The longest check. A file that takes longer passes for what was checked.
+/// The time limit of the check. If it runs out, the file counts as intact.
 const TIME: Duration = Duration::from_secs(5);
 /// Steps of SQLite's virtual machine between two checks of the time.
 const STEPS: i32 = 10_000;
@@ -27,9 +27,9 @@ pub fn examine(path: &Path) -> Result<(), StoreError> {
     is_whole(&db)
 }
 
-/// How much mail a file holds.
+/// The amount of mail in a file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Held {
+pub struct MailCount {
     pub messages: u64,
     /// Messages that still wait to be read, counted once per recipient.
     pub waiting: u64,
@@ -39,17 +39,17 @@ pub struct Held {
 ///
 /// # Errors
 /// As [`examine`], but without the check for damage.
-pub fn count(path: &Path) -> Result<Held, StoreError> {
+pub fn count(path: &Path) -> Result<MailCount, StoreError> {
     if !file::is_there(path)? {
-        return Ok(Held::default());
+        return Ok(MailCount::default());
     }
     let db = open(path).map_err(explain)?;
     if schema::check(&db)? == 0 {
-        return Ok(Held::default());
+        return Ok(MailCount::default());
     }
     let count = |sql| db.query_row(sql, [], |row| row.get(0)).map_err(explain);
     let waiting = count("SELECT count(*) FROM delivery WHERE state < 3")?;
-    Ok(Held { messages: count("SELECT count(*) FROM message")?, waiting })
+    Ok(MailCount { messages: count("SELECT count(*) FROM message")?, waiting })
 }
 
 /// Like [`examine`], for the spool's file.
@@ -57,10 +57,7 @@ pub fn count(path: &Path) -> Result<Held, StoreError> {
 /// # Errors
 /// When the file is damaged or cannot be opened.
 pub fn examine_spool(path: &Path) -> Result<(), StoreError> {
-    match file::is_there(path)? {
-        true => is_whole(&open(path).map_err(explain)?),
-        false => Ok(()),
-    }
+    if file::is_there(path)? { is_whole(&open(path).map_err(explain)?) } else { Ok(()) }
 }
 
 fn open(path: &Path) -> rusqlite::Result<Connection> {
@@ -69,10 +66,11 @@ fn open(path: &Path) -> rusqlite::Result<Connection> {
     // Without a log no process writes, so SQLite need not make files that it would leave behind.
     let how = if Path::new(&log).exists() { "" } else { "?immutable=1" };
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte);
-    let encoded = path.as_os_str().as_encoded_bytes().iter().map(|&byte| match plain(byte) {
-        true => char::from(byte).to_string(),
-        false => format!("%{byte:02X}"),
-    });
+    let encoded = path
+        .as_os_str()
+        .as_encoded_bytes()
+        .iter()
+        .map(|&byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") });
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let db = Connection::open_with_flags(format!("file:{}{how}", encoded.collect::<String>()), flags)?;
     db.busy_timeout(Duration::from_secs(2))?;

@@ -15,15 +15,15 @@ use crate::error::StoreError;
 
 const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
 
-/// Whether there is a file that SQLite may open. Nothing is opened, so nothing can hang.
+/// Returns true if there is a file that SQLite may open. Nothing is opened, so nothing can hang.
 ///
 /// # Errors
-/// When something that is not a file is at the path, or beside it where SQLite would open it.
+/// If another kind of entry is at the path, or at a neighbouring path that SQLite would open.
 pub(crate) fn is_there(path: &Path) -> Result<bool, StoreError> {
     for suffix in BESIDE {
         let beside = with_suffix(path, suffix);
         if let Some(kind) = kind_of(&beside)?.and_then(no_file) {
-            let next = "Move it aside: SQLite keeps a file of its own there. Then call again.".to_owned();
+            let next = "Move it aside: SQLite keeps a separate file there. Then call again.".to_owned();
             return Err(StoreError::Strange { path: beside, what: kind, next });
         }
     }
@@ -31,7 +31,7 @@ pub(crate) fn is_there(path: &Path) -> Result<bool, StoreError> {
         let log = with_suffix(path, "-wal");
         if size(&log) > 0 {
             let next = format!(
-                "{name} is missing, and what was written last is in its log: put {name} back beside the log; or move the \
+                "{name} is missing, and the latest changes are in its log: put {name} back beside the log; or move the \
                  log aside, too, to begin with an empty one.",
                 name = name_of(path)
             );
@@ -41,15 +41,15 @@ pub(crate) fn is_there(path: &Path) -> Result<bool, StoreError> {
     };
     if let Some(what) = no_file(kind) {
         let next = format!(
-            "Move it aside, and put {} back if you have it; with nothing in its place the next call begins an empty one.",
+            "Move it aside, and put {} back if you have it; otherwise the next call creates an empty one.",
             name_of(path)
         );
         return Err(StoreError::Strange { path: path.to_owned(), what, next });
     }
     if size(path) == 0 {
         let next = format!(
-            "Something emptied it; nothing was changed. Put a copy of {name} in its place if you have one; else delete it, \
-             with its -wal and -shm files, to begin an empty one.",
+            "Something emptied it; nothing was changed. Put a copy of {name} in its place if you have one; otherwise delete it, \
+             with its -wal and -shm files, to create an empty one.",
             name = name_of(path)
         );
         return Err(StoreError::Strange { path: path.to_owned(), what: "has 0 bytes, which no store has", next });
@@ -112,7 +112,7 @@ fn kind_of(path: &Path) -> Result<Option<FileType>, StoreError> {
     }
 }
 
-/// What an entry is, if it is not a file.
+/// Returns the kind of an entry that is not a file.
 fn no_file(kind: FileType) -> Option<&'static str> {
     match kind {
         _ if kind.is_file() => None,

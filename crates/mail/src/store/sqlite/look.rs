@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
 
-use crate::model::words::words;
+use crate::model::words::split_words;
 use crate::model::{
-    Agent, AgentName, Delivery, DeliveryState, Group, GroupName, HintAttempt, Holder, Kind, Member, MemberKind,
-    MessageId, MessageView, Millis, Priority, Role, SessionId, Standing,
+    Agent, AgentName, Delivery, DeliveryState, Group, GroupName, HintAttempt, Holder, Kind, Liveness, Member,
+    MemberKind, MessageId, MessageView, Millis, Priority, Role, SessionId,
 };
-use crate::store::query::{Among, Counts, Fetch, Fetched, Found, Query, Roster, Search};
+use crate::store::query::{Among, Counts, Fetch, Fetched, Query, QueryResult, Roster, Search};
 use crate::store::rules;
 
 /// The columns of a message's row `m` that [`message`] reads; the sequence in the reader's mailbox follows.
@@ -22,17 +22,17 @@ macro_rules! message_columns {
 }
 pub(super) use message_columns;
 
-pub(super) fn answer(db: &Connection, space: i64, now: Millis, query: Query) -> rusqlite::Result<Found> {
+pub(super) fn answer(db: &Connection, space: i64, now: Millis, query: Query) -> rusqlite::Result<QueryResult> {
     let look = Look { db, space };
     Ok(match query {
-        Query::Agents(_) => Found::Agents(Roster { now, agents: look.agents()? }),
-        Query::Groups(it) => Found::Groups(look.groups(it.name.as_ref())?),
-        Query::Inbox(it) => Found::Inbox(look.inbox(&it.agent)?),
-        Query::Fetch(it) => Found::Fetch(look.fetch(&it)?),
-        Query::Find(it) => Found::Find(look.find(&it.agent, &it.id)?),
-        Query::Thread(it) => Found::Thread(look.thread(&it.agent, &it.id, it.limit)?),
-        Query::Search(it) => Found::Search(look.search(&it)?),
-        Query::Status(it) => Found::Status(look.status(&it.agent, &it.id)?),
+        Query::Agents(_) => QueryResult::Agents(Roster { now, agents: look.agents()? }),
+        Query::Groups(it) => QueryResult::Groups(look.groups(it.name.as_ref())?),
+        Query::Inbox(it) => QueryResult::Inbox(look.inbox(&it.agent)?),
+        Query::Fetch(it) => QueryResult::Fetch(look.fetch(&it)?),
+        Query::Find(it) => QueryResult::Find(look.find(&it.agent, &it.id)?),
+        Query::Thread(it) => QueryResult::Thread(look.thread(&it.agent, &it.id, it.limit)?),
+        Query::Search(it) => QueryResult::Search(look.search(&it)?),
+        Query::Status(it) => QueryResult::Status(look.status(&it.agent, &it.id)?),
         Query::Versions(it) => {
             let sql = "SELECT b.tip FROM agent a JOIN mailbox b ON b.agent = a.id WHERE a.space = ?1 AND a.name = ?2";
             let mut statement = db.prepare_cached(sql)?;
@@ -41,14 +41,14 @@ pub(super) fn answer(db: &Connection, space: i64, now: Millis, query: Query) -> 
                 let version = statement.query_row(params![space, agent.as_str()], |row| row.get(0)).optional()?;
                 versions.extend(version.map(|version| (agent, version)));
             }
-            Found::Versions(versions)
+            QueryResult::Versions(versions)
         }
         Query::Leases(_) => {
             let sql = "SELECT DISTINCT d.session FROM delivery d INDEXED BY delivery_open JOIN agent a ON a.id = d.agent \
                        WHERE d.session IS NOT NULL AND d.state < 3 AND a.space = ?1";
             let mut statement = db.prepare_cached(sql)?;
             let rows = statement.query_map([space], |row| Ok(SessionId::stored(row.get::<_, String>(0)?)))?;
-            Found::Leases(rows.collect::<rusqlite::Result<_>>()?)
+            QueryResult::Leases(rows.collect::<rusqlite::Result<_>>()?)
         }
     })
 }
@@ -78,7 +78,7 @@ impl Look<'_> {
                 branch: row.get(4)?,
                 registered_at: row.get(5)?,
                 seen_at,
-                standing: Standing::Offline,
+                standing: Liveness::Offline,
                 unread: row.get(9)?,
                 holder,
                 fence: row.get(10)?,
@@ -247,14 +247,15 @@ impl Look<'_> {
         rows.collect()
     }
 
-    /// The messages that contain every word but are not in the index, which cannot be updated on a read-only store.
+    /// Returns the messages that contain every word but are not in the index, which cannot be updated on a read-only
+    /// store.
     fn not_indexed(&self, wanted: &BTreeSet<String>) -> rusqlite::Result<Vec<i64>> {
         let sql = "SELECT id, content FROM message WHERE id > (SELECT message FROM indexed) ORDER BY id";
         let mut statement = self.db.prepare_cached(sql)?;
         let mut rows = statement.query([])?;
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
-            let text = words(&String::from_utf8_lossy(row.get_ref(1)?.as_bytes()?));
+            let text = split_words(&String::from_utf8_lossy(row.get_ref(1)?.as_bytes()?));
             if wanted.iter().all(|word| text.contains(word)) {
                 found.push(row.get(0)?);
             }
@@ -301,7 +302,7 @@ impl Look<'_> {
     }
 }
 
-/// Reads what [`message_columns`] selects, then the sequence in the mailbox.
+/// Reads the columns of [`message_columns`], then the sequence in the mailbox.
 pub(super) fn message(row: &Row<'_>) -> rusqlite::Result<MessageView> {
     Ok(MessageView {
         id: MessageId::stored(row.get::<_, String>(0)?),

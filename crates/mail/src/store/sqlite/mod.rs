@@ -1,4 +1,4 @@
-//! The store in an SQLite file: one writer thread that commits groups, and a few readers beside it.
+//! The store in an SQLite file: one writer thread that commits groups, and a few reader threads.
 //!
 //! The write-ahead log is synced once for each group of changes, before any of them is answered. The next group gathers
 //! during that sync; an idle store adds no delay. Changes that may be lost in a crash of the machine are committed
@@ -17,7 +17,7 @@ mod spaces;
 mod transaction_cache;
 mod writer;
 
-pub use examine::{Held, count, examine, examine_spool};
+pub use examine::{MailCount, count, examine, examine_spool};
 
 use parking_lot::Mutex;
 use std::os::unix::fs::MetadataExt;
@@ -30,7 +30,7 @@ use tokio::sync::Mutex as AsyncMutex;
 
 use super::change::{Change, Changed};
 use super::commit_hook::Listeners;
-use super::query::{Found, Query};
+use super::query::{Query, QueryResult};
 use super::{BoxFuture, CommitHook, Store, WakeDelivery, WakeListener};
 use crate::error::StoreError;
 use crate::model::{Clock, Limits, Space};
@@ -72,7 +72,7 @@ struct OpenFile {
 }
 
 impl OpenFile {
-    fn of(path: &Path) -> Result<OpenFile, StoreError> {
+    fn new(path: &Path) -> Result<OpenFile, StoreError> {
         let identity = identity(path).map_err(|error| StoreError::Away { reason: error.to_string() })?;
         Ok(OpenFile { path: path.to_owned(), identity })
     }
@@ -160,7 +160,7 @@ impl Store for SqliteStore {
         })
     }
 
-    fn read(&self, query: Query) -> BoxFuture<'_, Result<Found, StoreError>> {
+    fn read(&self, query: Query) -> BoxFuture<'_, Result<QueryResult, StoreError>> {
         Box::pin(async move {
             if let Some(whole) = self.whole.get() {
                 return whole.read(query).await;
@@ -223,7 +223,7 @@ pub(crate) fn explain(error: rusqlite::Error) -> StoreError {
         ErrorCode::SystemIoFailure if code.extended_code == rusqlite::ffi::SQLITE_IOERR_FSYNC => {
             StoreError::Uncertain { reason }
         }
-        // There is no room for the index of the log, which is a file of its own.
+        // There is no room for the index of the log, which is a separate file.
         ErrorCode::SystemIoFailure if code.extended_code == rusqlite::ffi::SQLITE_IOERR_SHMSIZE => StoreError::DiskFull,
         _ => StoreError::Failed { reason },
     }

@@ -8,7 +8,7 @@ use rusqlite::config::DbConfig;
 
 use super::{OpenFile, SqliteOptions, connect, explain, look, schema};
 use crate::error::StoreError;
-use crate::store::query::{Found, Query};
+use crate::store::query::{Query, QueryResult};
 
 pub(super) struct Sole {
     db: Mutex<Connection>,
@@ -28,11 +28,11 @@ impl Sole {
         };
         alone().map_err(explain)?;
         let space = schema::find(&db)?;
-        let file = OpenFile::of(&options.path)?;
+        let file = OpenFile::new(&options.path)?;
         Ok(Sole { db: Mutex::new(db), space, file, options: options.clone() })
     }
 
-    pub(super) fn read(&self, query: Query) -> Result<Found, StoreError> {
+    pub(super) fn read(&self, query: Query) -> Result<QueryResult, StoreError> {
         if !self.file.is_there() {
             return Err(StoreError::Gone);
         }

@@ -11,11 +11,11 @@ use super::{OpenFile, SqliteOptions, cannot_open, closed, connect, explain, file
 use crate::error::StoreError;
 use crate::store::change::{Change, Changed};
 use crate::store::commit_hook::Listeners;
-use crate::store::query::{Found, Query};
+use crate::store::query::{Query, QueryResult};
 
-/// The most changes in progress; further changes wait.
+/// The maximum number of changes in progress; further changes wait.
 const CHANGES: usize = 4_096;
-/// The most queries that run at once.
+/// The maximum number of queries that run at once.
 const READERS: u32 = 4;
 
 pub(super) struct Whole {
@@ -45,7 +45,7 @@ impl Whole {
         });
         let (db, space) = prepared.map_err(|error| cannot_open(error, &options.path))?;
         sync_folder(&options.path)?;
-        let file = Arc::new(OpenFile::of(&options.path)?);
+        let file = Arc::new(OpenFile::new(&options.path)?);
         let (jobs, taken) = std::sync::mpsc::channel();
         let checkpoints = connect(&options).map_err(explain)?;
         let writer = Writer::new(db, space, &options, Arc::clone(&file), listeners);
@@ -86,7 +86,7 @@ impl Whole {
         answer.await.map_err(|_| StoreError::Uncertain { reason: "the writer ended".to_owned() })?
     }
 
-    pub(super) async fn read(&self, query: Query) -> Result<Found, StoreError> {
+    pub(super) async fn read(&self, query: Query) -> Result<QueryResult, StoreError> {
         if matches!(&query, Query::Search(search) if !search.words.is_empty())
             && let Err(error) = self.index().await
             && !error.is_unwritable()
@@ -120,7 +120,7 @@ impl Whole {
 }
 
 impl Reading {
-    fn read(&self, query: Query) -> Result<Found, StoreError> {
+    fn read(&self, query: Query) -> Result<QueryResult, StoreError> {
         if !self.file.is_there() {
             return Err(StoreError::Gone);
         }

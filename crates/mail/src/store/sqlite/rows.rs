@@ -102,7 +102,7 @@ impl AgentRows for Writer {
     }
 
     async fn remove_agent(&mut self, agent: &i64, name: &AgentName) -> Result<(), Fault> {
-        // The mailbox is not written after it is gone.
+        // The mailbox is not written after its removal.
         self.cache.forget_mailbox(*agent);
         for sql in [
             "DELETE FROM hint WHERE agent = ?1",

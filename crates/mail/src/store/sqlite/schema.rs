@@ -183,7 +183,7 @@ pub(super) fn prepare(db: &Connection, space: &str) -> Result<i64, StoreError> {
     spaces::settle(db, space)
 }
 
-/// The version of the schema, if this is a known store or an empty file.
+/// Returns the version of the schema, if this is a known store or an empty file.
 pub(super) fn check(db: &Connection) -> Result<i64, StoreError> {
     let found: i64 = db.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(explain)?;
     let application: i64 = db.query_row("PRAGMA application_id", [], |row| row.get(0)).map_err(explain)?;
@@ -197,7 +197,7 @@ pub(super) fn check(db: &Connection) -> Result<i64, StoreError> {
     Ok(found)
 }
 
-/// The number of the space in a read-only store.
+/// Returns the number of the space in a read-only store.
 pub(super) fn find(db: &Connection) -> Result<i64, StoreError> {
     let found = check(db)?;
     let missing = || StoreError::Failed { reason: "it has not what this version reads".to_owned() };

@@ -35,7 +35,7 @@ pub(super) fn settle(db: &Connection, name: &str) -> Result<i64, StoreError> {
     settle().map_err(explain)
 }
 
-/// The number of the space in a read-only file. `None` if the file has several spaces, or none.
+/// Returns the number of the space in a read-only file. `None` if the file has several spaces, or none.
 pub(super) fn only(db: &Connection) -> Result<Option<i64>, StoreError> {
     match all(db).map_err(explain)?[..] {
         [(id, _)] => Ok(Some(id)),
@@ -43,7 +43,7 @@ pub(super) fn only(db: &Connection) -> Result<Option<i64>, StoreError> {
     }
 }
 
-/// All spaces. The most recently used comes first: its agents have its cursors.
+/// Returns all spaces. The most recently used comes first: its agents have its cursors.
 fn all(db: &Connection) -> rusqlite::Result<Vec<(i64, String)>> {
     let sql = "SELECT s.id, s.name FROM space s LEFT JOIN agent a ON a.space = s.id GROUP BY s.id \
                ORDER BY max(a.seen_at) DESC NULLS LAST, s.id";

@@ -13,13 +13,13 @@ use tokio::sync::oneshot;
 use super::transaction_cache::TransactionCache;
 use super::{OpenFile, SqliteOptions, explain, look};
 use crate::error::{Refusal, StoreError};
-use crate::model::words::words;
+use crate::model::words::split_words;
 use crate::model::{Clock, Limits};
 use crate::store::change::{Change, Changed};
 use crate::store::commit_hook::{AfterCommit, Listeners};
 use crate::store::{Arrival, InTransaction, Wake, rules};
 
-/// The most changes in one transaction.
+/// The maximum number of changes in one transaction.
 const GROUP: usize = 256;
 /// The length of the log, in pages, at which another thread copies it into the file. An idle writer asks earlier. A log
 /// that restarts overwrites its old pages, and a sync is faster when no file grows.
@@ -27,7 +27,8 @@ const CHECKPOINT_PAGES: i32 = 1_000;
 const CHECKPOINT_PAGES_AT_LEISURE: i32 = 250;
 /// The length of the log, in pages, at which the writer itself waits for the copy: 64 MiB.
 const TOO_MANY_PAGES: i32 = 16_000;
-/// How long the writer must be idle before it updates the search index, and how many messages it then indexes at once.
+/// The idle time after which the writer updates the search index, and the number of messages that it then indexes at
+/// once.
 const INDEX_AFTER: Duration = Duration::from_millis(500);
 const INDEX_STEP: usize = 32;
 
@@ -76,14 +77,14 @@ pub(super) struct Writer {
     /// The news of the running transaction.
     pub(super) arrivals: Vec<Arrival>,
     pub(super) cache: TransactionCache,
-    /// How far the purge has come.
+    /// The position of the purge.
     pub(super) purged_to: i64,
     listeners: Arc<Mutex<Listeners>>,
     file: Arc<OpenFile>,
     is_syncing: Option<bool>,
     /// The size and duration of the last synced group.
     last: (usize, Duration),
-    /// Whether the search index may lack messages.
+    /// True if the search index may lack messages.
     is_behind: bool,
 }
 
@@ -168,7 +169,7 @@ impl Writer {
         gathered
     }
 
-    /// The next job. The search index is updated while there is none.
+    /// Returns the next job. Updates the search index while no job waits.
     fn next(&mut self, jobs: &Receiver<Job>) -> Option<Job> {
         if let Ok(job) = jobs.try_recv() {
             return Some(job);
@@ -234,7 +235,7 @@ impl Writer {
             (Ok(result), _) => result,
             (Err(_), _) => Err(StoreError::Failed { reason: "a change was not answered".to_owned() }),
         };
-        // The caller may have disappeared; the change stands.
+        // The caller may have disappeared; the change remains.
         let _ = answer.send(result);
     }
 
@@ -249,7 +250,7 @@ impl Writer {
         let arrivals = std::mem::take(&mut self.arrivals);
         hooks.into_iter().flatten().for_each(|tell| tell());
         for ((_, answer), result) in changes.into_iter().zip(results) {
-            // The caller may have disappeared; the change stands.
+            // The caller may have disappeared; the change remains.
             let _ = answer.send(result);
         }
         // A listener may ask at once, on this thread; its query is next.
@@ -368,7 +369,7 @@ impl Writer {
             while let Some(row) = rows.next()? {
                 last = row.get(0)?;
                 let content = row.get_ref(1)?.as_bytes()?;
-                let text = words(&String::from_utf8_lossy(content)).into_iter().collect::<Vec<_>>().join(" ");
+                let text = split_words(&String::from_utf8_lossy(content)).into_iter().collect::<Vec<_>>().join(" ");
                 add.execute((last, text))?;
                 count += 1;
             }

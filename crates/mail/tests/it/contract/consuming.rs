@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mail::store::change::Earlier;
-use mail::{CheckRequest, DeliveryState, Floor, Outcome, Priority, Refusal, Sent, Session};
+use mail::{CheckRequest, DeliveryState, Floor, Outcome, Priority, Refusal, SentMessage, Session};
 
 use super::scenarios;
 use crate::fixture::{LONG, StoreFixture, again, limits as LIMITS, refusal, texts};
@@ -24,7 +24,7 @@ scenarios! {
     what_a_call_under_way_is_handed_is_not_confirmed_by_another
 }
 
-async fn state(fixture: &StoreFixture, who: &Session, sent: &Sent) -> DeliveryState {
+async fn state(fixture: &StoreFixture, who: &Session, sent: &SentMessage) -> DeliveryState {
     fixture.mail.delivery_status(who, sent.id.as_str()).await.unwrap()[0].state
 }
 
@@ -69,7 +69,7 @@ async fn order_is_priority_then_sequence_and_remaining_is_right(fixture: StoreFi
     assert_eq!((counts.free, counts.leased, counts.latest_seq), ([1, 1, 0, 0], 4, 6));
     let checked = fixture.mail.check(&bob, CheckRequest { limit: 4, ..CheckRequest::default() }).await.unwrap();
     assert_eq!((texts(&checked.messages), checked.remaining), (["n2", "l1"].map(str::to_owned).to_vec(), 0));
-    // None: what was taken before is listed, and what was listed before is read.
+    // A limit of 0 takes none: earlier messages are listed, and listed ones count as read.
     let checked = fixture.mail.check(&bob, CheckRequest { limit: 0, ..CheckRequest::default() }).await.unwrap();
     assert_eq!((checked.messages.len(), checked.reminders.len(), checked.remaining), (0, 2, 0));
     fixture.mail.check(&bob, CheckRequest { limit: 0, ..CheckRequest::default() }).await.unwrap();

@@ -1,9 +1,9 @@
-//! Calls whose answers their client dropped without a word: what they were handed stays in hand and is told again, once.
+//! Calls whose answers their client dropped without notice: their messages stay in hand and are listed again, once.
 
 use std::collections::BTreeMap;
 
 use mail::store::change::{Claim, Earlier, HandBack};
-use mail::{CheckRequest, Checked, DeliveryState, Floor, MailOptions, Outcome, Sent, Session, WaitRequest};
+use mail::{CheckRequest, Checked, DeliveryState, Floor, MailOptions, Outcome, SentMessage, Session, WaitRequest};
 
 use super::scenarios;
 use crate::fixture::{LONG, StoreFixture, again, limits as LIMITS, texts};
@@ -24,12 +24,12 @@ async fn checked(fixture: &StoreFixture, session: &Session, again: bool) -> Chec
     fixture.mail.check(session, CheckRequest { again, ..CheckRequest::default() }).await.unwrap()
 }
 
-/// The listed messages and the whole ones.
-fn shown(checked: &Checked) -> (Vec<&str>, Vec<String>) {
+/// Returns the listed messages and the whole ones.
+fn listed_and_whole(checked: &Checked) -> (Vec<&str>, Vec<String>) {
     (checked.reminders.iter().map(|one| one.begins.as_str()).collect(), texts(&checked.messages))
 }
 
-async fn state(fixture: &StoreFixture, who: &Session, sent: &Sent) -> DeliveryState {
+async fn state(fixture: &StoreFixture, who: &Session, sent: &SentMessage) -> DeliveryState {
     fixture.mail.delivery_status(who, sent.id.as_str()).await.unwrap()[0].state
 }
 
@@ -45,7 +45,7 @@ async fn a_message_answered_to_a_dropped_wait_is_listed_once_by_the_next_check(f
     assert!(line.begins.starts_with("long long") && line.begins.chars().count() < 130, "{}", line.begins);
     assert_eq!((first.reminders.len(), first.messages.len()), (1, 0));
     assert_eq!(state(&fixture, &ann, &sent).await, DeliveryState::Fetched);
-    assert_eq!(shown(&checked(&fixture, &bob, false).await), (vec![], vec![]));
+    assert_eq!(listed_and_whole(&checked(&fixture, &bob, false).await), (vec![], vec![]));
     assert_eq!(state(&fixture, &ann, &sent).await, DeliveryState::Read, "it was listed");
 }
 
@@ -59,7 +59,7 @@ async fn what_was_answered_or_settled_is_not_listed(fixture: StoreFixture) {
     fixture.reply(&bob, &sent[0], "yes").await.unwrap();
     fixture.mail.ack(&bob, &[sent[1].id.to_string()], Outcome::Acked, None).await.unwrap();
     assert_eq!(state(&fixture, &ann, &sent[2]).await, DeliveryState::Fetched, "an acknowledgement settles no other");
-    assert_eq!(shown(&checked(&fixture, &bob, false).await), (vec!["neither"], vec![]));
+    assert_eq!(listed_and_whole(&checked(&fixture, &bob, false).await), (vec!["neither"], vec![]));
 }
 
 async fn a_check_shows_again_what_is_in_hand(fixture: StoreFixture) {
@@ -67,13 +67,13 @@ async fn a_check_shows_again_what_is_in_hand(fixture: StoreFixture) {
     fixture.send(&ann, "bob", "one").await.unwrap();
     fixture.check(&bob).await;
     fixture.send(&ann, "bob", "two").await.unwrap();
-    assert_eq!(shown(&checked(&fixture, &bob, false).await), (vec!["one"], vec!["two".to_owned()]));
+    assert_eq!(listed_and_whole(&checked(&fixture, &bob, false).await), (vec!["one"], vec!["two".to_owned()]));
     fixture.send(&ann, "bob", "new").await.unwrap();
     let whole = checked(&fixture, &bob, true).await;
-    assert_eq!((shown(&whole), whole.remaining), ((vec![], vec!["one".to_owned(), "two".to_owned()]), 1));
-    assert_eq!(shown(&checked(&fixture, &bob, true).await).1.len(), 2, "as often as it is asked");
+    assert_eq!((listed_and_whole(&whole), whole.remaining), ((vec![], vec!["one".to_owned(), "two".to_owned()]), 1));
+    assert_eq!(listed_and_whole(&checked(&fixture, &bob, true).await).1.len(), 2, "as often as it is asked");
     // Shown whole, neither is listed; both count as read.
-    assert_eq!(shown(&checked(&fixture, &bob, false).await), (vec![], vec!["new".to_owned()]));
+    assert_eq!(listed_and_whole(&checked(&fixture, &bob, false).await), (vec![], vec!["new".to_owned()]));
     assert_eq!(fixture.mail.inbox(&bob.agent).await.unwrap().leased, 1);
 }
 
@@ -88,7 +88,7 @@ async fn a_list_that_was_given_up_is_given_again(fixture: StoreFixture) {
     // A claim whose caller disappeared.
     let token = checked(&fixture, &bob, false).await.handed;
     fixture.store.change(HandBack { session: bob.id.clone(), token }).await.unwrap();
-    assert_eq!(shown(&checked(&fixture, &bob, false).await), (vec!["one"], vec![]));
+    assert_eq!(listed_and_whole(&checked(&fixture, &bob, false).await), (vec!["one"], vec![]));
 }
 
 async fn a_repeated_claim_repeats_its_list(fixture: StoreFixture) {
@@ -106,12 +106,13 @@ async fn a_repeated_claim_repeats_its_list(fixture: StoreFixture) {
         unseen,
     };
     let first = fixture.store.change(claim(7, vec![])).await.unwrap();
-    let ids =
-        |claimed: &mail::store::change::Claimed| claimed.reminders.iter().map(|one| one.id.clone()).collect::<Vec<_>>();
+    let ids = |claimed: &mail::store::change::ClaimResult| {
+        claimed.reminders.iter().map(|one| one.id.clone()).collect::<Vec<_>>()
+    };
     let repeated = fixture.store.change(claim(7, vec![])).await.unwrap();
     assert_eq!((ids(&first), &first.messages), (ids(&repeated), &repeated.messages));
     assert_eq!((ids(&first).len(), first.messages.len()), (1, 1));
-    // A call that was sent before the answer to the other could be seen settles and lists nothing of it.
+    // A call that was sent before the answer to the other could be seen neither settles nor lists its messages.
     let parallel = fixture.store.change(claim(8, vec![7])).await.unwrap();
     assert!(parallel.reminders.is_empty());
     assert_eq!(fixture.mail.inbox(&bob.agent).await.unwrap().leased, 2);
@@ -128,7 +129,7 @@ async fn a_waiter_keeps_in_hand_what_earlier_calls_were_handed(fixture: StoreFix
     }
     let none = fixture.wait(&bob, std::time::Duration::ZERO, Floor::All).await;
     assert_eq!((none.in_hand, none.last_in_hand.as_ref()), (2, Some(&sent[1].id)));
-    assert_eq!(shown(&checked(&fixture, &bob, false).await).0, ["one", "two"]);
+    assert_eq!(listed_and_whole(&checked(&fixture, &bob, false).await).0, ["one", "two"]);
     // They were listed, so the next wait counts them as read.
     let none = fixture.wait(&bob, std::time::Duration::ZERO, Floor::All).await;
     assert_eq!((none.in_hand, fixture.mail.inbox(&bob.agent).await.unwrap().leased), (0, 0));
@@ -142,10 +143,13 @@ async fn a_lost_answer_gives_back_what_came_after_the_last_that_was_seen(fixture
         fixture.wait(&bob, LONG, Floor::All).await;
         fixture.pass(std::time::Duration::from_secs(1));
     }
-    let which = mail::store::change::Which::After(sent[0].id.clone());
+    let which = mail::store::change::LeaseSelection::After(sent[0].id.clone());
     let release = mail::store::change::Release { sessions: vec![bob.id.clone()], which };
     assert_eq!(fixture.store.change(release).await.unwrap().freed, 1);
-    assert_eq!(shown(&checked(&fixture, &bob, false).await), (vec!["seen"], vec!["lost (again)".to_owned()]));
+    assert_eq!(
+        listed_and_whole(&checked(&fixture, &bob, false).await),
+        (vec!["seen"], vec!["lost (again)".to_owned()])
+    );
 }
 
 /// Numbers that look random and are the same each time.
@@ -158,7 +162,7 @@ impl Dice {
     }
 }
 
-/// How often an agent saw a message whole, and how often it was listed.
+/// The number of times an agent saw a message in full, and the number of times it was listed.
 #[derive(Default)]
 struct Sightings(BTreeMap<String, (u32, u32)>);
 
@@ -187,7 +191,7 @@ async fn two_hundred_dropped_calls_lose_nothing(fixture: StoreFixture) {
     for round in 0..200 {
         let text = format!("m{round}");
         match dice.roll(5) {
-            // Dropped while it waits, without a word; the message is answered to nobody.
+            // Dropped without notice while it waits; the message is answered to no caller.
             0 | 1 => {
                 let waiter = begin_wait(&fixture, &bob).await;
                 fixture.send(&ann, "bob", &text).await.unwrap();
@@ -226,7 +230,7 @@ async fn two_hundred_dropped_calls_lose_nothing(fixture: StoreFixture) {
             std::mem::forget(before);
         }
     }
-    // What an aborted waiter was handed is given back at once, or a little later.
+    // Messages handed to an aborted waiter are given back at once, or a little later.
     while saw.0.len() < 200 || fixture.mail.inbox(&bob.agent).await.unwrap().leased > 0 {
         saw.see(&checked(&fixture, &bob, false).await);
         tokio::task::yield_now().await;
@@ -265,13 +269,13 @@ async fn two_hundred_compactions_hide_nothing(fixture: StoreFixture) {
     }
     let twice: Vec<_> = told.iter().filter(|(_, times)| **times > 1).collect();
     assert!(twice.is_empty(), "{twice:?}");
-    // Another run has nothing in hand; what this one was told of counts as read with its next check.
+    // Another run has nothing in hand; messages listed for this one count as read with its next check.
     assert_eq!(fixture.mail.retell(&bob.agent, &again(&bob).id).await.unwrap(), []);
-    assert_eq!(shown(&checked(&fixture, &bob, false).await), (vec![], vec![]));
+    assert_eq!(listed_and_whole(&checked(&fixture, &bob, false).await), (vec![], vec![]));
     assert_eq!(fixture.mail.inbox(&bob.agent).await.unwrap().leased, 0);
 }
 
-/// What is in hand, and whether it was listed, survives daemons: each opens the file anew.
+/// Messages in hand, and whether they were listed, survive daemons: each opens the file again.
 #[tokio::test]
 async fn a_restart_forgets_neither_what_is_in_hand_nor_that_it_was_listed() {
     let dir = tempfile::tempdir().unwrap();
@@ -288,7 +292,7 @@ async fn a_restart_forgets_neither_what_is_in_hand_nor_that_it_was_listed() {
         fixture.store.close().await;
         let fixture = open().await;
         let attached = fixture.mail.attach(&bob);
-        assert_eq!(shown(&checked(&fixture, &bob, false).await), (listed, vec![]));
+        assert_eq!(listed_and_whole(&checked(&fixture, &bob, false).await), (listed, vec![]));
         fixture.store.close().await;
         std::mem::forget(attached);
     }

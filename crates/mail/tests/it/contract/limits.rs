@@ -1,4 +1,4 @@
-//! Limits: an error names the limit, nothing is dropped, and what is within a limit arrives complete.
+//! Limits: an error names the limit, nothing is dropped, and messages within a limit arrive complete.
 
 use mail::{Limits, Refusal, SendRequest};
 

@@ -57,7 +57,7 @@ macro_rules! scenarios {
                 super::$name($crate::fixture::StoreFixture::sqlite(super::LIMITS()).await).await;
             })*
         }
-        /// The scenarios as a list, for the store that is too slow to start for each.
+        /// Returns the scenarios as a list, for the store that is too slow to start for each.
         pub(super) fn list() -> Vec<crate::contract::Scenario> {
             vec![$(crate::contract::Scenario {
                 name: concat!(module_path!(), "::", stringify!($name)),

@@ -1,7 +1,7 @@
 //! Names: one holder each, several sessions of that holder, and a fence after a takeover.
 
 use mail::store::change::{Forget, Rename};
-use mail::{AgentName, Floor, Holder, Priority, Profile, Refusal, SendRequest, Session, Standing, member};
+use mail::{AgentName, Floor, Holder, Liveness, Priority, Profile, Refusal, SendRequest, Session, member};
 
 use super::scenarios;
 use crate::fixture::{StoreFixture, again, limits as LIMITS, reached, refusal};
@@ -78,10 +78,10 @@ async fn who_is_connected_is_active(fixture: StoreFixture) {
         agents.iter().map(|agent| (agent.name.to_string(), agent.standing)).collect::<Vec<_>>()
     };
     let here = fixture.mail.attach(&bob);
-    assert_eq!(standing().await, [("bob".to_owned(), Standing::Active), ("old".to_owned(), Standing::Offline)]);
+    assert_eq!(standing().await, [("bob".to_owned(), Liveness::Active), ("old".to_owned(), Liveness::Offline)]);
     fixture.send(&bob, "old", "x").await.unwrap();
     drop(here);
-    assert_eq!(standing().await[0].1, Standing::Offline, "it ended just now");
+    assert_eq!(standing().await[0].1, Liveness::Offline, "it ended just now");
 }
 
 async fn a_renamed_agent_keeps_all_that_it_has(fixture: StoreFixture) {
@@ -112,7 +112,7 @@ async fn a_renamed_agent_keeps_all_that_it_has(fixture: StoreFixture) {
     assert_eq!(mail.message(&ann, wrote.id.as_str()).await.unwrap().from, eve.agent);
     assert_eq!(reached(&fixture.send(&ann, "crew", "x").await.unwrap()), ["eve"]);
     assert_eq!(mail.group("crew").await.unwrap().group.created_by, eve.agent);
-    // The old name is free for another, who sees nothing of it.
+    // The old name is free for another agent, which sees none of the old mail.
     let other = fixture.agent("bob", "dev").await;
     assert!(matches!(refusal(mail.message(&other, wrote.id.as_str()).await), Refusal::UnknownMessage { .. }));
     assert!(matches!(refusal(mail.rename(rename).await), Refusal::AgentExists { .. }));
@@ -142,7 +142,7 @@ async fn a_forgotten_agent_leaves_reports_and_a_free_name(fixture: StoreFixture)
     assert_eq!(mail.delivery_status(&ann, read.id.as_str()).await.unwrap().len(), 0);
     assert!(mail.group("crew").await.unwrap().group.members.is_empty());
     assert!(matches!(refusal(mail.check(&bob, Default::default()).await), Refusal::UnknownAgent { .. }));
-    // What it got is not deleted before its time.
+    // Its received messages are not deleted early.
     let purged = fixture.store.change(mail::store::change::Purge { max: 100 }).await.unwrap();
     assert_eq!(purged.messages, 0);
     let next = fixture.agent("bob", "dev").await;
@@ -159,7 +159,7 @@ async fn only_the_holder_changes_a_name(fixture: StoreFixture) {
     assert!(matches!(refusal(mail.forget(forget(false)).await), Refusal::Held { .. }));
     mail.forget(forget(true)).await.unwrap();
     assert!(mail.agents().await.unwrap().is_empty());
-    // Whom nobody holds, anybody on this machine may remove.
+    // Any caller on this machine may remove a name without a holder.
     mail.register(&name("eve"), Profile::default()).await.unwrap();
     mail.forget(forget(false)).await.unwrap();
 }
@@ -168,7 +168,7 @@ fn name(name: &str) -> AgentName {
     AgentName::new(name).unwrap()
 }
 
-/// Who holds the name that the fixture gave to this agent.
+/// Returns the holder of the name that the fixture gave to this agent.
 fn holder(agent: &str) -> Holder {
     Holder { host: "here".into(), worktree: format!("/w/{agent}") }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use mail::{Priority, Refusal, SendRequest, Session, Standing};
+use mail::{Liveness, Priority, Refusal, SendRequest, Session};
 
 use super::scenarios;
 use crate::fixture::{StoreFixture, limits as LIMITS, reached, refusal};
@@ -139,7 +139,7 @@ async fn a_broadcast_heeds_its_filters(fixture: StoreFixture) {
     let sent = fixture.mail.broadcast(&ann, request(false, &[])).await.unwrap().unwrap();
     assert_eq!(reached(&sent), ["bob", "cat", "old"]);
     let standing: Vec<_> = sent.recipients.iter().map(|to| to.standing).collect();
-    assert_eq!(standing, [Standing::Active, Standing::Active, Standing::Offline]);
+    assert_eq!(standing, [Liveness::Active, Liveness::Active, Liveness::Offline]);
     let sent = fixture.mail.broadcast(&ann, request(true, &["@bob"])).await.unwrap().unwrap();
     assert_eq!(reached(&sent), ["cat"]);
     assert!(fixture.mail.broadcast(&ann, request(true, &["bob", "cat"])).await.unwrap().is_none());

@@ -54,17 +54,17 @@ pub(super) struct Disk {
     pub(super) folder: PathBuf,
     /// `None` once recording has stopped.
     events: Mutex<Option<Vec<Event>>>,
-    /// Whether commits behave as with `PRAGMA synchronous = NORMAL`, whatever the store sets.
+    /// True if commits behave as with `PRAGMA synchronous = NORMAL`, whatever the store sets.
     pub(super) is_hasty: bool,
 }
 
 impl Disk {
-    /// A disk that records its events.
+    /// Returns a disk that records its events.
     pub(super) fn watched(folder: &Path, is_hasty: bool) -> Arc<Disk> {
         Arc::new(Disk { folder: folder.to_owned(), events: Mutex::new(Some(Vec::new())), is_hasty })
     }
 
-    /// A disk that only skips syncs.
+    /// Returns a disk that only skips syncs.
     pub(super) fn unwatched(folder: &Path) -> Arc<Disk> {
         Arc::new(Disk { folder: folder.to_owned(), events: Mutex::new(None), is_hasty: false })
     }
@@ -81,14 +81,14 @@ impl Disk {
     }
 }
 
-/// A file's synced contents, and what was written since.
+/// A file's synced contents, and the later writes.
 #[derive(Clone, Default)]
 struct File {
     /// `None` if the file is absent.
     durable: Option<Vec<u8>>,
     /// Unsynced events, in order; each survives or is lost independently.
     pending: Vec<Event>,
-    /// Whether the file was removed, which is not on disk yet either.
+    /// True if the file was removed, which is not on disk yet either.
     is_removed: bool,
 }
 
@@ -115,11 +115,11 @@ fn apply(content: &mut Vec<u8>, event: &Event) {
 pub(super) struct Files(BTreeMap<PathBuf, File>);
 
 /// The files found after a power failure, by name.
-pub(super) type Left = BTreeMap<PathBuf, Vec<u8>>;
+pub(super) type SurvivingFiles = BTreeMap<PathBuf, Vec<u8>>;
 
 impl Files {
-    /// The files after a power failure, all of them on disk.
-    pub(super) fn after(left: &Left) -> Files {
+    /// Returns the files after a power failure, all of them on disk.
+    pub(super) fn after(left: &SurvivingFiles) -> Files {
         let file = |content: &Vec<u8>| File { durable: Some(content.clone()), ..File::default() };
         Files(left.iter().map(|(name, content)| (name.clone(), file(content))).collect())
     }
@@ -136,23 +136,23 @@ impl Files {
         match event {
             Event::Sync { .. } => file.synced(),
             Event::Removed { .. } => (file.pending, file.is_removed) = (Vec::new(), true),
-            // A new file with that name: the former one is lost for good.
+            // A new file with that name: the former one is lost permanently.
             _ if file.is_removed => *file = File { pending: vec![event.clone()], ..File::default() },
             _ => file.pending.push(event.clone()),
         }
     }
 
-    /// Whether anything is unsynced.
+    /// Returns true if anything is unsynced.
     pub(super) fn has_pending(&self) -> bool {
         self.0.values().any(|file| !file.pending.is_empty())
     }
 
-    /// The power fails: of the unsynced events, none survive, or all, or some, as whole writes or some of their
+    /// Returns the power fails: of the unsynced events, none survive, or all, or some, as whole writes or some of their
     /// sectors.
-    pub(super) fn cut(&self, random: &mut Random) -> Left {
+    pub(super) fn cut(&self, random: &mut Random) -> SurvivingFiles {
         let (keep, tears) = (random.below(6), random.below(2) == 0);
         let mut survives = || random.below(5) < keep;
-        let mut left = Left::new();
+        let mut left = SurvivingFiles::new();
         for (name, file) in &self.0 {
             if file.is_removed && survives() {
                 continue;

@@ -1,6 +1,6 @@
-//! Repeated power failures: SQLite writes through a VFS that knows what was not synced ([`vfs`]), and the store is
-//! opened from what a disk may hold at many moments ([`disk`]). Every acknowledged send is there exactly once. Each run
-//! of the store begins with what the previous failure left.
+//! Repeated power failures: SQLite writes through a VFS that tracks unsynced data ([`vfs`]), and the store is opened
+//! from the contents that a disk may have at many moments ([`disk`]). Every acknowledged send is there exactly once.
+//! Each run of the store starts with the files that survived the previous failure.
 //!
 //! A failing test prints its seed; `MAIL_TEST_SEED` sets it.
 
@@ -16,9 +16,9 @@ use mail::store::Store;
 use mail::{CheckRequest, Clock, Limits, SendRequest};
 use rusqlite::Connection;
 
-use crate::crash::{MAILBOXES, found};
+use crate::crash::{MAILBOXES, count_copies};
 use crate::fixture::{ManualClock, StoreFixture, open_sqlite};
-use disk::{Disk, Event, Files, Left, Random};
+use disk::{Disk, Event, Files, Random, SurvivingFiles};
 
 const SENDERS: usize = 4;
 /// The sends of one sender in one run.
@@ -33,12 +33,12 @@ type Acknowledged = BTreeMap<String, usize>;
 
 /// The findings after power failures.
 #[derive(Debug, Default)]
-struct Found {
+struct Findings {
     cuts: usize,
     /// Failures with something unsynced; the others prove nothing.
     lossy: usize,
     acknowledged: usize,
-    /// How often the log was copied into the file, and how often it restarted afterwards.
+    /// The number of checkpoints of the log, and of restarts afterwards.
     copied: usize,
     begun_anew: usize,
     lost: usize,
@@ -46,7 +46,7 @@ struct Found {
     damaged: Vec<String>,
 }
 
-impl Found {
+impl Findings {
     fn saw(&mut self, events: &[Event]) {
         for event in events {
             match event {
@@ -63,12 +63,12 @@ fn seed() -> u64 {
     std::env::var("MAIL_TEST_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(4)
 }
 
-fn put(left: &Left, folder: &Path) {
+fn put(left: &SurvivingFiles, folder: &Path) {
     std::fs::create_dir(folder).unwrap();
     left.iter().for_each(|(name, content)| std::fs::write(folder.join(name), content).unwrap());
 }
 
-/// A run of the store: it begins with the files there, and goes on until all is sent. Returns the events.
+/// Returns a run of the store: it begins with the files there, and goes on until all is sent. Returns the events.
 async fn live(folder: &Path, is_hasty: bool) -> Vec<Event> {
     let disk = Disk::watched(folder, is_hasty);
     vfs::watch(&disk);
@@ -108,8 +108,8 @@ async fn live(folder: &Path, is_hasty: bool) -> Vec<Event> {
     events
 }
 
-/// Opens what a failure left, as the next daemon would, and checks every acknowledged message.
-async fn look(left: &Left, folder: &Path, acknowledged: &Acknowledged, into: &mut Found) {
+/// Opens the surviving files, as the next daemon would, and checks every acknowledged message.
+async fn look(left: &SurvivingFiles, folder: &Path, acknowledged: &Acknowledged, into: &mut Findings) {
     put(left, folder);
     vfs::watch(&Disk::unwatched(folder));
     let path = folder.join(DATABASE);
@@ -117,7 +117,7 @@ async fn look(left: &Left, folder: &Path, acknowledged: &Acknowledged, into: &mu
         Err(error) => into.damaged.push(error.to_string()),
         Ok(store) => {
             // This fails if a message is twice in a mailbox.
-            let found = found(&store).await;
+            let found = count_copies(&store).await;
             into.lost += acknowledged.iter().filter(|(id, count)| found.get(*id) != Some(count)).count();
             // Each sender had at most one send in flight.
             into.surplus = into.surplus.max(found.len().saturating_sub(acknowledged.len()));
@@ -134,10 +134,10 @@ async fn look(left: &Left, folder: &Path, acknowledged: &Acknowledged, into: &mu
 }
 
 /// Runs the store repeatedly, each time with some power failures.
-async fn fail_again_and_again(lives: usize, cuts: usize, is_hasty: bool) -> Found {
+async fn fail_again_and_again(lives: usize, cuts: usize, is_hasty: bool) -> Findings {
     let dir = tempfile::tempdir().unwrap();
     let mut random = Random::new(seed());
-    let (mut left, mut acknowledged, mut result) = (Left::new(), Acknowledged::new(), Found::default());
+    let (mut left, mut acknowledged, mut result) = (SurvivingFiles::new(), Acknowledged::new(), Findings::default());
     let mut unacknowledged = 0;
     for life in 0..lives {
         let folder = dir.path().join(format!("life-{life}"));
@@ -185,7 +185,7 @@ async fn fail_again_and_again(lives: usize, cuts: usize, is_hasty: bool) -> Foun
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_acknowledged_send_survives_power_cuts_exactly_once() {
     let found = fail_again_and_again(LIVES, CUTS, false).await;
-    let Found { cuts, lossy, acknowledged, copied, begun_anew, lost, .. } = found;
+    let Findings { cuts, lossy, acknowledged, copied, begun_anew, lost, .. } = found;
     eprintln!(
         "{cuts} power cuts, {lossy} with something not synced, in {acknowledged} acknowledged sends: {lost} lost"
     );

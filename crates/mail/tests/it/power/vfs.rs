@@ -1,4 +1,4 @@
-//! An SQLite VFS around the system's: it tells a [`Disk`] what is written, truncated, synced and removed in watched
+//! An SQLite VFS around the system's: it reports to a [`Disk`] all writes, truncations, syncs and removals in watched
 //! folders. Syncs stop here, for speed. Locks, the index of the log and other files go to the system's VFS.
 
 use parking_lot::Mutex;
@@ -35,11 +35,11 @@ unsafe impl Sync for Registered {}
 struct OpenFile {
     base: sqlite3_file,
     /// Owned; freed when the file is closed.
-    told: *mut Told,
+    told: *mut RecordedFile,
 }
 
 /// The disk that records the file, and the file's name.
-struct Told {
+struct RecordedFile {
     disk: Arc<Disk>,
     path: PathBuf,
 }
@@ -83,15 +83,15 @@ fn system() -> &'static sqlite3_vfs {
     unsafe { &*registered.system }
 }
 
-/// The disk of a file's folder.
-fn disk_of(name: *const c_char) -> Option<Told> {
+/// Returns the disk of a file's folder.
+fn disk_of(name: *const c_char) -> Option<RecordedFile> {
     if name.is_null() {
         return None;
     }
     // SAFETY: SQLite's names end with a nul.
     let path = Path::new(OsStr::from_bytes(unsafe { CStr::from_ptr(name) }.to_bytes())).to_owned();
     let disks = DISKS.lock();
-    Some(Told { disk: Arc::clone(disks.get(path.parent()?)?), path })
+    Some(RecordedFile { disk: Arc::clone(disks.get(path.parent()?)?), path })
 }
 
 unsafe extern "C" fn open(
@@ -128,13 +128,13 @@ unsafe extern "C" fn delete(_: *mut sqlite3_vfs, name: *const c_char, sync_folde
     let sync = if told.is_some() { 0 } else { sync_folder };
     // SAFETY: the arguments are SQLite's.
     let code = unsafe { system().xDelete.expect("a VFS deletes files")(registered.system, name, sync) };
-    if let Some(Told { disk, path }) = told.filter(|_| code == SQLITE_OK) {
+    if let Some(RecordedFile { disk, path }) = told.filter(|_| code == SQLITE_OK) {
         disk.saw(Event::Removed { file: path });
     }
     code
 }
 
-/// The system's file behind the head.
+/// Returns the system's file behind the head.
 ///
 /// # Safety
 /// The file must have been opened by [`open`] for a watched folder.
@@ -145,7 +145,7 @@ unsafe fn inner(file: *mut sqlite3_file) -> *mut sqlite3_file {
 
 /// # Safety
 /// As [`inner`].
-unsafe fn told<'a>(file: *mut sqlite3_file) -> &'a Told {
+unsafe fn recorded_file<'a>(file: *mut sqlite3_file) -> &'a RecordedFile {
     // SAFETY: `open` set the pointer, and it is freed when the file is closed.
     unsafe { &*(*file.cast::<OpenFile>()).told }
 }
@@ -193,7 +193,7 @@ unsafe extern "C" fn close(file: *mut sqlite3_file) -> c_int {
 
 unsafe extern "C" fn write(file: *mut sqlite3_file, from: *const c_void, count: c_int, at: sqlite3_int64) -> c_int {
     // SAFETY: the file is a watched one; SQLite passes as many bytes as it says.
-    let (told, bytes) = unsafe { (told(file), std::slice::from_raw_parts(from.cast::<u8>(), count as usize)) };
+    let (told, bytes) = unsafe { (recorded_file(file), std::slice::from_raw_parts(from.cast::<u8>(), count as usize)) };
     let code = pass!(file.xWrite(from, count, at));
     if code == SQLITE_OK {
         told.disk.saw(Event::Write { file: told.path.clone(), at: at as usize, bytes: bytes.to_vec() });
@@ -203,7 +203,7 @@ unsafe extern "C" fn write(file: *mut sqlite3_file, from: *const c_void, count: 
 
 unsafe extern "C" fn truncate(file: *mut sqlite3_file, length: sqlite3_int64) -> c_int {
     // SAFETY: the file is a watched one.
-    let told = unsafe { told(file) };
+    let told = unsafe { recorded_file(file) };
     let code = pass!(file.xTruncate(length));
     if code == SQLITE_OK {
         told.disk.saw(Event::Truncate { file: told.path.clone(), length: length as usize });
@@ -213,14 +213,14 @@ unsafe extern "C" fn truncate(file: *mut sqlite3_file, length: sqlite3_int64) ->
 
 unsafe extern "C" fn sync(file: *mut sqlite3_file, _: c_int) -> c_int {
     // SAFETY: the file is a watched one.
-    let told = unsafe { told(file) };
+    let told = unsafe { recorded_file(file) };
     told.disk.saw(Event::Sync { file: told.path.clone() });
     SQLITE_OK
 }
 
 unsafe extern "C" fn file_control(file: *mut sqlite3_file, what: c_int, argument: *mut c_void) -> c_int {
     // SAFETY: the file is a watched one.
-    let told = unsafe { told(file) };
+    let told = unsafe { recorded_file(file) };
     if what == SQLITE_FCNTL_PRAGMA && told.disk.is_hasty {
         // SAFETY: for a pragma the argument is three texts or nulls: the answer, the name, the value.
         let (name, value) = unsafe {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{ConnectionOptions, everything, serve_pieces};
 use crate::server::Limits;
 
-/// A line of input, and its id if it is a request.
+/// Returns a line of input, and its id if it is a request.
 fn line() -> impl Strategy<Value = (Vec<u8>, Option<u64>)> {
     let id = 0_u64..6;
     let request = |id: u64, method: &str, params: Value| {

@@ -23,13 +23,13 @@ fn forms() -> Value {
     json!({"elicitation": {}})
 }
 
-/// A modern call of `inquire`.
+/// Returns a modern call of `inquire`.
 fn inquiry(id: u64, about: &str, capabilities: Value) -> Value {
     let params = json!({"name": "inquire", "arguments": {"about": about}, "_meta": modern(capabilities)});
     json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
 }
 
-/// The same again, with answers.
+/// Returns the same again, with answers.
 pub(super) fn again(mut call: Value, id: u64, question: &Value, responses: Value) -> Value {
     call["id"] = id.into();
     call["params"]["requestState"] = question["result"]["requestState"].clone();
@@ -273,7 +273,7 @@ async fn a_question_ends_with_the_input() {
     client.call(1, "inquire", json!({"about": "form"})).await;
     client.next().await;
     let (rest, _) = client.finish().await;
-    assert_eq!(text(&rest[0]), "nobody answered the question");
+    assert_eq!(text(&rest[0]), "the question was not answered");
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,4 +1,4 @@
-//! Text beside tools' results: when it is chosen, and who hears of a call that was given up.
+//! Text before tools' results: when it is chosen, and how a cancelled call is reported.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,7 +16,7 @@ fn connect(server: &Server) -> Client {
     Client::connect(server, ConnectionOptions::default())
 }
 
-/// The texts of a tool's result.
+/// Returns the texts of a tool's result.
 fn texts(answer: &Value) -> Vec<&str> {
     let blocks = answer["result"]["content"].as_array().unwrap_or_else(|| panic!("not a tool's result: {answer}"));
     blocks.iter().map(|block| block["text"].as_str().expect("a text")).collect()
@@ -52,7 +52,7 @@ async fn text_beside_stands_before_the_blocks_of_every_tools_result() {
     });
     client.send(json!({"jsonrpc": "2.0", "id": 4, "method": "tools/call", "params": params})).await;
     assert_eq!(texts(&client.next().await), ["one for echo", "two", "three", "hi"]);
-    // What is no result of a tool has no blocks.
+    // Results of other methods have no blocks.
     for (id, method, params) in
         [(5, "prompts/get", json!({"name": "greet", "arguments": {"name": "Ada"}})), (6, "tools/list", json!({}))]
     {
@@ -75,7 +75,7 @@ async fn text_beside_is_chosen_when_a_result_is_about_to_be_written() {
     assert_eq!(texts(&client.next().await), ["before"]);
     news.lock().push("it came while the call ran".to_owned());
     assert_eq!(texts(&client.next().await), ["it came while the call ran", "slept"]);
-    // A job's result is that of the call that fetches it; the notice that there is a job is none.
+    // A job's result is that of the call that fetches it; the notice about the job does not count as a result.
     news.lock().push("with the result".to_owned());
     client.call(3, "toil", json!({"seconds": 6})).await;
     let running = client.next().await;
@@ -101,7 +101,7 @@ async fn nobody_is_asked_for_text_beside_a_call_that_was_cancelled() {
     client.call(2, "echo", json!({"text": "hi"})).await;
     assert_eq!(texts(&client.next().await), ["news", "hi"]);
     assert_eq!(asked.load(Ordering::SeqCst), 1);
-    // A client that is gone reads nothing either.
+    // A client that has disconnected reads no answer either.
     client.call(3, "sleep", json!({"count": 60_000})).await;
     client.vanish().await;
     assert_eq!(asked.load(Ordering::SeqCst), 1);

@@ -69,7 +69,7 @@ impl Client {
     }
 }
 
-/// The text of a tool's result.
+/// Returns the text of a tool's result.
 pub(super) fn text(answer: &Value) -> &str {
     answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("not a tool's result: {answer}"))
 }

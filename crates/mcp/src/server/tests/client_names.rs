@@ -1,4 +1,4 @@
-//! What a tool knows of the program that calls it.
+//! A tool's information about the program that calls it.
 
 use serde_json::{Value, json};
 
@@ -18,8 +18,8 @@ fn connect() -> Client {
     Client::connect(&Server::with_tools(ServerInfo::new("names", "1"), [whoami()]), ConnectionOptions::default())
 }
 
-/// Who calls, by a modern request.
-async fn asked(client: &mut Client, info: Option<Value>) -> String {
+/// Calls `whoami` by a modern request.
+async fn call_whoami(client: &mut Client, info: Option<Value>) -> String {
     let mut meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {},
@@ -47,18 +47,24 @@ async fn a_tool_knows_the_program_of_the_handshake_or_of_the_request() {
     client.call(2, "whoami", json!({})).await;
     assert_eq!(text(&client.next().await), "codex 0.169");
     // A request's own word counts for that request.
-    assert_eq!(asked(&mut client, Some(json!({"name": "claude-code", "version": "2.1"}))).await, "claude-code 2.1");
-    assert_eq!(asked(&mut client, Some(json!({"name": "claude-code", "version": "2.1"}))).await, "claude-code 2.1");
-    assert_eq!(asked(&mut client, Some(json!({"name": "inspector", "version": "2.12"}))).await, "inspector 2.12");
-    assert_eq!(asked(&mut client, None).await, "codex 0.169");
-    // What clients should not say.
-    assert_eq!(asked(&mut client, Some(json!({"name": "bare"}))).await, "bare ");
-    assert_eq!(asked(&mut client, Some(json!({"version": "1"}))).await, "nobody");
-    assert_eq!(asked(&mut client, Some(json!("a program"))).await, "nobody");
     assert_eq!(
-        asked(&mut client, Some(json!({"name": "x".repeat(100_000), "version": "1"}))).await,
+        call_whoami(&mut client, Some(json!({"name": "claude-code", "version": "2.1"}))).await,
+        "claude-code 2.1"
+    );
+    assert_eq!(
+        call_whoami(&mut client, Some(json!({"name": "claude-code", "version": "2.1"}))).await,
+        "claude-code 2.1"
+    );
+    assert_eq!(call_whoami(&mut client, Some(json!({"name": "inspector", "version": "2.12"}))).await, "inspector 2.12");
+    assert_eq!(call_whoami(&mut client, None).await, "codex 0.169");
+    // Invalid descriptions.
+    assert_eq!(call_whoami(&mut client, Some(json!({"name": "bare"}))).await, "bare ");
+    assert_eq!(call_whoami(&mut client, Some(json!({"version": "1"}))).await, "nobody");
+    assert_eq!(call_whoami(&mut client, Some(json!("a program"))).await, "nobody");
+    assert_eq!(
+        call_whoami(&mut client, Some(json!({"name": "x".repeat(100_000), "version": "1"}))).await,
         "x".repeat(256) + " 1"
     );
     handshake(&mut client, json!({"version": "1"})).await;
-    assert_eq!(asked(&mut client, None).await, "nobody");
+    assert_eq!(call_whoami(&mut client, None).await, "nobody");
 }

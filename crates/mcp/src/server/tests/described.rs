@@ -37,9 +37,10 @@ async fn check(era: Era, expected: Expect) {
         "io.modelcontextprotocol/protocolVersion": era.name(),
         "io.modelcontextprotocol/clientCapabilities": {},
     });
-    let (method, params, meta) = match era.is_modern() {
-        true => ("server/discover", json!({"_meta": modern}), modern),
-        false => ("initialize", json!({"protocolVersion": era.name()}), json!({})),
+    let (method, params, meta) = if era.is_modern() {
+        ("server/discover", json!({"_meta": modern}), modern)
+    } else {
+        ("initialize", json!({"protocolVersion": era.name()}), json!({}))
     };
     client.send(json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})).await;
     let said = client.next().await["result"].take();

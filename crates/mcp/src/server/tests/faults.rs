@@ -13,17 +13,17 @@ use crate::server::{ConnectionOptions, End, Limits, Server, ServerInfo};
 use crate::tool::{AnyTool, BoxFuture, Context, Declaration, Effect, NotifyError, Outcome, Registry, ToolError};
 
 /// A tool made at run time from a closure.
-struct Made<F>(Declaration, F);
+struct ClosureTool<F>(Declaration, F);
 
 pub(super) fn made<F, Fut>(name: &str, run: F) -> Arc<dyn AnyTool>
 where
     F: Fn(Context) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Result<Outcome, ToolError>> + Send + 'static,
 {
-    Arc::new(Made(declaration(name), run))
+    Arc::new(ClosureTool(declaration(name), run))
 }
 
-/// The same tool, whose calls become jobs after a while.
+/// Returns the same tool, but its calls become jobs after a while.
 pub(crate) fn made_job<F, Fut>(name: &str, after: Duration, run: F) -> Arc<dyn AnyTool>
 where
     F: Fn(Context) -> Fut + Send + Sync + 'static,
@@ -37,14 +37,14 @@ where
     F: Fn(Context) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Result<Outcome, ToolError>> + Send + 'static,
 {
-    Arc::new(Made(declaration, run))
+    Arc::new(ClosureTool(declaration, run))
 }
 
 pub(super) fn declaration(name: &str) -> Declaration {
     Declaration::new(name, "", json!({"type": "object"}), Effect::READ)
 }
 
-impl<F, Fut> AnyTool for Made<F>
+impl<F, Fut> AnyTool for ClosureTool<F>
 where
     F: Fn(Context) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Result<Outcome, ToolError>> + Send + 'static,
@@ -271,10 +271,7 @@ async fn notifications_are_bounded_when_nobody_reads() {
     let mut notifications = 0;
     let answer = loop {
         let message = client.next().await;
-        match message["method"].is_string() {
-            true => notifications += 1,
-            false => break message,
-        }
+        if message["method"].is_string() { notifications += 1 } else { break message }
     };
     assert_eq!((text(&answer), notifications), ("1024 taken", 1024));
 }

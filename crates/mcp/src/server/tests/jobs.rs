@@ -14,13 +14,13 @@ fn connect(server: &Server) -> Client {
     Client::connect(server, ConnectionOptions::default())
 }
 
-/// The id of the job that a call became.
+/// Returns the job's id in an answer.
 fn job(answer: &Value) -> String {
     assert_eq!(answer["result"]["structuredContent"]["state"], "running", "{answer}");
     answer["result"]["structuredContent"]["job"]["id"].as_str().expect("an id").to_owned()
 }
 
-/// A modern request of a client that knows tasks.
+/// Returns a modern request of a client that knows tasks.
 fn request(id: u64, method: &str, mut params: Value) -> Value {
     let extensions = json!({"io.modelcontextprotocol/tasks": {}});
     params["_meta"] = json!({

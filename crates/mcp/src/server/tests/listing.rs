@@ -1,4 +1,4 @@
-//! What a client is given: the form of results, and the tools that are listed.
+//! The form of results for each client, and the tools that are listed for it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::server::ServerInfo;
 use crate::tool::{Context, Declaration, Effect, Outcome, ToolError};
 use crate::{Era, ResultForm};
 
-/// A server whose `look` gives both forms, and lists the group `garden` on a call of `more`.
+/// Returns a server whose `look` gives both forms, and lists the group `garden` on a call of `more`.
 fn server() -> Server {
     let look = Declaration {
         output_schema: Some(json!({"type": "object"})),
@@ -46,7 +46,7 @@ fn modern(client: &str) -> Value {
     })
 }
 
-/// Whether the listing has output schemas and a result structured content.
+/// Returns true if the listing has output schemas and a result structured content.
 async fn has_structure(peer: &mut Client, meta: &Value) -> (bool, bool) {
     peer.send(json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": meta}})).await;
     let listed = peer.next().await;
@@ -119,7 +119,7 @@ async fn subscribers_hear_of_more_tools_and_no_listing_is_cached() {
     assert_eq!(peer.next().await["result"]["ttlMs"], 0);
 }
 
-/// How long each list may be cached, by a modern client.
+/// Returns the cache time of each list for a modern client.
 async fn fresh(peer: &mut Client) -> Vec<u64> {
     let mut fresh = Vec::new();
     for method in ["tools/list", "resources/list", "resources/templates/list", "prompts/list"] {
@@ -136,7 +136,7 @@ async fn a_list_that_changed_at_run_time_is_not_cached() {
     let tool = |name: &str| super::faults::made(name, |_| async { Ok(Outcome::text("dug")) });
     let server = Server::with_tools(ServerInfo::new("house", "1"), [tool("dig")]);
     let server = server.resources(resources.clone()).prompts(prompts.clone());
-    // What is added before the first connection is there from the beginning.
+    // Tools added before the first connection are present from the start.
     server.registry().add(tool("mow")).expect("it can be served");
     let mut peer = Client::connect(&server, ConnectionOptions::default());
     assert_eq!(fresh(&mut peer).await, [60_000; 4]);
@@ -159,7 +159,7 @@ async fn how_long_lists_are_cached_can_be_set() {
     assert_eq!(fresh(&mut peer).await, [5_000; 4]);
 }
 
-/// The announcements up to the answer of a ping, which is sent when nothing else is left to do.
+/// Returns the announcements up to the answer of a ping, which is sent when nothing else is left to do.
 async fn announced(peer: &mut Client) -> Vec<String> {
     tokio::time::sleep(Duration::from_secs(1)).await;
     peer.send(json!({"jsonrpc": "2.0", "id": 7, "method": "ping"})).await;
@@ -201,7 +201,7 @@ async fn many_tools_are_replaced_by_one_change() {
     // A name that is removed and added is replaced; one that changes is a change.
     registry.replace(["b"], [described("b", "Does more.")]).expect("it can be served");
     assert_eq!(*registry.changes().borrow(), before + 2);
-    // One that cannot be served keeps all of it back.
+    // An invalid tool rejects the whole change.
     registry.replace(["a"], [described("d", "Does it."), described("no name", "")]).expect_err("its name is illegal");
     assert_eq!(listed(&mut peer, &json!({})).await, ["a", "b", "c", "more"]);
 }

@@ -42,7 +42,7 @@ impl Visit for Fields<'_> {
     }
 }
 
-/// The log of serving this input.
+/// Returns the log of serving this input.
 async fn logged(input: &str) -> Vec<String> {
     let log = Log::default();
     let guard = tracing::subscriber::set_default(log.clone());

@@ -39,7 +39,7 @@ async fn serve_pieces(server: &Server, pieces: Vec<Vec<u8>>, options: Connection
     written.text()
 }
 
-/// The path of an example, which cargo builds along with the tests.
+/// Returns the path of an example, which cargo builds along with the tests.
 fn example(name: &str) -> std::path::PathBuf {
     let tests = std::env::current_exe().expect("a test has a path");
     let path = tests.parent().and_then(std::path::Path::parent).expect("target/debug/deps").join("examples").join(name);

@@ -62,7 +62,7 @@ fn request(id: u64, method: &str, name: &str) -> Value {
 }
 
 /// Calls the tool, and returns the call and its question.
-async fn asked(client: &mut Client) -> (Value, Value) {
+async fn call_and_read_question(client: &mut Client) -> (Value, Value) {
     let call = request(1, "tools/call", "paint");
     client.send(call.clone()).await;
     let question = client.next().await;
@@ -70,7 +70,7 @@ async fn asked(client: &mut Client) -> (Value, Value) {
     (call, question)
 }
 
-/// The same request once more, with the person's answer.
+/// Returns the same request once more, with the person's answer.
 fn again(mut call: Value, id: u64, question: &Value, response: Value) -> Value {
     call["id"] = id.into();
     call["params"]["requestState"] = question["result"]["requestState"].clone();
@@ -86,7 +86,7 @@ fn red() -> Value {
 async fn a_named_question_waits_as_long_as_its_tool_says() {
     let calls = Arc::default();
     let mut client = connect(&server([paint(&calls)]));
-    let (call, question) = asked(&mut client).await;
+    let (call, question) = call_and_read_question(&mut client).await;
     tokio::time::sleep(PATIENCE - MINUTE).await;
     client.send(again(call, 2, &question, red())).await;
     assert_eq!(text(&client.next().await), r#"call 1, resumed None: Ok("red")"#);
@@ -96,7 +96,7 @@ async fn a_named_question_waits_as_long_as_its_tool_says() {
 async fn an_answer_after_its_calls_patience_calls_the_tool_anew() {
     let calls = Arc::default();
     let mut client = connect(&server([paint(&calls)]));
-    let (call, question) = asked(&mut client).await;
+    let (call, question) = call_and_read_question(&mut client).await;
     tokio::time::sleep(PATIENCE + MINUTE).await;
     client.send(again(call.clone(), 2, &question, red())).await;
     let accepted = r#"resumed Some("q_1 Ok(Accepted(Object {\"color\": String(\"red\")}))"): Ok("red")"#;
@@ -110,7 +110,7 @@ async fn an_answer_after_its_calls_patience_calls_the_tool_anew() {
 async fn an_answer_after_a_restart_calls_the_tool_anew() {
     let calls = Arc::default();
     let mut client = connect(&server([paint(&calls)]));
-    let (call, question) = asked(&mut client).await;
+    let (call, question) = call_and_read_question(&mut client).await;
     let decline = json!({"action": "decline"});
     let restarted = server([paint(&calls)]);
     let mut client = connect(&restarted);
@@ -135,7 +135,7 @@ async fn an_answer_after_a_restart_calls_the_tool_anew() {
 async fn an_answer_that_does_not_fit_is_asked_for_once_more_under_its_name() {
     let calls = Arc::default();
     let mut client = connect(&server([paint(&calls)]));
-    let (call, question) = asked(&mut client).await;
+    let (call, question) = call_and_read_question(&mut client).await;
     let wrong = json!({"action": "accept", "content": {"color": 7}});
     client.send(again(call.clone(), 2, &question, wrong.clone())).await;
     let second = client.next().await;
@@ -159,7 +159,7 @@ async fn a_call_that_was_answered_elsewhere_gives_its_own_result() {
         }
     });
     let mut client = connect(&server([tool]));
-    let (call, question) = asked(&mut client).await;
+    let (call, question) = call_and_read_question(&mut client).await;
     tokio::time::sleep(2 * MINUTE).await;
     client.send(again(call, 2, &question, json!({"action": "cancel"}))).await;
     assert_eq!(text(&client.next().await), "in the terminal: blue");

@@ -1,4 +1,4 @@
-//! A server in a process of its own, on every kind of standard streams that a parent may give it.
+//! A server in a separate process, on every kind of standard streams that a parent may give it.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -23,7 +23,7 @@ fn spawn(stdin: impl Into<Stdio>, stdout: impl Into<Stdio>) -> Child {
         .expect("the example runs")
 }
 
-/// Asserts that others who hold this description do not find it changed.
+/// Asserts that the flags of this shared description are unchanged.
 #[track_caller]
 fn assert_blocking(fd: impl AsFd) {
     let flags = rustix::fs::fcntl_getfl(fd).expect("it is open");
@@ -66,7 +66,7 @@ fn faults_go_to_stderr_where_no_subscriber_is_set() {
     drop(stdin);
     let output = child.wait_with_output().expect("it ends");
     let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    // The caller has the number under which it stands there.
+    // The caller has the fault number of the log entry.
     let fault = |tool: &str| {
         let (_, rest) = stdout.split_once(&format!("internal error in {tool} (fault ")).expect("a fault");
         rest.split_once(')').expect("its end").0.to_owned()

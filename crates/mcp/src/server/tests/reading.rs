@@ -107,7 +107,7 @@ async fn how_much_may_be_watched_is_limited() {
     assert_eq!(client.next().await["error"]["data"]["reason"], "overloaded");
 }
 
-/// All entries of a list, page by page.
+/// Returns all entries of a list, page by page.
 async fn pages(client: &mut Client, method: &str, list: &str, name: &str, meta: &Value) -> Vec<Vec<String>> {
     let mut pages = Vec::new();
     let mut cursor = Value::Null;

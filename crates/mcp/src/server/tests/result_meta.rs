@@ -1,4 +1,4 @@
-//! What programs get besides a result, in every revision and through jobs.
+//! The `_meta` of results for programs, in every revision and through jobs.
 
 use std::time::Duration;
 
@@ -72,7 +72,7 @@ async fn a_results_meta_reaches_programs_in_every_revision() {
     let params = json!({"name": "weigh", "arguments": {"seconds": 1}});
     client.send(request(1, "tools/call", params, json!({}))).await;
     let meta = client.next().await["result"]["_meta"].take();
-    // Beside the library's own, which no tool can change.
+    // In addition to the library's members, which no tool can change.
     let expected = json!({
         "io.modelcontextprotocol/serverInfo": {"name": "scales", "version": "1"},
         "example/ledger": ledger(),

@@ -44,7 +44,7 @@ async fn each_fork_changes_by_itself() {
     two.relist(["b", "c"]);
     assert!(two.is_listed("b", &given) && !one.is_listed("b", &given));
     assert_eq!(*changes.borrow(), before + 1);
-    // What changes nothing is no news.
+    // A change without effect is not announced.
     two.relist(["b"]);
     two.unlist("rest", []);
     assert_eq!(*changes.borrow(), before + 1);

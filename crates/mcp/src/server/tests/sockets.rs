@@ -1,4 +1,4 @@
-//! Behaviour that shows only on real sockets: what arrives in one read, and which side waits.
+//! Behaviour that shows only on real sockets: several messages in one read, and which side waits.
 
 use std::time::Duration;
 
@@ -100,7 +100,8 @@ fn a_client_that_never_pauses_lets_others_have_their_turn() {
     let (other, theirs) = UnixStream::pair().expect("a socket pair");
     // One thread serves all connections.
     let server = std::thread::spawn(move || {
-        // It looks at the sockets after each turn; by itself after 61, which is what the other would wait for most.
+        // The runtime polls the sockets after each turn. By default it does so after 61 turns, and most of the time
+        // would be that wait.
         let runtime = tokio::runtime::Builder::new_current_thread().event_interval(1).enable_all().build();
         runtime.expect("a runtime").block_on(async move {
             let serve = |stream: UnixStream| {
@@ -148,7 +149,7 @@ fn a_client_that_never_pauses_lets_others_have_their_turn() {
     server.join().expect("no panic");
 }
 
-/// The private memory of this process, in bytes.
+/// Returns the private memory of this process, in bytes.
 fn resident() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").expect("there is a /proc");
     let line = status.lines().find(|line| line.starts_with("RssAnon:")).expect("it says so");

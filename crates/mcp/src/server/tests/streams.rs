@@ -31,17 +31,17 @@ impl AsyncRead for Pieces {
     }
 }
 
-/// A writer that records its input, one entry per write.
-pub(super) fn collector() -> (Collector, Written) {
+/// Returns a writer that records its input, one entry per write.
+pub(super) fn collector() -> (Collector, Output) {
     let written = Arc::default();
-    (Collector(Arc::clone(&written)), Written(written))
+    (Collector(Arc::clone(&written)), Output(written))
 }
 
 pub(super) struct Collector(Arc<Mutex<Vec<Vec<u8>>>>);
 
-pub(super) struct Written(Arc<Mutex<Vec<Vec<u8>>>>);
+pub(super) struct Output(Arc<Mutex<Vec<Vec<u8>>>>);
 
-impl Written {
+impl Output {
     pub(super) fn text(&self) -> String {
         let bytes = self.0.lock().expect("no test panics in it").concat();
         String::from_utf8(bytes).expect("output is UTF-8")

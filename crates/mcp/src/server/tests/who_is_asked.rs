@@ -1,4 +1,4 @@
-//! Whom a tool declares to ask, and what happens where it cannot.
+//! The `Asks` declaration of a tool, and the result if the client does not support it.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ struct Nothing {}
 
 /// What was said.
 #[derive(serde::Serialize, schemars::JsonSchema)]
-struct Said {
+struct Reply {
     /// In words.
     said: String,
 }
@@ -34,9 +34,9 @@ impl Tool for ByDialog {
     const EFFECT: Effect = Effect::READ;
     const ASKS: Asks = Asks::PersonByDialog;
     type Args = Nothing;
-    type Output = Said;
+    type Output = Reply;
 
-    async fn call(&self, cx: Context, _: Nothing) -> Result<Said, ToolError> {
+    async fn call(&self, cx: Context, _: Nothing) -> Result<Reply, ToolError> {
         let form = Ask::form::<Sure>("Sure?");
         let page = Ask::Url { message: "Sign in.".to_owned(), url: "https://example.com/in".to_owned() };
         let can = (cx.can_ask(&form), cx.can_ask(&page), cx.can_ask(&Ask::Roots));
@@ -44,10 +44,10 @@ impl Tool for ByDialog {
             Err(AskError::Unsupported) => "nobody to ask".to_owned(),
             answer => format!("{:?}", answer?.accepted::<Sure>()?.map(|said| said.sure)),
         };
-        Ok(Said { said: format!("{can:?}: {said}") })
+        Ok(Reply { said: format!("{can:?}: {said}") })
     }
 
-    fn text(output: &Said) -> String {
+    fn text(output: &Reply) -> String {
         output.said.clone()
     }
 }

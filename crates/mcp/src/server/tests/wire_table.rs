@@ -98,7 +98,7 @@ pub(crate) fn settled(output: &str) -> String {
 }
 
 impl Case {
-    /// Whether the case starts programs that print, which would be noise within the test's own process.
+    /// Returns true if the case starts programs that print, which would be noise within the test's own process.
     pub(crate) fn prints(&self) -> bool {
         self.about.starts_with("What is printed")
     }

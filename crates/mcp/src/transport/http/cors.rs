@@ -13,13 +13,13 @@ use axum::http::{HeaderValue, Method, Response, StatusCode};
 use super::headers::SESSION;
 use super::{HttpOptions, guard, refusal};
 
-/// The origin of the web page that sent a request, if it may send requests.
+/// Returns the origin of the web page that sent a request, if it may send requests.
 pub(super) fn origin(options: &HttpOptions, parts: &Parts) -> Option<HeaderValue> {
     let origin = parts.headers.get(ORIGIN)?;
     guard::check_origin(options, &parts.headers).ok().map(|()| origin.clone())
 }
 
-/// The response to a preflight, which comes without a token.
+/// Returns the response to a preflight, which comes without a token.
 pub(super) fn preflight(options: &HttpOptions, parts: &Parts, origin: Option<&HeaderValue>) -> Option<Response<Body>> {
     let asks = parts.method == Method::OPTIONS && parts.headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD);
     if !asks || origin.is_none() || guard::check_host(options, parts).is_err() {

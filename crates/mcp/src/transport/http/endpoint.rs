@@ -77,7 +77,7 @@ impl Endpoint {
         }
     }
 
-    /// The options of a client's connection.
+    /// Returns the options of a client's connection.
     pub(super) fn options(&self, headers: &HeaderMap, principal: &str, on: ServedOn) -> ConnectionOptions {
         let connect = self.options.connect.as_ref();
         let mut options = connect.map(|connect| connect(Visitor { principal, headers, on })).unwrap_or_default();
@@ -91,7 +91,7 @@ impl Endpoint {
         wait_for(&self.running, &self.waiting, self.options.limits.waiting, id).await
     }
 
-    /// A slot for a stream without an end, or a refusal at once.
+    /// Returns a slot for a stream without an end, or a refusal at once.
     pub(super) fn stream_slot(&self, id: Option<&Id>) -> Result<Slot, Refusal> {
         match self.streams.clone().try_acquire_owned() {
             Ok(permit) => Ok(Slot { _permit: permit, _held: None }),

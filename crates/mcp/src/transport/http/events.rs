@@ -14,10 +14,10 @@ use tokio::time::{Instant, Sleep};
 
 /// A source of events.
 pub(super) trait Source: Send + Unpin + 'static {
-    /// The next events, encoded; `None` at the end.
+    /// Returns the next events, encoded; `None` at the end.
     fn poll_events(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>>;
 
-    /// Whether the end is reached, so that it is sent together with the last events.
+    /// Returns true if the end is reached, so that it is sent together with the last events.
     fn is_over(&self) -> bool;
 }
 
@@ -29,7 +29,7 @@ struct Events<S> {
     keep_alive: Option<Pin<Box<Sleep>>>,
 }
 
-/// A response with the events of a source, after `first`.
+/// Returns a response with the events of a source, after `first`.
 pub(super) fn response(source: impl Source, first: Bytes, keep_alive: Duration) -> Response<Body> {
     let first = Some(first).filter(|first| !first.is_empty());
     let mut response = Response::new(Body::new(Events { source, first, every: keep_alive, keep_alive: None }));

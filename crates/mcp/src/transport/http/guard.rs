@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, StatusCode};
 use super::refusal::Refusal;
 use super::{HttpOptions, unauthenticated};
 
-/// The principal of a request, or the reason to refuse it.
+/// Returns the principal of a request, or the reason to refuse it.
 pub(super) fn admit(options: &HttpOptions, parts: &Parts) -> Result<String, Refusal> {
     check_host(options, parts)?;
     check_origin(options, &parts.headers)?;
@@ -18,9 +18,10 @@ pub(super) fn admit(options: &HttpOptions, parts: &Parts) -> Result<String, Refu
             Refusal::new(StatusCode::UNAUTHORIZED, message)
         })?,
     };
-    match unauthenticated::mark_authenticated(parts) {
-        true => Ok(principal),
-        false => Err(Refusal::busy(None, "connections", options.limits.connections)),
+    if unauthenticated::mark_authenticated(parts) {
+        Ok(principal)
+    } else {
+        Err(Refusal::busy(None, "connections", options.limits.connections))
     }
 }
 
@@ -35,7 +36,7 @@ pub(super) fn check_host(options: &HttpOptions, parts: &Parts) -> Result<(), Ref
     if is_loopback(name) || options.hosts.iter().any(|allowed| allowed.eq_ignore_ascii_case(name)) {
         return Ok(());
     }
-    let message = format!("host {host:?} is not served here: address the server by a host it was told of");
+    let message = format!("unknown host {host:?}: use a host name that the server is configured to accept");
     Err(Refusal::new(StatusCode::FORBIDDEN, message))
 }
 

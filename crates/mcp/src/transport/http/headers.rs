@@ -13,7 +13,7 @@ use crate::wire::{Json, code};
 pub(super) const VERSION: &str = "mcp-protocol-version";
 pub(super) const SESSION: &str = "mcp-session-id";
 
-/// The value of a field that may occur once.
+/// Returns the value of a field that may occur once.
 pub(super) fn single<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, RpcError> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {

@@ -44,9 +44,9 @@ pub(super) fn initialize(
     Ok(response)
 }
 
-/// The session that a request names.
+/// Returns the session that a request names.
 pub(super) fn session(endpoint: &Endpoint, headers: &HeaderMap, principal: &str) -> Result<Arc<HttpSession>, Refusal> {
-    let refused = |error| Refusal::of(None, error);
+    let refused = |error| Refusal::invalid_message(None, error);
     if let Some(version) = headers::single(headers, VERSION).map_err(refused)?
         && Era::from_name(version).is_none()
     {
@@ -79,14 +79,17 @@ pub(super) async fn message(
             _ => request(endpoint, session, vec![id], (body, held)).await,
         },
         Message::Batch(items) => batch(endpoint, session, &items, (body, held)).await,
-        other => match take(endpoint, session, body, &other) {
-            true => Ok(refusal::empty(StatusCode::ACCEPTED)),
-            false => Err(Refusal::full(None)),
-        },
+        other => {
+            if take(endpoint, session, body, &other) {
+                Ok(refusal::empty(StatusCode::ACCEPTED))
+            } else {
+                Err(Refusal::full(None))
+            }
+        }
     }
 }
 
-/// Takes a notification or a response; false if there is no room for it.
+/// Takes a notification or a response; returns false if the limit is reached.
 fn take(endpoint: &Endpoint, session: &Arc<HttpSession>, body: &[u8], message: &Message<'_>) -> bool {
     match message {
         Message::Response { id, .. } => match id.as_ref().and_then(|id| session.asker(id)) {
@@ -98,7 +101,8 @@ fn take(endpoint: &Endpoint, session: &Arc<HttpSession>, body: &[u8], message: &
         },
         Message::Notification { method, params } => match &**method {
             method if endpoint.server.has_notification(method) => {
-                let mut exchange = Exchange::of(&endpoint.server, session.options(), &session.handshake, String::new());
+                let mut exchange =
+                    Exchange::continue_session(&endpoint.server, session.options(), &session.handshake, String::new());
                 exchange.take(body);
                 run_to_end(exchange);
                 // The protocol may have the same notification.
@@ -117,7 +121,7 @@ fn take(endpoint: &Endpoint, session: &Arc<HttpSession>, body: &[u8], message: &
     }
 }
 
-/// Serves a batch: messages for other exchanges go there, and the requests get an exchange of their own.
+/// Serves a batch: messages for other exchanges go there, and the requests get a separate exchange.
 async fn batch(
     endpoint: &Endpoint,
     session: &Arc<HttpSession>,
@@ -128,7 +132,7 @@ async fn batch(
         return request(endpoint, session, Vec::new(), (body, held)).await;
     }
     let mut ids = Vec::new();
-    // The messages to be answered, as a batch of their own; the others are taken here.
+    // The messages to be answered, as a separate batch; the others are taken here.
     let mut answered = Vec::new();
     for item in items {
         match Envelope::classify(item.get().as_bytes()) {
@@ -159,12 +163,13 @@ async fn request(
     let id = ids.first();
     if ids.iter().any(|id| session.answering(id).is_some()) {
         let error = RpcError::new(code::INVALID_REQUEST, "a request with this id is still in flight");
-        return Err(Refusal { status: StatusCode::OK, ..Refusal::of(id, error) });
+        return Err(Refusal { status: StatusCode::OK, ..Refusal::invalid_message(id, error) });
     }
     let limits = session.options().limits;
     let slot = endpoint::wait_for(&session.running, &session.waiting, limits.waiting, id).await?.with(held);
     let number = session.next_number();
-    let mut exchange = Exchange::of(&endpoint.server, session.options(), &session.handshake, session.prefix(number));
+    let mut exchange =
+        Exchange::continue_session(&endpoint.server, session.options(), &session.handshake, session.prefix(number));
     exchange.take(body);
     let HttpOptions { limits, always_stream, .. } = &endpoint.options;
     // Most requests are answered by now, and need no stream.
@@ -175,7 +180,7 @@ async fn request(
     session.add(&stream, limits);
     let mut reader = stream.read(None);
     let mut first = Vec::new();
-    // A client of this revision is first told how to reconnect.
+    // A client of this revision first learns how to reconnect.
     if session.handshake.era >= Era::V2025_11_25 {
         first.extend_from_slice(&stream.first_event());
     }
@@ -200,7 +205,7 @@ pub(super) fn get(
     headers: &HeaderMap,
     session: &Arc<HttpSession>,
 ) -> Result<Response<Body>, Refusal> {
-    let last = headers::single(headers, "last-event-id").map_err(|error| Refusal::of(None, error))?;
+    let last = headers::single(headers, "last-event-id").map_err(|error| Refusal::invalid_message(None, error))?;
     let (stream, after) = match last {
         None => (session.main.clone(), None),
         Some(last) => {

@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpStream;
 
-/// How long input is discarded.
+/// The time for which input is discarded.
 const LINGER_TIME: Duration = Duration::from_secs(2);
 
 /// Bytes of input that are discarded at most.
@@ -44,7 +44,7 @@ impl Reclaimed {
             stream.shutdown().await?;
             tokio::io::copy(&mut stream.take(LINGER_BYTES), &mut tokio::io::sink()).await
         };
-        // Best effort: a client that sends for longer, or is gone, is owed nothing.
+        // Best effort: a client that sends for longer, or has disconnected, gets no answer.
         let _ = tokio::time::timeout(LINGER_TIME, drained).await;
     }
 }

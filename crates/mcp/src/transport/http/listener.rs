@@ -23,7 +23,7 @@ use crate::server::Server;
 /// The pause before accepting again after an error, such as a lack of descriptors.
 const ACCEPT_RETRY: Duration = Duration::from_millis(50);
 
-/// How long connections may take to end, beyond the grace of their calls.
+/// The time for connections to end, beyond the grace period of their calls.
 const CLOSE_GRACE: Duration = Duration::from_secs(2);
 
 /// Serves HTTP until the future is done, then shuts down: running calls get their grace, streams are ended. An error
@@ -176,6 +176,6 @@ impl Service<Request<Incoming>> for TrackedRoutes {
 }
 
 async fn told_to_end(ended: &mut watch::Receiver<bool>) {
-    // An error means that the sender is gone, which means the same.
+    // An error means that the sender was dropped, which means the same.
     let _ = ended.wait_for(|ended| *ended).await;
 }

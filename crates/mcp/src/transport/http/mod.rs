@@ -2,7 +2,7 @@
 //! 2024-11-05 (`GET /sse`, `POST /messages`) and a WebSocket (`/ws`, feature `websocket`).
 //!
 //! Start with [`serve`], or with [`router`] for a program that has an HTTP server already. A request passes `guard.rs`
-//! (who sent it) and `post.rs` (its body and revision), then `modern.rs` if it stands alone or `legacy.rs` if it
+//! (its sender) and `post.rs` (its body and revision), then `modern.rs` if it is standalone or `legacy.rs` if it
 //! belongs to a session.
 //!
 //! ```
@@ -59,8 +59,8 @@ use self::refusal::Refusal;
 use crate::era::Era;
 use crate::server::Server;
 
-/// The routes of a server, for a program's own HTTP server or to be nested into its routes. The limits on connections
-/// and heads in [`HttpLimits`] are then up to that server.
+/// Returns the routes of a server, for a program's own HTTP server or to be nested into its routes. The limits on
+/// connections and heads in [`HttpLimits`] are then up to that server.
 pub fn router(server: Server, options: HttpOptions) -> Router {
     routes(Arc::new(Endpoint::new(server, options)))
 }

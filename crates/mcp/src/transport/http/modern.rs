@@ -1,5 +1,5 @@
-//! Requests that stand alone (2026-07-28). Each has an exchange of its own, which its response drives and ends. A
-//! client that closes the response cancels its request.
+//! Standalone requests (2026-07-28). Each has a separate exchange, which its response drives and ends. A client that
+//! closes the response cancels its request.
 
 use std::future::poll_fn;
 use std::task::{Context, Poll};
@@ -28,7 +28,7 @@ pub(super) async fn request(
     (body, held): (&[u8], HeldBytes),
     (id, method, params): (&Id, &str, Option<Json<'_>>),
 ) -> Result<Response<Body>, Refusal> {
-    let refused = |error| Refusal::of(Some(id), error);
+    let refused = |error| Refusal::invalid_message(Some(id), error);
     let params = Params::read(params).map_err(refused)?;
     let meta = params.meta().map_err(refused)?;
     let era = check(headers, &meta).map_err(refused)?;
@@ -62,7 +62,7 @@ pub(super) async fn request(
     Ok(respond(StandaloneRequest { exchange: Some((exchange, slot)), id: id.clone() }, endpoint).await)
 }
 
-/// Takes a notification. Only the embedder can have one: the protocol has none in this revision.
+/// Takes a notification. Only the embedder can define one: the protocol has none in this revision.
 pub(super) fn notification(endpoint: &Endpoint, headers: &HeaderMap, principal: &str, body: &[u8]) -> Response<Body> {
     let mut exchange = Exchange::new(
         &endpoint.server,
@@ -81,7 +81,7 @@ pub(super) fn run_to_end(mut exchange: Exchange) {
     }
 }
 
-/// The revision of a request, on which its header and its body must agree.
+/// Returns the revision of a request, on which its header and its body must agree.
 fn check(headers: &HeaderMap, meta: &Meta<'_>) -> Result<Era, RpcError> {
     let said = headers::single(headers, headers::VERSION)?;
     let Some(said) = said else { return Err(mismatch("MCP-Protocol-Version is missing")) };
@@ -102,7 +102,7 @@ fn unsupported(version: &str) -> RpcError {
         .with_data(&json!({"supported": Era::ALL.map(Era::name), "requested": version}))
 }
 
-/// The response to a request: one JSON text if there is no output before its answer, else a stream.
+/// Returns the response to a request: one JSON text if no output precedes its answer, otherwise a stream.
 async fn respond(mut request: StandaloneRequest, endpoint: &Endpoint) -> Response<Body> {
     let HttpOptions { limits, always_stream, .. } = &endpoint.options;
     let first = match tokio::time::timeout(limits.silence, poll_fn(|cx| request.poll_lines(cx))).await {
@@ -124,7 +124,7 @@ fn is_one(lines: &[u8]) -> bool {
     memchr::memchr(b'\n', lines).is_none_or(|at| at + 1 == lines.len())
 }
 
-/// The HTTP status of an answer, which the specification gives for some errors.
+/// Returns the HTTP status of an answer, which the specification gives for some errors.
 fn status(id: &Id, line: &[u8]) -> StatusCode {
     match error_code(id, line) {
         Some(code::METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,
@@ -135,7 +135,7 @@ fn status(id: &Id, line: &[u8]) -> StatusCode {
     }
 }
 
-/// The error code of a line that `build::error` wrote as the answer to this request.
+/// Returns the error code of a line that `build::error` wrote as the answer to this request.
 fn error_code(id: &Id, line: &[u8]) -> Option<i64> {
     let rest = line.strip_prefix(b"{\"jsonrpc\":\"2.0\",\"id\":")?.strip_prefix(id.as_json().as_bytes())?;
     let rest = rest.strip_prefix(b",\"error\":{\"code\":")?;
@@ -144,7 +144,7 @@ fn error_code(id: &Id, line: &[u8]) -> Option<i64> {
 }
 
 /// An exchange that lives as long as its response. A client that closes the response cancels its request: the call is
-/// told, and may go on for as long as any cancelled call.
+/// notified, and may continue for as long as any cancelled call.
 struct StandaloneRequest {
     exchange: Option<(Exchange, Slot)>,
     id: Id,

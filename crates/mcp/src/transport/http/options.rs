@@ -1,4 +1,4 @@
-//! The options of HTTP: who is admitted, the connection options of each client, and the limits.
+//! The options of HTTP: admission, the connection options of each client, and the limits.
 
 use std::fmt;
 use std::sync::Arc;
@@ -25,15 +25,15 @@ pub struct Visitor<'a> {
     pub principal: &'a str,
     /// The header fields of its request.
     pub headers: &'a HeaderMap,
-    /// How long the connection options are used.
+    /// How long the connection options apply.
     pub on: ServedOn,
 }
 
-/// What a client's connection options are for: this decides how long they last, and whether notifications reach the
+/// The scope of a client's connection options. It decides how long they apply, and whether notifications reach the
 /// client at any time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServedOn {
-    /// One request that stands alone (2026-07-28).
+    /// One standalone request (2026-07-28).
     Request,
     /// A session of many requests (2025-03-26 to 2025-11-25).
     Session,
@@ -46,12 +46,12 @@ pub enum ServedOn {
 pub struct HttpOptions {
     /// The path of the endpoint.
     pub path: String,
-    /// Whether to serve the transport of 2024-11-05 too, for old clients: `GET /sse` and `POST /messages`.
+    /// True to serve the transport of 2024-11-05 too, for old clients: `GET /sse` and `POST /messages`.
     pub sse: bool,
-    /// Whether to serve a WebSocket too, on `/ws`: one message per text frame, subprotocol `mcp`.
+    /// True to serve a WebSocket too, on `/ws`: one message per text frame, subprotocol `mcp`.
     #[cfg(feature = "websocket")]
     pub websocket: bool,
-    /// Whether every answer is a stream, even one that is ready at once. This costs a little, but only a stream lets a
+    /// True if every answer is a stream, even one that is ready at once. This costs a little, but only a stream lets a
     /// client of a session (2025-03-26 to 2025-11-25) reconnect for an answer that it lost with its connection.
     pub always_stream: bool,
     /// The hosts that requests may name, besides `localhost` and the loopback addresses; without a port. Others are
@@ -61,8 +61,8 @@ pub struct HttpOptions {
     pub origins: Vec<String>,
     /// Authorizes requests; `None` admits every client that reaches the port.
     pub authorize: Option<Authorize>,
-    /// Gives a client's connection options; `None` for the defaults. Called for each request that stands alone
-    /// (2026-07-28), else for each session. The authorized principal replaces the one in its result.
+    /// Gives a client's connection options; `None` for the defaults. Called for each standalone request (2026-07-28),
+    /// otherwise for each session. The authorized principal replaces the one in its result.
     pub connect: Option<Connect>,
     /// Receives the number of open connections from [`serve`](super::serve).
     pub open: Option<watch::Sender<usize>>,
@@ -77,18 +77,18 @@ pub struct HttpLimits {
     pub body: usize,
     /// Bytes of all bodies together, of requests that arrive, wait or run. Beyond it a request is refused (503).
     pub bodies: usize,
-    /// How long a body may take to arrive (else 408).
+    /// The timeout for a body (then 408).
     pub body_time: Duration,
     /// How long a connection may be open before one of its requests is authorized.
     pub unauthenticated_time: Duration,
-    /// How long the head of a request may take to arrive, and how long a connection may be idle.
+    /// The timeout for the head of a request, and for an idle connection.
     pub head_time: Duration,
     /// The largest head of a request, in bytes (else 431).
     pub head: usize,
     /// Header fields of a request (else 431).
     pub fields: usize,
-    /// Connections that are open at once. At the limit the oldest connection without an authorized request is closed;
-    /// if there is none, new ones wait.
+    /// The limit of open connections. At the limit the oldest connection without an authorized request is closed; if
+    /// all are authorized, new ones wait.
     pub connections: usize,
     /// Sessions (revisions before 2026-07-28). Beyond it an `initialize` is refused (503).
     pub sessions: usize,
@@ -168,9 +168,9 @@ impl HttpOptions {
     }
 }
 
-/// The bearer token in a request's field `Authorization`, for an embedder's own [`Authorize`].
+/// Returns the bearer token in a request's field `Authorization`, for an embedder's own [`Authorize`].
 pub fn bearer(headers: &HeaderMap) -> Option<&str> {
-    // With two fields it is unclear which one was meant, or checked by an intermediary.
+    // With two fields it is unclear which one applies, or was checked by an intermediary.
     let mut fields = headers.get_all("authorization").iter();
     let (Some(field), None) = (fields.next(), fields.next()) else { return None };
     let (scheme, token) = field.to_str().ok()?.split_once(' ')?;

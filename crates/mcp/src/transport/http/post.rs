@@ -25,11 +25,14 @@ pub(super) async fn post(
 ) -> Result<Response<Body>, Refusal> {
     check_fields(headers).map_err(|refusal| refusal.unread(headers))?;
     let (body, held) = read(headers, body, endpoint).await?;
-    let message = Envelope::classify(&body)
-        .map_err(|Unreadable(reason)| Refusal::of(None, RpcError::new(code::PARSE, format!("the body is {reason}"))))?;
+    let message = Envelope::classify(&body).map_err(|Unreadable(reason)| {
+        Refusal::invalid_message(None, RpcError::new(code::PARSE, format!("the body is {reason}")))
+    })?;
     let has_session = headers.contains_key(SESSION);
     match message {
-        Message::Invalid { id, reason } => Err(Refusal::of(id.as_ref(), RpcError::new(code::INVALID_REQUEST, reason))),
+        Message::Invalid { id, reason } => {
+            Err(Refusal::invalid_message(id.as_ref(), RpcError::new(code::INVALID_REQUEST, reason)))
+        }
         Message::Request { id, method, params } if stands_alone(headers, params) => {
             modern::request(endpoint, headers, principal, (&body, held), (&id, &method, params)).await
         }
@@ -61,8 +64,8 @@ fn check_fields(headers: &HeaderMap) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Whether the rules of 2026-07-28 apply: the message names a revision itself, or its header names one without sessions
-/// or an unknown one.
+/// Returns true if the rules of 2026-07-28 apply: the message names a revision itself, or its header names one without
+/// sessions or an unknown one.
 fn stands_alone(headers: &HeaderMap, params: Option<Json<'_>>) -> bool {
     let said = headers.get(VERSION).map(|said| said.to_str().ok().and_then(Era::from_name));
     match said {
@@ -75,7 +78,7 @@ fn stands_alone(headers: &HeaderMap, params: Option<Json<'_>>) -> bool {
     }
 }
 
-/// Whether the client accepts all these media types.
+/// Returns true if the client accepts all these media types.
 pub(super) fn accepts(headers: &HeaderMap, kinds: &[&str]) -> bool {
     if !headers.contains_key(ACCEPT) {
         return true;

@@ -1,7 +1,7 @@
-//! Whether a client has read its call's progress, where one stream carries all messages: some clients lose a report
-//! that arrives in one read with its answer, so the answer waits (see `server/pacing.rs`). Over TCP the system cannot
-//! tell what was read. A WebSocket's client tells by answering a ping that follows the report; on a stream of events
-//! only time helps.
+//! Detects whether a client has read its call's progress, on a stream that carries all messages. Some clients lose a
+//! report that arrives in one read with its answer, so the answer waits (see `server/pacing.rs`). Over TCP the system
+//! cannot tell what was read. A WebSocket's client confirms by answering a ping that follows the report; on a stream of
+//! events only a delay helps.
 
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ impl SentAt {
     }
 }
 
-/// Whether these lines contain progress.
+/// Returns true if these lines contain progress.
 pub(super) fn tells_progress(lines: &[u8]) -> bool {
     memchr::memmem::find(lines, b"\"method\":\"notifications/progress\"").is_some()
 }
@@ -47,7 +47,7 @@ pub(super) struct Pings(Arc<Mutex<(u64, u64)>>);
 
 #[cfg(feature = "websocket")]
 impl Pings {
-    /// The payload of the next ping.
+    /// Returns the payload of the next ping.
     pub(super) fn next(&self) -> Vec<u8> {
         let mut pings = self.0.lock();
         pings.0 += 1;

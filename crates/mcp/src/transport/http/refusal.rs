@@ -21,7 +21,7 @@ pub(super) struct Refusal {
     pub status: StatusCode,
     pub id: Option<Id>,
     pub error: RpcError,
-    /// Whether the connection is closed after it.
+    /// True if the connection is closed after it.
     pub closes: bool,
 }
 
@@ -31,7 +31,7 @@ impl Refusal {
     }
 
     /// The message itself is wrong.
-    pub(super) fn of(id: Option<&Id>, error: RpcError) -> Refusal {
+    pub(super) fn invalid_message(id: Option<&Id>, error: RpcError) -> Refusal {
         Refusal { status: StatusCode::BAD_REQUEST, id: id.cloned(), error, closes: false }
     }
 
@@ -85,7 +85,7 @@ impl Refusal {
     }
 }
 
-/// A response with one JSON text.
+/// Returns a response with one JSON text.
 pub(super) fn json(status: StatusCode, mut body: Vec<u8>) -> Response<Body> {
     if body.last() == Some(&b'\n') {
         body.pop();
@@ -96,7 +96,7 @@ pub(super) fn json(status: StatusCode, mut body: Vec<u8>) -> Response<Body> {
     response
 }
 
-/// A response without a body.
+/// Returns a response without a body.
 pub(super) fn empty(status: StatusCode) -> Response<Body> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = status;

@@ -51,9 +51,10 @@ impl HttpSessions {
         drop(all);
         // Ending their calls may run foreign code, so it happens outside of the lock.
         over.iter().for_each(|session| session.end());
-        match count < self.limits.sessions {
-            true => Ok(()),
-            false => Err(Refusal::busy(Some(id), "sessions", self.limits.sessions)),
+        if count < self.limits.sessions {
+            Ok(())
+        } else {
+            Err(Refusal::busy(Some(id), "sessions", self.limits.sessions))
         }
     }
 
@@ -82,7 +83,7 @@ impl HttpSessions {
         session
     }
 
-    /// The session with this id, if it belongs to this principal.
+    /// Returns the session with this id, if it belongs to this principal.
     pub(super) fn get(&self, id: &str, principal: &str) -> Option<Arc<HttpSession>> {
         let session = self.lock().get(id).filter(|session| session.principal == principal).cloned()?;
         session.touch();
@@ -112,7 +113,7 @@ impl HttpSessions {
 }
 
 impl HttpSession {
-    /// The options of another exchange of this session.
+    /// Returns the options of another exchange of this session.
     pub(super) fn options(&self) -> ConnectionOptions {
         self.options.again(self.ends.subscribe())
     }
@@ -121,12 +122,12 @@ impl HttpSession {
         self.last_number.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// The part of a question's id between `ask-` and another `-`, which names the stream.
+    /// Returns the part of a question's id between `ask-` and another `-`, which names the stream.
     pub(super) fn prefix(&self, number: u64) -> String {
         format!("{}.{number}", &self.id[..8])
     }
 
-    /// The stream that asked the question with this id.
+    /// Returns the stream that asked the question with this id.
     pub(super) fn asker(&self, id: &Id) -> Option<Arc<Stream>> {
         let prefix = id.as_json().strip_prefix("\"ask-")?.split('-').next()?;
         let (session, number) = prefix.split_once('.')?;
@@ -134,7 +135,7 @@ impl HttpSession {
         self.stream(number)
     }
 
-    /// The stream with this number.
+    /// Returns the stream with this number.
     pub(super) fn stream(&self, number: u64) -> Option<Arc<Stream>> {
         match number {
             0 => Some(self.main.clone()),
@@ -142,7 +143,7 @@ impl HttpSession {
         }
     }
 
-    /// The open stream that answers the request with this id.
+    /// Returns the open stream that answers the request with this id.
     pub(super) fn answering(&self, id: &Id) -> Option<Arc<Stream>> {
         self.lock().iter().find(|stream| stream.ids.contains(id) && !stream.is_over()).cloned()
     }
@@ -156,7 +157,7 @@ impl HttpSession {
         for stream in streams.drain(..).rev() {
             if stream.is_over() && !stream.is_read() {
                 count += 1;
-                bytes += stream.kept();
+                bytes += stream.buffered_bytes();
                 if count > limits.kept_streams || bytes > limits.kept_bytes.saturating_mul(4) {
                     forgotten.push(stream);
                     continue;
@@ -199,7 +200,7 @@ impl HttpSession {
     }
 }
 
-/// An id that cannot be guessed.
+/// Returns an id that cannot be guessed.
 pub(super) fn random_id() -> String {
     let mut bytes = [0; 20];
     // Without the system's randomness a session id could be guessed.

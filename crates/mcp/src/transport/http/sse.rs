@@ -54,7 +54,7 @@ pub(super) async fn open(State(endpoint): State<Arc<Endpoint>>, request: Request
         let exchange = Exchange::new(&endpoint.server, options, Lifetime::UntilClosed);
         let id = random_id();
         endpoint.conversations.lock().insert(id.clone(), (principal, exchange.inbox()));
-        // The route beside this one, wherever the routes are nested.
+        // The route of messages next to this one, wherever the routes are nested.
         let path = parts.extensions.get::<OriginalUri>().map_or(parts.uri.path(), |uri| uri.path());
         let base = path.strip_suffix(STREAM).unwrap_or_default();
         let first = format!("event: endpoint\ndata: {base}{MESSAGES}?sessionId={id}\n\n");
@@ -86,12 +86,9 @@ pub(super) async fn message(State(endpoint): State<Arc<Endpoint>>, request: Requ
         };
         let (body, _held) = post::read(&parts.headers, body, &endpoint).await?;
         if let Err(Unreadable(reason)) = Envelope::classify(&body) {
-            return Err(Refusal::of(None, RpcError::new(code::PARSE, format!("the body is {reason}"))));
+            return Err(Refusal::invalid_message(None, RpcError::new(code::PARSE, format!("the body is {reason}"))));
         }
-        match inbox.put(&body) {
-            true => Ok(refusal::empty(StatusCode::ACCEPTED)),
-            false => Err(Refusal::full(None)),
-        }
+        if inbox.put(&body) { Ok(refusal::empty(StatusCode::ACCEPTED)) } else { Err(Refusal::full(None)) }
     };
     cors::expose(origin, taken.await.unwrap_or_else(Refusal::into_response))
 }

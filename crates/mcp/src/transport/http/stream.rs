@@ -37,15 +37,15 @@ struct State {
     /// The number of the current driver; a new driver increments it and takes over.
     driver: u64,
     is_read: bool,
-    /// Whether the client knows the stream's number without having seen an event.
+    /// True if the client knows the stream's number without having seen an event.
     is_named: bool,
-    /// Whether the reader was told to reconnect, and ends.
+    /// True if the reader was asked to reconnect, and ends.
     told_to_reconnect: bool,
     waker: Option<Waker>,
     retention: Retention,
 }
 
-/// How much of a stream is kept for a client that reconnects.
+/// The kept part of a stream for a client that reconnects.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Retention {
     pub events: usize,
@@ -93,7 +93,7 @@ impl Stream {
         Reader { driver: state.take_over(), stream: self.clone() }
     }
 
-    /// Whether this event has existed.
+    /// Returns true if this event has existed.
     pub(super) fn has(&self, event: u64) -> bool {
         event < self.lock().next
     }
@@ -103,7 +103,7 @@ impl Stream {
     }
 
     /// Bytes of events that are kept.
-    pub(super) fn kept(&self) -> usize {
+    pub(super) fn buffered_bytes(&self) -> usize {
         self.lock().bytes
     }
 
@@ -117,7 +117,7 @@ impl Stream {
         state.live.as_mut().map(|(exchange, _)| exchange.answer_now(message)).unwrap_or_default()
     }
 
-    /// The event that only names the stream, so that a client without other events can reconnect.
+    /// Returns the event that only names the stream, so that a client without other events can reconnect.
     pub(super) fn first_event(&self) -> Bytes {
         self.lock().is_named = true;
         format!("id: {}-0\nretry: 1000\ndata: \n\n", self.number).into()
@@ -207,7 +207,7 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// The first output of a stream: its answer alone if that is all, else events.
+    /// Returns the first output of a stream: its answer alone if that is all, else events.
     pub(super) fn poll_unsent(&mut self, cx: &mut Context<'_>) -> Poll<Option<Unsent>> {
         let mut state = self.stream.lock();
         if state.driver != self.driver {

@@ -1,7 +1,7 @@
 //! A server on a WebSocket: one message per text frame, in both directions. MCP does not define this transport; clients
 //! that have it offer the subprotocol `mcp`.
 //!
-//! A web page cannot send a token in a header. It offers a subprotocol `bearer.TOKEN` beside `mcp` instead.
+//! A web page cannot send a token in a header. It offers a subprotocol `bearer.TOKEN` in addition to `mcp` instead.
 
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
@@ -81,7 +81,7 @@ enum CloseReason {
     Shutdown,
     /// The peer closed it. The WebSocket library has queued the close frame in return, but not sent it.
     PeerClosed,
-    /// The peer is gone.
+    /// The peer has disconnected.
     PeerGone,
     /// The peer broke the rules: the close code and the reason.
     Violation(u16, &'static str),
@@ -101,7 +101,7 @@ async fn serve(mut socket: WebSocket, exchange: Exchange, pings: Pings, endpoint
     let end = poll_fn(|cx| driver.poll(cx, every)).await;
     // Running calls are cancelled before anything is waited for.
     drop(driver);
-    // Best effort: a peer that is gone cannot be told.
+    // Best effort: a peer that has disconnected cannot be notified.
     let grace = crate::server::Limits::default().grace;
     let (code, reason) = match end {
         CloseReason::Shutdown => (close_code::AWAY, "the server ends"),

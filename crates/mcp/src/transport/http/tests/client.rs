@@ -1,4 +1,4 @@
-//! Fixture: a client of raw bytes over real sockets, and a server on a port of its own.
+//! Fixture: a client of raw bytes over real sockets, and a server on a separate port.
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 use super::super::{HttpOptions, serve};
 use crate::server::Server;
 
-/// A server on a port of its own.
+/// A server on a separate port.
 pub(super) struct Served {
     pub port: u16,
     end: oneshot::Sender<()>,
@@ -32,7 +32,7 @@ impl Served {
         Client { stream, read: Vec::new(), port: self.port }
     }
 
-    /// Sends one request on a connection of its own.
+    /// Sends one request on a new connection.
     pub(super) async fn send(&self, request: &Request) -> Response {
         self.connect().await.send(request).await
     }
@@ -57,14 +57,14 @@ impl Request {
         Request { method, path: "/mcp".to_owned(), fields: Vec::new(), body: Vec::new() }
     }
 
-    /// A message of a client that names no revision.
+    /// Returns a message of a client that names no revision.
     pub(super) fn post(body: impl Into<Vec<u8>>) -> Request {
         let mut request = Request::new("POST").field("accept", "application/json, text/event-stream");
         request.body = body.into();
         request.field("content-type", "application/json")
     }
 
-    /// A request of 2026-07-28, with the fields that mirror it.
+    /// Returns a request of 2026-07-28, with the fields that mirror it.
     pub(super) fn modern(id: u64, method: &str, mut params: Value) -> Request {
         let meta = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -99,13 +99,13 @@ impl Request {
         self
     }
 
-    /// The same request with another body.
+    /// Returns the same request with another body.
     pub(super) fn body(mut self, body: impl Into<Vec<u8>>) -> Request {
         self.body = body.into();
         self
     }
 
-    /// The body.
+    /// Returns the body.
     pub(super) fn text(&self) -> &str {
         std::str::from_utf8(&self.body).expect("UTF-8")
     }
@@ -148,7 +148,7 @@ impl Response {
         serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("not JSON: {self:?}"))
     }
 
-    /// The messages of either kind of answer, JSON or a stream.
+    /// Returns the messages of either kind of answer, JSON or a stream.
     pub(super) fn messages(&self) -> Vec<Value> {
         match self.field("content-type") {
             Some("text/event-stream") => {
@@ -159,7 +159,7 @@ impl Response {
         }
     }
 
-    /// The code of the error; 0 without one.
+    /// Returns the code of the error; 0 without one.
     pub(super) fn code(&self) -> i64 {
         self.json()["error"]["code"].as_i64().unwrap_or_default()
     }
@@ -189,7 +189,7 @@ impl Client {
         let _ = self.stream.write_all(bytes).await;
     }
 
-    /// The head of an answer.
+    /// Returns the head of an answer.
     pub(super) async fn head(&mut self) -> (u16, String) {
         let head = self.until(b"\r\n\r\n").await;
         let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
@@ -209,7 +209,7 @@ impl Client {
         Response { status, head, body }
     }
 
-    /// The status of the next answer, whose body is skipped; `None` if the connection ends first.
+    /// Returns the status of the next answer, whose body is skipped; `None` if the connection ends first.
     pub(super) async fn next_status(&mut self) -> Option<u16> {
         while memchr::memmem::find(&self.read, b"\r\n\r\n").is_none() {
             if self.stream.read_buf(&mut self.read).await.unwrap_or_default() == 0 {
@@ -219,7 +219,7 @@ impl Client {
         Some(self.response().await.status)
     }
 
-    /// The next piece of a stream; `None` at its end.
+    /// Returns the next piece of a stream; `None` at its end.
     pub(super) async fn chunk(&mut self) -> Option<String> {
         let size = self.until(b"\r\n").await;
         let size = usize::from_str_radix(size.trim(), 16).expect("a size");
@@ -228,7 +228,7 @@ impl Client {
         (size > 0).then_some(chunk)
     }
 
-    /// The next message of a stream.
+    /// Returns the next message of a stream.
     pub(super) async fn event(&mut self) -> Value {
         loop {
             let chunk = self.chunk().await.expect("the stream goes on");
@@ -239,7 +239,7 @@ impl Client {
         }
     }
 
-    /// Whether the server has closed the connection, without another byte.
+    /// Returns true if the server has closed the connection, without another byte.
     pub(super) async fn is_closed(&mut self) -> bool {
         self.read.is_empty() && matches!(self.stream.read(&mut [0; 1]).await, Ok(0) | Err(_))
     }

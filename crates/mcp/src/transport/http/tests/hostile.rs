@@ -12,7 +12,7 @@ const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
 const DISCOVER: &str = r#"{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{
 "io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
 
-/// The statuses of the answers to these bytes, sent at once on a connection of their own, until the server closes the
+/// Returns the statuses of the answers to these bytes, sent at once on a new connection, until the server closes the
 /// connection or is silent.
 async fn statuses(served: &Served, bytes: &str) -> String {
     let mut client = served.connect().await;
@@ -30,7 +30,7 @@ async fn check(cases: &[(&str, &str)], expected: Expect) {
     for (about, head) in cases {
         let head = head.replace('\n', "\r\n");
         said.push_str(&format!("{about}: {}\n", statuses(&served, &head).await.trim_end()));
-        // And nobody else notices.
+        // Other clients are not affected.
         assert_eq!(served.send(&Request::modern(1, "server/discover", json!({}))).await.status, 200);
     }
     expected.assert_eq(&said);
@@ -44,8 +44,7 @@ async fn heads_that_say_two_things() {
     let body = DISCOVER.replace('\n', " ");
     let (body, length) = (body.as_str(), body.len());
     let with = |fields: &str, body: &str| format!("{post}{fields}\n{body}");
-    // What stands behind the first request's body would be a request of its own if the two ends disagreed on its
-    // length.
+    // The text after the first request's body would be a second request if the two ends disagreed on its length.
     let second = "GET /other HTTP/1.1\nHost: localhost\n\n".to_owned();
     let cases = [
         ("one length", with(&format!("Content-Length: {length}\n"), body)),
@@ -158,7 +157,7 @@ mod frames {
     const FIN: u8 = 0x80;
     const CONTINUES: u8 = 0;
 
-    /// A masked frame of at most 125 bytes; the mask is of zeros.
+    /// Returns a masked frame of at most 125 bytes; the mask is of zeros.
     fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
         [&[first, 0x80 | payload.len() as u8, 0, 0, 0, 0], payload].concat()
     }
@@ -211,7 +210,7 @@ mod frames {
             let (_, mut socket) = Socket::open(&served, "").await;
             socket.write(&bytes).await;
             assert_eq!(code(socket.next().await), 1009, "{about}");
-            // And nobody else notices.
+            // Other clients are not affected.
             let (_, mut other) = Socket::open(&served, "").await;
             other.send(TEXT, super::PING.as_bytes()).await;
             assert_eq!(other.message().await, r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);

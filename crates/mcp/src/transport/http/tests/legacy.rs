@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// The numbers of the events in a piece of a stream.
+/// Returns the numbers of the events in a piece of a stream.
 fn ids(chunk: &str) -> Vec<&str> {
     chunk.lines().filter_map(|line| line.strip_prefix("id: ")).collect()
 }

@@ -28,14 +28,14 @@ fn initialize(version: &str) -> Request {
     Request::post(json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}).to_string())
 }
 
-/// The id of a new session.
+/// Returns the id of a new session.
 async fn session(served: &Served, version: &str) -> String {
     let response = served.send(&initialize(version)).await;
     assert_eq!(response.json()["result"]["protocolVersion"], version);
     response.field("mcp-session-id").expect("a session").to_owned()
 }
 
-/// A message in a session.
+/// Returns a message in a session.
 fn within(session: &str, message: &Value) -> Request {
     Request::post(message.to_string()).field("mcp-session-id", session)
 }

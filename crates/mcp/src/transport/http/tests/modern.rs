@@ -1,4 +1,4 @@
-//! Requests that stand alone (2026-07-28).
+//! Standalone requests (2026-07-28).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -97,15 +97,15 @@ async fn a_closed_response_cancels() {
     let server = server.method("test/hold", move |cx, _| {
         let sender = sender.clone();
         async move {
-            let guard = Told(sender);
+            let guard = DropNotice(sender);
             cx.progress(crate::tool::Progress { progress: 1.0, total: None, message: None });
             cx.cancelled().await;
             drop(guard);
             std::future::pending().await
         }
     });
-    struct Told(tokio::sync::mpsc::Sender<bool>);
-    impl Drop for Told {
+    struct DropNotice(tokio::sync::mpsc::Sender<bool>);
+    impl Drop for DropNotice {
         fn drop(&mut self) {
             let _ = self.0.try_send(true);
         }
@@ -230,7 +230,7 @@ async fn a_task_is_named_by_a_field_too() {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[allow(dead_code)]
-struct Place {
+struct Lookup {
     /// Where.
     #[schemars(extend("x-mcp-header" = "Region"))]
     region: Option<String>,
@@ -255,10 +255,10 @@ impl Tool for Find {
     const NAME: &'static str = "find";
     const EFFECT: Effect = Effect::READ;
     const STRUCTURED: bool = false;
-    type Args = Place;
+    type Args = Lookup;
     type Output = String;
 
-    async fn call(&self, _: Context, _: Place) -> Result<String, ToolError> {
+    async fn call(&self, _: Context, _: Lookup) -> Result<String, ToolError> {
         Ok("found".to_owned())
     }
 

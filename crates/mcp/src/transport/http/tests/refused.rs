@@ -225,7 +225,7 @@ async fn more_bytes_than_all_bodies_may_have() {
     first.head().await;
     let response = served.send(&padded(2, "server/discover", "x")).await;
     assert_eq!((response.status, response.json()["error"]["data"]["limit"].clone()), (503, json!(1000)));
-    // Once the first is gone, there is room again.
+    // Once the first has ended, a slot is free again.
     drop(first);
     while served.send(&padded(3, "server/discover", "x")).await.status == 503 {
         tokio::task::yield_now().await;

@@ -83,7 +83,7 @@ async fn a_stream_of_events_that_nobody_reads() {
 #[cfg(feature = "websocket")]
 const FLOOD: usize = 2 * ON_THE_WAY + 4 * KEPT;
 
-/// Whether a flood comes to a halt before its end, judged by the bytes that were accepted.
+/// Returns true if a flood comes to a halt before its end, judged by the bytes that were accepted.
 #[cfg(feature = "websocket")]
 async fn is_held_up(flood: &mut tokio::task::JoinHandle<()>, taken: &AtomicUsize) -> bool {
     loop {

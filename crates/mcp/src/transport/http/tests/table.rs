@@ -1,17 +1,17 @@
-//! The table of odd input over HTTP and WebSocket, as far as it applies: messages mean the same there, but lines and
-//! the end of input do not.
+//! The table of odd input over HTTP and WebSocket, where it applies: messages have the same meaning there, but lines
+//! and the end of input do not.
 
 use super::*;
 use crate::server::tests::wire_table::{Case, cases, settled};
 
-/// The messages of a case, if all its input can be sent as messages.
+/// Returns the messages of a case, if all its input can be sent as messages.
 fn messages(case: &Case) -> Option<Vec<String>> {
     let text = std::str::from_utf8(&case.input).ok()?;
     let lines = text.lines().map(|line| line.trim().trim_start_matches('\u{feff}'));
     Some(lines.filter(|line| !line.is_empty()).map(ToOwned::to_owned).collect())
 }
 
-/// Whether the case shows the end of input, or the limit of a line.
+/// Returns true if the case shows the end of input, or the limit of a line.
 fn is_about_streams(case: &Case) -> bool {
     const ENDS: [&str; 3] = ["connection ended", "subscriptions/listen", "more than the limit"];
     case.prints() || ENDS.iter().any(|mark| case.output.contains(mark) || has(&case.input, mark))
@@ -48,10 +48,7 @@ async fn on_a_websocket() {
         while !is_last || output.lines().count() < expected.len() {
             let next = tokio::time::timeout(std::time::Duration::from_secs(20), socket.message()).await;
             let message = next.unwrap_or_else(|_| panic!("{}: no more than\n{output}", case.about));
-            match message == LAST {
-                true => is_last = true,
-                false => output.extend([&message, "\n"]),
-            }
+            if message == LAST { is_last = true } else { output.extend([&message, "\n"]) }
         }
         assert_eq!(sorted(&settled(&output)), expected, "{}", case.about);
         tried += 1;
@@ -71,7 +68,7 @@ async fn on_a_stream_of_events() {
         let last = r#"{"jsonrpc":"2.0","id":"the last","method":"ping"}"#;
         for message in messages.iter().map(String::as_str).chain([last]) {
             let response = client.send(&post.clone().body(message)).await;
-            // What is not JSON is refused here, and ignored on a stream.
+            // Invalid JSON is refused here, and ignored on a stream.
             assert!(response.status == 202 || response.code() == -32700, "{message}: {response:?}");
         }
         let expected = sorted(&case.output);
@@ -90,7 +87,7 @@ async fn on_a_stream_of_events() {
     assert!(tried > 20, "{tried} cases apply");
 }
 
-/// Whether each message is answered without another message: over HTTP each waits for its own answer.
+/// Returns true if each message is answered without another message: over HTTP each waits for its own answer.
 fn stands_alone(messages: &[String]) -> bool {
     let waits = [
         "\"hold\"",
@@ -119,7 +116,7 @@ async fn posted_in_a_session() {
         for message in &messages {
             let request = Request::post(message.as_str()).field("mcp-session-id", &session);
             let response = client.send(&request).await;
-            // What is not JSON is refused here, and ignored on a stream.
+            // Invalid JSON is refused here, and ignored on a stream.
             if response.status != 202 && !(response.status == 400 && response.code() == -32700) {
                 output.extend(response.messages());
             }

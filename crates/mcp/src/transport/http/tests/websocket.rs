@@ -27,7 +27,7 @@ pub(super) async fn served(options: HttpOptions) -> Served {
 }
 
 impl Socket {
-    /// The status, and the socket if it was opened.
+    /// Returns the status, and the socket if it was opened.
     pub(super) async fn open(served: &Served, more: &str) -> (String, Socket) {
         let mut stream = TcpStream::connect(("127.0.0.1", served.port)).await.expect("it listens");
         let head = format!(
@@ -104,7 +104,7 @@ impl<S: AsyncRead + Unpin> Socket<S> {
     }
 }
 
-/// The code that a close frame gives.
+/// Returns the code that a close frame gives.
 pub(super) fn code(frame: Option<Frame>) -> u16 {
     match frame {
         Some((CLOSE, payload)) => u16::from_be_bytes([payload[0], payload[1]]),
