@@ -1,9 +1,9 @@
-//! Verdicts of earlier answers: what was confirmed is recalled while nobody judges, and kept when somebody does.
+//! Earlier verdicts: stores confirmed ones, and recalls them while no language server is available.
 
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::answer::{Found, Site, Texts};
+use crate::answer::{Candidates, Site, Texts};
 use crate::definition::Definition;
 use crate::inquiry::Call;
 use crate::judgement::Verdict;
@@ -12,14 +12,14 @@ use crate::pool::Pool;
 use crate::search::read;
 use crate::syntax::{Class, family};
 
-/// Whether a site may be judged in a family of languages.
+/// True if the servers of a family of languages judge this site.
 pub(crate) fn is_of(site: &Site, wanted: &str) -> bool {
     family(site.language) == wanted && site.class != Class::Mention
 }
 
-/// Recalls what was confirmed earlier of what nobody judges now.
-pub(crate) async fn recall(pool: &Pool, found: &mut Found, family: &str) {
-    let Some(kept) = pool.kept().cloned() else { return };
+/// Recalls the stored verdicts of sites that were not judged now.
+pub(crate) async fn recall(pool: &Pool, found: &mut Candidates, family: &str) {
+    let Some(kept) = pool.verdict_store().cloned() else { return };
     let is_open = |site: &Site| matches!(site.verdict, Verdict::Undecided(code) if !code.is_judged());
     let open: Vec<usize> =
         (0..found.sites.len()).filter(|at| is_of(&found.sites[*at], family) && is_open(&found.sites[*at])).collect();
@@ -38,13 +38,13 @@ pub(crate) async fn recall(pool: &Pool, found: &mut Found, family: &str) {
     }
 }
 
-/// A place in a file, relative to the root.
+/// A file relative to the root, and an offset in it.
 pub(crate) type At = (Arc<Path>, usize);
 
-/// Which of some definitions sites were confirmed to mean earlier. The files of the definitions are read.
+/// Returns which of the definitions each site was confirmed to mean. Reads the files of the definitions.
 pub(crate) async fn recalled(call: &Call<'_>, definitions: Vec<At>, sites: &[At], texts: &Texts) -> Vec<Option<usize>> {
     let none = || vec![None; sites.len()];
-    let Some(kept) = call.pool.kept().cloned() else { return none() };
+    let Some(kept) = call.pool.verdict_store().cloned() else { return none() };
     let Some(sites) = sites.iter().map(|(path, at)| stand_of(texts, path, *at)).collect::<Option<Vec<Stand>>>() else {
         return none();
     };
@@ -57,9 +57,9 @@ pub(crate) async fn recalled(call: &Call<'_>, definitions: Vec<At>, sites: &[At]
     recalled.await.unwrap_or_else(|_| vec![None; count])
 }
 
-/// Keeps that sites mean definitions, whose texts are known.
+/// Stores pairs of a site and its definition. The texts of both must be known.
 pub(crate) async fn remember(pool: &Pool, judgements: &[(At, At)], texts: &Texts) {
-    let Some(kept) = pool.kept().cloned() else { return };
+    let Some(kept) = pool.verdict_store().cloned() else { return };
     let mut numbers: Vec<&At> = judgements.iter().map(|(definition, _)| definition).collect();
     numbers.sort();
     numbers.dedup();
@@ -77,9 +77,9 @@ pub(crate) async fn remember(pool: &Pool, judgements: &[(At, At)], texts: &Texts
     }
 }
 
-/// Keeps what was judged now.
-pub(crate) async fn keep(pool: &Pool, found: &Found, family: &str) {
-    let Some(kept) = pool.kept().cloned() else { return };
+/// Stores the verdicts of this answer.
+pub(crate) async fn keep(pool: &Pool, found: &Candidates, family: &str) {
+    let Some(kept) = pool.verdict_store().cloned() else { return };
     let (numbers, definitions) = stands_of_definitions(found, family);
     let judged = found.sites.iter().filter(|site| is_of(site, family)).filter_map(|site| {
         let meant = match site.verdict {
@@ -96,8 +96,8 @@ pub(crate) async fn keep(pool: &Pool, found: &Found, family: &str) {
     }
 }
 
-/// Where the definitions of a family stand, and their numbers.
-fn stands_of_definitions(found: &Found, family: &str) -> (Vec<usize>, Vec<Stand>) {
+/// Returns the indices and locations of the definitions in a family.
+fn stands_of_definitions(found: &Candidates, family: &str) -> (Vec<usize>, Vec<Stand>) {
     let of_family = |one: &Definition| crate::syntax::family(one.language) == family;
     let all = found.definitions.iter().enumerate().filter(|(_, one)| of_family(one));
     let all = all.filter_map(|(number, one)| {
@@ -107,7 +107,7 @@ fn stands_of_definitions(found: &Found, family: &str) -> (Vec<usize>, Vec<Stand>
     all.unzip()
 }
 
-fn stand(found: &Found, site: &Site) -> Option<Stand> {
+fn stand(found: &Candidates, site: &Site) -> Option<Stand> {
     stand_of(&found.texts, &site.path, site.at)
 }
 

@@ -6,7 +6,7 @@ use std::time::Instant;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::judgement::{Code, Judge, Judged, Reason, Revision, Verdict, is_zero};
+use crate::judgement::{Code, Judge, Judgement, Reason, Revision, Verdict, is_zero};
 use crate::search::{Scope, Skipped, Why, unread_parts};
 
 /// How complete an answer is. Numbers that are 0, lists that are empty and what is not known are left out.
@@ -56,8 +56,8 @@ fn is_unknown(revision: &Revision) -> bool {
 }
 
 impl Head {
-    /// Counts the verdicts of places, and takes over what is said of the answer as a whole.
-    pub(crate) fn judged(sites: impl Iterator<Item = Verdict>, judged: &Judged) -> Head {
+    /// Counts the verdicts of places and adds the state of the whole judgement.
+    pub(crate) fn judged(sites: impl Iterator<Item = Verdict>, judged: &Judgement) -> Head {
         let mut head = Head {
             servers: judged.judges.clone(),
             reasons: judged.reasons.clone(),
@@ -76,7 +76,7 @@ impl Head {
                 }
             }
         }
-        // The state of a server explains its own.
+        // The reason of a server state covers the places that it left open.
         head.open.retain(|code, _| !judged.reasons.iter().any(|reason| reason.code == *code && reason.sites > 0));
         head.is_complete = judged.is_certain && head.undecided + head.earlier == 0;
         head
@@ -104,16 +104,16 @@ impl Head {
                 self.reasons.push(Reason { code, text, sites: mentions });
                 continue;
             }
-            // What is out of time as a whole has no path.
+            // A timeout of the whole search has no path.
             let named = all.iter().map(|one| project::visible::path(&one.path)).filter(|name| !name.is_empty());
             let names: Vec<String> = named.take(3).collect();
             let more = if all.len() > 3 { format!(" and {} more", all.len() - 3) } else { String::new() };
             let names = names.join(", ");
             let text =
-                if names.is_empty() { why.words().to_owned() } else { format!("{names}{more}: {}", why.words()) };
+                if names.is_empty() { why.describe().to_owned() } else { format!("{names}{more}: {}", why.describe()) };
             self.reasons.push(Reason { code, text, sites: mentions });
         }
-        // What a language server reads lacks nothing.
+        // The language server reads files that hob's grammar cannot parse.
         self.is_complete &= skipped.iter().all(|one| one.why == Why::Broken);
         self.revision = scope.revision.clone();
         self.elapsed_ms = since.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
@@ -138,7 +138,7 @@ impl Head {
     pub(crate) fn of_places(&self) -> Vec<Reason> {
         let one = |(code, sites): (&Code, &usize)| Reason {
             code: *code,
-            text: format!("{sites} {}", code.words()),
+            text: format!("{sites} {}", code.describe()),
             sites: *sites,
         };
         self.open.iter().map(one).collect()

@@ -1,5 +1,5 @@
-//! The settings `[code]`: which servers judge, and what they may cost. A command in `hob.toml`, and programs of the checkout
-//! itself, take effect only when granted: an agent can write both.
+//! The settings `[code]`: language servers and their memory budget. A command in `hob.toml`, and programs of the checkout,
+//! take effect only when granted, because an agent can write both.
 
 use std::collections::BTreeMap;
 
@@ -10,17 +10,17 @@ use serde::Deserialize;
 
 use crate::server::profile;
 
-/// What is configured for answers about code.
+/// The settings of code search.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CodeSettings {
     /// The resident memory of all servers together, in MiB; by default two fifths of the machine's, at most 4 GiB.
     pub memory: Option<u64>,
-    /// Whether programs of the checkout may run.
+    /// True if programs of the checkout may run.
     pub project_servers: bool,
     pub servers: BTreeMap<String, ServerSettings>,
 }
 
-/// One server.
+/// The settings of one server.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ServerSettings {
@@ -43,7 +43,7 @@ impl Settings for CodeSettings {
     type Table = CodeTable;
 
     fn apply(&mut self, table: CodeTable, file: &File<'_>) -> Result<(), ConfigError> {
-        // Above this no number is meant; below it no server loads.
+        // A larger value is a mistake; with a smaller one no server can load.
         self.memory = file.within("code.memory", table.memory, 64..=1 << 20)?.or(self.memory);
         self.project_servers = table.project_servers.unwrap_or(self.project_servers);
         for (name, server) in table.servers {

@@ -9,7 +9,7 @@ use process::Bounds;
 
 use super::sources::imports;
 use super::toolchain::{Runner, Toolchain};
-use super::units::{Unit, Units, shown};
+use super::units::{Unit, Units, display_path};
 
 /// Folders of what GHC writes, and what it may take.
 pub(super) struct Places {
@@ -115,7 +115,7 @@ pub(super) async fn compile(
             break;
         }
         for (file, message) in errors {
-            let needs = format!("needs {}", shown(root, &file));
+            let needs = format!("needs {}", display_path(root, &file));
             for dependent in graph.dependents(&file) {
                 failed.entry(dependent).or_insert_with(|| needs.clone());
             }

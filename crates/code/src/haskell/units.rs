@@ -167,7 +167,7 @@ fn folder_of(file: &Path, module: &str) -> Option<PathBuf> {
     (folder.join(below) == file.with_extension("")).then(|| folder.to_owned())
 }
 
-pub(super) fn shown(root: &Path, file: &Path) -> String {
+pub(super) fn display_path(root: &Path, file: &Path) -> String {
     project::visible::path(file.strip_prefix(root).unwrap_or(file))
 }
 

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use super::index::{File, Id, Index, Instance, Use};
 use super::reader::how;
-use crate::answer::{Found, Shown, Site, site_at};
-use crate::judgement::{Code, Judged, Reason, Verdict};
+use crate::answer::{Candidates, ContextOptions, Site, site_at};
+use crate::judgement::{Code, Judgement, Reason, Verdict};
 use crate::search::{Hit, Scope};
 use crate::syntax::{Class, Kind, Language, last_word};
 
@@ -17,11 +17,11 @@ pub(crate) fn judge(
     index: &Index,
     scope: &Scope,
     classes: &[Class],
-    shown: Shown,
-    found: &mut Found,
-    judged: &mut Judged,
+    shown: ContextOptions,
+    found: &mut Candidates,
+    judged: &mut Judgement,
 ) {
-    let wanted = Wanted::new(index, found);
+    let wanted = DefinitionNames::new(index, found);
     wanted.decide(index, found, judged);
     wanted.add(index, scope, shown, found, judged);
     wanted.doubt(index, classes, found, judged);
@@ -29,7 +29,7 @@ pub(crate) fn judge(
 
 /// The names that the definitions of a question have, by the numbers of these.
 #[derive(Default)]
-struct Wanted {
+struct DefinitionNames {
     plain: HashMap<Id, usize>,
     /// Methods in instances: the method of the class, and the instance.
     methods: Vec<(Id, Option<Id>, usize)>,
@@ -45,11 +45,11 @@ struct Decision {
     by_interface: bool,
 }
 
-impl Wanted {
-    fn new(index: &Index, found: &Found) -> Wanted {
+impl DefinitionNames {
+    fn new(index: &Index, found: &Candidates) -> DefinitionNames {
         let is_current = |path: &Path, text: &[u8]| index.file(path).is_some_and(|file| file.has_text(text));
         let current = found.texts.iter().filter(|(path, text)| is_current(path, text)).map(|(path, _)| path.clone());
-        let mut wanted = Wanted { current: current.collect(), ..Wanted::default() };
+        let mut wanted = DefinitionNames { current: current.collect(), ..DefinitionNames::default() };
         for (number, definition) in found.definitions.iter().enumerate() {
             if definition.language != Language::Haskell {
                 continue;
@@ -77,7 +77,7 @@ impl Wanted {
     }
 
     /// Which definition a use means.
-    fn meant(&self, index: &Index, found: &Found, file: &File, one: &Use) -> Option<Decision> {
+    fn resolve(&self, index: &Index, found: &Candidates, file: &File, one: &Use) -> Option<Decision> {
         if let Some(&number) = self.plain.get(&one.id) {
             let by_interface = found.definitions[number].kind == Kind::Method;
             return Some(Decision { number, by_interface });
@@ -92,7 +92,7 @@ impl Wanted {
         self.methods.iter().find(may_run).map(|(.., number)| Decision { number: *number, by_interface: true })
     }
 
-    fn decide(&self, index: &Index, found: &mut Found, judged: &mut Judged) {
+    fn decide(&self, index: &Index, found: &mut Candidates, judged: &mut Judgement) {
         let mut sites = std::mem::take(&mut found.sites);
         let mut open: BTreeMap<Arc<Path>, usize> = BTreeMap::new();
         for site in sites.iter_mut().filter(|site| site.language == Language::Haskell) {
@@ -100,7 +100,7 @@ impl Wanted {
                 // Syntax takes it for a comment: a pragma (`{-# INLINE area #-}`), or code between lines of the preprocessor.
                 let file = self.file(index, &site.path);
                 let means = |file: &File| {
-                    file.at(site.at).iter().find_map(|one| Some((self.meant(index, found, file, one)?, one.how)))
+                    file.at(site.at).iter().find_map(|one| Some((self.resolve(index, found, file, one)?, one.how)))
                 };
                 if let Some((decision, bits)) = file.and_then(means) {
                     site.class = match bits & how::IMPORT_OR_EXPORT != 0 {
@@ -118,7 +118,7 @@ impl Wanted {
                 continue;
             };
             let all = file.at(site.at);
-            let meant = all.iter().find_map(|one| self.meant(index, found, file, one));
+            let meant = all.iter().find_map(|one| self.resolve(index, found, file, one));
             match meant {
                 Some(decision) => {
                     let is_called = matches!(site.class, Class::Call | Class::Value);
@@ -149,7 +149,7 @@ impl Wanted {
     }
 
     /// Adds the uses that are no candidates.
-    fn add(&self, index: &Index, scope: &Scope, shown: Shown, found: &mut Found, judged: &mut Judged) {
+    fn add(&self, index: &Index, scope: &Scope, shown: ContextOptions, found: &mut Candidates, judged: &mut Judgement) {
         let ids: BTreeSet<Id> = self.plain.keys().copied().chain(self.methods.iter().map(|(id, ..)| *id)).collect();
         let known: BTreeSet<(Arc<Path>, usize)> = found
             .sites
@@ -164,12 +164,12 @@ impl Wanted {
                 continue;
             }
             let Some(file) = index.file(path) else { continue };
-            let Some(decision) = self.meant(index, found, file, one) else { continue };
+            let Some(decision) = self.resolve(index, found, file, one) else { continue };
             let Ok(text) = crate::search::read(&scope.root.join(path)) else { continue };
             if !file.has_text(&text) {
                 continue;
             }
-            let Some(language) = Language::of(path, &text) else {
+            let Some(language) = Language::detect(path, &text) else {
                 let line = 1 + memchr::memchr_iter(b'\n', &text[..one.at]).count();
                 literate.entry(path.clone()).or_default().insert(line);
                 continue;
@@ -198,7 +198,7 @@ impl Wanted {
     }
 
     /// Says who may call without being seen: code of other packages runs methods of their classes.
-    fn doubt(&self, index: &Index, classes: &[Class], found: &Found, judged: &mut Judged) {
+    fn doubt(&self, index: &Index, classes: &[Class], found: &Candidates, judged: &mut Judgement) {
         let asks_for_calls = classes.iter().any(|class| matches!(class, Class::Call | Class::Value));
         let is_outside = |(id, ..): &&(Id, Option<Id>, usize)| index.declaration(*id).is_none();
         if let Some((_, _, number)) = self.methods.iter().find(is_outside).filter(|_| asks_for_calls) {
@@ -213,13 +213,13 @@ impl Wanted {
 /// How many files that do not compile are named.
 const MOST_FILES: usize = 3;
 
-fn is_in_pragma(found: &Found, site: &Site) -> bool {
+fn is_in_pragma(found: &Candidates, site: &Site) -> bool {
     let before = found.texts.get(&site.path).and_then(|text| text.get(..site.at)).unwrap_or_default();
     memchr::memmem::rfind(before, b"{-#") > memchr::memmem::rfind(before, b"#-}")
 }
 
 /// Whether a name in an import or export is a part of a module's name: `Map` in `import Data.Map`.
-fn is_module(found: &Found, site: &Site) -> bool {
+fn is_module(found: &Candidates, site: &Site) -> bool {
     let before = found.texts.get(&site.path).and_then(|text| text.get(..site.at)).unwrap_or_default();
     let is_behind_word =
         || matches!(last_word(before.trim_ascii_end()), b"import" | b"qualified" | b"safe" | b"as" | b"module");

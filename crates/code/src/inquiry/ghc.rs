@@ -7,12 +7,12 @@ use project::Caller;
 
 use super::Call;
 use crate::haskell::{GHC, Index, Late, Order};
-use crate::judgement::{Code, Judge, Judged, Reason};
+use crate::judgement::{Code, Judge, Judgement, Reason};
 use crate::pool::Program;
 use crate::syntax::{Language, family};
 
 /// The index of a worktree as it is now; `Err` with why there is none, which is added to what is said of the answer.
-pub(crate) async fn index(call: &Call<'_>, judged: &mut Judged) -> Result<Arc<Index>, Code> {
+pub(crate) async fn index(call: &Call<'_>, judged: &mut Judgement) -> Result<Arc<Index>, Code> {
     let language = family(Language::Haskell);
     let mut without = |state, code, text| {
         judged.is_certain = false;

@@ -10,18 +10,18 @@ use tokio::task::JoinSet;
 
 use super::requests::{defined, left, within};
 use super::texts::{Sheets, Spot};
-use super::waiting::{Asking, Round, Settling, Standing, judge_for, rounds};
+use super::waiting::{Asking, Round, RoundStatus, Settling, judge_for, rounds};
 use super::{Call, ghc, texts::Sheet};
 use crate::answer::Texts;
 use crate::blocking::blocking;
 use crate::definition::{Definition, definition};
 use crate::haskell::{Index, declarations, is_judged_by_ghc};
-use crate::judgement::{Code, Judged};
+use crate::judgement::{Code, Judgement};
 use crate::lsp::{Encoding, Failure, Location};
 use crate::place::Lines;
 use crate::search::Hit;
 use crate::server::{Document, Server, Session};
-use crate::syntax::{Class, Kind, Language, bare_name, is_pure_virtual, is_word, occurrences_at, words};
+use crate::syntax::{Class, Kind, Language, bare_name, is_pure_virtual, is_word, occurrences_at, word_ranges};
 
 /// A name at a place.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -79,7 +79,7 @@ pub(crate) async fn meanings(
     file: &Path,
     names: &[Name],
     texts: &Texts,
-    judged: &mut Judged,
+    judged: &mut Judgement,
 ) -> Meanings {
     let all = |code| vec![Meaning::Undecided(code); names.len()];
     let answer = if is_judged_by_ghc(family) {
@@ -121,9 +121,9 @@ struct Leading {
 }
 
 impl Round for Leading {
-    fn standing(&self) -> Standing {
+    fn standing(&self) -> RoundStatus {
         let is_open = |one: &Meaning| matches!(one, Meaning::Undecided(_));
-        Standing {
+        RoundStatus {
             is_lost: self.is_lost,
             is_sure: !self.of.iter().any(is_open),
             proves: self.proves,
@@ -146,7 +146,7 @@ impl Round for Leading {
 
 /// What a server said of a name.
 #[derive(Debug, Clone)]
-enum Said {
+enum Reply {
     Places(Vec<Location>),
     Failed(Code),
 }
@@ -206,7 +206,7 @@ impl Asking for Names<'_> {
                 let paths: BTreeSet<&PathBuf> = next.iter().map(|(_, path, _)| path).collect();
                 let documents = paths.into_iter().filter_map(|path| {
                     let sheet = sheets.get(path)?;
-                    let language = Language::of(path, sheet.text.as_bytes())?;
+                    let language = Language::detect(path, sheet.text.as_bytes())?;
                     Some(Document { path: path.clone(), language, text: sheet.text.clone() })
                 });
                 let documents = documents.take(FILES).collect();
@@ -236,7 +236,7 @@ impl Asking for Names<'_> {
 }
 
 /// What was read of answers.
-struct Read {
+struct Interpretation {
     of: Vec<(usize, Meaning)>,
     sheets: Sheets,
 }
@@ -263,12 +263,12 @@ impl Names<'_> {
         open: &[Open],
         sheets: &Sheets,
         leading: &mut Leading,
-    ) -> Vec<(usize, Said)> {
+    ) -> Vec<(usize, Reply)> {
         let mut asking = JoinSet::new();
         let mut said = Vec::new();
         for (number, path, at) in open {
             let Some(sheet) = sheets.get(path) else {
-                said.push((*number, Said::Failed(Code::Unparsable)));
+                said.push((*number, Reply::Failed(Code::Unparsable)));
                 continue;
             };
             let position = sheet.position(*at, session.encoding);
@@ -278,13 +278,13 @@ impl Names<'_> {
         }
         while let Some(Ok((number, answer))) = asking.join_next().await {
             let one = match answer {
-                Ok(places) => Said::Places(places),
-                Err(Failure::TimedOut { .. }) => Said::Failed(Code::OutOfTime),
+                Ok(places) => Reply::Places(places),
+                Err(Failure::TimedOut { .. }) => Reply::Failed(Code::OutOfTime),
                 Err(Failure::Closed) => {
                     leading.is_lost = true;
-                    Said::Failed(Code::Crashed)
+                    Reply::Failed(Code::Crashed)
                 }
-                Err(Failure::Refused { .. } | Failure::Odd { .. }) => Said::Places(Vec::new()),
+                Err(Failure::Refused { .. } | Failure::Odd { .. }) => Reply::Places(Vec::new()),
             };
             said.push((number, one));
         }
@@ -292,7 +292,7 @@ impl Names<'_> {
     }
 
     /// Reads what stands at the places of the answers, on a thread that may block; and what of it leads on.
-    async fn read(&self, said: Vec<(usize, Said)>, mut sheets: Sheets) -> (Read, Vec<Open>) {
+    async fn read(&self, said: Vec<(usize, Reply)>, mut sheets: Sheets) -> (Interpretation, Vec<Open>) {
         let words: Vec<String> = self.names.iter().map(|name| name.word.clone()).collect();
         let until = self.call.until.max(Instant::now() + Duration::from_secs(1));
         let root = self.call.scope.root.clone();
@@ -303,9 +303,9 @@ impl Names<'_> {
             let mut next = Vec::new();
             for (number, one) in said {
                 let meaning = match one {
-                    Said::Failed(code) => Meaning::Undecided(code),
-                    Said::Places(places) if places.is_empty() => Meaning::Undecided(Code::Inactive),
-                    Said::Places(places) => {
+                    Reply::Failed(code) => Meaning::Undecided(code),
+                    Reply::Places(places) if places.is_empty() => Meaning::Undecided(Code::Inactive),
+                    Reply::Places(places) => {
                         let targets = places.iter().filter_map(|place| {
                             let spot = sheets.spot(place)?;
                             let target = known.entry(spot.clone());
@@ -333,11 +333,11 @@ impl Names<'_> {
             }
             next.sort();
             next.dedup();
-            (Read { of, sheets }, next)
+            (Interpretation { of, sheets }, next)
         });
         let empty = |_| {
             let sheets = Sheets::new(&self.call.scope.root, self.texts, encoding, self.call.until);
-            (Read { of: Vec::new(), sheets }, Vec::new())
+            (Interpretation { of: Vec::new(), sheets }, Vec::new())
         };
         reading.await.unwrap_or_else(empty)
     }
@@ -369,16 +369,18 @@ pub(crate) fn target_at(sheets: &Sheets, spot: &Spot, word: &str, until: Instant
     let text = sheet.text.as_bytes();
     let below = sheets.below(&spot.path);
     let path: Arc<Path> = below.unwrap_or(&spot.path).into();
-    let language = Language::of(&spot.path, text);
+    let language = Language::detect(&spot.path, text);
     let (start, end) = (spot.start - sheet.skip, spot.end - sheet.skip);
     let place = language.and_then(|language| {
-        let here: Vec<std::ops::Range<usize>> =
-            words(language, text).into_iter().filter(|place| start <= place.start && place.start <= end).collect();
+        let here: Vec<std::ops::Range<usize>> = word_ranges(language, text)
+            .into_iter()
+            .filter(|place| start <= place.start && place.start <= end)
+            .collect();
         let is_named = |place: &&std::ops::Range<usize>| &text[(*place).clone()] == word.as_bytes();
         let first = here.first().filter(|place| place.start == start && !is_named(place) && place.end >= end);
         first.or_else(|| here.iter().find(is_named)).or(here.first()).cloned()
     });
-    let lines = Lines::of(text);
+    let lines = Lines::new(text);
     let stands = |at: usize| match text.get(at..).map(bare_name).unwrap_or_default() {
         _ if at == 0 => Kind::Module,
         rest if rest.starts_with(word.as_bytes()) && !rest.get(word.len()).is_some_and(|byte| is_word(*byte)) => {
@@ -419,6 +421,6 @@ pub(crate) fn target_at(sheets: &Sheets, spot: &Spot, word: &str, until: Instant
 
 /// A file of the question as a server has it.
 fn document(root: &Path, path: &Path, text: &[u8]) -> Option<Document> {
-    let language = Language::of(path, text)?;
-    Some(Document { path: root.join(path), language, text: Sheet::of(text)?.text })
+    let language = Language::detect(path, text)?;
+    Some(Document { path: root.join(path), language, text: Sheet::from_bytes(text)?.text })
 }

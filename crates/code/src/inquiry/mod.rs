@@ -25,7 +25,7 @@ pub(crate) use ghc::index;
 pub(crate) use meaning::{FILES, Meaning, Meanings, Name, Target, meanings, target_at};
 pub(crate) use requests::{Inquiry, defined, left, places, within};
 pub(crate) use texts::{Sheet, Sheets, Spot};
-pub(crate) use waiting::{Asking, Round, Settling, Standing, judge_for, rounds};
+pub(crate) use waiting::{Asking, Round, RoundStatus, Settling, judge_for, rounds};
 
 /// A call that waits for judges.
 pub(crate) struct Call<'a> {

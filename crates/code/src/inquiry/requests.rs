@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::texts::{Sheets, Spot};
-use crate::answer::Found;
+use crate::answer::Candidates;
 use crate::lsp::{Client, Failure, Location, locations, of_path};
 use crate::server::Session;
 
 /// A question to a server about one name.
 pub(crate) struct Inquiry<'a> {
-    pub found: &'a Found,
+    pub found: &'a Candidates,
     pub session: &'a Session,
     pub sheets: &'a mut Sheets,
 }

@@ -35,14 +35,14 @@ impl Sheet {
     }
 
     /// `None` for what is no text: a server would have other bytes than the disk.
-    pub(crate) fn of(bytes: &[u8]) -> Option<Sheet> {
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Sheet> {
         let rest = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         Some(Sheet { text: std::str::from_utf8(rest).ok()?.into(), skip: bytes.len() - rest.len() })
     }
 
     /// The position of an offset in the file.
     pub(crate) fn position(&self, at: usize, encoding: Encoding) -> serde_json::Value {
-        Positions::of(&self.text, encoding).at(at.saturating_sub(self.skip))
+        Positions::new(&self.text, encoding).at(at.saturating_sub(self.skip))
     }
 }
 
@@ -69,7 +69,7 @@ const MOST_READ: usize = 500;
 
 impl Sheets {
     pub(crate) fn new(root: &Path, texts: &Texts, encoding: Encoding, until: Instant) -> Sheets {
-        let sheets = texts.iter().map(|(path, text)| (root.join(path), Sheet::of(text))).collect();
+        let sheets = texts.iter().map(|(path, text)| (root.join(path), Sheet::from_bytes(text))).collect();
         Sheets { root: root.to_owned(), encoding, until, sheets }
     }
 
@@ -82,7 +82,7 @@ impl Sheets {
     pub(crate) fn occurrence(&self, spot: &Spot) -> Option<(Occurrence, usize)> {
         let sheet = self.get(&spot.path)?;
         let text = sheet.text.as_bytes();
-        let language = Language::of(&spot.path, text)?;
+        let language = Language::detect(&spot.path, text)?;
         let start = spot.start.checked_sub(sheet.skip)?;
         let start = if text.get(start..)?.starts_with(b"r#") { start + 2 } else { start };
         let place = start..start + self.word(spot).len();
@@ -111,7 +111,7 @@ impl Sheets {
     /// Reads what a server names and no search found.
     pub(crate) fn read(&mut self, path: &Path) {
         if !self.sheets.contains_key(path) && self.sheets.len() < self.sheets.len().max(MOST_READ) {
-            let sheet = blocking(|| read(path)).ok().and_then(|bytes| Sheet::of(&bytes));
+            let sheet = blocking(|| read(path)).ok().and_then(|bytes| Sheet::from_bytes(&bytes));
             self.sheets.insert(path.to_owned(), sheet);
         }
     }
@@ -121,7 +121,7 @@ impl Sheets {
         self.read(&place.path);
         let sheet = self.get(&place.path)?;
         let offsets = |text: &str, skip: usize| {
-            let positions = Positions::of(text, self.encoding);
+            let positions = Positions::new(text, self.encoding);
             Some((positions.offset(place.range.start)? + skip, positions.offset(place.range.end)? + skip))
         };
         let bare = || offsets(&sheet.text, sheet.skip);

@@ -7,16 +7,16 @@ use project::Caller;
 
 use super::Call;
 use super::server_state::{describe, explain, judge_of};
-use crate::judgement::{Code, Judge, Judged, Reason};
-use crate::pool::Found as Sought;
+use crate::judgement::{Code, Judge, Judgement, Reason};
+use crate::pool::ServerLookup;
 use crate::rule::Rule;
-use crate::server::{Order, Seen, Server, Session, Settled, State};
+use crate::server::{Certainty, Order, Server, ServerSnapshot, Session, State};
 use crate::syntax::Language;
 
 /// All questions of one answer to one server, asked once.
 pub(crate) trait Round: Sized {
     /// How it stands.
-    fn standing(&self) -> Standing;
+    fn standing(&self) -> RoundStatus;
     /// Whether it is enough.
     fn settling(&self) -> &Settling;
     /// Whether another round came to the same, and nothing in it is doubted.
@@ -31,7 +31,7 @@ pub(crate) trait Asking {
 
 /// How a round stands.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Standing {
+pub(crate) struct RoundStatus {
     /// Whether the server fell silent, so that nothing of this counts.
     pub is_lost: bool,
     /// Whether everything is decided, and nothing speaks against it.
@@ -46,7 +46,7 @@ pub(crate) struct Standing {
 #[derive(Default)]
 pub(crate) struct Settling {
     /// When the first session was there, and what was known then.
-    first: Option<(Instant, Settled)>,
+    first: Option<(Instant, Certainty)>,
     /// In one of them it was not enough.
     is_open: bool,
     /// Files changed between two of them.
@@ -64,8 +64,8 @@ impl Settling {
     }
 
     /// Whether it is enough, of a round that is sure.
-    fn is_enough(&self, standing: &Standing) -> bool {
-        let confirms = |(began, settled): &(Instant, Settled)| {
+    fn is_enough(&self, standing: &RoundStatus) -> bool {
+        let confirms = |(began, settled): &(Instant, Certainty)| {
             standing.proves && settled.confirm(*began, self.pause) && !self.has_changed
         };
         !self.is_open || self.first.as_ref().is_some_and(confirms)
@@ -80,15 +80,17 @@ pub(crate) async fn judge_for(
     call: &Call<'_>,
     family: &'static str,
     file: &std::path::Path,
-    judged: &mut Judged,
+    judged: &mut Judgement,
 ) -> Result<Server, Code> {
     let sought = match call.cx.caller::<Caller>() {
         Some(caller) => call.pool.seek(caller, &call.scope.root, family, file).await,
-        None => Sought::None { state: State::Absent, code: Code::Absent, text: "a call without a caller".to_owned() },
+        None => {
+            ServerLookup::None { state: State::Absent, code: Code::Absent, text: "a call without a caller".to_owned() }
+        }
     };
     match sought {
-        Sought::Server(server) => Ok(server),
-        Sought::None { state, code, text } => {
+        ServerLookup::Server(server) => Ok(server),
+        ServerLookup::None { state, code, text } => {
             judged.is_certain = false;
             judged.judges.push(Judge::without(family, state.word()));
             judged.reasons.push(Reason { code, text, sites: 0 });
@@ -104,7 +106,7 @@ pub(crate) async fn rounds<A: Asking>(
     family: &'static str,
     open: usize,
     asking: &A,
-    judged: &mut Judged,
+    judged: &mut Judgement,
 ) -> Result<A::Round, Code> {
     let _asking = server.asking();
     let answer = until_believed(call, server, open, asking).await;
@@ -125,7 +127,7 @@ pub(crate) async fn rounds<A: Asking>(
             if round.standing().is_doubted {
                 server.order(Order::Doubt).await;
             }
-            (Ok(round), server.seen())
+            (Ok(round), server.snapshot())
         }
         Err(seen) => {
             let (code, text) = match seen.state {
@@ -153,7 +155,7 @@ async fn until_believed<A: Asking>(
     server: &Server,
     open: usize,
     asking: &A,
-) -> Result<(A::Round, bool), Seen> {
+) -> Result<(A::Round, bool), ServerSnapshot> {
     let mut last: Option<A::Round> = None;
     let mut count = 0;
     loop {
@@ -164,7 +166,7 @@ async fn until_believed<A: Asking>(
         }
         let round = asking.ask(server).await;
         let standing = round.standing();
-        let now = server.seen();
+        let now = server.snapshot();
         if (now.life, now.state.word()) != (seen.life, State::Ready.word()) || standing.is_lost {
             // What it said while it fell cannot be told from what it meant. It is asked again while there is time.
             if Instant::now() >= call.until {
@@ -200,7 +202,7 @@ async fn until_believed<A: Asking>(
 }
 
 /// Waits until the server is ready; `Err` with how it is if that takes too long, or cannot be.
-async fn ready(call: &Call<'_>, server: &Server, open: usize) -> Result<Seen, Seen> {
+async fn ready(call: &Call<'_>, server: &Server, open: usize) -> Result<ServerSnapshot, ServerSnapshot> {
     let mut watch = server.watch();
     let mut reported = 0.0;
     loop {

@@ -7,10 +7,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::judged::{Answered, Question, answer};
+use super::judged::{JudgedAnswer, Question, answer};
 use super::uses::{FileUses, Group, Listed, Uses, lines, rest_line, sentence};
 use super::{DefinitionOut, MOST_DEFINITIONS, Questions, defined};
-use crate::answer::{Found, Shown};
+use crate::answer::{Candidates, ContextOptions};
 use crate::definition::Definition;
 use crate::head::Head;
 use crate::judgement::is_zero;
@@ -78,8 +78,8 @@ const MOST_CONTEXT: usize = 20;
 const MOST_RESULTS: usize = 5000;
 
 /// What is shown of places, within bounds.
-pub(super) fn shown_lines(context_lines: Option<usize>, max_results: Option<usize>) -> Shown {
-    Shown {
+pub(super) fn shown_lines(context_lines: Option<usize>, max_results: Option<usize>) -> ContextOptions {
+    ContextOptions {
         context_lines: context_lines.unwrap_or_default().min(MOST_CONTEXT),
         most: max_results.unwrap_or(MAX_RESULTS).min(MOST_RESULTS),
     }
@@ -90,8 +90,8 @@ pub(super) async fn callers(
     questions: &Arc<Questions>,
     cx: &Context,
     args: &Args,
-    shown: Shown,
-) -> Result<(Answered, Vec<Class>), ToolError> {
+    shown: ContextOptions,
+) -> Result<(JudgedAnswer, Vec<Class>), ToolError> {
     let asked = Question { name: &args.name, path: args.path.as_deref(), shown, wait_ms: args.wait_ms };
     let answered = answer(questions, cx, &asked, |found| classes(found, &args.uses)).await?;
     let wanted = classes(&answered.found, &args.uses);
@@ -118,7 +118,7 @@ impl Tool for FindCallers {
         let definitions = &answered.found.definitions;
         Ok(Output {
             filtered_count: uses.filtered_count(),
-            definitions: definitions.iter().take(MOST_DEFINITIONS).map(DefinitionOut::of).collect(),
+            definitions: definitions.iter().take(MOST_DEFINITIONS).map(DefinitionOut::new).collect(),
             callers: uses.files,
             unverified: uses.unverified,
             total: uses.total,
@@ -138,7 +138,7 @@ impl Tool for FindCallers {
 }
 
 /// The classes that count as calling.
-fn classes(found: &Found, uses: &[UsedAs]) -> Vec<Class> {
+fn classes(found: &Candidates, uses: &[UsedAs]) -> Vec<Class> {
     // A constructor is called by constructing; a type that is no function likewise.
     let name = &found.question.name;
     // Functions and variables of JavaScript may be constructed too.

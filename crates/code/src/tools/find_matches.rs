@@ -12,11 +12,11 @@ use serde_json::json;
 
 use super::judged::{are_unchanged, due, unsettled};
 use super::uses::why;
-use super::{DefinitionOut, Questions, searched, shown};
+use super::{DefinitionOut, Questions, display_path, searched};
 use crate::definition::Definition;
 use crate::head::{Head, grouped};
 use crate::judgement::Verdict;
-use crate::matches::{Change, Effect, Matches, Ours, Said, Site, Sum, judge, matches, sum};
+use crate::matches::{Assessment, Change, Effect, Matches, Ours, Site, Sum, judge, matches, sum};
 use crate::search::{NoAnswer, Scope, Skipped};
 use crate::syntax::Kind;
 use crate::typed::{Typed, followed, types};
@@ -114,8 +114,8 @@ impl Tool for FindMatches {
         let mut again = true;
         loop {
             let asked = args.clone();
-            let found = searched(&self.0, &cx, args.path.clone(), move |scope| found(scope, &asked)).await?;
-            let Found { scope, one, sum, change, by_name, all, skipped } = found;
+            let found = searched(&self.0, &cx, args.path.clone(), move |scope| search_matches(scope, &asked)).await?;
+            let MatchSearch { scope, one, sum, change, by_name, all, skipped } = found;
             let call = Call { pool: &self.0.pool, cx: &cx, scope: &scope, until };
             let mut said = judge(&call, &sum, &all).await;
             let (sum, found, mut said) = searched(&self.0, &cx, args.path.clone(), move |scope| {
@@ -131,7 +131,7 @@ impl Tool for FindMatches {
                 unsettled(&mut said.judged);
             }
             let skipped = [skipped, found.skipped.clone()].concat();
-            return Ok(output(&args, &one.definition, sum, found, &said, Asked { scope, skipped, since }));
+            return Ok(output(&args, &one.definition, sum, found, &said, MatchQuery { scope, skipped, since }));
         }
     }
 
@@ -146,7 +146,7 @@ impl Tool for FindMatches {
 }
 
 /// What is found without a judge.
-struct Found {
+struct MatchSearch {
     scope: Scope,
     one: Typed,
     sum: Sum,
@@ -157,7 +157,7 @@ struct Found {
     skipped: Vec<Skipped>,
 }
 
-fn found(scope: &Scope, args: &Args) -> Result<Found, NoAnswer> {
+fn search_matches(scope: &Scope, args: &Args) -> Result<MatchSearch, NoAnswer> {
     let whole = Scope { below: scope.root.clone(), ..scope.clone() };
     let (mut found, types) = types(&whole, &args.type_name)?;
     let mut types = followed(&whole, &mut found, types);
@@ -171,31 +171,38 @@ fn found(scope: &Scope, args: &Args) -> Result<Found, NoAnswer> {
         one.definition.kind != Kind::Type || !places.iter().any(is_inside)
     });
     if types.len() > 1 {
-        let all: Vec<String> = types.iter().map(|one| one.definition.shown()).collect();
+        let all: Vec<String> = types.iter().map(|one| one.definition.describe()).collect();
         let problem = format!("`{}` names {} types: {}", args.type_name, all.len(), all.join("; "));
         return Err(NoAnswer(format!("{problem}. Name one as path:name")));
     }
     let one = types.pop().ok_or_else(|| NoAnswer(format!("`{}` is no type", args.type_name)))?;
     let sum = sum(&whole, &one);
     if sum.constructors.is_empty() {
-        let shown = one.definition.shown();
+        let shown = one.definition.describe();
         let problem = format!("{shown} is no enum, union or sum type: it has no alternatives that a match could name");
         return Err(NoAnswer(format!("{problem}; find_uses shows where it is used")));
     }
     let change = change(args.change.as_deref().unwrap_or("add"), &sum)?;
     let by_name = matches(scope, &sum, &change, &Ours::ByName);
     let all = matches(scope, &sum, &change, &Ours::But(BTreeSet::new()));
-    Ok(Found { scope: scope.clone(), one, sum, change, by_name, all, skipped: found.skipped })
+    Ok(MatchSearch { scope: scope.clone(), one, sum, change, by_name, all, skipped: found.skipped })
 }
 
 /// What an answer is about.
-struct Asked {
+struct MatchQuery {
     scope: Scope,
     skipped: Vec<Skipped>,
     since: Instant,
 }
 
-fn output(args: &Args, definition: &Definition, sum: Sum, found: Matches, said: &Said, asked: Asked) -> Output {
+fn output(
+    args: &Args,
+    definition: &Definition,
+    sum: Sum,
+    found: Matches,
+    said: &Assessment,
+    asked: MatchQuery,
+) -> Output {
     let Matches { mut sites, files, .. } = found;
     let is_open = |site: &Site| matches!(site.verdict, Verdict::Undecided(_));
     sites.sort_by(|a, b| (a.effect, is_open(a), &a.path, a.line).cmp(&(b.effect, is_open(b), &b.path, b.line)));
@@ -208,11 +215,11 @@ fn output(args: &Args, definition: &Definition, sum: Sum, found: Matches, said: 
     let verdicts = sites.iter().map(|site| site.verdict).chain(refuted);
     let head = Head::judged(verdicts, &said.judged).searched(&asked.scope, files, &asked.skipped, asked.since);
     let said = head_line(&head, &totals, sites.len());
-    let mut text = vec![said, format!("defined: {}", definition.shown())];
+    let mut text = vec![said, format!("defined: {}", definition.describe())];
     let is_mixed = head.confirmed + head.earlier > 0 && head.undecided + head.earlier > 0;
     let mut last = ("", String::new());
     for site in sites.iter().take(most) {
-        let place = (words(site.effect), shown(&site.path));
+        let place = (effect_text(site.effect), display_path(&site.path));
         if place != last {
             text.push(format!("{}: {}", place.0, place.1));
             last = place;
@@ -231,7 +238,7 @@ fn output(args: &Args, definition: &Definition, sum: Sum, found: Matches, said: 
     }
     let same = |one: &Site, next: &Site| (&one.path, one.effect) == (&next.path, next.effect);
     let of_file = |sites: &[Site]| FileMatches {
-        file: shown(&sites[0].path),
+        file: display_path(&sites[0].path),
         effect: sites[0].effect,
         places: sites.iter().map(matched).collect(),
     };
@@ -242,14 +249,14 @@ fn output(args: &Args, definition: &Definition, sum: Sum, found: Matches, said: 
         totals: totals.into_iter().map(|(effect, count)| (effect.word(), count)).collect(),
         total: sites.len(),
         truncated: sites.len() > most,
-        definition: DefinitionOut::of(definition),
+        definition: DefinitionOut::new(definition),
         head: head.with_reasons(),
         text,
     }
 }
 
 /// An effect in the text of an answer.
-fn words(effect: Effect) -> &'static str {
+fn effect_text(effect: Effect) -> &'static str {
     match effect {
         Effect::Undecided => "unknown effect",
         Effect::FallsThrough => "falls through",
@@ -259,7 +266,7 @@ fn words(effect: Effect) -> &'static str {
 
 /// The first line of the answer: the result, then why it is not complete.
 fn head_line(head: &Head, totals: &BTreeMap<Effect, usize>, total: usize) -> String {
-    let one = |(effect, count): (&Effect, &usize)| format!("{count} {}", words(*effect));
+    let one = |(effect, count): (&Effect, &usize)| format!("{count} {}", effect_text(*effect));
     let effects: Vec<String> = totals.iter().map(one).collect();
     let matches = if total == 1 { "1 match".to_owned() } else { format!("{} matches", grouped(total)) };
     let found = if total == 0 { "No matches".to_owned() } else { matches };

@@ -87,7 +87,7 @@ impl Tool for FindUses {
         text.extend(rest_line("find_uses", &args.name, &uses));
         let definitions = &answered.found.definitions;
         Ok(Output {
-            definitions: definitions.iter().take(MOST_DEFINITIONS).map(DefinitionOut::of).collect(),
+            definitions: definitions.iter().take(MOST_DEFINITIONS).map(DefinitionOut::new).collect(),
             counts: uses.counts.iter().map(|(class, count)| (class.word(), *count)).collect(),
             total: uses.total,
             truncated: uses.truncated,

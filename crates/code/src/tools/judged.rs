@@ -8,26 +8,26 @@ use std::time::{Duration, Instant};
 use mcp::tool::{Context, ToolError};
 
 use super::{Questions, searched};
-use crate::answer::{Found, Shown, Texts, define, find};
+use crate::answer::{Candidates, ContextOptions, Texts, define, find};
 use crate::definition::NOWHERE;
 use crate::head::counted;
-use crate::judgement::{Code, Judged, Reason, Verdict};
+use crate::judgement::{Code, Judgement, Reason, Verdict};
 use crate::near::near;
 use crate::search::{Hit, Scope, read, search};
 use crate::syntax::Class;
-use crate::verdict::{Asked, Call, judge};
+use crate::verdict::{Call, UsesQuery, judge};
 
 /// What was found and judged.
-pub(super) struct Answered {
+pub(super) struct JudgedAnswer {
     pub scope: Scope,
-    pub found: Found,
-    pub judged: Judged,
+    pub found: Candidates,
+    pub judged: Judgement,
     pub since: Instant,
     /// The name that the one that was asked for may have now.
     pub renamed: Option<String>,
 }
 
-impl Answered {
+impl JudgedAnswer {
     /// Says that nothing in the project declares the name, if that is known.
     pub(super) fn gone(&self) -> Option<String> {
         let found = &self.found;
@@ -48,7 +48,7 @@ impl Answered {
 }
 
 /// Whether no file declares the name, as far as syntax and a language server see.
-fn is_gone(found: &Found) -> bool {
+fn is_gone(found: &Candidates) -> bool {
     let is_plain = found.question.is_plain() && found.skipped.is_empty() && found.undefined() == NOWHERE;
     found.definitions.is_empty() && is_plain
 }
@@ -57,7 +57,7 @@ fn is_gone(found: &Found) -> bool {
 pub(super) struct Question<'a> {
     pub name: &'a str,
     pub path: Option<&'a str>,
-    pub shown: Shown,
+    pub shown: ContextOptions,
     pub wait_ms: Option<u64>,
 }
 
@@ -74,8 +74,8 @@ pub(super) async fn answer(
     questions: &Arc<Questions>,
     cx: &Context,
     wanted: &Question<'_>,
-    classes: impl Fn(&Found) -> Vec<Class>,
-) -> Result<Answered, ToolError> {
+    classes: impl Fn(&Candidates) -> Vec<Class>,
+) -> Result<JudgedAnswer, ToolError> {
     let since = Instant::now();
     let until = due(cx, wanted.wait_ms, since);
     let mut again = true;
@@ -93,7 +93,7 @@ pub(super) async fn answer(
         // At the end it is searched once more.
         let until = until - scope.since.elapsed().min(until.saturating_duration_since(Instant::now()) / 2);
         let call = Call { pool: &questions.pool, cx, scope: &scope, until };
-        let asked = Asked { call, wanted: &classes, shown };
+        let asked = UsesQuery { call, wanted: &classes, shown };
         let mut judged = judge(&asked, &mut found).await;
         let (name, is_gone) = (found.question.name.clone(), is_gone(&found) && !found.sites.is_empty());
         let renamed = match is_gone {
@@ -101,7 +101,7 @@ pub(super) async fn answer(
             false => None,
         };
         if !judged.is_certain {
-            return Ok(Answered { scope, found, judged, since, renamed });
+            return Ok(JudgedAnswer { scope, found, judged, since, renamed });
         }
         let texts = found.texts.clone();
         let name = found.question.name.clone();
@@ -110,11 +110,11 @@ pub(super) async fn answer(
         })
         .await?;
         if is_same {
-            return Ok(Answered { scope, found, judged, since, renamed });
+            return Ok(JudgedAnswer { scope, found, judged, since, renamed });
         }
         if !again {
             unsettled(&mut judged);
-            return Ok(Answered { scope, found, judged, since, renamed });
+            return Ok(JudgedAnswer { scope, found, judged, since, renamed });
         }
         again = false;
     }
@@ -135,7 +135,7 @@ fn renamed(scope: &Scope, name: &str) -> Option<String> {
 }
 
 /// Says that an answer is not certain, because its files do not stay the same.
-pub(super) fn unsettled(judged: &mut Judged) {
+pub(super) fn unsettled(judged: &mut Judgement) {
     judged.is_certain = false;
     judged.may_pass = true;
     let text = "files changed twice while they were checked".to_owned();

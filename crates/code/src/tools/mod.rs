@@ -24,8 +24,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::sync::Semaphore;
 
-use self::judged::Answered;
-use crate::answer::Found;
+use self::judged::JudgedAnswer;
+use crate::answer::Candidates;
 use crate::definition::Definition;
 use crate::head::Head;
 use crate::pool::{Options, Pool};
@@ -64,7 +64,7 @@ impl Questions {
 
     /// The servers of all worktrees.
     pub fn servers(&self) -> Vec<Running> {
-        self.pool.all().iter().map(Running::of).collect()
+        self.pool.all().iter().map(Running::from_server).collect()
     }
 
     /// Ends all servers; nothing of them is left then.
@@ -113,20 +113,20 @@ struct DefinitionOut {
 }
 
 impl DefinitionOut {
-    fn of(definition: &Definition) -> DefinitionOut {
+    fn new(definition: &Definition) -> DefinitionOut {
         DefinitionOut {
             name: definition.label.clone(),
             kind: definition.kind.word(),
-            file: shown(&definition.path),
+            file: display_path(&definition.path),
             line: definition.line,
         }
     }
 }
 
 /// Where a name is defined, in lines. What is outside of the project stands with its uses.
-fn defined(found: &Found) -> Vec<String> {
+fn defined(found: &Candidates) -> Vec<String> {
     let inside = found.definitions.iter().filter(|one| !one.is_outside());
-    let mut lines: Vec<String> = inside.map(|one| format!("defined: {}", one.shown())).collect();
+    let mut lines: Vec<String> = inside.map(|one| format!("defined: {}", one.describe())).collect();
     if lines.is_empty() {
         lines.push(found.undefined());
     }
@@ -134,7 +134,7 @@ fn defined(found: &Found) -> Vec<String> {
 }
 
 /// A path in a result.
-fn shown(path: &Path) -> String {
+fn display_path(path: &Path) -> String {
     project::visible::path(path)
 }
 
@@ -171,7 +171,7 @@ fn refused(NoAnswer(problem): NoAnswer) -> ToolError {
 }
 
 /// The head of an answer by syntax alone: it is complete if nothing that may hold more was left out.
-fn syntactic(scope: &Scope, found: &Found) -> Head {
+fn syntactic(scope: &Scope, found: &Candidates) -> Head {
     let head = Head::default().searched(scope, found.files, &found.skipped, scope.since);
     Head { is_complete: found.skipped.is_empty(), ..head }
 }

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Questions, doubt, searched, shown};
+use super::{Questions, display_path, doubt, searched};
 use crate::head::Head;
 use crate::place::Lines;
 use crate::search::{MAX_PARSED, NoAnswer, Skipped, Why, list, read};
@@ -87,7 +87,7 @@ impl Tool for Outline {
             if is_file && files.is_empty() {
                 return Err(NoAnswer(format!(
                     "{} is in no language that is known here, or too odd to read",
-                    shown(scope.below.strip_prefix(&scope.root).unwrap_or(&scope.below))
+                    display_path(scope.below.strip_prefix(&scope.root).unwrap_or(&scope.below))
                 )));
             }
             let depth = args.depth.unwrap_or(if is_file { DEPTH } else { FOLDER_DEPTH }).clamp(1, MOST_DEPTH);
@@ -103,7 +103,7 @@ impl Tool for Outline {
             for file in files {
                 let path = file.strip_prefix(&scope.root).unwrap_or(&file).to_owned();
                 let Some((language, text)) =
-                    read(&file).ok().and_then(|text| Some((Language::of(&file, &text)?, text)))
+                    read(&file).ok().and_then(|text| Some((Language::detect(&file, &text)?, text)))
                 else {
                     skipped.push(Skipped::new(path, Why::Unreadable, 0));
                     continue;
@@ -122,9 +122,9 @@ impl Tool for Outline {
                 if !lines.is_empty() {
                     skipped.push(Skipped { lines, ..Skipped::new(path.clone(), Why::Unread, 0) });
                 }
-                let symbols = filter.kept(language, &all, &Lines::of(&text), 1);
+                let symbols = filter.select(language, &all, &Lines::new(&text), 1);
                 if !symbols.is_empty() || is_file {
-                    outlined.push(Outlined { path: shown(&path), symbols });
+                    outlined.push(Outlined { path: display_path(&path), symbols });
                 }
             }
             let head = Head::default().searched(scope, count, &skipped, scope.since);
@@ -174,7 +174,7 @@ struct Filter {
 }
 
 impl Filter {
-    fn kept(&mut self, language: Language, all: &[Declaration], lines: &Lines<'_>, depth: usize) -> Vec<Symbol> {
+    fn select(&mut self, language: Language, all: &[Declaration], lines: &Lines<'_>, depth: usize) -> Vec<Symbol> {
         let mut kept = Vec::new();
         let is_asked = !self.part.is_empty() || !self.kinds.is_empty();
         for one in all {
@@ -185,7 +185,7 @@ impl Filter {
             let inner = if is_namespace { depth } else { depth + 1 };
             // What was asked for is found however deep it is.
             let children = match inner <= self.depth || is_asked {
-                true => self.kept(language, &one.members, lines, inner),
+                true => self.select(language, &one.members, lines, inner),
                 false => Vec::new(),
             };
             if !fits && children.is_empty() || !is_asked && depth > self.depth {

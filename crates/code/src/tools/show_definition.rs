@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Questions, doubt, searched, shown, syntactic};
+use super::{Questions, display_path, doubt, searched, syntactic};
 use crate::answer::define;
 use crate::head::Head;
 use crate::place::Lines;
@@ -34,7 +34,7 @@ pub(super) struct Args {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
     head: Head,
-    definitions: Vec<Shown>,
+    definitions: Vec<DefinitionView>,
     #[serde(skip)]
     text: Vec<String>,
 }
@@ -42,7 +42,7 @@ pub(super) struct Output {
 /// A definition.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
-struct Shown {
+struct DefinitionView {
     name: String,
     kind: &'static str,
     signature: String,
@@ -89,7 +89,7 @@ impl Tool for ShowDefinition {
             let mut text: Vec<String> = doubt(&head).into_iter().collect();
             for definition in &found.definitions {
                 let Ok(source) = read(&scope.root.join(&definition.path)) else { continue };
-                let lines = Lines::of(&source);
+                let lines = Lines::new(&source);
                 let bytes = source.get(definition.bytes.clone()).unwrap_or_default();
                 let whole = dedented(&source, definition.bytes.start, &String::from_utf8_lossy(bytes));
                 let cut = shortened(&whole, most);
@@ -98,12 +98,12 @@ impl Tool for ShowDefinition {
                 let members: Vec<String> =
                     members.into_iter().flatten().take(MOST_MEMBERS).map(|one| one.signature.clone()).collect();
                 let has_docstring = described.as_ref().is_some_and(|one| one.has_docstring);
-                let shown = Shown {
+                let shown = DefinitionView {
                     name: definition.label.clone(),
                     kind: definition.kind.word(),
                     signature: described.as_ref().map(|one| one.signature.clone()).unwrap_or_default(),
                     doc: described.and_then(|one| one.doc),
-                    file: shown(&definition.path),
+                    file: display_path(&definition.path),
                     line: definition.line,
                     end_line: lines.line(definition.bytes.end.saturating_sub(1)),
                     truncated: cut.len() != whole.len(),

@@ -55,8 +55,8 @@ impl<const JSON: bool> Tool for ShowFields<JSON> {
             let head = syntactic(scope, &found);
             let mut text: Vec<String> = doubt(&head).into_iter().collect();
             for one in &types {
-                text.extend(one.aliases.iter().map(|alias| format!("{} is", alias.shown())));
-                text.push(one.definition.shown());
+                text.extend(one.aliases.iter().map(|alias| format!("{} is", alias.describe())));
+                text.push(one.definition.describe());
                 text.extend(one.shape.fields.iter().map(line));
                 if one.shape.fields.is_empty() {
                     text.push("  no fields of its own".to_owned());
@@ -74,7 +74,7 @@ impl<const JSON: bool> Tool for ShowFields<JSON> {
                     raw_definition: types.iter().map(|one| one.raw.as_str()).collect::<Vec<_>>().join("\n\n"),
                     warning: doubt(&head),
                 }),
-                definitions: types.iter().map(|one| DefinitionOut::of(&one.definition)).collect(),
+                definitions: types.iter().map(|one| DefinitionOut::new(&one.definition)).collect(),
                 head,
                 text,
             })

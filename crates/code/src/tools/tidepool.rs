@@ -8,8 +8,8 @@ use serde::Serialize;
 
 use super::find_callers::{Args, callers, shown_lines};
 use super::uses::{Listed, Uses, sentence, via};
-use super::{DefinitionOut, MOST_DEFINITIONS, Questions, shown};
-use crate::answer::{Found, Shown, Site};
+use super::{DefinitionOut, MOST_DEFINITIONS, Questions, display_path};
+use crate::answer::{Candidates, ContextOptions, Site};
 use crate::definition::Definition;
 use crate::head::Head;
 use crate::judgement::Verdict;
@@ -83,14 +83,14 @@ impl Tool for FindCallers {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let shown_lines = shown_lines(args.context_lines.or(Some(1)), args.max_results);
-        let Shown { most, .. } = shown_lines;
+        let ContextOptions { most, .. } = shown_lines;
         let (answered, wanted) = callers(&self.0, &cx, &args, shown_lines).await?;
         let uses = Uses::new(&answered, Listed { wanted: &wanted, most, with_other: args.refuted, has_context: true });
         let found = &answered.found;
         let is_listed =
             |site: &&Site| wanted.contains(&site.class) && (args.refuted || site.verdict != Verdict::Refuted);
         let (definition_file, definition_line) = match &found.definitions[..] {
-            [one] => (Some(shown(&one.path)), Some(one.line)),
+            [one] => (Some(display_path(&one.path)), Some(one.line)),
             _ => (None, None),
         };
         let said = sentence(&answered, &uses, "caller");
@@ -102,20 +102,20 @@ impl Tool for FindCallers {
             filtered_count: uses.filtered_count(),
             truncated: uses.total > most,
             warning: (!uses.head.is_complete).then_some(said),
-            definitions: found.definitions.iter().take(MOST_DEFINITIONS).map(DefinitionOut::of).collect(),
+            definitions: found.definitions.iter().take(MOST_DEFINITIONS).map(DefinitionOut::new).collect(),
             total: uses.total,
             head: uses.head.with_reasons(),
         })
     }
 }
 
-fn call_site(found: &Found, site: &Site) -> CallSite {
+fn call_site(found: &Candidates, site: &Site) -> CallSite {
     let meant = site.meant.and_then(|number| found.definitions.get(number));
     let visible = |lines: &[String]| lines.iter().map(|line| project::visible::escaped(line)).collect();
     let is_value = site.class == Class::Value;
     CallSite {
         used_as: if is_value { "value" } else { "call" },
-        file: shown(&site.path),
+        file: display_path(&site.path),
         line: site.line,
         column: site.column,
         class: site.class,
@@ -126,6 +126,6 @@ fn call_site(found: &Found, site: &Site) -> CallSite {
         verdict: site.verdict,
         enclosing: (!site.enclosing.is_empty()).then(|| site.enclosing.clone()),
         in_test: site.in_test,
-        definition: meant.map(|one: &Definition| format!("{}:{}", shown(&one.path), one.line)),
+        definition: meant.map(|one: &Definition| format!("{}:{}", display_path(&one.path), one.line)),
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::answer::{Found, Site};
+use crate::answer::{Candidates, Site};
 use crate::definition::Definition;
 use crate::inquiry::Spot;
 use crate::syntax::{Class, Kind, Language};
@@ -36,7 +36,7 @@ impl Prototypes {
 
     /// Whether a prototype may announce one of the definitions, which clangd does not know without an index: both stand in the same
     /// class or namespace.
-    pub(super) fn may_announce(&self, found: &Found, prototype: &Site) -> bool {
+    pub(super) fn may_announce(&self, found: &Candidates, prototype: &Site) -> bool {
         let around = prototype.enclosing.rsplit("::").next().filter(|around| !around.is_empty());
         let mut ours = found.definitions.iter().filter(|one| !is_static(found, &one.path, one.at));
         !self.has_index
@@ -48,7 +48,7 @@ impl Prototypes {
 }
 
 /// Whether a function of C and one of the definitions are one symbol, of which a program links the one or the other.
-pub(super) fn is_linked_alternative(found: &Found, other: &Site) -> bool {
+pub(super) fn is_linked_alternative(found: &Candidates, other: &Site) -> bool {
     let is_external = |path: &Path, at: usize| !is_static(found, path, at);
     let is_alternative = |one: &Definition| {
         (one.language, one.kind) == (Language::C, Kind::Function)
@@ -60,7 +60,7 @@ pub(super) fn is_linked_alternative(found: &Found, other: &Site) -> bool {
 }
 
 /// Whether a function of C is `static`, so that no other file has it.
-fn is_static(found: &Found, path: &Path, at: usize) -> bool {
+fn is_static(found: &Candidates, path: &Path, at: usize) -> bool {
     let before = found.texts.get(path).and_then(|text| text.get(..at)).unwrap_or_default();
     let start = before.iter().rposition(|byte| b";}#".contains(byte)).map_or(0, |at| at + 1);
     memchr::memmem::find(&before[start..], b"static").is_some()

@@ -7,7 +7,7 @@ use super::announced::{Prototypes, is_linked_alternative};
 use super::classes::{any_at, is_ambient};
 use super::overriders::{Dispatch, may_be_overridden, of_traits};
 use super::resolve::Evidence;
-use crate::answer::{Found, Site};
+use crate::answer::{Candidates, Site};
 use crate::definition::Definition;
 use crate::inquiry::{Sheets, Spot};
 use crate::judgement::Code;
@@ -18,7 +18,7 @@ use crate::syntax::{
 
 /// Reads an answer about a site; `silent` is why a server may say nothing there.
 pub(super) fn read(
-    found: &Found,
+    found: &Candidates,
     asked_at: usize,
     places: &[Location],
     sheets: &mut Sheets,
@@ -84,7 +84,7 @@ pub(super) fn read(
 }
 
 /// Whether a pattern of Python names a field there, which ty takes for what the pattern binds: `case Point(x=x)`.
-fn is_keyword_of_pattern(found: &Found, site: &Site) -> bool {
+fn is_keyword_of_pattern(found: &Candidates, site: &Site) -> bool {
     let text = found.texts.get(&site.path).and_then(|text| text.get(site.at..)).unwrap_or_default();
     let after = text.iter().position(|byte| !is_word(*byte)).map(|end| text[end..].trim_ascii_start());
     let is_key = after.is_some_and(|after| after.starts_with(b"=") && !after.starts_with(b"=="));
@@ -92,7 +92,7 @@ fn is_keyword_of_pattern(found: &Found, site: &Site) -> bool {
 }
 
 /// Whether an assignment takes a member there, where tsc leads to the variable that it is assigned to: `({ size } = shape)`.
-fn is_assigned_from_object(found: &Found, site: &Site) -> bool {
+fn is_assigned_from_object(found: &Candidates, site: &Site) -> bool {
     if family(site.language) != SCRIPTS || site.class != Class::FieldRead {
         return false;
     }
@@ -115,13 +115,13 @@ fn is_assigned_from_object(found: &Found, site: &Site) -> bool {
 }
 
 /// Whether a site reaches its name through the object whose method it stands in.
-fn is_on_itself(found: &Found, site: &Site) -> bool {
+fn is_on_itself(found: &Candidates, site: &Site) -> bool {
     matches!(last_word(found.receiver(site)), b"this" | b"self")
 }
 
 /// Whether a name of Python stands on the right side of what assigns it, where ty leads to the left one: in a class, `parse =
 /// staticmethod(parse)` takes what has the name outside.
-fn is_assigned_by(found: &Found, site: &Site, left: &Spot, sheets: &Sheets) -> bool {
+fn is_assigned_by(found: &Candidates, site: &Site, left: &Spot, sheets: &Sheets) -> bool {
     let text = found.texts.get(&site.path).filter(|_| site.language == Language::Python);
     let between = text.and_then(|text| text.get(left.end..site.at)).unwrap_or_default();
     let is_left = sheets.below(&left.path) == Some(&*site.path) && left.start < site.at;
@@ -130,7 +130,7 @@ fn is_assigned_by(found: &Found, site: &Site, left: &Spot, sheets: &Sheets) -> b
 }
 
 /// Whether a call runs what it names and no override of it, by its own text: `super.go()`, `Base::go()`.
-fn is_direct(found: &Found, site: &Site) -> bool {
+fn is_direct(found: &Candidates, site: &Site) -> bool {
     let receiver = found.receiver(site);
     match site.language {
         // `&Base::go` is what an object's own method is found by.
@@ -146,7 +146,7 @@ fn is_direct(found: &Found, site: &Site) -> bool {
 
 /// What a module of CommonJS exports under the name of a site: `exports.area = area`, `{ area: toArea }`, `exports.area = function
 /// area() {}`, `{ area: require("./area") }`.
-pub(super) fn exported(found: &Found, site: &Site) -> Option<Evidence> {
+pub(super) fn exported(found: &Candidates, site: &Site) -> Option<Evidence> {
     let text = found.texts.get(&site.path).filter(|_| family(site.language) == SCRIPTS)?;
     let name = text[site.at..].iter().take_while(|byte| is_word(**byte) || **byte == b'$').count();
     let value = text[site.at + name..].trim_ascii_start();
@@ -181,7 +181,7 @@ pub(super) fn exported(found: &Found, site: &Site) -> Option<Evidence> {
 }
 
 /// The name of what an answer gives with more around it.
-fn named(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets) -> Spot {
+fn named(found: &Candidates, asked_at: usize, spot: &Spot, sheets: &Sheets) -> Spot {
     let name = &found.question.name;
     let mut spot = sheets.embedded(spot, name).unwrap_or_else(|| spot.clone());
     // ty gives a field with what holds it: `self.total`.
@@ -196,7 +196,7 @@ fn named(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets) -> Spot {
 }
 
 fn read_one(
-    found: &Found,
+    found: &Candidates,
     asked_at: usize,
     spot: &Spot,
     sheets: &Sheets,
@@ -311,7 +311,7 @@ fn read_one(
 
 /// Which of ours the same name means in the file beside that only tells what it defines, or that defines what it tells: `geo.pyi` of
 /// `geo.py`, `geo.d.ts` of `geo.js`.
-fn stub_of(found: &Found, spot: &Spot, below: &Path, sheets: &Sheets) -> Option<usize> {
+fn stub_of(found: &Candidates, spot: &Spot, below: &Path, sheets: &Sheets) -> Option<usize> {
     let is_beside = |one: &Definition| is_ambient(&one.path) != is_ambient(below) && module(&one.path) == module(below);
     let number = found.definitions.iter().position(is_beside).filter(|_| sheets.word(spot) == found.question.name)?;
     let (declares, skip) = any_at(sheets, spot)?;
@@ -332,7 +332,7 @@ fn module(path: &Path) -> Option<(&Path, &str)> {
 }
 
 /// The site of the key before a name that a pattern gives what the key names: `{ login: go }`.
-fn key_before(found: &Found, spot: &Spot, sheets: &Sheets) -> Option<usize> {
+fn key_before(found: &Candidates, spot: &Spot, sheets: &Sheets) -> Option<usize> {
     let sheet = sheets.get(&spot.path)?;
     let before = sheet.text.get(..spot.start.checked_sub(sheet.skip)?)?.trim_end().strip_suffix(':')?.trim_end();
     let key = before.strip_suffix(found.question.name.as_str())?.len() + sheet.skip;

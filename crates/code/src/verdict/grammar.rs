@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::Verdict;
 use super::owner::{Renamed, is_of_another, owner};
-use crate::answer::{Found, Site};
+use crate::answer::{Candidates, Site};
 use crate::definition::Definition;
 use crate::judgement::Code;
 use crate::syntax::{Class, Kind, Language, Tokens, bare_name, family, is_word};
@@ -16,7 +16,7 @@ pub(super) fn is_silent(verdict: Verdict) -> bool {
 }
 
 /// Whether a site of which the judge says nothing means none of the definitions.
-pub(super) fn is_none_of_them(found: &Found, site: &Site, renamed: &Renamed) -> bool {
+pub(super) fn is_none_of_them(found: &Candidates, site: &Site, renamed: &Renamed) -> bool {
     if site.language != Language::Rust || site.is_broken || site.alias.is_some() {
         return false;
     }
@@ -25,7 +25,8 @@ pub(super) fn is_none_of_them(found: &Found, site: &Site, renamed: &Renamed) -> 
         return false;
     }
     let Some(text) = found.texts.get(&*site.path) else { return false };
-    let Some(place) = Place::of(text, site.at..site.at + found.question.name.len(), site.class, site.tokens) else {
+    let Some(place) = Surroundings::read(text, site.at..site.at + found.question.name.len(), site.class, site.tokens)
+    else {
         return false;
     };
     let owner = owner(found, site);
@@ -37,7 +38,7 @@ pub(super) fn is_none_of_them(found: &Found, site: &Site, renamed: &Renamed) -> 
 }
 
 /// Whether a function takes `self`: where the parser lost what it is inside of, it is a method all the same.
-fn takes_self(found: &Found, definition: &Definition) -> bool {
+fn takes_self(found: &Candidates, definition: &Definition) -> bool {
     let text = found.texts.get(&*definition.path).and_then(|text| text.get(definition.bytes.clone()));
     let head = text.unwrap_or_default().split(|byte| *byte == b'{').next().unwrap_or_default();
     definition.kind == Kind::Function && memchr::memmem::find(head, b"self").is_some()
@@ -45,7 +46,7 @@ fn takes_self(found: &Found, definition: &Definition) -> bool {
 
 /// What stands around a name.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct Surroundings {
     by_dot: bool,
     by_path: bool,
     is_called: bool,
@@ -56,8 +57,8 @@ struct Place {
     is_bare: bool,
 }
 
-impl Place {
-    fn of(text: &[u8], name: Range<usize>, class: Class, tokens: Option<Tokens>) -> Option<Place> {
+impl Surroundings {
+    fn read(text: &[u8], name: Range<usize>, class: Class, tokens: Option<Tokens>) -> Option<Surroundings> {
         let (before, rest) = (text.get(..name.start)?.trim_ascii_end(), text.get(name.start..)?);
         let after = bare_name(rest).get(name.len()..)?.trim_ascii_start();
         let by_dot = before.ends_with(b".") && !before.ends_with(b"..");
@@ -66,7 +67,7 @@ impl Place {
             None => !matches!(class, Class::Value | Class::Call),
             Some(tokens) => tokens.opened_at.is_none_or(|at| text.get(at) == Some(&b'{') && ends_a_field(after)),
         };
-        Some(Place {
+        Some(Surroundings {
             by_dot,
             by_path,
             is_called: after.starts_with(b"(") || after.starts_with(b"::"),
@@ -142,7 +143,7 @@ mod tests {
         let until = Instant::now() + Duration::from_secs(5);
         let all = occurrences(Language::Rust, text.as_bytes(), "end", &[at], until).unwrap().all;
         let [one] = &all[..] else { panic!("{text}: {all:?}") };
-        let place = Place::of(text.as_bytes(), one.bytes.clone(), one.class, one.tokens).unwrap();
+        let place = Surroundings::read(text.as_bytes(), one.bytes.clone(), one.class, one.tokens).unwrap();
         let kinds = [Kind::Method, Kind::Field, Kind::Function, Kind::Struct, Kind::Variable];
         kinds.into_iter().filter(|kind| place.cannot_be(&definition(*kind))).map(Kind::word).collect()
     }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use memchr::memmem::{Finder, find_iter};
 use parking_lot::Mutex;
 
-use crate::search::{Scope, each_file, read, words};
+use crate::search::{Scope, each_file, read, word_starts};
 use crate::syntax::{Language, family, is_word, last_word};
 
 /// A class with the names that its head has after its own.
@@ -36,7 +36,7 @@ impl Heads {
     /// Reads all files of a language's family; `None` where not all could be read.
     pub(super) async fn search(scope: &Scope, language: Language, until: Instant) -> Option<Heads> {
         // The search for the name is over; this one has its own time, as much as the call has left.
-        let whole = Scope::of(&scope.root, WITHIN);
+        let whole = Scope::for_root(&scope.root, WITHIN);
         let whole = Scope { until: whole.until.min(until), beyond: scope.beyond.clone(), ..whole };
         let searching = tokio::task::spawn_blocking(move || {
             let (heads, is_known) = (Mutex::new(Vec::new()), Mutex::new(true));
@@ -59,7 +59,7 @@ impl Heads {
         let mut names = BTreeSet::from([class.to_owned()]);
         loop {
             let before = names.len();
-            let more: Vec<String> = self.of(&names).map(|head| head.word.clone()).collect();
+            let more: Vec<String> = self.with_names(&names).map(|head| head.word.clone()).collect();
             names.extend(more);
             if names.len() == before {
                 return names;
@@ -68,7 +68,7 @@ impl Heads {
     }
 
     /// The classes that have one of these names in their heads.
-    pub(super) fn of<'a>(&'a self, names: &'a BTreeSet<String>) -> impl Iterator<Item = &'a Head> {
+    pub(super) fn with_names<'a>(&'a self, names: &'a BTreeSet<String>) -> impl Iterator<Item = &'a Head> {
         self.0.iter().filter(|head| !head.words.is_disjoint(names))
     }
 
@@ -83,7 +83,7 @@ fn heads_of(path: &Path, language: Language, text: &[u8]) -> Vec<Head> {
     let keywords: &[&str] = if language == Language::Cpp { &["class", "struct"] } else { &["class"] };
     let starts = keywords
         .iter()
-        .flat_map(|word| words(&Finder::new(word), text, word).into_iter().map(|start| start + word.len()));
+        .flat_map(|word| word_starts(&Finder::new(word), text, word).into_iter().map(|start| start + word.len()));
     starts.filter_map(|after| head(path, language, text, after)).collect()
 }
 

@@ -40,13 +40,13 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::answer::{Found, Shown, Site};
+use crate::answer::{Candidates, ContextOptions, Site};
 use crate::blocking::blocking;
 use crate::definition::Definition;
 use crate::earlier::{is_of, keep, recall};
 use crate::haskell::{self, is_judged_by_ghc};
 use crate::inquiry::{Asking, index, judge_for, rounds};
-use crate::judgement::{Code, Judged, Reason, Verdict};
+use crate::judgement::{Code, Judgement, Reason, Verdict};
 use crate::server::Server;
 use crate::syntax::{Class, family};
 
@@ -56,27 +56,27 @@ use outside::judge_outside;
 use pass::Pass;
 
 /// A question about the uses of a name.
-pub(crate) struct Asked<'a> {
+pub(crate) struct UsesQuery<'a> {
     pub call: Call<'a>,
     pub wanted: &'a [Class],
-    pub shown: Shown,
+    pub shown: ContextOptions,
 }
 
-impl Asked<'_> {
+impl UsesQuery<'_> {
     fn asks_for_calls(&self) -> bool {
         self.wanted.iter().any(|class| matches!(class, Class::Call | Class::Value | Class::FieldRead))
     }
 }
 
 /// Judges what was found. The sites get their verdicts; those that only the judge knows are added.
-pub(crate) async fn judge(asked: &Asked<'_>, found: &mut Found) -> Judged {
+pub(crate) async fn judge(asked: &UsesQuery<'_>, found: &mut Candidates) -> Judgement {
     for site in &mut found.sites {
         site.verdict = match site.class {
             Class::Mention => Verdict::NotJudged,
             _ => Verdict::Undecided(Code::Absent),
         };
     }
-    let mut judged = Judged { is_certain: true, ..Judged::default() };
+    let mut judged = Judgement { is_certain: true, ..Judgement::default() };
     let of_definitions: BTreeSet<&'static str> = found.definitions.iter().map(|one| family(one.language)).collect();
     if of_definitions.is_empty() {
         let families: BTreeSet<&'static str> = found.sites.iter().map(|site| family(site.language)).collect();
@@ -87,7 +87,7 @@ pub(crate) async fn judge(asked: &Asked<'_>, found: &mut Found) -> Judged {
     for family in of_definitions {
         judge_family(asked, found, family, &mut judged).await;
     }
-    if let Some(text) = implicit_callers::known(found, asked.wanted).filter(|_| asked.asks_for_calls()) {
+    if let Some(text) = implicit_callers::find_in_text(found, asked.wanted).filter(|_| asked.asks_for_calls()) {
         judged.is_certain = false;
         judged.reasons.push(Reason { code: Code::Dynamic, text, sites: 0 });
     }
@@ -104,7 +104,7 @@ pub(crate) async fn judge(asked: &Asked<'_>, found: &mut Found) -> Judged {
     judged
 }
 
-async fn judge_family(asked: &Asked<'_>, found: &mut Found, family: &'static str, judged: &mut Judged) {
+async fn judge_family(asked: &UsesQuery<'_>, found: &mut Candidates, family: &'static str, judged: &mut Judgement) {
     let Some(file) = found.definitions.iter().find(|one| crate::syntax::family(one.language) == family) else { return };
     let file = file.path.clone();
     let answer = if is_judged_by_ghc(family) {
@@ -129,7 +129,7 @@ async fn judge_family(asked: &Asked<'_>, found: &mut Found, family: &'static str
 }
 
 /// Asks what GHC compiled; the sites get what it says.
-async fn ask_ghc(asked: &Asked<'_>, found: &mut Found, judged: &mut Judged) -> Result<(), Code> {
+async fn ask_ghc(asked: &UsesQuery<'_>, found: &mut Candidates, judged: &mut Judgement) -> Result<(), Code> {
     let index = index(&asked.call, judged).await?;
     blocking(|| haskell::judge(&index, asked.call.scope, asked.wanted, asked.shown, found, judged));
     Ok(())
@@ -137,11 +137,11 @@ async fn ask_ghc(asked: &Asked<'_>, found: &mut Found, judged: &mut Judged) -> R
 
 /// Asks a server; the sites get what it says.
 async fn ask_server(
-    asked: &Asked<'_>,
-    found: &mut Found,
+    asked: &UsesQuery<'_>,
+    found: &mut Candidates,
     family: &'static str,
     file: &Path,
-    judged: &mut Judged,
+    judged: &mut Judgement,
 ) -> Result<(), Code> {
     let server = judge_for(&asked.call, family, file, judged).await?;
     let open = found.sites.iter().filter(|site| is_of(site, family)).count();
@@ -153,8 +153,8 @@ async fn ask_server(
 
 /// The uses of a name in the files of one judge.
 struct Uses<'a> {
-    asked: &'a Asked<'a>,
-    found: &'a Found,
+    asked: &'a UsesQuery<'a>,
+    found: &'a Candidates,
     family: &'static str,
 }
 
@@ -167,7 +167,7 @@ impl Asking for Uses<'_> {
 }
 
 /// Leaves all sites of a family undecided.
-fn undecided(found: &mut Found, family: &str, code: Code) {
+fn undecided(found: &mut Candidates, family: &str, code: Code) {
     for site in found.sites.iter_mut().filter(|site| is_of(site, family)) {
         site.verdict = Verdict::Undecided(code);
     }

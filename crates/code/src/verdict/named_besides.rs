@@ -1,6 +1,6 @@
 //! What the references of a definition have beside its uses, or under another name.
 
-use crate::answer::Found;
+use crate::answer::Candidates;
 use crate::inquiry::{Sheets, Spot};
 use crate::syntax::{C_AND_CPP, Kind, Language, SCRIPTS, family};
 
@@ -36,7 +36,7 @@ pub(super) fn imports_default(sheets: &Sheets, spot: &Spot, name: &str) -> bool 
 }
 
 /// Words that mean a definition without naming it.
-pub(super) fn stands_for(found: &Found, number: usize, word: &str) -> bool {
+pub(super) fn stands_for(found: &Candidates, number: usize, word: &str) -> bool {
     let definition = &found.definitions[number];
     let is_type = definition.kind.is_type() || definition.kind == Kind::Constructor;
     if definition.is_constructor(&found.question.name)

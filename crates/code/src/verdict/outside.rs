@@ -6,17 +6,22 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::{Asked, is_of};
-use crate::answer::{Found, Site, Texts};
+use super::{UsesQuery, is_of};
+use crate::answer::{Candidates, Site, Texts};
 use crate::definition::{Definition, is_inside};
 use crate::inquiry::{Meaning, Meanings, Name, Target, meanings};
-use crate::judgement::{Code, Judged, Reason, Verdict};
+use crate::judgement::{Code, Judgement, Reason, Verdict};
 use crate::question::Question;
 use crate::search::read;
 use crate::syntax::{Class, Kind, Language, Marks, bare_name, is_whole, is_word};
 
 /// Judges the sites of a family, and adds the definitions that they mean.
-pub(super) async fn judge_outside(asked: &Asked<'_>, found: &mut Found, family: &'static str, judged: &mut Judged) {
+pub(super) async fn judge_outside(
+    asked: &UsesQuery<'_>,
+    found: &mut Candidates,
+    family: &'static str,
+    judged: &mut Judgement,
+) {
     let is_asked = |at: &usize| is_of(&found.sites[*at], family) && asked.wanted.contains(&found.sites[*at].class);
     let sites: Vec<usize> = (0..found.sites.len()).filter(is_asked).collect();
     let name = |at: &usize| {
@@ -54,7 +59,7 @@ pub(super) async fn judge_outside(asked: &Asked<'_>, found: &mut Found, family: 
             },
         }
     }
-    let meant = Meant::of(found, &led);
+    let meant = OutsideTargets::from_sites(found, &led);
     if meant.is_unknown && !led.is_empty() {
         let (whole, name) = (&found.question.whole, &found.question.name);
         let text = format!(
@@ -117,17 +122,17 @@ fn made_at(site: &Site, name: &str) -> Definition {
 }
 
 /// Which definitions a question means that none of the project answers.
-struct Meant {
+struct OutsideTargets {
     /// What the texts say, where no definition is inside of what the question says: `console.log` is a method of `Console`.
     by_text: BTreeSet<(Arc<Path>, String)>,
     is_unknown: bool,
 }
 
-impl Meant {
+impl OutsideTargets {
     /// By what each site leads to.
-    fn of(found: &Found, led: &[(usize, Definition)]) -> Meant {
+    fn from_sites(found: &Candidates, led: &[(usize, Definition)]) -> OutsideTargets {
         if led.iter().any(|(_, one)| is_inside(&found.question.qualifiers, one)) {
-            return Meant { by_text: BTreeSet::new(), is_unknown: false };
+            return OutsideTargets { by_text: BTreeSet::new(), is_unknown: false };
         }
         let behind = |site: &Site| {
             let before = found.texts.get(&*site.path).and_then(|text| text.get(..site.at));
@@ -137,7 +142,7 @@ impl Meant {
         let most = led.iter().map(|(at, _)| behind(&found.sites[*at])).max().unwrap_or_default();
         let so_far = led.iter().filter(|(at, _)| most > 0 && behind(&found.sites[*at]) == most);
         let by_text = so_far.map(|(_, one)| (one.path.clone(), one.label.clone())).collect();
-        Meant { by_text, is_unknown: most == 0 }
+        OutsideTargets { by_text, is_unknown: most == 0 }
     }
 
     fn has(&self, question: &Question, one: &Definition) -> bool {

@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use super::classes::{any_at, declared_at, is_ambient, is_of_the_project, is_static, spot as place};
-use crate::answer::Found;
+use crate::answer::Candidates;
 use crate::definition::{Definition, OfTrait, of_trait};
 use crate::inquiry::{Inquiry, Sheets, Spot, target_at};
 use crate::lsp::Failure;
@@ -29,7 +29,7 @@ pub(super) enum Dispatch {
 }
 
 /// What a method of Rust that is none of ours may come to; `None` for what has nothing to do with ours.
-pub(super) fn of_traits(found: &Found, spot: &Spot, sheets: &Sheets) -> Option<Dispatch> {
+pub(super) fn of_traits(found: &Candidates, spot: &Spot, sheets: &Sheets) -> Option<Dispatch> {
     let ours = found.definitions.iter().enumerate().filter_map(|(at, one)| Some((at, one, one.of_trait.as_ref()?)));
     ours.clone().next()?;
     let other = trait_at(spot, sheets)?;
@@ -63,7 +63,7 @@ fn trait_at(spot: &Spot, sheets: &Sheets) -> Option<OfTrait> {
 }
 
 /// Whether what stands at a spot is a member that one of ours may override: [`Inquiry::override_of`] asks.
-pub(super) fn may_be_overridden(found: &Found, spot: &Spot, sheets: &Sheets) -> bool {
+pub(super) fn may_be_overridden(found: &Candidates, spot: &Spot, sheets: &Sheets) -> bool {
     let name = &found.question.name;
     let is_member = |kind: Kind| matches!(kind, Kind::Method | Kind::Field);
     let has_bases = |language| rules(family(language)).overrides && language != Language::C;
@@ -240,7 +240,7 @@ pub(super) fn class_around(spot: &Spot, sheets: &Sheets) -> Option<Spot> {
 
 /// Whether a spot declares a method in an interface or an object type of TypeScript, or in a `Protocol` of Python, and one of ours
 /// has a body: the class of ours may be given for it without naming it.
-fn is_structural(found: &Found, spot: &Spot, sheets: &Sheets) -> bool {
+fn is_structural(found: &Candidates, spot: &Spot, sheets: &Sheets) -> bool {
     let has_body = |one: &Definition| one.kind == Kind::Method && !one.is_signature;
     let is_ours = sheets.below(&spot.path).is_some_and(is_of_the_project) && !is_ambient(&spot.path);
     let Some((declares, skip)) = any_at(sheets, spot).filter(|_| is_ours && found.definitions.iter().any(has_body))

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::Call;
-use crate::answer::{Found, Site};
+use crate::answer::{Candidates, Site};
 use crate::definition::Definition;
 use crate::search::{Scope, search_by};
 use crate::syntax::{Class, Kind, Language, is_word, last_word};
@@ -35,12 +35,12 @@ pub(super) struct Renamed {
 
 impl Renamed {
     /// Looks for what else these owners may be.
-    pub(super) async fn of(call: &Call<'_>, owners: Vec<Owner>) -> Renamed {
+    pub(super) async fn find(call: &Call<'_>, owners: Vec<Owner>) -> Renamed {
         if owners.is_empty() || Instant::now() >= call.until {
             return Renamed::default();
         }
         // The question's own search is over; this one has its own time, as much as the call has left.
-        let whole = Scope::of(&call.scope.root, WITHIN);
+        let whole = Scope::for_root(&call.scope.root, WITHIN);
         let whole = Scope { until: whole.until.min(call.until), beyond: call.scope.beyond.clone(), ..whole };
         tokio::task::spawn_blocking(move || Renamed::search(&whole, owners)).await.unwrap_or_default()
     }
@@ -143,7 +143,7 @@ fn other<'a>(text: &'a [u8], word: &[u8], at: usize) -> Option<Other<'a>> {
 }
 
 /// What a site names as its owner; `None` where no syntax tells.
-pub(super) fn owner(found: &Found, site: &Site) -> Option<Owner> {
+pub(super) fn owner(found: &Candidates, site: &Site) -> Option<Owner> {
     let text = found.texts.get(&*site.path)?;
     let before = text.get(..site.at)?.trim_ascii_end();
     if let Some(path) = before.strip_suffix(b"::") {
@@ -211,7 +211,7 @@ fn written(text: &[u8]) -> Option<Word<'_>> {
 }
 
 /// Whether a definition belongs to none of what may be meant by an owner.
-pub(super) fn is_of_another(found: &Found, definition: &Definition, owner: &Owner, renamed: &Renamed) -> bool {
+pub(super) fn is_of_another(found: &Candidates, definition: &Definition, owner: &Owner, renamed: &Renamed) -> bool {
     if !renamed.is_known {
         return false;
     }
@@ -241,7 +241,7 @@ pub(super) fn is_of_another(found: &Found, definition: &Definition, owner: &Owne
 }
 
 /// Whether the one module of that name declares a function of the name itself, and is not the one around the definition.
-fn is_in_another_module(found: &Found, definition: &Definition, module: &str, renamed: &Renamed) -> bool {
+fn is_in_another_module(found: &Candidates, definition: &Definition, module: &str, renamed: &Renamed) -> bool {
     let (file, folder) = (definition.path.file_stem(), definition.path.parent().and_then(Path::file_name));
     let mut around = definition
         .inside
@@ -330,11 +330,11 @@ mod tests {
     async fn nothing_is_known_where_no_time_is_left() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("a.rs"), "type Shape = Circle;\n").unwrap();
-        let (pool, scope) = (Pool::new(None), Scope::of(folder.path(), WITHIN));
+        let (pool, scope) = (Pool::new(None), Scope::for_root(folder.path(), WITHIN));
         let cx = Context::detached(Arc::new(testkit::caller(folder.path(), "")));
         let is_known = async |until| {
             let call = Call { pool: &pool, cx: &cx, scope: &scope, until };
-            Renamed::of(&call, vec![Owner::Named("Shape".to_owned())]).await.is_known
+            Renamed::find(&call, vec![Owner::Named("Shape".to_owned())]).await.is_known
         };
         assert!(is_known(Instant::now() + Duration::from_secs(60)).await);
         assert!(!is_known(Instant::now()).await);

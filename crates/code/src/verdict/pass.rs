@@ -14,12 +14,12 @@ use super::overriders::Dispatch;
 use super::owner::{Renamed, owner};
 use super::references::References;
 use super::resolve::{Candidate, Evidence, Resolution, resolve};
-use super::{Asked, implicit_callers, is_of};
-use crate::answer::{Found, Site};
+use super::{UsesQuery, implicit_callers, is_of};
+use crate::answer::{Candidates, Site};
 use crate::blocking::blocking;
 use crate::definition::Definition;
-use crate::inquiry::{FILES, Inquiry, Round, Settling, Sheet, Sheets, Spot, Standing, defined, left, within};
-use crate::judgement::{Code, Judged, Reason, Verdict};
+use crate::inquiry::{FILES, Inquiry, Round, RoundStatus, Settling, Sheet, Sheets, Spot, defined, left, within};
+use crate::judgement::{Code, Judgement, Reason, Verdict};
 use crate::lsp::{Failure, Location};
 use crate::rule::Rule;
 use crate::server::profile::rules;
@@ -48,7 +48,7 @@ const MOST_METHODS: usize = 100;
 
 impl Pass {
     /// Asks everything. The time that is left bounds each request.
-    pub(super) async fn run(asked: &Asked<'_>, found: &Found, family: &str, server: &Server) -> Pass {
+    pub(super) async fn run(asked: &UsesQuery<'_>, found: &Candidates, family: &str, server: &Server) -> Pass {
         let mut pass = Pass {
             resolved: BTreeMap::new(),
             references: References::default(),
@@ -65,7 +65,7 @@ impl Pass {
     }
 
     /// Asks everything; false where the server does not answer.
-    async fn ask(&mut self, asked: &Asked<'_>, found: &Found, family: &str, server: &Server) -> bool {
+    async fn ask(&mut self, asked: &UsesQuery<'_>, found: &Candidates, family: &str, server: &Server) -> bool {
         let (root, until) = (&asked.call.scope.root, asked.call.until);
         if family == C_AND_CPP && is_in_macro(found) && !has_compile_commands(root) {
             let name = &found.question.name;
@@ -117,10 +117,10 @@ impl Pass {
             if number == 0 {
                 self.unseen = self.unseen.take().or_else(|| self.references.refused.take());
                 if let Some(first) = ours.first().filter(|_| is_inactive) {
-                    let text = format!("{} is not compiled in this configuration", first.shown());
+                    let text = format!("{} is not compiled in this configuration", first.describe());
                     self.unseen.get_or_insert((Code::Inactive, text));
                 }
-                if asked.asks_for_calls() && implicit_callers::known(found, asked.wanted).is_none() {
+                if asked.asks_for_calls() && implicit_callers::find_in_text(found, asked.wanted).is_none() {
                     let by = implicit_callers::by_bases(&mut inquiry, family, &heads).await;
                     self.unseen = self.unseen.take().or(by.map(|text| (Code::Dynamic, text)));
                 }
@@ -131,7 +131,7 @@ impl Pass {
     }
 
     /// The heads of the project's classes, where a member of one is asked about.
-    async fn heads(&mut self, asked: &Asked<'_>, found: &Found, of: &str) -> Heads {
+    async fn heads(&mut self, asked: &UsesQuery<'_>, found: &Candidates, of: &str) -> Heads {
         let has_classes =
             |language| matches!(language, Language::Python | Language::Cpp) || family(language) == SCRIPTS;
         let is_member = |one: &&Definition| family(one.language) == of && implicit_callers::is_member(one);
@@ -146,11 +146,17 @@ impl Pass {
     }
 
     /// Resolves the candidates. What the server is silent on the grammar may exclude.
-    async fn resolve(&mut self, asked: &Asked<'_>, found: &Found, wanted: &[usize], mut candidates: Vec<Candidate>) {
+    async fn resolve(
+        &mut self,
+        asked: &UsesQuery<'_>,
+        found: &Candidates,
+        wanted: &[usize],
+        mut candidates: Vec<Candidate>,
+    ) {
         let is_open = |at: usize, candidates: &[Candidate]| is_silent(resolve(at, candidates).verdict);
         let open: Vec<usize> = wanted.iter().copied().filter(|at| is_open(*at, &candidates)).collect();
         let owners = open.iter().filter_map(|at| owner(found, &found.sites[*at])).collect();
-        let renamed = Renamed::of(&asked.call, owners).await;
+        let renamed = Renamed::find(&asked.call, owners).await;
         for at in open.into_iter().filter(|at| is_none_of_them(found, &found.sites[*at], &renamed)) {
             candidates[at].evidence = Evidence::Other;
         }
@@ -176,7 +182,7 @@ impl Pass {
     }
 
     /// Gives the sites their verdicts, and adds what only the server knows.
-    pub(super) fn apply(self, found: &mut Found, family: &str, judged: &mut Judged) {
+    pub(super) fn apply(self, found: &mut Candidates, family: &str, judged: &mut Judgement) {
         for site in found.sites.iter_mut().filter(|site| is_of(site, family)) {
             // What is not asked for is not judged.
             site.verdict = Verdict::NotJudged;
@@ -326,10 +332,10 @@ impl Inquiry<'_> {
 }
 
 impl Round for Pass {
-    fn standing(&self) -> Standing {
+    fn standing(&self) -> RoundStatus {
         // Another round does not ask about more.
         let is_open = |one: &Resolution| matches!(one.verdict, Verdict::Undecided(code) if code != Code::OverALimit);
-        Standing {
+        RoundStatus {
             is_lost: self.is_lost,
             is_sure: self.missed == 0 && self.references.are_sure() && !self.resolved.values().any(is_open),
             proves: self.proves,
@@ -347,14 +353,14 @@ impl Round for Pass {
 }
 
 /// Whether what is defined at a site is asked for: what is wanted, and what others are reached through.
-fn is_asked(asked: &Asked<'_>, found: &Found, at: usize, of: &str) -> bool {
+fn is_asked(asked: &UsesQuery<'_>, found: &Candidates, at: usize, of: &str) -> bool {
     let site = &found.sites[at];
     let is_way = site.embeds || matches!(site.class, Class::Import | Class::Export | Class::Signature);
     is_of(site, of) && (is_way || asked.wanted.contains(&site.class))
 }
 
 /// Whether a macro of C or C++ has the name in its text.
-fn is_in_macro(found: &Found) -> bool {
+fn is_in_macro(found: &Candidates) -> bool {
     found.sites.iter().any(|site| site.tokens.is_some() && family(site.language) == C_AND_CPP)
 }
 
@@ -369,8 +375,8 @@ fn silent(site: &Site) -> Code {
     if rules(family(site.language)).has_conditions { Code::Inactive } else { Code::Dynamic }
 }
 
-fn document(found: &Found, asked: &Asked<'_>, file: &std::path::Path) -> Option<Document> {
+fn document(found: &Candidates, asked: &UsesQuery<'_>, file: &std::path::Path) -> Option<Document> {
     let bytes = found.texts.get(file.strip_prefix(&asked.call.scope.root).ok()?)?;
-    let language = Language::of(file, bytes)?;
-    Some(Document { path: file.to_owned(), language, text: Sheet::of(bytes)?.text })
+    let language = Language::detect(file, bytes)?;
+    Some(Document { path: file.to_owned(), language, text: Sheet::from_bytes(bytes)?.text })
 }

@@ -4,7 +4,7 @@ use super::classes::{any_at, declared_at, spot as place};
 use super::heads::Heads;
 use super::overriders::class_around;
 use super::resolve::Evidence;
-use crate::answer::{Found, Site};
+use crate::answer::{Candidates, Site};
 use crate::inquiry::{Inquiry, Sheets, Spot};
 use crate::syntax::{Class, Kind, Language, SCRIPTS, family, is_word, last_word, unclosed};
 
@@ -259,7 +259,7 @@ fn is_class(spot: &Spot, sheets: &Sheets) -> bool {
 }
 
 /// What a site of C++ reaches its name through, by a point or an arrow.
-fn receiver_in_cpp<'a>(found: &'a Found, site: &Site) -> &'a [u8] {
+fn receiver_in_cpp<'a>(found: &'a Candidates, site: &Site) -> &'a [u8] {
     let before = found.texts.get(&site.path).and_then(|text| text.get(..site.at)).unwrap_or_default().trim_ascii_end();
     before.strip_suffix(b"->").or(before.strip_suffix(b".")).map(<[u8]>::trim_ascii_end).unwrap_or_default()
 }

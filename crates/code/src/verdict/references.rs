@@ -7,14 +7,14 @@ use std::time::Instant;
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use super::Asked;
+use super::UsesQuery;
 use super::named_besides::{imports_default, is_defaulted, is_identifier, is_qualifier, stands_for};
 use super::resolve::Candidate;
 use super::unnamed::unnamed;
-use crate::answer::{Found, Site, site_at};
+use crate::answer::{Candidates, Site, site_at};
 use crate::blocking::blocking;
 use crate::inquiry::{Sheets, Spot, left, places, within};
-use crate::judgement::{Code, Judged, Reason, Verdict};
+use crate::judgement::{Code, Judgement, Reason, Verdict};
 use crate::lsp::{Failure, Location, of_path};
 use crate::search::Hit;
 use crate::server::{Document, Server, Session};
@@ -41,8 +41,8 @@ impl References {
     #[allow(clippy::too_many_arguments)]
     pub(super) async fn ask(
         &mut self,
-        asked: &Asked<'_>,
-        found: &Found,
+        asked: &UsesQuery<'_>,
+        found: &Candidates,
         of: &str,
         server: &Server,
         session: &Session,
@@ -59,7 +59,7 @@ impl References {
         let files: BTreeSet<PathBuf> = std::mem::take(&mut self.odd).into_iter().map(|spot| spot.path).collect();
         let documents = files.iter().filter_map(|path| {
             let sheet = sheets.get(path)?;
-            let language = Language::of(path, sheet.text.as_bytes())?;
+            let language = Language::detect(path, sheet.text.as_bytes())?;
             Some(Document { path: path.clone(), language, text: sheet.text.clone() })
         });
         let documents: Vec<Document> = documents.take(MOST_OPENED).collect();
@@ -72,8 +72,8 @@ impl References {
 
     async fn ask_once(
         &mut self,
-        asked: &Asked<'_>,
-        found: &Found,
+        asked: &UsesQuery<'_>,
+        found: &Candidates,
         of: &str,
         session: &Session,
         sheets: &mut Sheets,
@@ -113,8 +113,8 @@ impl References {
     /// Takes a reference of a definition.
     fn take(
         &mut self,
-        asked: &Asked<'_>,
-        found: &Found,
+        asked: &UsesQuery<'_>,
+        found: &Candidates,
         number: usize,
         place: Location,
         sheets: &mut Sheets,
@@ -159,7 +159,7 @@ impl References {
     }
 
     /// Adds the uses that only the server knows, and says what is odd.
-    pub(super) fn apply(self, found: &mut Found, judged: &mut Judged) {
+    pub(super) fn apply(self, found: &mut Candidates, judged: &mut Judgement) {
         for (mut site, number) in self.added {
             (site.verdict, site.meant) = (Verdict::Confirmed, Some(number));
             if site.class == Class::Mention {
@@ -191,7 +191,7 @@ impl References {
 }
 
 /// Whether a reference that is no candidate stands at a name of the definition, and whether it is a use at all.
-fn kind(found: &Found, number: usize, below: &Path, spot: &Spot, word: &str, sheets: &Sheets) -> (bool, bool) {
+fn kind(found: &Candidates, number: usize, below: &Path, spot: &Spot, word: &str, sheets: &Sheets) -> (bool, bool) {
     let definition = &found.definitions[number];
     // Some name the declaration though they are told not to.
     if found.definitions.iter().any(|one| *one.path == *below && one.at == spot.start) {
@@ -214,10 +214,17 @@ fn kind(found: &Found, number: usize, below: &Path, spot: &Spot, word: &str, she
 }
 
 /// The use at a spot under a name of the definition.
-fn named(asked: &Asked<'_>, found: &Found, below: &Path, spot: &Spot, word: String, sheets: &Sheets) -> Option<Site> {
+fn named(
+    asked: &UsesQuery<'_>,
+    found: &Candidates,
+    below: &Path,
+    spot: &Spot,
+    word: String,
+    sheets: &Sheets,
+) -> Option<Site> {
     let sheet = sheets.get(&spot.path)?;
     let text = sheet.text.as_bytes().to_vec();
-    let language = Language::of(below, &text)?;
+    let language = Language::detect(below, &text)?;
     let hit = Hit { path: below.to_owned(), language, text, starts: vec![spot.start - sheet.skip] };
     let mut site = site_at(found, &hit, &word, asked.shown, sheets.until())?;
     site.at += sheet.skip;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use memchr::memmem;
 
-use crate::answer::{Found, Shown, Site, label};
+use crate::answer::{Candidates, ContextOptions, Site, label};
 use crate::in_test::{is_test, is_test_file};
 use crate::inquiry::{Sheets, Spot};
 use crate::judgement::{Unnamed, Verdict};
@@ -15,12 +15,18 @@ use crate::place::Lines;
 use crate::syntax::{Class, Language, is_word, occurrences_at};
 
 /// The use at a spot, in a text that the server has as it was read; `None` where the text does not bear it out.
-pub(super) fn unnamed(found: &Found, number: usize, spot: &Spot, sheets: &Sheets, shown: Shown) -> Option<Site> {
+pub(super) fn unnamed(
+    found: &Candidates,
+    number: usize,
+    spot: &Spot,
+    sheets: &Sheets,
+    shown: ContextOptions,
+) -> Option<Site> {
     let definition = &found.definitions[number];
     let sheet = sheets.get(&spot.path)?;
     let text = sheet.text.as_bytes();
     let path: PathBuf = sheets.below(&spot.path)?.into();
-    let language = Language::of(&path, text).filter(|one| matches!(one, Language::C | Language::Cpp))?;
+    let language = Language::detect(&path, text).filter(|one| matches!(one, Language::C | Language::Cpp))?;
     let (start, end) = (spot.start.checked_sub(sheet.skip)?, spot.end.checked_sub(sheet.skip)?);
     let word = text.get(start..end).filter(|word| !word.is_empty())?;
     // Not within a word, as where the text has changed.
@@ -51,9 +57,9 @@ pub(super) fn unnamed(found: &Found, number: usize, spot: &Spot, sheets: &Sheets
     } else {
         return None;
     };
-    let lines = Lines::of(text);
+    let lines = Lines::new(text);
     let line = lines.line(start);
-    let context = |of: std::ops::Range<usize>| of.filter_map(|line| lines.shown(line, None)).collect();
+    let context = |of: std::ops::Range<usize>| of.filter_map(|line| lines.excerpt(line, None)).collect();
     let enclosing = one.as_ref().map(|one| &one.enclosing[..]).unwrap_or_default();
     Some(Site {
         language,
@@ -76,7 +82,7 @@ pub(super) fn unnamed(found: &Found, number: usize, spot: &Spot, sheets: &Sheets
         meant: None,
         by_interface: false,
         unnamed: Some(how),
-        text: lines.shown(line, Some(start)).unwrap_or_default(),
+        text: lines.excerpt(line, Some(start)).unwrap_or_default(),
         before: context(line.saturating_sub(shown.context_lines).max(1)..line),
         after: context(line + 1..line + 1 + shown.context_lines),
         path: Arc::from(path),

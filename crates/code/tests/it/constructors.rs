@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use crate::judged::{Judged, sites};
+use crate::judged::{JudgedProject, sites};
 use crate::projects;
 
 /// What is said of the callers of a name, however sure.
-fn callers(judged: &Judged, name: &str) -> Vec<String> {
+fn callers(judged: &JudgedProject, name: &str) -> Vec<String> {
     let (answer, _) = judged.until_judged("find_callers", json!({"name": name, "refuted": true}));
     sites(&answer)
 }

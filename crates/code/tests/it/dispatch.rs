@@ -2,16 +2,16 @@
 
 use serde_json::json;
 
-use crate::judged::{Judged, sites};
+use crate::judged::{JudgedProject, sites};
 use crate::projects;
 
-pub(crate) fn traits(judged: &Judged) {
+pub(crate) fn traits(judged: &JudgedProject) {
     a_call_through_a_trait_is_a_use_of_both_sides(judged);
     two_traits_of_one_name_are_told_apart(judged);
     a_trait_of_another_crate_may_have_the_name_of_one_of_ours(judged);
 }
 
-fn a_call_through_a_trait_is_a_use_of_both_sides(judged: &Judged) {
+fn a_call_through_a_trait_is_a_use_of_both_sides(judged: &JudgedProject) {
     judged.write(
         "src/lib.rs",
         "pub trait Go { fn go(&self); }\n\
@@ -51,7 +51,7 @@ fn a_call_through_a_trait_is_a_use_of_both_sides(judged: &Judged) {
     assert!(text.contains("P::add implements Add, a trait that the project does not define"), "{text}");
 }
 
-fn two_traits_of_one_name_are_told_apart(judged: &Judged) {
+fn two_traits_of_one_name_are_told_apart(judged: &JudgedProject) {
     judged.write(
         "src/lib.rs",
         "pub mod a { pub trait Go {\nfn go(&self) {} } }\n\
@@ -73,7 +73,7 @@ fn two_traits_of_one_name_are_told_apart(judged: &Judged) {
     )]);
 }
 
-fn a_trait_of_another_crate_may_have_the_name_of_one_of_ours(judged: &Judged) {
+fn a_trait_of_another_crate_may_have_the_name_of_one_of_ours(judged: &JudgedProject) {
     judged.write(
             "src/lib.rs",
             "pub mod own { pub trait Iterator { fn next(&mut self) -> Option<u8>; } }\n\

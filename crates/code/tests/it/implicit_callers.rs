@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::judged::Judged;
+use crate::judged::JudgedProject;
 use crate::projects;
 
 /// What keeps the answer about the callers of a name from being final; nothing if it is final.
-fn keeps(judged: &Judged, name: &str) -> Option<String> {
+fn keeps(judged: &JudgedProject, name: &str) -> Option<String> {
     let until = Instant::now() + testkit::patience().max(Duration::from_secs(240));
     loop {
         let (answer, text) = judged.ask("find_callers", json!({"name": name, "wait_ms": 20_000})).unwrap();
@@ -29,7 +29,7 @@ fn keeps(judged: &Judged, name: &str) -> Option<String> {
 }
 
 /// The beginning of what keeps each from being final; an empty one for what is final.
-fn check(judged: &Judged, all: &[(&str, &str)]) {
+fn check(judged: &JudgedProject, all: &[(&str, &str)]) {
     for (name, expected) in all {
         let said = keeps(judged, name).unwrap_or_default();
         let is_it = if expected.is_empty() { said.is_empty() } else { said.starts_with(expected) };
@@ -215,7 +215,7 @@ fn bases_of_cpp() {
     if !testkit::has_program("clangd") {
         return;
     }
-    let judged = Judged::new();
+    let judged = JudgedProject::new();
     let folder = judged.path().canonicalize().unwrap();
     let outside = tempfile::tempdir().unwrap();
     std::fs::write(
@@ -247,7 +247,7 @@ fn bases_of_cpp() {
     );
 }
 
-pub(crate) fn attributes_of_rust(judged: &Judged) {
+pub(crate) fn attributes_of_rust(judged: &JudgedProject) {
     judged.write(
         "src/lib.rs",
         "#[inline]\n#[must_use]\npub fn plain() -> u8 { 1 }\n\

@@ -3,10 +3,10 @@
 
 use serde_json::json;
 
-use crate::judged::Judged;
+use crate::judged::JudgedProject;
 use crate::projects;
 
-fn cpp() -> Option<Judged> {
+fn cpp() -> Option<JudgedProject> {
     let judged = projects::c(&["geo.cpp", "uses.cpp"])?;
     judged
         .write(

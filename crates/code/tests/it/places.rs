@@ -15,7 +15,7 @@ fn geo() -> Worktree {
 }
 
 /// What show_definition finds, as its first line says it, or refuses, in a shell that stands in a folder.
-fn said(worktree: &Worktree, folder: &str, name: &str) -> String {
+fn first_line(worktree: &Worktree, folder: &str, name: &str) -> String {
     let root = worktree.path().canonicalize().unwrap();
     let name = name.replace("[root]", root.to_str().unwrap());
     let said = match worktree.ask_in(folder, "show_definition", json!({"name": name})) {
@@ -26,7 +26,8 @@ fn said(worktree: &Worktree, folder: &str, name: &str) -> String {
 }
 
 fn check(worktree: &Worktree, folder: &str, names: &[&str], expected: Expect) {
-    let said: Vec<String> = names.iter().map(|name| format!("{name}: {}\n", said(worktree, folder, name))).collect();
+    let said: Vec<String> =
+        names.iter().map(|name| format!("{name}: {}\n", first_line(worktree, folder, name))).collect();
     expected.assert_eq(&said.concat());
 }
 

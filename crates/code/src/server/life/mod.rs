@@ -21,7 +21,7 @@ use super::documents::{Changed, Documents, back_dated, caught_up, read_again};
 use super::scratch::Scratch;
 use super::start::{copied, initialize, keep_last, short_version, spawn, widened};
 use super::state::Signals;
-use super::{Canary, Document, Order, Session, Settled, State};
+use super::{Canary, Certainty, Document, Order, Session, State};
 use crate::journal::Record;
 use crate::lsp::{Answering, Client, Encoding, Event, Failure, of_path};
 use crate::syntax::{Language, family as language_family};
@@ -79,7 +79,7 @@ pub(super) struct Life<'a> {
     sing_at: Option<Instant>,
     pause: Duration,
     /// Another one after each change.
-    settled: Settled,
+    settled: Certainty,
     changed: Changed,
     caught_up: watch::Receiver<bool>,
     /// What it read at its start has changed: the next question starts it anew.
@@ -166,7 +166,7 @@ impl Life<'_> {
             singing: None,
             sing_at: None,
             pause: FIRST_PAUSE,
-            settled: Settled::already(),
+            settled: Certainty::already(),
             changed: Changed::default(),
             caught_up: watch::channel(true).1,
             is_outdated: false,
@@ -249,7 +249,7 @@ impl Life<'_> {
                         return Ending::Parked;
                     }
                 }
-                Happening::Heard(Event::Said { method, params }) => {
+                Happening::Heard(Event::Notification { method, params }) => {
                     if self.signals.hear(&method, &params) {
                         self.look();
                     }
@@ -353,7 +353,7 @@ impl Life<'_> {
             // Where it fails, the opened texts and the look at the end of the answer still hold.
             if let Err(error) = watcher.sync().await {
                 tracing::warn!(%error, "the changes of a worktree are not all known");
-                self.settled = Settled::not_yet();
+                self.settled = Certainty::not_yet();
             }
         }
         if let Some(batch) = self.changes.as_mut().and_then(::watch::Subscription::try_next) {
@@ -384,7 +384,7 @@ impl Life<'_> {
         let Ok((changes, beyond)) = looked else { return };
         self.beyond = beyond;
         if self.is_up && !changes.is_empty() {
-            self.settled = Settled::not_yet();
+            self.settled = Certainty::not_yet();
             let _ = self.tell("workspace/didChangeWatchedFiles", json!({"changes": changes})).await;
         }
     }
@@ -422,7 +422,7 @@ impl Life<'_> {
         let changes: Vec<Value> = batch.changes.iter().filter(is_file).map(one).collect();
         if !changes.is_empty() {
             if batch.changes.iter().filter(is_file).any(|change| self.actor.start.profile.may_read(&change.path)) {
-                self.settled = Settled::not_yet();
+                self.settled = Certainty::not_yet();
             }
             self.tell("workspace/didChangeWatchedFiles", json!({"changes": changes})).await?;
             let is_read = |path: &PathBuf| is_of_family(path) && !self.documents.has(path);

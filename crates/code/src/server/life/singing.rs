@@ -5,7 +5,7 @@ use std::time::Instant;
 use tokio::sync::oneshot;
 
 use super::super::canary::{Chosen, ask, choose};
-use super::super::{Canary, Document, Settled};
+use super::super::{Canary, Certainty, Document};
 use super::{LONGEST_PAUSE, Life};
 
 /// What became of the questions whose answers are known.
@@ -48,7 +48,7 @@ impl Life<'_> {
             }
             let agrees = !matches!(canary, Canary::Lacks(_));
             if canary == Canary::None {
-                self.settled = Settled::not_yet();
+                self.settled = Certainty::not_yet();
             }
             self.canary = Some(canary);
             if !agrees {

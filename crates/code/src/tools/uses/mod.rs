@@ -10,8 +10,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use self::receivers::{call, groups, has_receiver, is_call, with_places};
-use super::{Answered, shown};
-use crate::answer::{Found, Site};
+use super::{JudgedAnswer, display_path};
+use crate::answer::{Candidates, Site};
 use crate::definition::Definition;
 use crate::head::Head;
 use crate::judgement::{Code, Unnamed, Verdict};
@@ -112,8 +112,8 @@ pub(super) struct Uses {
 const FEW: usize = 10;
 
 impl Uses {
-    pub(super) fn new(answered: &Answered, listed: Listed<'_>) -> Uses {
-        let Answered { scope, found, judged, since, .. } = answered;
+    pub(super) fn new(answered: &JudgedAnswer, listed: Listed<'_>) -> Uses {
+        let JudgedAnswer { scope, found, judged, since, .. } = answered;
         let Listed { wanted, most, with_other, has_context } = listed;
         let of_class = || found.sites.iter().filter(|site| wanted.contains(&site.class));
         let is_open = |site: &&Site| matches!(site.verdict, Verdict::Undecided(_));
@@ -138,7 +138,7 @@ impl Uses {
         let shown_places: usize = unverified.iter().flat_map(|group| group.places.values()).map(Vec::len).sum();
         let mut rest: BTreeMap<String, usize> = BTreeMap::new();
         for site in all.iter().skip(most) {
-            *rest.entry(shown(&site.path)).or_default() += 1;
+            *rest.entry(display_path(&site.path)).or_default() += 1;
         }
         let counted = |is_meant: &dyn Fn(&&Site) -> bool| {
             let mut counts = BTreeMap::new();
@@ -159,7 +159,12 @@ impl Uses {
             have_receivers: of_class().filter(lacks_type).all(|site| has_receiver(found, site)),
             rest,
             elsewhere: found.elsewhere,
-            below: scope.below.strip_prefix(&scope.root).ok().filter(|below| !below.as_os_str().is_empty()).map(shown),
+            below: scope
+                .below
+                .strip_prefix(&scope.root)
+                .ok()
+                .filter(|below| !below.as_os_str().is_empty())
+                .map(display_path),
             head,
         }
     }
@@ -185,7 +190,7 @@ fn rank(verdict: Verdict) -> usize {
 }
 
 /// Groups places by file, verdict and meaning, in their order.
-fn files(found: &Found, sites: &[&Site]) -> Vec<FileUses> {
+fn files(found: &Candidates, sites: &[&Site]) -> Vec<FileUses> {
     let same = |one: &&Site, next: &&Site| {
         (&one.path, rank(one.verdict), one.meant) == (&next.path, rank(next.verdict), next.meant)
     };
@@ -193,11 +198,11 @@ fn files(found: &Found, sites: &[&Site]) -> Vec<FileUses> {
     let group = |sites: &[&Site]| {
         let meant = sites[0].meant.and_then(|number| found.definitions.get(number));
         FileUses {
-            file: shown(&sites[0].path),
+            file: display_path(&sites[0].path),
             verdict: sites[0].verdict,
             definition: sites[0].meant.filter(|_| found.definitions.len() > 1),
-            places: sites.iter().map(|site| one(found, site, meant)).collect(),
-            means: meant.filter(|one| one.is_outside() || meanings.len() > 1).map(Definition::shown),
+            places: sites.iter().map(|site| build_use(found, site, meant)).collect(),
+            means: meant.filter(|one| one.is_outside() || meanings.len() > 1).map(Definition::describe),
         }
     };
     sites.chunk_by(same).map(group).collect()
@@ -209,7 +214,7 @@ fn dispatches(one: &Definition) -> bool {
 }
 
 /// How a place comes to its definition; `None` if directly.
-pub(super) fn via(found: &Found, site: &Site, meant: Option<&Definition>) -> Option<&'static str> {
+pub(super) fn via(found: &Candidates, site: &Site, meant: Option<&Definition>) -> Option<&'static str> {
     let is_dispatched = || found.definitions.iter().any(dispatches);
     match site.class {
         _ if site.unnamed.is_some() => site.unnamed.map(Unnamed::word),
@@ -219,7 +224,7 @@ pub(super) fn via(found: &Found, site: &Site, meant: Option<&Definition>) -> Opt
     }
 }
 
-fn one(found: &Found, site: &Site, meant: Option<&Definition>) -> Use {
+fn build_use(found: &Candidates, site: &Site, meant: Option<&Definition>) -> Use {
     let visible = |lines: &[String]| lines.iter().map(|line| project::visible::escaped(line)).collect();
     Use {
         line: site.line,

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::answer::{Found, Site};
+use crate::answer::{Candidates, Site};
 use crate::head::grouped;
 use crate::judgement::is_zero;
 use crate::syntax::{Class, is_word};
-use crate::tools::shown;
+use crate::tools::display_path;
 
 /// Unverified places with the same receiver.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -48,7 +48,7 @@ const LONGEST: usize = 40;
 
 impl Group {
     /// `runner.invoke ×376 (tests)`.
-    pub(in crate::tools) fn words(&self) -> String {
+    pub(in crate::tools) fn describe(&self) -> String {
         let as_class = match self.class {
             Class::Call => "",
             Class::Value => " as a value",
@@ -65,13 +65,13 @@ impl Group {
         let files: Vec<String> = self.places.iter().map(|(file, all)| format!("{file}:{}", lines(all))).collect();
         let shown: usize = self.places.values().map(Vec::len).sum();
         let more = if shown < self.count { " …" } else { "" };
-        format!("  {}: {}{more}", self.words(), files.join("; "))
+        format!("  {}: {}{more}", self.describe(), files.join("; "))
     }
 }
 
 /// Groups places by receiver: code before tests, then the most frequent first.
 pub(in crate::tools) fn groups<'a>(
-    found: &Found,
+    found: &Candidates,
     sites: impl Iterator<Item = &'a Site>,
 ) -> Vec<(Group, Vec<&'a Site>)> {
     let mut by_name: BTreeMap<(String, Class), Vec<&Site>> = BTreeMap::new();
@@ -96,7 +96,7 @@ pub(in crate::tools) fn with_places(groups: &[(Group, Vec<&Site>)], most: usize)
     let with = |(group, sites): &(Group, Vec<&Site>)| {
         let mut group = group.clone();
         for site in sites.iter().take(first) {
-            group.places.entry(shown(&site.path)).or_default().push(site.line);
+            group.places.entry(display_path(&site.path)).or_default().push(site.line);
         }
         group
     };
@@ -104,16 +104,16 @@ pub(in crate::tools) fn with_places(groups: &[(Group, Vec<&Site>)], most: usize)
 }
 
 /// Whether a place reaches its name through an object.
-pub(in crate::tools) fn has_receiver(found: &Found, site: &Site) -> bool {
+pub(in crate::tools) fn has_receiver(found: &Candidates, site: &Site) -> bool {
     !receiver(before(found, site)).is_empty()
 }
 
-fn before<'a>(found: &'a Found, site: &Site) -> &'a [u8] {
+fn before<'a>(found: &'a Candidates, site: &Site) -> &'a [u8] {
     found.texts.get(&site.path).and_then(|text| text.get(..site.at)).unwrap_or_default()
 }
 
 /// The receiver and the name of a place.
-fn name(found: &Found, site: &Site) -> String {
+fn name(found: &Candidates, site: &Site) -> String {
     let name = site.alias.as_ref().unwrap_or(&found.question.name);
     project::visible(&format!("{}{name}", receiver(before(found, site))))
 }

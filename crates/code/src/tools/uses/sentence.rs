@@ -8,13 +8,13 @@ use crate::definition::Definition;
 use crate::head::{Head, counted, grouped};
 use crate::judgement::{Code, Verdict};
 use crate::syntax::{Class, SCRIPTS, family};
-use crate::tools::Answered;
+use crate::tools::JudgedAnswer;
 
 /// How many groups the first line names.
 const MOST_GROUPS: usize = 3;
 
 /// Says what was found; `one` is what a place is called: `caller`, `use`.
-pub(in crate::tools) fn sentence(answered: &Answered, uses: &Uses, one: &str) -> String {
+pub(in crate::tools) fn sentence(answered: &JudgedAnswer, uses: &Uses, one: &str) -> String {
     let Uses { head, elsewhere, below, .. } = uses;
     let within = below.as_ref().map(|below| format!(" in {below}")).unwrap_or_default();
     let said = match (head.is_complete, head.confirmed + head.earlier, head.undecided) {
@@ -37,7 +37,7 @@ pub(in crate::tools) fn sentence(answered: &Answered, uses: &Uses, one: &str) ->
 }
 
 /// `8 callers, complete: 7 calls, 1 passed as a value · checked by ty`.
-fn complete(answered: &Answered, uses: &Uses, one: &str, within: &str) -> String {
+fn complete(answered: &JudgedAnswer, uses: &Uses, one: &str, within: &str) -> String {
     let count: usize = uses.verified.values().sum();
     let by = uses.head.checked_by().map(|names| format!(" · checked by {names}")).unwrap_or_default();
     // What hob cannot parse and the server reads.
@@ -53,7 +53,7 @@ fn complete(answered: &Answered, uses: &Uses, one: &str, within: &str) -> String
 }
 
 /// `5 callers: all that tsc names · hob's grammar cannot read lines 87–96 of src/utils/body.ts`.
-fn incomplete(answered: &Answered, uses: &Uses, one: &str, within: &str) -> String {
+fn incomplete(answered: &JudgedAnswer, uses: &Uses, one: &str, within: &str) -> String {
     let head = &uses.head;
     let count: usize = uses.verified.values().sum();
     let found = counted(count, one);
@@ -92,13 +92,13 @@ fn unchecked(uses: &Uses, more: &str, within: &str) -> String {
 }
 
 /// `381 more calls on receivers without a type are unverified: ctx.invoke ×5, runner.invoke ×376 (tests)`.
-fn unverified(answered: &Answered, uses: &Uses, more: &str) -> String {
+fn unverified(answered: &JudgedAnswer, uses: &Uses, more: &str) -> String {
     let head = &uses.head;
     let name = &answered.found.question.name;
     let server = head.checked_by().unwrap_or_else(|| "the language server".to_owned());
     let words = |code: Code| match code {
         Code::Dynamic if uses.have_receivers => "on receivers without a type".to_owned(),
-        code => code.words().replace("the language server", &server),
+        code => code.describe().replace("the language server", &server),
     };
     let codes: Vec<(&Code, &usize)> = head.open.iter().collect();
     let are = if head.undecided == 1 { "is" } else { "are" };
@@ -126,7 +126,7 @@ fn unverified(answered: &Answered, uses: &Uses, more: &str) -> String {
 }
 
 /// What a file exports that has no use here: where its name leaves the project.
-fn exported(answered: &Answered) -> Option<String> {
+fn exported(answered: &JudgedAnswer) -> Option<String> {
     let found = &answered.found;
     let passes_on = |site: &&crate::answer::Site| {
         let is_init = site.path.file_name().is_some_and(|name| name == "__init__.py");
@@ -140,7 +140,7 @@ fn exported(answered: &Answered) -> Option<String> {
         family(one.language) == SCRIPTS && line.starts_with(b"export ")
     };
     let by_definition = || found.definitions.iter().find(is_exported).map(|one| &one.path);
-    by_site.or_else(by_definition).map(|path| crate::tools::shown(path))
+    by_site.or_else(by_definition).map(|path| crate::tools::display_path(path))
 }
 
 /// The reasons of the answer as a whole.
@@ -197,7 +197,7 @@ fn of_classes(counts: &BTreeMap<Class, usize>, more: &str) -> String {
 
 /// `ctx.invoke ×5, runner.invoke ×376 (tests), …`.
 fn of_groups(groups: &[Group]) -> String {
-    let mut named: Vec<String> = groups.iter().take(MOST_GROUPS).map(Group::words).collect();
+    let mut named: Vec<String> = groups.iter().take(MOST_GROUPS).map(Group::describe).collect();
     if groups.len() > MOST_GROUPS {
         named.push("…".to_owned());
     }

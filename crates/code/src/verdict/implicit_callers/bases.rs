@@ -11,7 +11,7 @@ use super::super::heads::Heads;
 use crate::definition::Definition;
 use crate::inquiry::{Inquiry, Sheets, Spot};
 use crate::rule::Rule;
-use crate::search::words;
+use crate::search::word_starts;
 use crate::syntax::{Class, Declares, Kind, Language, Marks, family, occurrences};
 
 /// How many bases are followed, and how many definitions are asked about.
@@ -93,7 +93,7 @@ impl Walk<'_, '_> {
     /// The bases of the classes below that are none of these classes.
     fn beside(&mut self, names: &BTreeSet<String>) -> Result<Vec<Spot>, String> {
         let mut beside = Vec::new();
-        for head in self.heads.of(names) {
+        for head in self.heads.with_names(names) {
             self.inquiry.sheets.read(&head.path);
             let class = Spot { path: head.path.clone(), start: head.name.start, end: head.name.end };
             let Some((declares, skip)) = any_at(self.inquiry.sheets, &class) else { continue };
@@ -177,8 +177,8 @@ fn names_in(sheets: &Sheets, spot: &Spot, declares: &Declares, name: &str) -> bo
     let text = sheet.text.as_bytes();
     let within = text.get(declares.bytes.clone()).unwrap_or_default();
     let starts: Vec<usize> =
-        words(&Finder::new(name), within, name).into_iter().map(|at| declares.bytes.start + at).collect();
-    let language = Language::of(&spot.path, text).filter(|_| !starts.is_empty());
+        word_starts(&Finder::new(name), within, name).into_iter().map(|at| declares.bytes.start + at).collect();
+    let language = Language::detect(&spot.path, text).filter(|_| !starts.is_empty());
     let all = language.and_then(|language| occurrences(language, text, name, &starts, sheets.until()));
     // What takes too long to parse may have it.
     !starts.is_empty() && all.is_none_or(|parsed| parsed.all.iter().any(|one| one.class != Class::Mention))

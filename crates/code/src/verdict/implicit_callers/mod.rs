@@ -6,7 +6,7 @@
 
 mod bases;
 
-use crate::answer::Found;
+use crate::answer::Candidates;
 use crate::definition::Definition;
 use crate::in_test::is_test_file;
 use crate::rule::Rule;
@@ -15,7 +15,7 @@ use crate::syntax::{Class, Kind, Language, family, last_word};
 pub(super) use bases::{by_bases, is_member};
 
 /// Who may, as far as the text says it, where uses of these classes are asked for.
-pub(super) fn known(found: &Found, wanted: &[Class]) -> Option<String> {
+pub(super) fn find_in_text(found: &Candidates, wanted: &[Class]) -> Option<String> {
     if !Rule::OutsideBases.is_on() {
         return None;
     }
@@ -35,20 +35,20 @@ pub(super) fn known(found: &Found, wanted: &[Class]) -> Option<String> {
             .or_else(|| by_itself(found, one).map(|who| format!("{who} {label} without naming it")))
             .or_else(|| {
                 let text = found.texts.get(&one.path).map(|text| &text[..]);
-                given(one.language, &one.marks.decorators, text)
+                exposing_decorator(one.language, &one.marks.decorators, text)
                     .map(|mark| format!("{label} is marked with `{mark}`: other code may call it without naming it"))
             })
     })
 }
 
 /// Whether it is a key of a `TypedDict` of Python, which texts name.
-fn is_key(found: &Found, one: &Definition) -> bool {
+fn is_key(found: &Candidates, one: &Definition) -> bool {
     let text = found.texts.get(&one.path).filter(|_| one.language == Language::Python && one.kind == Kind::Field);
     text.is_some_and(|text| one.marks.bases.iter().any(|base| text.get(base.clone()) == Some(b"TypedDict")))
 }
 
 /// The trait outside of the project whose method it implements, in Rust.
-fn by_trait(found: &Found, one: &Definition) -> Option<String> {
+fn by_trait(found: &Candidates, one: &Definition) -> Option<String> {
     let of = one.of_trait.as_ref().filter(|of| of.is_impl && !found.traits.contains(&of.name))?;
     Some(format!(
         "{} implements {}, a trait that the project does not define: operators, conversions, macros and other crates may call it without naming it",
@@ -57,7 +57,7 @@ fn by_trait(found: &Found, one: &Definition) -> Option<String> {
 }
 
 /// What calls by itself, with the verb.
-fn by_itself(found: &Found, one: &Definition) -> Option<&'static str> {
+fn by_itself(found: &Candidates, one: &Definition) -> Option<&'static str> {
     let name = found.question.name.as_str();
     let is_method = one.kind == Kind::Method;
     let is_top = one.inside.is_empty();
@@ -95,21 +95,21 @@ fn is_operator(name: &str) -> bool {
 }
 
 /// Whether a comment gives a function of Go to C.
-fn is_exported(found: &Found, one: &Definition) -> bool {
+fn is_exported(found: &Candidates, one: &Definition) -> bool {
     let text = found.texts.get(&one.path);
     let mark = format!("//export {}", found.question.name);
     text.is_some_and(|text| text.split(|byte| *byte == b'\n').any(|line| line.trim_ascii_end() == mark.as_bytes()))
 }
 
 /// Whether a directive gives a function of Go to the host of WebAssembly, which may know it by another name.
-fn is_given_to_host(found: &Found, one: &Definition) -> bool {
+fn is_given_to_host(found: &Candidates, one: &Definition) -> bool {
     let Some(text) = found.texts.get(&one.path) else { return false };
     let mut above = text[..one.at].rsplit(|byte| *byte == b'\n').skip(1).take_while(|line| line.starts_with(b"//"));
     above.any(|line| line.starts_with(b"//go:wasmexport "))
 }
 
 /// Whether an attribute of another declaration of C has it as what is called by that name: `alias("area")`.
-fn is_aliased(found: &Found) -> bool {
+fn is_aliased(found: &Candidates) -> bool {
     let said = format!("\"{}\"", found.question.name);
     let is_of_attribute = |before: &[u8]| {
         let before = before.trim_ascii_end().strip_suffix(b"(").map(<[u8]>::trim_ascii_end);
@@ -124,7 +124,7 @@ fn is_aliased(found: &Found) -> bool {
 
 /// Whether an attribute of C, or a macro that is named after it, runs what has the name at the end of a variable: `cleanup(freep)`,
 /// `_cleanup_(freep)`.
-fn cleans_up(found: &Found) -> bool {
+fn cleans_up(found: &Candidates) -> bool {
     let name = found.question.name.as_bytes();
     let is_given = |text: &[u8], at: usize| {
         let before = text[..at].trim_ascii_end().strip_suffix(b"(").map(<[u8]>::trim_ascii_end);
@@ -136,7 +136,7 @@ fn cleans_up(found: &Found) -> bool {
 }
 
 /// Whether an attribute of C runs a function as the program begins or ends, or gives it another name.
-fn is_run_by_attribute(found: &Found, one: &Definition) -> bool {
+fn is_run_by_attribute(found: &Candidates, one: &Definition) -> bool {
     let Some(text) = found.texts.get(&one.path) else { return false };
     // What stands before a declaration is not always part of it.
     let start = text[..one.at].iter().rposition(|byte| b"{};".contains(byte)).map_or(0, |at| at + 1);
@@ -147,7 +147,7 @@ fn is_run_by_attribute(found: &Found, one: &Definition) -> bool {
 }
 
 /// The decorator or attribute that gives a definition to somebody, in a text as far as it is known.
-fn given<'a>(language: Language, decorators: &'a [String], text: Option<&[u8]>) -> Option<&'a str> {
+fn exposing_decorator<'a>(language: Language, decorators: &'a [String], text: Option<&[u8]>) -> Option<&'a str> {
     let rules = rules(family(language));
     decorators.iter().find_map(|mark| match language {
         Language::Python => {
