@@ -13,7 +13,7 @@ use crate::search::{Scope, Skipped, Why, unread_parts};
 #[derive(Debug, Default, Clone, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub(crate) struct Head {
-    /// Whether no place is missing and none is unverified, as far as a language server sees.
+    /// True if no place is missing or unverified, as far as a language server sees.
     #[serde(rename = "complete")]
     pub is_complete: bool,
     /// How many places the language server verified.
@@ -42,7 +42,7 @@ pub(crate) struct Head {
     /// Why places are unverified, or why the answer may lack some.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<Reason>,
-    /// Whether the same question may have a better answer soon.
+    /// True if a retry may soon give a better answer.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ask_again: bool,
     pub elapsed_ms: u64,

@@ -57,7 +57,7 @@ pub(crate) struct Reason {
     pub sites: usize,
 }
 
-/// Whether a number is left out of a result.
+/// True if a result omits the number.
 #[allow(clippy::trivially_copy_pass_by_ref)]
 pub(crate) fn is_zero(number: &usize) -> bool {
     *number == 0

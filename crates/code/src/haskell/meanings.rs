@@ -1,4 +1,4 @@
-//! What names mean where they stand, one by one.
+//! Resolves individual names in Haskell.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,10 +8,10 @@ use super::index::Index;
 use crate::answer::Texts;
 use crate::judgement::Code;
 
-/// A file relative to the root, and a place in it.
+/// A file relative to the root, and an offset in it.
 type FileOffset = (Arc<Path>, usize);
 
-/// Where the names at these places are declared, or bound; `Err` with why that is not known.
+/// Returns where the names at these places are declared or bound; `Err` with the reason if unknown.
 pub(crate) fn declarations(
     index: &Index,
     texts: &Texts,

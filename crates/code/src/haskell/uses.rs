@@ -1,4 +1,4 @@
-//! Verdicts on candidates, and uses that syntax did not find, from an index.
+//! Verdicts for candidates, and uses that syntax did not find, from an index.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::judgement::{Code, Judgement, Reason, Verdict};
 use crate::search::{Hit, Scope};
 use crate::syntax::{Class, Kind, Language, last_word};
 
-/// Gives the sites of Haskell their verdicts, and adds uses that only GHC knows.
+/// Sets the verdicts of Haskell sites, and adds uses that only GHC knows.
 pub(crate) fn judge(
     index: &Index,
     scope: &Scope,
@@ -27,19 +27,19 @@ pub(crate) fn judge(
     wanted.doubt(index, classes, found, judged);
 }
 
-/// The names that the definitions of a question have, by the numbers of these.
+/// The names of a question's definitions, mapped to the indices of these.
 #[derive(Default)]
 struct DefinitionNames {
     plain: HashMap<Id, usize>,
-    /// Methods in instances: the method of the class, and the instance.
+    /// Instance methods: the class method and the instance.
     methods: Vec<(Id, Option<Id>, usize)>,
-    /// Definitions of which nothing is known.
+    /// Definitions that the index does not know.
     open: Vec<usize>,
-    /// Files that GHC compiled as the question has them.
+    /// Files that GHC compiled in their current version.
     current: BTreeSet<Arc<Path>>,
 }
 
-/// What is decided of a place.
+/// The decision about a place.
 struct Decision {
     number: usize,
     by_interface: bool,
@@ -71,18 +71,18 @@ impl DefinitionNames {
         wanted
     }
 
-    /// A file, if GHC compiled it as the question has it.
+    /// Returns a file if GHC compiled its current version.
     fn file<'a>(&self, index: &'a Index, path: &Path) -> Option<&'a File> {
         index.file(path).filter(|_| self.current.contains(path))
     }
 
-    /// Which definition a use means.
+    /// Returns the definition that a use means.
     fn resolve(&self, index: &Index, found: &Candidates, file: &File, one: &Use) -> Option<Decision> {
         if let Some(&number) = self.plain.get(&one.id) {
             let by_interface = found.definitions[number].kind == Kind::Method;
             return Some(Decision { number, by_interface });
         }
-        // Another instance is no use of this one.
+        // A method of another instance does not use this one.
         if one.how & how::INSTANCE_METHOD != 0 {
             return None;
         }
@@ -97,7 +97,7 @@ impl DefinitionNames {
         let mut open: BTreeMap<Arc<Path>, usize> = BTreeMap::new();
         for site in sites.iter_mut().filter(|site| site.language == Language::Haskell) {
             if site.class == Class::Mention {
-                // Syntax takes it for a comment: a pragma (`{-# INLINE area #-}`), or code between lines of the preprocessor.
+                // Syntax takes this for a comment: a pragma (`{-# INLINE area #-}`), or code between preprocessor lines.
                 let file = self.file(index, &site.path);
                 let means = |file: &File| {
                     file.at(site.at).iter().find_map(|one| Some((self.resolve(index, found, file, one)?, one.how)))
@@ -148,7 +148,7 @@ impl DefinitionNames {
         judged.reasons.push(Reason { code: Code::Unparsable, text, sites: open.values().sum() });
     }
 
-    /// Adds the uses that are no candidates.
+    /// Adds uses that are not among the candidates.
     fn add(&self, index: &Index, scope: &Scope, shown: ContextOptions, found: &mut Candidates, judged: &mut Judgement) {
         let ids: BTreeSet<Id> = self.plain.keys().copied().chain(self.methods.iter().map(|(id, ..)| *id)).collect();
         let known: BTreeSet<(Arc<Path>, usize)> = found
@@ -177,7 +177,7 @@ impl DefinitionNames {
             let hit = Hit { path: path.to_path_buf(), language, text, starts: vec![one.at] };
             let until = Instant::now() + Duration::from_secs(1);
             if let Some(mut site) = site_at(found, &hit, index.name(one.id), shown, until) {
-                // The definition itself, as one of its clauses.
+                // A clause of the definition itself.
                 if matches!(site.class, Class::Binding | Class::Signature) && one.how & how::DECLARATION != 0 {
                     continue;
                 }
@@ -197,7 +197,7 @@ impl DefinitionNames {
         }
     }
 
-    /// Says who may call without being seen: code of other packages runs methods of their classes.
+    /// Adds the reason if code of other packages may run methods of their classes.
     fn doubt(&self, index: &Index, classes: &[Class], found: &Candidates, judged: &mut Judgement) {
         let asks_for_calls = classes.iter().any(|class| matches!(class, Class::Call | Class::Value));
         let is_outside = |(id, ..): &&(Id, Option<Id>, usize)| index.declaration(*id).is_none();
@@ -210,7 +210,7 @@ impl DefinitionNames {
     }
 }
 
-/// How many files that do not compile are named.
+/// The maximum number of uncompiled files that a text names.
 const MOST_FILES: usize = 3;
 
 fn is_in_pragma(found: &Candidates, site: &Site) -> bool {
@@ -218,7 +218,7 @@ fn is_in_pragma(found: &Candidates, site: &Site) -> bool {
     memchr::memmem::rfind(before, b"{-#") > memchr::memmem::rfind(before, b"#-}")
 }
 
-/// Whether a name in an import or export is a part of a module's name: `Map` in `import Data.Map`.
+/// True if a name in an import or export is part of a module name: `Map` in `import Data.Map`.
 fn is_module(found: &Candidates, site: &Site) -> bool {
     let before = found.texts.get(&site.path).and_then(|text| text.get(..site.at)).unwrap_or_default();
     let is_behind_word =
@@ -226,7 +226,7 @@ fn is_module(found: &Candidates, site: &Site) -> bool {
     matches!(site.class, Class::Import | Class::Export) && (before.ends_with(b".") || is_behind_word())
 }
 
-/// Why a file is not known.
+/// Returns the reason why a file is not in the index.
 fn why(index: &Index, path: &Path) -> String {
     let file = project::visible::path(path);
     match index.open.get(path) {

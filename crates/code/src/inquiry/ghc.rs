@@ -1,4 +1,4 @@
-//! Haskell, which GHC checks: what it compiled of a worktree, and its state, for an answer.
+//! Asks GHC about Haskell: the index of a worktree, and its state for an answer.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::judgement::{Code, Judge, Judgement, Reason};
 use crate::pool::Program;
 use crate::syntax::{Language, family};
 
-/// The index of a worktree as it is now; `Err` with why there is none, which is added to what is said of the answer.
+/// Returns the current index of a worktree. An `Err` is also recorded as a reason of the judgement.
 pub(crate) async fn index(call: &Call<'_>, judged: &mut Judgement) -> Result<Arc<Index>, Code> {
     let language = family(Language::Haskell);
     let mut without = |state, code, text| {

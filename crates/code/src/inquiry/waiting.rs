@@ -1,4 +1,4 @@
-//! Waiting for a judge that can be believed, and asking it until two rounds agree where one proves nothing.
+//! Waits until a server is reliable, and repeats inconclusive rounds until two agree.
 
 use std::time::{Duration, Instant};
 
@@ -13,45 +13,45 @@ use crate::rule::Rule;
 use crate::server::{Certainty, Order, Server, ServerSnapshot, Session, State};
 use crate::syntax::Language;
 
-/// All questions of one answer to one server, asked once.
+/// One round of all requests that an answer needs from a server.
 pub(crate) trait Round: Sized {
-    /// How it stands.
+    /// Returns the status of the round.
     fn standing(&self) -> RoundStatus;
-    /// Whether it is enough.
+    /// Returns whether one round is enough.
     fn settling(&self) -> &Settling;
-    /// Whether another round came to the same, and nothing in it is doubted.
+    /// True if another round gave the same result and neither is doubtful.
     fn says_the_same(&self, other: &Self) -> bool;
 }
 
-/// What asks them.
+/// A repeatable round of requests.
 pub(crate) trait Asking {
     type Round: Round;
     fn ask(&self, server: &Server) -> impl Future<Output = Self::Round> + Send;
 }
 
-/// How a round stands.
+/// The status of a round.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RoundStatus {
-    /// Whether the server fell silent, so that nothing of this counts.
+    /// True if the server stopped answering, which invalidates the round.
     pub is_lost: bool,
-    /// Whether everything is decided, and nothing speaks against it.
+    /// True if every site is decided without contradiction.
     pub is_sure: bool,
-    /// Whether it confirmed what a server that has not read the project cannot know: a use in another file than its definition.
+    /// True if it confirmed a use in another file than the definition, which a server can find only after it has read the project.
     pub proves: bool,
-    /// Whether the server was seen not to name a use.
+    /// True if the server is known to have missed a use.
     pub is_doubted: bool,
 }
 
-/// Whether one round is enough, by the sessions in which it was asked.
+/// Decides whether one round is enough, by the sessions of its requests.
 #[derive(Default)]
 pub(crate) struct Settling {
-    /// When the first session was there, and what was known then.
+    /// The start of the first session, and the certainty at that time.
     first: Option<(Instant, Certainty)>,
-    /// In one of them it was not enough.
+    /// True if one of the sessions was not certain.
     is_open: bool,
-    /// Files changed between two of them.
+    /// True if files changed between two sessions.
     has_changed: bool,
-    /// Between two rounds.
+    /// The pause between two rounds.
     pause: Duration,
 }
 
@@ -63,7 +63,7 @@ impl Settling {
         self.has_changed |= !first.is_same(&session.settled);
     }
 
-    /// Whether it is enough, of a round that is sure.
+    /// True if one conclusive round is enough.
     fn is_enough(&self, standing: &RoundStatus) -> bool {
         let confirms = |(began, settled): &(Instant, Certainty)| {
             standing.proves && settled.confirm(*began, self.pause) && !self.has_changed
@@ -72,10 +72,10 @@ impl Settling {
     }
 }
 
-/// How many rounds there are at most, the first included.
+/// The maximum number of rounds.
 const ROUNDS: usize = 4;
 
-/// The judge of a family's files; without one, why, in what is said of the answer.
+/// Returns the server for a family's files. If there is none, adds the reason to the judgement.
 pub(crate) async fn judge_for(
     call: &Call<'_>,
     family: &'static str,
@@ -99,7 +99,7 @@ pub(crate) async fn judge_for(
     }
 }
 
-/// Asks until the answers can be believed, and says how the judge is; `Err` with why they cannot. `open` sites wait.
+/// Repeats rounds until the answers are reliable; `Err` with the reason if they are not. `open` is the number of waiting sites.
 pub(crate) async fn rounds<A: Asking>(
     call: &Call<'_>,
     server: &Server,
@@ -168,13 +168,13 @@ async fn until_believed<A: Asking>(
         let standing = round.standing();
         let now = server.snapshot();
         if (now.life, now.state.word()) != (seen.life, State::Ready.word()) || standing.is_lost {
-            // What it said while it fell cannot be told from what it meant. It is asked again while there is time.
+            // Answers given during a crash are unreliable. The round is repeated if there is time.
             if Instant::now() >= call.until {
-                // It was asked for longer than the caller waits: what it said before that stands.
+                // The deadline has passed: the result of the round before remains.
                 return last.map(|last| (last, false)).ok_or(now);
             }
             last = None;
-            // The state follows: a process that ended is known to have ended a moment later.
+            // The state changes a moment after a process ends.
             let mut watch = server.watch();
             let changed = watch.changed();
             let _ = tokio::time::timeout(Duration::from_millis(50), changed).await;
@@ -186,7 +186,7 @@ async fn until_believed<A: Asking>(
         if let Some((_, settled)) = round.settling().first.as_ref().filter(|_| last.is_some() && !agree) {
             settled.doubt();
         }
-        // Past its time a round may lack answers.
+        // A round that passed the deadline may lack answers.
         let is_over = Instant::now() >= call.until;
         let is_sure = standing.is_sure && round.settling().is_enough(&standing) || !Rule::TwoRounds.is_on();
         if (is_sure || agree) && !is_over {
@@ -201,7 +201,7 @@ async fn until_believed<A: Asking>(
     }
 }
 
-/// Waits until the server is ready; `Err` with how it is if that takes too long, or cannot be.
+/// Waits until the server is ready; `Err` with its state if it is not ready in time or cannot be.
 async fn ready(call: &Call<'_>, server: &Server, open: usize) -> Result<ServerSnapshot, ServerSnapshot> {
     let mut watch = server.watch();
     let mut reported = 0.0;
@@ -209,7 +209,7 @@ async fn ready(call: &Call<'_>, server: &Server, open: usize) -> Result<ServerSn
         let seen = watch.borrow_and_update().clone();
         match &seen.state {
             State::Ready => return Ok(seen),
-            // The question wakes it.
+            // A request wakes a parked server.
             State::Parked => _ = server.open(Vec::new()).await,
             state if !state.may_pass() => return Err(seen),
             _ => {}

@@ -1,4 +1,4 @@
-//! `find_callees`: what a definition calls.
+//! `find_callees`: the calls in a definition.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -24,7 +24,7 @@ use crate::verdict::Call;
 pub(super) struct Args {
     /// As in find_callers.
     pub name: String,
-    /// Whether callees that the project does not define are listed too.
+    /// List callees outside of the project too (default false).
     #[serde(default)]
     pub external: bool,
     /// Callees in the answer (default 50).
@@ -37,13 +37,13 @@ pub(super) struct Args {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
     head: Head,
-    /// Whose bodies were read.
+    /// The definitions whose bodies were read.
     definitions: Vec<DefinitionOut>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     callees: Vec<CalleeView>,
-    /// How many callees were asked for, shown or not.
+    /// The number of requested callees, listed or not.
     total: usize,
-    /// How many more the project does not define.
+    /// The number of omitted callees outside of the project.
     #[serde(default, skip_serializing_if = "is_zero")]
     external_left_out: usize,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -57,7 +57,7 @@ pub(super) struct Output {
 #[schemars(inline)]
 struct CalleeView {
     name: String,
-    /// Absent if there are several definitions, or none that is known. `macro`, with its place, for what a macro makes.
+    /// Absent if there are several definitions or no known one. A callee that a macro defines has `macro` and its place.
     #[serde(skip_serializing_if = "Option::is_none")]
     kind: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -72,12 +72,12 @@ struct CalleeView {
     /// unverified or earlier; absent for verified callees.
     #[serde(default = "Verdict::verified", skip_serializing_if = "Verdict::is_verified")]
     verdict: Verdict,
-    /// The definitions that it may be, at most eight, where there are several.
+    /// Its possible definitions, at most eight, if there are several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     definitions: Vec<DefinitionOut>,
     /// The line and column of each call.
     places: Vec<(usize, usize)>,
-    /// The file of the calls, where several bodies were read.
+    /// The file of the calls, if several bodies were read.
     #[serde(skip_serializing_if = "Option::is_none")]
     caller_file: Option<String>,
 }
@@ -86,7 +86,7 @@ pub(super) struct FindCallees(pub(super) Arc<Questions>);
 
 const MAX_RESULTS: usize = 50;
 const MOST_RESULTS: usize = 5000;
-/// How many definitions of one callee are named, and how many in the text.
+/// The maximum number of definitions listed for a callee, and in the text.
 const MAX_DEFINITIONS: usize = 8;
 const TEXT_DEFINITIONS: usize = 3;
 
@@ -156,7 +156,7 @@ fn output(args: &Args, scope: &Scope, found: &Callees, judged: &Judgement, since
     }
 }
 
-/// The first line of the answer: the result, then why it is not complete.
+/// Returns the first line of the answer: the result, then why it is not complete.
 fn headline(head: &Head, count: usize, external_left_out: usize) -> String {
     let by = head.checked_by().map(|names| format!(" · checked by {names}")).unwrap_or_default();
     let callees = counted(count, "callee");
@@ -211,7 +211,7 @@ fn called(found: &Callees, callee: &Callee) -> CalleeView {
     }
 }
 
-/// `  Shape::area  method src/geo.rs:4  at 12, 14`.
+/// Formats a callee: `  Shape::area  method src/geo.rs:4  at 12, 14`.
 fn line(callee: &Callee, is_mixed: bool) -> String {
     let mut lines: Vec<String> = callee.sites.iter().map(|site| site.line.to_string()).collect();
     lines.dedup();

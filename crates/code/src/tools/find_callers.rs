@@ -1,4 +1,4 @@
-//! `find_callers`: who calls a function or passes it on.
+//! `find_callers`: the callers of a function.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::syntax::{Class, Kind, SCRIPTS, family};
 pub(super) struct Args {
     /// `area`, `Shape::area`, `src/geo.rs:area`, `src/geo.rs:41`.
     pub name: String,
-    /// Calls or values alone (default both).
+    /// Only calls or only values (default both).
     #[serde(default)]
     pub uses: Vec<UsedAs>,
     /// A file or folder to look into.
@@ -31,7 +31,7 @@ pub(super) struct Args {
     pub context_lines: Option<usize>,
     /// Places in the answer (default 50).
     pub max_results: Option<usize>,
-    /// Whether places that mean another definition are listed too.
+    /// List places that mean another definition too (default false).
     #[schemars(extend("x-unlisted" = true))]
     #[serde(default)]
     pub refuted: bool,
@@ -53,15 +53,15 @@ pub(super) struct Output {
     head: Head,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     definitions: Vec<DefinitionOut>,
-    /// By file: verified places first.
+    /// By file, verified places first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     callers: Vec<FileUses>,
-    /// Unverified places by receiver, where there are many.
+    /// Unverified places by receiver, if there are many.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     unverified: Vec<Group>,
-    /// How many callers there are, shown or not.
+    /// The number of callers, listed or not.
     total: usize,
-    /// How many other places have the name: imports, signatures, comments …
+    /// The number of other places with the name: imports, signatures, comments …
     #[serde(default, skip_serializing_if = "is_zero")]
     filtered_count: usize,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -73,11 +73,11 @@ pub(super) struct Output {
 pub(super) struct FindCallers(pub(super) Arc<Questions>);
 
 const MAX_RESULTS: usize = 50;
-/// The most of each.
+/// The upper limits of the options.
 const MOST_CONTEXT: usize = 20;
 const MOST_RESULTS: usize = 5000;
 
-/// What is shown of places, within bounds.
+/// Returns the context options within their limits.
 pub(super) fn shown_lines(context_lines: Option<usize>, max_results: Option<usize>) -> ContextOptions {
     ContextOptions {
         context_lines: context_lines.unwrap_or_default().min(MOST_CONTEXT),
@@ -85,7 +85,7 @@ pub(super) fn shown_lines(context_lines: Option<usize>, max_results: Option<usiz
     }
 }
 
-/// The answer to a question about callers, and their classes.
+/// Answers a question about callers. Returns the answer and the classes that count as calls.
 pub(super) async fn callers(
     questions: &Arc<Questions>,
     cx: &Context,
@@ -137,11 +137,11 @@ impl Tool for FindCallers {
     }
 }
 
-/// The classes that count as calling.
+/// Returns the classes that count as calls.
 fn classes(found: &Candidates, uses: &[UsedAs]) -> Vec<Class> {
-    // A constructor is called by constructing; a type that is no function likewise.
+    // A constructor is called when its type is constructed; so is any type that is not a function.
     let name = &found.question.name;
-    // Functions and variables of JavaScript may be constructed too.
+    // Functions and variables in JavaScript may be constructed too.
     let is_constructed = |one: &Definition| {
         one.kind == Kind::Constructor
             || one.kind.is_type()

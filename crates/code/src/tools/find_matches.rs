@@ -1,4 +1,4 @@
-//! `find_matches`: what a new constructor, or one less, does to every place that takes values of the type apart.
+//! `find_matches`: the effect of an added or a removed constructor on every place that matches values of the type.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -48,7 +48,7 @@ pub(super) struct Output {
     /// By effect and file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     matches: Vec<FileMatches>,
-    /// How many there are of each effect, shown or not.
+    /// The number of matches for each effect, listed or not.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     totals: BTreeMap<&'static str, usize>,
     total: usize,
@@ -84,7 +84,7 @@ struct Matched {
     /// The constructors that it does not name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     missing: Vec<String>,
-    /// Whether a branch takes all others.
+    /// True if a branch matches all other constructors.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     wildcard: bool,
     how: String,
@@ -145,14 +145,14 @@ impl Tool for FindMatches {
     }
 }
 
-/// What is found without a judge.
+/// The matches before a language server verifies them.
 struct MatchSearch {
     scope: Scope,
     one: Typed,
     sum: Sum,
     change: Change,
     by_name: Matches,
-    /// With every name that could be a constructor of the type.
+    /// Includes every name that could be a constructor of the type.
     all: Matches,
     skipped: Vec<Skipped>,
 }
@@ -161,7 +161,7 @@ fn search_matches(scope: &Scope, args: &Args) -> Result<MatchSearch, NoAnswer> {
     let whole = Scope { below: scope.root.clone(), ..scope.clone() };
     let (mut found, types) = types(&whole, &args.type_name)?;
     let mut types = followed(&whole, &mut found, types);
-    // `typedef enum mode { … } mode;` is one.
+    // `typedef enum mode { … } mode;` counts as one type.
     let places: Vec<(Arc<Path>, usize)> =
         types.iter().map(|one| (one.definition.path.clone(), one.definition.at)).collect();
     types.retain(|one| {
@@ -188,7 +188,7 @@ fn search_matches(scope: &Scope, args: &Args) -> Result<MatchSearch, NoAnswer> {
     Ok(MatchSearch { scope: scope.clone(), one, sum, change, by_name, all, skipped: found.skipped })
 }
 
-/// What an answer is about.
+/// The context of an answer.
 struct MatchQuery {
     scope: Scope,
     skipped: Vec<Skipped>,
@@ -255,7 +255,7 @@ fn output(
     }
 }
 
-/// An effect in the text of an answer.
+/// Returns the text for an effect.
 fn effect_text(effect: Effect) -> &'static str {
     match effect {
         Effect::Undecided => "unknown effect",
@@ -264,7 +264,7 @@ fn effect_text(effect: Effect) -> &'static str {
     }
 }
 
-/// The first line of the answer: the result, then why it is not complete.
+/// Returns the first line of the answer: the result, then why it is not complete.
 fn head_line(head: &Head, totals: &BTreeMap<Effect, usize>, total: usize) -> String {
     let one = |(effect, count): (&Effect, &usize)| format!("{count} {}", effect_text(*effect));
     let effects: Vec<String> = totals.iter().map(one).collect();
@@ -309,7 +309,7 @@ fn change(said: &str, sum: &Sum) -> Result<Change, NoAnswer> {
     }
 }
 
-/// `circle` is `'circle'`, `{ kind: 'circle' }` and what declares its `kind` as that; quotes and blanks do not matter.
+/// Resolves a constructor to remove: `circle` matches `'circle'`, `{ kind: 'circle' }` and the type that declares this `kind`. Ignores quotes and spaces.
 fn removed(name: &str, sum: &Sum) -> Result<Change, NoAnswer> {
     let bare = |text: &str| text.replace(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`'), "");
     let is_named = |other: &String| bare(other) == bare(name);

@@ -1,5 +1,5 @@
-//! How find_callers and find_uses come to an answer: a language server checks the places that syntax finds, and the files are
-//! compared once more at the end.
+//! The common part of find_callers and find_uses: a language server verifies the candidates, then the files are checked for
+//! changes.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,18 +17,18 @@ use crate::search::{Hit, Scope, read, search};
 use crate::syntax::Class;
 use crate::verdict::{Call, UsesQuery, judge};
 
-/// What was found and judged.
+/// The candidates and their judgement.
 pub(super) struct JudgedAnswer {
     pub scope: Scope,
     pub found: Candidates,
     pub judged: Judgement,
     pub since: Instant,
-    /// The name that the one that was asked for may have now.
+    /// A similar name that is declared, to which the requested one may have been renamed.
     pub renamed: Option<String>,
 }
 
 impl JudgedAnswer {
-    /// Says that nothing in the project declares the name, if that is known.
+    /// Explains that nothing in the project declares the name, if that is certain.
     pub(super) fn gone(&self) -> Option<String> {
         let found = &self.found;
         if !is_gone(found) {
@@ -39,7 +39,7 @@ impl JudgedAnswer {
         let are = if left == 1 { "is" } else { "are" };
         let renamed = self.renamed.as_ref().map(|other| format!(". Renamed to {other}?")).unwrap_or_default();
         let left = counted(left, "use");
-        // Another package may define what is imported.
+        // An imported name may be defined in another package.
         if found.sites.iter().any(|site| site.class == Class::Import) {
             return Some(format!("{name} is not defined in this project; {left} of it {are} unverified"));
         }
@@ -47,13 +47,13 @@ impl JudgedAnswer {
     }
 }
 
-/// Whether no file declares the name, as far as syntax and a language server see.
+/// True if no file declares the name according to both syntax and language server.
 fn is_gone(found: &Candidates) -> bool {
     let is_plain = found.question.is_plain() && found.skipped.is_empty() && found.undefined() == NOWHERE;
     found.definitions.is_empty() && is_plain
 }
 
-/// A question of these tools.
+/// The arguments of a question.
 pub(super) struct Question<'a> {
     pub name: &'a str,
     pub path: Option<&'a str>,
@@ -61,15 +61,15 @@ pub(super) struct Question<'a> {
     pub wait_ms: Option<u64>,
 }
 
-/// How long a call waits for a judge if it says nothing, and at most.
+/// The default and the maximum time to wait for a language server.
 const WAIT: u64 = 10_000;
 const LONGEST_WAIT: u64 = 50_000;
-/// How much longer a call may take: what is known already is taken even where nothing is waited for.
+/// Extra time for results that are already available, even if the call does not wait.
 const GRACE: Duration = Duration::from_millis(150);
-/// How long the search for the name may take at least. It rarely takes so long.
+/// The minimum time limit of the text search, which rarely needs it.
 const SEARCH: Duration = Duration::from_secs(2);
 
-/// Finds and judges. A file that changed meanwhile makes all of it be done again, once.
+/// Finds and verifies uses. Starts over once if a file changes meanwhile.
 pub(super) async fn answer(
     questions: &Arc<Questions>,
     cx: &Context,
@@ -82,7 +82,7 @@ pub(super) async fn answer(
     loop {
         let (name, shown) = (wanted.name.to_owned(), wanted.shown);
         let (scope, mut found) = searched(questions, cx, wanted.path.map(str::to_owned), move |scope| {
-            // Without candidates there is no answer at all.
+            // Without candidates there can be no answer.
             let until = until.max(scope.since + SEARCH);
             let scope = Scope { until: scope.until.min(until), ..scope.clone() };
             let found = find(&scope, &name, shown)?;
@@ -90,7 +90,7 @@ pub(super) async fn answer(
         })
         .await?;
         let classes = classes(&found);
-        // At the end it is searched once more.
+        // Reserves time for the final check for changes.
         let until = until - scope.since.elapsed().min(until.saturating_duration_since(Instant::now()) / 2);
         let call = Call { pool: &questions.pool, cx, scope: &scope, until };
         let asked = UsesQuery { call, wanted: &classes, shown };
@@ -120,21 +120,21 @@ pub(super) async fn answer(
     }
 }
 
-/// When the answer to a question that came then is due.
+/// Returns the deadline of a question.
 pub(super) fn due(cx: &Context, wait_ms: Option<u64>, since: Instant) -> Instant {
     let wait = Duration::from_millis(wait_ms.unwrap_or(WAIT).min(LONGEST_WAIT)) + GRACE;
-    // The answer must still reach whoever waits for it.
+    // The answer must reach the caller before its own timeout.
     since + cx.budget().map_or(wait, |budget| wait.min(budget.saturating_sub(Duration::from_secs(1))))
 }
 
-/// The nearest name that is declared. Blocks.
+/// Returns the most similar declared name. Blocks.
 fn renamed(scope: &Scope, name: &str) -> Option<String> {
     let whole = Scope { below: scope.root.clone(), ..scope.clone() };
     let is_declared = |other: &String| define(&whole, other).is_ok_and(|found| !found.definitions.is_empty());
     near(&whole, name).into_iter().find(is_declared)
 }
 
-/// Says that an answer is not certain, because its files do not stay the same.
+/// Marks an answer as incomplete because its files keep changing.
 pub(super) fn unsettled(judged: &mut Judgement) {
     judged.is_certain = false;
     judged.may_pass = true;
@@ -142,7 +142,7 @@ pub(super) fn unsettled(judged: &mut Judgement) {
     judged.reasons.push(Reason { code: Code::Stale, text, sites: 0 });
 }
 
-/// Whether files hold what they held.
+/// True if the files still have the same contents.
 pub(super) async fn are_unchanged(questions: &Arc<Questions>, cx: &Context, texts: Texts) -> Result<bool, ToolError> {
     searched(questions, cx, None, move |scope| {
         Ok(texts.iter().all(|(path, text)| read(&scope.root.join(path)).is_ok_and(|now| *now == **text)))
@@ -150,7 +150,7 @@ pub(super) async fn are_unchanged(questions: &Arc<Questions>, cx: &Context, text
     .await
 }
 
-/// Whether the files that mention a name, and all others that were read, hold what they held.
+/// True if the files that mention a name, and all others that were read, still have the same contents.
 fn is_unchanged(scope: &Scope, name: &str, texts: &Texts) -> bool {
     let whole = Scope { below: scope.root.clone(), ..scope.clone() };
     let now = search(&whole, name);

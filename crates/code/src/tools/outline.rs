@@ -1,4 +1,4 @@
-//! `outline`: what a file or the files of a folder declare.
+//! `outline`: the declarations in a file or a folder.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::place::Lines;
 use crate::search::{MAX_PARSED, NoAnswer, Skipped, Why, list, read};
 use crate::syntax::{Declaration, Kind, Language, declarations, unread_in};
 
-/// What a file or a folder declares.
+/// The declarations in a file or a folder.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
@@ -22,7 +22,7 @@ pub(super) struct Args {
     /// Part of a name.
     #[serde(rename = "match")]
     pub matching: Option<String>,
-    /// Only these (default all).
+    /// Only declarations of these kinds (default all).
     #[schemars(extend("x-unlisted" = true))]
     #[serde(default)]
     pub kinds: Vec<Kind>,
@@ -36,7 +36,7 @@ pub(super) struct Args {
 pub(super) struct Output {
     head: Head,
     files: Vec<Outlined>,
-    /// Whether there is more than is shown.
+    /// True if more declarations or files were omitted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     truncated: bool,
     #[serde(skip)]
@@ -65,10 +65,10 @@ struct Symbol {
 
 pub(super) struct Outline(pub(super) Arc<Questions>);
 
-/// How deep a file is shown, and each file of a folder.
+/// The default depth for a file, and for each file of a folder.
 const DEPTH: usize = 2;
 const FOLDER_DEPTH: usize = 1;
-/// How many files of a folder are read, and how many declarations shown.
+/// The maximum numbers of files read and of declarations listed.
 const MAX_FILES: usize = 200;
 const MAX_SYMBOLS: usize = 400;
 const MOST_DEPTH: usize = 10;
@@ -116,7 +116,7 @@ impl Tool for Outline {
                     skipped.push(Skipped::new(path, scope.why_not_parsed(), 0));
                     continue;
                 };
-                // The macros of C are no syntax: hardly a file of it parses as a whole.
+                // Few C files parse completely, because macros are not valid syntax.
                 let is_c = matches!(language, Language::C | Language::Cpp);
                 let lines = if is_c { Vec::new() } else { unread_in(language, &text, scope.until) };
                 if !lines.is_empty() {
@@ -164,7 +164,7 @@ impl Tool for Outline {
     }
 }
 
-/// What is shown.
+/// The selection of declarations.
 struct Filter {
     part: String,
     kinds: Vec<Kind>,
@@ -180,10 +180,10 @@ impl Filter {
         for one in all {
             let fits = one.name.to_lowercase().contains(&self.part)
                 && (self.kinds.is_empty() || self.kinds.contains(&one.kind));
-            // A namespace holds what its file would.
+            // A namespace is transparent: its contents count as top-level.
             let is_namespace = one.kind == Kind::Module && language != Language::Rust;
             let inner = if is_namespace { depth } else { depth + 1 };
-            // What was asked for is found however deep it is.
+            // A requested declaration is found at any depth.
             let children = match inner <= self.depth || is_asked {
                 true => self.select(language, &one.members, lines, inner),
                 false => Vec::new(),

@@ -57,7 +57,7 @@ impl<const JSON: bool> Tool for ShowConstructors<JSON> {
                 text.extend(one.aliases.iter().map(|alias| format!("{} is", alias.describe())));
                 text.push(one.definition.describe());
                 text.extend(one.shape.constructors.iter().map(line));
-                // A class has them as members; a record is made by its fields.
+                // A class lists its constructors as members; a record is constructed from its fields.
                 text.extend(one.shape.made_by.iter().map(|made| format!("  {}  line {}", made.signature, made.line)));
                 if one.shape.constructors.is_empty() {
                     let fields =
@@ -96,7 +96,7 @@ impl<const JSON: bool> Tool for ShowConstructors<JSON> {
     }
 }
 
-/// `  Circle {radius: f64}`, `  Square(f64)`.
+/// Formats a constructor: `  Circle {radius: f64}`, `  Square(f64)`.
 fn line(constructor: &Constructor) -> String {
     let named = constructor.field_names.iter().zip(&constructor.fields).map(|(name, of)| format!("{name}: {of}"));
     let fields = match (constructor.is_record, constructor.fields.is_empty()) {

@@ -1,4 +1,4 @@
-//! `show_definition`: where a name is defined, and its source.
+//! `show_definition`: the place and the source of a definition.
 
 use std::sync::Arc;
 
@@ -20,9 +20,9 @@ use crate::syntax::{described, shortened};
 pub(super) struct Args {
     /// As in find_callers.
     pub name: String,
-    /// Bytes of each source (default 6000).
+    /// Byte limit of each source (default 6000).
     pub max_bytes: Option<usize>,
-    /// Whether `members` is given (default true).
+    /// List the signatures of its members (default true).
     #[schemars(extend("x-unlisted" = true))]
     pub members: Option<bool>,
     /// A file or folder to look into.
@@ -52,10 +52,10 @@ struct DefinitionView {
     line: usize,
     end_line: usize,
     source: String,
-    /// Whether the source goes on.
+    /// True if the source was cut off.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     truncated: bool,
-    /// The signatures of what it holds.
+    /// The signatures of its members.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     members: Vec<String>,
 }
@@ -111,7 +111,7 @@ impl Tool for ShowDefinition {
                     members,
                 };
                 text.push(format!("{}:{}-{} {} {}", shown.file, shown.line, shown.end_line, shown.kind, shown.name));
-                // A string that documents it stands in its source.
+                // A docstring is already part of the source.
                 let doc = shown.doc.iter().filter(|_| !has_docstring).flat_map(|doc| doc.lines());
                 text.extend(doc.map(|line| format!("> {}", project::visible::escaped(line))));
                 text.push(shown.source.clone());
@@ -135,7 +135,7 @@ impl Tool for ShowDefinition {
     }
 }
 
-/// A source without the indentation of its first line, which is not part of it.
+/// Removes the indentation of the first line from a source, which does not include it itself.
 fn dedented(text: &[u8], start: usize, source: &str) -> String {
     let line = text[..start].iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
     let indentation = String::from_utf8_lossy(&text[line..start]);

@@ -29,7 +29,7 @@ pub(super) struct Args {
 pub(super) struct Output {
     head: Head,
     type_name: String,
-    /// Whether the fields have names.
+    /// True if the fields have names.
     is_record: bool,
     fields: Vec<Field>,
     definitions: Vec<DefinitionOut>,
@@ -94,7 +94,7 @@ impl<const JSON: bool> Tool for ShowFields<JSON> {
     }
 }
 
-/// `  radius: f64`.
+/// Formats a field: `  radius: f64`.
 fn line(field: &Field) -> String {
     let strict = if field.strict == Some(true) { "!" } else { "" };
     let optional = if field.optional { "?" } else { "" };

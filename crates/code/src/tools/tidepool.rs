@@ -1,4 +1,4 @@
-//! `find_callers` and the fields of types as Tidepool's control server answers: flat, and with every field.
+//! `find_callers` and the fields of types in the format of Tidepool's control server: flat, with every field present.
 
 use std::sync::Arc;
 
@@ -20,17 +20,17 @@ use crate::syntax::Class;
 pub(super) struct Output {
     head: Head,
     name: String,
-    /// Null if there are several definitions, or none that is known.
+    /// Null if there are several definitions or no known one.
     definition_file: Option<String>,
     definition_line: Option<usize>,
     call_sites: Vec<CallSite>,
-    /// How many other places have the name: imports, signatures, comments …
+    /// The number of other places with the name: imports, signatures, comments …
     filtered_count: usize,
     truncated: bool,
-    /// The answer in a sentence; null if it is complete.
+    /// The answer as a sentence; null if it is complete.
     warning: Option<String>,
     definitions: Vec<DefinitionOut>,
-    /// How many callers there are, shown or not.
+    /// The number of callers, listed or not.
     total: usize,
 }
 
@@ -43,7 +43,7 @@ struct CallSite {
     used_as: &'static str,
     file: String,
     line: usize,
-    /// In characters, from 1.
+    /// In characters, counted from 1.
     column: usize,
     class: Class,
     /// The line.
@@ -56,11 +56,11 @@ struct CallSite {
     /// The declarations around it.
     enclosing: Option<String>,
     in_test: bool,
-    /// The definition that is meant, as path:line.
+    /// The definition that it means, as path:line.
     definition: Option<String>,
 }
 
-/// What Tidepool's results about types have besides.
+/// The additional fields of Tidepool's results about types.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub(super) struct OfType {

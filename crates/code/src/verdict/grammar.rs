@@ -1,5 +1,5 @@
-//! What a name cannot mean where it stands, by the grammar of its language: what the judge is silent on may be told by that. A
-//! method is reached by a dot or a path, a field by a dot and not by a call, a function never by a dot.
+//! Excludes definitions that a name cannot mean by the grammar of its language, for sites on which the server is silent. A
+//! method follows a dot or a path, a field follows a dot and is not called, a function never follows a dot.
 
 use std::ops::Range;
 
@@ -10,17 +10,17 @@ use crate::definition::Definition;
 use crate::judgement::Code;
 use crate::syntax::{Class, Kind, Language, Tokens, bare_name, family, is_word};
 
-/// Whether the judge says nothing.
+/// True if the server gave no answer.
 pub(super) fn is_silent(verdict: Verdict) -> bool {
     matches!(verdict, Verdict::Undecided(Code::Inactive | Code::Macro))
 }
 
-/// Whether a site of which the judge says nothing means none of the definitions.
+/// True if the grammar excludes all definitions at a site on which the server is silent.
 pub(super) fn is_none_of_them(found: &Candidates, site: &Site, renamed: &Renamed) -> bool {
     if site.language != Language::Rust || site.is_broken || site.alias.is_some() {
         return false;
     }
-    // What a macro that is not known makes of its tokens is its own.
+    // An unknown macro may use its tokens in any way.
     if site.tokens.is_some_and(|tokens| !tokens.are_code) {
         return false;
     }
@@ -37,14 +37,14 @@ pub(super) fn is_none_of_them(found: &Candidates, site: &Site, renamed: &Renamed
     })
 }
 
-/// Whether a function takes `self`: where the parser lost what it is inside of, it is a method all the same.
+/// True if a function takes `self`: it is a method even if the parser lost its context.
 fn takes_self(found: &Candidates, definition: &Definition) -> bool {
     let text = found.texts.get(&*definition.path).and_then(|text| text.get(definition.bytes.clone()));
     let head = text.unwrap_or_default().split(|byte| *byte == b'{').next().unwrap_or_default();
     definition.kind == Kind::Function && memchr::memmem::find(head, b"self").is_some()
 }
 
-/// What stands around a name.
+/// The syntax around a name.
 #[derive(Debug, Clone, Copy)]
 struct Surroundings {
     by_dot: bool,
@@ -53,7 +53,7 @@ struct Surroundings {
     class: Class,
     /// `let area = …`, `fn area()`.
     is_declared: bool,
-    /// It stands alone, where no literal and no pattern has its fields.
+    /// True if it stands alone, outside of literals and patterns with fields.
     is_bare: bool,
 }
 
@@ -98,12 +98,12 @@ impl Surroundings {
     }
 }
 
-/// Whether a field in a literal or in a pattern may end here: `Circle { area, .. }`, `Circle { area: 1 }`.
+/// True if a field of a literal or a pattern may end here: `Circle { area, .. }`, `Circle { area: 1 }`.
 fn ends_a_field(after: &[u8]) -> bool {
     after.is_empty() || b",}$)@".contains(&after[0]) || after.starts_with(b":") && !after.starts_with(b"::")
 }
 
-/// Whether the words before a name declare it: `let`, `let mut`, `fn`.
+/// True if the words before a name declare it: `let`, `let mut`, `fn`.
 fn declares(before: &[u8]) -> bool {
     let word = |text: &[u8]| text.rsplit(|byte| !is_word(*byte)).next().map(<[u8]>::to_vec).unwrap_or_default();
     let last = word(before);

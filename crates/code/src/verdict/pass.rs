@@ -1,4 +1,4 @@
-//! All questions of one answer to one server, once: the references of each definition, then what is defined at the candidates.
+//! One round of requests to a server: the references of each definition, then the definition at each candidate.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -26,28 +26,28 @@ use crate::server::profile::rules;
 use crate::server::{Document, Server};
 use crate::syntax::{C_AND_CPP, Class, Kind, Language, SCRIPTS, family};
 
-/// What one pass found out.
+/// The results of a round.
 pub(super) struct Pass {
-    /// By the number of the site.
+    /// By the index of the site.
     resolved: BTreeMap<usize, Resolution>,
     references: References,
-    /// How many sites the references lack.
+    /// The number of sites that the references lack.
     missed: usize,
-    /// Why uses that syntax does not see may be missing.
+    /// The reason why uses that syntax cannot see may be missing.
     unseen: Option<(Code, String)>,
     proves: bool,
     is_lost: bool,
     settling: Settling,
 }
 
-/// How many candidates are asked about one by one. Of more, those that the references name are; of more of these, the references
-/// alone are taken.
+/// The maximum number of candidates to ask about individually. Beyond it, only candidates among the references are asked
+/// about; if these are too many, the references alone decide.
 const MOST_ASKED: usize = 300;
-/// How many methods are told apart whose traits have one name, or asked for their overriders.
+/// The maximum number of methods to disambiguate by trait, or to ask for overriders.
 const MOST_METHODS: usize = 100;
 
 impl Pass {
-    /// Asks everything. The time that is left bounds each request.
+    /// Sends all requests, each limited by the remaining time.
     pub(super) async fn run(asked: &UsesQuery<'_>, found: &Candidates, family: &str, server: &Server) -> Pass {
         let mut pass = Pass {
             resolved: BTreeMap::new(),
@@ -64,7 +64,7 @@ impl Pass {
         pass
     }
 
-    /// Asks everything; false where the server does not answer.
+    /// Sends all requests; false if the server does not answer.
     async fn ask(&mut self, asked: &UsesQuery<'_>, found: &Candidates, family: &str, server: &Server) -> bool {
         let (root, until) = (&asked.call.scope.root, asked.call.until);
         if family == C_AND_CPP && is_in_macro(found) && !has_compile_commands(root) {
@@ -130,7 +130,7 @@ impl Pass {
         true
     }
 
-    /// The heads of the project's classes, where a member of one is asked about.
+    /// Reads the class heads of the project if the question is about a member.
     async fn heads(&mut self, asked: &UsesQuery<'_>, found: &Candidates, of: &str) -> Heads {
         let has_classes =
             |language| matches!(language, Language::Python | Language::Cpp) || family(language) == SCRIPTS;
@@ -145,7 +145,7 @@ impl Pass {
         })
     }
 
-    /// Resolves the candidates. What the server is silent on the grammar may exclude.
+    /// Resolves the candidates. The grammar may exclude those on which the server is silent.
     async fn resolve(
         &mut self,
         asked: &UsesQuery<'_>,
@@ -160,7 +160,7 @@ impl Pass {
         for at in open.into_iter().filter(|at| is_none_of_them(found, &found.sites[*at], &renamed)) {
             candidates[at].evidence = Evidence::Other;
         }
-        // A text may be a key: `geo["area"]`. A comment is none: `{@link area}`.
+        // A string may be a key: `geo["area"]`. A comment cannot: `{@link area}`.
         let is_named = |at: &usize| {
             let site = &found.sites[*at];
             let before = found.texts.get(&site.path).and_then(|text| text.get(..site.at)?.last());
@@ -171,7 +171,7 @@ impl Pass {
         for at in wanted.iter().copied().chain(mentions) {
             let site = &found.sites[at];
             let resolution = resolve(at, &candidates);
-            // Some servers list no imports and no declarations among the references.
+            // Some servers omit imports and declarations from the references.
             let counts = !matches!(site.class, Class::Import | Class::Export | Class::Binding | Class::Signature);
             self.missed += usize::from(resolution.is_missed && counts);
             let is_confirmed = resolution.verdict == Verdict::Confirmed;
@@ -181,10 +181,10 @@ impl Pass {
         }
     }
 
-    /// Gives the sites their verdicts, and adds what only the server knows.
+    /// Sets the verdicts of the sites, and adds sites that only the server knows.
     pub(super) fn apply(self, found: &mut Candidates, family: &str, judged: &mut Judgement) {
         for site in found.sites.iter_mut().filter(|site| is_of(site, family)) {
-            // What is not asked for is not judged.
+            // Classes that were not requested are not verified.
             site.verdict = Verdict::NotJudged;
         }
         for (at, resolution) in self.resolved {
@@ -205,7 +205,7 @@ impl Pass {
 }
 
 impl Inquiry<'_> {
-    /// Asks what is defined at each of these sites; false where the server ended.
+    /// Requests the definition at each of these sites; false if the server ended.
     async fn define(
         &mut self,
         sites: &[usize],
@@ -256,7 +256,7 @@ impl Inquiry<'_> {
         true
     }
 
-    /// Reads the answer about a site.
+    /// Interprets the answer about a site.
     fn read(
         &mut self,
         at: usize,
@@ -274,7 +274,7 @@ impl Inquiry<'_> {
         }
     }
 
-    /// Asks which of ours the methods come to that some sites name.
+    /// Decides which definitions the methods at these sites run.
     async fn dispatch(&mut self, sites: &[(usize, Vec<Location>)], known: &mut BTreeMap<Spot, Option<Dispatch>>) {
         let asks = |dispatch: &Option<Dispatch>| matches!(dispatch, Some(Dispatch::Either | Dispatch::Overriders));
         let spots: Vec<(Spot, Option<Dispatch>)> = known
@@ -294,7 +294,7 @@ impl Inquiry<'_> {
         }
     }
 
-    /// Asks where the functions stand whose prototypes in C and C++ are our definitions.
+    /// Requests the functions of C and C++ prototypes among the definitions.
     async fn prototypes(&mut self) -> Prototypes {
         let mut prototypes = Prototypes::new(self.sheets.root());
         for (number, one) in self.found.definitions.iter().enumerate() {
@@ -312,7 +312,7 @@ impl Inquiry<'_> {
         prototypes
     }
 
-    /// Whether none of the definitions is compiled: a server leads nowhere from code that a condition leaves out.
+    /// True if no definition is compiled: a server resolves nothing in excluded code.
     async fn is_inactive(&self, of: &str) -> bool {
         let ours = self.found.definitions.iter().filter(|one| family(one.language) == of);
         let ours: Vec<&Definition> = ours.filter(|_| rules(of).has_conditions).collect();
@@ -333,7 +333,7 @@ impl Inquiry<'_> {
 
 impl Round for Pass {
     fn standing(&self) -> RoundStatus {
-        // Another round does not ask about more.
+        // Another round would not ask about more candidates.
         let is_open = |one: &Resolution| matches!(one.verdict, Verdict::Undecided(code) if code != Code::OverALimit);
         RoundStatus {
             is_lost: self.is_lost,
@@ -352,19 +352,19 @@ impl Round for Pass {
     }
 }
 
-/// Whether what is defined at a site is asked for: what is wanted, and what others are reached through.
+/// True if the definition at a site is needed: its class was requested, or others are resolved through it.
 fn is_asked(asked: &UsesQuery<'_>, found: &Candidates, at: usize, of: &str) -> bool {
     let site = &found.sites[at];
     let is_way = site.embeds || matches!(site.class, Class::Import | Class::Export | Class::Signature);
     is_of(site, of) && (is_way || asked.wanted.contains(&site.class))
 }
 
-/// Whether a macro of C or C++ has the name in its text.
+/// True if a C or C++ macro body contains the name.
 fn is_in_macro(found: &Candidates) -> bool {
     found.sites.iter().any(|site| site.tokens.is_some() && family(site.language) == C_AND_CPP)
 }
 
-/// Why a server that is ready says nothing of a site.
+/// Returns the reason why a ready server is silent on a site.
 fn silent(site: &Site) -> Code {
     if site.tokens.is_some() {
         return Code::Macro;

@@ -1,5 +1,5 @@
-//! Uses that do not name what they use, as clangd gives them: a variable, a member or a value that runs a constructor, the sign of
-//! an operator, and the use of a macro in whose text the name stands.
+//! Uses that do not name their definition, as clangd reports them: an implicit constructor call, the sign of an operator, and
+//! the use of a macro whose body has the name.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::judgement::{Unnamed, Verdict};
 use crate::place::Lines;
 use crate::syntax::{Class, Language, is_word, occurrences_at};
 
-/// The use at a spot, in a text that the server has as it was read; `None` where the text does not bear it out.
+/// Returns the use at a spot; `None` if the text does not support it.
 pub(super) fn unnamed(
     found: &Candidates,
     number: usize,
@@ -29,7 +29,7 @@ pub(super) fn unnamed(
     let language = Language::detect(&path, text).filter(|one| matches!(one, Language::C | Language::Cpp))?;
     let (start, end) = (spot.start.checked_sub(sheet.skip)?, spot.end.checked_sub(sheet.skip)?);
     let word = text.get(start..end).filter(|word| !word.is_empty())?;
-    // Not within a word, as where the text has changed.
+    // A spot within a word indicates that the text has changed.
     let is_in_word = |at: usize| {
         at.checked_sub(1).and_then(|before| text.get(before)).is_some_and(|one| is_word(*one))
             && text.get(at).is_some_and(|one| is_word(*one))
@@ -41,7 +41,7 @@ pub(super) fn unnamed(
     let all = occurrences_at(language, text, std::slice::from_ref(&(start..end)), until);
     let one = all.and_then(|all| all.into_iter().next());
     let name = &found.question.name;
-    // The sign of an operator, or the bracket that calls.
+    // The sign of an operator, or the bracket of a call operator.
     let is_operator = name.strip_prefix("operator").is_some_and(|sign| sign.trim_start().as_bytes().starts_with(word));
     let (how, class) = if definition.is_constructor(name) {
         (Unnamed::Implicit, Class::Construct)
@@ -89,7 +89,7 @@ pub(super) fn unnamed(
     })
 }
 
-/// Whether a text defines a macro.
+/// True if a text defines a macro.
 fn is_macro(text: &[u8], word: &[u8]) -> bool {
     let mut all = memmem::find_iter(text, b"define");
     all.any(|at| {
