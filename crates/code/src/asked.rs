@@ -63,7 +63,7 @@ fn unnamed(question: &Question) -> NoAnswer {
         None => "ask for a name".to_owned(),
     };
     NoAnswer(format!(
-        "`{}` is a number, not a name: uses of fields without a name are not looked for; {next}",
+        "`{}` is a number, not a name: hob cannot search for fields without a name; {next}",
         question.whole
     ))
 }
@@ -85,11 +85,11 @@ fn file_of(scope: &Scope, question: &Question) -> Result<PathBuf, NoAnswer> {
     let file = project::visible(question.file.as_deref().unwrap_or_default());
     match &ends[..] {
         [one] => Ok((*one).to_owned()),
-        [] => Err(NoAnswer(format!("there is no file {file} that can be read here"))),
+        [] => Err(NoAnswer(format!("{file} does not exist or cannot be read"))),
         several => {
             let more = if several.len() > MAX_LISTED { " …" } else { "" };
             let shown: Vec<String> = several.iter().take(MAX_LISTED).map(|path| project::visible::path(path)).collect();
-            Err(NoAnswer(format!("{file} may be {}{more}: write more of the path", shown.join(", "))))
+            Err(NoAnswer(format!("{file} is ambiguous: {}{more}; write more of the path", shown.join(", "))))
         }
     }
 }
@@ -98,10 +98,10 @@ fn file_of(scope: &Scope, question: &Question) -> Result<PathBuf, NoAnswer> {
 fn declared_at(scope: &Scope, question: Question, line: usize) -> Result<Question, NoAnswer> {
     let path = file_of(scope, &question)?;
     let file = project::visible::path(&path);
-    let text = read(&scope.root.join(&path))
-        .map_err(|_| NoAnswer(format!("there is no file {file} that can be read here")))?;
-    let language = Language::detect(&path, &text)
-        .ok_or_else(|| NoAnswer(format!("{file} is in no language that is known here")))?;
+    let text =
+        read(&scope.root.join(&path)).map_err(|_| NoAnswer(format!("{file} does not exist or cannot be read")))?;
+    let language =
+        Language::detect(&path, &text).ok_or_else(|| NoAnswer(format!("{file} is not in a supported language")))?;
     let lines = Lines::new(&text);
     let question = Question { place: Some(path), ..question };
     let all = declarations(language, &text, scope.until).unwrap_or_default();
@@ -146,7 +146,7 @@ fn declared_at(scope: &Scope, question: Question, line: usize) -> Result<Questio
             "unparsable: {file} does not parse, and in what does nothing is declared at {file}:{line}"
         ))),
         None if is_in_impl => Err(NoAnswer(format!(
-            "{file}:{line} is in an `impl`, which has no name of its own: ask for its type, or for what is in it; {}",
+            "{file}:{line} is in an `impl`, which has no name: ask for its type or its members; {}",
             outline(&file)
         ))),
         None => Err(NoAnswer(format!("nothing is declared at {file}:{line}; {}", outline(&file)))),

@@ -218,27 +218,26 @@ pub(crate) fn chosen(
         if mentions != Mentions::Some {
             if !has_sources(scope) {
                 let below = project::visible::path(&scope.below);
-                return Err(NoAnswer(format!(
-                    "no file in {below} is in a language that is known here: {}",
-                    Language::KNOWN
-                )));
+                return Err(NoAnswer(format!("no file in {below} is in a supported language: {}", Language::KNOWN)));
             }
             let near = near(scope, name);
             let next = match (near.is_empty(), besides.is_empty()) {
                 (true, true) if has.is_none() => "; outline lists what a file declares".to_owned(),
                 (true, _) => String::new(),
-                (false, _) => format!("; near to it: {}", near.join(", ")),
+                (false, _) => format!("; similar names: {}", near.join(", ")),
             };
             let next = has.unwrap_or_default() + &next;
             let root = project::visible::path(&scope.root);
-            let parsed = if besides.is_empty() { "the source files of" } else { "what was parsed of" };
-            return Err(NoAnswer(format!("there is no `{name}` in {parsed} {root}{next}{besides}")));
+            let parsed = if besides.is_empty() { "the source files of" } else { "the parsed files of" };
+            return Err(NoAnswer(format!("`{name}` is not in {parsed} {root}{next}{besides}")));
         }
         if let Some(of) = question.qualifiers.last().filter(|of| !is_behind && !is_named(scope, of)) {
             let near = near(scope, of);
-            let near = if near.is_empty() { String::new() } else { format!("; near to `{of}`: {}", near.join(", ")) };
+            let near = if near.is_empty() { String::new() } else { format!("; similar names: {}", near.join(", ")) };
             let problem = format!("there is no `{}`: nothing here is named `{of}`{near}", question.whole);
-            return Err(NoAnswer(format!("{problem}; ask for `{name}` alone to see all of that name{besides}")));
+            let alone = || format!("; ask for `{name}` alone to see all of that name");
+            let next = is_named(scope, name).then(alone).unwrap_or_default();
+            return Err(NoAnswer(format!("{problem}{next}{besides}")));
         }
         // The name is defined outside of the project.
         return Ok(meant);
@@ -269,11 +268,11 @@ pub(crate) fn chosen(
 /// Returns the error that lists these definitions and asks for one of them. `are_all` is false if there are more.
 pub(crate) fn too_many(question: &Question, known: &[Definition], are_all: bool) -> NoAnswer {
     let (whole, many) = (&question.whole, known.len());
-    let (more, listed) = match are_all {
-        true => ("", listed(known)),
-        false => ("more than ", format!("{}; and others", listed(known))),
-    };
-    NoAnswer(format!("`{whole}` has {more}{many} definitions: name one as path:name or Type::name. {listed}"))
+    let place = |one: &Definition| format!("{}:{}", project::visible::path(&one.path), one.line);
+    let first = known.first().map(place).unwrap_or_default();
+    let (more, listed) =
+        if are_all { ("", listed(known)) } else { ("more than ", format!("{}; and others", listed(known))) };
+    NoAnswer(format!("`{whole}` has {more}{many} definitions: name one, such as `{first}`. {listed}"))
 }
 
 /// The line of an answer about a name that no file declares.
@@ -286,7 +285,7 @@ pub(crate) fn undefined(skipped: &[Skipped]) -> String {
     }
     if let Some(one) = skipped.iter().find(|one| one.why == Why::Makes) {
         return format!(
-            "not defined as syntax sees it, but {}: {}",
+            "not defined according to syntax, but {}: {}",
             project::visible::path(&one.path),
             one.why.describe()
         );

@@ -82,7 +82,7 @@ impl Head {
         head
     }
 
-    /// Adds what was searched, and what was not.
+    /// Adds the result of the search: its files, skipped files, revision and duration.
     pub(crate) fn searched(mut self, scope: &Scope, files: usize, skipped: &[Skipped], since: Instant) -> Head {
         (self.files, self.skipped) = (files, skipped.len());
         let mut by_why: BTreeMap<Why, Vec<&Skipped>> = BTreeMap::new();
@@ -120,7 +120,7 @@ impl Head {
         self
     }
 
-    /// The commit, shortened, and how many files differ from it, as the last words of a line.
+    /// Formats the end of a line: the short commit, and how many files differ from it.
     pub(crate) fn at(&self) -> String {
         let Revision { commit, changed, .. } = &self.revision;
         let changed = changed.filter(|count| *count > 0).map(|count| format!(" + {count} changed")).unwrap_or_default();
@@ -128,13 +128,13 @@ impl Head {
         commit.map(|commit| format!(" · {commit}{changed}")).unwrap_or_default()
     }
 
-    /// The names of the servers that answered: `ty, tsc`.
+    /// Returns the names of the servers that answered: `ty, tsc`.
     pub(crate) fn checked_by(&self) -> Option<String> {
         let names: Vec<&str> = self.servers.iter().filter_map(Judge::ready).collect();
         (!names.is_empty()).then(|| names.join(", "))
     }
 
-    /// The places of each reason: `4 in the arguments of macros`.
+    /// Returns a reason for each code, with its places: `4 in the arguments of macros`.
     pub(crate) fn of_places(&self) -> Vec<Reason> {
         let one = |(code, sites): (&Code, &usize)| Reason {
             code: *code,
@@ -150,21 +150,21 @@ impl Head {
         self
     }
 
-    /// Says why the answer is not complete, in the words of its reasons.
+    /// Returns all reasons why the answer is not complete.
     pub(crate) fn why(&self) -> String {
         let of_places = self.of_places();
         self.reasons.iter().chain(&of_places).map(|reason| reason.text.as_str()).collect::<Vec<_>>().join("; ")
     }
 }
 
-/// A number with commas: `1,884`.
+/// Formats a number with commas: `1,884`.
 pub(crate) fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let groups: Vec<&str> = digits.as_bytes().rchunks(3).rev().filter_map(|group| str::from_utf8(group).ok()).collect();
     groups.join(",")
 }
 
-/// A number of things: `1 caller`, `1,884 callers`.
+/// Formats a count with its noun: `1 caller`, `1,884 callers`.
 pub(crate) fn counted(number: usize, one: &str) -> String {
     let many = if number == 1 { "" } else { "s" };
     format!("{} {one}{many}", grouped(number))

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::syntax::{EnclosingDeclaration, Kind};
+use crate::syntax::{Container, Kind};
 
 /// True if the name of a file marks it as a test.
 pub(crate) fn is_test_file(path: &Path) -> bool {
@@ -16,7 +16,7 @@ pub(crate) fn is_test_file(path: &Path) -> bool {
 }
 
 /// True if a declaration around a place is a test.
-pub(crate) fn is_test(places: &[EnclosingDeclaration]) -> bool {
+pub(crate) fn is_test(places: &[Container]) -> bool {
     places.iter().any(|place| match place.kind {
         Kind::Module => matches!(&*place.label, "tests" | "test") || place.label.starts_with("tests_"),
         _ => place.label.starts_with("test_"),

@@ -32,7 +32,7 @@ const FORM: &[u8] = b"hob verdicts 1\0";
 
 /// The location of a definition or a site, with the text of its file.
 #[derive(Debug, Clone)]
-pub(crate) struct Stand {
+pub(crate) struct Anchor {
     /// Relative to the worktree.
     pub path: Arc<Path>,
     pub text: Arc<[u8]>,
@@ -53,7 +53,7 @@ pub(crate) struct VerdictStore {
 struct Prints(BTreeMap<Arc<Path>, Print>);
 
 impl Prints {
-    fn fingerprint(&mut self, stand: &Stand) -> Print {
+    fn fingerprint(&mut self, stand: &Anchor) -> Print {
         *self.0.entry(stand.path.clone()).or_insert_with(|| {
             let mut hasher = Sha256::new();
             hasher.update(FORM);
@@ -66,7 +66,7 @@ impl Prints {
         })
     }
 
-    fn record(&mut self, stand: &Stand) -> Record {
+    fn record(&mut self, stand: &Anchor) -> Record {
         (self.fingerprint(stand), stand.at as u64)
     }
 }
@@ -78,7 +78,7 @@ impl VerdictStore {
     }
 
     /// Returns which of the definitions each site was confirmed to mean. Blocks for small reads.
-    pub(crate) fn recall(&self, definitions: &[Stand], sites: &[Stand]) -> Vec<Option<usize>> {
+    pub(crate) fn recall(&self, definitions: &[Anchor], sites: &[Anchor]) -> Vec<Option<usize>> {
         let mut prints = Prints::default();
         let mut meant = vec![None; sites.len()];
         for (number, definition) in definitions.iter().enumerate() {
@@ -96,7 +96,7 @@ impl VerdictStore {
     }
 
     /// Stores the verdicts of sites: the index of the definition, or `None` if it was refuted. Blocks.
-    pub(crate) fn keep(&self, definitions: &[Stand], sites: &[(Stand, Option<usize>)]) -> io::Result<()> {
+    pub(crate) fn keep(&self, definitions: &[Anchor], sites: &[(Anchor, Option<usize>)]) -> io::Result<()> {
         let mut prints = Prints::default();
         let mut size = self.size.lock();
         for (number, definition) in definitions.iter().enumerate() {
@@ -120,7 +120,7 @@ impl VerdictStore {
         Ok(())
     }
 
-    fn file(&self, prints: &mut Prints, definition: &Stand) -> PathBuf {
+    fn file(&self, prints: &mut Prints, definition: &Anchor) -> PathBuf {
         let name: String = prints.fingerprint(definition).iter().map(|byte| format!("{byte:02x}")).collect();
         self.directory.join(format!("{name}-{}", definition.at))
     }
@@ -192,8 +192,8 @@ fn on_disk(len: u64) -> u64 {
 mod tests {
     use super::*;
 
-    fn stand(path: &str, text: &str, at: usize) -> Stand {
-        Stand { path: Path::new(path).into(), text: text.as_bytes().into(), at }
+    fn anchor(path: &str, text: &str, at: usize) -> Anchor {
+        Anchor { path: Path::new(path).into(), text: text.as_bytes().into(), at }
     }
 
     fn new_store() -> (tempfile::TempDir, VerdictStore) {
@@ -203,25 +203,25 @@ mod tests {
     }
 
     #[test]
-    fn what_was_confirmed_is_known_while_both_files_stay() {
+    fn confirmed_verdicts_are_recalled_until_a_file_changes() {
         let (_folder, kept) = new_store();
-        let definition = stand("geo.py", "def area(): pass", 4);
-        let (one, two) = (stand("uses.py", "area(); area()", 0), stand("uses.py", "area(); area()", 8));
-        let recalled = |definition: &Stand, site: &Stand| {
+        let definition = anchor("geo.py", "def area(): pass", 4);
+        let (one, two) = (anchor("uses.py", "area(); area()", 0), anchor("uses.py", "area(); area()", 8));
+        let recalled = |definition: &Anchor, site: &Anchor| {
             kept.recall(std::slice::from_ref(definition), std::slice::from_ref(site))
         };
         assert_eq!(recalled(&definition, &one), [None]);
         kept.keep(std::slice::from_ref(&definition), &[(one.clone(), Some(0)), (two.clone(), None)]).unwrap();
         assert_eq!((recalled(&definition, &one), recalled(&definition, &two)), (vec![Some(0)], vec![None]));
         // One of the files changed.
-        assert_eq!(recalled(&stand("geo.py", "def area(): pass\n", 4), &one), [None]);
-        assert_eq!(recalled(&stand("other.py", "def area(): pass", 4), &one), [None]);
-        assert_eq!(recalled(&definition, &stand("uses.py", "area(); area() ", 0)), [None]);
+        assert_eq!(recalled(&anchor("geo.py", "def area(): pass\n", 4), &one), [None]);
+        assert_eq!(recalled(&anchor("other.py", "def area(): pass", 4), &one), [None]);
+        assert_eq!(recalled(&definition, &anchor("uses.py", "area(); area() ", 0)), [None]);
         // A restarted daemon.
         let again = VerdictStore::new(kept.directory.clone());
         assert_eq!(again.recall(std::slice::from_ref(&definition), &[one.clone(), two]), [Some(0), None]);
         // A refuted site is removed; sites of other revisions remain.
-        let elsewhere = stand("more.py", "area()", 0);
+        let elsewhere = anchor("more.py", "area()", 0);
         kept.keep(std::slice::from_ref(&definition), &[(elsewhere.clone(), Some(0))]).unwrap();
         kept.keep(std::slice::from_ref(&definition), &[(one.clone(), None)]).unwrap();
         assert_eq!(again.recall(std::slice::from_ref(&definition), &[one.clone(), elsewhere.clone()]), [None, Some(0)]);
@@ -230,9 +230,9 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_file_is_no_answer() {
+    fn a_truncated_file_is_ignored() {
         let (_folder, kept) = new_store();
-        let (definition, site) = (stand("a.rs", "fn a() {}", 3), stand("b.rs", "a()", 0));
+        let (definition, site) = (anchor("a.rs", "fn a() {}", 3), anchor("b.rs", "a()", 0));
         kept.keep(std::slice::from_ref(&definition), &[(site.clone(), Some(0))]).unwrap();
         let file = kept.file(&mut Prints::default(), &definition);
         for torn in [&b""[..], b"short", &[7; RECORD + 3]] {
@@ -246,11 +246,11 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_go_when_there_are_too_many() {
+    fn the_oldest_verdicts_are_evicted() {
         let (_folder, mut kept) = new_store();
         kept.most = 8 * BLOCK;
-        let site = stand("b.rs", "a()", 0);
-        let definition = |at: usize| stand("a.rs", "fn a() {}", at);
+        let site = anchor("b.rs", "a()", 0);
+        let definition = |at: usize| anchor("a.rs", "fn a() {}", at);
         for at in 0..9 {
             kept.keep(&[definition(at)], &[(site.clone(), Some(0))]).unwrap();
             // File system timestamps are coarse.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use crate::walk::{Files, Met, walk};
+use crate::walk::{Entry, Files, walk};
 
 /// The size limit of a manifest.
 const MOST_BYTES: u64 = 1 << 20;
@@ -39,7 +39,7 @@ fn at_most(most: usize, root: &Path, manifests: Vec<PathBuf>, is_over: impl Fn()
             walk(&folder, &folder, Files::Written, is_over, |one| {
                 met.fetch_add(1, Ordering::Relaxed);
                 match one {
-                    Met::File(path) if path.extension().is_some_and(|extension| extension == "rs") => {
+                    Entry::File(path) if path.extension().is_some_and(|extension| extension == "rs") => {
                         _ = lock().insert(path);
                     }
                     _ => {}

@@ -49,7 +49,7 @@ impl Question {
         let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         let (line, column) = rest.trim_end_matches(':').split_once(':').map_or((rest, None), |(a, b)| (a, Some(b)));
         if file.is_some() && is_number(line) && column.is_none_or(is_number) {
-            let number = |text: &str| text.parse().map_err(|_| format!("there is no line {rest}"));
+            let number = |text: &str| text.parse().map_err(|_| format!("invalid line {rest}"));
             question.line = Some(number(line)?);
             question.column = column.map(number).transpose()?;
             return Ok(question);
@@ -82,7 +82,7 @@ impl Question {
         // `Data.Map.<+>`: an operator after its qualifiers.
         let Some(name) = parts.pop() else { return Err(format!("`{whole}` has no name in it")) };
         if name.contains(char::is_whitespace) {
-            return Err(format!("`{whole}` is no name: write one name, such as `area` or `Shape::area`"));
+            return Err(format!("`{whole}` is not a name: write one name, such as `area` or `Shape::area`"));
         }
         let is_operator = name.starts_with("operator<");
         let bare = name.split('<').next().filter(|bare| !bare.is_empty() && !is_operator);
@@ -215,7 +215,7 @@ mod tests {
             T::r#match:  None ["T"] match
             src/geo.rs:r#match: src/geo.rs None [] match
             : the name is empty
-            two words: `two words` is no name: write one name, such as `area` or `Shape::area`"#]]
+            two words: `two words` is not a name: write one name, such as `area` or `Shape::area`"#]]
         .assert_eq(&names.map(read).join("\n"));
     }
 }

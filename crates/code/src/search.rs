@@ -13,8 +13,8 @@ use memchr::memmem::Finder;
 use crate::judgement::Revision;
 use crate::path_dependencies;
 use crate::syntax::{Language, family, is_word};
-use crate::unsearched::{Brought, Embedding, beside, brought, embedding, languages_of, named_by};
-use crate::walk::{Files, Met, walk};
+use crate::unsearched::{Embedding, Inclusion, beside, embedding, inclusions, languages_of, named_by};
+use crate::walk::{Entry, Files, walk};
 
 pub(crate) use crate::skipped::{Skipped, Why, unread_parts};
 
@@ -31,7 +31,7 @@ pub(crate) struct Hit {
 
 /// The result of a search.
 #[derive(Debug, Default)]
-pub(crate) struct Searched {
+pub(crate) struct SearchResult {
     /// The number of files in known languages.
     pub files: usize,
     /// Sorted by path.
@@ -116,17 +116,17 @@ const MAX_LINE: usize = 20_000;
 const MAX_HELD: usize = 256 << 20;
 
 /// Finds the files that mention a name as a word.
-pub(crate) fn search(scope: &Scope, name: &str) -> Searched {
+pub(crate) fn search(scope: &Scope, name: &str) -> SearchResult {
     let finder = Finder::new(name.as_bytes());
     search_by(scope, |_, text| word_starts(&finder, text, name))
 }
 
 /// Finds the files in which `find` returns offsets.
-pub(crate) fn search_by(scope: &Scope, find: impl Fn(Language, &[u8]) -> Vec<usize> + Sync) -> Searched {
-    let found = Mutex::new((Searched::default(), 0));
+pub(crate) fn search_by(scope: &Scope, find: impl Fn(Language, &[u8]) -> Vec<usize> + Sync) -> SearchResult {
+    let found = Mutex::new((SearchResult::default(), 0));
     // All entries of the searched folders, those that were searched, and the files that Rust sources bring in.
     let (there, seen) = (Mutex::new(BTreeSet::new()), Mutex::new(BTreeSet::new()));
-    let bringing: Mutex<Vec<(PathBuf, Brought)>> = Mutex::default();
+    let bringing: Mutex<Vec<(PathBuf, Inclusion)>> = Mutex::default();
     let lock = || found.lock().unwrap_or_else(PoisonError::into_inner);
     let manifests: Mutex<Vec<PathBuf>> = Mutex::default();
     let enter = |folder: &Path| {
@@ -152,8 +152,8 @@ pub(crate) fn search_by(scope: &Scope, find: impl Fn(Language, &[u8]) -> Vec<usi
         };
         let starts = find(by_name, &text);
         if by_name == Language::Rust {
-            let brought = brought(&path, &text);
-            bring(&mut bringing.lock().unwrap_or_else(PoisonError::into_inner), &path, brought);
+            let brought = inclusions(&path, &text);
+            enqueue(&mut bringing.lock().unwrap_or_else(PoisonError::into_inner), &path, brought);
         }
         let mut found = lock();
         found.0.files += 1;
@@ -204,7 +204,7 @@ pub(crate) fn search_by(scope: &Scope, find: impl Fn(Language, &[u8]) -> Vec<usi
 /// The maximum number of pending files that sources bring in.
 const MOST_BROUGHT: usize = 100_000;
 
-fn bring(bringing: &mut Vec<(PathBuf, Brought)>, by: &Path, brought: Vec<Brought>) {
+fn enqueue(bringing: &mut Vec<(PathBuf, Inclusion)>, by: &Path, brought: Vec<Inclusion>) {
     let room = MOST_BROUGHT.saturating_sub(bringing.len());
     bringing.extend(brought.into_iter().take(room).map(|one| (by.to_owned(), one)));
 }
@@ -214,7 +214,7 @@ fn unsearched(
     scope: &Scope,
     there: &BTreeSet<PathBuf>,
     seen: &BTreeSet<PathBuf>,
-    mut bringing: Vec<(PathBuf, Brought)>,
+    mut bringing: Vec<(PathBuf, Inclusion)>,
     find: impl Fn(Language, &[u8]) -> Vec<usize>,
 ) -> Vec<Skipped> {
     let relative = |path: &Path| path.strip_prefix(&scope.root).unwrap_or(path).to_owned();
@@ -239,15 +239,15 @@ fn unsearched(
         if language == Language::Rust {
             known.extend(path.canonicalize());
             beyond.insert(path.clone());
-            bring(&mut bringing, path, brought(path, &text));
+            enqueue(&mut bringing, path, inclusions(path, &text));
         }
     }
     // A file that was brought in may bring in further files.
     while let Some((by, one)) = bringing.pop().filter(|_| !scope.is_over()) {
         let (file, why) = match one {
-            Brought::Included(file) => (Some(file), Why::Includes),
-            Brought::Module(files) if files.iter().any(|file| seen.contains(file)) => continue,
-            Brought::Module(files) => (files.into_iter().find(|file| file.is_file()), Why::Module),
+            Inclusion::Included(file) => (Some(file), Why::Includes),
+            Inclusion::Module(files) if files.iter().any(|file| seen.contains(file)) => continue,
+            Inclusion::Module(files) => (files.into_iter().find(|file| file.is_file()), Why::Module),
         };
         // A file that was searched under another path is skipped.
         let real = file.as_ref().and_then(|file| file.canonicalize().ok()).filter(|real| !seen.contains(real));
@@ -259,7 +259,7 @@ fn unsearched(
             let path = if why == Why::Module { &file } else { &by };
             skipped.push(Skipped::new(relative(path), why, mentions));
         }
-        bring(&mut bringing, &file, brought(&file, &text));
+        enqueue(&mut bringing, &file, inclusions(&file, &text));
     }
     scope.beyond.brought.lock().unwrap_or_else(PoisonError::into_inner).extend(beyond);
     skipped.sort();
@@ -314,13 +314,13 @@ fn each_file_of(
 ) {
     let is_over = || scope.is_over();
     walk(&scope.root, &scope.below, files, is_over, |met| match met {
-        Met::File(path) => {
+        Entry::File(path) => {
             if let Some(language) = Language::by_name(&path) {
                 visit(path, Ok(language));
             }
         }
-        Met::Folder(path) => enter(&path),
-        Met::Unreadable(path) => visit(path, Err(Why::Unreadable)),
+        Entry::Folder(path) => enter(&path),
+        Entry::Unreadable(path) => visit(path, Err(Why::Unreadable)),
     });
 }
 
@@ -337,9 +337,12 @@ pub(crate) fn word_starts(finder: &Finder<'_>, text: &[u8], name: &str) -> Vec<u
     let bytes = name.as_bytes();
     let is_operator = bytes.iter().all(|byte| !is_word(*byte));
     // A name that ends in a non-ASCII character has no boundary at the byte level: the parser decides.
-    let is_inside = |byte: Option<&u8>| match is_operator {
-        true => byte.is_some_and(|byte| b"!#$%&*+./<=>?@\\^|-~:".contains(byte)),
-        false => byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_'),
+    let is_inside = |byte: Option<&u8>| {
+        if is_operator {
+            byte.is_some_and(|byte| b"!#$%&*+./<=>?@\\^|-~:".contains(byte))
+        } else {
+            byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+        }
     };
     let is_word = |start: &usize| {
         let before = start.checked_sub(1).and_then(|before| text.get(before));

@@ -50,7 +50,7 @@ impl Settings for CodeSettings {
             let known: Vec<&str> = profile::all().iter().map(|profile| profile.name.as_str()).collect();
             if !known.contains(&name.as_str()) {
                 return Err(file.refused(format!(
-                    "code.servers.{}: there is no such server; there are {}",
+                    "code.servers.{}: unknown server; the known servers are {}",
                     value::key(&name),
                     known.join(", ")
                 )));
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_runs_programs_of_a_checkout_waits_for_a_grant() {
+    fn programs_of_a_checkout_require_a_grant() {
         let mut said = table("project_servers = true\nservers.ty = { command = [\"./ty\"], enabled = false }");
         CodeSettings::withhold(&mut said);
         let mut settings = CodeSettings::default();
@@ -109,9 +109,9 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_meant_is_refused() {
+    fn invalid_settings_are_rejected() {
         for (text, wanted) in [
-            ("servers.hls = {}", "there is no such server; there are rust-analyzer, ty"),
+            ("servers.hls = {}", "unknown server; the known servers are rust-analyzer, ty"),
             ("servers.ty = { command = [] }", "it names no program"),
             ("memory = 1", "code.memory"),
         ] {

@@ -23,9 +23,8 @@ impl Skipped {
 
     /// Formats the parts that the grammar cannot parse: `lines 87–96 of src/utils/body.ts`.
     fn parts(&self) -> String {
-        let part = |(first, last): &(usize, usize)| match first == last {
-            true => first.to_string(),
-            false => format!("{first}–{last}"),
+        let part = |(first, last): &(usize, usize)| {
+            if first == last { first.to_string() } else { format!("{first}–{last}") }
         };
         let word = match &self.lines[..] {
             [(first, last)] if first == last => "line",

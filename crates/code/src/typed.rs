@@ -7,7 +7,7 @@ use crate::shape::{Shape, shape};
 use crate::syntax::{described, family};
 
 /// A type with its source text.
-pub(crate) struct Typed {
+pub(crate) struct ResolvedType {
     pub definition: Definition,
     pub shape: Shape,
     pub raw: String,
@@ -19,7 +19,7 @@ pub(crate) struct Typed {
 const MAX_RAW: usize = 20_000;
 
 /// Finds the types of a name with their fields and constructors.
-pub(crate) fn types(scope: &Scope, name: &str) -> Result<(Candidates, Vec<Typed>), NoAnswer> {
+pub(crate) fn types(scope: &Scope, name: &str) -> Result<(Candidates, Vec<ResolvedType>), NoAnswer> {
     let found = define(scope, name)?;
     let is_type = |one: &&Definition| one.kind.is_type();
     let mut types = Vec::new();
@@ -27,7 +27,7 @@ pub(crate) fn types(scope: &Scope, name: &str) -> Result<(Candidates, Vec<Typed>
         let Ok(text) = read(&scope.root.join(&definition.path)) else { continue };
         let Some(declaration) = described(definition.language, &text, definition.at, scope.until) else { continue };
         let raw = String::from_utf8_lossy(text.get(definition.bytes.clone()).unwrap_or_default()).replace("\r\n", "\n");
-        types.push(Typed {
+        types.push(ResolvedType {
             aliases: Vec::new(),
             definition: definition.clone(),
             shape: shape(definition.language, &text, &declaration, scope.until),
@@ -36,14 +36,14 @@ pub(crate) fn types(scope: &Scope, name: &str) -> Result<(Candidates, Vec<Typed>
     }
     if types.is_empty() {
         let known: Vec<String> = found.definitions.iter().map(Definition::describe).collect();
-        let is = if known.is_empty() { found.undefined() } else { format!("no type: {}", known.join("; ")) };
+        let is = if known.is_empty() { found.undefined() } else { format!("not a type: {}", known.join("; ")) };
         return Err(NoAnswer(format!("`{}` is {is}", found.question.name)));
     }
     Ok((found, types))
 }
 
 /// Returns the location of the only type.
-pub(crate) fn only(types: &[Typed]) -> (Option<String>, Option<usize>) {
+pub(crate) fn only(types: &[ResolvedType]) -> (Option<String>, Option<usize>) {
     match types {
         [one] => (Some(project::visible::path(&one.definition.path)), Some(one.definition.line)),
         _ => (None, None),
@@ -54,11 +54,11 @@ pub(crate) fn only(types: &[Typed]) -> (Option<String>, Option<usize>) {
 const MOST_ALIASES: usize = 3;
 
 /// Replaces each alias by the type that it names.
-pub(crate) fn followed(scope: &Scope, found: &mut Candidates, all: Vec<Typed>) -> Vec<Typed> {
-    let mut followed: Vec<Typed> = Vec::new();
+pub(crate) fn followed(scope: &Scope, found: &mut Candidates, all: Vec<ResolvedType>) -> Vec<ResolvedType> {
+    let mut followed: Vec<ResolvedType> = Vec::new();
     for one in all {
         for end in ends(scope, found, one) {
-            let is_same = |other: &Typed| {
+            let is_same = |other: &ResolvedType| {
                 (&other.definition.path, other.definition.at) == (&end.definition.path, end.definition.at)
             };
             if !followed.iter().any(is_same) {
@@ -69,7 +69,7 @@ pub(crate) fn followed(scope: &Scope, found: &mut Candidates, all: Vec<Typed>) -
     followed
 }
 
-fn ends(scope: &Scope, found: &mut Candidates, one: Typed) -> Vec<Typed> {
+fn ends(scope: &Scope, found: &mut Candidates, one: ResolvedType) -> Vec<ResolvedType> {
     let is_empty = one.shape.fields.is_empty() && one.shape.constructors.is_empty();
     let Some(name) = one.shape.alias.as_deref().filter(|_| is_empty && one.aliases.len() < MOST_ALIASES) else {
         return vec![one];
@@ -77,7 +77,7 @@ fn ends(scope: &Scope, found: &mut Candidates, one: Typed) -> Vec<Typed> {
     // The aliased type may be in any file, even if the question names one.
     let whole = Scope { below: scope.root.clone(), ..scope.clone() };
     let Ok((further, mut all)) = types(&whole, name) else { return vec![one] };
-    let is_other = |other: &Typed| {
+    let is_other = |other: &ResolvedType| {
         family(other.definition.language) == family(one.definition.language)
             && (&other.definition.path, other.definition.at) != (&one.definition.path, one.definition.at)
     };
@@ -90,6 +90,6 @@ fn ends(scope: &Scope, found: &mut Candidates, one: Typed) -> Vec<Typed> {
     found.skipped.sort();
     found.skipped.dedup();
     let aliases: Vec<Definition> = one.aliases.into_iter().chain([one.definition]).collect();
-    let next = all.into_iter().map(|next| Typed { aliases: aliases.clone(), ..next });
+    let next = all.into_iter().map(|next| ResolvedType { aliases: aliases.clone(), ..next });
     next.collect::<Vec<_>>().into_iter().flat_map(|next| ends(scope, found, next)).collect()
 }

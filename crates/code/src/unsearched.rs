@@ -109,7 +109,7 @@ pub(crate) fn named_by(kind: Embedding, text: &[u8], find: impl Fn(&[u8]) -> Vec
 
 /// A file that Rust source brings in.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Brought {
+pub(crate) enum Inclusion {
     /// A file of `include!`.
     Included(PathBuf),
     /// A module: the one of these files that exists.
@@ -149,7 +149,7 @@ fn indented(text: &[u8], line: usize) -> usize {
 
 /// Returns the files that Rust source brings in by `include!` with a literal name and as modules. Skips lines that begin with
 /// a comment. Files may be too large to parse, so each byte is read only a few times.
-pub(crate) fn brought(path: &Path, text: &[u8]) -> Vec<Brought> {
+pub(crate) fn inclusions(path: &Path, text: &[u8]) -> Vec<Inclusion> {
     // Each place of a word, and whether an attribute precedes it.
     let words = |word: &'static [u8]| {
         let mut lines = Lines::new(text);
@@ -164,7 +164,7 @@ pub(crate) fn brought(path: &Path, text: &[u8]) -> Vec<Brought> {
     let included = |(at, _): (usize, bool)| {
         let rest = text[at..].strip_prefix(b"include!")?.trim_ascii_start();
         let rest = rest.strip_prefix(b"(").or(rest.strip_prefix(b"[")).or(rest.strip_prefix(b"{"));
-        quoted(rest?.trim_ascii_start()).map(|name| Brought::Included(path.with_file_name(name)))
+        quoted(rest?.trim_ascii_start()).map(|name| Inclusion::Included(path.with_file_name(name)))
     };
     let module = |(at, _): (usize, bool)| {
         let start = at + b"mod ".len();
@@ -173,12 +173,12 @@ pub(crate) fn brought(path: &Path, text: &[u8]) -> Vec<Brought> {
         let folder = path.with_extension("");
         let places = [path.parent()?, &folder].into_iter();
         let files = places.flat_map(|place| [place.join(format!("{name}.rs")), place.join(name).join("mod.rs")]);
-        (is_apart && !name.is_empty()).then(|| Brought::Module(files.collect()))
+        (is_apart && !name.is_empty()).then(|| Inclusion::Module(files.collect()))
     };
     // `#[path = "…"]`, also within `cfg_attr`.
     let placed = |(at, is_in_attribute): (usize, bool)| {
         let file = quoted(&text[at + b"path = ".len()..]).filter(|_| is_in_attribute)?;
-        Some(Brought::Module(vec![path.with_file_name(file)]))
+        Some(Inclusion::Module(vec![path.with_file_name(file)]))
     };
     let modules = words(b"mod ").filter_map(module).chain(words(b"path = \"").filter_map(placed));
     let all = words(b"include").filter_map(included).chain(modules);
@@ -199,30 +199,30 @@ mod tests {
     #[test]
     fn includes_are_read() {
         let text = b"include!(\"inc.in\");\n// include!(\"no\")\nmod m { include!(concat!(env!(\"OUT_DIR\"), \"/g.rs\")); }\nmy_include!(\"x\");\nconst S: &str = include_str!(\"x\");\n";
-        let file = Brought::Included(PathBuf::from("src/inc.in"));
-        assert_eq!(brought(Path::new("src/lib.rs"), text), [file]);
+        let file = Inclusion::Included(PathBuf::from("src/inc.in"));
+        assert_eq!(inclusions(Path::new("src/lib.rs"), text), [file]);
     }
 
     #[test]
     fn modules_are_read() {
         let text = b"pub mod geo;\n// mod no;\nmod inline { mod deep; }\n#[path = \"../gen/x.rs\"]\nmod x;\nlet path = \"y.rs\";\n";
-        let files = |all: &[&str]| Brought::Module(all.iter().map(PathBuf::from).collect());
+        let files = |all: &[&str]| Inclusion::Module(all.iter().map(PathBuf::from).collect());
         let of = |name: &str| {
             let all = ["", "/mod"].map(|rest| format!("src/{name}{rest}.rs"));
             let deep = ["", "/mod"].map(|rest| format!("src/a/{name}{rest}.rs"));
             files(&all.iter().chain(&deep).map(String::as_str).collect::<Vec<_>>())
         };
         let wanted = [of("geo"), of("deep"), of("x"), files(&["src/../gen/x.rs"])];
-        assert_eq!(brought(Path::new("src/a.rs"), text), wanted);
+        assert_eq!(inclusions(Path::new("src/a.rs"), text), wanted);
     }
 
     #[test]
     fn a_large_file_takes_no_time_of_its_square_and_brings_in_so_much() {
         let path = Path::new("src/a.rs");
         let begun = std::time::Instant::now();
-        assert_eq!(brought(path, "mod ".repeat(1 << 20).as_bytes()), []);
-        assert_eq!(brought(path, [" ".repeat(1 << 20), "mod mod ".repeat(1 << 18)].concat().as_bytes()), []);
-        assert_eq!(brought(path, "mod a;\n".repeat(1 << 18).as_bytes()).len(), MOST_BROUGHT);
+        assert_eq!(inclusions(path, "mod ".repeat(1 << 20).as_bytes()), []);
+        assert_eq!(inclusions(path, [" ".repeat(1 << 20), "mod mod ".repeat(1 << 18)].concat().as_bytes()), []);
+        assert_eq!(inclusions(path, "mod a;\n".repeat(1 << 18).as_bytes()).len(), MOST_BROUGHT);
         let line = ["[x]\na = \"m:", &"a.".repeat(1 << 20), "\""].concat();
         let find = |text: &[u8]| find_iter(text, b"a").collect();
         assert_eq!(named_by(Embedding::EntryPoints, line.as_bytes(), find), 1 << 20);

@@ -20,7 +20,7 @@ pub(crate) enum Files {
 
 /// An entry of a walk; links are not visited.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Met {
+pub(crate) enum Entry {
     File(PathBuf),
     /// A folder that is walked next.
     Folder(PathBuf),
@@ -36,9 +36,9 @@ pub(crate) fn walk(
     below: &Path,
     files: Files,
     is_over: impl Fn() -> bool + Sync,
-    visit: impl Fn(Met) + Sync,
+    visit: impl Fn(Entry) + Sync,
 ) {
-    let entered = Entered(Mutex::new([(below.to_owned(), Rules::within(root, below))].into()));
+    let entered = FolderRules(Mutex::new([(below.to_owned(), Rules::within(root, below))].into()));
     let mut walk = WalkBuilder::new(below);
     walk.threads(THREADS).follow_links(false).standard_filters(false);
     walk.filter_entry(move |entry| entry.depth() == 0 || entered.takes(entry, files));
@@ -49,13 +49,13 @@ pub(crate) fn walk(
             }
             match entry {
                 Ok(entry) => match entry.file_type() {
-                    Some(kind) if kind.is_file() => visit(Met::File(entry.into_path())),
-                    Some(kind) if kind.is_dir() => visit(Met::Folder(entry.into_path())),
+                    Some(kind) if kind.is_file() => visit(Entry::File(entry.into_path())),
+                    Some(kind) if kind.is_dir() => visit(Entry::Folder(entry.into_path())),
                     _ => {}
                 },
                 Err(error) => {
                     if let Some(path) = path_of(&error) {
-                        visit(Met::Unreadable(path));
+                        visit(Entry::Unreadable(path));
                     }
                 }
             }
@@ -65,9 +65,9 @@ pub(crate) fn walk(
 }
 
 /// The rules of the folders that were entered.
-struct Entered(Mutex<HashMap<PathBuf, Rules>>);
+struct FolderRules(Mutex<HashMap<PathBuf, Rules>>);
 
-impl Entered {
+impl FolderRules {
     /// True if no rule excludes an entry. Records the rules of a folder.
     fn takes(&self, entry: &DirEntry, files: Files) -> bool {
         let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -117,7 +117,7 @@ mod tests {
     fn found_below(root: &Path, below: &Path) -> Vec<String> {
         let all = Mutex::new(Vec::new());
         let visit = |met| {
-            if let Met::File(path) = met {
+            if let Entry::File(path) = met {
                 all.lock().unwrap().push(path.strip_prefix(root).unwrap().display().to_string());
             }
         };

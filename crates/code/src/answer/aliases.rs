@@ -6,15 +6,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::{
-    Alias, Candidates, ContextOptions, MAX_ALIASES, MAX_RENAMES, Reader, Site, broken, has, module_name, unparsed,
+    Alias, Candidates, LineOptions, MAX_ALIASES, MAX_RENAMES, Reader, Site, broken, has, module_name, unparsed,
 };
-use crate::search::{Hit, Scope, Searched, Skipped, Why, search, search_by};
+use crate::search::{Hit, Scope, SearchResult, Skipped, Why, search, search_by};
 use crate::syntax::{Class, DEFAULT, Language, SCRIPTS, family, is_word, last_word, names_module, occurrences};
 
 /// Searches for the aliases that imports and re-exports give.
-pub(super) fn follow(scope: &Scope, found: &mut Candidates, mut aliases: VecDeque<Alias>, shown: ContextOptions) {
+pub(super) fn follow(scope: &Scope, found: &mut Candidates, mut aliases: VecDeque<Alias>, shown: LineOptions) {
     let mut seen: BTreeSet<(String, Arc<Path>)> = BTreeSet::new();
-    let mut cache: BTreeMap<String, Searched> = BTreeMap::new();
+    let mut cache: BTreeMap<String, SearchResult> = BTreeMap::new();
     let families: BTreeSet<&str> = found.definitions.iter().map(|one| family(one.language)).collect();
     while let Some(alias) = aliases.pop_front() {
         let is_other = |language| !families.is_empty() && !families.contains(family(language));
@@ -90,10 +90,10 @@ fn importers(scope: &Scope, found: &mut Candidates, of: &Alias, module: &str) ->
     let mut searched = search(scope, module);
     if matches!(module_stem(&of.path), "index" | "lib" | "main") {
         // `require("..")` does not contain the module's name.
-        let folders = search_by(scope, |language, text| match family(language) == SCRIPTS {
-            true => required_folders(text),
-            false => Vec::new(),
-        });
+        let folders = search_by(
+            scope,
+            |language, text| if family(language) == SCRIPTS { required_folders(text) } else { Vec::new() },
+        );
         searched.hits.extend(folders.hits);
         searched.skipped.extend(folders.skipped);
     }

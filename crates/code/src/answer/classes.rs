@@ -68,10 +68,13 @@ impl Definitions {
         match site.class {
             Class::Call | Class::Value if are_fields && site.language == Language::Haskell => Class::FieldRead,
             // A C++ method accesses fields without a receiver.
-            Class::Value if are_fields && site.language == Language::Cpp => match is_counted(texts, site) {
-                true => Class::FieldWrite,
-                false => Class::FieldRead,
-            },
+            Class::Value if are_fields && site.language == Language::Cpp => {
+                if is_counted(texts, site) {
+                    Class::FieldWrite
+                } else {
+                    Class::FieldRead
+                }
+            }
             Class::Binding if are_fields && !is_declared() && is_assigned(texts, site) => Class::FieldWrite,
             // In other languages, an uncalled member is never a function. A variable or a class after a dot belongs to a
             // module.

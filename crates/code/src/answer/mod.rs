@@ -25,9 +25,9 @@ use crate::judgement::{Unnamed, Verdict};
 use crate::place::Lines;
 use crate::question::Question;
 use crate::rule::Rule;
-use crate::search::{Hit, NoAnswer, Scope, Searched, Skipped, Why, search};
+use crate::search::{Hit, NoAnswer, Scope, SearchResult, Skipped, Why, search};
 use crate::syntax::{
-    Class, EnclosingDeclaration, Kind, Language, Occurrence, Parsed, Tokens, family, implemented, is_word, occurrences,
+    Class, Container, Kind, Language, Occurrence, Parsed, Tokens, family, implemented, is_word, occurrences,
 };
 use crate::unsearched::languages_of;
 
@@ -127,31 +127,24 @@ const MAX_ALIASES: usize = 32;
 
 /// How many lines of context to store for a site.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct ContextOptions {
+pub(crate) struct LineOptions {
     pub context_lines: usize,
     /// For how many sites of one file.
     pub most: usize,
 }
 
 /// Finds the definitions and uses of a name.
-pub(crate) fn find(scope: &Scope, asked: &str, shown: ContextOptions) -> Result<Candidates, NoAnswer> {
+pub(crate) fn find(scope: &Scope, asked: &str, shown: LineOptions) -> Result<Candidates, NoAnswer> {
     let question = crate::asked::parse_question(scope, asked)?;
     let whole = Scope { below: scope.root.clone(), ..scope.clone() };
-    let (reader, Searched { files, hits, skipped }) = read_all(&whole, &question, shown, true)?;
+    let (reader, SearchResult { files, hits, skipped }) = read_all(&whole, &question, shown, true)?;
     let Reader { definitions, sites, aliases, .. } = reader;
     let declared_in = |one: &Definition| one.of_trait.clone().filter(|of| !of.is_impl).map(|of| of.name);
     let traits = definitions.iter().filter_map(declared_in).collect();
     let text = |site: &Site| hits.iter().find(|hit| *hit.path == *site.path).and_then(|hit| hit.text.get(..site.at));
     let is_behind = sites.iter().any(|site| question.behind(text(site).unwrap_or_default()) > 0);
-    let (definitions, skipped) = select_definitions(
-        &question,
-        definitions,
-        scope,
-        mentions(&hits, &sites),
-        is_behind,
-        skipped,
-        made(&hits, &sites),
-    )?;
+    let (definitions, skipped) =
+        choose(&question, definitions, scope, mentions(&hits, &sites), is_behind, skipped, made(&hits, &sites))?;
     let texts = hits.into_iter().map(|hit| (hit.path.into(), hit.text.into())).collect();
     let mut found = Candidates {
         definitions,
@@ -187,8 +180,9 @@ pub(crate) fn find(scope: &Scope, asked: &str, shown: ContextOptions) -> Result<
 pub(crate) fn define(scope: &Scope, asked: &str) -> Result<Candidates, NoAnswer> {
     let question = crate::asked::parse_question(scope, asked)?;
     let whole = Scope { below: scope.root.clone(), ..scope.clone() };
-    let shown = ContextOptions { context_lines: 0, most: 0 };
-    let (reader, Searched { files, hits, skipped }) = read_all(&whole, &question, shown, scope.below == scope.root)?;
+    let shown = LineOptions { context_lines: 0, most: 0 };
+    let (reader, SearchResult { files, hits, skipped }) =
+        read_all(&whole, &question, shown, scope.below == scope.root)?;
     let Reader { mut definitions, sites, .. } = reader;
     let mentions = mentions(&hits, &sites);
     if scope.below != scope.root {
@@ -206,8 +200,7 @@ pub(crate) fn define(scope: &Scope, asked: &str) -> Result<Candidates, NoAnswer>
         }
         definitions.retain(is_below);
     }
-    let (definitions, skipped) =
-        select_definitions(&question, definitions, scope, mentions, false, skipped, made(&hits, &sites))?;
+    let (definitions, skipped) = choose(&question, definitions, scope, mentions, false, skipped, made(&hits, &sites))?;
     Ok(Candidates {
         definitions,
         sites,
@@ -223,13 +216,7 @@ pub(crate) fn define(scope: &Scope, asked: &str) -> Result<Candidates, NoAnswer>
 }
 
 /// Returns the site of a name or an alias at one place of a file; `None` if there is no name at this place.
-pub(crate) fn site_at(
-    found: &Candidates,
-    hit: &Hit,
-    name: &str,
-    shown: ContextOptions,
-    until: Instant,
-) -> Option<Site> {
+pub(crate) fn site_at(found: &Candidates, hit: &Hit, name: &str, shown: LineOptions, until: Instant) -> Option<Site> {
     let all = occurrences(hit.language, &hit.text, name, &hit.starts, until)?;
     let mut reader = Reader::new(&found.question, shown);
     let given = Alias { name: name.to_owned(), path: hit.path.as_path().into(), line: 0, is_open: false, depth: 0 };
@@ -245,9 +232,9 @@ pub(crate) fn site_at(
 fn read_all<'a>(
     scope: &Scope,
     question: &'a Question,
-    shown: ContextOptions,
+    shown: LineOptions,
     is_refused: bool,
-) -> Result<(Reader<'a>, Searched), NoAnswer> {
+) -> Result<(Reader<'a>, SearchResult), NoAnswer> {
     let mut searched = search(scope, &question.name);
     let mut reader = Reader::new(question, shown);
     let defined = AtomicUsize::new(0);
@@ -310,7 +297,7 @@ pub(crate) fn broken(hit: &Hit, parsed: &Parsed) -> Option<Skipped> {
 }
 
 /// Selects the definitions that are meant. If there are none, macros may define the name.
-fn select_definitions(
+fn choose(
     question: &Question,
     all: Vec<Definition>,
     scope: &Scope,
@@ -356,7 +343,7 @@ fn mentions(hits: &[Hit], sites: &[Site]) -> Mentions {
 /// Collects definitions, sites and aliases from hits.
 struct Reader<'a> {
     question: &'a Question,
-    shown: ContextOptions,
+    shown: LineOptions,
     definitions: Vec<Definition>,
     sites: Vec<Site>,
     /// Aliases from imports: the name, the file, and whether other files may use it.
@@ -374,7 +361,7 @@ struct Alias {
 }
 
 impl<'a> Reader<'a> {
-    fn new(question: &'a Question, shown: ContextOptions) -> Reader<'a> {
+    fn new(question: &'a Question, shown: LineOptions) -> Reader<'a> {
         Reader { question, shown, definitions: Vec::new(), sites: Vec::new(), aliases: VecDeque::new() }
     }
 
@@ -461,7 +448,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-pub(crate) fn label(places: &[EnclosingDeclaration], language: Language) -> String {
+pub(crate) fn label(places: &[Container], language: Language) -> String {
     places.iter().map(|place| place.label.as_str()).collect::<Vec<_>>().join(separator(language))
 }
 

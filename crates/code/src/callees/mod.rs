@@ -109,7 +109,7 @@ struct CallForm {
 pub(crate) fn callees(scope: &Scope, asked: &str) -> Result<Callees, NoAnswer> {
     let found = define(scope, asked)?;
     if found.definitions.is_empty() {
-        let problem = format!("`{}` is {}, so nobody knows its body", found.question.name, found.undefined());
+        let problem = format!("`{}` is {}, so its body is unknown", found.question.name, found.undefined());
         return Err(NoAnswer(format!("{problem}; find_callers shows who calls it")));
     }
     // Counts only names in the bodies.

@@ -258,9 +258,8 @@ fn place(whole: &[u8], name: &str) -> Option<usize> {
     let end = whole.iter().rposition(|byte| !b") `\t".contains(byte))? + 1;
     let before = whole[..end].strip_suffix(name.as_bytes())?;
     let begins_word = is_word(*name.as_bytes().first()?);
-    let is_whole = before.last().is_none_or(|byte| match begins_word {
-        true => !is_word(*byte) && *byte != b'\'' || before == b"'",
-        false => b" (`.".contains(byte),
+    let is_whole = before.last().is_none_or(|byte| {
+        if begins_word { !is_word(*byte) && *byte != b'\'' || before == b"'" } else { b" (`.".contains(byte) }
     });
     is_whole.then_some(before.len())
 }

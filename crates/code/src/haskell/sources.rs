@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use crate::syntax::Language;
-use crate::walk::{Files, Met, walk};
+use crate::walk::{Entry, Files, walk};
 
 /// The version of a file: inode, length, and the change times of the file and its directory entry.
 pub(super) type Stamp = (u64, u64, i128, i128);
@@ -36,7 +36,7 @@ impl Sources {
             Files::Written,
             || false,
             |met| {
-                if let Met::File(path) = met
+                if let Entry::File(path) = met
                     && may_be_read(&path)
                     && let Some(stamp) = stamp(&path)
                 {
@@ -70,9 +70,12 @@ fn may_be_read(path: &Path) -> bool {
 /// Returns the lines of code: in literate Haskell those after `>`.
 fn lines<'a>(path: &Path, text: &'a str) -> impl Iterator<Item = &'a str> {
     let is_literate = extension(path) == Some("lhs");
-    text.lines().filter_map(move |line| match is_literate {
-        true => line.strip_prefix('>').map(|line| line.strip_prefix(' ').unwrap_or(line)).or(Some(line)),
-        false => Some(line),
+    text.lines().filter_map(move |line| {
+        if is_literate {
+            line.strip_prefix('>').map(|line| line.strip_prefix(' ').unwrap_or(line)).or(Some(line))
+        } else {
+            Some(line)
+        }
     })
 }
 

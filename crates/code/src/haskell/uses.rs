@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::index::{File, Id, Index, Instance, Use};
 use super::reader::how;
-use crate::answer::{Candidates, ContextOptions, Site, site_at};
+use crate::answer::{Candidates, LineOptions, Site, site_at};
 use crate::judgement::{Code, Judgement, Reason, Verdict};
 use crate::search::{Hit, Scope};
 use crate::syntax::{Class, Kind, Language, last_word};
@@ -17,7 +17,7 @@ pub(crate) fn judge(
     index: &Index,
     scope: &Scope,
     classes: &[Class],
-    shown: ContextOptions,
+    shown: LineOptions,
     found: &mut Candidates,
     judged: &mut Judgement,
 ) {
@@ -149,7 +149,7 @@ impl DefinitionNames {
     }
 
     /// Adds uses that are not among the candidates.
-    fn add(&self, index: &Index, scope: &Scope, shown: ContextOptions, found: &mut Candidates, judged: &mut Judgement) {
+    fn add(&self, index: &Index, scope: &Scope, shown: LineOptions, found: &mut Candidates, judged: &mut Judgement) {
         let ids: BTreeSet<Id> = self.plain.keys().copied().chain(self.methods.iter().map(|(id, ..)| *id)).collect();
         let known: BTreeSet<(Arc<Path>, usize)> = found
             .sites

@@ -29,7 +29,7 @@ pub(crate) async fn index(call: &Call<'_>, judged: &mut Judgement) -> Result<Arc
         Program::None { state, code, text, .. } => return without(state.word(), code, text),
     };
     if let Err(error) = (options.prepare)() {
-        return without("absent", Code::Absent, format!("GHC has no place for what it writes: {error}"));
+        return without("absent", Code::Absent, format!("cannot create the output directory of GHC: {error}"));
     }
     let order = Order {
         root: root.clone(),

@@ -111,7 +111,7 @@ struct Names<'a> {
 }
 
 /// One round of definition requests for names.
-struct Leading {
+struct DefinitionRound {
     of: Vec<Meaning>,
     texts: Texts,
     proves: bool,
@@ -119,7 +119,7 @@ struct Leading {
     settling: Settling,
 }
 
-impl Round for Leading {
+impl Round for DefinitionRound {
     fn standing(&self) -> RoundStatus {
         let is_open = |one: &Meaning| matches!(one, Meaning::Undecided(_));
         RoundStatus {
@@ -134,7 +134,7 @@ impl Round for Leading {
         &self.settling
     }
 
-    fn says_the_same(&self, other: &Leading) -> bool {
+    fn says_the_same(&self, other: &DefinitionRound) -> bool {
         let places = |one: &Meaning| match one {
             Meaning::Is(targets) => Ok(targets.iter().map(|one| (one.path.clone(), one.at)).collect::<Vec<_>>()),
             Meaning::Undecided(code) => Err(*code),
@@ -158,10 +158,10 @@ const MOST_NAMES: usize = 2000;
 const DEEP: usize = 3;
 
 impl Asking for Names<'_> {
-    type Round = Leading;
+    type Round = DefinitionRound;
 
-    async fn ask(&self, server: &Server) -> Leading {
-        let mut leading = Leading {
+    async fn ask(&self, server: &Server) -> DefinitionRound {
+        let mut leading = DefinitionRound {
             of: vec![Meaning::Undecided(Code::OverALimit); self.names.len()],
             texts: Texts::new(),
             proves: false,
@@ -244,7 +244,7 @@ struct Interpretation {
 type Open = (usize, PathBuf, usize);
 
 impl Names<'_> {
-    async fn open(&self, server: &Server, documents: Vec<Document>, leading: &mut Leading) -> Option<Session> {
+    async fn open(&self, server: &Server, documents: Vec<Document>, leading: &mut DefinitionRound) -> Option<Session> {
         let session = within(self.call.until, server.open(documents)).await.flatten();
         match &session {
             Some(session) => {
@@ -261,7 +261,7 @@ impl Names<'_> {
         session: &Session,
         open: &[Open],
         sheets: &Sheets,
-        leading: &mut Leading,
+        leading: &mut DefinitionRound,
     ) -> Vec<(usize, Reply)> {
         let mut asking = JoinSet::new();
         let mut said = Vec::new();

@@ -8,7 +8,7 @@ use project::Caller;
 use super::Call;
 use super::server_state::{describe, explain, judge_of};
 use crate::judgement::{Code, Judge, Judgement, Reason};
-use crate::pool::ServerLookup;
+use crate::pool::Lookup;
 use crate::rule::Rule;
 use crate::server::{Certainty, Order, Server, ServerSnapshot, Session, State};
 use crate::syntax::Language;
@@ -84,13 +84,11 @@ pub(crate) async fn judge_for(
 ) -> Result<Server, Code> {
     let sought = match call.cx.caller::<Caller>() {
         Some(caller) => call.pool.seek(caller, &call.scope.root, family, file).await,
-        None => {
-            ServerLookup::None { state: State::Absent, code: Code::Absent, text: "a call without a caller".to_owned() }
-        }
+        None => Lookup::None { state: State::Absent, code: Code::Absent, text: "a call without a caller".to_owned() },
     };
     match sought {
-        ServerLookup::Server(server) => Ok(server),
-        ServerLookup::None { state, code, text } => {
+        Lookup::Server(server) => Ok(server),
+        Lookup::None { state, code, text } => {
             judged.is_certain = false;
             judged.judges.push(Judge::without(family, state.word()));
             judged.reasons.push(Reason { code, text, sites: 0 });

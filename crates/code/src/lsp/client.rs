@@ -27,7 +27,7 @@ pub(crate) enum Failure {
     TimedOut { method: &'static str, after: Duration },
     #[error("{method}: {message} ({code})")]
     Refused { method: &'static str, code: i64, message: String },
-    #[error("{method}: an answer that is none")]
+    #[error("{method}: malformed response")]
     Odd { method: &'static str },
 }
 
@@ -271,7 +271,7 @@ async fn read(
             }
         };
         let Ok(mut message) = serde_json::from_slice::<Value>(&body) else {
-            tracing::warn!("a language server sent what is no JSON");
+            tracing::warn!("a language server sent invalid JSON");
             return;
         };
         let Some(method) = message["method"].as_str().map(str::to_owned) else {

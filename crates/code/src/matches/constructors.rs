@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::search::{Scope, read};
 use crate::shape::Field;
 use crate::syntax::{Kind, Language};
-use crate::typed::{Typed, types};
+use crate::typed::{ResolvedType, types};
 
 use super::Sum;
 
@@ -13,7 +13,7 @@ use super::Sum;
 const MOST_CONSTRUCTORS: usize = 256;
 
 /// The constructors of a type, with what a match writes for each.
-pub(crate) fn sum(scope: &Scope, one: &Typed) -> Sum {
+pub(crate) fn sum(scope: &Scope, one: &ResolvedType) -> Sum {
     let language = one.definition.language;
     let script = matches!(language, Language::TypeScript | Language::Tsx);
     let mut constructors = Vec::new();
@@ -110,7 +110,7 @@ fn constant(field: &Field) -> Option<String> {
 }
 
 /// The types of a member of a union that the project declares: of `Ok<T>` those of `Ok`.
-fn member_types(scope: &Scope, member: &str) -> Option<Vec<Typed>> {
+fn member_types(scope: &Scope, member: &str) -> Option<Vec<ResolvedType>> {
     let name = member.split('<').next().unwrap_or(member).trim();
     let found = if is_name(name) { types(scope, name).ok() } else { None };
     found.map(|(_, types)| types)
@@ -186,7 +186,7 @@ fn is_one_value(scope: &Scope, of: &str, has_tags: bool) -> bool {
         true => matches!(of, "true" | "false"),
         // `type CircleKind = 'circle'`.
         false => {
-            let is_other_name = |one: &Typed| one.definition.kind == Kind::Type && one.shape.fields.is_empty();
+            let is_other_name = |one: &ResolvedType| one.definition.kind == Kind::Type && one.shape.fields.is_empty();
             member_types(scope, of).is_none_or(|types| types.iter().any(is_other_name))
         }
     }

@@ -105,7 +105,7 @@ pub(crate) async fn judge(call: &Call<'_>, sum: &Sum, all: &Matches) -> Assessme
     if let [one, ..] = &unread[..] {
         judged.is_certain = false;
         let text = format!(
-            "{}:{} names {} in the tokens of a macro that are no code by themselves: a match in there is not seen",
+            "{}:{} names {} in macro tokens that are not code: matches there are not found",
             project::visible::path(&one.path),
             one.line,
             one.name

@@ -121,7 +121,7 @@ struct Key {
 }
 
 /// Who judges a language.
-pub(crate) enum ServerLookup {
+pub(crate) enum Lookup {
     Server(Server),
     None { state: State, code: Code, text: String },
 }
@@ -156,20 +156,14 @@ impl Pool {
     }
 
     /// The server that judges a language for a file of a worktree; it is started if there is none yet.
-    pub(crate) async fn seek(
-        &self,
-        caller: &Caller,
-        worktree: &Path,
-        family: &'static str,
-        file: &Path,
-    ) -> ServerLookup {
+    pub(crate) async fn seek(&self, caller: &Caller, worktree: &Path, family: &'static str, file: &Path) -> Lookup {
         let Some(options) = &self.options else {
             let text = format!("no language server for {family}");
-            return ServerLookup::None { state: State::Absent, code: Code::Absent, text };
+            return Lookup::None { state: State::Absent, code: Code::Absent, text };
         };
         if haskell::is_judged_by_ghc(family) {
             let text = "uses of a name of other packages are not told apart in Haskell".to_owned();
-            return ServerLookup::None { state: State::Absent, code: Code::OutsideTheRoot, text };
+            return Lookup::None { state: State::Absent, code: Code::OutsideTheRoot, text };
         }
         let mut root = worktree.to_owned();
         for profile in profile::all().iter().filter(|profile| profile.family == family) {
@@ -180,19 +174,19 @@ impl Pool {
             let mut servers = self.servers.lock();
             match servers.all.get(&key) {
                 Some(server) if server.may_start_now() => _ = servers.all.remove(&key),
-                Some(server) => return ServerLookup::Server(server.clone()),
+                Some(server) => return Lookup::Server(server.clone()),
                 None => {}
             }
         }
         let (profile, command) = match self.program(options, &caller.env, worktree, &key.root, family) {
             Program::Runs { profile, command } => (profile, command),
-            Program::None { state, code, text, .. } => return ServerLookup::None { state, code, text },
+            Program::None { state, code, text, .. } => return Lookup::None { state, code, text },
         };
         if let Err(error) = (options.prepare)() {
-            let text = format!("{} has no place for what it makes: {error}", profile.name);
-            return ServerLookup::None { state: State::Absent, code: Code::Absent, text };
+            let text = format!("cannot create the output directory of {}: {error}", profile.name);
+            return Lookup::None { state: State::Absent, code: Code::Absent, text };
         }
-        let watcher = self.worktrees.get_or_insert(worktree).watcher().await;
+        let watcher = self.worktrees.entry(worktree).watcher().await;
         let mut servers = self.servers.lock();
         if !std::mem::replace(&mut servers.is_kept, true) {
             let measured_every = options.timing.measured_every;
@@ -217,7 +211,7 @@ impl Pool {
                 starting: self.starting.clone(),
             })
         });
-        ServerLookup::Server(server.clone())
+        Lookup::Server(server.clone())
     }
 
     /// The program that would judge a language, if all that it runs is trusted. Starts no server.
@@ -380,7 +374,7 @@ impl Pool {
     /// What is known of the revision of a worktree. Without servers nothing is watched.
     pub(crate) async fn revision(&self, caller: &Caller, worktree: &Path) -> Revision {
         match &self.options {
-            Some(_) => self.worktrees.get_or_insert(worktree).revision(&caller.env).await,
+            Some(_) => self.worktrees.entry(worktree).revision(&caller.env).await,
             None => Revision { commit: project::head_commit(worktree), ..Revision::default() },
         }
     }

@@ -149,7 +149,7 @@ impl Actor {
     }
 
     /// Ends what is left of a life.
-    pub(super) async fn bury(&self, group: &Group) {
+    pub(super) async fn reap(&self, group: &Group) {
         self.show_group(None);
         let ladder = Ladder { close_wait: Duration::ZERO, term_wait: Duration::from_millis(300), ..Ladder::default() };
         group.end(None, &ladder).await;

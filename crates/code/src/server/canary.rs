@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::Canary;
 use super::documents::Document;
-use crate::answer::{ContextOptions, Site, find};
+use crate::answer::{LineOptions, Site, find};
 use crate::lsp::{Client, Encoding, Positions, locations, of_path};
 use crate::search::{MAX_PARSED, Scope, list, read};
 use crate::syntax::{C_AND_CPP, Class, Kind, Language, SCRIPTS, declarations, family, names_module};
@@ -161,7 +161,7 @@ fn is_conditional(path: &Path, language: Language, text: &[u8]) -> bool {
 
 /// The certain uses of a name, if there are any.
 fn probe(scope: &Scope, name: &str) -> Option<Probe> {
-    let found = find(scope, name, ContextOptions { context_lines: 0, most: 0 }).ok()?;
+    let found = find(scope, name, LineOptions { context_lines: 0, most: 0 }).ok()?;
     let [definition] = &found.definitions[..] else { return None };
     let is_local = |path: &Path| {
         // One that may bind the name itself proves nothing: a pattern of JavaScript takes it out of an object.

@@ -31,7 +31,7 @@ use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 
 pub(crate) use c::is_pure_virtual;
 pub use declaration::Kind;
-pub(crate) use declaration::{Declaration, EnclosingDeclaration, declarations, described, implemented, shortened};
+pub(crate) use declaration::{Container, Declaration, declarations, described, implemented, shortened};
 pub(crate) use default_imports::{DEFAULT, names_module};
 pub(crate) use marks::Marks;
 pub(crate) use occurrence::{

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use tree_sitter::{Tree, TreeCursor};
 
-use super::declaration::{EnclosingDeclaration, Kind, containers};
+use super::declaration::{Container, Kind, containers};
 use super::marks::{Marks, marks};
 use super::rules::is_word;
 use super::trail::{Step, Trail};
@@ -17,7 +17,7 @@ pub(crate) struct Occurrence {
     pub bytes: Range<usize>,
     pub class: Class,
     /// The declarations around it, outermost first.
-    pub enclosing: Vec<EnclosingDeclaration>,
+    pub enclosing: Vec<Container>,
     /// What is declared here under this name.
     pub declares: Option<Declares>,
     /// The other name that an import or a re-export gives it here.

@@ -100,7 +100,7 @@ impl Tool for CodeStatus {
 
     fn text(output: &Output) -> String {
         if output.languages.is_empty() {
-            return format!("{}: no file in a language that is known here", output.root);
+            return format!("{}: no file in a supported language", output.root);
         }
         let mut lines = vec![output.root.clone()];
         for one in &output.languages {

@@ -163,7 +163,7 @@ fn headline(head: &Head, count: usize, external_left_out: usize) -> String {
     let said = match (head.is_complete, count) {
         (true, 0) => format!("No callees, complete{by}"),
         (true, _) => format!("{callees}, complete{by}"),
-        (false, 0) => format!("No callees found, but that may not be all: {}", why(head)),
+        (false, 0) => format!("No callees found; not proven complete: {}", why(head)),
         (false, _) if head.confirmed > 0 && head.undecided > 0 => {
             let verified = counted(head.confirmed + head.earlier, "call");
             format!("{callees}: {verified} verified, {} unverified · {}", head.undecided, why(head))

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::judged::{JudgedAnswer, Question, answer};
-use super::uses::{FileUses, Group, Listed, Uses, lines, rest_line, sentence};
+use super::uses::{FileUses, Group, Listing, Uses, lines, rest_line, sentence};
 use super::{DefinitionOut, MOST_DEFINITIONS, Questions, defined};
-use crate::answer::{Candidates, ContextOptions};
+use crate::answer::{Candidates, LineOptions};
 use crate::definition::Definition;
 use crate::head::Head;
 use crate::judgement::is_zero;
@@ -78,8 +78,8 @@ const MOST_CONTEXT: usize = 20;
 const MOST_RESULTS: usize = 5000;
 
 /// Returns the context options within their limits.
-pub(super) fn shown_lines(context_lines: Option<usize>, max_results: Option<usize>) -> ContextOptions {
-    ContextOptions {
+pub(super) fn shown_lines(context_lines: Option<usize>, max_results: Option<usize>) -> LineOptions {
+    LineOptions {
         context_lines: context_lines.unwrap_or_default().min(MOST_CONTEXT),
         most: max_results.unwrap_or(MAX_RESULTS).min(MOST_RESULTS),
     }
@@ -90,7 +90,7 @@ pub(super) async fn callers(
     questions: &Arc<Questions>,
     cx: &Context,
     args: &Args,
-    shown: ContextOptions,
+    shown: LineOptions,
 ) -> Result<(JudgedAnswer, Vec<Class>), ToolError> {
     let asked = Question { name: &args.name, path: args.path.as_deref(), shown, wait_ms: args.wait_ms };
     let answered = answer(questions, cx, &asked, |found| classes(found, &args.uses)).await?;
@@ -109,7 +109,7 @@ impl Tool for FindCallers {
         let shown = shown_lines(args.context_lines, args.max_results);
         let (answered, wanted) = callers(&self.0, &cx, &args, shown).await?;
         let has_context = shown.context_lines > 0;
-        let listed = Listed { wanted: &wanted, most: shown.most, with_other: args.refuted, has_context };
+        let listed = Listing { wanted: &wanted, most: shown.most, with_other: args.refuted, has_context };
         let uses = Uses::new(&answered, listed);
         let mut text = vec![sentence(&answered, &uses, "caller")];
         text.extend(defined(&answered.found));

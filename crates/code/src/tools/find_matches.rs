@@ -19,7 +19,7 @@ use crate::judgement::Verdict;
 use crate::matches::{Assessment, Change, Effect, Matches, Ours, Site, Sum, judge, matches, sum};
 use crate::search::{NoAnswer, Scope, Skipped};
 use crate::syntax::Kind;
-use crate::typed::{Typed, followed, types};
+use crate::typed::{ResolvedType, followed, types};
 use crate::verdict::Call;
 
 /// Where values of a type are matched, and what another constructor does there: breaks, falls through, is absorbed. A complete answer has all that a language server sees: no reflection, generated code or other repositories.
@@ -65,13 +65,13 @@ pub(super) struct Output {
 struct FileMatches {
     file: String,
     effect: Effect,
-    places: Vec<Matched>,
+    places: Vec<MatchView>,
 }
 
 /// A match.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
-struct Matched {
+struct MatchView {
     line: usize,
     column: usize,
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -148,7 +148,7 @@ impl Tool for FindMatches {
 /// The matches before a language server verifies them.
 struct MatchSearch {
     scope: Scope,
-    one: Typed,
+    one: ResolvedType,
     sum: Sum,
     change: Change,
     by_name: Matches,
@@ -173,13 +173,14 @@ fn search_matches(scope: &Scope, args: &Args) -> Result<MatchSearch, NoAnswer> {
     if types.len() > 1 {
         let all: Vec<String> = types.iter().map(|one| one.definition.describe()).collect();
         let problem = format!("`{}` names {} types: {}", args.type_name, all.len(), all.join("; "));
-        return Err(NoAnswer(format!("{problem}. Name one as path:name")));
+        let first = &types[0].definition;
+        return Err(NoAnswer(format!("{problem}. Name one, such as `{}:{}`", display_path(&first.path), first.line)));
     }
-    let one = types.pop().ok_or_else(|| NoAnswer(format!("`{}` is no type", args.type_name)))?;
+    let one = types.pop().ok_or_else(|| NoAnswer(format!("`{}` is not a type", args.type_name)))?;
     let sum = sum(&whole, &one);
     if sum.constructors.is_empty() {
         let shown = one.definition.describe();
-        let problem = format!("{shown} is no enum, union or sum type: it has no alternatives that a match could name");
+        let problem = format!("{shown} is not an enum, union or sum type, so no match can name its alternatives");
         return Err(NoAnswer(format!("{problem}; find_uses shows where it is used")));
     }
     let change = change(args.change.as_deref().unwrap_or("add"), &sum)?;
@@ -275,7 +276,7 @@ fn head_line(head: &Head, totals: &BTreeMap<Effect, usize>, total: usize) -> Str
     let open = if head.undecided > 0 { format!(", {} unverified", head.undecided) } else { String::new() };
     let said = match (head.is_complete, total) {
         (true, _) => format!("{found}, complete{effects}{by}"),
-        (false, 0) => format!("No matches found, but that may not be all: {}", why(head)),
+        (false, 0) => format!("No matches found; not proven complete: {}", why(head)),
         (false, _) if head.confirmed > 0 => format!("{found}{effects}{open}{by} · {}", why(head)),
         (false, _) if head.earlier > 0 => {
             format!("{found}{effects}; {} verified earlier and unchanged since{open} · {}", head.earlier, why(head))
@@ -286,8 +287,8 @@ fn head_line(head: &Head, totals: &BTreeMap<Effect, usize>, total: usize) -> Str
     format!("{said}{}", head.at())
 }
 
-fn matched(site: &Site) -> Matched {
-    Matched {
+fn matched(site: &Site) -> MatchView {
+    MatchView {
         line: site.line,
         column: site.column,
         enclosing: site.enclosing.clone(),

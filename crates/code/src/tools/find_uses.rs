@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::find_callers::shown_lines;
 use super::judged::{Question, answer};
-use super::uses::{FileUses, Group, Listed, Uses, lines, rest_line, sentence};
+use super::uses::{FileUses, Group, Listing, Uses, lines, rest_line, sentence};
 use super::{DefinitionOut, MOST_DEFINITIONS, Questions, defined};
 use crate::head::Head;
 use crate::syntax::Class;
@@ -79,7 +79,7 @@ impl Tool for FindUses {
         let asked = Question { name: &args.name, path: args.path.as_deref(), shown, wait_ms: args.wait_ms };
         let answered = answer(&self.0, &cx, &asked, |_| wanted.clone()).await?;
         let has_context = shown.context_lines > 0;
-        let listed = Listed { wanted: &wanted, most: shown.most, with_other: args.refuted, has_context };
+        let listed = Listing { wanted: &wanted, most: shown.most, with_other: args.refuted, has_context };
         let uses = Uses::new(&answered, listed);
         let mut text = vec![sentence(&answered, &uses, "use")];
         text.extend(defined(&answered.found));

@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 use mcp::tool::{Context, ToolError};
 
 use super::{Questions, searched};
-use crate::answer::{Candidates, ContextOptions, Texts, define, find};
+use crate::answer::{Candidates, LineOptions, Texts, define, find};
 use crate::definition::NOWHERE;
 use crate::head::counted;
 use crate::judgement::{Code, Judgement, Reason, Verdict};
 use crate::near::near;
 use crate::search::{Hit, Scope, read, search};
 use crate::syntax::Class;
-use crate::verdict::{Call, UsesQuery, judge};
+use crate::verdict::{Call, Query, judge};
 
 /// The candidates and their judgement.
 pub(super) struct JudgedAnswer {
@@ -57,7 +57,7 @@ fn is_gone(found: &Candidates) -> bool {
 pub(super) struct Question<'a> {
     pub name: &'a str,
     pub path: Option<&'a str>,
-    pub shown: ContextOptions,
+    pub shown: LineOptions,
     pub wait_ms: Option<u64>,
 }
 
@@ -93,13 +93,11 @@ pub(super) async fn answer(
         // Reserves time for the final check for changes.
         let until = until - scope.since.elapsed().min(until.saturating_duration_since(Instant::now()) / 2);
         let call = Call { pool: &questions.pool, cx, scope: &scope, until };
-        let asked = UsesQuery { call, wanted: &classes, shown };
+        let asked = Query { call, wanted: &classes, shown };
         let mut judged = judge(&asked, &mut found).await;
         let (name, is_gone) = (found.question.name.clone(), is_gone(&found) && !found.sites.is_empty());
-        let renamed = match is_gone {
-            true => searched(questions, cx, None, move |scope| Ok(renamed(scope, &name))).await?,
-            false => None,
-        };
+        let renamed =
+            if is_gone { searched(questions, cx, None, move |scope| Ok(renamed(scope, &name))).await? } else { None };
         if !judged.is_certain {
             return Ok(JudgedAnswer { scope, found, judged, since, renamed });
         }

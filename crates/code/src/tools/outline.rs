@@ -35,7 +35,7 @@ pub(super) struct Args {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
     head: Head,
-    files: Vec<Outlined>,
+    files: Vec<FileOutline>,
     /// True if more declarations or files were omitted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     truncated: bool,
@@ -46,7 +46,7 @@ pub(super) struct Output {
 /// A file.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
-struct Outlined {
+struct FileOutline {
     path: String,
     symbols: Vec<Symbol>,
 }
@@ -86,7 +86,7 @@ impl Tool for Outline {
             let (files, more, mut skipped) = list(scope, MAX_FILES);
             if is_file && files.is_empty() {
                 return Err(NoAnswer(format!(
-                    "{} is in no language that is known here, or too odd to read",
+                    "{} is not a readable file in a supported language",
                     display_path(scope.below.strip_prefix(&scope.root).unwrap_or(&scope.below))
                 )));
             }
@@ -124,7 +124,7 @@ impl Tool for Outline {
                 }
                 let symbols = filter.select(language, &all, &Lines::new(&text), 1);
                 if !symbols.is_empty() || is_file {
-                    outlined.push(Outlined { path: display_path(&path), symbols });
+                    outlined.push(FileOutline { path: display_path(&path), symbols });
                 }
             }
             let head = Head::default().searched(scope, count, &skipped, scope.since);
@@ -184,9 +184,10 @@ impl Filter {
             let is_namespace = one.kind == Kind::Module && language != Language::Rust;
             let inner = if is_namespace { depth } else { depth + 1 };
             // A requested declaration is found at any depth.
-            let children = match inner <= self.depth || is_asked {
-                true => self.select(language, &one.members, lines, inner),
-                false => Vec::new(),
+            let children = if inner <= self.depth || is_asked {
+                self.select(language, &one.members, lines, inner)
+            } else {
+                Vec::new()
             };
             if !fits && children.is_empty() || !is_asked && depth > self.depth {
                 continue;

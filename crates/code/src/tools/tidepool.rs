@@ -7,9 +7,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::find_callers::{Args, callers, shown_lines};
-use super::uses::{Listed, Uses, sentence, via};
+use super::uses::{Listing, Uses, sentence, via};
 use super::{DefinitionOut, MOST_DEFINITIONS, Questions, display_path};
-use crate::answer::{Candidates, ContextOptions, Site};
+use crate::answer::{Candidates, LineOptions, Site};
 use crate::definition::Definition;
 use crate::head::Head;
 use crate::judgement::Verdict;
@@ -83,9 +83,9 @@ impl Tool for FindCallers {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let shown_lines = shown_lines(args.context_lines.or(Some(1)), args.max_results);
-        let ContextOptions { most, .. } = shown_lines;
+        let LineOptions { most, .. } = shown_lines;
         let (answered, wanted) = callers(&self.0, &cx, &args, shown_lines).await?;
-        let uses = Uses::new(&answered, Listed { wanted: &wanted, most, with_other: args.refuted, has_context: true });
+        let uses = Uses::new(&answered, Listing { wanted: &wanted, most, with_other: args.refuted, has_context: true });
         let found = &answered.found;
         let is_listed =
             |site: &&Site| wanted.contains(&site.class) && (args.refuted || site.verdict != Verdict::Refuted);

@@ -45,9 +45,12 @@ pub(super) fn read(
             Some(spot) => match read_one(found, asked_at, &spot, sheets, prototypes, silent) {
                 other @ (Evidence::Other | Evidence::Interface) => {
                     let is_rust = found.sites[asked_at].language == Language::Rust;
-                    let dispatch = *known.entry(spot.clone()).or_insert_with(|| match is_rust {
-                        true => of_traits(found, &spot, sheets),
-                        false => may_be_overridden(found, &spot, sheets).then_some(Dispatch::Overriders),
+                    let dispatch = *known.entry(spot.clone()).or_insert_with(|| {
+                        if is_rust {
+                            of_traits(found, &spot, sheets)
+                        } else {
+                            may_be_overridden(found, &spot, sheets).then_some(Dispatch::Overriders)
+                        }
                     });
                     match dispatch {
                         _ if !is_rust && is_direct(found, &found.sites[asked_at]) => other,
@@ -303,10 +306,7 @@ fn read_one(
         return Evidence::Other;
     }
     let is_implied = || found.sites[asked_at].language == Language::Rust && is_implied_in_rust(name, spot, sheets);
-    match is_named || is_module(name, spot) || is_implied() {
-        true => Evidence::Other,
-        false => Evidence::Unknown(Code::Stale),
-    }
+    if is_named || is_module(name, spot) || is_implied() { Evidence::Other } else { Evidence::Unknown(Code::Stale) }
 }
 
 /// Returns which definition the same name means in the corresponding stub or implementation: `geo.pyi` for `geo.py`,

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::Verdict;
-use super::owner::{Renamed, is_of_another, owner};
+use super::owner::{OwnerAliases, is_of_another, owner};
 use crate::answer::{Candidates, Site};
 use crate::definition::Definition;
 use crate::judgement::Code;
@@ -16,7 +16,7 @@ pub(super) fn is_silent(verdict: Verdict) -> bool {
 }
 
 /// True if the grammar excludes all definitions at a site on which the server is silent.
-pub(super) fn is_none_of_them(found: &Candidates, site: &Site, renamed: &Renamed) -> bool {
+pub(super) fn is_none_of_them(found: &Candidates, site: &Site, renamed: &OwnerAliases) -> bool {
     if site.language != Language::Rust || site.is_broken || site.alias.is_some() {
         return false;
     }
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_name_cannot_be_where_it_stands() {
+    fn grammar_excludes_definitions() {
         let check = |text: &str, wanted: &[&str]| assert_eq!(cannot(text), wanted, "{text}");
         check("fn a() { x.end(); }", &["field", "function", "struct"]);
         check("fn a() { x\n  .end; }", &["function", "struct"]);
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_cannot_be_in_the_tokens_of_a_macro() {
+    fn grammar_excludes_definitions_in_macro_tokens() {
         let check = |body: &str, wanted: &[&str]| {
             let text = format!("macro_rules! m {{ ($x:expr) => {{ {body} }} }}");
             assert_eq!(cannot(&text), wanted, "{text}");

@@ -40,7 +40,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::answer::{Candidates, ContextOptions, Site};
+use crate::answer::{Candidates, LineOptions, Site};
 use crate::blocking::blocking;
 use crate::definition::Definition;
 use crate::earlier::{is_of, keep, recall};
@@ -56,20 +56,20 @@ use outside::judge_outside;
 use pass::Pass;
 
 /// A question about the uses of a name.
-pub(crate) struct UsesQuery<'a> {
+pub(crate) struct Query<'a> {
     pub call: Call<'a>,
     pub wanted: &'a [Class],
-    pub shown: ContextOptions,
+    pub shown: LineOptions,
 }
 
-impl UsesQuery<'_> {
+impl Query<'_> {
     fn asks_for_calls(&self) -> bool {
         self.wanted.iter().any(|class| matches!(class, Class::Call | Class::Value | Class::FieldRead))
     }
 }
 
 /// Verifies the candidates: sets the verdicts of the sites, and adds sites that only the server knows.
-pub(crate) async fn judge(asked: &UsesQuery<'_>, found: &mut Candidates) -> Judgement {
+pub(crate) async fn judge(asked: &Query<'_>, found: &mut Candidates) -> Judgement {
     for site in &mut found.sites {
         site.verdict = match site.class {
             Class::Mention => Verdict::NotJudged,
@@ -104,7 +104,7 @@ pub(crate) async fn judge(asked: &UsesQuery<'_>, found: &mut Candidates) -> Judg
     judged
 }
 
-async fn judge_family(asked: &UsesQuery<'_>, found: &mut Candidates, family: &'static str, judged: &mut Judgement) {
+async fn judge_family(asked: &Query<'_>, found: &mut Candidates, family: &'static str, judged: &mut Judgement) {
     let Some(file) = found.definitions.iter().find(|one| crate::syntax::family(one.language) == family) else { return };
     let file = file.path.clone();
     let answer = if is_judged_by_ghc(family) {
@@ -129,7 +129,7 @@ async fn judge_family(asked: &UsesQuery<'_>, found: &mut Candidates, family: &'s
 }
 
 /// Asks the index of GHC and sets the verdicts of the sites.
-async fn ask_ghc(asked: &UsesQuery<'_>, found: &mut Candidates, judged: &mut Judgement) -> Result<(), Code> {
+async fn ask_ghc(asked: &Query<'_>, found: &mut Candidates, judged: &mut Judgement) -> Result<(), Code> {
     let index = index(&asked.call, judged).await?;
     blocking(|| haskell::judge(&index, asked.call.scope, asked.wanted, asked.shown, found, judged));
     Ok(())
@@ -137,7 +137,7 @@ async fn ask_ghc(asked: &UsesQuery<'_>, found: &mut Candidates, judged: &mut Jud
 
 /// Asks a server and sets the verdicts of the sites.
 async fn ask_server(
-    asked: &UsesQuery<'_>,
+    asked: &Query<'_>,
     found: &mut Candidates,
     family: &'static str,
     file: &Path,
@@ -153,7 +153,7 @@ async fn ask_server(
 
 /// The uses of a name in the files of one server.
 struct Uses<'a> {
-    asked: &'a UsesQuery<'a>,
+    asked: &'a Query<'a>,
     found: &'a Candidates,
     family: &'static str,
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::{UsesQuery, is_of};
+use super::{Query, is_of};
 use crate::answer::{Candidates, Site, Texts};
 use crate::definition::{Definition, is_inside};
 use crate::inquiry::{Meaning, Meanings, Name, Target, meanings};
@@ -17,7 +17,7 @@ use crate::syntax::{Class, Kind, Language, Marks, bare_name, is_whole, is_word};
 
 /// Verifies the sites of a family, and adds the definitions that they mean.
 pub(super) async fn judge_outside(
-    asked: &UsesQuery<'_>,
+    asked: &Query<'_>,
     found: &mut Candidates,
     family: &'static str,
     judged: &mut Judgement,
@@ -96,7 +96,7 @@ fn of_no_type(question: &Question, code: Code, files: &BTreeMap<Arc<Path>, usize
     let more = if files.len() > 1 { format!(" and {} more", files.len() - 1) } else { String::new() };
     let lead = if sites == 1 { "leads" } else { "lead" };
     let text = format!(
-        "{sites} {lead} to {first}{more}, of which not all parses, so that it is unknown whose `{name}` that is: ask for `{name}` alone, which groups the uses by what they mean"
+        "{sites} {lead} to {first}{more}, which does not parse completely, so the owner of `{name}` is unknown: ask for `{name}` alone to group its uses by definition"
     );
     Reason { code, text, sites }
 }

@@ -24,7 +24,7 @@ pub(super) enum Owner {
 
 /// Other names in the project for the words that name owners.
 #[derive(Debug, Default)]
-pub(super) struct Renamed {
+pub(super) struct OwnerAliases {
     /// How often each word is an alias: `type Shape = Circle`, `use geo::Circle as Shape`.
     types: BTreeMap<String, usize>,
     modules: BTreeMap<String, usize>,
@@ -33,19 +33,19 @@ pub(super) struct Renamed {
     has_unknown_modules: bool,
 }
 
-impl Renamed {
+impl OwnerAliases {
     /// Searches for aliases of these owners.
-    pub(super) async fn find(call: &Call<'_>, owners: Vec<Owner>) -> Renamed {
+    pub(super) async fn find(call: &Call<'_>, owners: Vec<Owner>) -> OwnerAliases {
         if owners.is_empty() || Instant::now() >= call.until {
-            return Renamed::default();
+            return OwnerAliases::default();
         }
         // The search for the name is over. This search has its own time limit, within that of the call.
         let whole = Scope::for_root(&call.scope.root, WITHIN);
         let whole = Scope { until: whole.until.min(call.until), beyond: call.scope.beyond.clone(), ..whole };
-        tokio::task::spawn_blocking(move || Renamed::search(&whole, owners)).await.unwrap_or_default()
+        tokio::task::spawn_blocking(move || OwnerAliases::search(&whole, owners)).await.unwrap_or_default()
     }
 
-    fn search(scope: &Scope, owners: Vec<Owner>) -> Renamed {
+    fn search(scope: &Scope, owners: Vec<Owner>) -> OwnerAliases {
         let names: BTreeSet<String> = owners
             .into_iter()
             .map(|owner| match owner {
@@ -60,7 +60,7 @@ impl Renamed {
             Language::Rust => others(text).filter(is_meant).map(|(at, _)| at).collect(),
             _ => Vec::new(),
         });
-        let mut renamed = Renamed { is_known: searched.skipped.is_empty(), ..Renamed::default() };
+        let mut renamed = OwnerAliases { is_known: searched.skipped.is_empty(), ..OwnerAliases::default() };
         for (_, other) in searched.hits.iter().flat_map(|hit| others(&hit.text)).filter(is_meant) {
             match other {
                 Other::Type(name) => *renamed.types.entry(name.to_owned()).or_default() += 1,
@@ -211,7 +211,12 @@ fn written(text: &[u8]) -> Option<Word<'_>> {
 }
 
 /// True if a definition cannot belong to an owner.
-pub(super) fn is_of_another(found: &Candidates, definition: &Definition, owner: &Owner, renamed: &Renamed) -> bool {
+pub(super) fn is_of_another(
+    found: &Candidates,
+    definition: &Definition,
+    owner: &Owner,
+    renamed: &OwnerAliases,
+) -> bool {
     if !renamed.is_known {
         return false;
     }
@@ -241,7 +246,7 @@ pub(super) fn is_of_another(found: &Candidates, definition: &Definition, owner: 
 }
 
 /// True if the only module of that name declares such a function itself, and does not contain the definition.
-fn is_in_another_module(found: &Candidates, definition: &Definition, module: &str, renamed: &Renamed) -> bool {
+fn is_in_another_module(found: &Candidates, definition: &Definition, module: &str, renamed: &OwnerAliases) -> bool {
     let (file, folder) = (definition.path.file_stem(), definition.path.parent().and_then(Path::file_name));
     let mut around = definition
         .inside
@@ -334,7 +339,7 @@ mod tests {
         let cx = Context::detached(Arc::new(testkit::caller(folder.path(), "")));
         let is_known = async |until| {
             let call = Call { pool: &pool, cx: &cx, scope: &scope, until };
-            Renamed::find(&call, vec![Owner::Named("Shape".to_owned())]).await.is_known
+            OwnerAliases::find(&call, vec![Owner::Named("Shape".to_owned())]).await.is_known
         };
         assert!(is_known(Instant::now() + Duration::from_secs(60)).await);
         assert!(!is_known(Instant::now()).await);

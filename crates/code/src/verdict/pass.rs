@@ -11,10 +11,10 @@ use super::evidence::read;
 use super::grammar::{is_none_of_them, is_silent};
 use super::heads::Heads;
 use super::overriders::Dispatch;
-use super::owner::{Renamed, owner};
+use super::owner::{OwnerAliases, owner};
 use super::references::References;
 use super::resolve::{Candidate, Evidence, Resolution, resolve};
-use super::{UsesQuery, implicit_callers, is_of};
+use super::{Query, implicit_callers, is_of};
 use crate::answer::{Candidates, Site};
 use crate::blocking::blocking;
 use crate::definition::Definition;
@@ -48,7 +48,7 @@ const MOST_METHODS: usize = 100;
 
 impl Pass {
     /// Sends all requests, each limited by the remaining time.
-    pub(super) async fn run(asked: &UsesQuery<'_>, found: &Candidates, family: &str, server: &Server) -> Pass {
+    pub(super) async fn run(asked: &Query<'_>, found: &Candidates, family: &str, server: &Server) -> Pass {
         let mut pass = Pass {
             resolved: BTreeMap::new(),
             references: References::default(),
@@ -65,7 +65,7 @@ impl Pass {
     }
 
     /// Sends all requests; false if the server does not answer.
-    async fn ask(&mut self, asked: &UsesQuery<'_>, found: &Candidates, family: &str, server: &Server) -> bool {
+    async fn ask(&mut self, asked: &Query<'_>, found: &Candidates, family: &str, server: &Server) -> bool {
         let (root, until) = (&asked.call.scope.root, asked.call.until);
         if family == C_AND_CPP && is_in_macro(found) && !has_compile_commands(root) {
             let name = &found.question.name;
@@ -131,7 +131,7 @@ impl Pass {
     }
 
     /// Reads the class heads of the project if the question is about a member.
-    async fn heads(&mut self, asked: &UsesQuery<'_>, found: &Candidates, of: &str) -> Heads {
+    async fn heads(&mut self, asked: &Query<'_>, found: &Candidates, of: &str) -> Heads {
         let has_classes =
             |language| matches!(language, Language::Python | Language::Cpp) || family(language) == SCRIPTS;
         let is_member = |one: &&Definition| family(one.language) == of && implicit_callers::is_member(one);
@@ -148,7 +148,7 @@ impl Pass {
     /// Resolves the candidates. The grammar may exclude those on which the server is silent.
     async fn resolve(
         &mut self,
-        asked: &UsesQuery<'_>,
+        asked: &Query<'_>,
         found: &Candidates,
         wanted: &[usize],
         mut candidates: Vec<Candidate>,
@@ -156,7 +156,7 @@ impl Pass {
         let is_open = |at: usize, candidates: &[Candidate]| is_silent(resolve(at, candidates).verdict);
         let open: Vec<usize> = wanted.iter().copied().filter(|at| is_open(*at, &candidates)).collect();
         let owners = open.iter().filter_map(|at| owner(found, &found.sites[*at])).collect();
-        let renamed = Renamed::find(&asked.call, owners).await;
+        let renamed = OwnerAliases::find(&asked.call, owners).await;
         for at in open.into_iter().filter(|at| is_none_of_them(found, &found.sites[*at], &renamed)) {
             candidates[at].evidence = Evidence::Other;
         }
@@ -353,7 +353,7 @@ impl Round for Pass {
 }
 
 /// True if the definition at a site is needed: its class was requested, or others are resolved through it.
-fn is_asked(asked: &UsesQuery<'_>, found: &Candidates, at: usize, of: &str) -> bool {
+fn is_asked(asked: &Query<'_>, found: &Candidates, at: usize, of: &str) -> bool {
     let site = &found.sites[at];
     let is_way = site.embeds || matches!(site.class, Class::Import | Class::Export | Class::Signature);
     is_of(site, of) && (is_way || asked.wanted.contains(&site.class))
@@ -375,7 +375,7 @@ fn silent(site: &Site) -> Code {
     if rules(family(site.language)).has_conditions { Code::Inactive } else { Code::Dynamic }
 }
 
-fn document(found: &Candidates, asked: &UsesQuery<'_>, file: &std::path::Path) -> Option<Document> {
+fn document(found: &Candidates, asked: &Query<'_>, file: &std::path::Path) -> Option<Document> {
     let bytes = found.texts.get(file.strip_prefix(&asked.call.scope.root).ok()?)?;
     let language = Language::detect(file, bytes)?;
     Some(Document { path: file.to_owned(), language, text: Sheet::from_bytes(bytes)?.text })

@@ -228,9 +228,10 @@ fn leads_on(spot: &Spot, sheets: &Sheets) -> Option<usize> {
     let value = value.split([';', ',', '\n', '}']).next().unwrap_or_default().trim_end();
     let is_name = !value.is_empty() && value.chars().all(|c| c.is_alphanumeric() || "_$.".contains(c));
     let at = value.as_ptr().addr() - sheet.text.as_ptr().addr() + value.len() - last_word(value.as_bytes()).len();
-    match is_module {
-        true => is_name.then_some(at + sheet.skip),
-        false => (is_name || value.starts_with("require(")).then_some(spot.start),
+    if is_module {
+        is_name.then_some(at + sheet.skip)
+    } else {
+        (is_name || value.starts_with("require(")).then_some(spot.start)
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Instant;
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use super::UsesQuery;
+use super::Query;
 use super::named_besides::{imports_default, is_defaulted, is_identifier, is_qualifier, stands_for};
 use super::resolve::Candidate;
 use super::unnamed::unnamed;
@@ -41,7 +41,7 @@ impl References {
     #[allow(clippy::too_many_arguments)]
     pub(super) async fn ask(
         &mut self,
-        asked: &UsesQuery<'_>,
+        asked: &Query<'_>,
         found: &Candidates,
         of: &str,
         server: &Server,
@@ -72,7 +72,7 @@ impl References {
 
     async fn ask_once(
         &mut self,
-        asked: &UsesQuery<'_>,
+        asked: &Query<'_>,
         found: &Candidates,
         of: &str,
         session: &Session,
@@ -113,7 +113,7 @@ impl References {
     /// Records a reference of a definition.
     fn take(
         &mut self,
-        asked: &UsesQuery<'_>,
+        asked: &Query<'_>,
         found: &Candidates,
         number: usize,
         place: Location,
@@ -173,7 +173,7 @@ impl References {
                 1 => "the language server names a place that holds another text".to_owned(),
                 count => format!("the language server names {count} places that hold another text"),
             };
-            let text = format!("{places}; if that stays, `hob code restart` or code_status with restart begins anew");
+            let text = format!("{places}; if this persists, `hob code restart` or code_status with restart may help");
             judged.reasons.push(Reason { code: Code::Stale, text, sites: self.odd.len() });
         }
     }
@@ -215,7 +215,7 @@ fn kind(found: &Candidates, number: usize, below: &Path, spot: &Spot, word: &str
 
 /// Returns the use at a spot that names the definition.
 fn named(
-    asked: &UsesQuery<'_>,
+    asked: &Query<'_>,
     found: &Candidates,
     below: &Path,
     spot: &Spot,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use memchr::memmem;
 
-use crate::answer::{Candidates, ContextOptions, Site, label};
+use crate::answer::{Candidates, LineOptions, Site, label};
 use crate::in_test::{is_test, is_test_file};
 use crate::inquiry::{Sheets, Spot};
 use crate::judgement::{Unnamed, Verdict};
@@ -20,7 +20,7 @@ pub(super) fn unnamed(
     number: usize,
     spot: &Spot,
     sheets: &Sheets,
-    shown: ContextOptions,
+    shown: LineOptions,
 ) -> Option<Site> {
     let definition = &found.definitions[number];
     let sheet = sheets.get(&spot.path)?;

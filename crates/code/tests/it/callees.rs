@@ -179,7 +179,7 @@ fn homonyms_are_all_given_and_outsiders_counted() {
     assert_eq!((&result["callees"][0]["file"], &result["external_left_out"]), (&json!(null), &json!(2)));
     assert_eq!(result["callees"][0]["definitions"].as_array().unwrap().len(), 4);
     let refused = worktree.ask("find_callees", json!({"name": "missing"})).expect_err("it is not defined here");
-    expect!["`missing` is not defined in this project, so nobody knows its body; find_callers shows who calls it"]
+    expect!["`missing` is not defined in this project, so its body is unknown; find_callers shows who calls it"]
         .assert_eq(&refused);
 }
 

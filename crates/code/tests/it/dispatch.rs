@@ -20,7 +20,7 @@ fn a_call_through_a_trait_is_a_use_of_both_sides(judged: &JudgedProject) {
              pub struct U;\n\
              impl U { pub fn go(&self) {} }\n\
              pub fn dynamic(x: &dyn Go) { x.go() }\n\
-             pub fn known(x: T) { x.go() }\n\
+             pub fn exact(x: T) { x.go() }\n\
              pub fn other(x: U) { x.go() }\n\
              pub struct P(u8);\n\
              impl std::ops::Add for P { type Output = P; fn add(self, o: P) -> P { P(self.0 + o.0) } }\n\
@@ -58,7 +58,7 @@ fn two_traits_of_one_name_are_told_apart(judged: &JudgedProject) {
              pub mod b { pub trait Go { fn go(&self) {} } }\n\
              pub struct T; impl a::Go for T {\nfn go(&self) {} }\n\
              pub struct U; impl b::Go for U {\nfn go(&self) {} }\n\
-             pub fn one(x: &dyn a::Go) { x.go() }\n\
+             pub fn via(x: &dyn a::Go) { x.go() }\n\
              pub fn two(x: &dyn b::Go) { x.go() }\n",
     );
     let (answer, text) = judged.until_final("find_uses", json!({"name": "src/lib.rs:2"}));

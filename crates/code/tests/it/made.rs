@@ -173,7 +173,7 @@ fn what_a_macro_may_make_is_said_where_it_is() {
     );
     let refused = |tool: &str, name: &str| worktree.ask(tool, json!({"name": name})).unwrap_err();
     expect!["`made` is not defined in this project by its own text; the call of a macro at lib.rs:2 has it, and may define it; find_uses shows where it is used"].assert_eq(&refused("show_definition", "made"));
-    expect!["`made` is not defined in this project by its own text; the call of a macro at lib.rs:2 has it, and may define it, so nobody knows its body; find_callers shows who calls it"].assert_eq(&refused("find_callees", "made"));
+    expect!["`made` is not defined in this project by its own text; the call of a macro at lib.rs:2 has it, and may define it, so its body is unknown; find_callers shows who calls it"].assert_eq(&refused("find_callees", "made"));
     let (_, text) = worktree.ask("find_callers", json!({"name": "made"})).unwrap();
     expect!["not defined in this project by its own text; the call of a macro at lib.rs:2 has it, and may define it"]
         .assert_eq(text.lines().nth(1).unwrap());

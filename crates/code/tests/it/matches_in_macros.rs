@@ -81,7 +81,7 @@ fn what_is_no_code_by_itself_is_said() {
     }
     let (_, reasons) = matches_in("fn f(k: Kind) {\n    pick!(k, Kind::A => 1, Kind::B(_) => 2);\n}\n");
     expect![[r#"
-        2 a.rs:3 names A in the tokens of a macro that are no code by themselves: a match in there is not seen
+        2 a.rs:3 names A in macro tokens that are not code: matches there are not found
     "#]]
     .assert_eq(&unread(&reasons));
 }

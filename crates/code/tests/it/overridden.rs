@@ -51,8 +51,8 @@ fn a_call_on_a_value_runs_no_override() {
     judged.write(
         "uses.cpp",
         "#include \"geo.hpp\"\n\
-         struct Held { A a; A& other; };\n\
-         void value(A& r, A* p, Held h) {\n  A a;\n  a.go();\n  r.go();\n  p->go();\n  h.a.go();\n  h.other.go();\n  (*p).go();\n}\n",
+         struct Pair { A a; A& other; };\n\
+         void value(A& r, A* p, Pair h) {\n  A a;\n  a.go();\n  r.go();\n  p->go();\n  h.a.go();\n  h.other.go();\n  (*p).go();\n}\n",
     );
     let interface = |line: usize| format!("uses.cpp:{line} call confirmed geo.hpp:3 interface");
     let refuted = |line: usize| format!("uses.cpp:{line} call refuted -");

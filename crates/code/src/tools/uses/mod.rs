@@ -72,7 +72,7 @@ pub(super) struct Use {
 
 /// The selection of uses to list.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Listed<'a> {
+pub(super) struct Listing<'a> {
     pub wanted: &'a [Class],
     /// The maximum number of places.
     pub most: usize,
@@ -112,9 +112,9 @@ pub(super) struct Uses {
 const FEW: usize = 10;
 
 impl Uses {
-    pub(super) fn new(answered: &JudgedAnswer, listed: Listed<'_>) -> Uses {
+    pub(super) fn new(answered: &JudgedAnswer, listed: Listing<'_>) -> Uses {
         let JudgedAnswer { scope, found, judged, since, .. } = answered;
-        let Listed { wanted, most, with_other, has_context } = listed;
+        let Listing { wanted, most, with_other, has_context } = listed;
         let of_class = || found.sites.iter().filter(|site| wanted.contains(&site.class));
         let is_open = |site: &&Site| matches!(site.verdict, Verdict::Undecided(_));
         let is_other = |site: &&Site| site.verdict == Verdict::Refuted;

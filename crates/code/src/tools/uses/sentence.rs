@@ -20,7 +20,7 @@ pub(in crate::tools) fn sentence(answered: &JudgedAnswer, uses: &Uses, one: &str
     let said = match (head.is_complete, head.confirmed + head.earlier, head.undecided) {
         (true, ..) => complete(answered, uses, one, &within),
         (false, 0, 0) if uses.verified.is_empty() => {
-            format!("No {one}s{within} found, but that may not be all: {}", why(head))
+            format!("No {one}s{within} found; not proven complete: {}", why(head))
         }
         (false, 0, open) if open > 0 && !is_checked(head) => unchecked(uses, "", &within),
         (false, 0, open) if open > 0 => match answered.gone() {
@@ -58,9 +58,10 @@ fn incomplete(answered: &JudgedAnswer, uses: &Uses, one: &str, within: &str) -> 
     let count: usize = uses.verified.values().sum();
     let found = counted(count, one);
     if head.earlier > 0 {
-        let found = match head.earlier == count {
-            true => format!("{found}{within}, verified earlier and unchanged since"),
-            false => format!("{found}{within}, {} of them verified earlier and unchanged since", grouped(head.earlier)),
+        let found = if head.earlier == count {
+            format!("{found}{within}, verified earlier and unchanged since")
+        } else {
+            format!("{found}{within}, {} of them verified earlier and unchanged since", grouped(head.earlier))
         };
         return match head.undecided {
             0 => format!("{found}; not checked again: {}", why(head)),
@@ -72,7 +73,7 @@ fn incomplete(answered: &JudgedAnswer, uses: &Uses, one: &str, within: &str) -> 
         let classes = by_class(&uses.verified, one);
         return format!("{found}{within}{classes}. {}", unverified(answered, uses, " more"));
     }
-    let named = head.checked_by().map_or_else(String::new, |names| format!(": all that {names} names"));
+    let named = head.checked_by().map_or_else(String::new, |names| format!(" found by {names}; not proven complete"));
     format!("{found}{within}{named} · {}", why(head))
 }
 
@@ -85,9 +86,10 @@ fn is_checked(head: &Head) -> bool {
 fn unchecked(uses: &Uses, more: &str, within: &str) -> String {
     let head = &uses.head;
     let count = of_classes(&uses.open, more);
-    match head.ask_again {
-        true => format!("{count} by name{within}, not checked yet: {}, or use these", why(head)),
-        false => format!("{count} by name{within}, unchecked: {}", why(head)),
+    if head.ask_again {
+        format!("{count} by name{within}, not checked yet: {}, or use these", why(head))
+    } else {
+        format!("{count} by name{within}, unchecked: {}", why(head))
     }
 }
 

@@ -32,7 +32,7 @@ pub(super) fn find_in_text(found: &Candidates, wanted: &[Class]) -> Option<Strin
     inside.filter(is_asked).filter(|one| matches!(one.kind, Kind::Function | Kind::Method)).find_map(|one| {
         let label = &one.label;
         by_trait(found, one)
-            .or_else(|| by_itself(found, one).map(|who| format!("{who} {label} without naming it")))
+            .or_else(|| by_runtime(found, one).map(|who| format!("{who} {label} without naming it")))
             .or_else(|| {
                 let text = found.texts.get(&one.path).map(|text| &text[..]);
                 exposing_decorator(one.language, &one.marks.decorators, text)
@@ -57,7 +57,7 @@ fn by_trait(found: &Candidates, one: &Definition) -> Option<String> {
 }
 
 /// Returns the implicit caller in the language or runtime, with the verb.
-fn by_itself(found: &Candidates, one: &Definition) -> Option<&'static str> {
+fn by_runtime(found: &Candidates, one: &Definition) -> Option<&'static str> {
     let name = found.question.name.as_str();
     let is_method = one.kind == Kind::Method;
     let is_top = one.inside.is_empty();
