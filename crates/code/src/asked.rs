@@ -1,4 +1,4 @@
-//! What a question means by a file, a line and a column: the name that stands there or is declared there.
+//! Resolves a question by file, line and column to the name that is used or declared there.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -9,14 +9,14 @@ use crate::place::Lines;
 use crate::question::Question;
 use crate::search::{NoAnswer, Scope, list, read};
 use crate::syntax::{
-    Class, Declaration, Kind, Language, bare_name, declarations, is_whole, occurrences, occurrences_at, words,
+    Class, Declaration, Kind, Language, bare_name, declarations, is_whole, occurrences, occurrences_at, word_ranges,
 };
 
 /// How many names of a file, or files of a name, an error lists.
 const MAX_LISTED: usize = 10;
 
-/// Reads a name. What it says of a file is meant from where the scope says that paths begin.
-pub(crate) fn asked(scope: &Scope, text: &str) -> Result<Question, NoAnswer> {
+/// Parses a question. Relative paths are resolved against the folders of the scope.
+pub(crate) fn parse_question(scope: &Scope, text: &str) -> Result<Question, NoAnswer> {
     let mut question = Question::read(text).map_err(NoAnswer)?;
     if question.line.is_none() && question.name.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(unnamed(&question));
@@ -34,17 +34,17 @@ pub(crate) fn asked(scope: &Scope, text: &str) -> Result<Question, NoAnswer> {
     }
 }
 
-/// The file that a path names, relative to the root.
+/// Returns the file at a path, relative to the root.
 fn in_root(scope: &Scope, path: &str) -> Option<PathBuf> {
     let there = scope.place(path).filter(|path| path.is_file())?;
     Some(there.strip_prefix(&scope.root).ok()?.to_owned())
 }
 
-/// That a file is no name, and which names it has.
+/// Explains that a file is not a name, and lists the names that it declares.
 fn only_a_file(scope: &Scope, path: &Path) -> NoAnswer {
     let file = project::visible::path(path);
     let text = read(&scope.root.join(path)).unwrap_or_default();
-    let language = Language::of(path, &text);
+    let language = Language::detect(path, &text);
     let all = language.and_then(|language| declarations(language, &text, scope.until)).unwrap_or_default();
     let names: Vec<String> =
         all.iter().filter(|one| one.kind != Kind::Impl).map(|one| format!("{file}:{}", bare(&one.name))).collect();
@@ -56,24 +56,24 @@ fn only_a_file(scope: &Scope, path: &Path) -> NoAnswer {
     NoAnswer(format!("{file} is a file, not a name; {names}; {}", outline(&file)))
 }
 
-/// That a field has no name to look for.
+/// Explains that a field identified only by its number cannot be searched for.
 fn unnamed(question: &Question) -> NoAnswer {
     let next = match question.qualifiers.last() {
         Some(of) => format!("show_fields {} shows it, find_uses of `{of}` where it is made", json!({"type_name": of})),
         None => "ask for a name".to_owned(),
     };
     NoAnswer(format!(
-        "`{}` is a number, not a name: uses of fields without a name are not looked for; {next}",
+        "`{}` is a number, not a name: hob cannot search for fields without a name; {next}",
         question.whole
     ))
 }
 
-/// The call that shows what a file declares.
+/// Returns a sentence with the call that lists the declarations of a file.
 fn outline(file: &str) -> String {
     format!("outline {} lists all of it", json!({"path": file}))
 }
 
-/// The file of a question about a line, relative to the root: the one that was named, or the only one whose path ends so.
+/// Returns the file of a question about a line, relative to the root. An incomplete path must match exactly one file.
 fn file_of(scope: &Scope, question: &Question) -> Result<PathBuf, NoAnswer> {
     if let Some(path) = &question.place {
         return Ok(path.clone());
@@ -85,24 +85,24 @@ fn file_of(scope: &Scope, question: &Question) -> Result<PathBuf, NoAnswer> {
     let file = project::visible(question.file.as_deref().unwrap_or_default());
     match &ends[..] {
         [one] => Ok((*one).to_owned()),
-        [] => Err(NoAnswer(format!("there is no file {file} that can be read here"))),
+        [] => Err(NoAnswer(format!("{file} does not exist or cannot be read"))),
         several => {
             let more = if several.len() > MAX_LISTED { " …" } else { "" };
             let shown: Vec<String> = several.iter().take(MAX_LISTED).map(|path| project::visible::path(path)).collect();
-            Err(NoAnswer(format!("{file} may be {}{more}: write more of the path", shown.join(", "))))
+            Err(NoAnswer(format!("{file} is ambiguous: {}{more}; write more of the path", shown.join(", "))))
         }
     }
 }
 
-/// The name that is declared at, or around, a line; or the name at the column, if one stands there.
+/// Resolves a line to the declaration at or around it, or a column to the name there.
 fn declared_at(scope: &Scope, question: Question, line: usize) -> Result<Question, NoAnswer> {
     let path = file_of(scope, &question)?;
     let file = project::visible::path(&path);
-    let text = read(&scope.root.join(&path))
-        .map_err(|_| NoAnswer(format!("there is no file {file} that can be read here")))?;
+    let text =
+        read(&scope.root.join(&path)).map_err(|_| NoAnswer(format!("{file} does not exist or cannot be read")))?;
     let language =
-        Language::of(&path, &text).ok_or_else(|| NoAnswer(format!("{file} is in no language that is known here")))?;
-    let lines = Lines::of(&text);
+        Language::detect(&path, &text).ok_or_else(|| NoAnswer(format!("{file} is not in a supported language")))?;
+    let lines = Lines::new(&text);
     let question = Question { place: Some(path), ..question };
     let all = declarations(language, &text, scope.until).unwrap_or_default();
     if let Some((at, name)) = question.column.and_then(|column| name_at(scope, language, &text, line, column)) {
@@ -113,7 +113,7 @@ fn declared_at(scope: &Scope, question: Question, line: usize) -> Result<Questio
             }
             open.extend(&one.members);
         }
-        // What is used there may be declared anywhere.
+        // A name that is used here may be declared in any file.
         return Ok(Question { name, file: None, place: None, line: None, ..question });
     }
     let mut open: VecDeque<_> = all.into_iter().collect();
@@ -132,7 +132,7 @@ fn declared_at(scope: &Scope, question: Question, line: usize) -> Result<Questio
         open.extend(one.members);
     }
     let nested = nested_at(language, &text, &lines, line, scope);
-    // A clause of Haskell is its function's.
+    // A clause in Haskell belongs to its function.
     let is_within = |(at, name): &(usize, String)| {
         best.as_ref().is_some_and(|(outer, whole)| lines.line(*at) > *outer && bare(whole) != *name)
     };
@@ -140,20 +140,20 @@ fn declared_at(scope: &Scope, question: Question, line: usize) -> Result<Questio
         return Ok(Question { name: bare(&name), line: Some(lines.line(at)), ..question });
     }
     match best {
-        // The line is inside of it: it is meant.
+        // The line is inside this declaration.
         Some((at, name)) => Ok(Question { name: bare(&name), line: Some(at), ..question }),
         None if !is_whole(language, &text, scope.until) => Err(NoAnswer(format!(
             "unparsable: {file} does not parse, and in what does nothing is declared at {file}:{line}"
         ))),
         None if is_in_impl => Err(NoAnswer(format!(
-            "{file}:{line} is in an `impl`, which has no name of its own: ask for its type, or for what is in it; {}",
+            "{file}:{line} is in an `impl`, which has no name: ask for its type or its members; {}",
             outline(&file)
         ))),
         None => Err(NoAnswer(format!("nothing is declared at {file}:{line}; {}", outline(&file)))),
     }
 }
 
-/// The function that is declared at a line within another one, or the innermost of them around it: where its name stands.
+/// Returns the position and name of the nested function declared at a line, or of the innermost one around it.
 fn nested_at(
     language: Language,
     text: &[u8],
@@ -161,7 +161,7 @@ fn nested_at(
     line: usize,
     scope: &Scope,
 ) -> Option<(usize, String)> {
-    let mut places = words(language, text);
+    let mut places = word_ranges(language, text);
     places.retain(|place| lines.line(place.start) == line);
     let all = occurrences_at(language, text, &places, scope.until)?;
     let is_function = |kind| matches!(kind, Kind::Function | Kind::Method | Kind::Class);
@@ -171,7 +171,7 @@ fn nested_at(
         places.map(|place| place.at).max()
     };
     let at = declared.map(|one| one.bytes.start).or_else(around)?;
-    let word = words(language, text).into_iter().find(|word| word.start == at)?;
+    let word = word_ranges(language, text).into_iter().find(|word| word.start == at)?;
     Some((at, String::from_utf8_lossy(text.get(word)?).into_owned()))
 }
 
@@ -179,10 +179,10 @@ fn bare(name: &str) -> String {
     String::from_utf8_lossy(bare_name(name.as_bytes())).into_owned()
 }
 
-/// The name that stands at a column, and where it begins. Keywords and what stands in comments and strings are none.
+/// Returns the name at a column and its start. Keywords, comments and strings are ignored.
 fn name_at(scope: &Scope, language: Language, text: &[u8], line: usize, column: usize) -> Option<(usize, String)> {
-    let at = Lines::of(text).offset(line, column)?;
-    let word = words(language, text).into_iter().find(|word| word.contains(&at))?;
+    let at = Lines::new(text).offset(line, column)?;
+    let word = word_ranges(language, text).into_iter().find(|word| word.contains(&at))?;
     let name = std::str::from_utf8(text.get(word.clone())?).ok()?.to_owned();
     let found = occurrences(language, text, &name, &[word.start], scope.until)?;
     let is_name = found.all.iter().any(|one| one.class != Class::Mention);

@@ -1,9 +1,9 @@
-//! Work that reads and parses for a while, in the middle of a call that waits for a server.
+//! Runs blocking work inside an asynchronous call.
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::task::block_in_place;
 
-/// Does it here, while another thread serves what waits on this one.
+/// Runs the work on this thread while another worker takes over the other tasks.
 pub(crate) fn blocking<T>(work: impl FnOnce() -> T) -> T {
     match Handle::current().runtime_flavor() {
         RuntimeFlavor::CurrentThread => work(),

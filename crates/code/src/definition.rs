@@ -1,4 +1,4 @@
-//! Definitions of a name: what one is, and which of them a question means.
+//! Definitions of a name, and the selection of those that a question means.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -13,7 +13,6 @@ use crate::syntax::{
     Class, Declares, Kind, Language, MAKES_ATTRIBUTES, Marks, Occurrence, SCRIPTS, family, is_pure_virtual, occurrences,
 };
 
-/// A definition of the name.
 #[derive(Debug, Clone)]
 pub(crate) struct Definition {
     pub kind: Kind,
@@ -21,22 +20,22 @@ pub(crate) struct Definition {
     /// Relative to the root.
     pub path: Arc<Path>,
     pub line: usize,
-    /// What it is inside of, outermost first; the names of each.
+    /// The enclosing declarations, outermost first, each with all of its names.
     pub inside: Vec<Vec<String>>,
-    /// The same, as it is shown.
+    /// The qualified name for display.
     pub label: String,
     pub is_signature: bool,
-    /// Whether it is a method of C++ that has no body anywhere: `= 0`.
+    /// True for a pure virtual method in C++ (`= 0`) that has no body anywhere.
     pub is_pure: bool,
-    /// Where its name begins.
+    /// The offset of its name.
     pub at: usize,
-    /// All of it.
+    /// The whole definition.
     pub bytes: Range<usize>,
-    /// Whether it holds nothing but its name.
+    /// True if it consists of its name only.
     pub is_bare: bool,
-    /// Whether it is a field without a name of its own, in Go: its type's name is its.
+    /// True for an embedded field in Go, which takes the name of its type.
     pub is_embedded: bool,
-    /// The trait whose method it is.
+    /// The trait that declares this method.
     pub of_trait: Option<OfTrait>,
     pub marks: Marks,
 }
@@ -44,13 +43,13 @@ pub(crate) struct Definition {
 /// The trait of a method in Rust.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct OfTrait {
-    /// Its last name.
+    /// The last segment of its path.
     pub name: String,
-    /// Whether the method implements it, rather than being declared in it.
+    /// True if the method implements the trait, false if it is declared in the trait.
     pub is_impl: bool,
 }
 
-/// The trait whose method is declared somewhere.
+/// Returns the trait of a method declaration.
 pub(crate) fn of_trait(language: Language, one: &Occurrence) -> Option<OfTrait> {
     let around = one.enclosing.last().filter(|_| language == Language::Rust)?;
     match (around.kind, &around.names[..]) {
@@ -61,7 +60,7 @@ pub(crate) fn of_trait(language: Language, one: &Occurrence) -> Option<OfTrait> 
 }
 
 impl Definition {
-    /// Whether it is a constructor among the methods of a class, under this name.
+    /// True if it is declared like a constructor among the methods of a class of this name.
     pub(crate) fn is_constructor(&self, name: &str) -> bool {
         self.kind == Kind::Method
             && match self.language {
@@ -70,20 +69,20 @@ impl Definition {
             }
     }
 
-    /// Whether it is in no file of the project.
+    /// True if it is in no file of the project.
     pub(crate) fn is_outside(&self) -> bool {
         self.path.is_absolute()
     }
 
-    /// `src/geo.rs:12 Shape::area`.
-    pub(crate) fn shown(&self) -> String {
+    /// Formats the definition, such as `src/geo.rs:12 function Shape::area`.
+    pub(crate) fn describe(&self) -> String {
         format!("{}:{} {} {}", project::visible::path(&self.path), self.line, self.kind.word(), self.label)
     }
 }
 
-/// How many definitions are answered for together.
+/// The maximum number of definitions that one answer may combine.
 const MAX_DEFINITIONS: usize = 8;
-/// How many of them an error lists.
+/// The maximum number of definitions that an error lists.
 pub(crate) const MAX_LISTED: usize = 20;
 
 pub(crate) fn definition(
@@ -97,7 +96,7 @@ pub(crate) fn definition(
     let mut inside: Vec<Vec<String>> = one.enclosing.iter().map(|place| place.names.clone()).collect();
     inside.extend(declares.within.iter().map(|name| vec![name.clone()]));
     let mut labels: Vec<String> = one.enclosing.iter().map(|place| place.label.clone()).collect();
-    // A field that a constructor makes is the class's.
+    // A field that a constructor creates belongs to the class.
     if declares.kind == Kind::Field
         && labels.last().is_some_and(|last| last == "constructor" || MAKES_ATTRIBUTES.contains(&&**last))
     {
@@ -124,25 +123,25 @@ pub(crate) fn definition(
     }
 }
 
-/// Whether a declaration has nothing but a name, or a number for it: `Big = 2`.
+/// True if a declaration has only a name, or a name and a number: `Big = 2`.
 fn is_bare(text: &[u8], name: &str) -> bool {
     let rest = text.strip_prefix(name.as_bytes()).map(<[u8]>::trim_ascii_start);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"="))
 }
 
-/// What C++ declares as functions of namespaces, by their labels.
+/// Returns the labels of functions that C++ declares in namespaces.
 pub(crate) fn functions<'a>(all: impl IntoIterator<Item = &'a Definition>) -> BTreeSet<String> {
     let functions = all.into_iter().filter(|one| one.language == Language::Cpp && one.kind == Kind::Function);
     functions.map(|one| one.label.clone()).collect()
 }
 
-/// Outside of its namespace a function is defined as a method is outside of its class.
+/// Corrects the kind of functions in namespaces: outside of its namespace, a definition looks like a method.
 pub(crate) fn tell_functions<'a>(all: impl IntoIterator<Item = &'a mut Definition>, functions: &BTreeSet<String>) {
     let defined = all.into_iter().filter(|one| one.language == Language::Cpp && one.kind == Kind::Method);
     defined.filter(|one| functions.contains(&one.label)).for_each(|one| one.kind = Kind::Function);
 }
 
-/// Haskell repeats the name in every clause, and before them in the signature.
+/// True if a definition is a further clause of the one before it. Haskell repeats the name in each clause and in the signature.
 pub(crate) fn is_clause(last: Option<&Definition>, next: &Definition) -> bool {
     last.is_some_and(|last| {
         next.language == Language::Haskell
@@ -161,17 +160,17 @@ pub(crate) fn separator(language: Language) -> &'static str {
     }
 }
 
-/// Whether a name is there at all.
+/// Where the searched text has the name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mentions {
     None,
-    /// Where the text has it, the syntax has something else.
+    /// Only in places where the syntax has no name.
     OfNoName,
     Some,
 }
 
-/// The definitions that the question means; none for a name from outside of the project. `is_behind`: whether it stands
-/// behind its qualifier anywhere.
+/// Selects the definitions that the question means; none for a name from outside of the project. `is_behind` is true if the
+/// name stands behind its qualifier anywhere.
 pub(crate) fn chosen(
     question: &Question,
     all: Vec<Definition>,
@@ -180,7 +179,7 @@ pub(crate) fn chosen(
     is_behind: bool,
     skipped: &[Skipped],
 ) -> Result<Vec<Definition>, NoAnswer> {
-    // An embedded field is asked for by its line or its type; else its name is a use of another one's.
+    // An embedded field must be selected by its line or type; otherwise its name is a use of that type.
     let is_field = |one: &Definition| {
         let holder = one.inside.last().zip(question.qualifiers.last());
         question.line.is_some() || holder.is_some_and(|(names, qualifier)| names.contains(qualifier))
@@ -192,11 +191,11 @@ pub(crate) fn chosen(
             && is_inside(&question.qualifiers, definition)
     };
     let (mut meant, others): (Vec<Definition>, Vec<Definition>) = all.into_iter().partition(is_meant);
-    // A type and its constructor may stand in one line.
+    // A type and its constructor may be on the same line.
     if question.at.is_some_and(|at| meant.iter().any(|one| one.at == at)) {
         meant.retain(|one| question.at == Some(one.at));
     }
-    // `geo::area` is what the module itself has; a method of a type in there only if it has none.
+    // `geo::area` means the function of the module. Methods of types in the module count only if there is none.
     if meant.iter().any(|one| is_directly_inside(question, one)) {
         meant.retain(|one| is_directly_inside(question, one));
     }
@@ -205,7 +204,7 @@ pub(crate) fn chosen(
         let besides = left_out(skipped);
         let has = question.qualifiers.last().and_then(|of| has(scope, of));
         if !others.is_empty() && is_behind {
-            // `Vec::new`, where the project has a `new` of its own.
+            // `Vec::new` in a project with another `new`.
             return Ok(meant);
         }
         if !others.is_empty() {
@@ -219,32 +218,31 @@ pub(crate) fn chosen(
         if mentions != Mentions::Some {
             if !has_sources(scope) {
                 let below = project::visible::path(&scope.below);
-                return Err(NoAnswer(format!(
-                    "no file in {below} is in a language that is known here: {}",
-                    Language::KNOWN
-                )));
+                return Err(NoAnswer(format!("no file in {below} is in a supported language: {}", Language::KNOWN)));
             }
             let near = near(scope, name);
             let next = match (near.is_empty(), besides.is_empty()) {
                 (true, true) if has.is_none() => "; outline lists what a file declares".to_owned(),
                 (true, _) => String::new(),
-                (false, _) => format!("; near to it: {}", near.join(", ")),
+                (false, _) => format!("; similar names: {}", near.join(", ")),
             };
             let next = has.unwrap_or_default() + &next;
             let root = project::visible::path(&scope.root);
-            let parsed = if besides.is_empty() { "the source files of" } else { "what was parsed of" };
-            return Err(NoAnswer(format!("there is no `{name}` in {parsed} {root}{next}{besides}")));
+            let parsed = if besides.is_empty() { "the source files of" } else { "the parsed files of" };
+            return Err(NoAnswer(format!("`{name}` is not in {parsed} {root}{next}{besides}")));
         }
         if let Some(of) = question.qualifiers.last().filter(|of| !is_behind && !is_named(scope, of)) {
             let near = near(scope, of);
-            let near = if near.is_empty() { String::new() } else { format!("; near to `{of}`: {}", near.join(", ")) };
+            let near = if near.is_empty() { String::new() } else { format!("; similar names: {}", near.join(", ")) };
             let problem = format!("there is no `{}`: nothing here is named `{of}`{near}", question.whole);
-            return Err(NoAnswer(format!("{problem}; ask for `{name}` alone to see all of that name{besides}")));
+            let alone = || format!("; ask for `{name}` alone to see all of that name");
+            let next = is_named(scope, name).then(alone).unwrap_or_default();
+            return Err(NoAnswer(format!("{problem}{next}{besides}")));
         }
-        // A name from outside of the project.
+        // The name is defined outside of the project.
         return Ok(meant);
     }
-    // A prototype and what it announces are one.
+    // A prototype and the definition that it declares are one.
     let has_body = |one: &Definition| {
         meant.iter().any(|other| {
             !other.is_signature && other.inside == one.inside && other.language.word() == one.language.word()
@@ -267,35 +265,35 @@ pub(crate) fn chosen(
     Ok(kept)
 }
 
-/// That a name has these definitions, and others if they are not all, of which one is to be named.
+/// Returns the error that lists these definitions and asks for one of them. `are_all` is false if there are more.
 pub(crate) fn too_many(question: &Question, known: &[Definition], are_all: bool) -> NoAnswer {
     let (whole, many) = (&question.whole, known.len());
-    let (more, listed) = match are_all {
-        true => ("", listed(known)),
-        false => ("more than ", format!("{}; and others", listed(known))),
-    };
-    NoAnswer(format!("`{whole}` has {more}{many} definitions: name one as path:name or Type::name. {listed}"))
+    let place = |one: &Definition| format!("{}:{}", project::visible::path(&one.path), one.line);
+    let first = known.first().map(place).unwrap_or_default();
+    let (more, listed) =
+        if are_all { ("", listed(known)) } else { ("more than ", format!("{}; and others", listed(known))) };
+    NoAnswer(format!("`{whole}` has {more}{many} definitions: name one, such as `{first}`. {listed}"))
 }
 
 /// The line of an answer about a name that no file declares.
 pub(crate) const NOWHERE: &str = "not defined in this project";
 
-/// That there is no definition, as far as that is known.
+/// Explains that no definition was found, and which files may hold one.
 pub(crate) fn undefined(skipped: &[Skipped]) -> String {
     if let Some(parts) = unread_parts(skipped) {
         return format!("not defined in what was parsed; {parts}, which may define it");
     }
     if let Some(one) = skipped.iter().find(|one| one.why == Why::Makes) {
         return format!(
-            "not defined as syntax sees it, but {}: {}",
+            "not defined according to syntax, but {}: {}",
             project::visible::path(&one.path),
-            one.why.words()
+            one.why.describe()
         );
     }
     if skipped.is_empty() { NOWHERE.to_owned() } else { "not defined in the files that were parsed".to_owned() }
 }
 
-/// Whether code of the project names something so.
+/// True if code of the project uses the name.
 fn is_named(scope: &Scope, name: &str) -> bool {
     let names_it = |hit: &Hit| {
         let parsed = occurrences(hit.language, &hit.text, name, &hit.starts, scope.until);
@@ -305,7 +303,7 @@ fn is_named(scope: &Scope, name: &str) -> bool {
     searched.skipped.iter().any(|one| one.mentions > 0) || searched.hits.iter().any(names_it)
 }
 
-/// What a type has, where another member of it is asked for.
+/// Lists the members of a type that lacks the requested one.
 fn has(scope: &Scope, of: &str) -> Option<String> {
     let all = members(scope, of);
     let more = all.len().saturating_sub(MAX_LISTED);
@@ -315,38 +313,38 @@ fn has(scope: &Scope, of: &str) -> Option<String> {
 }
 
 fn listed(definitions: &[Definition]) -> String {
-    let shown: Vec<String> = definitions.iter().take(MAX_LISTED).map(Definition::shown).collect();
+    let shown: Vec<String> = definitions.iter().take(MAX_LISTED).map(Definition::describe).collect();
     let more = definitions.len().saturating_sub(MAX_LISTED);
     let rest = if more > 0 { format!("; and {more} more") } else { String::new() };
     format!("{}{rest}", shown.join("; "))
 }
 
-/// What was not parsed, and may hold the name.
+/// Lists the files that were not parsed and may hold the name.
 fn left_out(skipped: &[Skipped]) -> String {
     let one = |skipped: &Skipped| {
         let times = match skipped.mentions {
             0 => String::new(),
             times => format!(" mentions it {times} times"),
         };
-        format!("; {}{times} ({})", project::visible::path(&skipped.path), skipped.why.words())
+        format!("; {}{times} ({})", project::visible::path(&skipped.path), skipped.why.describe())
     };
     let more = skipped.len().saturating_sub(MAX_LISTED);
     let rest = if more > 0 { format!("; and {more} more") } else { String::new() };
     skipped.iter().take(MAX_LISTED).map(one).collect::<String>() + &rest
 }
 
-/// Whether a definition is inside of what the qualifiers say: the last of its surroundings, files and folders included.
+/// True if the qualifiers match the end of the definition's surroundings, which include its file and folders.
 pub(crate) fn is_inside(qualifiers: &[String], definition: &Definition) -> bool {
     let mut around: Vec<Vec<String>> =
         definition.path.parent().into_iter().flat_map(Path::iter).map(one_name).collect();
     around.extend(definition.path.file_stem().map(one_name));
     let declared = around.len();
     around.extend(definition.inside.iter().cloned());
-    // From the end; what stands between may be left out, but the nearest qualifier must be near: a type, or the file.
+    // Matching starts at the end. Outer levels may be skipped, but the last qualifier must be the type or the file.
     let mut at = around.len();
     for (number, qualifier) in qualifiers.iter().rev().enumerate() {
         let Some(next) = around[..at].iter().rposition(|names| names.contains(qualifier)) else { return false };
-        // `mod.rs`, `index.ts`, `__init__.py` and Go's files do not name their module.
+        // `mod.rs`, `index.ts`, `__init__.py` and Go files do not name their module.
         let gap = at - 1 - next;
         if number == 0 && next < declared && (definition.inside.len() > 1 || gap > definition.inside.len() + 1) {
             return false;
@@ -356,7 +354,7 @@ pub(crate) fn is_inside(qualifiers: &[String], definition: &Definition) -> bool 
     true
 }
 
-/// Whether nothing stands between a definition and the last qualifier, so far as the file shows it.
+/// True if the last qualifier is the innermost surrounding of the definition, as its file shows it.
 fn is_directly_inside(question: &Question, definition: &Definition) -> bool {
     let Some(qualifier) = question.qualifiers.last() else { return true };
     definition.inside.last().is_none_or(|nearest| nearest.contains(qualifier))

@@ -1,35 +1,35 @@
-//! Verdicts of earlier answers: what was confirmed is recalled while nobody judges, and kept when somebody does.
+//! Earlier verdicts: stores confirmed ones, and recalls them while no language server is available.
 
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::answer::{Found, Site, Texts};
+use crate::answer::{Candidates, Site, Texts};
 use crate::definition::Definition;
 use crate::inquiry::Call;
 use crate::judgement::Verdict;
-use crate::kept::Stand;
+use crate::kept::Anchor;
 use crate::pool::Pool;
 use crate::search::read;
 use crate::syntax::{Class, family};
 
-/// Whether a site may be judged in a family of languages.
+/// True if the servers of a family of languages judge this site.
 pub(crate) fn is_of(site: &Site, wanted: &str) -> bool {
     family(site.language) == wanted && site.class != Class::Mention
 }
 
-/// Recalls what was confirmed earlier of what nobody judges now.
-pub(crate) async fn recall(pool: &Pool, found: &mut Found, family: &str) {
-    let Some(kept) = pool.kept().cloned() else { return };
+/// Recalls the stored verdicts of sites that were not judged now.
+pub(crate) async fn recall(pool: &Pool, found: &mut Candidates, family: &str) {
+    let Some(kept) = pool.verdict_store().cloned() else { return };
     let is_open = |site: &Site| matches!(site.verdict, Verdict::Undecided(code) if !code.is_judged());
     let open: Vec<usize> =
         (0..found.sites.len()).filter(|at| is_of(&found.sites[*at], family) && is_open(&found.sites[*at])).collect();
-    let (numbers, definitions) = stands_of_definitions(found, family);
-    let sites: Vec<(usize, Stand)> =
-        open.into_iter().filter_map(|at| Some((at, stand(found, &found.sites[at])?))).collect();
+    let (numbers, definitions) = definition_anchors(found, family);
+    let sites: Vec<(usize, Anchor)> =
+        open.into_iter().filter_map(|at| Some((at, anchor(found, &found.sites[at])?))).collect();
     if sites.is_empty() || definitions.is_empty() {
         return;
     }
-    let (open, stands): (Vec<usize>, Vec<Stand>) = sites.into_iter().unzip();
+    let (open, stands): (Vec<usize>, Vec<Anchor>) = sites.into_iter().unzip();
     let recalled = tokio::task::spawn_blocking(move || kept.recall(&definitions, &stands));
     for (at, meant) in open.into_iter().zip(recalled.await.unwrap_or_default()) {
         if let Some(number) = meant {
@@ -38,34 +38,34 @@ pub(crate) async fn recall(pool: &Pool, found: &mut Found, family: &str) {
     }
 }
 
-/// A place in a file, relative to the root.
+/// A file relative to the root, and an offset in it.
 pub(crate) type At = (Arc<Path>, usize);
 
-/// Which of some definitions sites were confirmed to mean earlier. The files of the definitions are read.
+/// Returns which of the definitions each site was confirmed to mean. Reads the files of the definitions.
 pub(crate) async fn recalled(call: &Call<'_>, definitions: Vec<At>, sites: &[At], texts: &Texts) -> Vec<Option<usize>> {
     let none = || vec![None; sites.len()];
-    let Some(kept) = call.pool.kept().cloned() else { return none() };
-    let Some(sites) = sites.iter().map(|(path, at)| stand_of(texts, path, *at)).collect::<Option<Vec<Stand>>>() else {
+    let Some(kept) = call.pool.verdict_store().cloned() else { return none() };
+    let Some(sites) = sites.iter().map(|(path, at)| stand_of(texts, path, *at)).collect::<Option<Vec<Anchor>>>() else {
         return none();
     };
     let (root, count) = (call.scope.root.clone(), sites.len());
     let recalled = tokio::task::spawn_blocking(move || {
-        let stand = |(path, at): At| Stand { text: read(&root.join(&path)).unwrap_or_default().into(), path, at };
-        let definitions: Vec<Stand> = definitions.into_iter().map(stand).collect();
+        let stand = |(path, at): At| Anchor { text: read(&root.join(&path)).unwrap_or_default().into(), path, at };
+        let definitions: Vec<Anchor> = definitions.into_iter().map(stand).collect();
         kept.recall(&definitions, &sites)
     });
     recalled.await.unwrap_or_else(|_| vec![None; count])
 }
 
-/// Keeps that sites mean definitions, whose texts are known.
+/// Stores pairs of a site and its definition. The texts of both must be known.
 pub(crate) async fn remember(pool: &Pool, judgements: &[(At, At)], texts: &Texts) {
-    let Some(kept) = pool.kept().cloned() else { return };
+    let Some(kept) = pool.verdict_store().cloned() else { return };
     let mut numbers: Vec<&At> = judgements.iter().map(|(definition, _)| definition).collect();
     numbers.sort();
     numbers.dedup();
     numbers.retain(|(path, _)| texts.contains_key(path));
-    let definitions: Vec<Stand> = numbers.iter().filter_map(|(path, at)| stand_of(texts, path, *at)).collect();
-    let sites: Vec<(Stand, Option<usize>)> = judgements
+    let definitions: Vec<Anchor> = numbers.iter().filter_map(|(path, at)| stand_of(texts, path, *at)).collect();
+    let sites: Vec<(Anchor, Option<usize>)> = judgements
         .iter()
         .filter_map(|(definition, (path, at))| {
             Some((stand_of(texts, path, *at)?, Some(numbers.binary_search(&definition).ok()?)))
@@ -77,40 +77,40 @@ pub(crate) async fn remember(pool: &Pool, judgements: &[(At, At)], texts: &Texts
     }
 }
 
-/// Keeps what was judged now.
-pub(crate) async fn keep(pool: &Pool, found: &Found, family: &str) {
-    let Some(kept) = pool.kept().cloned() else { return };
-    let (numbers, definitions) = stands_of_definitions(found, family);
+/// Stores the verdicts of this answer.
+pub(crate) async fn keep(pool: &Pool, found: &Candidates, family: &str) {
+    let Some(kept) = pool.verdict_store().cloned() else { return };
+    let (numbers, definitions) = definition_anchors(found, family);
     let judged = found.sites.iter().filter(|site| is_of(site, family)).filter_map(|site| {
         let meant = match site.verdict {
             Verdict::Confirmed => numbers.iter().position(|number| Some(*number) == site.meant),
             Verdict::Refuted => None,
             Verdict::Undecided(_) | Verdict::NotJudged | Verdict::Earlier => return None,
         };
-        Some((stand(found, site)?, meant))
+        Some((anchor(found, site)?, meant))
     });
-    let judged: Vec<(Stand, Option<usize>)> = judged.collect();
+    let judged: Vec<(Anchor, Option<usize>)> = judged.collect();
     let kept = tokio::task::spawn_blocking(move || kept.keep(&definitions, &judged));
     if let Ok(Err(error)) = kept.await {
         tracing::warn!(%error, "verdicts are not kept");
     }
 }
 
-/// Where the definitions of a family stand, and their numbers.
-fn stands_of_definitions(found: &Found, family: &str) -> (Vec<usize>, Vec<Stand>) {
+/// Returns the indices and locations of the definitions in a family.
+fn definition_anchors(found: &Candidates, family: &str) -> (Vec<usize>, Vec<Anchor>) {
     let of_family = |one: &Definition| crate::syntax::family(one.language) == family;
     let all = found.definitions.iter().enumerate().filter(|(_, one)| of_family(one));
     let all = all.filter_map(|(number, one)| {
         let text = found.texts.get(&*one.path)?.clone();
-        Some((number, Stand { path: one.path.clone(), text, at: one.at }))
+        Some((number, Anchor { path: one.path.clone(), text, at: one.at }))
     });
     all.unzip()
 }
 
-fn stand(found: &Found, site: &Site) -> Option<Stand> {
+fn anchor(found: &Candidates, site: &Site) -> Option<Anchor> {
     stand_of(&found.texts, &site.path, site.at)
 }
 
-fn stand_of(texts: &Texts, path: &Arc<Path>, at: usize) -> Option<Stand> {
-    Some(Stand { path: path.clone(), text: texts.get(path)?.clone(), at })
+fn stand_of(texts: &Texts, path: &Arc<Path>, at: usize) -> Option<Anchor> {
+    Some(Anchor { path: path.clone(), text: texts.get(path)?.clone(), at })
 }

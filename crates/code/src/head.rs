@@ -6,14 +6,14 @@ use std::time::Instant;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::judgement::{Code, Judge, Judged, Reason, Revision, Verdict, is_zero};
+use crate::judgement::{Code, Judge, Judgement, Reason, Revision, Verdict, is_zero};
 use crate::search::{Scope, Skipped, Why, unread_parts};
 
 /// How complete an answer is. Numbers that are 0, lists that are empty and what is not known are left out.
 #[derive(Debug, Default, Clone, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub(crate) struct Head {
-    /// Whether no place is missing and none is unverified, as far as a language server sees.
+    /// True if no place is missing or unverified, as far as a language server sees.
     #[serde(rename = "complete")]
     pub is_complete: bool,
     /// How many places the language server verified.
@@ -42,7 +42,7 @@ pub(crate) struct Head {
     /// Why places are unverified, or why the answer may lack some.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<Reason>,
-    /// Whether the same question may have a better answer soon.
+    /// True if a retry may soon give a better answer.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ask_again: bool,
     pub elapsed_ms: u64,
@@ -56,8 +56,8 @@ fn is_unknown(revision: &Revision) -> bool {
 }
 
 impl Head {
-    /// Counts the verdicts of places, and takes over what is said of the answer as a whole.
-    pub(crate) fn judged(sites: impl Iterator<Item = Verdict>, judged: &Judged) -> Head {
+    /// Counts the verdicts of places and adds the state of the whole judgement.
+    pub(crate) fn judged(sites: impl Iterator<Item = Verdict>, judged: &Judgement) -> Head {
         let mut head = Head {
             servers: judged.judges.clone(),
             reasons: judged.reasons.clone(),
@@ -76,13 +76,13 @@ impl Head {
                 }
             }
         }
-        // The state of a server explains its own.
+        // The reason of a server state covers the places that it left open.
         head.open.retain(|code, _| !judged.reasons.iter().any(|reason| reason.code == *code && reason.sites > 0));
         head.is_complete = judged.is_certain && head.undecided + head.earlier == 0;
         head
     }
 
-    /// Adds what was searched, and what was not.
+    /// Adds the result of the search: its files, skipped files, revision and duration.
     pub(crate) fn searched(mut self, scope: &Scope, files: usize, skipped: &[Skipped], since: Instant) -> Head {
         (self.files, self.skipped) = (files, skipped.len());
         let mut by_why: BTreeMap<Why, Vec<&Skipped>> = BTreeMap::new();
@@ -104,23 +104,23 @@ impl Head {
                 self.reasons.push(Reason { code, text, sites: mentions });
                 continue;
             }
-            // What is out of time as a whole has no path.
+            // A timeout of the whole search has no path.
             let named = all.iter().map(|one| project::visible::path(&one.path)).filter(|name| !name.is_empty());
             let names: Vec<String> = named.take(3).collect();
             let more = if all.len() > 3 { format!(" and {} more", all.len() - 3) } else { String::new() };
             let names = names.join(", ");
             let text =
-                if names.is_empty() { why.words().to_owned() } else { format!("{names}{more}: {}", why.words()) };
+                if names.is_empty() { why.describe().to_owned() } else { format!("{names}{more}: {}", why.describe()) };
             self.reasons.push(Reason { code, text, sites: mentions });
         }
-        // What a language server reads lacks nothing.
+        // The language server reads files that hob's grammar cannot parse.
         self.is_complete &= skipped.iter().all(|one| one.why == Why::Broken);
         self.revision = scope.revision.clone();
         self.elapsed_ms = since.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
         self
     }
 
-    /// The commit, shortened, and how many files differ from it, as the last words of a line.
+    /// Formats the end of a line: the short commit, and how many files differ from it.
     pub(crate) fn at(&self) -> String {
         let Revision { commit, changed, .. } = &self.revision;
         let changed = changed.filter(|count| *count > 0).map(|count| format!(" + {count} changed")).unwrap_or_default();
@@ -128,17 +128,17 @@ impl Head {
         commit.map(|commit| format!(" · {commit}{changed}")).unwrap_or_default()
     }
 
-    /// The names of the servers that answered: `ty, tsc`.
+    /// Returns the names of the servers that answered: `ty, tsc`.
     pub(crate) fn checked_by(&self) -> Option<String> {
         let names: Vec<&str> = self.servers.iter().filter_map(Judge::ready).collect();
         (!names.is_empty()).then(|| names.join(", "))
     }
 
-    /// The places of each reason: `4 in the arguments of macros`.
+    /// Returns a reason for each code, with its places: `4 in the arguments of macros`.
     pub(crate) fn of_places(&self) -> Vec<Reason> {
         let one = |(code, sites): (&Code, &usize)| Reason {
             code: *code,
-            text: format!("{sites} {}", code.words()),
+            text: format!("{sites} {}", code.describe()),
             sites: *sites,
         };
         self.open.iter().map(one).collect()
@@ -150,21 +150,21 @@ impl Head {
         self
     }
 
-    /// Says why the answer is not complete, in the words of its reasons.
+    /// Returns all reasons why the answer is not complete.
     pub(crate) fn why(&self) -> String {
         let of_places = self.of_places();
         self.reasons.iter().chain(&of_places).map(|reason| reason.text.as_str()).collect::<Vec<_>>().join("; ")
     }
 }
 
-/// A number with commas: `1,884`.
+/// Formats a number with commas: `1,884`.
 pub(crate) fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let groups: Vec<&str> = digits.as_bytes().rchunks(3).rev().filter_map(|group| str::from_utf8(group).ok()).collect();
     groups.join(",")
 }
 
-/// A number of things: `1 caller`, `1,884 callers`.
+/// Formats a count with its noun: `1 caller`, `1,884 callers`.
 pub(crate) fn counted(number: usize, one: &str) -> String {
     let many = if number == 1 { "" } else { "s" };
     format!("{} {one}{many}", grouped(number))

@@ -1,9 +1,8 @@
 //! The rules by which a walk leaves files out: `.gitignore` and `.ignore` of each folder, from the root down.
 //!
-//! Such rules come from a checkout, and what has the name may be anything: a link to a device never ends, a FIFO keeps its
-//! reader waiting. They are read here and not by the library that applies them, which opens whatever has the name, in every
-//! folder above the root too. Where a folder's rules are no files of a sensible size, nothing is left out from there down: what
-//! is looked at in vain costs time, and nothing is missed.
+//! The rules come from a checkout, so the path may be anything: a link to a device that never ends, or a FIFO that blocks its
+//! reader. The library opens such files, and also those above the root, so they are read here. Invalid or oversized rule
+//! files disable all rules from their folder down: this costs time but misses no file.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -12,21 +11,21 @@ use std::sync::Arc;
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-/// Where rules are read from. What the first says counts before what the second says, wherever either stands.
+/// The rule files, by precedence: the first overrides the second in every folder.
 const NAMES: [&str; 2] = [".ignore", ".gitignore"];
-/// Larger rules are no rules.
+/// The size limit of a rule file.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// What is left out in a folder.
+/// The ignore rules of a folder.
 #[derive(Debug, Clone)]
 pub(crate) enum Rules {
     None,
-    /// Nothing, and nothing further down, whatever rules stand there.
+    /// Disables all rules in this folder and below.
     Refused,
     Some(Arc<Folder>),
 }
 
-/// A folder with rules of its own, one for each of the names, and what counts around it.
+/// A folder that has rule files, and the rules around it.
 #[derive(Debug)]
 pub(crate) struct Folder {
     own: [Gitignore; 2],
@@ -34,13 +33,13 @@ pub(crate) struct Folder {
 }
 
 impl Rules {
-    /// Those in a folder of a root. What stands above the root does not count.
+    /// Reads the rules of a folder within a root. Rules above the root do not count.
     pub(crate) fn within(root: &Path, folder: &Path) -> Rules {
         let folders: Vec<&Path> = folder.ancestors().take_while(|folder| folder.starts_with(root)).collect();
         folders.into_iter().rev().fold(Rules::None, |around, folder| around.entered(folder))
     }
 
-    /// Those in a folder that stands in this one.
+    /// Reads the rules of a direct subfolder.
     pub(crate) fn entered(&self, folder: &Path) -> Rules {
         if matches!(self, Rules::Refused) {
             return Rules::Refused;
@@ -55,7 +54,7 @@ impl Rules {
         }
     }
 
-    /// Whether they leave out what stands in the folder. What has a dot before its name is left out unless a rule brings it in.
+    /// True if the rules exclude a path. Hidden files are excluded unless a rule includes them.
     pub(crate) fn leave_out(&self, path: &Path, is_folder: bool) -> bool {
         for which in 0..NAMES.len() {
             let mut rules = self;
@@ -71,11 +70,11 @@ impl Rules {
     }
 }
 
-/// The rules of a name in a folder, if there is one; `Err` where nobody should read them.
+/// Reads one rule file of a folder, if there is one. Returns `Err` if it must not be read.
 fn read(folder: &Path, name: &str) -> io::Result<Option<Gitignore>> {
     let path = folder.join(name);
     match std::fs::symlink_metadata(&path) {
-        // As git has it, a link is none.
+        // As in git, a symbolic link is not a rule file.
         Ok(what) if !what.is_file() || what.len() > MOST_BYTES => return Err(io::ErrorKind::InvalidInput.into()),
         Ok(_) => {}
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
@@ -88,7 +87,7 @@ fn read(folder: &Path, name: &str) -> io::Result<Option<Gitignore>> {
     let text = String::from_utf8_lossy(text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text));
     let mut rules = GitignoreBuilder::new(folder);
     for line in text.lines() {
-        // A line that is no pattern leaves nothing out.
+        // An invalid pattern excludes nothing.
         let _ = rules.add_line(None, line);
     }
     Ok(Some(rules.build().unwrap_or_else(|_| Gitignore::empty())))

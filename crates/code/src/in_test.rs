@@ -1,10 +1,10 @@
-//! Whether code is a test's, by the names of its file and of what is around it.
+//! Detects test code by the names of its file and of the declarations around it.
 
 use std::path::Path;
 
-use crate::syntax::{Kind, Place};
+use crate::syntax::{Container, Kind};
 
-/// Whether tests stand in a file, by its name.
+/// True if the name of a file marks it as a test.
 pub(crate) fn is_test_file(path: &Path) -> bool {
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().to_lowercase()).unwrap_or_default();
     let folder =
@@ -15,8 +15,8 @@ pub(crate) fn is_test_file(path: &Path) -> bool {
         || matches!(&*stem, "tests" | "test")
 }
 
-/// Whether declarations around a place are tests.
-pub(crate) fn is_test(places: &[Place]) -> bool {
+/// True if a declaration around a place is a test.
+pub(crate) fn is_test(places: &[Container]) -> bool {
     places.iter().any(|place| match place.kind {
         Kind::Module => matches!(&*place.label, "tests" | "test") || place.label.starts_with("tests_"),
         _ => place.label.starts_with("test_"),

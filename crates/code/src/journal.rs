@@ -1,36 +1,36 @@
-//! What happens to servers, as records of the journal.
+//! Journal records of language server events.
 
 use std::path::PathBuf;
 
 use project::journal::Event;
 use serde::Serialize;
 
-/// Something that happened to a server.
+/// A language server event.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "record", rename_all = "snake_case")]
 pub enum Record {
-    /// A server's program was started.
+    /// The process was started.
     CodeServerStarted {
         server: String,
-        /// What it reads.
+        /// The directory that it serves.
         root: PathBuf,
         pid: i32,
     },
-    /// It is in another state now: starting, loading, ready, doubtful, parked, crashed, hung, over_budget.
+    /// The state changed to: starting, loading, ready, doubtful, parked, crashed, hung, over_budget.
     CodeServerState {
         server: String,
-        /// What it reads.
+        /// The directory that it serves.
         root: PathBuf,
         state: String,
     },
-    /// Its program ended.
+    /// The process ended.
     CodeServerEnded {
         server: String,
-        /// What it reads.
+        /// The directory that it serves.
         root: PathBuf,
-        /// Why: parked, restarted, crashed, hung, over_budget, ended.
+        /// The reason: parked, restarted, crashed, hung, over_budget, ended.
         why: String,
-        /// How it ended, if by itself.
+        /// The exit status, if hob did not stop it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         exit: Option<String>,
     },

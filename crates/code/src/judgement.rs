@@ -1,4 +1,4 @@
-//! What is said of a site, of an answer, and of who judges it.
+//! Verdicts of sites, and the state of an answer and its language servers.
 
 use std::borrow::Cow;
 
@@ -57,7 +57,7 @@ pub(crate) struct Reason {
     pub sites: usize,
 }
 
-/// Whether a number is left out of a result.
+/// True if a result omits the number.
 #[allow(clippy::trivially_copy_pass_by_ref)]
 pub(crate) fn is_zero(number: &usize) -> bool {
     *number == 0
@@ -86,7 +86,7 @@ pub(crate) enum Code {
 }
 
 impl Code {
-    /// Whether a judge came to it, rather than nobody having judged.
+    /// True if a server produced this code; false if no server judged the site.
     pub(crate) fn is_judged(self) -> bool {
         matches!(
             self,
@@ -94,8 +94,8 @@ impl Code {
         )
     }
 
-    /// The rest of a sentence about such places: `4 calls in the arguments of macros`.
-    pub(crate) fn words(self) -> &'static str {
+    /// Returns the end of a sentence about such places: `4 calls in the arguments of macros`.
+    pub(crate) fn describe(self) -> &'static str {
         match self {
             Code::Loading => "not checked yet",
             Code::Stale => "in lines that changed since the language server read them",
@@ -115,24 +115,24 @@ impl Code {
     }
 }
 
-/// What is known of a site.
+/// The verdict of a site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Verdict {
-    /// Why not.
+    /// The site was not decided, for this reason.
     Undecided(Code),
-    /// The judge says that it means that definition.
+    /// The server confirmed that the site means the definition.
     Confirmed,
     /// It was confirmed at an earlier revision, and neither file has changed since.
     Earlier,
-    /// It means something else.
+    /// The site means something else.
     Refuted,
-    /// It stands in a comment or a string.
+    /// The site is in a comment or a string.
     #[default]
     NotJudged,
 }
 
 impl Verdict {
-    /// The name in results.
+    /// Returns the name used in results.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Verdict::Confirmed => "verified",
@@ -143,12 +143,12 @@ impl Verdict {
         }
     }
 
-    /// The verdict of a place that a result gives none.
+    /// Returns the default verdict, which a result omits.
     pub(crate) fn verified() -> Verdict {
         Verdict::Confirmed
     }
 
-    /// Whether it is left out of a result.
+    /// True if a result omits the verdict.
     #[allow(clippy::trivially_copy_pass_by_ref)]
     pub(crate) fn is_verified(&self) -> bool {
         *self == Verdict::Confirmed
@@ -175,7 +175,7 @@ impl JsonSchema for Verdict {
     }
 }
 
-/// How a use comes to a definition that it does not name.
+/// The way in which a site uses a definition that it does not name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unnamed {
     Implicit,
@@ -191,16 +191,16 @@ impl Unnamed {
     }
 }
 
-/// What is said of an answer as a whole.
+/// The judgement of an answer as a whole.
 #[derive(Debug, Default)]
-pub(crate) struct Judged {
+pub(crate) struct Judgement {
     pub judges: Vec<Judge>,
-    /// Why the answer may lack something, besides its undecided sites.
+    /// Reasons why the answer may be incomplete, besides its undecided sites.
     pub reasons: Vec<Reason>,
-    /// Sites that the judge's references lacked.
+    /// The number of sites that the server's references lacked.
     pub missed: usize,
-    /// Whether every judge was ready, and nothing it said was doubted.
+    /// True if every server was ready and gave no doubtful answer.
     pub is_certain: bool,
-    /// Whether the same question may have a better answer soon.
+    /// True if a retry may soon give a better answer.
     pub may_pass: bool,
 }

@@ -1,9 +1,9 @@
-//! Verdicts that outlive the server that gave them, and the daemon: which sites mean a definition, each by the content of its
-//! file. One that is kept is shown as confirmed earlier while nobody judges, and never makes an answer final.
+//! Verdicts stored on disk, which outlive the server and the daemon: the sites that mean a definition, keyed by file content.
+//! A stored verdict is shown as confirmed earlier while no server is available. It never makes an answer final.
 //!
-//! A file for each definition, named by its path, the content of its file and its place; in it, for each site, the path and
-//! the content of its file as one number, and its place. So whatever changed in either file is not found again, and what
-//! changes back is. Where a worktree lies does not count: sibling worktrees share what they have in common.
+//! Each definition has a file, named by a hash of its path, its file's content and its offset. The file holds a hash of path
+//! and content, and an offset, for each site. A change in either file hides the verdict until the change is undone. Paths are
+//! relative to the worktree, so sibling worktrees share verdicts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -14,46 +14,46 @@ use std::time::SystemTime;
 use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
 
-/// The path and the content of a file as one number.
+/// A hash of the path and the content of a file.
 type Print = [u8; 16];
-/// Where a site is.
+/// The location of a site.
 type Record = (Print, u64);
 
-/// How many bytes are kept in all, and down to how many the oldest go.
+/// The size limit in bytes, and the size to which eviction reduces the store.
 const MOST: u64 = 64 << 20;
 const LEAST: u64 = MOST / 4 * 3;
-/// How many sites are kept of one definition.
+/// The maximum number of sites stored for a definition.
 const SITES: usize = 10_000;
 const RECORD: usize = size_of::<Print>() + size_of::<u64>();
-/// What the smallest file takes on a disk.
+/// The minimum size of a file on disk.
 const BLOCK: u64 = 4096;
-/// Part of every number: another form of the files begins anew.
+/// The format version, part of every hash: a new format ignores old files.
 const FORM: &[u8] = b"hob verdicts 1\0";
 
-/// Where a definition or a site stands, with the text of its file.
+/// The location of a definition or a site, with the text of its file.
 #[derive(Debug, Clone)]
-pub(crate) struct Stand {
+pub(crate) struct Anchor {
     /// Relative to the worktree.
     pub path: Arc<Path>,
     pub text: Arc<[u8]>,
     pub at: usize,
 }
 
-/// The verdicts of a project.
+/// The stored verdicts of a project.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct VerdictStore {
     directory: PathBuf,
     most: u64,
-    /// How many bytes there are; `None` before anybody has looked.
+    /// The size in bytes; `None` until it is measured.
     size: Mutex<Option<u64>>,
 }
 
-/// Numbers of files, each made once.
+/// A cache of file hashes.
 #[derive(Default)]
 struct Prints(BTreeMap<Arc<Path>, Print>);
 
 impl Prints {
-    fn of(&mut self, stand: &Stand) -> Print {
+    fn fingerprint(&mut self, stand: &Anchor) -> Print {
         *self.0.entry(stand.path.clone()).or_insert_with(|| {
             let mut hasher = Sha256::new();
             hasher.update(FORM);
@@ -66,19 +66,19 @@ impl Prints {
         })
     }
 
-    fn record(&mut self, stand: &Stand) -> Record {
-        (self.of(stand), stand.at as u64)
+    fn record(&mut self, stand: &Anchor) -> Record {
+        (self.fingerprint(stand), stand.at as u64)
     }
 }
 
-impl Kept {
-    /// Verdicts in a directory, which is made when the first is kept.
-    pub(crate) fn new(directory: PathBuf) -> Kept {
-        Kept { directory, most: MOST, size: Mutex::new(None) }
+impl VerdictStore {
+    /// Uses a directory, which is created by the first write.
+    pub(crate) fn new(directory: PathBuf) -> VerdictStore {
+        VerdictStore { directory, most: MOST, size: Mutex::new(None) }
     }
 
-    /// Which of the definitions each site was confirmed to mean. Blocks for small reads.
-    pub(crate) fn recall(&self, definitions: &[Stand], sites: &[Stand]) -> Vec<Option<usize>> {
+    /// Returns which of the definitions each site was confirmed to mean. Blocks for small reads.
+    pub(crate) fn recall(&self, definitions: &[Anchor], sites: &[Anchor]) -> Vec<Option<usize>> {
         let mut prints = Prints::default();
         let mut meant = vec![None; sites.len()];
         for (number, definition) in definitions.iter().enumerate() {
@@ -95,8 +95,8 @@ impl Kept {
         meant
     }
 
-    /// Keeps what sites mean: of each the number of its definition, or `None` where it was refuted. Blocks.
-    pub(crate) fn keep(&self, definitions: &[Stand], sites: &[(Stand, Option<usize>)]) -> io::Result<()> {
+    /// Stores the verdicts of sites: the index of the definition, or `None` if it was refuted. Blocks.
+    pub(crate) fn keep(&self, definitions: &[Anchor], sites: &[(Anchor, Option<usize>)]) -> io::Result<()> {
         let mut prints = Prints::default();
         let mut size = self.size.lock();
         for (number, definition) in definitions.iter().enumerate() {
@@ -110,7 +110,7 @@ impl Kept {
             let known = self.read(&file);
             let rest: Vec<Record> =
                 known.difference(&confirmed).filter(|record| !other.contains(record)).copied().collect();
-            // Those of other revisions come after.
+            // Sites of other revisions come last.
             let all: Vec<Record> = confirmed.iter().copied().chain(rest).take(SITES).collect();
             if all.len() == known.len() && confirmed.is_subset(&known) {
                 continue;
@@ -120,8 +120,8 @@ impl Kept {
         Ok(())
     }
 
-    fn file(&self, prints: &mut Prints, definition: &Stand) -> PathBuf {
-        let name: String = prints.of(definition).iter().map(|byte| format!("{byte:02x}")).collect();
+    fn file(&self, prints: &mut Prints, definition: &Anchor) -> PathBuf {
+        let name: String = prints.fingerprint(definition).iter().map(|byte| format!("{byte:02x}")).collect();
         self.directory.join(format!("{name}-{}", definition.at))
     }
 
@@ -137,7 +137,7 @@ impl Kept {
         bytes.chunks_exact(RECORD).filter_map(record).collect()
     }
 
-    /// Writes a file as a whole: what reads it meanwhile has the one before.
+    /// Replaces a file atomically.
     fn write(&self, file: &Path, all: &[Record], size: &mut Option<u64>) -> io::Result<()> {
         if all.is_empty() {
             return std::fs::remove_file(file);
@@ -156,7 +156,7 @@ impl Kept {
         Ok(())
     }
 
-    /// Removes the files that were written longest ago; what is left.
+    /// Removes the oldest files and returns the remaining size.
     fn shrink(&self) -> io::Result<u64> {
         let mut files = self.files()?;
         files.sort();
@@ -192,36 +192,36 @@ fn on_disk(len: u64) -> u64 {
 mod tests {
     use super::*;
 
-    fn stand(path: &str, text: &str, at: usize) -> Stand {
-        Stand { path: Path::new(path).into(), text: text.as_bytes().into(), at }
+    fn anchor(path: &str, text: &str, at: usize) -> Anchor {
+        Anchor { path: Path::new(path).into(), text: text.as_bytes().into(), at }
     }
 
-    fn kept() -> (tempfile::TempDir, Kept) {
+    fn new_store() -> (tempfile::TempDir, VerdictStore) {
         let folder = tempfile::tempdir().unwrap();
-        let kept = Kept::new(folder.path().join("verdicts"));
+        let kept = VerdictStore::new(folder.path().join("verdicts"));
         (folder, kept)
     }
 
     #[test]
-    fn what_was_confirmed_is_known_while_both_files_stay() {
-        let (_folder, kept) = kept();
-        let definition = stand("geo.py", "def area(): pass", 4);
-        let (one, two) = (stand("uses.py", "area(); area()", 0), stand("uses.py", "area(); area()", 8));
-        let recalled = |definition: &Stand, site: &Stand| {
+    fn confirmed_verdicts_are_recalled_until_a_file_changes() {
+        let (_folder, kept) = new_store();
+        let definition = anchor("geo.py", "def area(): pass", 4);
+        let (one, two) = (anchor("uses.py", "area(); area()", 0), anchor("uses.py", "area(); area()", 8));
+        let recalled = |definition: &Anchor, site: &Anchor| {
             kept.recall(std::slice::from_ref(definition), std::slice::from_ref(site))
         };
         assert_eq!(recalled(&definition, &one), [None]);
         kept.keep(std::slice::from_ref(&definition), &[(one.clone(), Some(0)), (two.clone(), None)]).unwrap();
         assert_eq!((recalled(&definition, &one), recalled(&definition, &two)), (vec![Some(0)], vec![None]));
-        // Either file is another one.
-        assert_eq!(recalled(&stand("geo.py", "def area(): pass\n", 4), &one), [None]);
-        assert_eq!(recalled(&stand("other.py", "def area(): pass", 4), &one), [None]);
-        assert_eq!(recalled(&definition, &stand("uses.py", "area(); area() ", 0)), [None]);
-        // Another life of the daemon.
-        let again = Kept::new(kept.directory.clone());
+        // One of the files changed.
+        assert_eq!(recalled(&anchor("geo.py", "def area(): pass\n", 4), &one), [None]);
+        assert_eq!(recalled(&anchor("other.py", "def area(): pass", 4), &one), [None]);
+        assert_eq!(recalled(&definition, &anchor("uses.py", "area(); area() ", 0)), [None]);
+        // A restarted daemon.
+        let again = VerdictStore::new(kept.directory.clone());
         assert_eq!(again.recall(std::slice::from_ref(&definition), &[one.clone(), two]), [Some(0), None]);
-        // What is refuted now is forgotten; what another revision has stays.
-        let elsewhere = stand("more.py", "area()", 0);
+        // A refuted site is removed; sites of other revisions remain.
+        let elsewhere = anchor("more.py", "area()", 0);
         kept.keep(std::slice::from_ref(&definition), &[(elsewhere.clone(), Some(0))]).unwrap();
         kept.keep(std::slice::from_ref(&definition), &[(one.clone(), None)]).unwrap();
         assert_eq!(again.recall(std::slice::from_ref(&definition), &[one.clone(), elsewhere.clone()]), [None, Some(0)]);
@@ -230,9 +230,9 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_file_is_no_answer() {
-        let (_folder, kept) = kept();
-        let (definition, site) = (stand("a.rs", "fn a() {}", 3), stand("b.rs", "a()", 0));
+    fn a_truncated_file_is_ignored() {
+        let (_folder, kept) = new_store();
+        let (definition, site) = (anchor("a.rs", "fn a() {}", 3), anchor("b.rs", "a()", 0));
         kept.keep(std::slice::from_ref(&definition), &[(site.clone(), Some(0))]).unwrap();
         let file = kept.file(&mut Prints::default(), &definition);
         for torn in [&b""[..], b"short", &[7; RECORD + 3]] {
@@ -246,14 +246,14 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_go_when_there_are_too_many() {
-        let (_folder, mut kept) = kept();
+    fn the_oldest_verdicts_are_evicted() {
+        let (_folder, mut kept) = new_store();
         kept.most = 8 * BLOCK;
-        let site = stand("b.rs", "a()", 0);
-        let definition = |at: usize| stand("a.rs", "fn a() {}", at);
+        let site = anchor("b.rs", "a()", 0);
+        let definition = |at: usize| anchor("a.rs", "fn a() {}", at);
         for at in 0..9 {
             kept.keep(&[definition(at)], &[(site.clone(), Some(0))]).unwrap();
-            // The clock of a file system is coarse.
+            // File system timestamps are coarse.
             let file = std::fs::File::open(kept.file(&mut Prints::default(), &definition(at)));
             let when = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(at as u64);
             _ = file.map(|file| file.set_modified(when));

@@ -1,26 +1,26 @@
-//! Answers about code that say how sure they are.
+//! Code search that reports how reliable each answer is.
 //!
-//! - [`tools`]: what agents call, one file each.
-//! - `question`: what is asked for: a name as a person writes it; `asked`: what it means by a file, a line and a column.
-//! - `search`: the files that mention a name, read from disk at every question, so that no answer is stale.
-//! - `skipped`: what a search left out, or read in part, and why.
-//! - `walk`: the files below a folder; `ignored`: the rules that leave some out.
-//! - `unsearched`: what a compiler reads and the search does not; `path_dependencies`: crates outside of the root.
-//! - `syntax`: what a name does where it stands, and what a file declares; one module per language.
-//! - `definition`: what a definition is, and which ones a question means; `near`: what a wrong name may have been meant to be.
-//! - `answer`: definitions and uses of a name, put together.
-//! - `callees`: what the body of a definition calls, by its names and by a judge's word.
-//! - `matches`: where values of a type are taken apart, and what another constructor does there.
-//! - `shape`: the fields and constructors of a type; `typed`: the types of a name with theirs, through other names.
-//! - `judgement`: what is said of a site, of an answer and of who judges it; `head`: how sure an answer is, and why not surer.
-//! - `haskell`: what names mean in Haskell, by the `.hie` files that GHC writes.
-//! - `lsp`: the protocol of language servers, as a client; `server`: one server, its states and what it has read; `pool`: all
-//!   of a project.
-//! - `inquiry`: questions to a server, and when its answers can be believed; `verdict`: what syntax finds, looked at by a server
-//!   from both sides.
-//! - `kept`: what was confirmed, for when nobody judges; `earlier` recalls it.
+//! - [`tools`]: the tools for agents, one file each.
+//! - `question`: parses a name as a person writes it; `asked`: resolves a file, line and column to a name.
+//! - `search`: finds the files that mention a name. It reads the disk for every question, so no answer is stale.
+//! - `skipped`: files that a search skipped or parsed in part, with the reason.
+//! - `walk`: walks the files below a folder; `ignored`: applies ignore rules.
+//! - `unsearched`: files that a compiler reads and the search does not; `path_dependencies`: crates outside of the root.
+//! - `syntax`: classifies occurrences and lists declarations; one module per language.
+//! - `definition`: selects the definitions that a question means; `near`: suggests similar names.
+//! - `answer`: combines definitions and uses of a name.
+//! - `callees`: lists the calls in the body of a definition, by name and by language server.
+//! - `matches`: finds where values of a type are matched, and the effect of a new constructor there.
+//! - `shape`: reads the fields and constructors of a type; `typed`: resolves types, also through aliases.
+//! - `judgement`: verdicts of sites, answers and servers; `head`: how complete an answer is, and why.
+//! - `haskell`: resolves names in Haskell by the `.hie` files that GHC writes.
+//! - `lsp`: a client for the Language Server Protocol; `server`: one server, its state and documents; `pool`: all servers of
+//! a project.
+//! - `inquiry`: asks a server and decides when its answers are reliable; `verdict`: combines references, definitions and
+//! syntax into a verdict for each site.
+//! - `kept`: stores confirmed verdicts on disk; `earlier`: recalls them.
 //!
-//! Syntax finds every place that could be a use, a server judges each one, and every answer says what was judged and by whom.
+//! Syntax finds every possible use, a language server verifies each one, and every answer names the server and the unverified sites.
 //! Start with `answer`, then `verdict`.
 
 mod answer;

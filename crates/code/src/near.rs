@@ -1,4 +1,4 @@
-//! What a name may have been meant to be that is none: the names that are near to it, what its type has.
+//! Suggestions for an unknown name: similar names, and the members of its type.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -6,19 +6,19 @@ use std::sync::{Mutex, PoisonError};
 
 use memchr::memmem::Finder;
 
-use crate::search::{Scope, each_file, read, words};
+use crate::search::{Scope, each_file, read, word_starts};
 use crate::shape::shape;
 use crate::syntax::{Class, Kind, Language, declarations, is_word, occurrences};
 
-/// How many are given.
+/// The maximum number of suggestions.
 const MOST: usize = 5;
-/// How many words are looked at.
+/// The maximum number of words compared.
 const MOST_TRIED: usize = 20;
 
-/// A word: how far it is from the name, and a file that holds it.
+/// Words, each with its distance from the name and a file that has it.
 type Near = BTreeMap<String, (usize, PathBuf, Language)>;
 
-/// The nearest names, by how far they are.
+/// Returns the most similar names, nearest first.
 pub(crate) fn near(scope: &Scope, name: &str) -> Vec<String> {
     let wanted = name.to_lowercase();
     let allowed = (name.chars().count() / 3).clamp(1, 3);
@@ -27,7 +27,7 @@ pub(crate) fn near(scope: &Scope, name: &str) -> Vec<String> {
         let Ok(language) = language else { return };
         let Ok(text) = read(&path) else { return };
         for word in text.split(|byte| !is_word(*byte)) {
-            // Most words are told apart by their length.
+            // A different length excludes most words cheaply.
             if word.len().abs_diff(name.len()) > allowed || word.first().is_none_or(u8::is_ascii_digit) {
                 continue;
             }
@@ -42,10 +42,10 @@ pub(crate) fn near(scope: &Scope, name: &str) -> Vec<String> {
     let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
     let mut near: Vec<_> = found.into_iter().map(|(word, (far, path, language))| (far, word, path, language)).collect();
     near.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
-    // A keyword is no name, nor is what only prose says.
+    // Keywords and words that occur only in prose are not suggested.
     let is_name = |word: &str, path: &PathBuf, language: Language| {
         let Ok(text) = read(path) else { return false };
-        let starts = words(&Finder::new(word), &text, word);
+        let starts = word_starts(&Finder::new(word), &text, word);
         let all = occurrences(language, &text, word, &starts, scope.until).map(|found| found.all);
         all.is_none_or(|all| all.iter().any(|one| one.class != Class::Mention))
     };
@@ -54,7 +54,7 @@ pub(crate) fn near(scope: &Scope, name: &str) -> Vec<String> {
     names.take(MOST).map(|(_, word, ..)| word).collect()
 }
 
-/// What the types of a name have, in their order.
+/// Returns the members of the types of a name, in source order.
 pub(crate) fn members(scope: &Scope, of: &str) -> Vec<String> {
     let found = Mutex::new(Vec::new());
     let finder = Finder::new(of);

@@ -1,22 +1,20 @@
-//! Crates outside of the root that a manifest of Cargo brings in by a path: they are compiled with the project, and nobody
-//! watches them.
+//! Crates outside of the root that a Cargo manifest names by path. They are compiled with the project, but not watched.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use crate::walk::{Files, Met, walk};
+use crate::walk::{Entry, Files, walk};
 
-/// A manifest that is larger is none.
+/// The size limit of a manifest.
 const MOST_BYTES: u64 = 1 << 20;
-/// How many files of such crates are looked at, and how many crates. A folder that anybody named may hold anything: what is met
-/// there is counted too.
+/// The maximum numbers of files and crates. The named folder may hold anything, so every directory entry counts.
 const MOST_FILES: usize = 10_000;
 const MOST_CRATES: usize = 100;
 const MOST_MET: usize = 100_000;
 
-/// The source files in Rust of what lies outside, with what that brings in, and their manifests. Blocks.
+/// Returns the Rust sources and manifests of crates outside of the root, and of their own path dependencies. Blocks.
 pub(crate) fn sources(root: &Path, manifests: Vec<PathBuf>, is_over: impl Fn() -> bool + Sync) -> Vec<PathBuf> {
     at_most(MOST_FILES, root, manifests, is_over)
 }
@@ -30,7 +28,7 @@ fn at_most(most: usize, root: &Path, manifests: Vec<PathBuf>, is_over: impl Fn()
     let is_over = || is_over() || met.load(Ordering::Relaxed) >= MOST_MET || lock().len() >= most;
     while let Some(manifest) = open.pop().filter(|_| !is_over()) {
         for folder in paths(&manifest) {
-            // What holds the root is no crate beside it.
+            // A folder that contains the root is not a separate crate.
             let is_apart = !folder.starts_with(root) && !root.starts_with(&folder);
             let its = folder.join("Cargo.toml");
             if !is_apart || known.len() >= MOST_CRATES || !its.is_file() || !known.insert(folder.clone()) {
@@ -41,7 +39,7 @@ fn at_most(most: usize, root: &Path, manifests: Vec<PathBuf>, is_over: impl Fn()
             walk(&folder, &folder, Files::Written, is_over, |one| {
                 met.fetch_add(1, Ordering::Relaxed);
                 match one {
-                    Met::File(path) if path.extension().is_some_and(|extension| extension == "rs") => {
+                    Entry::File(path) if path.extension().is_some_and(|extension| extension == "rs") => {
                         _ = lock().insert(path);
                     }
                     _ => {}
@@ -54,7 +52,7 @@ fn at_most(most: usize, root: &Path, manifests: Vec<PathBuf>, is_over: impl Fn()
     files
 }
 
-/// Where the dependencies of a manifest lie that it names by a path.
+/// Returns the folders of a manifest's path dependencies.
 fn paths(manifest: &Path) -> Vec<PathBuf> {
     let text = project::regular::read(manifest, MOST_BYTES).unwrap_or_default();
     let Ok(table) = text.parse::<toml::Table>() else { return Vec::new() };

@@ -1,28 +1,28 @@
-//! Offsets as lines and columns, which count from 1; columns count characters.
+//! Conversion of offsets to lines and columns. Both start at 1; columns count characters.
 
 use memchr::memchr_iter;
 
-/// Where the lines of a text begin.
+/// The line starts of a text.
 pub(crate) struct Lines<'a> {
     text: &'a [u8],
     starts: Vec<usize>,
 }
 
-/// The longest line that is shown, in characters.
+/// The maximum length of a displayed line, in characters.
 const MAX_LINE: usize = 200;
 
 impl<'a> Lines<'a> {
-    pub(crate) fn of(text: &'a [u8]) -> Lines<'a> {
+    pub(crate) fn new(text: &'a [u8]) -> Lines<'a> {
         let starts = std::iter::once(0).chain(memchr_iter(b'\n', text).map(|end| end + 1)).collect();
         Lines { text, starts }
     }
 
-    /// The line that an offset is in.
+    /// Returns the line of an offset.
     pub(crate) fn line(&self, at: usize) -> usize {
         self.starts.partition_point(|start| *start <= at)
     }
 
-    /// The column of an offset. A byte order mark is no character of the first line.
+    /// Returns the column of an offset. A byte order mark does not count.
     pub(crate) fn column(&self, at: usize) -> usize {
         let start = self.starts[self.line(at) - 1];
         let before = &self.text[start..at];
@@ -30,27 +30,27 @@ impl<'a> Lines<'a> {
         String::from_utf8_lossy(before).chars().count() + 1
     }
 
-    /// The offset of a column of a line; `None` if there is no such place.
+    /// Returns the offset of a line and column; `None` if it is outside of the text.
     pub(crate) fn offset(&self, line: usize, column: usize) -> Option<usize> {
         let start = *self.starts.get(line.checked_sub(1)?)?;
         let end = self.starts.get(line).copied().unwrap_or(self.text.len());
         let bytes = &self.text[start..end];
         let mark = if start == 0 && bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
-        // As [`Lines::column`] counts: each byte that begins no character belongs to the one before it.
+        // As in [`Lines::column`], a continuation byte belongs to the character before it.
         let begins = bytes[mark..].iter().enumerate().filter(|(_, byte)| **byte & 0xc0 != 0x80);
         let (at, _) = begins.take(column).nth(column.checked_sub(1)?)?;
         Some(start + mark + at)
     }
 
-    /// The bytes of a line without its end; `None` if the text has fewer.
+    /// Returns the bytes of a line without its line break; `None` if there is no such line.
     fn bytes(&self, line: usize) -> Option<&'a [u8]> {
         let start = *self.starts.get(line.checked_sub(1)?)?;
         let end = self.starts.get(line).map_or(self.text.len(), |next| next - 1);
         (start < self.text.len() || line == 1).then(|| self.text[start..end].trim_ascii_end())
     }
 
-    /// A line as it is shown: whole if it is short, else around an offset.
-    pub(crate) fn shown(&self, line: usize, around: Option<usize>) -> Option<String> {
+    /// Returns a line for display; a long line is cut to the part around an offset.
+    pub(crate) fn excerpt(&self, line: usize, around: Option<usize>) -> Option<String> {
         let bytes = self.bytes(line)?;
         if bytes.len() <= MAX_LINE {
             return Some(String::from_utf8_lossy(bytes).into_owned());

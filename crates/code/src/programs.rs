@@ -1,8 +1,8 @@
-//! Programs of a search path, without those of the checkout: who may write there may not choose what runs.
+//! Program lookup on a search path that excludes the worktree: write access to the checkout must not decide which program runs.
 
 use std::path::{Path, PathBuf};
 
-/// Where a program of this name stands, as a shell looks for it; executable or not. None lies in the worktree, or leads there.
+/// Returns the paths of a program on a search path, executable or not. Excludes all that are in the worktree or link into it.
 pub(crate) fn places(name: &str, search_path: &str, worktree: &Path) -> Vec<PathBuf> {
     std::env::split_paths(search_path)
         .filter(|directory| directory.is_absolute())
@@ -11,15 +11,14 @@ pub(crate) fn places(name: &str, search_path: &str, worktree: &Path) -> Vec<Path
         .collect()
 }
 
-/// A search path without the directories of the worktree, for who looks for further programs there.
+/// Removes the directories of the worktree from a search path, for programs that search it themselves.
 pub(crate) fn outside(search_path: &str, worktree: &Path) -> String {
     let directories =
         std::env::split_paths(search_path).filter(|one| one.is_absolute() && !is_of(&one.join("."), worktree));
     std::env::join_paths(directories).ok().and_then(|path| path.into_string().ok()).unwrap_or_default()
 }
 
-/// Whether a program lies in a worktree, by any of its names: the directory that is searched may be a link into it, and so may the
-/// program.
+/// True if a program is in a worktree. The directory or the program itself may be a link into it.
 fn is_of(program: &Path, worktree: &Path) -> bool {
     let is_below = |path: &Path| path.starts_with(worktree);
     let real = |path: &Path| path.canonicalize().ok();
@@ -34,7 +33,7 @@ pub(crate) fn is_executable(program: &Path) -> bool {
     program.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o111 != 0)
 }
 
-/// Whether a program is a stand-in that runs what lies in the project: Volta's run what `package.json` depends on.
+/// True if a program is a launcher that runs a version from the project, such as Volta with `package.json`.
 pub(crate) fn runs_own_copy(program: &str) -> bool {
     let real = Path::new(program).canonicalize().ok();
     real.is_some_and(|real| real.file_name().is_some_and(|name| name == "volta-shim"))

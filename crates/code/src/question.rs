@@ -5,37 +5,37 @@ use std::path::{Path, PathBuf};
 
 use crate::syntax::is_word;
 
-/// What is asked for.
+/// A parsed question.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Question {
-    /// As it was written.
+    /// The original text.
     pub whole: String,
-    /// The file that was named, or the end of its path.
+    /// The named file, or the end of its path.
     pub file: Option<String>,
-    /// That file, relative to the root, where it is there as it was named.
+    /// The named file relative to the root, if it exists at that path.
     pub place: Option<PathBuf>,
-    /// The line that was named.
+    /// The line, counted from 1.
     pub line: Option<usize>,
-    /// The column in it, which count characters from 1.
+    /// The column in characters, counted from 1.
     pub column: Option<usize>,
-    /// Where in that file the declared name begins that stands at the column.
+    /// The start of the declared name at the column.
     pub at: Option<usize>,
-    /// What it is inside of, outermost first.
+    /// The qualifiers, outermost first.
     pub qualifiers: Vec<String>,
-    /// The name itself; empty if a line stands for it.
+    /// The name; empty if the question gives a line instead.
     pub name: String,
 }
 
-/// The longest name that is looked for, in bytes.
+/// The maximum length of a name, in bytes.
 const MAX_NAME: usize = 500;
 
 impl Question {
-    /// Whether it is a name and nothing else: all definitions of it are meant.
+    /// True if the question is only a name and means all definitions of it.
     pub(crate) fn is_plain(&self) -> bool {
         self.file.is_none() && self.place.is_none() && self.line.is_none() && self.qualifiers.is_empty()
     }
 
-    /// Reads a name; `Err` says what is wrong with it.
+    /// Parses a name; `Err` explains why it is invalid.
     pub(crate) fn read(whole: &str) -> Result<Question, String> {
         let whole = whole.trim();
         if whole.is_empty() {
@@ -49,14 +49,14 @@ impl Question {
         let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         let (line, column) = rest.trim_end_matches(':').split_once(':').map_or((rest, None), |(a, b)| (a, Some(b)));
         if file.is_some() && is_number(line) && column.is_none_or(is_number) {
-            let number = |text: &str| text.parse().map_err(|_| format!("there is no line {rest}"));
+            let number = |text: &str| text.parse().map_err(|_| format!("invalid line {rest}"));
             question.line = Some(number(line)?);
             question.column = column.map(number).transpose()?;
             return Ok(question);
         }
         let called = rest.strip_suffix("operator()()").or(rest.strip_suffix("operator()"));
         let rest = match called {
-            // The operator of C++ that calls.
+            // The call operator of C++.
             Some(of) => &rest[..of.len() + "operator()".len()],
             None => rest.trim_end_matches("()").trim_end_matches('!'),
         };
@@ -69,7 +69,7 @@ impl Question {
         }
         let rest = &rest.replace("::r#", "::").replace(".r#", ".");
         let rest = rest.strip_prefix("r#").unwrap_or(rest);
-        // `Shape#area` is a method of it, `Shape.#area` what JavaScript lets nobody else reach.
+        // `Shape#area` is a method of it; `Shape.#area` is a private member in JavaScript.
         let of_one = |part| -> Vec<&str> {
             let part: &str = part;
             match part.strip_prefix('#') {
@@ -79,10 +79,10 @@ impl Question {
         };
         let mut parts: Vec<&str> = rest.split("::").flat_map(|part| part.split(['.', '/'])).flat_map(of_one).collect();
         parts.retain(|part| !part.is_empty());
-        // `Data.Map.<+>`: the operator after the last qualifier.
+        // `Data.Map.<+>`: an operator after its qualifiers.
         let Some(name) = parts.pop() else { return Err(format!("`{whole}` has no name in it")) };
         if name.contains(char::is_whitespace) {
-            return Err(format!("`{whole}` is no name: write one name, such as `area` or `Shape::area`"));
+            return Err(format!("`{whole}` is not a name: write one name, such as `area` or `Shape::area`"));
         }
         let is_operator = name.starts_with("operator<");
         let bare = name.split('<').next().filter(|bare| !bare.is_empty() && !is_operator);
@@ -92,8 +92,8 @@ impl Question {
         Ok(question)
     }
 
-    /// Behind how many of its qualifiers the name stands, by the text before it: two for `os.path.join` in `os.path.join(a)`,
-    /// one in `path.join(a)`, none in `self.path.join(a)`, which is another one's.
+    /// Returns how many of its qualifiers precede the name in the text: two for `os.path.join` in `os.path.join(a)`, one in
+    /// `path.join(a)`, none in `self.path.join(a)`, which has another receiver.
     pub(crate) fn behind(&self, before: &[u8]) -> usize {
         let mut rest = before.trim_ascii_end();
         let mut count = 0;
@@ -108,7 +108,7 @@ impl Question {
         count
     }
 
-    /// Whether a file is the one that was named.
+    /// True if the question allows this file.
     pub(crate) fn fits_file(&self, file: &Path) -> bool {
         match (&self.place, &self.file) {
             (Some(place), _) => file == place,
@@ -128,7 +128,7 @@ fn is_symbol(c: char) -> bool {
         && !matches!(c, '_' | '(' | ')' | '"' | '`' | ',' | ';' | '[' | ']' | '{' | '}')
 }
 
-/// `src/geo.rs:area` is a file and a name; `a::b` is none.
+/// Splits `src/geo.rs:area` into a file and a name; `a::b` has no file.
 fn file_and_rest(whole: &str) -> (Option<&str>, &str) {
     let mut from = 0;
     while let Some(colon) = whole[from..].find(':').map(|at| from + at) {
@@ -215,7 +215,7 @@ mod tests {
             T::r#match:  None ["T"] match
             src/geo.rs:r#match: src/geo.rs None [] match
             : the name is empty
-            two words: `two words` is no name: write one name, such as `area` or `Shape::area`"#]]
+            two words: `two words` is not a name: write one name, such as `area` or `Shape::area`"#]]
         .assert_eq(&names.map(read).join("\n"));
     }
 }

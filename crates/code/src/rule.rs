@@ -1,23 +1,23 @@
-//! Rules that can be switched off one at a time, so that `cargo xtask score code` shows what each is worth.
+//! Rules that can be disabled one at a time, so that `cargo xtask score code` can measure each.
 
 use std::sync::OnceLock;
 
-/// Names the rule that is off. For measurements only; no setting.
+/// The environment variable that names the disabled rule. For measurements only.
 const VARIABLE: &str = "HOB_CODE_WITHOUT";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rule {
-    /// Asks what is defined at each candidate, and not for references alone.
+    /// Asks for the definition at each candidate, not only for references.
     Definitions,
-    /// Decides a call that several methods may answer by the class of its object.
+    /// Decides a call to overridden methods by the class of its receiver.
     Overriders,
-    /// Corrects the classes of sites by what their definitions are.
+    /// Corrects the class of each site by the kind of its definitions.
     Reclassify,
-    /// Follows the other names that imports and re-exports give.
+    /// Follows aliases from imports and re-exports.
     OtherNames,
-    /// Asks until two rounds agree where one proves nothing.
+    /// Asks until two rounds agree if one is not conclusive.
     TwoRounds,
-    /// Leaves an answer open where a base outside of the project may call a member.
+    /// Leaves an answer open if a base class outside of the project may call a member.
     OutsideBases,
 }
 

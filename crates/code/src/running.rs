@@ -1,24 +1,24 @@
-//! Servers as they are shown: by `code_status`, and by `hob status`.
+//! Running servers, as displayed by `code_status` and `hob status`.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::server::{Canary, Server, State};
 
-/// A server.
+/// A running server.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub struct Running {
     server: String,
-    /// What it reads.
+    /// The directory that it serves.
     root: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     version: Option<String>,
     state: &'static str,
-    /// In percent, while it is loading.
+    /// The progress in percent while it loads.
     #[serde(skip_serializing_if = "Option::is_none")]
     progress: Option<u8>,
-    /// Whether it named uses that are known for certain.
+    /// The result of the readiness probes.
     #[serde(skip_serializing_if = "Option::is_none")]
     probe: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -27,17 +27,17 @@ pub struct Running {
     memory_bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     uptime_ms: Option<u64>,
-    /// For one that crashed: how it ended, and the last lines of its standard error.
+    /// The exit status and the last lines of standard error after a crash.
     #[serde(skip_serializing_if = "Option::is_none")]
     ended: Option<String>,
-    /// What starts it again, where nothing does by itself.
+    /// How to restart it if hob does not restart it automatically.
     #[serde(skip)]
     next: Option<&'static str>,
 }
 
 impl Running {
-    pub(crate) fn of(server: &Server) -> Running {
-        let seen = server.seen();
+    pub(crate) fn from_server(server: &Server) -> Running {
+        let seen = server.snapshot();
         let ended = match &seen.state {
             State::CannotStart { exit, stderr } => {
                 Some(exit.iter().chain(stderr).cloned().collect::<Vec<_>>().join(": "))
@@ -62,7 +62,7 @@ impl Running {
             version: seen.version.clone(),
             state: seen.state.word(),
             progress: seen.state.percent(),
-            probe: seen.canary.as_ref().map(Canary::words),
+            probe: seen.canary.as_ref().map(Canary::describe),
             pid: seen.pid,
             memory_bytes: server.group().map(|group| process::probe::memory(&group).resident),
             uptime_ms: uptime.map(|uptime| uptime.as_millis().try_into().unwrap_or(u64::MAX)),
@@ -71,7 +71,7 @@ impl Running {
         }
     }
 
-    /// `rust-analyzer 1.96.0 in /home/me/project: ready, 412 MiB, probe agrees: area`.
+    /// Formats the server, such as `rust-analyzer 1.96.0 in /home/me/project: ready, 412 MiB, probe agrees: area`.
     pub fn line(&self) -> String {
         let version = self.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
         let memory = self.memory_bytes.map(|bytes| format!(", {} MiB", bytes >> 20)).unwrap_or_default();

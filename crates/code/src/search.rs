@@ -1,5 +1,5 @@
-//! The files that mention a name, read from disk at every question, so that nothing found is stale. What `.gitignore` and
-//! its kind leave out is left out, links are not followed, and nothing is written.
+//! Finds the files that mention a name. It reads the disk for every question, so results are never stale. It honours ignore
+//! files, does not follow links and writes nothing.
 
 use std::collections::BTreeSet;
 use std::io::Read;
@@ -13,8 +13,8 @@ use memchr::memmem::Finder;
 use crate::judgement::Revision;
 use crate::path_dependencies;
 use crate::syntax::{Language, family, is_word};
-use crate::unsearched::{Brought, Embedding, beside, brought, embedding, languages_of, named_by};
-use crate::walk::{Files, Met, walk};
+use crate::unsearched::{Embedding, Inclusion, beside, embedding, inclusions, languages_of, named_by};
+use crate::walk::{Entry, Files, walk};
 
 pub(crate) use crate::skipped::{Skipped, Why, unread_parts};
 
@@ -25,36 +25,36 @@ pub(crate) struct Hit {
     pub path: PathBuf,
     pub language: Language,
     pub text: Vec<u8>,
-    /// Where the name stands as a word, in order.
+    /// The offsets at which the name stands as a word, in order.
     pub starts: Vec<usize>,
 }
 
-/// What was found.
+/// The result of a search.
 #[derive(Debug, Default)]
-pub(crate) struct Searched {
-    /// How many files of known languages there are.
+pub(crate) struct SearchResult {
+    /// The number of files in known languages.
     pub files: usize,
     /// Sorted by path.
     pub hits: Vec<Hit>,
     pub skipped: Vec<Skipped>,
 }
 
-/// Where to search, and how long.
+/// The area and the deadline of a search.
 #[derive(Debug, Clone)]
 pub(crate) struct Scope {
     pub root: PathBuf,
-    /// The file or folder to look into; the root if none.
+    /// The file or folder to search; the root by default.
     pub below: PathBuf,
-    /// Where a path that is not absolute may begin; the first that leads to something counts.
+    /// The base directories for relative paths; the first that has the path counts.
     pub from: Vec<PathBuf>,
-    /// When the question came.
+    /// The time of the question.
     pub since: Instant,
     pub until: Instant,
-    /// What is known of the worktree's revision.
+    /// The revision of the worktree, as far as it was determined.
     pub revision: Revision,
-    /// Set when nobody waits for the answer any more.
+    /// Set when the caller has cancelled the question.
     pub is_given_up: Arc<AtomicBool>,
-    /// What Rust compiles with the project and nobody watches, as the searches find it.
+    /// Unwatched Rust files that are compiled with the project, collected by the searches.
     pub beyond: Arc<Beyond>,
 }
 
@@ -62,13 +62,13 @@ pub(crate) struct Scope {
 #[derive(Debug, Default)]
 pub(crate) struct Beyond {
     brought: Mutex<BTreeSet<PathBuf>>,
-    /// Of crates outside of the root: all searches of a question would find the same.
+    /// Sources of crates outside of the root, which are the same for all searches of a question.
     crates: OnceLock<Vec<PathBuf>>,
 }
 
 impl Scope {
-    /// A whole worktree, for so long from now.
-    pub(crate) fn of(root: &Path, budget: Duration) -> Scope {
+    /// Creates a scope for a whole worktree that expires after the budget.
+    pub(crate) fn for_root(root: &Path, budget: Duration) -> Scope {
         let (since, revision) = (Instant::now(), Revision::default());
         let (root, below) = (root.to_owned(), root.to_owned());
         Scope {
@@ -83,50 +83,50 @@ impl Scope {
         }
     }
 
-    /// What a path of a question leads to within the root.
+    /// Resolves a path of a question, if it is within the root.
     pub(crate) fn place(&self, path: &str) -> Option<PathBuf> {
         let mut there = self.from.iter().filter_map(|from| from.join(path).canonicalize().ok());
         there.find(|path| path.starts_with(&self.root))
     }
 
-    /// Why a file was not parsed: its own fault, or that of those before it.
+    /// Returns why a file was not parsed: its own size, or the expired deadline.
     pub(crate) fn why_not_parsed(&self) -> Why {
         if self.is_over() { Why::OutOfTime } else { Why::TooSlow }
     }
 
-    /// What the searches found that is compiled and not watched.
+    /// Returns the files that are compiled but not watched.
     pub(crate) fn beyond(&self) -> BTreeSet<PathBuf> {
         let brought = self.beyond.brought.lock().unwrap_or_else(PoisonError::into_inner);
         brought.iter().chain(self.beyond.crates.get().into_iter().flatten()).cloned().collect()
     }
 
-    /// Whether its time is over, or nobody waits any more.
+    /// True if the deadline has passed or the question was cancelled.
     pub(crate) fn is_over(&self) -> bool {
         self.is_given_up.load(Ordering::Relaxed) || Instant::now() >= self.until
     }
 }
 
-/// A file larger than this is not parsed.
+/// The size limit of a parsed file.
 pub(crate) const MAX_PARSED: u64 = 2 << 20;
-/// A file larger than this is not read.
+/// The size limit of a searched file.
 const MAX_READ: u64 = 64 << 20;
-/// A file with a longer line was written by a program.
+/// A file with a longer line counts as generated.
 const MAX_LINE: usize = 20_000;
-/// How many bytes of files may be held at once.
+/// The memory limit for file contents.
 const MAX_HELD: usize = 256 << 20;
 
-/// The files that mention a name as a word.
-pub(crate) fn search(scope: &Scope, name: &str) -> Searched {
+/// Finds the files that mention a name as a word.
+pub(crate) fn search(scope: &Scope, name: &str) -> SearchResult {
     let finder = Finder::new(name.as_bytes());
-    search_by(scope, |_, text| words(&finder, text, name))
+    search_by(scope, |_, text| word_starts(&finder, text, name))
 }
 
-/// The files in which something is found, and where.
-pub(crate) fn search_by(scope: &Scope, find: impl Fn(Language, &[u8]) -> Vec<usize> + Sync) -> Searched {
-    let found = Mutex::new((Searched::default(), 0));
-    // What stands in the folders that are searched, what of it was seen, and who brings in what.
+/// Finds the files in which `find` returns offsets.
+pub(crate) fn search_by(scope: &Scope, find: impl Fn(Language, &[u8]) -> Vec<usize> + Sync) -> SearchResult {
+    let found = Mutex::new((SearchResult::default(), 0));
+    // All entries of the searched folders, those that were searched, and the files that Rust sources bring in.
     let (there, seen) = (Mutex::new(BTreeSet::new()), Mutex::new(BTreeSet::new()));
-    let bringing: Mutex<Vec<(PathBuf, Brought)>> = Mutex::default();
+    let bringing: Mutex<Vec<(PathBuf, Inclusion)>> = Mutex::default();
     let lock = || found.lock().unwrap_or_else(PoisonError::into_inner);
     let manifests: Mutex<Vec<PathBuf>> = Mutex::default();
     let enter = |folder: &Path| {
@@ -152,8 +152,8 @@ pub(crate) fn search_by(scope: &Scope, find: impl Fn(Language, &[u8]) -> Vec<usi
         };
         let starts = find(by_name, &text);
         if by_name == Language::Rust {
-            let brought = brought(&path, &text);
-            bring(&mut bringing.lock().unwrap_or_else(PoisonError::into_inner), &path, brought);
+            let brought = inclusions(&path, &text);
+            enqueue(&mut bringing.lock().unwrap_or_else(PoisonError::into_inner), &path, brought);
         }
         let mut found = lock();
         found.0.files += 1;
@@ -169,7 +169,7 @@ pub(crate) fn search_by(scope: &Scope, find: impl Fn(Language, &[u8]) -> Vec<usi
         } else {
             None
         };
-        match (why, Language::of(&path, &text)) {
+        match (why, Language::detect(&path, &text)) {
             (None, Some(language)) => {
                 found.1 += text.len();
                 found.0.hits.push(Hit { path: relative, language, text, starts });
@@ -185,7 +185,7 @@ pub(crate) fn search_by(scope: &Scope, find: impl Fn(Language, &[u8]) -> Vec<usi
     if scope.below == scope.root {
         scope.beyond.crates.get_or_init(|| path_dependencies::sources(&scope.root, manifests, || scope.is_over()));
     }
-    // Beside sources of other languages that mention it, what is no source by itself holds nothing of it.
+    // A file of another kind can hold a use only if it can embed a language of the hits.
     let families: BTreeSet<&str> = searched.hits.iter().map(|hit| family(hit.language)).collect();
     let may_hold = |path: &PathBuf| {
         let is_of_them = || languages_of(path).into_iter().any(|language| families.contains(family(language)));
@@ -201,27 +201,27 @@ pub(crate) fn search_by(scope: &Scope, find: impl Fn(Language, &[u8]) -> Vec<usi
     searched
 }
 
-/// How much that files bring in is held at once.
+/// The maximum number of pending files that sources bring in.
 const MOST_BROUGHT: usize = 100_000;
 
-fn bring(bringing: &mut Vec<(PathBuf, Brought)>, by: &Path, brought: Vec<Brought>) {
+fn enqueue(bringing: &mut Vec<(PathBuf, Inclusion)>, by: &Path, brought: Vec<Inclusion>) {
     let room = MOST_BROUGHT.saturating_sub(bringing.len());
     bringing.extend(brought.into_iter().take(room).map(|one| (by.to_owned(), one)));
 }
 
-/// The files that a compiler may read and the search does not, and that have something, or may.
+/// Returns the files that a compiler may read, the search does not, and that may mention the name.
 fn unsearched(
     scope: &Scope,
     there: &BTreeSet<PathBuf>,
     seen: &BTreeSet<PathBuf>,
-    mut bringing: Vec<(PathBuf, Brought)>,
+    mut bringing: Vec<(PathBuf, Inclusion)>,
     find: impl Fn(Language, &[u8]) -> Vec<usize>,
 ) -> Vec<Skipped> {
     let relative = |path: &Path| path.strip_prefix(&scope.root).unwrap_or(path).to_owned();
     let mut skipped: Vec<Skipped> = Vec::new();
     let (mut known, mut beyond) = (BTreeSet::new(), BTreeSet::new());
     for path in there.difference(seen).take_while(|_| !scope.is_over()) {
-        // A link that leads nowhere holds nothing.
+        // A broken link has no content.
         let Some((language, text)) = languages_of(path).first().copied().zip(read(path).ok()) else { continue };
         let mentions = match embedding(path) {
             Some(kind) => named_by(kind, &text, |text| find(language, text)),
@@ -239,17 +239,17 @@ fn unsearched(
         if language == Language::Rust {
             known.extend(path.canonicalize());
             beyond.insert(path.clone());
-            bring(&mut bringing, path, brought(path, &text));
+            enqueue(&mut bringing, path, inclusions(path, &text));
         }
     }
-    // What is brought in may bring in more.
+    // A file that was brought in may bring in further files.
     while let Some((by, one)) = bringing.pop().filter(|_| !scope.is_over()) {
         let (file, why) = match one {
-            Brought::Included(file) => (Some(file), Why::Includes),
-            Brought::Module(files) if files.iter().any(|file| seen.contains(file)) => continue,
-            Brought::Module(files) => (files.into_iter().find(|file| file.is_file()), Why::Module),
+            Inclusion::Included(file) => (Some(file), Why::Includes),
+            Inclusion::Module(files) if files.iter().any(|file| seen.contains(file)) => continue,
+            Inclusion::Module(files) => (files.into_iter().find(|file| file.is_file()), Why::Module),
         };
-        // One that is searched by its other name is.
+        // A file that was searched under another path is skipped.
         let real = file.as_ref().and_then(|file| file.canonicalize().ok()).filter(|real| !seen.contains(real));
         let Some((file, real)) = file.zip(real) else { continue };
         let Some(text) = known.insert(real).then(|| read(&file).ok()).flatten() else { continue };
@@ -259,7 +259,7 @@ fn unsearched(
             let path = if why == Why::Module { &file } else { &by };
             skipped.push(Skipped::new(relative(path), why, mentions));
         }
-        bring(&mut bringing, &file, brought(&file, &text));
+        enqueue(&mut bringing, &file, inclusions(&file, &text));
     }
     scope.beyond.brought.lock().unwrap_or_else(PoisonError::into_inner).extend(beyond);
     skipped.sort();
@@ -267,7 +267,7 @@ fn unsearched(
     skipped
 }
 
-/// The files of known languages that people write, sorted, at most `most` of them; whether there are more; and what cannot be read.
+/// Lists hand-written files of known languages, sorted, at most `most`. Also returns whether there are more, and the unreadable ones.
 pub(crate) fn list(scope: &Scope, most: usize) -> (Vec<PathBuf>, bool, Vec<Skipped>) {
     let found = Mutex::new((Vec::new(), Vec::new()));
     each_file_of(
@@ -289,7 +289,7 @@ pub(crate) fn list(scope: &Scope, most: usize) -> (Vec<PathBuf>, bool, Vec<Skipp
     (files, more, skipped)
 }
 
-/// Whether there is any file of a known language; out of time nobody knows, and there may be.
+/// True if there is a file of a known language, or if the time ran out before one was found.
 pub(crate) fn has_sources(scope: &Scope) -> bool {
     let has = AtomicBool::new(false);
     each_file(scope, |_, language| {
@@ -300,12 +300,12 @@ pub(crate) fn has_sources(scope: &Scope) -> bool {
     has.into_inner() || scope.is_over()
 }
 
-/// Calls for each file of a known language, and for what cannot be read, on several threads.
+/// Visits each file of a known language and each unreadable file, on several threads.
 pub(crate) fn each_file(scope: &Scope, visit: impl Fn(PathBuf, Result<Language, Why>) + Sync) {
     each_file_of(scope, Files::All, |_| {}, visit);
 }
 
-/// `enter` is called for each folder.
+/// Also calls `enter` for each folder.
 fn each_file_of(
     scope: &Scope,
     files: Files,
@@ -314,17 +314,17 @@ fn each_file_of(
 ) {
     let is_over = || scope.is_over();
     walk(&scope.root, &scope.below, files, is_over, |met| match met {
-        Met::File(path) => {
+        Entry::File(path) => {
             if let Some(language) = Language::by_name(&path) {
                 visit(path, Ok(language));
             }
         }
-        Met::Folder(path) => enter(&path),
-        Met::Unreadable(path) => visit(path, Err(Why::Unreadable)),
+        Entry::Folder(path) => enter(&path),
+        Entry::Unreadable(path) => visit(path, Err(Why::Unreadable)),
     });
 }
 
-/// The text of a regular file; nothing waits for a writer.
+/// Reads a regular file. Never blocks on a FIFO.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Why> {
     let file = project::regular::open(path).map_err(|_| Why::Unreadable)?;
     let mut text = Vec::new();
@@ -332,14 +332,17 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Why> {
     if text.len() as u64 > MAX_READ { Err(Why::TooLarge) } else { Ok(text) }
 }
 
-/// Where a name stands as a word.
-pub(crate) fn words(finder: &Finder<'_>, text: &[u8], name: &str) -> Vec<usize> {
+/// Returns the offsets at which a name stands as a word.
+pub(crate) fn word_starts(finder: &Finder<'_>, text: &[u8], name: &str) -> Vec<usize> {
     let bytes = name.as_bytes();
     let is_operator = bytes.iter().all(|byte| !is_word(*byte));
-    // A name that ends in a character beyond ASCII has no edge that bytes would show: the parser tells.
-    let is_inside = |byte: Option<&u8>| match is_operator {
-        true => byte.is_some_and(|byte| b"!#$%&*+./<=>?@\\^|-~:".contains(byte)),
-        false => byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_'),
+    // A name that ends in a non-ASCII character has no boundary at the byte level: the parser decides.
+    let is_inside = |byte: Option<&u8>| {
+        if is_operator {
+            byte.is_some_and(|byte| b"!#$%&*+./<=>?@\\^|-~:".contains(byte))
+        } else {
+            byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+        }
     };
     let is_word = |start: &usize| {
         let before = start.checked_sub(1).and_then(|before| text.get(before));
@@ -348,19 +351,19 @@ pub(crate) fn words(finder: &Finder<'_>, text: &[u8], name: &str) -> Vec<usize> 
     finder.find_iter(text).filter(is_word).collect()
 }
 
-/// Why there is no answer. The text says what to do next.
+/// The reason why there is no answer, with the next step.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct NoAnswer(pub String);
 
-/// Nothing is waited for longer than this.
+/// The time limit of a question.
 pub(crate) const BUDGET: Duration = Duration::from_secs(10);
 
-/// A scope in a root, for a question that came then from that folder; `Err` says what is wrong with the path.
+/// Creates the scope of a question from a folder and an optional path; `Err` explains why the path is invalid.
 pub(crate) fn scope(root: &Path, folder: Option<&Path>, path: Option<&str>, since: Instant) -> Result<Scope, NoAnswer> {
     let shown = project::visible::path(root);
     let root = root.canonicalize().map_err(|_| NoAnswer(format!("{shown} is gone; go to a directory that exists")))?;
     let from = folder.into_iter().chain([&*root]).map(Path::to_owned).collect();
-    let scope = Scope { since, from, ..Scope::of(&root, BUDGET) };
+    let scope = Scope { since, from, ..Scope::for_root(&root, BUDGET) };
     let Some(path) = path.map(str::trim).filter(|path| !path.is_empty()) else { return Ok(scope) };
     match scope.place(path) {
         Some(below) => Ok(Scope { below, ..scope }),

@@ -1,5 +1,5 @@
-//! The settings `[code]`: which servers judge, and what they may cost. A command in `hob.toml`, and programs of the checkout
-//! itself, take effect only when granted: an agent can write both.
+//! The settings `[code]`: language servers and their memory budget. A command in `hob.toml`, and programs of the checkout,
+//! take effect only when granted, because an agent can write both.
 
 use std::collections::BTreeMap;
 
@@ -10,17 +10,17 @@ use serde::Deserialize;
 
 use crate::server::profile;
 
-/// What is configured for answers about code.
+/// The settings of code search.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CodeSettings {
     /// The resident memory of all servers together, in MiB; by default two fifths of the machine's, at most 4 GiB.
     pub memory: Option<u64>,
-    /// Whether programs of the checkout may run.
+    /// True if programs of the checkout may run.
     pub project_servers: bool,
     pub servers: BTreeMap<String, ServerSettings>,
 }
 
-/// One server.
+/// The settings of one server.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ServerSettings {
@@ -43,14 +43,14 @@ impl Settings for CodeSettings {
     type Table = CodeTable;
 
     fn apply(&mut self, table: CodeTable, file: &File<'_>) -> Result<(), ConfigError> {
-        // Above this no number is meant; below it no server loads.
+        // A larger value is a mistake; with a smaller one no server can load.
         self.memory = file.within("code.memory", table.memory, 64..=1 << 20)?.or(self.memory);
         self.project_servers = table.project_servers.unwrap_or(self.project_servers);
         for (name, server) in table.servers {
             let known: Vec<&str> = profile::all().iter().map(|profile| profile.name.as_str()).collect();
             if !known.contains(&name.as_str()) {
                 return Err(file.refused(format!(
-                    "code.servers.{}: there is no such server; there are {}",
+                    "code.servers.{}: unknown server; the known servers are {}",
                     value::key(&name),
                     known.join(", ")
                 )));
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_runs_programs_of_a_checkout_waits_for_a_grant() {
+    fn programs_of_a_checkout_require_a_grant() {
         let mut said = table("project_servers = true\nservers.ty = { command = [\"./ty\"], enabled = false }");
         CodeSettings::withhold(&mut said);
         let mut settings = CodeSettings::default();
@@ -109,9 +109,9 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_meant_is_refused() {
+    fn invalid_settings_are_rejected() {
         for (text, wanted) in [
-            ("servers.hls = {}", "there is no such server; there are rust-analyzer, ty"),
+            ("servers.hls = {}", "unknown server; the known servers are rust-analyzer, ty"),
             ("servers.ty = { command = [] }", "it names no program"),
             ("memory = 1", "code.memory"),
         ] {

@@ -1,19 +1,19 @@
-//! What a search left out, or read in part, and why.
+//! Files that a search skipped or parsed in part, with the reason.
 
 use std::path::PathBuf;
 
-/// A file or folder that was not looked into, and why.
+/// A file or folder that was not searched completely.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Skipped {
     pub path: PathBuf,
     pub why: Why,
-    /// How often it mentions the name, as far as that is known.
+    /// How often it mentions the name, if known.
     pub mentions: usize,
-    /// The first and last lines of the parts that the grammar cannot read.
+    /// The first and last lines of the parts that the grammar cannot parse.
     pub lines: Vec<(usize, usize)>,
 }
 
-/// How many parts of a file are named, and how many files.
+/// How many parts of a file, and how many files, a text names.
 const MOST_PARTS: usize = 3;
 
 impl Skipped {
@@ -21,11 +21,10 @@ impl Skipped {
         Skipped { path, why, mentions, lines: Vec::new() }
     }
 
-    /// `lines 87–96 of src/utils/body.ts`: the parts that the grammar cannot read.
+    /// Formats the parts that the grammar cannot parse: `lines 87–96 of src/utils/body.ts`.
     fn parts(&self) -> String {
-        let part = |(first, last): &(usize, usize)| match first == last {
-            true => first.to_string(),
-            false => format!("{first}–{last}"),
+        let part = |(first, last): &(usize, usize)| {
+            if first == last { first.to_string() } else { format!("{first}–{last}") }
         };
         let word = match &self.lines[..] {
             [(first, last)] if first == last => "line",
@@ -37,7 +36,7 @@ impl Skipped {
     }
 }
 
-/// `hob's grammar cannot read lines 87–96 of src/utils/body.ts`: the parts of files that were parsed in part.
+/// Formats the unparsed parts of all files: `hob's grammar cannot read lines 87–96 of src/utils/body.ts`.
 pub(crate) fn unread_parts<'a>(skipped: impl IntoIterator<Item = &'a Skipped>) -> Option<String> {
     let mut all: Vec<&Skipped> = skipped.into_iter().filter(|one| !one.lines.is_empty()).collect();
     all.dedup_by(|one, other| one.path == other.path);
@@ -47,7 +46,7 @@ pub(crate) fn unread_parts<'a>(skipped: impl IntoIterator<Item = &'a Skipped>) -
     (!parts.is_empty()).then(|| format!("hob's grammar cannot read {}{more}", parts.join(", ")))
 }
 
-/// Why something was not looked into.
+/// The reason why a file was not searched completely.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Why {
     TooLarge,
@@ -56,30 +55,30 @@ pub(crate) enum Why {
     TooSlow,
     OutOfTime,
     OverMemory,
-    /// It was parsed in part; a language server reads all of it.
+    /// It was parsed in part; a language server reads the whole file.
     Broken,
-    /// It was parsed in part, and nothing else reads it for the answer.
+    /// It was parsed in part, and no language server read it for this answer.
     Unread,
-    /// The watcher does not see it change, so the language server may not know it as it is.
+    /// The watcher does not report its changes, so the language server may have an old version.
     Ignored,
     Linked,
     Includes,
-    /// A module of Rust in a folder that is not searched.
+    /// A Rust module in a folder that is not searched.
     Module,
-    /// Of Go, or of C and C++.
+    /// Assembly of Go, C or C++.
     Assembly,
-    /// Go that uses a name of C.
+    /// Go code that uses a name of C.
     ByCgo,
-    /// JavaScript that uses what a module is without a name for it.
+    /// JavaScript that uses a module's export without naming it.
     Nameless,
-    /// Code in a file of another kind.
+    /// Code embedded in a file of another kind.
     Embedded,
-    /// A macro in it makes a function of that name where it is called.
+    /// A macro in the file defines a function of that name where it is called.
     Makes,
 }
 
 impl Why {
-    pub(crate) fn words(self) -> &'static str {
+    pub(crate) fn describe(self) -> &'static str {
         match self {
             Why::TooLarge => "larger than 2 MiB: searched as text, not parsed",
             Why::Minified => "a line longer than 20,000 bytes: searched as text, not parsed",
@@ -106,7 +105,7 @@ impl Why {
         }
     }
 
-    /// Whether it is left out for all questions but those about its own language.
+    /// True if the file matters only to questions about its own language.
     pub(crate) fn is_of_its_language(self) -> bool {
         match self {
             Why::Ignored | Why::Linked | Why::Includes | Why::Module => true,

@@ -1,6 +1,6 @@
-//! What a search for source files does not see and a compiler does: files that git ignores one by one, links, what `include!`
-//! of Rust brings in, its modules in folders that are not searched, assembly, and code in files of other kinds. They are not
-//! searched; an answer says so where they may hold something of it.
+//! Files that a compiler reads and the search does not: ignored files, links, files from `include!` and Rust modules in
+//! folders that are not searched, assembly, and code embedded in files of other kinds. They are not searched; an answer warns
+//! where they may mention the name.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use memchr::memmem::find_iter;
 
 use crate::syntax::{Language, is_word};
 
-/// The files and links of a directory that are source files by name, assembly and what embeds code among them.
+/// Returns the files and links of a directory that are source files by name, or may embed code.
 pub(crate) fn beside(directory: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     let is_hidden = |path: &Path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
@@ -17,7 +17,7 @@ pub(crate) fn beside(directory: &Path) -> Vec<PathBuf> {
     files.map(|entry| entry.path()).filter(is_source).collect()
 }
 
-/// The languages whose names a file may use, by its name.
+/// Returns the languages whose names a file may use, by its file name.
 pub(crate) fn languages_of(path: &Path) -> Vec<Language> {
     match (Language::by_name(path), embedding(path)) {
         (Some(language), _) => vec![language],
@@ -26,22 +26,22 @@ pub(crate) fn languages_of(path: &Path) -> Vec<Language> {
     }
 }
 
-/// A kind of file that embeds code, or names it.
+/// A kind of file that embeds or names code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Embedding {
-    /// Of Go, or of C and C++.
+    /// Assembly of Go, C or C++.
     Assembly,
-    /// A component or a page with code of TypeScript or JavaScript in it.
+    /// A component or a page that embeds TypeScript or JavaScript.
     Component,
-    /// Code of C or C++ among rules (yacc, lex, SWIG), in a dialect (Objective-C, CUDA, Arduino), or in a file that others include.
+    /// C or C++ in a grammar file (yacc, lex, SWIG), in a dialect (Objective-C, CUDA, Arduino), or in a file that others include.
     Dialect,
     /// Cython, which calls Python and C.
     Cython,
-    /// A notebook of Python: its code stands in texts of JSON.
+    /// A Python notebook, which stores code in JSON strings.
     Notebook,
-    /// What names entry points of Python as `module:name`.
+    /// A file that names Python entry points as `module:name`.
     EntryPoints,
-    /// A template of Go.
+    /// A Go template.
     Template,
 }
 
@@ -58,7 +58,7 @@ impl Embedding {
     }
 }
 
-/// Whether a file embeds code, by its name.
+/// Returns how a file embeds code, by its name.
 pub(crate) fn embedding(path: &Path) -> Option<Embedding> {
     match path.extension()?.to_str()? {
         "vue" | "svelte" | "astro" | "mdx" => Some(Embedding::Component),
@@ -76,13 +76,13 @@ pub(crate) fn embedding(path: &Path) -> Option<Embedding> {
     }
 }
 
-/// How often a file that embeds code has what is looked for.
+/// Counts the matches in a file that embeds code.
 pub(crate) fn named_by(kind: Embedding, text: &[u8], find: impl Fn(&[u8]) -> Vec<usize>) -> usize {
     match kind {
         Embedding::Assembly | Embedding::Component | Embedding::Cython => find(text).len(),
         Embedding::Dialect | Embedding::Template => find(text).len(),
         Embedding::Notebook => {
-            // Lines may end within a text: `"import geo\narea(1)"`.
+            // An escaped line break may precede a name in a string: `"import geo\narea(1)"`.
             let mut plain = text.to_vec();
             for at in find_iter(text, br"\n").chain(find_iter(text, br"\t")) {
                 plain[at..at + 2].fill(b' ');
@@ -93,7 +93,7 @@ pub(crate) fn named_by(kind: Embedding, text: &[u8], find: impl Fn(&[u8]) -> Vec
             let mut places = find(text);
             places.sort_unstable();
             let is_of_path = |byte: u8| is_word(byte) || byte == b'.';
-            // As far as the text was looked through, and where the path begins that a place stands in.
+            // The end of the scanned text, and the start of the path around the current match.
             let (mut seen, mut begin) = (0, 0);
             let is_named = |at: &usize| {
                 let end = text[seen..*at].iter().rposition(|byte| !is_of_path(*byte));
@@ -107,29 +107,29 @@ pub(crate) fn named_by(kind: Embedding, text: &[u8], find: impl Fn(&[u8]) -> Vec
     }
 }
 
-/// What a Rust file brings in.
+/// A file that Rust source brings in.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Brought {
-    /// By `include!`.
+pub(crate) enum Inclusion {
+    /// A file of `include!`.
     Included(PathBuf),
-    /// A module: the one of these files that there is.
+    /// A module: the one of these files that exists.
     Module(Vec<PathBuf>),
 }
 
-/// How much of one file is read.
+/// The maximum number of such files that one source names.
 const MOST_BROUGHT: usize = 10_000;
 
-/// What stands before places in their lines. The places come in order, and no line is looked through again for the next one.
+/// The text before each of several ascending offsets in its line. No line is scanned twice.
 struct Lines<'a> {
     text: &'a [u8],
-    /// As far as the text was looked through.
+    /// The end of the scanned text.
     at: usize,
-    /// Where the line begins, without its indentation.
+    /// The start of the line after its indentation.
     begin: usize,
 }
 
 impl<'a> Lines<'a> {
-    fn of(text: &'a [u8]) -> Lines<'a> {
+    fn new(text: &'a [u8]) -> Lines<'a> {
         Lines { text, at: 0, begin: indented(text, 0) }
     }
 
@@ -142,18 +142,17 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// Where the text of a line begins.
+/// Returns the start of a line after its indentation.
 fn indented(text: &[u8], line: usize) -> usize {
     line + text[line..].iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r')).count()
 }
 
-/// What a Rust file brings in: by `include!` with the name of a file, and as modules. What
-/// stands in a comment at the begin of a line is none. Files come here that are too large to be parsed: each byte is looked at
-/// a few times only.
-pub(crate) fn brought(path: &Path, text: &[u8]) -> Vec<Brought> {
-    // With each place of a word, whether an attribute stands before it.
+/// Returns the files that Rust source brings in by `include!` with a literal name and as modules. Skips lines that begin with
+/// a comment. Files may be too large to parse, so each byte is read only a few times.
+pub(crate) fn inclusions(path: &Path, text: &[u8]) -> Vec<Inclusion> {
+    // Each place of a word, and whether an attribute precedes it.
     let words = |word: &'static [u8]| {
-        let mut lines = Lines::of(text);
+        let mut lines = Lines::new(text);
         find_iter(text, word).filter_map(move |at| {
             let line = lines.before(at);
             let is_code = !line.starts_with(b"//") && text[..at].last().is_none_or(|byte| !is_word(*byte));
@@ -161,11 +160,11 @@ pub(crate) fn brought(path: &Path, text: &[u8]) -> Vec<Brought> {
         })
     };
     let after_word = |at: usize| at + text[at..].iter().take_while(|byte| is_word(**byte)).count();
-    // What a macro computes is generated: no language server is asked about it.
+    // A computed file name refers to generated code, which no language server is asked about.
     let included = |(at, _): (usize, bool)| {
         let rest = text[at..].strip_prefix(b"include!")?.trim_ascii_start();
         let rest = rest.strip_prefix(b"(").or(rest.strip_prefix(b"[")).or(rest.strip_prefix(b"{"));
-        quoted(rest?.trim_ascii_start()).map(|name| Brought::Included(path.with_file_name(name)))
+        quoted(rest?.trim_ascii_start()).map(|name| Inclusion::Included(path.with_file_name(name)))
     };
     let module = |(at, _): (usize, bool)| {
         let start = at + b"mod ".len();
@@ -174,19 +173,19 @@ pub(crate) fn brought(path: &Path, text: &[u8]) -> Vec<Brought> {
         let folder = path.with_extension("");
         let places = [path.parent()?, &folder].into_iter();
         let files = places.flat_map(|place| [place.join(format!("{name}.rs")), place.join(name).join("mod.rs")]);
-        (is_apart && !name.is_empty()).then(|| Brought::Module(files.collect()))
+        (is_apart && !name.is_empty()).then(|| Inclusion::Module(files.collect()))
     };
     // `#[path = "…"]`, also within `cfg_attr`.
     let placed = |(at, is_in_attribute): (usize, bool)| {
         let file = quoted(&text[at + b"path = ".len()..]).filter(|_| is_in_attribute)?;
-        Some(Brought::Module(vec![path.with_file_name(file)]))
+        Some(Inclusion::Module(vec![path.with_file_name(file)]))
     };
     let modules = words(b"mod ").filter_map(module).chain(words(b"path = \"").filter_map(placed));
     let all = words(b"include").filter_map(included).chain(modules);
     all.take(MOST_BROUGHT).collect()
 }
 
-/// The text of a literal at the begin of a text.
+/// Returns the string literal at the start of a text.
 fn quoted(text: &[u8]) -> Option<&str> {
     let rest = text.strip_prefix(b"\"")?;
     let end = rest.iter().position(|byte| *byte == b'"')?;
@@ -200,30 +199,30 @@ mod tests {
     #[test]
     fn includes_are_read() {
         let text = b"include!(\"inc.in\");\n// include!(\"no\")\nmod m { include!(concat!(env!(\"OUT_DIR\"), \"/g.rs\")); }\nmy_include!(\"x\");\nconst S: &str = include_str!(\"x\");\n";
-        let file = Brought::Included(PathBuf::from("src/inc.in"));
-        assert_eq!(brought(Path::new("src/lib.rs"), text), [file]);
+        let file = Inclusion::Included(PathBuf::from("src/inc.in"));
+        assert_eq!(inclusions(Path::new("src/lib.rs"), text), [file]);
     }
 
     #[test]
     fn modules_are_read() {
         let text = b"pub mod geo;\n// mod no;\nmod inline { mod deep; }\n#[path = \"../gen/x.rs\"]\nmod x;\nlet path = \"y.rs\";\n";
-        let files = |all: &[&str]| Brought::Module(all.iter().map(PathBuf::from).collect());
+        let files = |all: &[&str]| Inclusion::Module(all.iter().map(PathBuf::from).collect());
         let of = |name: &str| {
             let all = ["", "/mod"].map(|rest| format!("src/{name}{rest}.rs"));
             let deep = ["", "/mod"].map(|rest| format!("src/a/{name}{rest}.rs"));
             files(&all.iter().chain(&deep).map(String::as_str).collect::<Vec<_>>())
         };
         let wanted = [of("geo"), of("deep"), of("x"), files(&["src/../gen/x.rs"])];
-        assert_eq!(brought(Path::new("src/a.rs"), text), wanted);
+        assert_eq!(inclusions(Path::new("src/a.rs"), text), wanted);
     }
 
     #[test]
     fn a_large_file_takes_no_time_of_its_square_and_brings_in_so_much() {
         let path = Path::new("src/a.rs");
         let begun = std::time::Instant::now();
-        assert_eq!(brought(path, "mod ".repeat(1 << 20).as_bytes()), []);
-        assert_eq!(brought(path, [" ".repeat(1 << 20), "mod mod ".repeat(1 << 18)].concat().as_bytes()), []);
-        assert_eq!(brought(path, "mod a;\n".repeat(1 << 18).as_bytes()).len(), MOST_BROUGHT);
+        assert_eq!(inclusions(path, "mod ".repeat(1 << 20).as_bytes()), []);
+        assert_eq!(inclusions(path, [" ".repeat(1 << 20), "mod mod ".repeat(1 << 18)].concat().as_bytes()), []);
+        assert_eq!(inclusions(path, "mod a;\n".repeat(1 << 18).as_bytes()).len(), MOST_BROUGHT);
         let line = ["[x]\na = \"m:", &"a.".repeat(1 << 20), "\""].concat();
         let find = |text: &[u8]| find_iter(text, b"a").collect();
         assert_eq!(named_by(Embedding::EntryPoints, line.as_bytes(), find), 1 << 20);

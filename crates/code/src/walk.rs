@@ -1,6 +1,6 @@
-//! The files below a folder that nothing leaves out: the rules of `.gitignore` and `.ignore` are honoured from the root down,
-//! hidden files are left out, links are not followed. Not read are rules above the root, `.git/info/exclude` and a user's global
-//! excludes: agents of several users see one tree alike.
+//! Walks the files below a folder. It honours `.gitignore` and `.ignore` from the root down, skips hidden files and does not
+//! follow links. It ignores rules above the root, `.git/info/exclude` and global excludes, so that agents of several users
+//! see the same tree.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -10,35 +10,35 @@ use ignore::{DirEntry, WalkBuilder, WalkState};
 
 use crate::ignored::Rules;
 
-/// Which files are looked at, of those that are not ignored.
+/// The files to visit among those that are not ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Files {
     All,
-    /// Without what builds and package managers leave in a folder of theirs, unless that folder itself is asked about.
+    /// Skips the output folders of builds and package managers, unless the walk starts in one.
     Written,
 }
 
-/// What a walk meets, but for links.
+/// An entry of a walk; links are not visited.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Met {
+pub(crate) enum Entry {
     File(PathBuf),
-    /// It is walked into next.
+    /// A folder that is walked next.
     Folder(PathBuf),
     Unreadable(PathBuf),
 }
 
-/// How many threads read.
+/// The number of reader threads.
 const THREADS: usize = 2;
 
-/// Calls for whatever is met, on several threads, until it is over. The rules of folders above `below` count from `root` down.
+/// Visits each entry on several threads until `is_over`. Rules of folders from `root` down to `below` apply too.
 pub(crate) fn walk(
     root: &Path,
     below: &Path,
     files: Files,
     is_over: impl Fn() -> bool + Sync,
-    visit: impl Fn(Met) + Sync,
+    visit: impl Fn(Entry) + Sync,
 ) {
-    let entered = Entered(Mutex::new([(below.to_owned(), Rules::within(root, below))].into()));
+    let entered = FolderRules(Mutex::new([(below.to_owned(), Rules::within(root, below))].into()));
     let mut walk = WalkBuilder::new(below);
     walk.threads(THREADS).follow_links(false).standard_filters(false);
     walk.filter_entry(move |entry| entry.depth() == 0 || entered.takes(entry, files));
@@ -49,13 +49,13 @@ pub(crate) fn walk(
             }
             match entry {
                 Ok(entry) => match entry.file_type() {
-                    Some(kind) if kind.is_file() => visit(Met::File(entry.into_path())),
-                    Some(kind) if kind.is_dir() => visit(Met::Folder(entry.into_path())),
+                    Some(kind) if kind.is_file() => visit(Entry::File(entry.into_path())),
+                    Some(kind) if kind.is_dir() => visit(Entry::Folder(entry.into_path())),
                     _ => {}
                 },
                 Err(error) => {
                     if let Some(path) = path_of(&error) {
-                        visit(Met::Unreadable(path));
+                        visit(Entry::Unreadable(path));
                     }
                 }
             }
@@ -64,11 +64,11 @@ pub(crate) fn walk(
     });
 }
 
-/// The rules in the folders that are walked into.
-struct Entered(Mutex<HashMap<PathBuf, Rules>>);
+/// The rules of the folders that were entered.
+struct FolderRules(Mutex<HashMap<PathBuf, Rules>>);
 
-impl Entered {
-    /// Whether nothing leaves out an entry of a folder that is known. If it is a folder, it is known then.
+impl FolderRules {
+    /// True if no rule excludes an entry. Records the rules of a folder.
     fn takes(&self, entry: &DirEntry, files: Files) -> bool {
         let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (path, is_folder) = (entry.path(), entry.file_type().is_some_and(|kind| kind.is_dir()));
@@ -84,11 +84,11 @@ impl Entered {
     }
 }
 
-/// Whether a folder is a build's or a package manager's.
+/// True if a folder belongs to a build or a package manager.
 fn is_made(folder: &Path) -> bool {
     match folder.file_name().and_then(|name| name.to_str()) {
         Some("node_modules" | "dist-newstyle" | ".hob") => true,
-        // A folder of that name may be anybody's.
+        // A folder of that name may also hold sources.
         Some("target") => {
             folder.join("CACHEDIR.TAG").exists()
                 || folder.parent().is_some_and(|parent| parent.join("Cargo.toml").exists())
@@ -110,14 +110,14 @@ mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
 
-    fn found(root: &Path) -> Vec<String> {
+    fn walked(root: &Path) -> Vec<String> {
         found_below(root, root)
     }
 
     fn found_below(root: &Path, below: &Path) -> Vec<String> {
         let all = Mutex::new(Vec::new());
         let visit = |met| {
-            if let Met::File(path) = met {
+            if let Entry::File(path) = met {
                 all.lock().unwrap().push(path.strip_prefix(root).unwrap().display().to_string());
             }
         };
@@ -139,9 +139,9 @@ mod tests {
         symlink("/dev/zero", root.join("a/.ignore")).unwrap();
         symlink("/dev/zero", root.join("a/deep/.gitignore")).unwrap();
         assert!(std::process::Command::new("mkfifo").arg(root.join("c/.gitignore")).status().unwrap().success());
-        assert_eq!(found(root), ["a/deep/y.rs", "a/x.rs", "b/in.rs", "c/z.rs"]);
+        assert_eq!(walked(root), ["a/deep/y.rs", "a/x.rs", "b/in.rs", "c/z.rs"]);
         symlink("/dev/zero", root.join(".ignore")).unwrap();
-        assert_eq!(found(root), ["a/deep/y.rs", "a/x.rs", "b/in.rs", "b/out.rs", "c/z.rs"]);
+        assert_eq!(walked(root), ["a/deep/y.rs", "a/x.rs", "b/in.rs", "b/out.rs", "c/z.rs"]);
     }
 
     #[test]
@@ -153,12 +153,12 @@ mod tests {
             std::fs::write(root.join(path), "").unwrap();
         }
         std::fs::write(folder.path().join(".gitignore"), "lib/\n").unwrap();
-        // Nobody reads it: a reader would never end.
+        // Must not be read: a reader would never end.
         symlink("/dev/zero", folder.path().join("outer/.ignore")).unwrap();
         std::fs::write(root.join(".gitignore"), "made.rs\n").unwrap();
         std::fs::write(root.join("in/.ignore"), "made\n").unwrap();
-        assert_eq!(found(&root), ["in/lib/b.rs", "lib/a.rs"]);
-        // What is asked for is looked into, and the rules between the root and it count.
+        assert_eq!(walked(&root), ["in/lib/b.rs", "lib/a.rs"]);
+        // The named folder is searched although a rule excludes it, and the rules between it and the root apply.
         assert_eq!(found_below(&root, &root.join("in/made")), ["in/made/c.rs"]);
         assert!(found_below(&root, &root.join("in/deep")).is_empty());
         assert_eq!(found_below(&root.join("in"), &root.join("in/deep")), ["deep/made.rs"]);

@@ -1,18 +1,20 @@
-//! The other names that imports and re-exports give.
+//! Aliases of a name from imports and re-exports.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{Alias, Found, MAX_ALIASES, MAX_RENAMES, Reader, Shown, Site, broken, has, module_name, unparsed};
-use crate::search::{Hit, Scope, Searched, Skipped, Why, search, search_by};
+use super::{
+    Alias, Candidates, LineOptions, MAX_ALIASES, MAX_RENAMES, Reader, Site, broken, has, module_name, unparsed,
+};
+use crate::search::{Hit, Scope, SearchResult, Skipped, Why, search, search_by};
 use crate::syntax::{Class, DEFAULT, Language, SCRIPTS, family, is_word, last_word, names_module, occurrences};
 
-/// Searches for the names that imports and re-exports give.
-pub(super) fn follow(scope: &Scope, found: &mut Found, mut aliases: VecDeque<Alias>, shown: Shown) {
+/// Searches for the aliases that imports and re-exports give.
+pub(super) fn follow(scope: &Scope, found: &mut Candidates, mut aliases: VecDeque<Alias>, shown: LineOptions) {
     let mut seen: BTreeSet<(String, Arc<Path>)> = BTreeSet::new();
-    let mut cache: BTreeMap<String, Searched> = BTreeMap::new();
+    let mut cache: BTreeMap<String, SearchResult> = BTreeMap::new();
     let families: BTreeSet<&str> = found.definitions.iter().map(|one| family(one.language)).collect();
     while let Some(alias) = aliases.pop_front() {
         let is_other = |language| !families.is_empty() && !families.contains(family(language));
@@ -26,9 +28,9 @@ pub(super) fn follow(scope: &Scope, found: &mut Found, mut aliases: VecDeque<Ali
             found.names.insert(alias.name.clone());
         }
         let is_script = Language::by_name(&alias.path).is_some_and(|language| family(language) == SCRIPTS);
-        // `lib.js` and `main.js` are modules like others.
+        // `lib.js` and `main.js` name their module, unlike `lib.rs` and `main.rs`.
         let module = module_name(&alias.path).or_else(|| is_script.then(|| module_stem(&alias.path).to_owned()));
-        // What stands for a folder may be named by its own name all the same.
+        // An index file may also be imported by its own name.
         let is_index = alias.path.file_stem().is_some_and(|stem| stem == "index");
         if alias.name == DEFAULT {
             aliases.extend(module.map(|module| add_importers(scope, found, &alias, &module)).unwrap_or_default());
@@ -36,7 +38,7 @@ pub(super) fn follow(scope: &Scope, found: &mut Found, mut aliases: VecDeque<Ali
         }
         let searched = cache.entry(alias.name.clone()).or_insert_with(|| search(scope, &alias.name));
         let mut reader = Reader::new(&found.question, shown);
-        // No other language uses the names that an import gives.
+        // Other languages do not use names from this import.
         let of = Language::by_name(&alias.path).map(family);
         for hit in searched.hits.iter().filter(|hit| of.is_none_or(|of| of == family(hit.language))) {
             let is_its_own = *hit.path == *alias.path;
@@ -57,7 +59,7 @@ pub(super) fn follow(scope: &Scope, found: &mut Found, mut aliases: VecDeque<Ali
         if let Some(module) = module.as_deref().filter(|_| is_script && alias.is_open && alias.depth < MAX_RENAMES) {
             aliases.extend(passed_on(scope, found, &alias, module));
         }
-        // What another file has by that name, it has by an import that others may use.
+        // Another file has this name only if it can import it from here.
         let may_use = |one: &&Skipped| alias.is_open || *one.path == *alias.path;
         found.leave_out(searched.skipped.iter().filter(may_use), &families);
         let is_known = |site: &Site| {
@@ -66,7 +68,7 @@ pub(super) fn follow(scope: &Scope, found: &mut Found, mut aliases: VecDeque<Ali
                 .iter()
                 .any(|other| other.path == site.path && other.line == site.line && other.column == site.column)
         };
-        // The import that gives the name is there already, under the name itself.
+        // The import that gives this name is already a site of the original name.
         let gives = |site: &Site| {
             *site.path == *alias.path
                 && site.line == alias.line
@@ -80,18 +82,18 @@ pub(super) fn follow(scope: &Scope, found: &mut Found, mut aliases: VecDeque<Ali
     }
 }
 
-/// A file with the sources of its imports that mean a module: where these stand.
+/// A file, and the ranges of its import sources that name a module.
 type Importer = (Hit, Vec<Range<usize>>);
 
-/// The files that import a module.
-fn importers(scope: &Scope, found: &mut Found, of: &Alias, module: &str) -> Vec<Importer> {
+/// Returns the files that import a module.
+fn importers(scope: &Scope, found: &mut Candidates, of: &Alias, module: &str) -> Vec<Importer> {
     let mut searched = search(scope, module);
     if matches!(module_stem(&of.path), "index" | "lib" | "main") {
-        // `require("..")` names no module.
-        let folders = search_by(scope, |language, text| match family(language) == SCRIPTS {
-            true => required_folders(text),
-            false => Vec::new(),
-        });
+        // `require("..")` does not contain the module's name.
+        let folders = search_by(
+            scope,
+            |language, text| if family(language) == SCRIPTS { required_folders(text) } else { Vec::new() },
+        );
         searched.hits.extend(folders.hits);
         searched.skipped.extend(folders.skipped);
     }
@@ -110,7 +112,7 @@ fn module_stem(path: &Path) -> &str {
     path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default()
 }
 
-/// Where the sources stand that only mean a folder above: `require("..")`.
+/// Returns the offsets of import sources that only name a parent folder: `require("..")`.
 fn required_folders(text: &[u8]) -> Vec<usize> {
     let ends = memchr::memmem::find_iter(text, b"require(").map(|at| at + b"require(".len() + 1);
     let is_folder = |at: &usize| {
@@ -120,9 +122,9 @@ fn required_folders(text: &[u8]) -> Vec<usize> {
     ends.filter(is_folder).collect()
 }
 
-/// The same name of the modules that pass on all that one has: `module.exports = require("./geo")`,
-/// `module.exports = { ...require("./geo") }`.
-fn passed_on(scope: &Scope, found: &mut Found, alias: &Alias, module: &str) -> Vec<Alias> {
+/// Returns the same name in modules that re-export a whole module: `module.exports = require("./geo")`, `module.exports = {
+/// ...require("./geo") }`.
+fn passed_on(scope: &Scope, found: &mut Candidates, alias: &Alias, module: &str) -> Vec<Alias> {
     let passes = |(hit, sources): &Importer| {
         sources.iter().any(|of| match binding(&hit.text, of) {
             Binding::Name { name, .. } => name == DEFAULT,
@@ -134,8 +136,8 @@ fn passed_on(scope: &Scope, found: &mut Found, alias: &Alias, module: &str) -> V
     all.map(|(hit, _)| Alias { path: hit.path.into(), line: 0, depth: alias.depth + 1, ..alias.clone() }).collect()
 }
 
-/// Adds the files that import a module, and returns the names that they give to its default export.
-fn add_importers(scope: &Scope, found: &mut Found, alias: &Alias, module: &str) -> Vec<Alias> {
+/// Adds the files that import a module, and returns their names for its default export.
+fn add_importers(scope: &Scope, found: &mut Candidates, alias: &Alias, module: &str) -> Vec<Alias> {
     let mut aliases = Vec::new();
     for (hit, sources) in importers(scope, found, alias, module) {
         let path: Arc<Path> = hit.path.as_path().into();
@@ -150,7 +152,7 @@ fn add_importers(scope: &Scope, found: &mut Found, alias: &Alias, module: &str) 
                 Binding::None => {}
                 Binding::Nameless => nameless += 1,
                 Binding::Name { name, is_open } if name != found.question.name && alias.depth < MAX_RENAMES => {
-                    // The import does not have the name itself, so it is a site of its own.
+                    // The import statement does not contain the alias itself, so the alias has its own site.
                     aliases.push(Alias { name, path: path.clone(), line: 0, is_open, depth: alias.depth + 1 });
                 }
                 Binding::Name { .. } => {}
@@ -165,7 +167,7 @@ fn add_importers(scope: &Scope, found: &mut Found, alias: &Alias, module: &str) 
     aliases
 }
 
-/// The name of the namespace that an import binds: `geo` of `import * as geo from "./geo"`.
+/// Returns the namespace that an import binds: `geo` of `import * as geo from "./geo"`.
 fn namespace(text: &[u8], source: &Range<usize>) -> Option<String> {
     let before = text[..source.start - 1].trim_ascii_end().strip_suffix(b"from")?.trim_ascii_end();
     let name = last_word(before);
@@ -173,20 +175,20 @@ fn namespace(text: &[u8], source: &Range<usize>) -> Option<String> {
     is_namespace.then(|| self::text(name))
 }
 
-/// What a file binds to a module as a whole.
+/// The name that a file binds to a whole module.
 enum Binding {
     None,
-    /// It is used without a name: `require("./geo")(1)`.
+    /// The module is used without a name: `require("./geo")(1)`.
     Nameless,
     Name {
-        /// [`DEFAULT`], where the file exports it so itself.
+        /// [`DEFAULT`] if the file re-exports it as its default.
         name: String,
-        /// Whether the file passes it on under that name.
+        /// True if the file exports the name.
         is_open: bool,
     },
 }
 
-/// Reads what a file binds to a module by the text around its source: `const area = require(`, `import area from`.
+/// Reads a binding from the text around an import source: `const area = require(`, `import area from`.
 fn binding(all: &[u8], source: &Range<usize>) -> Binding {
     let before = all[..source.start - 1].trim_ascii_end();
     if let Some(clause) = before.strip_suffix(b"from") {
@@ -211,7 +213,7 @@ fn binding(all: &[u8], source: &Range<usize>) -> Binding {
     let Some(target) = before.strip_suffix(b"=").or(before.strip_suffix(b":")).map(<[u8]>::trim_ascii_end) else {
         let after = all.get(source.end + 1..).unwrap_or_default().trim_ascii_start();
         let after = after.strip_prefix(b")").unwrap_or(after).trim_ascii_start();
-        // Its members have their own names; alone it is run and not used.
+        // Members are found by their own names. A bare statement only runs the module.
         let is_statement = before.last().is_none_or(|last| b";}".contains(last)) && !after.starts_with(b"(");
         return if after.starts_with(b".") || is_statement { Binding::None } else { Binding::Nameless };
     };
@@ -223,7 +225,7 @@ fn binding(all: &[u8], source: &Range<usize>) -> Binding {
     }
 }
 
-/// The word that a text begins with.
+/// Returns the word at the start of a text.
 fn first_word(text: &[u8]) -> &[u8] {
     let end = text.iter().position(|byte| !is_word(*byte) && *byte != b'$').unwrap_or(text.len());
     &text[..end]
@@ -233,7 +235,7 @@ fn text(name: &[u8]) -> String {
     String::from_utf8_lossy(name).into_owned()
 }
 
-/// Returns where the text in quotes around a place stands, which ends on its line.
+/// Returns the quoted text around an offset, if it ends on the same line.
 fn source_around(text: &[u8], at: usize) -> Option<Range<usize>> {
     let is_quote = |byte: &u8| b"'\"`\n".contains(byte);
     let start = text[..at].iter().rposition(is_quote).filter(|start| text[*start] != b'\n')? + 1;

@@ -1,16 +1,16 @@
-//! What only the definitions tell of sites: their classes, and which of them are of another language.
+//! Corrections of sites that need the definitions: their classes, and the exclusion of other languages.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use super::{Found, Site, Texts, concerns};
+use super::{Candidates, Site, Texts, concerns};
 use crate::definition::Definition;
 use crate::search::{Skipped, Why};
 use crate::syntax::{C_AND_CPP, Class, Kind, Language, family, has_bound_methods, is_word, last_word};
 
-/// What only the definitions tell: calling a class constructs, reading a function is no access to a field.
-pub(super) fn reclassify(found: &mut Found) {
-    let of = Definitions::of(found);
+/// Corrects the classes of sites: calling a class constructs it, and reading a function is not a field access.
+pub(super) fn reclassify(found: &mut Candidates) {
+    let of = Definitions::new(found);
     for site in &mut found.sites {
         site.class = of.class(&found.texts, site);
     }
@@ -23,10 +23,10 @@ pub(super) fn reclassify(found: &mut Found) {
     });
 }
 
-/// What all definitions of a name are, or some.
+/// The kinds of all, or some, definitions of a name.
 pub(super) struct Definitions {
     are_fields: bool,
-    /// The families of languages in which a function is one of them.
+    /// The language families in which one of the definitions is a function.
     with_functions: BTreeSet<&'static str>,
     construct: bool,
     are_values: bool,
@@ -37,13 +37,13 @@ pub(super) struct Definitions {
 }
 
 impl Definitions {
-    pub(super) fn of(found: &Found) -> Definitions {
+    pub(super) fn new(found: &Candidates) -> Definitions {
         let all =
             |fits: &dyn Fn(&Definition) -> bool| !found.definitions.is_empty() && found.definitions.iter().all(fits);
         let name = &found.question.name;
         let functions = found.definitions.iter().filter(|one| matches!(one.kind, Kind::Function | Kind::Method));
         Definitions {
-            // A static field of C++ is a variable besides, outside of its class.
+            // A static field in C++ is also defined as a variable outside of its class.
             are_fields: all(&|one| {
                 one.kind == Kind::Field || one.language == Language::Cpp && one.kind == Kind::Variable
             }) && found.definitions.iter().any(|one| one.kind == Kind::Field),
@@ -60,35 +60,38 @@ impl Definitions {
         }
     }
 
-    /// The class of a site, which has one by its syntax.
+    /// Returns the corrected class of a site.
     pub(super) fn class(&self, texts: &Texts, site: &Site) -> Class {
         let are_fields = self.are_fields;
         let has_functions = self.with_functions.contains(family(site.language));
         let is_declared = || self.places.contains(&(site.path.to_path_buf(), site.at));
         match site.class {
             Class::Call | Class::Value if are_fields && site.language == Language::Haskell => Class::FieldRead,
-            // In a method of C++ a field stands by its name alone.
-            Class::Value if are_fields && site.language == Language::Cpp => match is_counted(texts, site) {
-                true => Class::FieldWrite,
-                false => Class::FieldRead,
-            },
+            // A C++ method accesses fields without a receiver.
+            Class::Value if are_fields && site.language == Language::Cpp => {
+                if is_counted(texts, site) {
+                    Class::FieldWrite
+                } else {
+                    Class::FieldRead
+                }
+            }
             Class::Binding if are_fields && !is_declared() && is_assigned(texts, site) => Class::FieldWrite,
-            // In the others what is reached by a dot and not called is never a function. A variable or a class is reached so through its
+            // In other languages, an uncalled member is never a function. A variable or a class after a dot belongs to a
             // module.
             Class::FieldRead if (has_functions || self.are_values) && has_bound_methods(site.language) => Class::Value,
-            // In Go this is a field that is embedded.
+            // In Go this is an embedded field.
             Class::FieldRead if self.are_types && has_bound_methods(site.language) && site.language != Language::Go => {
                 Class::Value
             }
             Class::Binding if has_functions && destructures(texts, site) => Class::Value,
             Class::Binding if are_fields && destructures(texts, site) => Class::FieldRead,
             Class::Call if self.construct => Class::Construct,
-            // A base class in the list of what a constructor initializes.
+            // A base class in the initializer list of a constructor.
             Class::FieldWrite if self.construct && site.language == Language::Cpp => Class::Construct,
             Class::Value if self.are_bare => Class::Construct,
             // The index in `all[number](1)` looks like a type.
             Class::Type if self.are_values && site.language == Language::Go => Class::Value,
-            // `std::thread t(worker)`, `Opts o(limit())` look like functions that are declared.
+            // `std::thread t(worker)` and `Opts o(limit())` look like function declarations.
             Class::Type if self.have_no_types && family(site.language) == C_AND_CPP => {
                 match around(texts, site).1.first() {
                     Some(b'(') => Class::Call,
@@ -101,13 +104,13 @@ impl Definitions {
     }
 }
 
-/// Whether `++` or `--` stands beside a name.
+/// True if `++` or `--` is next to a name.
 fn is_counted(texts: &Texts, site: &Site) -> bool {
     let (before, after) = around(texts, site);
     [&b"++"[..], b"--"].iter().any(|sign| before.ends_with(sign) || after.starts_with(sign))
 }
 
-/// Whether a name of C++ is assigned to, and not declared.
+/// True if a name in C++ is assigned to, and not declared.
 fn is_assigned(texts: &Texts, site: &Site) -> bool {
     let (before, after) = around(texts, site);
     // `int area = 1`, `Shape* area = x`, `f(a, area = 1)`.
@@ -120,7 +123,7 @@ fn is_assigned(texts: &Texts, site: &Site) -> bool {
     site.language == Language::Cpp && is_first && sign.starts_with(b"=") && !sign.starts_with(b"==")
 }
 
-/// What stands before and after the name of a site.
+/// Returns the text before and after the name of a site.
 fn around<'a>(texts: &'a Texts, site: &Site) -> (&'a [u8], &'a [u8]) {
     let text = texts.get(&site.path).map(|text| &text[..]).unwrap_or_default();
     let (before, rest) = text.split_at(site.at.min(text.len()));
@@ -128,14 +131,14 @@ fn around<'a>(texts: &'a Texts, site: &Site) -> (&'a [u8], &'a [u8]) {
     (before.trim_ascii_end(), rest[end..].trim_ascii_start())
 }
 
-/// Whether `const { area } = shape` takes the member of that name, which is no declaration of one: `exports.area = …`.
+/// True if `const { area } = shape` reads the member of that name instead of declaring one: `exports.area = …`.
 fn destructures(texts: &Texts, site: &Site) -> bool {
     let before = texts.get(&site.path).and_then(|text| text.get(..site.at)).unwrap_or_default();
     site.is_member && !before.trim_ascii_end().ends_with(b".")
 }
 
-/// A name in Python is not the one that Rust defines, unless one is declared to the other: then both define it.
-pub(super) fn leave_out_other_languages(found: &mut Found) {
+/// Removes sites in other languages. Exception: one of the definitions is declared to that language.
+pub(super) fn leave_out_other_languages(found: &mut Candidates) {
     let families: BTreeSet<&str> = found.definitions.iter().map(|one| family(one.language)).collect();
     if !families.is_empty() {
         let all = found.sites.len();
@@ -148,8 +151,8 @@ pub(super) fn leave_out_other_languages(found: &mut Found) {
     }
 }
 
-/// The files of Go that use a name of C: `C.area(1)`.
-fn by_cgo(found: &Found) -> Vec<Skipped> {
+/// Returns the Go files that use a name of C: `C.area(1)`.
+fn by_cgo(found: &Candidates) -> Vec<Skipped> {
     let is_of_c = |site: &&Site| {
         let before = found.texts.get(&site.path).and_then(|text| text.get(..site.at)).unwrap_or_default();
         site.language == Language::Go && before.strip_suffix(b"C.").is_some_and(|before| last_word(before).is_empty())

@@ -1,4 +1,4 @@
-//! Parsing the files that mention a name, several at once.
+//! Parallel parsing of the files that mention a name.
 
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -6,17 +6,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::search::Hit;
 use crate::syntax::unkept;
 
-/// How many files are parsed at once.
+/// The number of parser threads.
 const THREADS: usize = 2;
-/// Of at most so many files the trees are kept for what comes next.
+/// Up to this many files, the parse trees are cached for the next step.
 const FEW: usize = 8;
 
-/// What is parsed of each file, by several threads, in the order of the files.
+/// Parses each file on several threads, and returns the results in the order of the files.
 pub(crate) fn in_turns<T: Send>(hits: &[Hit], parse: impl Fn(&Hit) -> T + Sync) -> impl Iterator<Item = (&Hit, T)> {
     first(hits, |_| true, parse)
 }
 
-/// The same; some of the files are parsed before the others.
+/// Like [`in_turns`], but parses files that match the predicate before the others.
 pub(super) fn first<T: Send>(
     hits: &[Hit],
     is_first: impl Fn(&Hit) -> bool,
@@ -36,7 +36,7 @@ pub(super) fn first<T: Send>(
     let mut parsed: Vec<(usize, T)> = std::thread::scope(|threads| {
         let others: Vec<_> = (1..THREADS.min(hits.len())).map(|_| threads.spawn(work)).collect();
         let own = work();
-        // A panic there is one here.
+        // A panic of a thread is propagated.
         let others = others.into_iter().flat_map(|other| other.join().unwrap_or_else(|panic| resume_unwind(panic)));
         own.into_iter().chain(others).collect()
     });

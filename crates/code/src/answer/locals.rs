@@ -1,4 +1,4 @@
-//! Locals that may be what a name means.
+//! Local variables that may shadow a name.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::Site;
 use crate::syntax::Class;
 
-/// Marks what a local binding before it in the same declaration may be meant by. The sites are sorted by place. Scopes are
-/// not read, so it stays a guess.
+/// Marks sites that may mean a local binding before them in the same declaration. The sites must be sorted by place. Scopes
+/// are not resolved, so this is a guess.
 pub(super) fn mark(sites: &mut [Site]) {
     let mut bound: BTreeSet<(Arc<Path>, String)> = BTreeSet::new();
     for site in sites {

@@ -1,4 +1,4 @@
-//! Definitions and uses of a name: the files that mention it, what each mention does, the names that imports give it.
+//! Definitions and uses of a name: the files that mention it, the class of each mention, and its aliases.
 
 mod aliases;
 mod classes;
@@ -25,83 +25,83 @@ use crate::judgement::{Unnamed, Verdict};
 use crate::place::Lines;
 use crate::question::Question;
 use crate::rule::Rule;
-use crate::search::{Hit, NoAnswer, Scope, Searched, Skipped, Why, search};
+use crate::search::{Hit, NoAnswer, Scope, SearchResult, Skipped, Why, search};
 use crate::syntax::{
-    Class, Kind, Language, Occurrence, Parsed, Place, Tokens, family, implemented, is_word, occurrences,
+    Class, Container, Kind, Language, Occurrence, Parsed, Tokens, family, implemented, is_word, occurrences,
 };
 use crate::unsearched::languages_of;
 
-/// A place that has the name, or a name that an import gave it.
+/// A place that has the name or an alias of it.
 #[derive(Debug, Clone)]
 pub(crate) struct Site {
     pub path: Arc<Path>,
     pub language: Language,
     pub line: usize,
     pub column: usize,
-    /// Where it begins in its file's text.
+    /// The offset of the name in its file.
     pub at: usize,
     pub class: Class,
-    /// The declarations around it; empty at the top of a file.
+    /// The enclosing declarations; empty at the top level of a file.
     pub enclosing: String,
     pub in_test: bool,
     pub is_member: bool,
     pub is_qualified: bool,
-    /// Whether a local of that name stands before it in the same declaration, which it may mean.
+    /// True if a preceding local binding in the same declaration may shadow the name.
     pub may_be_local: bool,
-    /// The tokens of a macro that it stands in.
+    /// The macro tokens that contain the site.
     pub tokens: Option<Tokens>,
-    /// The type whose implementation it stands in, in Rust.
+    /// The type of the `impl` that contains the site, in Rust.
     pub self_type: Option<String>,
     pub is_broken: bool,
-    /// Whether it gives its name to a field, which is embedded in Go.
+    /// True if it embeds a field in Go, which takes this name.
     pub embeds: bool,
-    /// Whether an interface or a trait is the nearest declaration around it.
+    /// True if the nearest enclosing declaration is an interface or a trait.
     pub in_interface: bool,
-    /// The other name that stands here.
+    /// The alias, if the site has one instead of the name.
     pub alias: Option<String>,
     pub verdict: Verdict,
-    /// Which of the definitions it means, by the judge's word.
+    /// The index of the definition that it means, as the server resolved it.
     pub meant: Option<usize>,
-    /// It calls an interface, which that definition implements.
+    /// True if it calls an interface that this definition implements.
     pub by_interface: bool,
-    /// How it comes to that definition without naming it.
+    /// How it uses the definition, if it does not name it.
     pub unnamed: Option<Unnamed>,
-    /// The line, and the lines around it; only for sites that can be shown.
+    /// The line and its context; empty for sites that are never displayed.
     pub text: String,
     pub before: Vec<String>,
     pub after: Vec<String>,
 }
 
-/// What was found.
+/// The definitions and possible uses of a name.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub(crate) struct Candidates {
     pub question: Question,
     pub definitions: Vec<Definition>,
-    /// All uses, by path and line. The definitions themselves are not among them, other bindings are.
+    /// All uses, sorted by path and line. Includes other bindings, but not the definitions themselves.
     pub sites: Vec<Site>,
     pub files: usize,
-    /// How many places have the name in a language that shares no names with that of the definitions.
+    /// The number of occurrences in languages that do not share names with those of the definitions.
     pub elsewhere: usize,
     pub skipped: Vec<Skipped>,
     /// The traits of the project that declare a method of the name, in Rust.
     pub traits: Vec<String>,
-    /// The other names that imports and re-exports give it.
+    /// The aliases from imports and re-exports.
     pub names: BTreeSet<String>,
     /// Files that import a module whose default export is one of the definitions.
     pub importers: BTreeSet<Arc<Path>>,
-    /// The texts that were read, of the files that have definitions or sites.
+    /// The texts of the files with definitions or sites.
     pub texts: Texts,
 }
 
-impl Found {
-    /// What a site reaches its name through, as it is written before the point; empty where there is no point.
+impl Candidates {
+    /// Returns the receiver of a site: the expression before the dot, empty if there is none.
     pub(crate) fn receiver(&self, site: &Site) -> &[u8] {
         let before = self.texts.get(&site.path).and_then(|text| text.get(..site.at)).unwrap_or_default();
         before.trim_ascii_end().strip_suffix(b".").map(<[u8]>::trim_ascii_end).unwrap_or_default()
     }
 
-    /// That there is no definition, as far as that is known. What a macro makes only a judge sees: where one is called outside of
-    /// any declaration, with the name among its tokens, it may be that.
+    /// Explains that no definition was found. A macro call outside of any declaration, with the name among its tokens, may
+    /// define it: only a language server can tell.
     pub(crate) fn undefined(&self) -> String {
         let said = undefined(&self.skipped);
         let may_make = |site: &&Site| {
@@ -118,35 +118,35 @@ impl Found {
     }
 }
 
-/// Texts by their path, relative to the root.
+/// File contents by path, relative to the root.
 pub(crate) type Texts = BTreeMap<Arc<Path>, Arc<[u8]>>;
 
-/// How many renames are followed one after the other, and in all.
+/// The maximum length of an alias chain, and the maximum number of aliases.
 const MAX_RENAMES: usize = 3;
 const MAX_ALIASES: usize = 32;
 
-/// What lines are kept of a site.
+/// How many lines of context to store for a site.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Shown {
+pub(crate) struct LineOptions {
     pub context_lines: usize,
-    /// Of how many sites in one file.
+    /// For how many sites of one file.
     pub most: usize,
 }
 
-/// Definitions and uses of a name.
-pub(crate) fn find(scope: &Scope, asked: &str, shown: Shown) -> Result<Found, NoAnswer> {
-    let question = crate::asked::asked(scope, asked)?;
+/// Finds the definitions and uses of a name.
+pub(crate) fn find(scope: &Scope, asked: &str, shown: LineOptions) -> Result<Candidates, NoAnswer> {
+    let question = crate::asked::parse_question(scope, asked)?;
     let whole = Scope { below: scope.root.clone(), ..scope.clone() };
-    let (reader, Searched { files, hits, skipped }) = read_all(&whole, &question, shown, true)?;
+    let (reader, SearchResult { files, hits, skipped }) = read_all(&whole, &question, shown, true)?;
     let Reader { definitions, sites, aliases, .. } = reader;
     let declared_in = |one: &Definition| one.of_trait.clone().filter(|of| !of.is_impl).map(|of| of.name);
     let traits = definitions.iter().filter_map(declared_in).collect();
     let text = |site: &Site| hits.iter().find(|hit| *hit.path == *site.path).and_then(|hit| hit.text.get(..site.at));
     let is_behind = sites.iter().any(|site| question.behind(text(site).unwrap_or_default()) > 0);
     let (definitions, skipped) =
-        meant(&question, definitions, scope, mentions(&hits, &sites), is_behind, skipped, made(&hits, &sites))?;
+        choose(&question, definitions, scope, mentions(&hits, &sites), is_behind, skipped, made(&hits, &sites))?;
     let texts = hits.into_iter().map(|hit| (hit.path.into(), hit.text.into())).collect();
-    let mut found = Found {
+    let mut found = Candidates {
         definitions,
         sites,
         files,
@@ -171,17 +171,18 @@ pub(crate) fn find(scope: &Scope, asked: &str, shown: Shown) -> Result<Found, No
     }
     found.sites.sort_by(|a, b| (&a.path, a.line, a.column).cmp(&(&b.path, b.line, b.column)));
     locals::mark(&mut found.sites);
-    // What is surely no local comes first.
+    // Sites that cannot be local variables come first.
     found.sites.sort_by_key(|site| site.may_be_local);
     Ok(found)
 }
 
-/// The definitions alone.
-pub(crate) fn define(scope: &Scope, asked: &str) -> Result<Found, NoAnswer> {
-    let question = crate::asked::asked(scope, asked)?;
+/// Finds the definitions only.
+pub(crate) fn define(scope: &Scope, asked: &str) -> Result<Candidates, NoAnswer> {
+    let question = crate::asked::parse_question(scope, asked)?;
     let whole = Scope { below: scope.root.clone(), ..scope.clone() };
-    let shown = Shown { context_lines: 0, most: 0 };
-    let (reader, Searched { files, hits, skipped }) = read_all(&whole, &question, shown, scope.below == scope.root)?;
+    let shown = LineOptions { context_lines: 0, most: 0 };
+    let (reader, SearchResult { files, hits, skipped }) =
+        read_all(&whole, &question, shown, scope.below == scope.root)?;
     let Reader { mut definitions, sites, .. } = reader;
     let mentions = mentions(&hits, &sites);
     if scope.below != scope.root {
@@ -189,7 +190,7 @@ pub(crate) fn define(scope: &Scope, asked: &str) -> Result<Found, NoAnswer> {
         let is_below = |definition: &Definition| definition.path.starts_with(below);
         if !definitions.iter().any(is_below) && !definitions.is_empty() {
             let others = chosen(&question, definitions, scope, mentions, false, &skipped)?;
-            let places: Vec<String> = others.iter().map(Definition::shown).collect();
+            let places: Vec<String> = others.iter().map(Definition::describe).collect();
             return Err(NoAnswer(format!(
                 "`{}` is not defined in {}, but there is {}: leave out `path`",
                 question.name,
@@ -199,8 +200,8 @@ pub(crate) fn define(scope: &Scope, asked: &str) -> Result<Found, NoAnswer> {
         }
         definitions.retain(is_below);
     }
-    let (definitions, skipped) = meant(&question, definitions, scope, mentions, false, skipped, made(&hits, &sites))?;
-    Ok(Found {
+    let (definitions, skipped) = choose(&question, definitions, scope, mentions, false, skipped, made(&hits, &sites))?;
+    Ok(Candidates {
         definitions,
         sites,
         files,
@@ -214,27 +215,26 @@ pub(crate) fn define(scope: &Scope, asked: &str) -> Result<Found, NoAnswer> {
     })
 }
 
-/// The site of a name, the question's own or another one of the same thing, at one place of a file; `None` if it is no name
-/// there.
-pub(crate) fn site_at(found: &Found, hit: &Hit, name: &str, shown: Shown, until: Instant) -> Option<Site> {
+/// Returns the site of a name or an alias at one place of a file; `None` if there is no name at this place.
+pub(crate) fn site_at(found: &Candidates, hit: &Hit, name: &str, shown: LineOptions, until: Instant) -> Option<Site> {
     let all = occurrences(hit.language, &hit.text, name, &hit.starts, until)?;
     let mut reader = Reader::new(&found.question, shown);
     let given = Alias { name: name.to_owned(), path: hit.path.as_path().into(), line: 0, is_open: false, depth: 0 };
     reader.read(hit, &all.all, name, (name != found.question.name).then_some(&given));
     let site = reader.sites.pop()?;
     let texts = Texts::from([(site.path.clone(), hit.text.clone().into())]);
-    let class = Definitions::of(found).class(&texts, &site);
+    let class = Definitions::new(found).class(&texts, &site);
     Some(Site { class, ..site })
 }
 
-/// Parses and reads all files that mention the name. Where `is_refused` says that many definitions of the plain name are an error
-/// anyway, it ends with that error once they are found, and parses no more.
+/// Parses all files that mention the name. If `is_refused`, too many definitions of the plain name are an error: parsing then
+/// stops as soon as they are found.
 fn read_all<'a>(
     scope: &Scope,
     question: &'a Question,
-    shown: Shown,
+    shown: LineOptions,
     is_refused: bool,
-) -> Result<(Reader<'a>, Searched), NoAnswer> {
+) -> Result<(Reader<'a>, SearchResult), NoAnswer> {
     let mut searched = search(scope, &question.name);
     let mut reader = Reader::new(question, shown);
     let defined = AtomicUsize::new(0);
@@ -271,33 +271,33 @@ fn read_all<'a>(
     Ok((reader, searched))
 }
 
-/// Whether a file may define what it mentions, at a first look: a word stands before it, as in `fn area` and `int area`, or nothing.
+/// True if the text suggests that a file defines the name: it starts a line or follows a word, as in `fn area` and `int area`.
 fn may_define(hit: &Hit) -> bool {
     let before = |start: &usize| hit.text[..*start].iter().rev().find(|byte| !b" \t".contains(byte)).copied();
     hit.starts.iter().map(before).any(|before| before.is_none_or(|byte| byte == b'\n' || is_word(byte)))
 }
 
-/// At least how many definitions of its own a file has, of those in it.
+/// Counts the definitions in a file. The result is a lower bound.
 fn defines(language: Language, all: &[Occurrence]) -> usize {
     let is_one = |one: &&Occurrence| one.declares.as_ref().is_some_and(|one| !one.is_signature) && !one.embeds();
     let all = all.iter().filter(is_one).count();
-    // Its clauses are one.
+    // The clauses of a function are one definition.
     if language == Language::Haskell { all.min(1) } else { all }
 }
 
-/// A file that could not be parsed in time.
+/// Returns the entry for a file that could not be parsed in time.
 fn unparsed(scope: &Scope, hit: &Hit) -> Skipped {
     Skipped::new(hit.path.clone(), scope.why_not_parsed(), hit.starts.len())
 }
 
-/// The file, if it was parsed in part.
+/// Returns the entry for a file that was parsed in part.
 pub(crate) fn broken(hit: &Hit, parsed: &Parsed) -> Option<Skipped> {
     let skipped = Skipped::new(hit.path.clone(), Why::Broken, hit.starts.len());
     (!parsed.unread.is_empty()).then(|| Skipped { lines: parsed.unread.clone(), ..skipped })
 }
 
-/// The definitions that are meant. Where there are none, what macros make may be.
-fn meant(
+/// Selects the definitions that are meant. If there are none, macros may define the name.
+fn choose(
     question: &Question,
     all: Vec<Definition>,
     scope: &Scope,
@@ -309,13 +309,13 @@ fn meant(
     let definitions = chosen(question, all, scope, mentions, is_behind, &[&skipped[..], &made].concat())?;
     if definitions.is_empty() && !is_behind {
         skipped.extend(made);
-        // The language server was not asked about definitions there.
+        // No language server was asked about definitions in these files.
         skipped.iter_mut().filter(|one| one.why == Why::Broken).for_each(|one| one.why = Why::Unread);
     }
     Ok((definitions, skipped))
 }
 
-/// The files of Rust in which a macro makes a function of the name.
+/// Returns the Rust files in which a macro defines a function of the name.
 fn made(hits: &[Hit], sites: &[Site]) -> Vec<Skipped> {
     let is_made = |site: &&Site| {
         let is_in_macro = site.class == Class::Binding && site.tokens.is_some_and(|tokens| tokens.defined_at.is_some());
@@ -340,13 +340,13 @@ fn mentions(hits: &[Hit], sites: &[Site]) -> Mentions {
     }
 }
 
-/// Reads hits.
+/// Collects definitions, sites and aliases from hits.
 struct Reader<'a> {
     question: &'a Question,
-    shown: Shown,
+    shown: LineOptions,
     definitions: Vec<Definition>,
     sites: Vec<Site>,
-    /// Names that imports give: the name, the file, and whether other files may use it.
+    /// Aliases from imports: the name, the file, and whether other files may use it.
     aliases: VecDeque<Alias>,
 }
 
@@ -354,20 +354,20 @@ struct Reader<'a> {
 struct Alias {
     name: String,
     path: Arc<Path>,
-    /// Where it is given.
+    /// The line of the import.
     line: usize,
     is_open: bool,
     depth: usize,
 }
 
 impl<'a> Reader<'a> {
-    fn new(question: &'a Question, shown: Shown) -> Reader<'a> {
+    fn new(question: &'a Question, shown: LineOptions) -> Reader<'a> {
         Reader { question, shown, definitions: Vec::new(), sites: Vec::new(), aliases: VecDeque::new() }
     }
 
     fn read(&mut self, hit: &Hit, all: &[Occurrence], name: &str, alias: Option<&Alias>) {
         let path: Arc<Path> = hit.path.as_path().into();
-        let lines = Lines::of(&hit.text);
+        let lines = Lines::new(&hit.text);
         let file_in_test = is_test_file(&hit.path);
         for (number, one) in all.iter().enumerate() {
             if let (Some(other), Some(alias)) = (&one.alias, alias) {
@@ -382,7 +382,7 @@ impl<'a> Reader<'a> {
                 } else if let Some(last) = self.definitions.last_mut() {
                     match last.is_signature {
                         true => {
-                            // Between the signature of several names and a clause stand those of the others.
+                            // The other names of a shared signature may have clauses in between.
                             let between = hit.text.get(last.bytes.end..definition.bytes.start).unwrap_or_default();
                             let is_near = between.trim_ascii().is_empty() || between.trim_ascii().starts_with(b"--");
                             let start = if is_near { last.bytes.start } else { definition.bytes.start };
@@ -395,7 +395,7 @@ impl<'a> Reader<'a> {
             let line = lines.line(one.bytes.start);
             let is_shown = number < self.shown.most.saturating_mul(4).max(1);
             let context = |lines_of: Range<usize>| -> Vec<String> {
-                lines_of.filter_map(|line| lines.shown(line, None)).collect()
+                lines_of.filter_map(|line| lines.excerpt(line, None)).collect()
             };
             let around = self.shown.context_lines;
             self.sites.push(Site {
@@ -421,7 +421,7 @@ impl<'a> Reader<'a> {
                 by_interface: false,
                 unnamed: None,
                 text: if is_shown {
-                    lines.shown(line, Some(one.bytes.start)).unwrap_or_default()
+                    lines.excerpt(line, Some(one.bytes.start)).unwrap_or_default()
                 } else {
                     String::new()
                 },
@@ -448,11 +448,11 @@ impl<'a> Reader<'a> {
     }
 }
 
-pub(crate) fn label(places: &[Place], language: Language) -> String {
+pub(crate) fn label(places: &[Container], language: Language) -> String {
     places.iter().map(|place| place.label.as_str()).collect::<Vec<_>>().join(separator(language))
 }
 
-/// What a file is imported as; `None` if that cannot be told.
+/// Returns the name under which a file is imported; `None` if it is unknown.
 fn module_name(path: &Path) -> Option<String> {
     let stem = path.file_stem()?.to_str()?;
     match stem {
@@ -469,8 +469,8 @@ fn has(text: &[u8], name: &str) -> bool {
     memchr::memmem::find(text, name.as_bytes()).is_some()
 }
 
-impl Found {
-    /// Takes over what a search for another name left out, if it may hold uses in these languages.
+impl Candidates {
+    /// Adds the skipped files of a search for an alias, if they may hold uses in these languages.
     fn leave_out<'a>(&mut self, skipped: impl Iterator<Item = &'a Skipped>, families: &BTreeSet<&str>) {
         let is_of_them = |one: &&Skipped| is_of(&one.path, families);
         for one in skipped.filter(is_of_them) {
@@ -481,12 +481,12 @@ impl Found {
     }
 }
 
-/// Whether something that was left out may hold uses in these languages.
+/// True if a skipped file may hold uses in these languages.
 fn concerns(skipped: &Skipped, families: &BTreeSet<&str>) -> bool {
     !skipped.why.is_of_its_language() || families.is_empty() || is_of(&skipped.path, families)
 }
 
-/// Whether a file may use names of these languages; one of no known kind may.
+/// True if a file may use names of these languages; an unknown kind of file may.
 fn is_of(path: &Path, families: &BTreeSet<&str>) -> bool {
     let languages = languages_of(path);
     languages.is_empty() || languages.into_iter().any(|language| families.contains(family(language)))

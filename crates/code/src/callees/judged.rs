@@ -7,13 +7,13 @@ use std::sync::Arc;
 use super::{CallSite, Callee, Callees, add};
 use crate::answer::Texts;
 use crate::definition::{Definition, tell_functions};
-use crate::judgement::{Judged, Verdict};
+use crate::judgement::{Judgement, Verdict};
 use crate::syntax::{Kind, Language, family};
 use crate::verdict::{At, Call, Meaning, Meanings, Name, Target, meanings, recalled, remember};
 
 /// Has the calls judged; what is said of the answer, and the texts that it rests on.
-pub(crate) async fn judge(call: &Call<'_>, found: &mut Callees) -> (Judged, Texts) {
-    let mut judged = Judged { is_certain: true, ..Judged::default() };
+pub(crate) async fn judge(call: &Call<'_>, found: &mut Callees) -> (Judgement, Texts) {
+    let mut judged = Judgement { is_certain: true, ..Judgement::default() };
     let mut texts = found.texts.clone();
     let of_bodies: BTreeSet<&'static str> = found.definitions.iter().map(|one| family(one.language)).collect();
     let calls: Vec<(usize, CallSite)> = found
@@ -44,8 +44,8 @@ pub(crate) async fn judge(call: &Call<'_>, found: &mut Callees) -> (Judged, Text
             // Nobody has come to it, and a local of the name is bound in the body: most likely it is that one.
             Meaning::Undecided(code) if callee.is_value && callee.is_local && !code.is_judged() => None,
             Meaning::Undecided(code) => Some(Callee { verdict: Verdict::Undecided(*code), ..alone(callee, site) }),
-            Meaning::Is(targets) => match meant(callee, targets, site.language) {
-                Meant::Callee { definitions, is_local, made_at } => Some(Callee {
+            Meaning::Is(targets) => match resolve(callee, targets, site.language) {
+                Resolution::Callee { definitions, is_local, made_at } => Some(Callee {
                     name: definitions.first().map_or_else(|| callee.name.clone(), |one| last_name(one, callee)),
                     definitions,
                     is_local,
@@ -53,8 +53,8 @@ pub(crate) async fn judge(call: &Call<'_>, found: &mut Callees) -> (Judged, Text
                     verdict: Verdict::Confirmed,
                     ..alone(callee, site)
                 }),
-                Meant::Data => None,
-                Meant::NoCall => {
+                Resolution::Data => None,
+                Resolution::NoCall => {
                     found.refuted += 1;
                     None
                 }
@@ -71,7 +71,7 @@ pub(crate) async fn judge(call: &Call<'_>, found: &mut Callees) -> (Judged, Text
 }
 
 /// What a site means.
-enum Meant {
+enum Resolution {
     Callee {
         definitions: Vec<Definition>,
         is_local: bool,
@@ -83,7 +83,7 @@ enum Meant {
     NoCall,
 }
 
-fn meant(callee: &Callee, targets: &[Target], language: Language) -> Meant {
+fn resolve(callee: &Callee, targets: &[Target], language: Language) -> Resolution {
     let mut declared: Vec<Definition> = targets.iter().filter_map(|target| target.declares.clone()).collect();
     let is_candidate =
         |one: &Definition| callee.definitions.iter().any(|known| (&known.path, known.at) == (&one.path, one.at));
@@ -98,11 +98,11 @@ fn meant(callee: &Callee, targets: &[Target], language: Language) -> Meant {
     let makes_data = matches!(language, Language::Rust | Language::Haskell | Language::Go | Language::C);
     let is_data = |one: &Definition| one.kind == Kind::Constructor || one.kind.is_type();
     match (&declared[..], targets.iter().any(|target| target.is_bound)) {
-        ([], true) if callee.is_value => Meant::NoCall,
-        ([], true) => Meant::Callee { definitions: Vec::new(), is_local: true, made_at: None },
+        ([], true) if callee.is_value => Resolution::NoCall,
+        ([], true) => Resolution::Callee { definitions: Vec::new(), is_local: true, made_at: None },
         ([], false) => {
             let made_at = targets.first().map(|target| (target.path.clone(), target.line, target.stands));
-            Meant::Callee { definitions: Vec::new(), is_local: false, made_at }
+            Resolution::Callee { definitions: Vec::new(), is_local: false, made_at }
         }
         // What an embedded field of Go holds is called by its type's name.
         (all, _)
@@ -110,10 +110,10 @@ fn meant(callee: &Callee, targets: &[Target], language: Language) -> Meant {
                 && all.iter().all(is_data)
                 && !callee.definitions.iter().any(|one| one.kind == Kind::Field) =>
         {
-            Meant::Data
+            Resolution::Data
         }
-        (all, _) if callee.is_value && !all.iter().any(is_function) => Meant::NoCall,
-        _ => Meant::Callee { definitions: declared, is_local: false, made_at: None },
+        (all, _) if callee.is_value && !all.iter().any(is_function) => Resolution::NoCall,
+        _ => Resolution::Callee { definitions: declared, is_local: false, made_at: None },
     }
 }
 
@@ -142,7 +142,7 @@ fn judgements(found: &Callees, calls: &[(usize, CallSite)], said: &BTreeMap<usiz
     let mut all = Vec::new();
     for (at, (number, site)) in calls.iter().enumerate() {
         let Some(Meaning::Is(targets)) = said.get(&at) else { continue };
-        if let Meant::Callee { definitions, .. } = meant(&found.callees[*number], targets, site.language)
+        if let Resolution::Callee { definitions, .. } = resolve(&found.callees[*number], targets, site.language)
             && let [one] = &definitions[..]
         {
             all.push(((one.path.clone(), one.at), (site.path.clone(), site.at)));

@@ -16,7 +16,7 @@ use crate::place::Lines;
 use crate::search::{Hit, NoAnswer, Scope, Skipped, Why, read, search_by};
 use crate::syntax::{
     C_AND_CPP, Class, Kind, Language, Occurrence, SCRIPTS, bare_name, family, has_bound_methods, is_word, last_word,
-    occurrences_within, parsed_at, words,
+    occurrences_within, parsed_at, word_ranges,
 };
 
 pub(crate) use judged::judge;
@@ -87,7 +87,7 @@ pub(crate) struct Callees {
 
 /// How a name stands where it is called: what of that tells definitions apart.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Called {
+struct CallForm {
     name: String,
     family: &'static str,
     path: Arc<Path>,
@@ -109,12 +109,12 @@ struct Called {
 pub(crate) fn callees(scope: &Scope, asked: &str) -> Result<Callees, NoAnswer> {
     let found = define(scope, asked)?;
     if found.definitions.is_empty() {
-        let problem = format!("`{}` is {}, so nobody knows its body", found.question.name, found.undefined());
+        let problem = format!("`{}` is {}, so its body is unknown", found.question.name, found.undefined());
         return Err(NoAnswer(format!("{problem}; find_callers shows who calls it")));
     }
     // Counts only names in the bodies.
     let mut skipped: Vec<Skipped> = found.skipped.into_iter().filter(|one| one.why != Why::Broken).collect();
-    let mut called: Vec<(Called, CallSite)> = Vec::new();
+    let mut called: Vec<(CallForm, CallSite)> = Vec::new();
     let mut texts = Texts::new();
     for body in &found.definitions {
         let Ok(text) = read(&scope.root.join(&body.path)) else { continue };
@@ -122,7 +122,7 @@ pub(crate) fn callees(scope: &Scope, asked: &str) -> Result<Callees, NoAnswer> {
             skipped.push(Skipped::new(body.path.to_path_buf(), scope.why_not_parsed(), 0));
             continue;
         };
-        let last = Lines::of(&text).line(body.bytes.end);
+        let last = Lines::new(&text).line(body.bytes.end);
         let is_in_body = |part: &(usize, usize)| part.0 <= last && body.line <= part.1;
         let lines: Vec<(usize, usize)> = parsed.unread.iter().copied().filter(is_in_body).collect();
         if !lines.is_empty() {
@@ -139,7 +139,7 @@ pub(crate) fn callees(scope: &Scope, asked: &str) -> Result<Callees, NoAnswer> {
     let mut callees: Vec<Callee> = Vec::new();
     for (called, site) in called {
         let of_name = declared.get(&called.name).map(Vec::as_slice).unwrap_or_default();
-        let definitions = meant(&called, of_name);
+        let definitions = resolve(&called, of_name);
         // A value that is no function of the project is a local, a constant, or not worth a line; that it is a local only a
         // judge tells where the body binds one of its name.
         let is_function = |one: &Definition| matches!(one.kind, Kind::Function | Kind::Method | Kind::Macro);
@@ -175,8 +175,8 @@ fn add(callees: &mut Vec<Callee>, callee: Callee) {
 }
 
 /// The names that a body calls or passes on, of all names in its file.
-fn calls(body: &Definition, text: &[u8], all: &[Occurrence]) -> Vec<(Called, CallSite)> {
-    let lines = Lines::of(text);
+fn calls(body: &Definition, text: &[u8], all: &[Occurrence]) -> Vec<(CallForm, CallSite)> {
+    let lines = Lines::new(text);
     let name = |one: &Occurrence| String::from_utf8_lossy(bare_name(&text[one.bytes.clone()])).into_owned();
     let is_import = |one: &&Occurrence| matches!(one.class, Class::Import | Class::Export);
     let imported: HashMap<&str, String> =
@@ -205,7 +205,7 @@ fn calls(body: &Definition, text: &[u8], all: &[Occurrence]) -> Vec<(Called, Cal
         let is_bound = !is_member && !one.is_qualified && bound.contains(&name);
         // What an import calls otherwise is looked for by its own name.
         let own_name = imported.get(name.as_str()).filter(|_| !is_bound && !is_member && before.is_none()).cloned();
-        let called = Called {
+        let called = CallForm {
             is_imported: own_name.is_some(),
             family: family(body.language),
             path: body.path.clone(),
@@ -256,7 +256,7 @@ fn before(language: Language, text: &[u8], start: usize) -> Option<String> {
 }
 
 /// The definitions that a called name can mean.
-fn meant(called: &Called, all: &[Definition]) -> Vec<Definition> {
+fn resolve(called: &CallForm, all: &[Definition]) -> Vec<Definition> {
     if called.is_bound {
         return Vec::new();
     }
@@ -335,7 +335,7 @@ fn declared(scope: &Scope, names: &HashSet<&[u8]>) -> (BTreeMap<String, Vec<Defi
     let places = |language: Language, text: &[u8]| -> Vec<Range<usize>> {
         let is_wanted =
             |place: &Range<usize>| names.contains(&text[place.clone()]) && may_declare(language, text, place.start);
-        words(language, text).into_iter().filter(is_wanted).collect()
+        word_ranges(language, text).into_iter().filter(is_wanted).collect()
     };
     let starts =
         |language: Language, text: &[u8]| places(language, text).into_iter().map(|place| place.start).collect();
@@ -349,7 +349,7 @@ fn declared(scope: &Scope, names: &HashSet<&[u8]>) -> (BTreeMap<String, Vec<Defi
             continue;
         };
         let path: Arc<Path> = hit.path.as_path().into();
-        let lines = Lines::of(&hit.text);
+        let lines = Lines::new(&hit.text);
         for one in &parsed.all {
             let Some(declares) = &one.declares else { continue };
             let name = String::from_utf8_lossy(bare_name(&hit.text[one.bytes.clone()])).into_owned();

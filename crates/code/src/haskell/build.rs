@@ -25,11 +25,11 @@ pub(crate) struct Order {
     /// The GHC for projects that name none.
     pub ghc: PathBuf,
     pub env: Vec<(String, String)>,
-    /// Where hob keeps what GHC writes.
+    /// The directory for the output of GHC.
     pub directory: PathBuf,
     pub guard: Guard,
     pub records: Option<PathBuf>,
-    /// The heap that GHC may have, in MiB.
+    /// The heap limit of GHC, in MiB.
     pub memory: u64,
 }
 
@@ -38,13 +38,13 @@ pub(crate) struct Order {
 pub(crate) enum Late {
     Compiling {
         began: Instant,
-        /// How far it is: `, unit 2 of 3`.
+        /// The progress: `, unit 2 of 3`.
         progress: String,
     },
     Failed(String),
 }
 
-/// All worktrees that were asked about.
+/// All worktrees with questions.
 #[derive(Default)]
 pub(crate) struct Projects(Mutex<HashMap<PathBuf, Arc<Project>>>);
 
@@ -78,7 +78,7 @@ struct Running {
     task: AbortHandle,
 }
 
-/// How long a failure counts while no file changes.
+/// How long a failure is cached while no file changes.
 const TRIED_EVERY: Duration = Duration::from_secs(60);
 
 impl Build {
@@ -88,7 +88,7 @@ impl Build {
 }
 
 impl Projects {
-    /// Returns the index of a worktree as it is now. Compiles changed modules in the background, without a time limit.
+    /// Returns the current index of a worktree. Compiles changed modules in the background, without a time limit.
     pub(crate) async fn index(&self, order: Order, until: Instant) -> Result<(String, Arc<Index>), Late> {
         let project = self.0.lock().entry(order.root.clone()).or_default().clone();
         let mut sources = scan(&order.root).await?;
@@ -111,7 +111,7 @@ impl Projects {
                 }
                 Err(_) => return Err(Late::Compiling { began, progress: progress.lock().clone() }),
             }
-            // It may have begun with other files. Then it is done again while there is time.
+            // The build may have started with older files. It is repeated while there is time.
             let is_of_these = |done: &Build| done.holds(&sources, &order.ghc);
             let is_done = project.state.lock().latest.as_ref().is_some_and(is_of_these);
             if !is_done {
@@ -120,7 +120,7 @@ impl Projects {
         }
     }
 
-    /// How a worktree stands.
+    /// Returns the state of a worktree.
     pub(crate) fn state(&self, root: &Path) -> &'static str {
         let Some(project) = self.0.lock().get(root).cloned() else { return "not_started" };
         let state = project.state.lock();
@@ -132,14 +132,14 @@ impl Projects {
         }
     }
 
-    /// Forgets a worktree: the next question compiles it anew.
+    /// Forgets a worktree: the next question compiles it again.
     pub(crate) fn forget(&self, root: &Path) {
         if let Some(project) = self.0.lock().remove(root) {
             project.end();
         }
     }
 
-    /// Ends everything that runs.
+    /// Stops all builds.
     pub(crate) fn end(&self) {
         self.0.lock().drain().for_each(|(_, project)| project.end());
     }
@@ -194,7 +194,7 @@ impl Project {
         root.hash(&mut of);
         let own = order.directory.join(format!("{:016x}", of.finish()));
         let scratch = own.join("tmp");
-        // What an earlier GHC left that was killed.
+        // Leftovers of a GHC that was killed.
         _ = std::fs::remove_dir_all(&scratch);
         std::fs::create_dir_all(&scratch).map_err(|error| format!("{}: {error}", scratch.display()))?;
         let runner = Runner { env: env.clone(), guard: guard.clone(), records: records.clone(), scratch };
@@ -213,7 +213,7 @@ impl Project {
             *progress.lock() = format!(", unit {} of {}", number + 1, units.all.len());
             let mut failed = compile(&runner, &toolchain, &places, unit, root).await;
             let mut names = self.names(&reader, &runner, &places.hie(unit)).await?;
-            // GHC knows files by the time of their change, which may be older than that of an earlier text.
+            // GHC compares modification times, and a new text may have an older time than the text before.
             let stale: Vec<PathBuf> = names
                 .iter()
                 .filter(|names| !is_current(&unit.directory, names))
@@ -237,7 +237,7 @@ impl Project {
             }
             units.open.extend(failed);
         }
-        // A file that another unit compiles is not open.
+        // A file that another unit compiles is not missing.
         for (file, _) in &modules {
             units.open.remove(file);
         }
@@ -248,7 +248,7 @@ impl Project {
         Ok((toolchain.version, Arc::new(index.map_err(|error| error.to_string())?)))
     }
 
-    /// The names in all `.hie` files below a folder. Only what changed is read.
+    /// Reads the names in all `.hie` files below a folder. Reads only changed files.
     async fn names(&self, reader: &Reader, runner: &Runner, folder: &Path) -> Result<Vec<Arc<Names>>, String> {
         let mut files: BTreeMap<PathBuf, Stamp> = BTreeMap::new();
         let mut folders = vec![folder.to_owned()];
@@ -279,7 +279,7 @@ impl Project {
     }
 }
 
-/// Whether names are those of their file as it is now.
+/// True if names were read from the current version of their file.
 fn is_current(directory: &Path, names: &Names) -> bool {
     let text = crate::search::read(&directory.join(&names.file)).unwrap_or_default();
     text.len() == names.length && hash(&text).to_string() == names.hash

@@ -1,4 +1,4 @@
-//! Runs GHC over units, and tells which of their files compile.
+//! Runs GHC on units, and reports which of their files do not compile.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -9,13 +9,13 @@ use process::Bounds;
 
 use super::sources::imports;
 use super::toolchain::{Runner, Toolchain};
-use super::units::{Unit, Units, shown};
+use super::units::{Unit, Units, display_path};
 
-/// Folders of what GHC writes, and what it may take.
+/// The folders for the output of GHC, and its memory limit.
 pub(super) struct Places {
-    /// Everything of one worktree and GHC.
+    /// The folder for one worktree and GHC version.
     pub own: PathBuf,
-    /// The heap that GHC may have, in MiB.
+    /// The heap limit of GHC, in MiB.
     pub memory: u64,
 }
 
@@ -33,14 +33,14 @@ impl Places {
     }
 }
 
-/// How long GHC may take for one unit.
+/// The time limit of GHC for a unit.
 const WITHIN: Duration = Duration::from_secs(1800);
-/// How often files that cannot be compiled are left out.
+/// How many times GHC runs again without the files that failed.
 const RUNS: usize = 6;
-/// The most bytes of its output and of its messages that are read.
+/// The size limit of its output and of its messages, in bytes.
 const MOST: usize = 64 << 20;
 
-/// Makes the database in which the units are packages.
+/// Creates the package database for the units.
 pub(super) async fn register(
     runner: &Runner,
     toolchain: &Toolchain,
@@ -115,13 +115,13 @@ pub(super) async fn compile(
             break;
         }
         for (file, message) in errors {
-            let needs = format!("needs {}", shown(root, &file));
+            let needs = format!("needs {}", display_path(root, &file));
             for dependent in graph.dependents(&file) {
                 failed.entry(dependent).or_insert_with(|| needs.clone());
             }
             failed.insert(file, message);
         }
-        // Nothing may be compiled against what they were.
+        // Removes the old interfaces, so that nothing is compiled against them.
         for module in failed.keys().filter_map(|file| unit.files.get(file)) {
             let below: PathBuf = module.split('.').collect();
             let own = places.unit(unit);
@@ -129,7 +129,7 @@ pub(super) async fn compile(
                 _ = std::fs::remove_file(own.join(folder).join(&below).with_extension(extension));
             }
         }
-        // The others are compiled, unless it is a header that cannot be read: then nothing is.
+        // The remaining files are compiled. Exception: GHC compiles nothing if it cannot read a header.
         if said.has_compiled {
             break;
         }
@@ -141,7 +141,7 @@ pub(super) async fn compile(
 #[derive(Default)]
 struct Compilation {
     is_success: bool,
-    /// Whether it came as far as to compile a module.
+    /// True if it reached the compilation of modules.
     has_compiled: bool,
     /// The first error of each file.
     errors: BTreeMap<PathBuf, String>,
@@ -166,7 +166,7 @@ async fn run(
         }
     }
     let mut args: Vec<OsString> = ["--make", "-i"].map(OsString::from).into();
-    // A package says by itself which packages it uses.
+    // A package description lists its own dependencies.
     args.extend(unit.options.iter().any(|one| one == "-hide-all-packages").then(|| "-package-env=-".into()));
     args.extend(unit.options.iter().map(OsString::from));
     args.push(format!("-i{}", made.display()).into());
@@ -191,7 +191,7 @@ async fn run(
 }
 
 impl Compilation {
-    /// Reads the errors of messages, whose paths begin in a directory.
+    /// Parses the errors in messages, with paths relative to a directory.
     fn read(&mut self, messages: &str, directory: &Path) {
         let messages: Vec<&str> = messages.lines().collect();
         for (number, line) in messages.iter().enumerate() {
@@ -218,14 +218,14 @@ impl Compilation {
     }
 }
 
-/// The file and the line of `src/Geo.hs:3:12`, `src/Geo.hs:(3,1)-(4,2)` or `src/Geo.hs:3`.
+/// Parses the file and the line in `src/Geo.hs:3:12`, `src/Geo.hs:(3,1)-(4,2)` or `src/Geo.hs:3`.
 fn file_of(place: &str) -> Option<(&str, &str)> {
     let end = [".hs:", ".lhs:", ".hs-boot:"].iter().find_map(|end| Some(place.find(end)? + end.len() - 1))?;
     let line = place[end + 1..].trim_start_matches('(').split([':', ',', '-']).next()?;
     Some((&place[..end], line))
 }
 
-/// Which files of a unit import which.
+/// The import graph of a unit's files.
 struct Graph {
     importers: BTreeMap<PathBuf, BTreeSet<PathBuf>>,
 }
@@ -245,7 +245,7 @@ impl Graph {
         Graph { importers }
     }
 
-    /// The files that import a file, and those that import them.
+    /// Returns the files that import a file directly or indirectly.
     fn dependents(&self, file: &Path) -> BTreeSet<PathBuf> {
         let mut all = BTreeSet::new();
         let mut open = vec![file.to_owned()];

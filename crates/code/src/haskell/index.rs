@@ -1,4 +1,4 @@
-//! What names mean in the files that GHC compiled: each place with the names that stand there, and each name with its places.
+//! An index of the names in compiled files: from a place to its names, and from a name to its places.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -7,14 +7,14 @@ use std::sync::Arc;
 use super::reader::{Names, hash, how};
 use crate::syntax::is_word;
 
-/// The number of a name in an index.
+/// The index of a name.
 pub(super) type Id = u32;
 
-/// A name as GHC tells it from others.
+/// The identity of a name in GHC.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Key {
     space: String,
-    /// The file of its module, or its package and module; of a local name the file and its place.
+    /// The file of its module, or its package and module. For a local name: the file and the place.
     home: String,
     name: String,
 }
@@ -28,32 +28,32 @@ pub(super) struct Use {
     pub how: u32,
 }
 
-/// A file that was compiled.
+/// A compiled file.
 #[derive(Debug, Default)]
 pub(super) struct File {
     text: (usize, u64),
-    /// By their places.
+    /// Sorted by place.
     uses: Vec<Use>,
-    /// Evidence at places.
+    /// Type class evidence by place.
     evidence: Vec<(usize, Id)>,
-    /// Heads of instances.
+    /// Instance heads by place.
     instances: Vec<(usize, Id)>,
 }
 
 impl File {
-    /// Whether GHC read this text.
+    /// True if GHC compiled this text.
     pub(super) fn has_text(&self, text: &[u8]) -> bool {
         self.text == (text.len(), hash(text))
     }
 
-    /// The names at a place.
+    /// Returns the names at a place.
     pub(super) fn at(&self, at: usize) -> &[Use] {
         let start = self.uses.partition_point(|one| one.at < at);
         let end = self.uses.partition_point(|one| one.at <= at);
         &self.uses[start..end]
     }
 
-    /// The instance that a method at a place belongs to.
+    /// Returns the instance that contains a method at a place.
     pub(super) fn instance_before(&self, at: usize) -> Option<Id> {
         self.instances.iter().rev().find(|(head, _)| *head < at).map(|(_, id)| *id)
     }
@@ -63,38 +63,38 @@ impl File {
     }
 }
 
-/// All files of a worktree.
+/// The index of a worktree.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
-    /// By their paths, relative to the root.
+    /// By path, relative to the root.
     pub(super) files: BTreeMap<Arc<Path>, File>,
-    /// Files that are not compiled, and why.
+    /// Files that were not compiled, with the reason.
     pub(super) open: BTreeMap<PathBuf, String>,
     /// The places of each name.
     places: HashMap<Id, Vec<(Arc<Path>, Use)>>,
-    /// Where names of the project are declared.
+    /// The declarations of names in the project.
     declared: HashMap<Id, (Arc<Path>, usize)>,
     locals: BTreeSet<Id>,
-    /// As they are written, by their numbers.
+    /// The source names, by their index.
     names: Vec<String>,
-    /// What evidence is made of.
+    /// The components of each piece of evidence.
     made: HashMap<Id, Vec<Id>>,
-    /// Evidence that is an instance, rather than one that a caller gives.
+    /// Evidence from an instance, not from a caller.
     of_modules: BTreeSet<Id>,
 }
 
-/// Which instances may be meant by a use of a method of a class.
+/// The instances that a use of a class method may run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Instance {
-    /// This one, or one that uses it.
+    /// This instance, or one that uses it.
     This,
     Other,
-    /// The caller decides.
+    /// The caller supplies the instance.
     Any,
 }
 
 impl Index {
-    /// Makes the index of modules. `files` are the modules' files, from the root of the file system.
+    /// Builds the index. `files` are the absolute paths of the modules.
     pub(super) fn new(root: &Path, modules: &[(PathBuf, Arc<Names>)], open: BTreeMap<PathBuf, String>) -> Index {
         let mut index = Index { open, ..Index::default() };
         let homes: HashMap<(&str, &str), String> = modules
@@ -160,7 +160,7 @@ impl Index {
         let file = self.files.entry(path.clone()).or_default();
         file.text = (text.len(), hash(text));
         let bare: Vec<&str> = names.names.iter().map(|(_, _, _, name)| bare(name)).collect();
-        // The variables and the fields that `..` stands for.
+        // Variables and fields that a `..` binds.
         let mut wild: BTreeMap<(u32, u32), Vec<(usize, u32)>> = BTreeMap::new();
         let mut by_span: HashMap<[u32; 3], usize> = HashMap::new();
         for &[name, line, from, to, how] in &names.uses {
@@ -184,7 +184,7 @@ impl Index {
             evidence
                 .filter_map(|&[name, line, from, to, _]| Some((*by_span.get(&[line, from, to])?, ids[name as usize]))),
         );
-        // In the scope of `R{..}` a variable is the field of its name.
+        // In the scope of `R{..}` a variable means the field of the same name.
         let mut fields: HashMap<Id, Id> = HashMap::new();
         for all in wild.values() {
             for (field, _) in all.iter().filter(|(_, how)| how & how::FIELD != 0) {
@@ -212,23 +212,23 @@ impl Index {
         self.locals.contains(&id)
     }
 
-    /// A name as it is written.
+    /// Returns the source name.
     pub(super) fn name(&self, id: Id) -> &str {
         self.names.get(id as usize).map(String::as_str).unwrap_or_default()
     }
 
-    /// All places of a name.
+    /// Returns all places of a name.
     pub(super) fn places(&self, id: Id) -> &[(Arc<Path>, Use)] {
         self.places.get(&id).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Where a name of the project is declared, or a local one is bound.
+    /// Returns the declaration of a project name, or the binding of a local name.
     pub(super) fn declaration(&self, id: Id) -> Option<(Arc<Path>, usize)> {
         let bound = || self.places(id).iter().find(|(_, one)| one.how & how::BINDING != 0);
         self.declared.get(&id).cloned().or_else(|| bound().map(|(path, one)| (path.clone(), one.at)))
     }
 
-    /// Whether a use of a method may run it in an instance, as far as types tell.
+    /// Returns whether a use of a method may run that of an instance, according to its type evidence.
     pub(super) fn instance(&self, file: &File, at: usize, wanted: Id) -> Instance {
         let mut open: Vec<Id> = file.evidence_at(at).collect();
         let (mut seen, mut is_given) = (BTreeSet::new(), open.is_empty());
@@ -248,24 +248,23 @@ impl Index {
     }
 }
 
-/// A name as it is written: GHC gives fields of several records names such as `$sel:x:Point`.
+/// Returns the source name: GHC names duplicate record fields `$sel:x:Point`.
 fn bare(name: &str) -> &str {
     name.strip_prefix("$sel:").and_then(|rest| rest.split(':').next()).unwrap_or(name)
 }
 
-/// Where a name begins in what stands for it: `M.area`, `(<+>)`, `` `plus` ``.
+/// Returns the offset of a name in its qualified or quoted form: `M.area`, `(<+>)`, `` `plus` ``.
 fn place(whole: &[u8], name: &str) -> Option<usize> {
     let end = whole.iter().rposition(|byte| !b") `\t".contains(byte))? + 1;
     let before = whole[..end].strip_suffix(name.as_bytes())?;
     let begins_word = is_word(*name.as_bytes().first()?);
-    let is_whole = before.last().is_none_or(|byte| match begins_word {
-        true => !is_word(*byte) && *byte != b'\'' || before == b"'",
-        false => b" (`.".contains(byte),
+    let is_whole = before.last().is_none_or(|byte| {
+        if begins_word { !is_word(*byte) && *byte != b'\'' || before == b"'" } else { b" (`.".contains(byte) }
     });
     is_whole.then_some(before.len())
 }
 
-/// Offsets of lines and columns as GHC counts them: in characters from 1, where a tab leads to the next of each eighth column.
+/// Converts positions of GHC to offsets: columns count characters from 1, and a tab advances to the next multiple of eight.
 struct Columns<'a> {
     text: &'a [u8],
     lines: Vec<usize>,

@@ -1,4 +1,4 @@
-//! What names mean where they stand, one by one.
+//! Resolves individual names in Haskell.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,17 +8,17 @@ use super::index::Index;
 use crate::answer::Texts;
 use crate::judgement::Code;
 
-/// A file relative to the root, and a place in it.
-type Place = (Arc<Path>, usize);
+/// A file relative to the root, and an offset in it.
+type FileOffset = (Arc<Path>, usize);
 
-/// Where the names at these places are declared, or bound; `Err` with why that is not known.
+/// Returns where the names at these places are declared or bound; `Err` with the reason if unknown.
 pub(crate) fn declarations(
     index: &Index,
     texts: &Texts,
-    names: impl Iterator<Item = Place>,
-) -> Vec<Result<Place, Code>> {
+    names: impl Iterator<Item = FileOffset>,
+) -> Vec<Result<FileOffset, Code>> {
     let mut current: BTreeMap<Arc<Path>, bool> = BTreeMap::new();
-    let declaration = |(path, at): Place| {
+    let declaration = |(path, at): FileOffset| {
         let file = index.file(&path).ok_or(Code::Unparsable)?;
         let is_current = || texts.get(&path).is_some_and(|text| file.has_text(text));
         if !*current.entry(path.clone()).or_insert_with(is_current) {

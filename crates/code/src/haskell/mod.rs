@@ -1,14 +1,14 @@
-//! What names mean in Haskell, by GHC's own word: the `.hie` files that it writes beside its interfaces. hob has GHC compile a
-//! project without making code, into its state directory, reads those files, and looks candidates up in them. This runs code of
-//! the project (Template Haskell, preprocessors, plugins), so it waits for trust like every server that does.
+//! Resolves names in Haskell by GHC's `.hie` files. hob runs GHC without code generation, with output in hob's state
+//! directory, and looks up candidates in the result. This runs code of the project (Template Haskell, preprocessors,
+//! plugins), so it requires trust.
 //!
-//! - `sources`: the files that GHC may read, as they are now.
-//! - `toolchain`: the GHC of a project, and its packages.
-//! - `reader`: the program in Haskell that reads `.hie` files and `.cabal` files.
-//! - `units`: what is compiled together.
-//! - `compile`: runs GHC, and tells which files do not compile.
-//! - `index`: what stands at each place.
-//! - `build`: all of that, in the background, once for each state of the files. Start here.
+//! - `sources`: the current files that GHC may read.
+//! - `toolchain`: the GHC of a project and its packages.
+//! - `reader`: a Haskell program that reads `.hie` and `.cabal` files.
+//! - `units`: groups of files that are compiled together.
+//! - `compile`: runs GHC, and reports which files do not compile.
+//! - `index`: the names at each place.
+//! - `build`: runs these steps in the background, once for each state of the files. Start here.
 //! - `uses`, `meanings`: answers from an index.
 
 mod build;
@@ -28,10 +28,10 @@ pub(crate) use index::Index;
 pub(crate) use meanings::declarations;
 pub(crate) use uses::judge;
 
-/// The name of the profile.
+/// The name of the server profile.
 pub(crate) const GHC: &str = "ghc";
 
-/// Whether GHC judges the languages of a family.
+/// True if GHC is the language server of a family.
 pub(crate) fn is_judged_by_ghc(of: &str) -> bool {
     of == family(Language::Haskell)
 }

@@ -1,5 +1,5 @@
-//! The program that reads `.hie` files and descriptions of packages. Only GHC itself knows their formats, so it is written in
-//! Haskell and compiled with the GHC of the project, once.
+//! The program that reads `.hie` files and package descriptions. Their formats depend on the GHC version, so it is written in
+//! Haskell and compiled with the project's GHC.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash as _, Hasher as _};
@@ -18,23 +18,23 @@ const SOURCE: &str = include_str!("Reader.hs");
 #[serde(default)]
 pub(super) struct Names {
     pub hie: PathBuf,
-    /// Why it cannot be read.
+    /// Why the file cannot be read.
     pub problem: Option<String>,
-    /// As GHC was given it.
+    /// The path that GHC was given.
     pub file: PathBuf,
     pub unit: String,
     pub module: String,
     pub length: usize,
     pub hash: String,
-    /// Namespace, unit, module and name; of a local name no unit, and its place.
+    /// Namespace, unit, module and name. A local name has an empty unit and carries its place.
     pub names: Vec<(String, String, String, String)>,
-    /// Number of the name, line, first column, column after it, and what it does there.
+    /// Index of the name, line, first column, end column, and the bits of [`how`].
     pub uses: Vec<[u32; 5]>,
-    /// Evidence of classes: the number of its name, and of those it is made of.
+    /// Type class evidence: the index of its name, then those of its components.
     pub evidence: Vec<Vec<u32>>,
 }
 
-/// What a use does, as bits of its last number.
+/// Bits that describe a use.
 pub(super) mod how {
     pub(crate) const BINDING: u32 = 2;
     pub(crate) const IMPORT_OR_EXPORT: u32 = 4;
@@ -45,7 +45,7 @@ pub(super) mod how {
     pub(crate) const INSTANCE: u32 = 128;
 }
 
-/// The hash that the reader has of a source: FNV-1a of 64 bits.
+/// Returns the hash of a source that the reader computes: 64-bit FNV-1a.
 pub(super) fn hash(text: &[u8]) -> u64 {
     let step = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(1_099_511_628_211);
     text.iter().fold(14_695_981_039_346_656_037, step)
@@ -56,7 +56,7 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// The reader for a GHC, compiled if there is none yet.
+    /// Returns the reader for a GHC; compiles it on first use.
     pub(super) async fn new(runner: &Runner, toolchain: &Toolchain, directory: &Path) -> Result<Reader, String> {
         let mut of = DefaultHasher::new();
         (SOURCE, &toolchain.ghc, &toolchain.version, stamp(&toolchain.ghc)).hash(&mut of);
@@ -72,7 +72,7 @@ impl Reader {
         let args = ["-O0", "-w", "-package-env=-", "-package", "ghc", "-package", "Cabal", "-o", "reader", "Reader.hs"];
         let dynamic = [&["-dynamic"][..], &args].concat();
         let mut said = runner.output(&toolchain.ghc, &own, &dynamic).await;
-        // Not every installation has libraries that are shared.
+        // Some installations lack shared libraries.
         if said.is_err() {
             said = runner.output(&toolchain.ghc, &own, &args).await;
         }
@@ -82,7 +82,7 @@ impl Reader {
         Ok(Reader { program })
     }
 
-    /// The components of packages.
+    /// Reads the components of packages.
     pub(super) async fn components(
         &self,
         runner: &Runner,
@@ -101,7 +101,7 @@ impl Reader {
         said.lines().map(|line| serde_json::from_str(line).map_err(|error| format!("the reader: {error}"))).collect()
     }
 
-    /// The names in `.hie` files, which a file of hob's own lists.
+    /// Reads the names in `.hie` files. `own` is a temporary file that lists them.
     pub(super) async fn names(&self, runner: &Runner, files: &[PathBuf], own: PathBuf) -> Result<Vec<Names>, String> {
         if files.is_empty() {
             return Ok(Vec::new());

@@ -1,4 +1,4 @@
-//! The files that GHC may read of a worktree, as they are now, and what their texts say of their modules.
+//! The files of a worktree that GHC may read, and what their text says about their modules.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt as _;
@@ -6,19 +6,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use crate::syntax::Language;
-use crate::walk::{Files, Met, walk};
+use crate::walk::{Entry, Files, walk};
 
-/// A file as it was: its inode, its length, and when it and its entry were changed.
+/// The version of a file: inode, length, and the change times of the file and its directory entry.
 pub(super) type Stamp = (u64, u64, i128, i128);
 
-/// The stamp of a file; `None` if there is none.
+/// Returns the stamp of a file; `None` if it does not exist.
 pub(super) fn stamp(path: &Path) -> Option<Stamp> {
     let data = std::fs::metadata(path).ok()?;
     let time = |seconds: i64, nanoseconds: i64| i128::from(seconds) * 1_000_000_000 + i128::from(nanoseconds);
     Some((data.ino(), data.len(), time(data.mtime(), data.mtime_nsec()), time(data.ctime(), data.ctime_nsec())))
 }
 
-/// All files that may change what GHC says, from the root of the file system.
+/// All files that may affect the output of GHC, by absolute path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Sources(BTreeMap<PathBuf, Stamp>);
 
@@ -26,7 +26,7 @@ pub(super) struct Sources(BTreeMap<PathBuf, Stamp>);
 const PROSE: &[&str] = &["adoc", "log", "md", "rst"];
 
 impl Sources {
-    /// Looks at all files of a worktree that are written by people.
+    /// Scans the hand-written files of a worktree.
     pub(super) fn scan(root: &Path) -> Sources {
         let all = Mutex::new(BTreeMap::new());
         let lock = || all.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -36,7 +36,7 @@ impl Sources {
             Files::Written,
             || false,
             |met| {
-                if let Met::File(path) = met
+                if let Entry::File(path) = met
                     && may_be_read(&path)
                     && let Some(stamp) = stamp(&path)
                 {
@@ -49,13 +49,13 @@ impl Sources {
         Sources(all.into_inner().unwrap_or_default().into_iter().chain(plan).collect())
     }
 
-    /// The files with one of these extensions.
+    /// Returns the files with one of these extensions.
     pub(super) fn with_extension<'a>(&'a self, of: &'a [&str]) -> impl Iterator<Item = &'a Path> {
         self.0.keys().filter(|path| extension(path).is_some_and(|one| of.contains(&one))).map(PathBuf::as_path)
     }
 }
 
-/// What cabal decided about packages, from the root of a project.
+/// The plan of cabal for packages, relative to the root of a project.
 pub(super) const PLAN: &str = "dist-newstyle/cache/plan.json";
 
 fn extension(path: &Path) -> Option<&str> {
@@ -67,26 +67,29 @@ fn may_be_read(path: &Path) -> bool {
     !is_prose && Language::by_name(path).is_none_or(|language| matches!(language, Language::Haskell | Language::C))
 }
 
-/// The lines of code: those after `>` in literate Haskell.
+/// Returns the lines of code: in literate Haskell those after `>`.
 fn lines<'a>(path: &Path, text: &'a str) -> impl Iterator<Item = &'a str> {
     let is_literate = extension(path) == Some("lhs");
-    text.lines().filter_map(move |line| match is_literate {
-        true => line.strip_prefix('>').map(|line| line.strip_prefix(' ').unwrap_or(line)).or(Some(line)),
-        false => Some(line),
+    text.lines().filter_map(move |line| {
+        if is_literate {
+            line.strip_prefix('>').map(|line| line.strip_prefix(' ').unwrap_or(line)).or(Some(line))
+        } else {
+            Some(line)
+        }
     })
 }
 
-/// The name after a word: `Data.Map` in `module Data.Map (…)`.
+/// Returns the name at the start of a text: `Data.Map` in `Data.Map (…)`.
 fn name(rest: &str) -> &str {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '\'');
     rest.trim_start().split(|c| !is_part(c)).next().unwrap_or_default()
 }
 
-/// The module that a file is; `Main` if it does not say.
+/// Returns the module name of a file; `Main` by default.
 pub(super) fn module(path: &Path, text: &str) -> String {
     let header =
         lines(path, text).find_map(|line| line.strip_prefix("module").filter(|rest| rest.starts_with([' ', '\t'])));
-    // The name may stand on the next line.
+    // The name may be on the next line.
     let after = || {
         let mut all = lines(path, text).skip_while(|line| line.trim_end() != "module");
         all.next().and_then(|_| all.find(|line| !line.trim().is_empty()))
@@ -94,7 +97,7 @@ pub(super) fn module(path: &Path, text: &str) -> String {
     header.or_else(after).map(name).filter(|name| !name.is_empty()).unwrap_or("Main").to_owned()
 }
 
-/// The modules that a file imports, as far as its lines say it: conditions of the preprocessor are not looked at.
+/// Returns the modules that the lines of a file import. Ignores preprocessor conditions.
 pub(super) fn imports(path: &Path, text: &str) -> Vec<String> {
     let of_line = |line: &str| {
         let mut rest = line.trim_start().strip_prefix("import")?.trim_start();

@@ -1,4 +1,4 @@
-//! The GHC of a project: what it is, its packages, and the programs that come with it.
+//! The GHC of a project, its packages, and its companion programs.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -9,23 +9,23 @@ use process::{Bounds, Guard, Spec};
 
 use crate::programs;
 
-/// How programs of a project are run.
+/// Runs programs for a project.
 #[derive(Debug, Clone)]
 pub(super) struct Runner {
     pub env: Vec<(String, String)>,
     pub guard: Guard,
     pub records: Option<PathBuf>,
-    /// For temporary files.
+    /// The directory for temporary files.
     pub scratch: PathBuf,
 }
 
-/// A compiler yields to whoever waits for an answer.
+/// The compiler yields to processes that answer questions.
 const NICE: i32 = 5;
 
 impl Runner {
     pub(super) fn spec(&self, program: &Path, directory: &Path, args: &[OsString]) -> Spec {
         let mut spec = Spec::new(program, directory).args(args).env(self.env.clone());
-        // Messages are read, so they are English and plain.
+        // hob parses the messages, so they must be plain English.
         spec = spec.env([("LC_ALL", "C.UTF-8"), ("GHC_NO_UNICODE", "1")]).env([("TMPDIR", &self.scratch)]);
         spec.guard = self.guard.clone();
         spec.records = self.records.clone();
@@ -33,7 +33,7 @@ impl Runner {
         spec
     }
 
-    /// What a program prints; `Err` with how it failed.
+    /// Runs a program and returns its output; `Err` explains how it failed.
     pub(super) async fn output(&self, program: &Path, directory: &Path, args: &[&str]) -> Result<String, String> {
         let args: Vec<OsString> = args.iter().map(OsString::from).collect();
         let bounds = Bounds { deadline: Duration::from_secs(300), stdout: 1 << 30, stderr: 16 << 10 };
@@ -51,22 +51,22 @@ impl Runner {
     }
 }
 
-/// A GHC.
+/// A GHC with its packages.
 #[derive(Debug, Clone)]
 pub(super) struct Toolchain {
     pub ghc: PathBuf,
     pub ghc_pkg: PathBuf,
     pub version: String,
-    /// Of packages that are installed, the first one hiding those before it.
+    /// The databases of installed packages. Later ones hide earlier ones.
     pub databases: Vec<PathBuf>,
-    /// Options that make GHC see the databases besides its own.
+    /// Options that add the databases.
     pub options: Vec<String>,
     /// The names of installed packages.
     pub packages: BTreeSet<String>,
 }
 
 impl Toolchain {
-    /// The GHC of a project, or the one that is given where the project names none, with the packages that it may use.
+    /// Returns the GHC of a project, or `given` if the project names none, with its available packages.
     pub(super) async fn new(runner: &Runner, root: &Path, given: PathBuf) -> Result<Toolchain, String> {
         let is_stack = root.join("stack.yaml").is_file() && !root.join("cabal.project").is_file();
         let stack = is_stack.then(|| Stack::new(root)).flatten();
@@ -91,7 +91,7 @@ impl Toolchain {
     }
 }
 
-/// The name in `unicode-data-0.3.1-5Ab`.
+/// Returns the name of a package id: `unicode-data` in `unicode-data-0.3.1-5Ab`.
 fn package_name(id: &str) -> Option<String> {
     let is_version = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') && !part.is_empty();
     let parts: Vec<&str> = id.split('-').collect();
@@ -99,13 +99,13 @@ fn package_name(id: &str) -> Option<String> {
     Some(parts[..at].join("-"))
 }
 
-/// The program that is installed with GHC: `ghc-pkg-9.4.7` beside `ghc-9.4.7`.
+/// Returns a program installed with GHC: `ghc-pkg-9.4.7` next to `ghc-9.4.7`.
 fn companion(ghc: &Path, name: &str) -> PathBuf {
     let file = ghc.file_name().and_then(|file| file.to_str()).unwrap_or("ghc");
     ghc.with_file_name(file.replacen("ghc", name, 1))
 }
 
-/// What cabal has built and installed for this version.
+/// Returns the databases of packages that cabal built for this version.
 fn of_cabal(runner: &Runner, version: &str) -> Vec<PathBuf> {
     let home = PathBuf::from(runner.variable("HOME").unwrap_or("/nonexistent"));
     let stores = [
@@ -123,7 +123,7 @@ fn of_cabal(runner: &Runner, version: &str) -> Vec<PathBuf> {
     found
 }
 
-/// What stack has built for a project, by the folders that it leaves there. stack itself is not run: it writes into the project.
+/// The output of a stack build, found by its folders. stack itself does not run, because it writes into the project.
 struct Stack {
     platform: String,
     snapshot: String,
@@ -132,7 +132,7 @@ struct Stack {
 }
 
 impl Stack {
-    /// The latest build below `.stack-work/install/PLATFORM/SNAPSHOT/VERSION`.
+    /// Returns the latest build below `.stack-work/install/PLATFORM/SNAPSHOT/VERSION`.
     fn new(root: &Path) -> Option<Stack> {
         let below = |folder: PathBuf| {
             let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
@@ -152,7 +152,7 @@ impl Stack {
         vec![snapshots.join(&self.snapshot).join(&self.version).join("pkgdb"), self.local.clone()]
     }
 
-    /// The GHC that stack installed, or that of the search path.
+    /// Returns the GHC that stack installed, or the one on the search path.
     fn ghc(&self, runner: &Runner, root: &Path) -> Option<PathBuf> {
         let programs = stack_root(runner).join("programs").join(&self.platform);
         let is_it = |name: &str| name.starts_with("ghc") && name.ends_with(&format!("-{}", self.version));
@@ -173,8 +173,8 @@ fn on_path(runner: &Runner, name: &str, root: &Path) -> Option<PathBuf> {
     places.into_iter().find(|program| programs::is_executable(program))
 }
 
-/// The GHC that `with-compiler` in `cabal.project` or `cabal.project.local` names: a path, or a program of the search path or of
-/// ghcup.
+/// Returns the GHC of `with-compiler` in `cabal.project` or `cabal.project.local`: a path, or a program on the search path or
+/// from ghcup.
 fn ghc_of_cabal(runner: &Runner, root: &Path) -> Option<PathBuf> {
     let named = ["cabal.project.local", "cabal.project"].iter().find_map(|file| {
         let text = std::fs::read_to_string(root.join(file)).ok()?;

@@ -1,4 +1,4 @@
-//! What GHC compiles together: the components of packages, and the files that belong to none.
+//! Groups of files that GHC compiles together: package components, and files that belong to none.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -42,30 +42,30 @@ struct Dependency {
     library: String,
 }
 
-/// What GHC compiles at once.
+/// A group of files that GHC compiles together.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Unit {
-    /// Also the name of its folder.
+    /// The id, which is also the name of its folder.
     pub id: String,
-    /// Where GHC runs.
+    /// The working directory of GHC.
     pub directory: PathBuf,
-    /// Options for GHC, without those of hob.
+    /// The options of the component for GHC, without those that hob adds.
     pub options: Vec<String>,
-    /// The files to compile, from the root of the file system, with their modules.
+    /// The files to compile, by absolute path, with their modules.
     pub files: BTreeMap<PathBuf, String>,
-    /// Its package, if other units may use it.
+    /// The package name and version, if other units may use it.
     pub package: Option<(String, String)>,
-    /// The ids of units that it uses.
+    /// The ids of units that it depends on.
     pub uses: BTreeSet<String>,
-    /// Modules that hob writes, with their text.
+    /// Modules that hob generates, with their text.
     pub made: BTreeMap<String, String>,
 }
 
-/// The units of a worktree, those that others use first.
+/// The units of a worktree, dependencies first.
 #[derive(Debug, Default)]
 pub(super) struct Units {
     pub all: Vec<Unit>,
-    /// Files that are not compiled, and why.
+    /// Files that are not compiled, with the reason.
     pub open: BTreeMap<PathBuf, String>,
 }
 
@@ -78,7 +78,7 @@ impl Units {
             .filter(|one| one.kind == "library")
             .map(|one| (Dependency { package: one.package.clone(), library: one.name.clone() }, one.id()))
             .collect();
-        // What Cabal cannot read is compiled without it.
+        // Files of invalid package descriptions are compiled as plain files.
         for component in components.iter().filter(|one| one.problem.is_none()) {
             units.all.push(component.unit(root, toolchain, &own, &plan));
         }
@@ -91,7 +91,7 @@ impl Units {
         units
     }
 
-    /// Adds the files that no component has: the modules together, each program by itself.
+    /// Adds the files that no component lists: all modules in one unit, and each program in its own.
     fn add_plain(&mut self, root: &Path, sources: &Sources, known: &BTreeSet<PathBuf>, uses: BTreeSet<String>) {
         let mut library = Unit {
             id: "hob-plain".to_owned(),
@@ -138,7 +138,7 @@ impl Units {
         }
     }
 
-    /// Puts those that others use first.
+    /// Sorts dependencies first.
     fn sort(&mut self) {
         let mut left = std::mem::take(&mut self.all);
         while !left.is_empty() {
@@ -146,7 +146,7 @@ impl Units {
             let waits = |unit: &Unit| unit.uses.iter().any(|used| *used != unit.id && ids.contains(used));
             let (waiting, mut next): (Vec<Unit>, Vec<Unit>) = left.into_iter().partition(waits);
             if next.is_empty() {
-                // They use each other, which cabal refuses.
+                // These depend on each other, which cabal rejects.
                 self.all.extend(waiting);
                 return;
             }
@@ -156,10 +156,10 @@ impl Units {
     }
 }
 
-/// Extensions of the files that GHC compiles.
+/// Extensions of files that GHC compiles.
 const HASKELL: &[&str] = &["hs", "lhs"];
 
-/// Where an import of the module is looked for: `src` for `Data.Map` in `src/Data/Map.hs`.
+/// Returns the source folder of a module: `src` for `Data.Map` in `src/Data/Map.hs`.
 fn folder_of(file: &Path, module: &str) -> Option<PathBuf> {
     let depth = module.split('.').count();
     let below: PathBuf = module.split('.').collect();
@@ -167,11 +167,11 @@ fn folder_of(file: &Path, module: &str) -> Option<PathBuf> {
     (folder.join(below) == file.with_extension("")).then(|| folder.to_owned())
 }
 
-pub(super) fn shown(root: &Path, file: &Path) -> String {
+pub(super) fn display_path(root: &Path, file: &Path) -> String {
     project::visible::path(file.strip_prefix(root).unwrap_or(file))
 }
 
-/// The ids of the packages that cabal chose, by their names.
+/// Returns the package ids that cabal chose, by name.
 fn plan(root: &Path) -> BTreeMap<String, String> {
     let text = std::fs::read(root.join(PLAN)).unwrap_or_default();
     let plan: Value = serde_json::from_slice(&text).unwrap_or_default();
@@ -237,7 +237,7 @@ impl Component {
         }
     }
 
-    /// Where cabal puts modules that other programs write, if the project was built.
+    /// Returns the folder of modules that cabal generated, if the project was built.
     fn built(&self, root: &Path, version: &str) -> Option<PathBuf> {
         let platforms = std::fs::read_dir(root.join("dist-newstyle/build")).ok()?;
         let below = format!("ghc-{version}/{}-{}", self.package, self.version);
@@ -251,19 +251,19 @@ impl Component {
     }
 }
 
-/// Whether an option of a package changes what its names mean; others only cost time, or write files.
+/// True if a package option affects the meaning of names. Others only cost time or write files.
 fn is_kept(option: &str) -> bool {
     let drops =
         ["-prof", "-O", "-j", "-ddump", "-Werror", "-hiedir", "-hidir", "-odir", "-fwrite", "-fobject", "-fhpc"];
     !drops.iter().any(|start| option.starts_with(start))
 }
 
-/// A folder below another one, without `.` in it.
+/// Joins two folders and drops `.` components.
 fn joined(directory: &Path, folder: &Path) -> PathBuf {
     directory.join(folder).components().collect()
 }
 
-/// The module with which Cabal tells a program where its files are.
+/// Returns the module in which Cabal tells a program its paths.
 fn paths_module(name: &str, version: &str) -> String {
     let branch = version.replace('.', ",");
     let mut text = format!(

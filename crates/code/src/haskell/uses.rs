@@ -1,4 +1,4 @@
-//! Verdicts on candidates, and uses that syntax did not find, from an index.
+//! Verdicts for candidates, and uses that syntax did not find, from an index.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -7,49 +7,49 @@ use std::time::{Duration, Instant};
 
 use super::index::{File, Id, Index, Instance, Use};
 use super::reader::how;
-use crate::answer::{Found, Shown, Site, site_at};
-use crate::judgement::{Code, Judged, Reason, Verdict};
+use crate::answer::{Candidates, LineOptions, Site, site_at};
+use crate::judgement::{Code, Judgement, Reason, Verdict};
 use crate::search::{Hit, Scope};
 use crate::syntax::{Class, Kind, Language, last_word};
 
-/// Gives the sites of Haskell their verdicts, and adds uses that only GHC knows.
+/// Sets the verdicts of Haskell sites, and adds uses that only GHC knows.
 pub(crate) fn judge(
     index: &Index,
     scope: &Scope,
     classes: &[Class],
-    shown: Shown,
-    found: &mut Found,
-    judged: &mut Judged,
+    shown: LineOptions,
+    found: &mut Candidates,
+    judged: &mut Judgement,
 ) {
-    let wanted = Wanted::new(index, found);
+    let wanted = DefinitionNames::new(index, found);
     wanted.decide(index, found, judged);
     wanted.add(index, scope, shown, found, judged);
     wanted.doubt(index, classes, found, judged);
 }
 
-/// The names that the definitions of a question have, by the numbers of these.
+/// The names of a question's definitions, mapped to the indices of these.
 #[derive(Default)]
-struct Wanted {
+struct DefinitionNames {
     plain: HashMap<Id, usize>,
-    /// Methods in instances: the method of the class, and the instance.
+    /// Instance methods: the class method and the instance.
     methods: Vec<(Id, Option<Id>, usize)>,
-    /// Definitions of which nothing is known.
+    /// Definitions that the index does not know.
     open: Vec<usize>,
-    /// Files that GHC compiled as the question has them.
+    /// Files that GHC compiled in their current version.
     current: BTreeSet<Arc<Path>>,
 }
 
-/// What is decided of a place.
+/// The decision about a place.
 struct Decision {
     number: usize,
     by_interface: bool,
 }
 
-impl Wanted {
-    fn new(index: &Index, found: &Found) -> Wanted {
+impl DefinitionNames {
+    fn new(index: &Index, found: &Candidates) -> DefinitionNames {
         let is_current = |path: &Path, text: &[u8]| index.file(path).is_some_and(|file| file.has_text(text));
         let current = found.texts.iter().filter(|(path, text)| is_current(path, text)).map(|(path, _)| path.clone());
-        let mut wanted = Wanted { current: current.collect(), ..Wanted::default() };
+        let mut wanted = DefinitionNames { current: current.collect(), ..DefinitionNames::default() };
         for (number, definition) in found.definitions.iter().enumerate() {
             if definition.language != Language::Haskell {
                 continue;
@@ -71,18 +71,18 @@ impl Wanted {
         wanted
     }
 
-    /// A file, if GHC compiled it as the question has it.
+    /// Returns a file if GHC compiled its current version.
     fn file<'a>(&self, index: &'a Index, path: &Path) -> Option<&'a File> {
         index.file(path).filter(|_| self.current.contains(path))
     }
 
-    /// Which definition a use means.
-    fn meant(&self, index: &Index, found: &Found, file: &File, one: &Use) -> Option<Decision> {
+    /// Returns the definition that a use means.
+    fn resolve(&self, index: &Index, found: &Candidates, file: &File, one: &Use) -> Option<Decision> {
         if let Some(&number) = self.plain.get(&one.id) {
             let by_interface = found.definitions[number].kind == Kind::Method;
             return Some(Decision { number, by_interface });
         }
-        // Another instance is no use of this one.
+        // A method of another instance does not use this one.
         if one.how & how::INSTANCE_METHOD != 0 {
             return None;
         }
@@ -92,15 +92,15 @@ impl Wanted {
         self.methods.iter().find(may_run).map(|(.., number)| Decision { number: *number, by_interface: true })
     }
 
-    fn decide(&self, index: &Index, found: &mut Found, judged: &mut Judged) {
+    fn decide(&self, index: &Index, found: &mut Candidates, judged: &mut Judgement) {
         let mut sites = std::mem::take(&mut found.sites);
         let mut open: BTreeMap<Arc<Path>, usize> = BTreeMap::new();
         for site in sites.iter_mut().filter(|site| site.language == Language::Haskell) {
             if site.class == Class::Mention {
-                // Syntax takes it for a comment: a pragma (`{-# INLINE area #-}`), or code between lines of the preprocessor.
+                // Syntax takes this for a comment: a pragma (`{-# INLINE area #-}`), or code between preprocessor lines.
                 let file = self.file(index, &site.path);
                 let means = |file: &File| {
-                    file.at(site.at).iter().find_map(|one| Some((self.meant(index, found, file, one)?, one.how)))
+                    file.at(site.at).iter().find_map(|one| Some((self.resolve(index, found, file, one)?, one.how)))
                 };
                 if let Some((decision, bits)) = file.and_then(means) {
                     site.class = match bits & how::IMPORT_OR_EXPORT != 0 {
@@ -118,7 +118,7 @@ impl Wanted {
                 continue;
             };
             let all = file.at(site.at);
-            let meant = all.iter().find_map(|one| self.meant(index, found, file, one));
+            let meant = all.iter().find_map(|one| self.resolve(index, found, file, one));
             match meant {
                 Some(decision) => {
                     let is_called = matches!(site.class, Class::Call | Class::Value);
@@ -148,8 +148,8 @@ impl Wanted {
         judged.reasons.push(Reason { code: Code::Unparsable, text, sites: open.values().sum() });
     }
 
-    /// Adds the uses that are no candidates.
-    fn add(&self, index: &Index, scope: &Scope, shown: Shown, found: &mut Found, judged: &mut Judged) {
+    /// Adds uses that are not among the candidates.
+    fn add(&self, index: &Index, scope: &Scope, shown: LineOptions, found: &mut Candidates, judged: &mut Judgement) {
         let ids: BTreeSet<Id> = self.plain.keys().copied().chain(self.methods.iter().map(|(id, ..)| *id)).collect();
         let known: BTreeSet<(Arc<Path>, usize)> = found
             .sites
@@ -164,12 +164,12 @@ impl Wanted {
                 continue;
             }
             let Some(file) = index.file(path) else { continue };
-            let Some(decision) = self.meant(index, found, file, one) else { continue };
+            let Some(decision) = self.resolve(index, found, file, one) else { continue };
             let Ok(text) = crate::search::read(&scope.root.join(path)) else { continue };
             if !file.has_text(&text) {
                 continue;
             }
-            let Some(language) = Language::of(path, &text) else {
+            let Some(language) = Language::detect(path, &text) else {
                 let line = 1 + memchr::memchr_iter(b'\n', &text[..one.at]).count();
                 literate.entry(path.clone()).or_default().insert(line);
                 continue;
@@ -177,7 +177,7 @@ impl Wanted {
             let hit = Hit { path: path.to_path_buf(), language, text, starts: vec![one.at] };
             let until = Instant::now() + Duration::from_secs(1);
             if let Some(mut site) = site_at(found, &hit, index.name(one.id), shown, until) {
-                // The definition itself, as one of its clauses.
+                // A clause of the definition itself.
                 if matches!(site.class, Class::Binding | Class::Signature) && one.how & how::DECLARATION != 0 {
                     continue;
                 }
@@ -197,8 +197,8 @@ impl Wanted {
         }
     }
 
-    /// Says who may call without being seen: code of other packages runs methods of their classes.
-    fn doubt(&self, index: &Index, classes: &[Class], found: &Found, judged: &mut Judged) {
+    /// Adds the reason if code of other packages may run methods of their classes.
+    fn doubt(&self, index: &Index, classes: &[Class], found: &Candidates, judged: &mut Judgement) {
         let asks_for_calls = classes.iter().any(|class| matches!(class, Class::Call | Class::Value));
         let is_outside = |(id, ..): &&(Id, Option<Id>, usize)| index.declaration(*id).is_none();
         if let Some((_, _, number)) = self.methods.iter().find(is_outside).filter(|_| asks_for_calls) {
@@ -210,23 +210,23 @@ impl Wanted {
     }
 }
 
-/// How many files that do not compile are named.
+/// The maximum number of uncompiled files that a text names.
 const MOST_FILES: usize = 3;
 
-fn is_in_pragma(found: &Found, site: &Site) -> bool {
+fn is_in_pragma(found: &Candidates, site: &Site) -> bool {
     let before = found.texts.get(&site.path).and_then(|text| text.get(..site.at)).unwrap_or_default();
     memchr::memmem::rfind(before, b"{-#") > memchr::memmem::rfind(before, b"#-}")
 }
 
-/// Whether a name in an import or export is a part of a module's name: `Map` in `import Data.Map`.
-fn is_module(found: &Found, site: &Site) -> bool {
+/// True if a name in an import or export is part of a module name: `Map` in `import Data.Map`.
+fn is_module(found: &Candidates, site: &Site) -> bool {
     let before = found.texts.get(&site.path).and_then(|text| text.get(..site.at)).unwrap_or_default();
     let is_behind_word =
         || matches!(last_word(before.trim_ascii_end()), b"import" | b"qualified" | b"safe" | b"as" | b"module");
     matches!(site.class, Class::Import | Class::Export) && (before.ends_with(b".") || is_behind_word())
 }
 
-/// Why a file is not known.
+/// Returns the reason why a file is not in the index.
 fn why(index: &Index, path: &Path) -> String {
     let file = project::visible::path(path);
     match index.open.get(path) {

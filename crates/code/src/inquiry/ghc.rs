@@ -1,4 +1,4 @@
-//! Haskell, which GHC checks: what it compiled of a worktree, and its state, for an answer.
+//! Asks GHC about Haskell: the index of a worktree, and its state for an answer.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,12 +7,12 @@ use project::Caller;
 
 use super::Call;
 use crate::haskell::{GHC, Index, Late, Order};
-use crate::judgement::{Code, Judge, Judged, Reason};
+use crate::judgement::{Code, Judge, Judgement, Reason};
 use crate::pool::Program;
 use crate::syntax::{Language, family};
 
-/// The index of a worktree as it is now; `Err` with why there is none, which is added to what is said of the answer.
-pub(crate) async fn index(call: &Call<'_>, judged: &mut Judged) -> Result<Arc<Index>, Code> {
+/// Returns the current index of a worktree. An `Err` is also recorded as a reason of the judgement.
+pub(crate) async fn index(call: &Call<'_>, judged: &mut Judgement) -> Result<Arc<Index>, Code> {
     let language = family(Language::Haskell);
     let mut without = |state, code, text| {
         judged.is_certain = false;
@@ -29,7 +29,7 @@ pub(crate) async fn index(call: &Call<'_>, judged: &mut Judged) -> Result<Arc<In
         Program::None { state, code, text, .. } => return without(state.word(), code, text),
     };
     if let Err(error) = (options.prepare)() {
-        return without("absent", Code::Absent, format!("GHC has no place for what it writes: {error}"));
+        return without("absent", Code::Absent, format!("cannot create the output directory of GHC: {error}"));
     }
     let order = Order {
         root: root.clone(),

@@ -1,5 +1,5 @@
-//! What names mean where they stand, one by one: the declaration that a judge leads to. For questions that begin with places
-//! rather than with a definition.
+//! Resolves individual names to their declarations by language server. For questions that start from places rather than from
+//! a definition.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -10,76 +10,75 @@ use tokio::task::JoinSet;
 
 use super::requests::{defined, left, within};
 use super::texts::{Sheets, Spot};
-use super::waiting::{Asking, Round, Settling, Standing, judge_for, rounds};
+use super::waiting::{Asking, Round, RoundStatus, Settling, judge_for, rounds};
 use super::{Call, ghc, texts::Sheet};
 use crate::answer::Texts;
 use crate::blocking::blocking;
 use crate::definition::{Definition, definition};
 use crate::haskell::{Index, declarations, is_judged_by_ghc};
-use crate::judgement::{Code, Judged};
+use crate::judgement::{Code, Judgement};
 use crate::lsp::{Encoding, Failure, Location};
 use crate::place::Lines;
 use crate::search::Hit;
 use crate::server::{Document, Server, Session};
-use crate::syntax::{Class, Kind, Language, bare_name, is_pure_virtual, is_word, occurrences_at, words};
+use crate::syntax::{Class, Kind, Language, bare_name, is_pure_virtual, is_word, occurrences_at, word_ranges};
 
 /// A name at a place.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Name {
-    /// Relative to the root; its text is among those of the question.
+    /// Relative to the root; the question's texts include this file.
     pub path: Arc<Path>,
     pub at: usize,
     pub word: String,
 }
 
-/// What a name means.
+/// The meaning of a name.
 #[derive(Debug, Clone)]
 pub(crate) enum Meaning {
-    /// What stands at these places; most names have one.
+    /// The declarations at these places; most names have one.
     Is(Vec<Target>),
     Undecided(Code),
 }
 
-/// Where a judge leads to.
+/// The target of a go-to-definition request.
 #[derive(Debug, Clone)]
 pub(crate) struct Target {
-    /// Relative to the root; from the root of the file system if it is outside.
+    /// Relative to the root; absolute for a file outside.
     pub path: Arc<Path>,
     pub line: usize,
     pub at: usize,
-    /// What is declared there; nothing for a module, a local, or what a macro makes.
+    /// The declaration there; `None` for a module, a local variable, or a name that a macro defines.
     pub declares: Option<Definition>,
-    /// What stands there, if nothing is declared: a module, a macro that makes what is meant, or nothing that is known.
+    /// The kind of target if there is no declaration: a module, a macro, or unknown.
     pub stands: Kind,
-    /// Whether a parameter or a variable is bound there.
+    /// True if a parameter or a variable is bound there.
     pub is_bound: bool,
-    /// Whether the declaration leads on: an import, a prototype, a field that is embedded in Go.
+    /// True if the declaration refers to another one: an import, a prototype, an embedded field in Go.
     leads_on: bool,
 }
 
 impl Target {
-    /// Whether it is in no file of the project.
+    /// True if it is in no file of the project.
     pub(crate) fn is_outside(&self) -> bool {
         self.path.is_absolute()
     }
 }
 
-/// The meanings of names, and the texts of the project that they rest on.
+/// The meanings of names, and the project files that they depend on.
 pub(crate) struct Meanings {
-    /// For each name, in their order.
+    /// One for each name, in order.
     pub of: Vec<Meaning>,
     pub texts: Texts,
 }
 
-/// Asks the judge of a family, for what this file is part of, what each name means; all are undecided where it cannot be believed, with the reason in what is
-/// said of the answer.
+/// Asks the language server of a family for the meaning of each name. A server that is unreliable leaves all undecided, for a reason.
 pub(crate) async fn meanings(
     call: &Call<'_>,
     family: &'static str,
     file: &Path,
     names: &[Name],
     texts: &Texts,
-    judged: &mut Judged,
+    judged: &mut Judgement,
 ) -> Meanings {
     let all = |code| vec![Meaning::Undecided(code); names.len()];
     let answer = if is_judged_by_ghc(family) {
@@ -111,8 +110,8 @@ struct Names<'a> {
     texts: &'a Texts,
 }
 
-/// Where each name leads to.
-struct Leading {
+/// One round of definition requests for names.
+struct DefinitionRound {
     of: Vec<Meaning>,
     texts: Texts,
     proves: bool,
@@ -120,10 +119,10 @@ struct Leading {
     settling: Settling,
 }
 
-impl Round for Leading {
-    fn standing(&self) -> Standing {
+impl Round for DefinitionRound {
+    fn standing(&self) -> RoundStatus {
         let is_open = |one: &Meaning| matches!(one, Meaning::Undecided(_));
-        Standing {
+        RoundStatus {
             is_lost: self.is_lost,
             is_sure: !self.of.iter().any(is_open),
             proves: self.proves,
@@ -135,7 +134,7 @@ impl Round for Leading {
         &self.settling
     }
 
-    fn says_the_same(&self, other: &Leading) -> bool {
+    fn says_the_same(&self, other: &DefinitionRound) -> bool {
         let places = |one: &Meaning| match one {
             Meaning::Is(targets) => Ok(targets.iter().map(|one| (one.path.clone(), one.at)).collect::<Vec<_>>()),
             Meaning::Undecided(code) => Err(*code),
@@ -144,25 +143,25 @@ impl Round for Leading {
     }
 }
 
-/// What a server said of a name.
+/// The reply of a server about a name.
 #[derive(Debug, Clone)]
-enum Said {
+enum Reply {
     Places(Vec<Location>),
     Failed(Code),
 }
 
-/// How many files are open at once, besides those of the definitions.
+/// How many files may be open at once, besides those of the definitions.
 pub(crate) const FILES: usize = 180;
-/// How many names are asked about; more are undecided, over a limit.
+/// The maximum number of names; the remaining ones are undecided.
 const MOST_NAMES: usize = 2000;
-/// How many imports and prototypes are followed one after the other.
+/// The maximum length of a chain of imports and prototypes.
 const DEEP: usize = 3;
 
 impl Asking for Names<'_> {
-    type Round = Leading;
+    type Round = DefinitionRound;
 
-    async fn ask(&self, server: &Server) -> Leading {
-        let mut leading = Leading {
+    async fn ask(&self, server: &Server) -> DefinitionRound {
+        let mut leading = DefinitionRound {
             of: vec![Meaning::Undecided(Code::OverALimit); self.names.len()],
             texts: Texts::new(),
             proves: false,
@@ -179,7 +178,7 @@ impl Asking for Names<'_> {
             let documents = chunk.iter().filter_map(|(path, _)| document(root, path, self.texts.get(*path)?)).collect();
             let Some(session) = self.open(server, documents, &mut leading).await else { return leading };
             let mut sheets = Sheets::new(root, self.texts, session.encoding, self.call.until);
-            // Each place to ask for, with the names that lead through it.
+            // Each requested place, with the index of the name that led to it.
             let mut open: Vec<(usize, PathBuf, usize)> = chunk
                 .iter()
                 .flat_map(|(path, numbers)| numbers.iter().map(move |at| (*at, root.join(path), self.names[*at].at)))
@@ -192,7 +191,7 @@ impl Asking for Names<'_> {
                 let (read, mut next) = self.read(said, sheets).await;
                 sheets = read.sheets;
                 for (number, meaning) in read.of {
-                    // What an import leads to replaces it; an import that leads nowhere stays.
+                    // The target of an import replaces it, unless it is unknown.
                     let is_better = step == 0 || matches!(meaning, Meaning::Is(_));
                     if is_better {
                         leading.of[number] = meaning;
@@ -206,7 +205,7 @@ impl Asking for Names<'_> {
                 let paths: BTreeSet<&PathBuf> = next.iter().map(|(_, path, _)| path).collect();
                 let documents = paths.into_iter().filter_map(|path| {
                     let sheet = sheets.get(path)?;
-                    let language = Language::of(path, sheet.text.as_bytes())?;
+                    let language = Language::detect(path, sheet.text.as_bytes())?;
                     Some(Document { path: path.clone(), language, text: sheet.text.clone() })
                 });
                 let documents = documents.take(FILES).collect();
@@ -217,7 +216,7 @@ impl Asking for Names<'_> {
             }
             leading.texts.extend(sheets.of_the_project());
         }
-        // An import that only leads to itself is none.
+        // An import that only leads to itself has no target.
         for meaning in &mut leading.of {
             if let Meaning::Is(targets) = meaning {
                 targets.retain(|target| !target.leads_on || target.declares.is_some());
@@ -235,17 +234,17 @@ impl Asking for Names<'_> {
     }
 }
 
-/// What was read of answers.
-struct Read {
+/// The interpretation of several replies.
+struct Interpretation {
     of: Vec<(usize, Meaning)>,
     sheets: Sheets,
 }
 
-/// A name's number, and a place to ask for.
+/// The index of a name, and a place to request.
 type Open = (usize, PathBuf, usize);
 
 impl Names<'_> {
-    async fn open(&self, server: &Server, documents: Vec<Document>, leading: &mut Leading) -> Option<Session> {
+    async fn open(&self, server: &Server, documents: Vec<Document>, leading: &mut DefinitionRound) -> Option<Session> {
         let session = within(self.call.until, server.open(documents)).await.flatten();
         match &session {
             Some(session) => {
@@ -256,19 +255,19 @@ impl Names<'_> {
         session
     }
 
-    /// Asks what is defined at each place.
+    /// Requests the definition at each place.
     async fn definitions(
         &self,
         session: &Session,
         open: &[Open],
         sheets: &Sheets,
-        leading: &mut Leading,
-    ) -> Vec<(usize, Said)> {
+        leading: &mut DefinitionRound,
+    ) -> Vec<(usize, Reply)> {
         let mut asking = JoinSet::new();
         let mut said = Vec::new();
         for (number, path, at) in open {
             let Some(sheet) = sheets.get(path) else {
-                said.push((*number, Said::Failed(Code::Unparsable)));
+                said.push((*number, Reply::Failed(Code::Unparsable)));
                 continue;
             };
             let position = sheet.position(*at, session.encoding);
@@ -278,21 +277,21 @@ impl Names<'_> {
         }
         while let Some(Ok((number, answer))) = asking.join_next().await {
             let one = match answer {
-                Ok(places) => Said::Places(places),
-                Err(Failure::TimedOut { .. }) => Said::Failed(Code::OutOfTime),
+                Ok(places) => Reply::Places(places),
+                Err(Failure::TimedOut { .. }) => Reply::Failed(Code::OutOfTime),
                 Err(Failure::Closed) => {
                     leading.is_lost = true;
-                    Said::Failed(Code::Crashed)
+                    Reply::Failed(Code::Crashed)
                 }
-                Err(Failure::Refused { .. } | Failure::Odd { .. }) => Said::Places(Vec::new()),
+                Err(Failure::Refused { .. } | Failure::Odd { .. }) => Reply::Places(Vec::new()),
             };
             said.push((number, one));
         }
         said
     }
 
-    /// Reads what stands at the places of the answers, on a thread that may block; and what of it leads on.
-    async fn read(&self, said: Vec<(usize, Said)>, mut sheets: Sheets) -> (Read, Vec<Open>) {
+    /// Reads the targets of replies on a blocking thread. Returns the places to request next.
+    async fn read(&self, said: Vec<(usize, Reply)>, mut sheets: Sheets) -> (Interpretation, Vec<Open>) {
         let words: Vec<String> = self.names.iter().map(|name| name.word.clone()).collect();
         let until = self.call.until.max(Instant::now() + Duration::from_secs(1));
         let root = self.call.scope.root.clone();
@@ -303,22 +302,22 @@ impl Names<'_> {
             let mut next = Vec::new();
             for (number, one) in said {
                 let meaning = match one {
-                    Said::Failed(code) => Meaning::Undecided(code),
-                    Said::Places(places) if places.is_empty() => Meaning::Undecided(Code::Inactive),
-                    Said::Places(places) => {
+                    Reply::Failed(code) => Meaning::Undecided(code),
+                    Reply::Places(places) if places.is_empty() => Meaning::Undecided(Code::Inactive),
+                    Reply::Places(places) => {
                         let targets = places.iter().filter_map(|place| {
                             let spot = sheets.spot(place)?;
                             let target = known.entry(spot.clone());
                             target.or_insert_with(|| target_at(&sheets, &spot, &words[number], until)).clone()
                         });
                         let mut targets: Vec<Target> = targets.collect();
-                        // Beside what is meant clangd gives the `using` that brings it, which leads to all overloads.
+                        // clangd also returns the `using` declaration, which leads to all overloads.
                         if targets.iter().any(|target| !target.leads_on) {
                             targets.retain(|target| !target.leads_on);
                         }
                         let is_inside = places.iter().any(|place| sheets.below(&place.path).is_some());
                         match targets.is_empty() {
-                            // A place that its file does not have: it means the file as it was.
+                            // The file has no such place: the server has an old version of it.
                             true if is_inside => Meaning::Undecided(Code::Stale),
                             true => Meaning::Undecided(Code::OutsideTheRoot),
                             false => Meaning::Is(targets),
@@ -333,17 +332,17 @@ impl Names<'_> {
             }
             next.sort();
             next.dedup();
-            (Read { of, sheets }, next)
+            (Interpretation { of, sheets }, next)
         });
         let empty = |_| {
             let sheets = Sheets::new(&self.call.scope.root, self.texts, encoding, self.call.until);
-            (Read { of: Vec::new(), sheets }, Vec::new())
+            (Interpretation { of: Vec::new(), sheets }, Vec::new())
         };
         reading.await.unwrap_or_else(empty)
     }
 }
 
-/// What stands where GHC says that names are declared.
+/// Resolves names by the index of GHC.
 fn by_index(index: &Index, call: &Call<'_>, names: &[Name], texts: &Texts) -> Meanings {
     let places = declarations(index, texts, names.iter().map(|name| (name.path.clone(), name.at)));
     let until = call.until.max(Instant::now() + Duration::from_secs(1));
@@ -361,7 +360,7 @@ fn by_index(index: &Index, call: &Call<'_>, names: &[Name], texts: &Texts) -> Me
     Meanings { of: of.collect(), texts: sheets.of_the_project() }
 }
 
-/// What stands at a spot. Some servers give the whole declaration.
+/// Returns the target at a spot. Some servers return the whole declaration.
 pub(crate) fn target_at(sheets: &Sheets, spot: &Spot, word: &str, until: Instant) -> Option<Target> {
     let embedded = sheets.embedded(spot, word);
     let spot = embedded.as_ref().unwrap_or(spot);
@@ -369,16 +368,18 @@ pub(crate) fn target_at(sheets: &Sheets, spot: &Spot, word: &str, until: Instant
     let text = sheet.text.as_bytes();
     let below = sheets.below(&spot.path);
     let path: Arc<Path> = below.unwrap_or(&spot.path).into();
-    let language = Language::of(&spot.path, text);
+    let language = Language::detect(&spot.path, text);
     let (start, end) = (spot.start - sheet.skip, spot.end - sheet.skip);
     let place = language.and_then(|language| {
-        let here: Vec<std::ops::Range<usize>> =
-            words(language, text).into_iter().filter(|place| start <= place.start && place.start <= end).collect();
+        let here: Vec<std::ops::Range<usize>> = word_ranges(language, text)
+            .into_iter()
+            .filter(|place| start <= place.start && place.start <= end)
+            .collect();
         let is_named = |place: &&std::ops::Range<usize>| &text[(*place).clone()] == word.as_bytes();
         let first = here.first().filter(|place| place.start == start && !is_named(place) && place.end >= end);
         first.or_else(|| here.iter().find(is_named)).or(here.first()).cloned()
     });
-    let lines = Lines::of(text);
+    let lines = Lines::new(text);
     let stands = |at: usize| match text.get(at..).map(bare_name).unwrap_or_default() {
         _ if at == 0 => Kind::Module,
         rest if rest.starts_with(word.as_bytes()) && !rest.get(word.len()).is_some_and(|byte| is_word(*byte)) => {
@@ -417,8 +418,8 @@ pub(crate) fn target_at(sheets: &Sheets, spot: &Spot, word: &str, until: Instant
     })
 }
 
-/// A file of the question as a server has it.
+/// Returns a file of the question as the server should have it.
 fn document(root: &Path, path: &Path, text: &[u8]) -> Option<Document> {
-    let language = Language::of(path, text)?;
-    Some(Document { path: root.join(path), language, text: Sheet::of(text)?.text })
+    let language = Language::detect(path, text)?;
+    Some(Document { path: root.join(path), language, text: Sheet::from_bytes(text)?.text })
 }

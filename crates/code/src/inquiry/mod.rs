@@ -1,11 +1,11 @@
-//! Questions to a language server: what is asked, how long it may take, and when the answers can be believed.
+//! Requests to a language server: their content, their time limits, and when the answers are reliable.
 //!
-//! - `ghc`: what GHC compiled of a worktree.
-//! - `meaning`: what names mean, one by one, for questions that begin with places.
-//! - `requests`: what is asked about places.
-//! - `server_state`: the state of a server as answers tell it.
-//! - `texts`: places of the protocol in the texts that were read.
-//! - `waiting`: waits for a judge that can be believed, and asks until two rounds agree where one proves nothing.
+//! - `ghc`: asks the index of GHC.
+//! - `meaning`: resolves individual names, for questions that start from places.
+//! - `requests`: requests about places.
+//! - `server_state`: describes the state of a server for an answer.
+//! - `texts`: maps positions of the protocol to the texts that were read.
+//! - `waiting`: waits until a server is reliable, and repeats inconclusive rounds until two agree.
 
 mod ghc;
 mod meaning;
@@ -25,9 +25,9 @@ pub(crate) use ghc::index;
 pub(crate) use meaning::{FILES, Meaning, Meanings, Name, Target, meanings, target_at};
 pub(crate) use requests::{Inquiry, defined, left, places, within};
 pub(crate) use texts::{Sheet, Sheets, Spot};
-pub(crate) use waiting::{Asking, Round, Settling, Standing, judge_for, rounds};
+pub(crate) use waiting::{Asking, Round, RoundStatus, Settling, judge_for, rounds};
 
-/// A call that waits for judges.
+/// A call that waits for language servers.
 pub(crate) struct Call<'a> {
     pub pool: &'a Pool,
     pub cx: &'a Context,

@@ -1,4 +1,4 @@
-//! Requests about places, and how long they may take.
+//! Requests about places, and their time limits.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -6,25 +6,25 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::texts::{Sheets, Spot};
-use crate::answer::Found;
+use crate::answer::Candidates;
 use crate::lsp::{Client, Failure, Location, locations, of_path};
 use crate::server::Session;
 
 /// A question to a server about one name.
 pub(crate) struct Inquiry<'a> {
-    pub found: &'a Found,
+    pub found: &'a Candidates,
     pub session: &'a Session,
     pub sheets: &'a mut Sheets,
 }
 
 impl Inquiry<'_> {
-    /// Asks about what stands at an offset of a file that was read.
+    /// Sends a request about an offset in a file that was read.
     pub(crate) async fn ask(&self, method: &'static str, path: &Path, at: usize) -> Result<Vec<Location>, Failure> {
         let params = self.params(path, at).ok_or(Failure::Odd { method })?;
         places(&self.session.client, method, &params, self.left()).await
     }
 
-    /// Asks what is defined at an offset: nothing where not all files can be read, `None` where the server does not answer.
+    /// Requests the definition at an offset. Empty if a file is unreadable, `None` if the server does not answer.
     pub(crate) async fn defined(&mut self, path: &Path, at: usize) -> Option<Vec<Spot>> {
         let answer = match self.ask("textDocument/definition", path, at).await {
             Ok(places) => places,
@@ -35,7 +35,7 @@ impl Inquiry<'_> {
         Some(spots.unwrap_or_default())
     }
 
-    /// Returns what the server shows of what stands at an offset, nothing where it shows nothing in time.
+    /// Returns the hover text at an offset, empty if there is none in time.
     pub(crate) async fn hovered(&self, path: &Path, at: usize) -> String {
         let Some(params) = self.params(path, at) else { return String::new() };
         let answer = self.session.client.request("textDocument/hover", &params, self.left()).await;
@@ -52,7 +52,7 @@ impl Inquiry<'_> {
     }
 }
 
-/// What is defined at a position. Of what is not compiled (`#if`) nothing is known: some servers guess there by the text.
+/// Requests the definition at a position. Code excluded by `#if` has none: some servers guess there by name.
 pub(crate) async fn defined(
     client: &Client,
     path: &Path,
@@ -76,7 +76,7 @@ pub(crate) async fn places(
     locations(answer).ok_or(Failure::Odd { method })
 }
 
-/// How long a request may take.
+/// Returns the time limit of a request.
 pub(crate) fn left(until: Instant, session: &Session) -> Duration {
     until.saturating_duration_since(Instant::now()).min(session.timing.request)
 }

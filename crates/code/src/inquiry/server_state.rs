@@ -1,21 +1,21 @@
-//! The state of a server as answers tell it.
+//! Descriptions of a server's state for answers.
 
 use crate::judgement::{Code, Judge};
-use crate::server::{Seen, Server, State};
+use crate::server::{Server, ServerSnapshot, State};
 
 /// Describes the state of a server in a few words: `rust-analyzer loading 40 %`.
-pub(super) fn describe(name: &str, seen: &Seen) -> String {
+pub(super) fn describe(name: &str, seen: &ServerSnapshot) -> String {
     let percent = seen.state.percent().map(|percent| format!(" {percent} %")).unwrap_or_default();
     format!("{name} {}{percent}", seen.state.word().replace('_', " "))
 }
 
-/// Says why a server cannot be believed, and what to do.
-pub(super) fn explain(server: &Server, seen: &Seen) -> (Code, String) {
+/// Explains why a server is unavailable or unreliable, and how to fix it.
+pub(super) fn explain(server: &Server, seen: &ServerSnapshot) -> (Code, String) {
     let state = describe(&server.profile.name, seen);
     match &seen.state {
         State::CannotStart { exit, stderr } => {
             let exit = exit.as_ref().map(|exit| format!(" ({exit})")).unwrap_or_default();
-            // What went wrong comes first, but in a traceback of Python.
+            // The first line names the problem, except in a Python traceback.
             let is_traceback = stderr.first().is_some_and(|line| line.starts_with("Traceback"));
             let line = if is_traceback { stderr.last() } else { stderr.first() };
             let line = line.map(|line| format!(": {}", line.trim_end_matches('.'))).unwrap_or_default();
@@ -35,7 +35,7 @@ pub(super) fn explain(server: &Server, seen: &Seen) -> (Code, String) {
             (Code::Hung, format!("{state}: it neither answered nor computed and was killed; it is {next}"))
         }
         State::Doubtful => {
-            let lacks = seen.canary.as_ref().map(|canary| format!(", which {}", canary.words())).unwrap_or_default();
+            let lacks = seen.canary.as_ref().map(|canary| format!(", which {}", canary.describe())).unwrap_or_default();
             (Code::Loading, format!("{state}{lacks}"))
         }
         State::OverBudget => {
@@ -54,7 +54,7 @@ pub(super) fn explain(server: &Server, seen: &Seen) -> (Code, String) {
     }
 }
 
-/// Returns the judge of an answer.
-pub(super) fn judge_of(language: &'static str, name: &str, seen: &Seen) -> Judge {
+/// Returns the state of a server for an answer.
+pub(super) fn judge_of(language: &'static str, name: &str, seen: &ServerSnapshot) -> Judge {
     Judge { language, name: Some(name.to_owned()), state: seen.state.word(), progress: seen.state.percent() }
 }

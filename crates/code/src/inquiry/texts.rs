@@ -1,5 +1,4 @@
-//! Places of the protocol in the texts that were read: what a server names is looked up in those bytes, and only what stands
-//! there counts.
+//! Maps positions of the protocol to the texts that were read. Positions that do not exist in these texts are discarded.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,20 +11,19 @@ use crate::lsp::{Encoding, Location, Positions};
 use crate::search::read;
 use crate::syntax::{Language, Occurrence, occurrences_at};
 
-/// A text as a server has it.
+/// A text in the form that a server has it.
 #[derive(Debug, Clone)]
 pub(crate) struct Sheet {
-    /// Without a byte order mark.
+    /// The text without a byte order mark.
     pub text: Arc<str>,
-    /// How many bytes of the file come before it.
+    /// The number of bytes before the text: the length of the byte order mark.
     pub skip: usize,
 }
 
-/// The byte order mark.
 const MARK: char = '\u{feff}';
 
 impl Sheet {
-    /// Whether a word begins at an offset of the file.
+    /// True if a word begins at an offset of the file.
     fn begins_word(&self, at: usize) -> bool {
         let Some((before, after)) = at.checked_sub(self.skip).and_then(|at| self.text.split_at_checked(at)) else {
             return false;
@@ -34,23 +32,23 @@ impl Sheet {
         after.starts_with(is_word) && !before.ends_with(is_word)
     }
 
-    /// `None` for what is no text: a server would have other bytes than the disk.
-    pub(crate) fn of(bytes: &[u8]) -> Option<Sheet> {
+    /// Converts the contents of a file; `None` if it is not UTF-8, because the server would have different bytes.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Sheet> {
         let rest = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         Some(Sheet { text: std::str::from_utf8(rest).ok()?.into(), skip: bytes.len() - rest.len() })
     }
 
-    /// The position of an offset in the file.
+    /// Returns the position of an offset in the file.
     pub(crate) fn position(&self, at: usize, encoding: Encoding) -> serde_json::Value {
-        Positions::of(&self.text, encoding).at(at.saturating_sub(self.skip))
+        Positions::new(&self.text, encoding).at(at.saturating_sub(self.skip))
     }
 }
 
-/// The texts of a question, and of the files that a server names besides.
+/// The texts of a question, and of further files that a server refers to.
 pub(crate) struct Sheets {
     root: PathBuf,
     encoding: Encoding,
-    /// When the answer is due.
+    /// The deadline of the answer.
     until: Instant,
     sheets: BTreeMap<PathBuf, Option<Sheet>>,
 }
@@ -58,31 +56,31 @@ pub(crate) struct Sheets {
 /// A place in a file, by offset.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Spot {
-    /// From the root of the file system.
+    /// An absolute path.
     pub path: PathBuf,
     pub start: usize,
     pub end: usize,
 }
 
-/// How many files are read that no search found.
+/// The maximum number of files to read besides those of the search.
 const MOST_READ: usize = 500;
 
 impl Sheets {
     pub(crate) fn new(root: &Path, texts: &Texts, encoding: Encoding, until: Instant) -> Sheets {
-        let sheets = texts.iter().map(|(path, text)| (root.join(path), Sheet::of(text))).collect();
+        let sheets = texts.iter().map(|(path, text)| (root.join(path), Sheet::from_bytes(text))).collect();
         Sheets { root: root.to_owned(), encoding, until, sheets }
     }
 
-    /// When the answer is due.
+    /// Returns the deadline of the answer.
     pub(crate) fn until(&self) -> Instant {
         self.until
     }
 
-    /// Returns what syntax says of the name at a spot, and how many bytes of the file come before its text.
+    /// Returns the occurrence of the name at a spot, and the number of bytes before the file's text.
     pub(crate) fn occurrence(&self, spot: &Spot) -> Option<(Occurrence, usize)> {
         let sheet = self.get(&spot.path)?;
         let text = sheet.text.as_bytes();
-        let language = Language::of(&spot.path, text)?;
+        let language = Language::detect(&spot.path, text)?;
         let start = spot.start.checked_sub(sheet.skip)?;
         let start = if text.get(start..)?.starts_with(b"r#") { start + 2 } else { start };
         let place = start..start + self.word(spot).len();
@@ -94,7 +92,7 @@ impl Sheets {
         self.encoding
     }
 
-    /// The texts of the files of the project that were read, as they are on disk.
+    /// Returns the texts of the project files that were read.
     pub(crate) fn of_the_project(&self) -> Texts {
         let all = self.sheets.iter().filter_map(|(path, sheet)| Some((self.below(path)?, sheet.as_ref()?)));
         let bytes = |sheet: &Sheet| -> Arc<[u8]> {
@@ -108,24 +106,24 @@ impl Sheets {
         self.sheets.get(path)?.as_ref()
     }
 
-    /// Reads what a server names and no search found.
+    /// Reads a file that a server refers to, unless it was read already.
     pub(crate) fn read(&mut self, path: &Path) {
         if !self.sheets.contains_key(path) && self.sheets.len() < self.sheets.len().max(MOST_READ) {
-            let sheet = blocking(|| read(path)).ok().and_then(|bytes| Sheet::of(&bytes));
+            let sheet = blocking(|| read(path)).ok().and_then(|bytes| Sheet::from_bytes(&bytes));
             self.sheets.insert(path.to_owned(), sheet);
         }
     }
 
-    /// Where a place is in its file; `None` if the text has no such place.
+    /// Converts a location to offsets; `None` if the text has no such place.
     pub(crate) fn spot(&mut self, place: &Location) -> Option<Spot> {
         self.read(&place.path);
         let sheet = self.get(&place.path)?;
         let offsets = |text: &str, skip: usize| {
-            let positions = Positions::of(text, self.encoding);
+            let positions = Positions::new(text, self.encoding);
             Some((positions.offset(place.range.start)? + skip, positions.offset(place.range.end)? + skip))
         };
         let bare = || offsets(&sheet.text, sheet.skip);
-        // A server that read the file itself may count the mark as a character of the first line.
+        // A server that read the file itself may count the byte order mark as a character.
         let marked = || offsets(&format!("{MARK}{}", sheet.text), 0).filter(|(start, _)| sheet.begins_word(*start));
         let is_first = sheet.skip > 0 && place.range.start.line == 0;
         let (start, end) = match bare() {
@@ -136,19 +134,19 @@ impl Sheets {
         Some(Spot { path: place.path.clone(), start, end: end.max(start) })
     }
 
-    /// Where the places of an answer are that their texts have.
+    /// Converts locations to offsets. Omits those that do not exist in their texts.
     pub(crate) fn spots(&mut self, places: &[Location]) -> Vec<Spot> {
         places.iter().filter_map(|place| self.spot(place)).collect()
     }
 
-    /// What stands at a spot.
+    /// Returns the text at a spot.
     pub(crate) fn text(&self, spot: &Spot) -> &str {
         let sheet = self.get(&spot.path);
         let text = sheet.and_then(|sheet| sheet.text.get(spot.start - sheet.skip..spot.end - sheet.skip));
         text.map(|text| text.strip_prefix("r#").unwrap_or(text)).unwrap_or_default()
     }
 
-    /// The word that begins at a spot.
+    /// Returns the word that begins at a spot.
     pub(crate) fn word(&self, spot: &Spot) -> &str {
         let Some(sheet) = self.get(&spot.path) else { return "" };
         let rest = sheet.text.get(spot.start - sheet.skip..).unwrap_or_default();
@@ -157,7 +155,7 @@ impl Sheets {
         &rest[..end]
     }
 
-    /// Where the name of an embedded field is, which gopls begins with its type: `*geo.Base`.
+    /// Returns the place of an embedded field's name, which gopls starts at its type: `*geo.Base`.
     pub(crate) fn embedded(&self, spot: &Spot, name: &str) -> Option<Spot> {
         let is_go = spot.path.extension().is_some_and(|extension| extension == "go");
         let sheet = self.get(&spot.path).filter(|_| is_go)?;
@@ -174,12 +172,12 @@ impl Sheets {
         &self.root
     }
 
-    /// The path of a file of the project.
+    /// Returns the absolute path of a project file.
     pub(crate) fn path(&self, below: &Path) -> PathBuf {
         self.root.join(below)
     }
 
-    /// The path below the root; `None` if it is outside.
+    /// Returns the path relative to the root; `None` if it is outside.
     pub(crate) fn below<'a>(&self, path: &'a Path) -> Option<&'a Path> {
         path.strip_prefix(&self.root).ok()
     }

@@ -1,4 +1,4 @@
-//! Waiting for a judge that can be believed, and asking it until two rounds agree where one proves nothing.
+//! Waits until a server is reliable, and repeats inconclusive rounds until two agree.
 
 use std::time::{Duration, Instant};
 
@@ -7,51 +7,51 @@ use project::Caller;
 
 use super::Call;
 use super::server_state::{describe, explain, judge_of};
-use crate::judgement::{Code, Judge, Judged, Reason};
-use crate::pool::Found as Sought;
+use crate::judgement::{Code, Judge, Judgement, Reason};
+use crate::pool::Lookup;
 use crate::rule::Rule;
-use crate::server::{Order, Seen, Server, Session, Settled, State};
+use crate::server::{Certainty, Order, Server, ServerSnapshot, Session, State};
 use crate::syntax::Language;
 
-/// All questions of one answer to one server, asked once.
+/// One round of all requests that an answer needs from a server.
 pub(crate) trait Round: Sized {
-    /// How it stands.
-    fn standing(&self) -> Standing;
-    /// Whether it is enough.
+    /// Returns the status of the round.
+    fn standing(&self) -> RoundStatus;
+    /// Returns whether one round is enough.
     fn settling(&self) -> &Settling;
-    /// Whether another round came to the same, and nothing in it is doubted.
+    /// True if another round gave the same result and neither is doubtful.
     fn says_the_same(&self, other: &Self) -> bool;
 }
 
-/// What asks them.
+/// A repeatable round of requests.
 pub(crate) trait Asking {
     type Round: Round;
     fn ask(&self, server: &Server) -> impl Future<Output = Self::Round> + Send;
 }
 
-/// How a round stands.
+/// The status of a round.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Standing {
-    /// Whether the server fell silent, so that nothing of this counts.
+pub(crate) struct RoundStatus {
+    /// True if the server stopped answering, which invalidates the round.
     pub is_lost: bool,
-    /// Whether everything is decided, and nothing speaks against it.
+    /// True if every site is decided without contradiction.
     pub is_sure: bool,
-    /// Whether it confirmed what a server that has not read the project cannot know: a use in another file than its definition.
+    /// True if it confirmed a use in another file than the definition, which a server can find only after it has read the project.
     pub proves: bool,
-    /// Whether the server was seen not to name a use.
+    /// True if the server is known to have missed a use.
     pub is_doubted: bool,
 }
 
-/// Whether one round is enough, by the sessions in which it was asked.
+/// Decides whether one round is enough, by the sessions of its requests.
 #[derive(Default)]
 pub(crate) struct Settling {
-    /// When the first session was there, and what was known then.
-    first: Option<(Instant, Settled)>,
-    /// In one of them it was not enough.
+    /// The start of the first session, and the certainty at that time.
+    first: Option<(Instant, Certainty)>,
+    /// True if one of the sessions was not certain.
     is_open: bool,
-    /// Files changed between two of them.
+    /// True if files changed between two sessions.
     has_changed: bool,
-    /// Between two rounds.
+    /// The pause between two rounds.
     pause: Duration,
 }
 
@@ -63,32 +63,32 @@ impl Settling {
         self.has_changed |= !first.is_same(&session.settled);
     }
 
-    /// Whether it is enough, of a round that is sure.
-    fn is_enough(&self, standing: &Standing) -> bool {
-        let confirms = |(began, settled): &(Instant, Settled)| {
+    /// True if one conclusive round is enough.
+    fn is_enough(&self, standing: &RoundStatus) -> bool {
+        let confirms = |(began, settled): &(Instant, Certainty)| {
             standing.proves && settled.confirm(*began, self.pause) && !self.has_changed
         };
         !self.is_open || self.first.as_ref().is_some_and(confirms)
     }
 }
 
-/// How many rounds there are at most, the first included.
+/// The maximum number of rounds.
 const ROUNDS: usize = 4;
 
-/// The judge of a family's files; without one, why, in what is said of the answer.
+/// Returns the server for a family's files. If there is none, adds the reason to the judgement.
 pub(crate) async fn judge_for(
     call: &Call<'_>,
     family: &'static str,
     file: &std::path::Path,
-    judged: &mut Judged,
+    judged: &mut Judgement,
 ) -> Result<Server, Code> {
     let sought = match call.cx.caller::<Caller>() {
         Some(caller) => call.pool.seek(caller, &call.scope.root, family, file).await,
-        None => Sought::None { state: State::Absent, code: Code::Absent, text: "a call without a caller".to_owned() },
+        None => Lookup::None { state: State::Absent, code: Code::Absent, text: "a call without a caller".to_owned() },
     };
     match sought {
-        Sought::Server(server) => Ok(server),
-        Sought::None { state, code, text } => {
+        Lookup::Server(server) => Ok(server),
+        Lookup::None { state, code, text } => {
             judged.is_certain = false;
             judged.judges.push(Judge::without(family, state.word()));
             judged.reasons.push(Reason { code, text, sites: 0 });
@@ -97,14 +97,14 @@ pub(crate) async fn judge_for(
     }
 }
 
-/// Asks until the answers can be believed, and says how the judge is; `Err` with why they cannot. `open` sites wait.
+/// Repeats rounds until the answers are reliable; `Err` with the reason if they are not. `open` is the number of waiting sites.
 pub(crate) async fn rounds<A: Asking>(
     call: &Call<'_>,
     server: &Server,
     family: &'static str,
     open: usize,
     asking: &A,
-    judged: &mut Judged,
+    judged: &mut Judgement,
 ) -> Result<A::Round, Code> {
     let _asking = server.asking();
     let answer = until_believed(call, server, open, asking).await;
@@ -125,7 +125,7 @@ pub(crate) async fn rounds<A: Asking>(
             if round.standing().is_doubted {
                 server.order(Order::Doubt).await;
             }
-            (Ok(round), server.seen())
+            (Ok(round), server.snapshot())
         }
         Err(seen) => {
             let (code, text) = match seen.state {
@@ -153,7 +153,7 @@ async fn until_believed<A: Asking>(
     server: &Server,
     open: usize,
     asking: &A,
-) -> Result<(A::Round, bool), Seen> {
+) -> Result<(A::Round, bool), ServerSnapshot> {
     let mut last: Option<A::Round> = None;
     let mut count = 0;
     loop {
@@ -164,15 +164,15 @@ async fn until_believed<A: Asking>(
         }
         let round = asking.ask(server).await;
         let standing = round.standing();
-        let now = server.seen();
+        let now = server.snapshot();
         if (now.life, now.state.word()) != (seen.life, State::Ready.word()) || standing.is_lost {
-            // What it said while it fell cannot be told from what it meant. It is asked again while there is time.
+            // Answers given during a crash are unreliable. The round is repeated if there is time.
             if Instant::now() >= call.until {
-                // It was asked for longer than the caller waits: what it said before that stands.
+                // The deadline has passed: the result of the round before remains.
                 return last.map(|last| (last, false)).ok_or(now);
             }
             last = None;
-            // The state follows: a process that ended is known to have ended a moment later.
+            // The state changes a moment after a process ends.
             let mut watch = server.watch();
             let changed = watch.changed();
             let _ = tokio::time::timeout(Duration::from_millis(50), changed).await;
@@ -184,7 +184,7 @@ async fn until_believed<A: Asking>(
         if let Some((_, settled)) = round.settling().first.as_ref().filter(|_| last.is_some() && !agree) {
             settled.doubt();
         }
-        // Past its time a round may lack answers.
+        // A round that passed the deadline may lack answers.
         let is_over = Instant::now() >= call.until;
         let is_sure = standing.is_sure && round.settling().is_enough(&standing) || !Rule::TwoRounds.is_on();
         if (is_sure || agree) && !is_over {
@@ -199,15 +199,15 @@ async fn until_believed<A: Asking>(
     }
 }
 
-/// Waits until the server is ready; `Err` with how it is if that takes too long, or cannot be.
-async fn ready(call: &Call<'_>, server: &Server, open: usize) -> Result<Seen, Seen> {
+/// Waits until the server is ready; `Err` with its state if it is not ready in time or cannot be.
+async fn ready(call: &Call<'_>, server: &Server, open: usize) -> Result<ServerSnapshot, ServerSnapshot> {
     let mut watch = server.watch();
     let mut reported = 0.0;
     loop {
         let seen = watch.borrow_and_update().clone();
         match &seen.state {
             State::Ready => return Ok(seen),
-            // The question wakes it.
+            // A request wakes a parked server.
             State::Parked => _ = server.open(Vec::new()).await,
             state if !state.may_pass() => return Err(seen),
             _ => {}

@@ -27,14 +27,14 @@ pub(crate) enum Failure {
     TimedOut { method: &'static str, after: Duration },
     #[error("{method}: {message} ({code})")]
     Refused { method: &'static str, code: i64, message: String },
-    #[error("{method}: an answer that is none")]
+    #[error("{method}: malformed response")]
     Odd { method: &'static str },
 }
 
 /// What a server says unasked, as far as it matters here.
 #[derive(Debug)]
 pub(crate) enum Event {
-    Said {
+    Notification {
         method: String,
         params: Value,
     },
@@ -151,7 +151,7 @@ impl Client {
         if !self.0.waiting.add(id, answer) {
             return Err(Failure::Closed);
         }
-        let asked = Asked { client: &self.0, id };
+        let asked = PendingRequest { client: &self.0, id };
         let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
         self.0.out.send(framing::framed(&request)).await.map_err(|_| Failure::Closed)?;
         let answered = answered.await;
@@ -186,12 +186,12 @@ impl Client {
 }
 
 /// A request that is cancelled if it is given up.
-struct Asked<'a> {
+struct PendingRequest<'a> {
     client: &'a Inner,
     id: i64,
 }
 
-impl Drop for Asked<'_> {
+impl Drop for PendingRequest<'_> {
     fn drop(&mut self) {
         if self.client.waiting.requests.lock().open.remove(&self.id).is_some() {
             let cancel = json!({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": self.id}});
@@ -271,7 +271,7 @@ async fn read(
             }
         };
         let Ok(mut message) = serde_json::from_slice::<Value>(&body) else {
-            tracing::warn!("a language server sent what is no JSON");
+            tracing::warn!("a language server sent invalid JSON");
             return;
         };
         let Some(method) = message["method"].as_str().map(str::to_owned) else {
@@ -288,7 +288,7 @@ async fn read(
         } else if method == "textDocument/inactiveRegions" {
             waiting.hear_inactive(message["params"].take());
         } else if HEARD.contains(&&*method) {
-            let said = Event::Said { method, params: message["params"].take() };
+            let said = Event::Notification { method, params: message["params"].take() };
             if events.send(said).await.is_err() {
                 return;
             }
@@ -407,7 +407,7 @@ mod tests {
         assert_eq!(server.next().await, json!({"jsonrpc": "2.0", "id": "a", "result": null}));
         server.say(json!({"method": "textDocument/publishDiagnostics", "params": {}})).await;
         server.say(json!({"method": "$/progress", "params": {"token": 1}})).await;
-        let Some(Event::Said { method, params }) = events.recv().await else { panic!("nothing is heard") };
+        let Some(Event::Notification { method, params }) = events.recv().await else { panic!("nothing is heard") };
         assert_eq!((&*method, &params["token"]), ("$/progress", &json!(1)));
     }
 }

@@ -38,10 +38,10 @@ pub(crate) async fn read(stream: &mut (impl AsyncBufRead + Unpin)) -> io::Result
         if line.is_empty() {
             break;
         }
-        let text = std::str::from_utf8(line).map_err(|_| odd("a header that is no text"))?;
+        let text = std::str::from_utf8(line).map_err(|_| odd("a header that is not UTF-8"))?;
         let (name, value) = text.split_once(':').ok_or_else(|| odd("a header without a colon"))?;
         if name.eq_ignore_ascii_case("content-length") {
-            let bytes: usize = value.trim().parse().map_err(|_| odd("a length that is no number"))?;
+            let bytes: usize = value.trim().parse().map_err(|_| odd("an invalid content length"))?;
             length = Some(bytes);
         }
     }

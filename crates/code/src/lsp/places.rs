@@ -30,7 +30,7 @@ pub(crate) struct Location {
 /// The form of `Location` and `LocationLink` together.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Said {
+struct LocationOrLink {
     uri: Option<String>,
     range: Option<Range>,
     target_uri: Option<String>,
@@ -47,7 +47,7 @@ pub(crate) fn locations(answer: Value) -> Option<Vec<Location>> {
     };
     let mut places = Vec::with_capacity(all.len());
     for one in all {
-        let said: Said = serde_json::from_value(one).ok()?;
+        let said: LocationOrLink = serde_json::from_value(one).ok()?;
         let uri = said.uri.or(said.target_uri)?;
         let range = said.range.or(said.target_selection_range)?;
         if let Some(path) = super::to_path(&uri) {

@@ -44,7 +44,7 @@ pub(crate) struct Positions<'a> {
 }
 
 impl<'a> Positions<'a> {
-    pub(crate) fn of(text: &'a str, encoding: Encoding) -> Positions<'a> {
+    pub(crate) fn new(text: &'a str, encoding: Encoding) -> Positions<'a> {
         let starts = std::iter::once(0).chain(memchr_iter(b'\n', text.as_bytes()).map(|end| end + 1)).collect();
         Positions { text, starts, encoding }
     }
@@ -81,7 +81,7 @@ mod tests {
     fn offsets_come_back_in_every_encoding() {
         let text = "a\n  🦀é = x\r\n\nlast";
         for encoding in [Encoding::Utf8, Encoding::Utf16, Encoding::Utf32] {
-            let positions = Positions::of(text, encoding);
+            let positions = Positions::new(text, encoding);
             for (offset, _) in text.char_indices().filter(|(_, c)| *c != '\n') {
                 let at: Position = serde_json::from_value(positions.at(offset)).unwrap();
                 assert_eq!(positions.offset(at), Some(offset), "{encoding:?}");
@@ -90,10 +90,10 @@ mod tests {
             assert_eq!(positions.offset(Position { line: 0, character: 9 }), None);
         }
         let after_crab = text.find('é').unwrap();
-        let character = |encoding| Positions::of(text, encoding).at(after_crab)["character"].clone();
+        let character = |encoding| Positions::new(text, encoding).at(after_crab)["character"].clone();
         assert_eq!((character(Encoding::Utf8), character(Encoding::Utf16)), (json!(6), json!(4)));
         assert_eq!(character(Encoding::Utf32), json!(3));
         // A place inside of a character is none.
-        assert_eq!(Positions::of(text, Encoding::Utf16).offset(Position { line: 1, character: 3 }), None);
+        assert_eq!(Positions::new(text, Encoding::Utf16).offset(Position { line: 1, character: 3 }), None);
     }
 }

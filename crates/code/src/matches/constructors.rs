@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::search::{Scope, read};
 use crate::shape::Field;
 use crate::syntax::{Kind, Language};
-use crate::typed::{Typed, types};
+use crate::typed::{ResolvedType, types};
 
 use super::Sum;
 
@@ -13,7 +13,7 @@ use super::Sum;
 const MOST_CONSTRUCTORS: usize = 256;
 
 /// The constructors of a type, with what a match writes for each.
-pub(crate) fn sum(scope: &Scope, one: &Typed) -> Sum {
+pub(crate) fn sum(scope: &Scope, one: &ResolvedType) -> Sum {
     let language = one.definition.language;
     let script = matches!(language, Language::TypeScript | Language::Tsx);
     let mut constructors = Vec::new();
@@ -73,7 +73,7 @@ fn tags(scope: &Scope, member: &str, named: &mut BTreeSet<(String, String)>) -> 
         of[1..].split_once(quote).filter(|(_, rest)| rest.is_empty()).map(|(text, _)| text.to_owned())
     };
     let fields = field_types(member).unwrap_or_else(|| {
-        let fields = held(scope, member).into_iter().flatten().flat_map(|one| one.shape.fields);
+        let fields = member_types(scope, member).into_iter().flatten().flat_map(|one| one.shape.fields);
         fields.flat_map(|field| [Some(field.of.clone()), constant(&field)]).flatten().collect()
     });
     let mut by_name = |of: &str| {
@@ -95,7 +95,7 @@ fn held_by(of: &str) -> Option<(&str, &str)> {
 }
 
 fn is_enum(scope: &Scope, name: &str) -> bool {
-    held(scope, name).is_some_and(|types| types.iter().any(|one| one.definition.kind == Kind::Enum))
+    member_types(scope, name).is_some_and(|types| types.iter().any(|one| one.definition.kind == Kind::Enum))
 }
 
 /// The types of the fields of a member that is written out: `{ kind: 'circle'; radius: number }`.
@@ -110,7 +110,7 @@ fn constant(field: &Field) -> Option<String> {
 }
 
 /// The types of a member of a union that the project declares: of `Ok<T>` those of `Ok`.
-fn held(scope: &Scope, member: &str) -> Option<Vec<Typed>> {
+fn member_types(scope: &Scope, member: &str) -> Option<Vec<ResolvedType>> {
     let name = member.split('<').next().unwrap_or(member).trim();
     let found = if is_name(name) { types(scope, name).ok() } else { None };
     found.map(|(_, types)| types)
@@ -158,7 +158,7 @@ fn is_opaque(scope: &Scope, member: &str, has_tags: bool) -> bool {
     if WITHOUT_TAGS.contains(&name) {
         return matches!(name, "true" | "false");
     }
-    let Some(types) = held(scope, member) else { return true };
+    let Some(types) = member_types(scope, member) else { return true };
     types.iter().any(|one| {
         // What it inherits is not read.
         let inherits = !has_tags && one.raw.split('{').next().is_some_and(|head| head.contains(" extends "));
@@ -186,8 +186,8 @@ fn is_one_value(scope: &Scope, of: &str, has_tags: bool) -> bool {
         true => matches!(of, "true" | "false"),
         // `type CircleKind = 'circle'`.
         false => {
-            let is_other_name = |one: &Typed| one.definition.kind == Kind::Type && one.shape.fields.is_empty();
-            held(scope, of).is_none_or(|types| types.iter().any(is_other_name))
+            let is_other_name = |one: &ResolvedType| one.definition.kind == Kind::Type && one.shape.fields.is_empty();
+            member_types(scope, of).is_none_or(|types| types.iter().any(is_other_name))
         }
     }
 }

@@ -88,7 +88,7 @@ fn is_comment(node: &Node<'_>) -> bool {
 /// The name of a function's clause.
 fn name(text: Text<'_>, node: Node<'_>) -> Option<String> {
     let infix = || children(node).into_iter().find(|child| child.kind() == "infix")?.child_by_field_name("operator");
-    node.child_by_field_name("name").or_else(infix).map(|name| text.of(name))
+    node.child_by_field_name("name").or_else(infix).map(|name| text.node_text(name))
 }
 
 /// What a clause, an alternative or a lambda takes: one pattern, or several beside each other.
@@ -109,7 +109,7 @@ fn arm_of(text: Text<'_>, node: Node<'_>, pattern: Pattern) -> Arm {
     let matches: Vec<Node<'_>> = node.children_by_field_name("match", &mut cursor).collect();
     let is_open = |one: &Node<'_>| match one.child_by_field_name("guards") {
         None => true,
-        Some(guards) => matches!(text.of(guards).trim(), "otherwise" | "True"),
+        Some(guards) => matches!(text.node_text(guards).trim(), "otherwise" | "True"),
     };
     let last = matches.iter().find(|one| is_open(one));
     let body = last.and_then(|last| last.child_by_field_name("expression"));
@@ -117,7 +117,7 @@ fn arm_of(text: Text<'_>, node: Node<'_>, pattern: Pattern) -> Arm {
         pattern,
         is_guarded: last.is_none() && !matches.is_empty(),
         refuses: body
-            .filter(|body| fails(text.of(*body), REFUSES))
+            .filter(|body| fails(text.node_text(*body), REFUSES))
             .map(|_| "run-time failure: the branch for everything is an error"),
     }
 }
@@ -126,7 +126,7 @@ fn pattern_of(text: Text<'_>, node: Node<'_>) -> Pattern {
     let inner = |field: &str| node.child_by_field_name(field).map_or(Pattern::Other, |one| pattern_of(text, one));
     match node.kind() {
         "variable" | "wildcard" => Pattern::Any,
-        "constructor" | "constructor_operator" => Pattern::of(text.of(node), None, node.start_byte()),
+        "constructor" | "constructor_operator" => Pattern::named(text.node_text(node), None, node.start_byte()),
         "qualified" => node.child_by_field_name("id").map_or(Pattern::Other, |id| pattern_of(text, id)),
         "parens" | "irrefutable" | "strict" | "as" => inner("pattern"),
         "signature" => node.named_child(0).map_or(Pattern::Other, |one| pattern_of(text, one)),
@@ -135,7 +135,7 @@ fn pattern_of(text: Text<'_>, node: Node<'_>) -> Pattern {
             Pattern::Of { name, qualifier, at, .. } => {
                 let fields = children(node).into_iter().filter(|child| child.kind() == "field_pattern");
                 let parts = fields.filter_map(|field| {
-                    let label = text.of(field.child_by_field_name("field")?);
+                    let label = text.node_text(field.child_by_field_name("field")?);
                     let pattern = field.child_by_field_name("pattern");
                     Some((label, pattern.map_or(Pattern::Any, |pattern| pattern_of(text, pattern))))
                 });
@@ -167,7 +167,7 @@ fn pattern_of(text: Text<'_>, node: Node<'_>) -> Pattern {
                 operator.map(|one| if one.kind() == "infix_id" { one.named_child(0).unwrap_or(one) } else { one });
             let parts = numbered([inner("left_operand"), inner("right_operand")]);
             operator.map_or(Pattern::Other, |one| Pattern::Of {
-                name: text.of(one),
+                name: text.node_text(one),
                 qualifier: None,
                 at: one.start_byte(),
                 parts,

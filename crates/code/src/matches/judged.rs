@@ -8,14 +8,14 @@ use std::sync::Arc;
 
 use super::{Change, Matches, Ours, Site, Sum, Unread, matches};
 use crate::answer::Texts;
-use crate::judgement::{Code, Judged, Reason, Verdict};
+use crate::judgement::{Code, Judgement, Reason, Verdict};
 use crate::search::Scope;
 use crate::syntax::family;
 use crate::verdict::{At, Call, Meaning, Meanings, Name, Target, meanings, recalled, remember};
 
 /// What the judge said.
-pub(crate) struct Said {
-    pub judged: Judged,
+pub(crate) struct Assessment {
+    pub judged: Judgement,
     /// How many matches are another type's.
     pub refuted: usize,
     /// The texts that the answer rests on.
@@ -25,8 +25,8 @@ pub(crate) struct Said {
 }
 
 /// Asks whose constructor each name is that could be one of ours. `all` are the matches with every such name.
-pub(crate) async fn judge(call: &Call<'_>, sum: &Sum, all: &Matches) -> Said {
-    let mut judged = Judged { is_certain: true, ..Judged::default() };
+pub(crate) async fn judge(call: &Call<'_>, sum: &Sum, all: &Matches) -> Assessment {
+    let mut judged = Judgement { is_certain: true, ..Judgement::default() };
     let places: BTreeMap<At, &String> = all
         .sites
         .iter()
@@ -105,17 +105,17 @@ pub(crate) async fn judge(call: &Call<'_>, sum: &Sum, all: &Matches) -> Said {
     if let [one, ..] = &unread[..] {
         judged.is_certain = false;
         let text = format!(
-            "{}:{} names {} in the tokens of a macro that are no code by themselves: a match in there is not seen",
+            "{}:{} names {} in macro tokens that are not code: matches there are not found",
             project::visible::path(&one.path),
             one.line,
             one.name
         );
         judged.reasons.push(Reason { code: Code::Macro, text, sites: unread.len() });
     }
-    Said { judged, refuted, texts, verdicts }
+    Assessment { judged, refuted, texts, verdicts }
 }
 
-impl Said {
+impl Assessment {
     /// The matches as they are by that: with what is another type's left out. Blocks.
     pub(crate) fn apply(&mut self, scope: &Scope, sum: &Sum, change: &Change, by_name: Matches) -> Matches {
         let known: BTreeSet<At> = by_name.sites.iter().flat_map(places).collect();

@@ -28,13 +28,13 @@ use tree_sitter::{Node, TreeCursor};
 use crate::answer::{Texts, in_turns, label};
 use crate::judgement::{Code, Verdict};
 use crate::place::Lines;
-use crate::search::{Hit, Scope, Skipped, Why, search_by, words};
+use crate::search::{Hit, Scope, Skipped, Why, search_by, word_starts};
 use crate::syntax::{Language, occurrences_at, parse, unread_in};
 use crate::verdict::At;
-use pattern::{Judged, Match, Otherwise};
+use pattern::{Coverage, Match, Otherwise};
 
 pub(crate) use constructors::sum;
-pub(crate) use judged::{Said, judge};
+pub(crate) use judged::{Assessment, judge};
 
 /// What a change does to a match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -156,7 +156,7 @@ pub(crate) fn matches(scope: &Scope, sum: &Sum, change: &Change, ours: &Ours) ->
             return Vec::new();
         }
         let mut starts: Vec<usize> =
-            finders.iter().zip(&marks).flat_map(|(finder, mark)| words(finder, text, mark)).collect();
+            finders.iter().zip(&marks).flat_map(|(finder, mark)| word_starts(finder, text, mark)).collect();
         starts.sort_unstable();
         starts.dedup();
         starts
@@ -216,7 +216,7 @@ fn in_file(scope: &Scope, hit: &Hit, sum: &Sum, change: &Change, ours: &Ours) ->
     // The clauses of a function come to the same match.
     found.sort_by_key(|one: &Match| (one.bytes.start, one.bytes.end));
     found.dedup_by(|one, other| one.bytes == other.bytes && one.form == other.form);
-    let lines = Lines::of(&hit.text);
+    let lines = Lines::new(&hit.text);
     let path: Arc<Path> = hit.path.as_path().into();
     let is_ours = |name: &str, qualifier: Option<&str>, at: usize| {
         // A text is no name.
@@ -228,7 +228,7 @@ fn in_file(scope: &Scope, hit: &Hit, sum: &Sum, change: &Change, ours: &Ours) ->
                 Ours::But(others) => !others.contains(&(path.clone(), at)),
             }
     };
-    let found: Vec<(Match, Judged)> =
+    let found: Vec<(Match, Coverage)> =
         found.into_iter().filter_map(|one| pattern::judged(&one, &is_ours).map(|judged| (one, judged))).collect();
     let mention = |one: &Match| {
         let first = hit.starts.partition_point(|start| *start < one.bytes.start);
@@ -252,7 +252,7 @@ fn in_file(scope: &Scope, hit: &Hit, sum: &Sum, change: &Change, ours: &Ours) ->
     for (one, judged) in found {
         let enclosing = mention(&one).and_then(|start| labels.get(&start).cloned());
         let at = one.bytes.start;
-        sites.push(site(sum, change, &one, judged, Place { path: &path, lines: &lines, at, enclosing }));
+        sites.push(site(sum, change, &one, judged, MatchContext { path: &path, lines: &lines, at, enclosing }));
     }
     sites.sort_by_key(|site| (site.line, site.column));
     let unread = unread.into_iter().filter_map(|at| unread_at(tree.root_node(), at, text, sum, &path, &lines));
@@ -273,7 +273,7 @@ fn unread_at(
     let node = root.descendant_for_byte_range(at, at + 1).filter(|node| node.kind() == "identifier")?;
     let qualifier = text.bytes[..at].trim_ascii_end().strip_suffix(b"::").map(rust::last_word);
     let is_out = qualifier.is_some_and(|qualifier| !is_ours(sum, &qualifier, text));
-    (!is_out).then(|| Unread { path: path.clone(), at, line: lines.line(at), name: text.of(node) })
+    (!is_out).then(|| Unread { path: path.clone(), at, line: lines.line(at), name: text.node_text(node) })
 }
 
 /// The lines in which an import gives a constructor another name.
@@ -294,14 +294,14 @@ fn renamed(scope: &Scope, hit: &Hit, sum: &Sum, lines: &Lines<'_>) -> Vec<usize>
 }
 
 /// Where a match stands.
-struct Place<'a> {
+struct MatchContext<'a> {
     path: &'a Arc<Path>,
     lines: &'a Lines<'a>,
     at: usize,
     enclosing: Option<String>,
 }
 
-fn site(sum: &Sum, change: &Change, one: &Match, judged: Judged, place: Place<'_>) -> Site {
+fn site(sum: &Sum, change: &Change, one: &Match, judged: Coverage, place: MatchContext<'_>) -> Site {
     let constructor = |mark: &String| sum.constructors.iter().find(|(_, marks)| marks.contains(mark));
     let mut names: Vec<String> = judged.names.iter().filter_map(constructor).map(|(name, _)| name.clone()).collect();
     names.dedup();
@@ -337,7 +337,7 @@ fn site(sum: &Sum, change: &Change, one: &Match, judged: Judged, place: Place<'_
         how,
         verdict: Verdict::Undecided(Code::Absent),
         places: judged.places,
-        text: place.lines.shown(line, Some(place.at)).unwrap_or_default(),
+        text: place.lines.excerpt(line, Some(place.at)).unwrap_or_default(),
     }
 }
 
@@ -364,7 +364,7 @@ struct Text<'a> {
 
 impl Text<'_> {
     /// What a node says.
-    fn of(self, node: Node<'_>) -> String {
+    fn node_text(self, node: Node<'_>) -> String {
         String::from_utf8_lossy(self.bytes.get(node.byte_range()).unwrap_or_default()).into_owned()
     }
 }

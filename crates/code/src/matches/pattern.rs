@@ -21,7 +21,7 @@ pub(super) enum Pattern {
 }
 
 impl Pattern {
-    pub(super) fn of(name: impl Into<String>, qualifier: Option<String>, at: usize) -> Pattern {
+    pub(super) fn named(name: impl Into<String>, qualifier: Option<String>, at: usize) -> Pattern {
         Pattern::Of { name: name.into(), qualifier, at, parts: Vec::new() }
     }
 
@@ -98,7 +98,7 @@ pub(super) type IsOurs<'a> = &'a dyn Fn(&str, Option<&str>, usize) -> bool;
 
 /// What a match says about a type's constructors.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Judged {
+pub(super) struct Coverage {
     /// The constructors that it names.
     pub names: Vec<String>,
     /// What a judge is asked about.
@@ -112,7 +112,7 @@ pub(super) struct Judged {
 }
 
 /// Reads a match. `None` if it names no constructor of ours.
-pub(super) fn judged(one: &Match, is_ours: IsOurs<'_>) -> Option<Judged> {
+pub(super) fn judged(one: &Match, is_ours: IsOurs<'_>) -> Option<Coverage> {
     let mut ways: Vec<(Way, Vec<(usize, String)>)> = Vec::new();
     let mut others: Vec<(Way, Vec<(usize, String)>)> = Vec::new();
     for arm in &one.arms {
@@ -135,7 +135,7 @@ pub(super) fn judged(one: &Match, is_ours: IsOurs<'_>) -> Option<Judged> {
     let each: Vec<(bool, Option<Otherwise>)> = ways.iter().map(|(way, _)| taken(one, way)).collect();
     let has_wildcard = !each.is_empty() && each.iter().all(|(has_wildcard, _)| *has_wildcard);
     let new = each.into_iter().map(|(_, new)| new).max_by_key(severity)?;
-    Some(Judged { names, places, has_wildcard, has_others, new })
+    Some(Coverage { names, places, has_wildcard, has_others, new })
 }
 
 /// What becomes of a new constructor at one place; and whether a branch takes all of it.

@@ -18,7 +18,7 @@ pub(super) fn read(text: Text<'_>, node: Node<'_>) -> Option<Match> {
             // `case a, b:` is a tuple.
             several => Pattern::beside(several.iter().map(|one| pattern_of(text, *one))),
         };
-        let said = arm.child_by_field_name("consequence").map(|body| text.of(body)).unwrap_or_default();
+        let said = arm.child_by_field_name("consequence").map(|body| text.node_text(body)).unwrap_or_default();
         let refuses = if fails(said.clone(), &["assert_never(", "typing.assert_never("]) {
             Some("type checkers complain, and assert_never fails when run")
         } else if fails(said, &["raise", "assert False"]) {
@@ -46,14 +46,14 @@ fn must_return(text: Text<'_>, node: Node<'_>) -> bool {
                 || ["Iterat", "Generator", "AsyncGenerator"].iter().any(|begin| word.starts_with(begin))
         })
     };
-    children(body).last() == Some(&node) && returns.is_some_and(|said| !may_be_nothing(text.of(said)))
+    children(body).last() == Some(&node) && returns.is_some_and(|said| !may_be_nothing(text.node_text(said)))
 }
 
 fn pattern_of(text: Text<'_>, node: Node<'_>) -> Pattern {
     let dotted = |node: Node<'_>| {
         let parts = children(node);
         let at = parts.last().map_or(node.start_byte(), Node::start_byte);
-        let mut names: Vec<String> = parts.into_iter().map(|name| text.of(name)).collect();
+        let mut names: Vec<String> = parts.into_iter().map(|name| text.node_text(name)).collect();
         let name = names.pop().unwrap_or_default();
         (name, names.pop(), at)
     };
@@ -66,7 +66,7 @@ fn pattern_of(text: Text<'_>, node: Node<'_>) -> Pattern {
         "dotted_name" => match dotted(node) {
             // A name alone binds.
             (_, None, _) => Pattern::Any,
-            (name, qualifier, at) => Pattern::of(name, qualifier, at),
+            (name, qualifier, at) => Pattern::named(name, qualifier, at),
         },
         "class_pattern" => {
             let Some((name, qualifier, at)) = node.named_child(0).map(dotted) else { return Pattern::Other };
@@ -74,7 +74,7 @@ fn pattern_of(text: Text<'_>, node: Node<'_>) -> Pattern {
                 let keyword = part.named_child(0).filter(|inner| inner.kind() == "keyword_pattern");
                 match keyword {
                     Some(keyword) => {
-                        let label = keyword.named_child(0).map(|label| text.of(label)).unwrap_or_default();
+                        let label = keyword.named_child(0).map(|label| text.node_text(label)).unwrap_or_default();
                         (label, keyword.named_child(1).map_or(Pattern::Other, |inner| pattern_of(text, inner)))
                     }
                     None => (number.to_string(), pattern_of(text, part)),
@@ -84,7 +84,7 @@ fn pattern_of(text: Text<'_>, node: Node<'_>) -> Pattern {
         }
         "union_pattern" => Pattern::Either(children(node).into_iter().map(|one| pattern_of(text, one)).collect()),
         "tuple_pattern" => Pattern::beside(children(node).into_iter().map(|one| pattern_of(text, one))),
-        "string" => Pattern::of(text.of(node).trim_matches(['"', '\'']), None, node.start_byte()),
+        "string" => Pattern::named(text.node_text(node).trim_matches(['"', '\'']), None, node.start_byte()),
         _ => Pattern::Other,
     }
 }

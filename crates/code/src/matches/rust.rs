@@ -27,7 +27,7 @@ pub(super) fn read(text: Text<'_>, node: Node<'_>) -> Option<Match> {
                     pattern: inner(pattern).map_or(Pattern::Other, |inner| pattern_of(text, inner)),
                     is_guarded: pattern.child_by_field_name("condition").is_some(),
                     refuses: value
-                        .filter(|value| fails(text.of(*value), REFUSES))
+                        .filter(|value| fails(text.node_text(*value), REFUSES))
                         .map(|_| "run-time failure: the branch for everything panics"),
                 })
             });
@@ -74,18 +74,22 @@ pub(super) fn last_word(before: &[u8]) -> String {
 fn pattern_of(text: Text<'_>, node: Node<'_>) -> Pattern {
     let path = |node: Node<'_>| -> (String, Option<String>, usize) {
         let name = node.child_by_field_name("name").unwrap_or(node);
-        let qualifier = node.child_by_field_name("path").map(|path| last_word(text.of(path).as_bytes()));
-        (text.of(name), qualifier, name.start_byte())
+        let qualifier = node.child_by_field_name("path").map(|path| last_word(text.node_text(path).as_bytes()));
+        (text.node_text(name), qualifier, name.start_byte())
     };
     match node.kind() {
         "_" | "remaining_field_pattern" => Pattern::Any,
         "identifier" => {
-            let name = text.of(node);
-            if name.starts_with(char::is_uppercase) { Pattern::of(name, None, node.start_byte()) } else { Pattern::Any }
+            let name = text.node_text(node);
+            if name.starts_with(char::is_uppercase) {
+                Pattern::named(name, None, node.start_byte())
+            } else {
+                Pattern::Any
+            }
         }
         "scoped_identifier" => {
             let (name, qualifier, at) = path(node);
-            Pattern::of(name, qualifier, at)
+            Pattern::named(name, qualifier, at)
         }
         "tuple_struct_pattern" => {
             let Some(of) = node.child_by_field_name("type") else { return Pattern::Other };
@@ -99,7 +103,7 @@ fn pattern_of(text: Text<'_>, node: Node<'_>) -> Pattern {
             let (name, qualifier, at) = path(of);
             let fields = children(node).into_iter().filter(|child| child.kind() == "field_pattern");
             let parts = fields.filter_map(|field| {
-                let label = text.of(field.child_by_field_name("name")?);
+                let label = text.node_text(field.child_by_field_name("name")?);
                 let inner = field.child_by_field_name("pattern").map_or(Pattern::Any, |inner| pattern_of(text, inner));
                 Some((label, inner))
             });

@@ -58,7 +58,7 @@ fn must_return(text: Text<'_>, node: Node<'_>) -> bool {
         let mut words = said.split(|c: char| !c.is_alphanumeric() && c != '_');
         words.any(|word| matches!(word, "void" | "undefined" | "any" | "unknown" | "Generator" | "AsyncGenerator"))
     };
-    children(body).last() == Some(&node) && returns.is_some_and(|said| !may_be_nothing(text.of(said)))
+    children(body).last() == Some(&node) && returns.is_some_and(|said| !may_be_nothing(text.node_text(said)))
 }
 
 fn arm(text: Text<'_>, case: Node<'_>, compared: Compared) -> Option<Arm> {
@@ -68,7 +68,7 @@ fn arm(text: Text<'_>, case: Node<'_>, compared: Compared) -> Option<Arm> {
     };
     // What stands after the colon.
     let said = || {
-        let whole = text.of(case);
+        let whole = text.node_text(case);
         whole.split_once(':').map(|(_, said)| said.trim().to_owned()).unwrap_or_default()
     };
     let default = |refuses: Option<&'static str>| Some(Arm { pattern: Pattern::Any, is_guarded: false, refuses });
@@ -100,21 +100,21 @@ fn arm(text: Text<'_>, case: Node<'_>, compared: Compared) -> Option<Arm> {
 fn value(text: Text<'_>, node: Node<'_>, compared: Compared) -> Pattern {
     let named = |name: &str, before: &str| match node.child_by_field_name(name) {
         Some(name) => {
-            let before = node.child_by_field_name(before).map(|before| text.of(before));
+            let before = node.child_by_field_name(before).map(|before| text.node_text(before));
             let last = before.and_then(|before| before.rsplit(['.', ':']).next().map(str::to_owned));
             match name.kind() {
                 // `geo::Color::Red`.
                 "qualified_identifier" => value(text, name, compared),
                 _ => {
                     let at = compared.at.filter(|_| compared.is_union).unwrap_or(name.start_byte());
-                    Pattern::of(text.of(name), last, at)
+                    Pattern::named(text.node_text(name), last, at)
                 }
             }
         }
         None => Pattern::Other,
     };
     match node.kind() {
-        "identifier" => Pattern::of(text.of(node), None, node.start_byte()),
+        "identifier" => Pattern::named(text.node_text(node), None, node.start_byte()),
         "selector_expression" => named("field", "operand"),
         "member_expression" => named("property", "object"),
         "qualified_identifier" => named("name", "scope"),
@@ -123,7 +123,7 @@ fn value(text: Text<'_>, node: Node<'_>, compared: Compared) -> Pattern {
         }
         "string" => {
             let at = compared.at.unwrap_or(node.start_byte());
-            Pattern::of(text.of(node).trim_matches(['"', '\'', '`']), None, at)
+            Pattern::named(text.node_text(node).trim_matches(['"', '\'', '`']), None, at)
         }
         _ => Pattern::Other,
     }

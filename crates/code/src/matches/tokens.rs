@@ -75,7 +75,7 @@ impl<'a> Reader<'a> {
     }
 
     fn invocation(&mut self, part: &Part<'_>, node: Node<'_>) {
-        let Some(name) = node.child_by_field_name("macro").map(|name| part.text.of(name)) else { return };
+        let Some(name) = node.child_by_field_name("macro").map(|name| part.text.node_text(name)) else { return };
         let Some(tokens) = children(node).into_iter().find(|child| child.kind() == "token_tree") else { return };
         let form = match () {
             () if name.ends_with("assert_matches") => "assert_matches!",
@@ -163,7 +163,7 @@ impl<'a> Reader<'a> {
         // Blocks are code all the same; but what follows a name may be the fields of a pattern.
         let mut blocks = Vec::new();
         for (before, token) in std::iter::once(None).chain(held.iter().map(Some)).zip(held) {
-            let is_block = token.kind() == "token_tree" && part.text.of(*token).starts_with('{');
+            let is_block = token.kind() == "token_tree" && part.text.node_text(*token).starts_with('{');
             let is_after_name = before.is_some_and(|before| before.kind() == "identifier");
             // Before a pattern it is what the branch before does.
             if is_block && !is_after_name && (!is_pattern || before.is_none()) {

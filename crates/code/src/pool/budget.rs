@@ -138,7 +138,7 @@ impl Server {
     /// What it costs now.
     fn cost(&self, memory: u64) -> Cost {
         let (asking, idle) = self.in_use();
-        Cost { memory, asking, idle, is_ready: self.seen().state == State::Ready }
+        Cost { memory, asking, idle, is_ready: self.snapshot().state == State::Ready }
     }
 }
 

@@ -22,7 +22,7 @@ use tokio::sync::Semaphore;
 
 use crate::haskell::{self, Projects};
 use crate::judgement::{Code, Revision};
-use crate::kept::Kept;
+use crate::kept::VerdictStore;
 use crate::programs;
 use crate::server::profile::{self, Profile};
 use crate::server::{Journal, Server, Start, State, TRIED_EVERY, Timing};
@@ -89,7 +89,7 @@ pub(crate) struct Pool {
     /// One server starts at a time.
     starting: Arc<Semaphore>,
     worktrees: Worktrees,
-    kept: Option<Arc<Kept>>,
+    kept: Option<Arc<VerdictStore>>,
     /// What programs say of their version, while their files stay as they are.
     versions: Mutex<HashMap<PathBuf, Version>>,
     haskell: Projects,
@@ -103,11 +103,11 @@ struct Version {
     said: Result<Option<u32>, String>,
 }
 
-type Servers = Mutex<Started>;
+type Servers = Mutex<StartedServers>;
 
 /// The servers that were started and not ended.
 #[derive(Default)]
-struct Started {
+struct StartedServers {
     all: BTreeMap<Key, Server>,
     /// Whether somebody keeps them within their budget.
     is_kept: bool,
@@ -121,7 +121,7 @@ struct Key {
 }
 
 /// Who judges a language.
-pub(crate) enum Found {
+pub(crate) enum Lookup {
     Server(Server),
     None { state: State, code: Code, text: String },
 }
@@ -149,21 +149,21 @@ impl Pool {
             servers: Arc::default(),
             starting: Arc::new(Semaphore::new(1)),
             worktrees: Worktrees::default(),
-            kept: kept.map(|directory| Arc::new(Kept::new(directory))),
+            kept: kept.map(|directory| Arc::new(VerdictStore::new(directory))),
             versions: Mutex::default(),
             haskell: Projects::default(),
         }
     }
 
     /// The server that judges a language for a file of a worktree; it is started if there is none yet.
-    pub(crate) async fn seek(&self, caller: &Caller, worktree: &Path, family: &'static str, file: &Path) -> Found {
+    pub(crate) async fn seek(&self, caller: &Caller, worktree: &Path, family: &'static str, file: &Path) -> Lookup {
         let Some(options) = &self.options else {
             let text = format!("no language server for {family}");
-            return Found::None { state: State::Absent, code: Code::Absent, text };
+            return Lookup::None { state: State::Absent, code: Code::Absent, text };
         };
         if haskell::is_judged_by_ghc(family) {
             let text = "uses of a name of other packages are not told apart in Haskell".to_owned();
-            return Found::None { state: State::Absent, code: Code::OutsideTheRoot, text };
+            return Lookup::None { state: State::Absent, code: Code::OutsideTheRoot, text };
         }
         let mut root = worktree.to_owned();
         for profile in profile::all().iter().filter(|profile| profile.family == family) {
@@ -174,19 +174,19 @@ impl Pool {
             let mut servers = self.servers.lock();
             match servers.all.get(&key) {
                 Some(server) if server.may_start_now() => _ = servers.all.remove(&key),
-                Some(server) => return Found::Server(server.clone()),
+                Some(server) => return Lookup::Server(server.clone()),
                 None => {}
             }
         }
         let (profile, command) = match self.program(options, &caller.env, worktree, &key.root, family) {
             Program::Runs { profile, command } => (profile, command),
-            Program::None { state, code, text, .. } => return Found::None { state, code, text },
+            Program::None { state, code, text, .. } => return Lookup::None { state, code, text },
         };
         if let Err(error) = (options.prepare)() {
-            let text = format!("{} has no place for what it makes: {error}", profile.name);
-            return Found::None { state: State::Absent, code: Code::Absent, text };
+            let text = format!("cannot create the output directory of {}: {error}", profile.name);
+            return Lookup::None { state: State::Absent, code: Code::Absent, text };
         }
-        let watcher = self.worktrees.of(worktree).watcher().await;
+        let watcher = self.worktrees.entry(worktree).watcher().await;
         let mut servers = self.servers.lock();
         if !std::mem::replace(&mut servers.is_kept, true) {
             let measured_every = options.timing.measured_every;
@@ -211,7 +211,7 @@ impl Pool {
                 starting: self.starting.clone(),
             })
         });
-        Found::Server(server.clone())
+        Lookup::Server(server.clone())
     }
 
     /// The program that would judge a language, if all that it runs is trusted. Starts no server.
@@ -374,13 +374,13 @@ impl Pool {
     /// What is known of the revision of a worktree. Without servers nothing is watched.
     pub(crate) async fn revision(&self, caller: &Caller, worktree: &Path) -> Revision {
         match &self.options {
-            Some(_) => self.worktrees.of(worktree).revision(&caller.env).await,
+            Some(_) => self.worktrees.entry(worktree).revision(&caller.env).await,
             None => Revision { commit: project::head_commit(worktree), ..Revision::default() },
         }
     }
 
     /// What was confirmed before.
-    pub(crate) fn kept(&self) -> Option<&Arc<Kept>> {
+    pub(crate) fn verdict_store(&self) -> Option<&Arc<VerdictStore>> {
         self.kept.as_ref()
     }
 
@@ -413,7 +413,7 @@ impl Pool {
         self.haskell.forget(worktree);
         let mut were = Vec::new();
         for (key, server) in taken {
-            let state = server.seen().state;
+            let state = server.snapshot().state;
             server.end().await;
             // Its root is found again by any file in it.
             let file = key.root.strip_prefix(worktree).unwrap_or(Path::new("")).join("any");

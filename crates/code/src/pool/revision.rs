@@ -20,7 +20,7 @@ use crate::judgement::Revision;
 pub(super) struct Worktrees(Mutex<HashMap<PathBuf, Arc<Worktree>>>);
 
 impl Worktrees {
-    pub(super) fn of(&self, root: &Path) -> Arc<Worktree> {
+    pub(super) fn entry(&self, root: &Path) -> Arc<Worktree> {
         let new = || Arc::new(Worktree { root: root.to_owned(), watcher: OnceCell::new(), counted: Mutex::default() });
         self.0.lock().entry(root.to_owned()).or_insert_with(new).clone()
     }

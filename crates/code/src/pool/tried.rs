@@ -23,7 +23,7 @@ const BUDGET: Duration = Duration::from_secs(2);
 
 /// A function of each language to ask about: one whose uses are certain, otherwise the first. Blocks.
 pub fn tries(root: &Path) -> Vec<Tried> {
-    let scope = Scope::of(root, BUDGET);
+    let scope = Scope::for_root(root, BUDGET);
     let (files, _, _) = list(&scope, usize::MAX);
     let mut by_family: BTreeMap<&'static str, BTreeSet<PathBuf>> = BTreeMap::new();
     for file in files {
@@ -48,7 +48,7 @@ fn name(root: &Path, language: &str, files: &BTreeSet<PathBuf>) -> Option<String
     let until = Instant::now() + BUDGET;
     files.iter().take_while(|_| Instant::now() < until).find_map(|file| {
         let text = read(file).ok()?;
-        let all = declarations(Language::of(file, &text)?, &text, until)?;
+        let all = declarations(Language::detect(file, &text)?, &text, until)?;
         let function = all.into_iter().find(|one| one.kind == Kind::Function)?;
         question(file, &function.name)
     })

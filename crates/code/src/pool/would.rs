@@ -65,7 +65,7 @@ pub fn checked(
     trusts: Trusts,
     env: &BTreeMap<String, String>,
 ) -> Vec<Checked> {
-    let scope = Scope::of(root, BUDGET);
+    let scope = Scope::for_root(root, BUDGET);
     let (files, _, _) = list(&scope, usize::MAX);
     // Nothing is missing here where no server is known.
     let has_one = |family: &&str| profile::all().iter().any(|profile| profile.family == *family);

@@ -6,13 +6,13 @@ use process::{Group, Ladder};
 use tokio::sync::{mpsc, watch};
 
 use super::life::{Ending, Life};
-use super::{Order, Seen, Start, State};
+use super::{Order, ServerSnapshot, Start, State};
 use crate::journal::Record;
 
 pub(super) struct Actor {
     pub start: Start,
     pub orders: mpsc::Receiver<Order>,
-    shown: watch::Sender<Seen>,
+    shown: watch::Sender<ServerSnapshot>,
     group: watch::Sender<Option<Group>>,
     pub life: u64,
     /// How often it died since it was last ready.
@@ -31,7 +31,7 @@ impl Actor {
     pub(super) fn new(
         start: Start,
         orders: mpsc::Receiver<Order>,
-        shown: watch::Sender<Seen>,
+        shown: watch::Sender<ServerSnapshot>,
         group: watch::Sender<Option<Group>>,
     ) -> Actor {
         Actor { start, orders, shown, group, life: 0, deaths: 0, is_held: false }
@@ -118,7 +118,7 @@ impl Actor {
     }
 
     /// Shows a state, and writes it down if it is another one.
-    pub(super) fn show(&self, state: State, change: impl FnOnce(&mut Seen)) {
+    pub(super) fn show(&self, state: State, change: impl FnOnce(&mut ServerSnapshot)) {
         let mut changed = None;
         self.shown.send_modify(|seen| {
             if seen.state.word() != state.word() {
@@ -149,7 +149,7 @@ impl Actor {
     }
 
     /// Ends what is left of a life.
-    pub(super) async fn bury(&self, group: &Group) {
+    pub(super) async fn reap(&self, group: &Group) {
         self.show_group(None);
         let ladder = Ladder { close_wait: Duration::ZERO, term_wait: Duration::from_millis(300), ..Ladder::default() };
         group.end(None, &ladder).await;

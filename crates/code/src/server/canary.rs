@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::Canary;
 use super::documents::Document;
-use crate::answer::{Shown, Site, find};
+use crate::answer::{LineOptions, Site, find};
 use crate::lsp::{Client, Encoding, Positions, locations, of_path};
 use crate::search::{MAX_PARSED, Scope, list, read};
 use crate::syntax::{C_AND_CPP, Class, Kind, Language, SCRIPTS, declarations, family, names_module};
@@ -46,7 +46,7 @@ const USES: usize = 4;
 
 /// Chooses what to ask. Blocks.
 pub(crate) fn choose(root: &Path, wanted: &str) -> Chosen {
-    let scope = Scope::of(root, BUDGET);
+    let scope = Scope::for_root(root, BUDGET);
     let (files, _, _) = list(&scope, usize::MAX);
     let files: Vec<PathBuf> =
         files.into_iter().filter(|path| Language::by_name(path).is_some_and(|one| family(one) == wanted)).collect();
@@ -64,7 +64,7 @@ fn certain(root: &Path, scope: &Scope, files: &[PathBuf]) -> Vec<Probe> {
     let step = files.len().div_ceil(FILES).max(1);
     for path in files.iter().step_by(step) {
         let Some((text, language)) = read(path).ok().and_then(|text| {
-            let language = Language::of(path, &text)?;
+            let language = Language::detect(path, &text)?;
             Some((text, language))
         }) else {
             continue;
@@ -161,7 +161,7 @@ fn is_conditional(path: &Path, language: Language, text: &[u8]) -> bool {
 
 /// The certain uses of a name, if there are any.
 fn probe(scope: &Scope, name: &str) -> Option<Probe> {
-    let found = find(scope, name, Shown { context_lines: 0, most: 0 }).ok()?;
+    let found = find(scope, name, LineOptions { context_lines: 0, most: 0 }).ok()?;
     let [definition] = &found.definitions[..] else { return None };
     let is_local = |path: &Path| {
         // One that may bind the name itself proves nothing: a pattern of JavaScript takes it out of an object.
@@ -254,7 +254,7 @@ fn document(scope: &Scope, path: &Arc<Path>, language: Language, texts: &crate::
 pub(super) async fn ask(client: &Client, encoding: Encoding, probes: &[Probe], within: Duration) -> Canary {
     for probe in probes {
         let Some(document) = probe.documents.first() else { continue };
-        let at = Positions::of(&document.text, encoding).at(probe.at);
+        let at = Positions::new(&document.text, encoding).at(probe.at);
         let params = json!({
             "textDocument": {"uri": of_path(&document.path)},
             "position": at,
@@ -266,7 +266,7 @@ pub(super) async fn ask(client: &Client, encoding: Encoding, probes: &[Probe], w
         };
         for (number, offset) in &probe.uses {
             let document = &probe.documents[*number];
-            let positions = Positions::of(&document.text, encoding);
+            let positions = Positions::new(&document.text, encoding);
             let is_there = |place: &crate::lsp::Location| {
                 place.path == document.path && positions.offset(place.range.start) == Some(*offset)
             };
@@ -326,7 +326,7 @@ mod tests {
     fn a_name_is_said_once() {
         let probe = |name: &str| Probe { name: name.to_owned(), documents: Vec::new(), at: 0, uses: Vec::new() };
         let probes = [probe("surface"), probe("twin"), probe("surface")];
-        assert_eq!(agrees(&probes).words(), "agrees: surface, twin");
+        assert_eq!(agrees(&probes).describe(), "agrees: surface, twin");
     }
 
     #[test]

@@ -35,7 +35,7 @@ use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 pub(crate) use documents::Document;
 pub(crate) use profile::Profile;
 pub use scratch::sweep_scratch;
-pub(crate) use settled::Settled;
+pub(crate) use settled::Certainty;
 use start_files::StartFiles;
 pub(crate) use state::State;
 
@@ -105,7 +105,7 @@ impl Default for Timing {
 
 /// How a server is, as others see it.
 #[derive(Debug, Clone)]
-pub(crate) struct Seen {
+pub(crate) struct ServerSnapshot {
     pub state: State,
     /// Since when it is in this state.
     pub since: Instant,
@@ -131,7 +131,7 @@ pub(crate) enum Canary {
 }
 
 impl Canary {
-    pub(crate) fn words(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         match self {
             Canary::Agrees(names) => format!("agrees: {}", names.join(", ")),
             Canary::Lacks(what) => format!("lacks {what}"),
@@ -145,7 +145,7 @@ impl Canary {
 pub(crate) struct Session {
     pub client: Client,
     pub encoding: Encoding,
-    pub settled: Settled,
+    pub settled: Certainty,
     caught_up: watch::Receiver<bool>,
     pub timing: Timing,
 }
@@ -179,7 +179,7 @@ pub(crate) struct Server {
     pub root: PathBuf,
     pub worktree: PathBuf,
     orders: mpsc::Sender<Order>,
-    seen: watch::Receiver<Seen>,
+    seen: watch::Receiver<ServerSnapshot>,
     group: watch::Receiver<Option<process::Group>>,
     questions: Arc<Mutex<Questions>>,
     start_files: Arc<StartFiles>,
@@ -214,7 +214,7 @@ impl Server {
     pub(crate) fn start(start: Start) -> Server {
         let (orders, taken) = mpsc::channel(ORDERS);
         let (group, group_seen) = watch::channel(None);
-        let seen = Seen {
+        let seen = ServerSnapshot {
             state: State::Starting,
             since: Instant::now(),
             version: None,
@@ -226,7 +226,7 @@ impl Server {
         };
         let (shown, seen) = watch::channel(seen);
         let (profile, root, worktree) = (start.profile.clone(), start.root.clone(), start.worktree.clone());
-        let start_files = Arc::new(StartFiles::of(&start));
+        let start_files = Arc::new(StartFiles::collect(&start));
         tokio::spawn(actor::Actor::new(start, taken, shown, group).run());
         let questions = Arc::new(Mutex::new(Questions { asking: 0, last: Instant::now() }));
         Server { profile, root, worktree, orders, seen, group: group_seen, questions, start_files }
@@ -257,12 +257,12 @@ impl Server {
         self.profile.without_roots.as_deref().filter(|_| !has_root())
     }
 
-    pub(crate) fn seen(&self) -> Seen {
+    pub(crate) fn snapshot(&self) -> ServerSnapshot {
         self.seen.borrow().clone()
     }
 
     /// Follows how it is.
-    pub(crate) fn watch(&self) -> watch::Receiver<Seen> {
+    pub(crate) fn watch(&self) -> watch::Receiver<ServerSnapshot> {
         self.seen.clone()
     }
 

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 /// What is known since files changed, or since a server said that it was ready and nothing was certain: one round is enough
 /// once two of them, some time apart, confirmed what a server that has not read the project cannot know.
 #[derive(Debug, Clone)]
-pub(crate) struct Settled(Arc<Mutex<Evidence>>);
+pub(crate) struct Certainty(Arc<Mutex<Evidence>>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Evidence {
@@ -18,13 +18,13 @@ enum Evidence {
     Enough,
 }
 
-impl Settled {
-    pub(crate) fn already() -> Settled {
-        Settled(Arc::new(Mutex::new(Evidence::Enough)))
+impl Certainty {
+    pub(crate) fn already() -> Certainty {
+        Certainty(Arc::new(Mutex::new(Evidence::Enough)))
     }
 
-    pub(crate) fn not_yet() -> Settled {
-        Settled(Arc::new(Mutex::new(Evidence::None)))
+    pub(crate) fn not_yet() -> Certainty {
+        Certainty(Arc::new(Mutex::new(Evidence::None)))
     }
 
     pub(crate) fn is_it(&self) -> bool {
@@ -32,7 +32,7 @@ impl Settled {
     }
 
     /// Whether both are about the same changes.
-    pub(crate) fn is_same(&self, other: &Settled) -> bool {
+    pub(crate) fn is_same(&self, other: &Certainty) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn two_rounds_some_time_apart_are_enough() {
-        let (settled, pause) = (Settled::not_yet(), Duration::from_millis(300));
+        let (settled, pause) = (Certainty::not_yet(), Duration::from_millis(300));
         assert!(!settled.confirm(Instant::now(), pause));
         // It began before the pause was over.
         assert!(!settled.confirm(Instant::now(), pause) && !settled.is_it());

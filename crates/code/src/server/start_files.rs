@@ -31,7 +31,7 @@ pub(super) struct StartFiles {
 type Stamp = Option<(SystemTime, u64)>;
 
 impl StartFiles {
-    pub(super) fn of(start: &Start) -> StartFiles {
+    pub(super) fn collect(start: &Start) -> StartFiles {
         let variable =
             |name: &str| start.env.iter().find(|(known, _)| known == name).map(|(_, value)| Path::new(value));
         let rustup = variable("RUSTUP_HOME").map(Path::to_owned);

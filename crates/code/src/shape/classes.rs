@@ -59,7 +59,7 @@ impl Reading<'_> {
             Some(Field {
                 optional: parameter.kind() == "optional_parameter",
                 default: self.field(Some(parameter), "value"),
-                ..self.new_field(self.said(name), of.trim_start_matches(':').trim().to_owned(), name.start_byte())
+                ..self.new_field(self.node_text(name), of.trim_start_matches(':').trim().to_owned(), name.start_byte())
             })
         };
         parameters.into_iter().flat_map(named_children).filter(is_property).filter_map(field).collect()
@@ -79,8 +79,11 @@ impl Reading<'_> {
             let Some(name) = left.and_then(|left| left.child_by_field_name(property)).filter(|_| is_own) else {
                 continue;
             };
-            let field =
-                self.new_field(self.said(name), self.field(assignment, "type").unwrap_or_default(), name.start_byte());
+            let field = self.new_field(
+                self.node_text(name),
+                self.field(assignment, "type").unwrap_or_default(),
+                name.start_byte(),
+            );
             if fields.iter().all(|other| other.name != field.name) {
                 fields.push(Field { default: self.field(assignment, "right"), ..field });
             }
@@ -99,7 +102,7 @@ impl Reading<'_> {
         let is_other = |value: &Node<'_>| !value.byte_range().contains(&declaration.at);
         let value =
             ["value", "right", "type"].into_iter().find_map(|field| node.child_by_field_name(field).filter(is_other));
-        let said = self.said(value?);
+        let said = self.node_text(value?);
         let words = ["struct ", "union ", "enum ", "class "];
         let bare = words.iter().find_map(|word| said.strip_prefix(word)).unwrap_or(&said);
         let (name, rest) = bare.split_at(bare.find(['<', '[', '{']).unwrap_or(bare.len()));

@@ -82,7 +82,7 @@ pub(crate) fn shape(language: Language, text: &[u8], declaration: &Declaration, 
         _ => reading.members(&tree.root_node(), declaration),
     };
     shape.alias = reading.alias(tree.root_node(), declaration);
-    let lines = crate::place::Lines::of(text);
+    let lines = crate::place::Lines::new(text);
     shape.made_by.iter_mut().for_each(|made| made.line = lines.line(made.at));
     shape.fields.iter_mut().for_each(|field| field.line = lines.line(field.at));
     shape.constructors.iter_mut().for_each(|constructor| constructor.line = lines.line(constructor.at));
@@ -96,13 +96,13 @@ struct Reading<'a> {
 
 impl Reading<'_> {
     /// What a node says, on one line.
-    fn said(&self, node: Node<'_>) -> String {
+    fn node_text(&self, node: Node<'_>) -> String {
         let text = String::from_utf8_lossy(&self.text[node.byte_range()]).into_owned();
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
     fn field(&self, node: Option<Node<'_>>, field: &str) -> Option<String> {
-        node.and_then(|node| node.child_by_field_name(field)).map(|node| self.said(node))
+        node.and_then(|node| node.child_by_field_name(field)).map(|node| self.node_text(node))
     }
 
     fn new_field(&self, name: String, of: String, at: usize) -> Field {
@@ -173,7 +173,7 @@ impl Reading<'_> {
         let field = std::iter::successors(Some(node), Node::parent).find(|one| one.kind() == "field_declaration")?;
         let of = field.child_by_field_name("type")?;
         match field.child_by_field_name("name") {
-            Some(_) => Some(self.said(of)),
+            Some(_) => Some(self.node_text(of)),
             None => Some(String::from_utf8_lossy(&self.text[field.start_byte()..of.end_byte()]).into_owned()),
         }
     }
@@ -212,7 +212,7 @@ impl Reading<'_> {
             if let Some(list) = positional {
                 let mut cursor = list.walk();
                 for (number, of) in list.children_by_field_name("type", &mut cursor).enumerate() {
-                    fields.push(self.new_field(number.to_string(), self.said(of), of.start_byte()));
+                    fields.push(self.new_field(number.to_string(), self.node_text(of), of.start_byte()));
                 }
             } else {
                 let named = holder.members.iter().filter(|member| member.kind == Kind::Field);
@@ -234,7 +234,7 @@ impl Reading<'_> {
         let has_pragma = |name: &str| {
             let pragmas = named_children(*root).into_iter();
             pragmas.take_while(|node| node.kind() == "pragma" || node.kind().contains("comment")).any(|node| {
-                let text = self.said(node);
+                let text = self.node_text(node);
                 node.kind() == "pragma" && text.split(|c: char| !c.is_alphanumeric()).any(|word| word == name)
             })
         };
@@ -311,7 +311,7 @@ impl Reading<'_> {
                     None => break,
                 }
             }
-            result = Some(self.said(rest));
+            result = Some(self.node_text(rest));
         } else {
             let mut places = children(inner, "field");
             places.extend(children(inner, "left_operand"));
@@ -346,7 +346,7 @@ impl Reading<'_> {
     fn strictness(&self, node: Node<'_>, all_strict: bool) -> (String, bool) {
         let inner = |node: Node<'_>| {
             let of = node.child_by_field_name("type").unwrap_or(node);
-            let text = self.said(of);
+            let text = self.node_text(of);
             // Parentheses only set the field apart.
             match of.kind() {
                 "parens" => text[1..text.len() - 1].trim().to_owned(),
@@ -357,7 +357,7 @@ impl Reading<'_> {
             "strict_field" => (inner(node), true),
             "lazy_field" => (inner(node), false),
             "parens" => (inner(node), all_strict),
-            _ => (self.said(node), all_strict),
+            _ => (self.node_text(node), all_strict),
         }
     }
 }

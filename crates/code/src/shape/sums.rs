@@ -29,7 +29,7 @@ impl Reading<'_> {
                     "subscript" => named_children(value)
                         .into_iter()
                         .skip(1)
-                        .map(|one| self.constructor(self.said(one), one.start_byte()))
+                        .map(|one| self.constructor(self.node_text(one), one.start_byte()))
                         .collect(),
                     _ => self.united(value, "binary_operator"),
                 };
@@ -57,7 +57,7 @@ impl Reading<'_> {
         while let Some(node) = open.pop() {
             match node.kind() == operator {
                 true => open.extend(named_children(node)),
-                false => found.push(self.constructor(self.said(node), node.start_byte())),
+                false => found.push(self.constructor(self.node_text(node), node.start_byte())),
             }
         }
         found.sort_by_key(|constructor| constructor.at);
@@ -81,7 +81,7 @@ impl Reading<'_> {
                     None => is_ours,
                 };
                 let names = named_children(constant).into_iter().filter(|node| node.kind() == "identifier" && is_ours);
-                let names = names.map(|node| (self.said(node), node.start_byte())).filter(|(name, _)| name != "_");
+                let names = names.map(|node| (self.node_text(node), node.start_byte())).filter(|(name, _)| name != "_");
                 found.extend(names.map(|(name, at)| self.constructor(name, at)));
             }
         }

@@ -76,7 +76,7 @@ impl Kind {
 
 /// A declaration around a place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct Container {
     /// What is shown.
     pub label: String,
     /// By what it may be named: a method is found by its type and by its trait.
@@ -87,7 +87,7 @@ pub(crate) struct Place {
 }
 
 /// The declarations around the end of a trail, outermost first.
-pub(super) fn containers(language: Language, trail: &Trail<'_, '_>) -> Vec<Place> {
+pub(super) fn containers(language: Language, trail: &Trail<'_, '_>) -> Vec<Container> {
     let mut places = Vec::new();
     let name = trail.node().id();
     for up in (1..trail.steps.len()).rev() {
@@ -101,24 +101,24 @@ pub(super) fn containers(language: Language, trail: &Trail<'_, '_>) -> Vec<Place
                 _ => vec![label.clone()],
             };
             let label = if one.kind == Kind::Impl { names.first().cloned().unwrap_or(label) } else { label };
-            places.push(Place { label, names, kind: one.kind, at: one.name.start_byte() });
+            places.push(Container { label, names, kind: one.kind, at: one.name.start_byte() });
         }
     }
     places
 }
 
 /// The type whose implementation is the nearest of these, if it has a name.
-pub(crate) fn implemented(places: &[Place]) -> Option<String> {
+pub(crate) fn implemented(places: &[Container]) -> Option<String> {
     places.iter().rev().find(|place| place.kind == Kind::Impl).and_then(|place| place.names.first().cloned())
 }
 
 /// The scope that a declaration names itself: a receiver in Go, a class before `::` in C++.
-fn outside(within: &[String], kind: Kind, at: usize) -> Vec<Place> {
+fn outside(within: &[String], kind: Kind, at: usize) -> Vec<Container> {
     match kind {
         Kind::Impl => Vec::new(),
         _ => within
             .iter()
-            .map(|name| Place { label: name.clone(), names: vec![name.clone()], kind: Kind::Impl, at })
+            .map(|name| Container { label: name.clone(), names: vec![name.clone()], kind: Kind::Impl, at })
             .collect(),
     }
 }

@@ -31,11 +31,11 @@ use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 
 pub(crate) use c::is_pure_virtual;
 pub use declaration::Kind;
-pub(crate) use declaration::{Declaration, Place, declarations, described, implemented, shortened};
+pub(crate) use declaration::{Container, Declaration, declarations, described, implemented, shortened};
 pub(crate) use default_imports::{DEFAULT, names_module};
 pub(crate) use marks::Marks;
 pub(crate) use occurrence::{
-    Declares, Occurrence, Parsed, Tokens, occurrences, occurrences_at, occurrences_within, parsed_at, words,
+    Declares, Occurrence, Parsed, Tokens, occurrences, occurrences_at, occurrences_within, parsed_at, word_ranges,
 };
 pub(crate) use python::MAKES_ATTRIBUTES;
 pub(crate) use rules::{bare_name, is_word, last_word, unclosed};
@@ -163,7 +163,7 @@ const OF_CPP: [&str; 12] = [
 
 impl Language {
     /// The language of a file by its name; a header's by what it holds.
-    pub(crate) fn of(path: &Path, text: &[u8]) -> Option<Language> {
+    pub(crate) fn detect(path: &Path, text: &[u8]) -> Option<Language> {
         let language = Language::by_name(path)?;
         let is_header = path.extension().is_some_and(|extension| extension == "h");
         let has = |what: &str| memchr::memmem::find(text, what.as_bytes()).is_some();
@@ -250,7 +250,7 @@ fn processor_time() -> Option<Duration> {
 
 /// The tree of a text, errors included. `None` if it takes too long.
 pub(crate) fn parse(language: Language, text: &[u8], until: Instant) -> Option<Tree> {
-    if let Some(tree) = trees::kept(language, text) {
+    if let Some(tree) = trees::cached(language, text) {
         return Some(tree);
     }
     let tree = parse_anew(language, text, until)?;

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use tree_sitter::{Tree, TreeCursor};
 
-use super::declaration::{Kind, Place, containers};
+use super::declaration::{Container, Kind, containers};
 use super::marks::{Marks, marks};
 use super::rules::is_word;
 use super::trail::{Step, Trail};
@@ -17,7 +17,7 @@ pub(crate) struct Occurrence {
     pub bytes: Range<usize>,
     pub class: Class,
     /// The declarations around it, outermost first.
-    pub enclosing: Vec<Place>,
+    pub enclosing: Vec<Container>,
     /// What is declared here under this name.
     pub declares: Option<Declares>,
     /// The other name that an import or a re-export gives it here.
@@ -90,7 +90,7 @@ pub(crate) fn occurrences_within(
     part: Range<usize>,
     until: Instant,
 ) -> Option<Parsed> {
-    let mut places = words(language, text);
+    let mut places = word_ranges(language, text);
     places.retain(|place| part.start <= place.start && place.end <= part.end);
     let mut found = parsed_at(language, text, &places, until)?;
     found.all.retain(|one| one.class != Class::Mention);
@@ -98,7 +98,7 @@ pub(crate) fn occurrences_within(
 }
 
 /// The words of a text as its language has them, and in Haskell the operators.
-pub(crate) fn words(language: Language, text: &[u8]) -> Vec<Range<usize>> {
+pub(crate) fn word_ranges(language: Language, text: &[u8]) -> Vec<Range<usize>> {
     let is_more = |byte: u8| match language {
         Language::Haskell => byte == b'\'',
         Language::JavaScript | Language::TypeScript | Language::Tsx => byte == b'$',

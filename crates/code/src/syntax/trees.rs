@@ -28,20 +28,20 @@ static LAST: LazyLock<Mutex<Trees>> = LazyLock::new(Mutex::default);
 #[derive(Default)]
 struct Trees {
     /// The one that was used last is at the end.
-    kept: VecDeque<Kept>,
+    kept: VecDeque<CachedTree>,
     bytes: usize,
     /// When something was parsed last, while a thread waits for the rest that follows.
     used: Option<Instant>,
 }
 
-struct Kept {
+struct CachedTree {
     language: Language,
     text: Box<[u8]>,
     tree: Tree,
 }
 
 /// The tree of this very text, if it is there. Whoever parses asks first, so this is also what counts as use.
-pub(super) fn kept(language: Language, text: &[u8]) -> Option<Tree> {
+pub(super) fn cached(language: Language, text: &[u8]) -> Option<Tree> {
     let (found, was_at_rest) = {
         let mut last = LAST.lock();
         (last.find(language, text), last.used.replace(Instant::now()).is_none())
@@ -55,7 +55,7 @@ pub(super) fn kept(language: Language, text: &[u8]) -> Option<Tree> {
 
 pub(super) fn keep(language: Language, text: &[u8], tree: &Tree) {
     if text.len() <= MOST_BYTES / 2 && !IS_UNKEPT.get() {
-        let kept = Kept { language, text: text.into(), tree: tree.clone() };
+        let kept = CachedTree { language, text: text.into(), tree: tree.clone() };
         // To free a tree takes a while, during which nobody has to wait.
         let over = LAST.lock().add(kept);
         drop(over);
@@ -107,7 +107,7 @@ impl Trees {
     }
 
     /// What there is no room for any more.
-    fn add(&mut self, one: Kept) -> Vec<Kept> {
+    fn add(&mut self, one: CachedTree) -> Vec<CachedTree> {
         // Two may parse one text at the same time.
         if self.find(one.language, &one.text).is_some() {
             return vec![one];
@@ -131,17 +131,17 @@ mod tests {
     use super::*;
     use crate::syntax::parse;
 
-    fn one(text: &str) -> Kept {
+    fn cached_tree(text: &str) -> CachedTree {
         let tree = parse(Language::Rust, text.as_bytes(), Instant::now() + Duration::from_secs(60)).unwrap();
-        Kept { language: Language::Rust, text: text.as_bytes().into(), tree }
+        CachedTree { language: Language::Rust, text: text.as_bytes().into(), tree }
     }
 
     #[test]
     fn the_very_text_is_found_and_no_other() {
         let mut trees = Trees::default();
-        trees.add(one("fn a() {}"));
+        trees.add(cached_tree("fn a() {}"));
         let found = trees.find(Language::Rust, b"fn a() {}").unwrap();
-        assert_eq!(found.root_node().to_sexp(), one("fn a() {}").tree.root_node().to_sexp());
+        assert_eq!(found.root_node().to_sexp(), cached_tree("fn a() {}").tree.root_node().to_sexp());
         assert!(trees.find(Language::Rust, b"fn b() {}").is_none());
         assert!(trees.find(Language::Cpp, b"fn a() {}").is_none());
     }
@@ -152,7 +152,7 @@ mod tests {
         let (one, other) = (b"fn kept_of_many() {}", b"fn kept_of_few() {}");
         unkept(|| parse(Language::Rust, one, soon())).unwrap();
         parse(Language::Rust, other, soon()).unwrap();
-        assert!(kept(Language::Rust, one).is_none() && kept(Language::Rust, other).is_some());
+        assert!(cached(Language::Rust, one).is_none() && cached(Language::Rust, other).is_some());
     }
 
     #[test]
@@ -164,15 +164,15 @@ mod tests {
     #[test]
     fn one_text_is_kept_once() {
         let mut trees = Trees::default();
-        assert!(trees.add(one("fn a() {}")).is_empty());
-        assert_eq!((trees.add(one("fn a() {}")).len(), trees.kept.len(), trees.bytes), (1, 1, 9));
+        assert!(trees.add(cached_tree("fn a() {}")).is_empty());
+        assert_eq!((trees.add(cached_tree("fn a() {}")).len(), trees.kept.len(), trees.bytes), (1, 1, 9));
     }
 
     #[test]
     fn what_nobody_uses_goes() {
         let began = Instant::now();
         let mut trees = Trees { used: Some(began), ..Trees::default() };
-        trees.add(one("fn a() {}"));
+        trees.add(cached_tree("fn a() {}"));
         assert_eq!(trees.left(began + Duration::from_secs(2)).err(), Some(REST - Duration::from_secs(2)));
         assert_eq!(trees.left(began + REST).map(|over| over.kept.len()).ok(), Some(1));
         // The next parse has another thread wait.
@@ -184,14 +184,14 @@ mod tests {
         let mut trees = Trees::default();
         let text = |number: usize| format!("// {number} {}", "x".repeat(MOST_BYTES / 4));
         for number in 0..3 {
-            assert!(trees.add(one(&text(number))).is_empty());
+            assert!(trees.add(cached_tree(&text(number))).is_empty());
         }
         assert!(trees.find(Language::Rust, text(0).as_bytes()).is_some());
-        let over = trees.add(one(&text(3)));
+        let over = trees.add(cached_tree(&text(3)));
         assert_eq!(over.iter().map(|one| one.text[3]).collect::<Vec<_>>(), [b'1']);
         assert!(trees.bytes <= MOST_BYTES && trees.find(Language::Rust, text(0).as_bytes()).is_some());
         for number in 0..MOST {
-            trees.add(one(&format!("// {number}")));
+            trees.add(cached_tree(&format!("// {number}")));
         }
         assert!(trees.kept.len() == MOST && trees.bytes < MOST_BYTES / 4);
     }

@@ -8,7 +8,7 @@ use project::Caller;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Questions, searched, shown};
+use super::{Questions, display_path, searched};
 use crate::judgement::is_zero;
 use crate::running::Running;
 use crate::search::list;
@@ -82,7 +82,7 @@ impl Tool for CodeStatus {
         let languages = counts.into_iter().map(|(language, files)| {
             let running = servers.iter().find(|server| server.profile.family == language);
             if let Some(server) = running {
-                let (name, state) = (server.profile.name.clone(), server.seen().state.word());
+                let (name, state) = (server.profile.name.clone(), server.snapshot().state.word());
                 return Languages { language, files, server: Some(name), state, why: None };
             }
             let (server, state, why) = self.0.pool.server_for(&caller.env, &root, language);
@@ -90,9 +90,9 @@ impl Tool for CodeStatus {
         });
         let languages = languages.collect();
         Ok(Output {
-            root: shown(&root),
+            root: display_path(&root),
             languages,
-            servers: servers.iter().map(Running::of).collect(),
+            servers: servers.iter().map(Running::from_server).collect(),
             restarted,
             unreadable: skipped.len(),
         })
@@ -100,7 +100,7 @@ impl Tool for CodeStatus {
 
     fn text(output: &Output) -> String {
         if output.languages.is_empty() {
-            return format!("{}: no file in a language that is known here", output.root);
+            return format!("{}: no file in a supported language", output.root);
         }
         let mut lines = vec![output.root.clone()];
         for one in &output.languages {

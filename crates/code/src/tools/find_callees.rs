@@ -1,4 +1,4 @@
-//! `find_callees`: what a definition calls.
+//! `find_callees`: the calls in a definition.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -10,10 +10,10 @@ use serde_json::json;
 
 use super::judged::{are_unchanged, due, unsettled};
 use super::uses::why;
-use super::{DefinitionOut, Questions, searched, shown};
+use super::{DefinitionOut, Questions, display_path, searched};
 use crate::callees::{Callee, Callees, callees, judge};
 use crate::head::{Head, counted};
-use crate::judgement::{Judged, Verdict, is_zero};
+use crate::judgement::{Judgement, Verdict, is_zero};
 use crate::search::Scope;
 use crate::syntax::Kind;
 use crate::verdict::Call;
@@ -24,7 +24,7 @@ use crate::verdict::Call;
 pub(super) struct Args {
     /// As in find_callers.
     pub name: String,
-    /// Whether callees that the project does not define are listed too.
+    /// List callees outside of the project too (default false).
     #[serde(default)]
     pub external: bool,
     /// Callees in the answer (default 50).
@@ -37,13 +37,13 @@ pub(super) struct Args {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
     head: Head,
-    /// Whose bodies were read.
+    /// The definitions whose bodies were read.
     definitions: Vec<DefinitionOut>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    callees: Vec<Called>,
-    /// How many callees were asked for, shown or not.
+    callees: Vec<CalleeView>,
+    /// The number of requested callees, listed or not.
     total: usize,
-    /// How many more the project does not define.
+    /// The number of omitted callees outside of the project.
     #[serde(default, skip_serializing_if = "is_zero")]
     external_left_out: usize,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -55,9 +55,9 @@ pub(super) struct Output {
 /// A callee.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
-struct Called {
+struct CalleeView {
     name: String,
-    /// Absent if there are several definitions, or none that is known. `macro`, with its place, for what a macro makes.
+    /// Absent if there are several definitions or no known one. A callee that a macro defines has `macro` and its place.
     #[serde(skip_serializing_if = "Option::is_none")]
     kind: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -72,12 +72,12 @@ struct Called {
     /// unverified or earlier; absent for verified callees.
     #[serde(default = "Verdict::verified", skip_serializing_if = "Verdict::is_verified")]
     verdict: Verdict,
-    /// The definitions that it may be, at most eight, where there are several.
+    /// Its possible definitions, at most eight, if there are several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     definitions: Vec<DefinitionOut>,
     /// The line and column of each call.
     places: Vec<(usize, usize)>,
-    /// The file of the calls, where several bodies were read.
+    /// The file of the calls, if several bodies were read.
     #[serde(skip_serializing_if = "Option::is_none")]
     caller_file: Option<String>,
 }
@@ -86,7 +86,7 @@ pub(super) struct FindCallees(pub(super) Arc<Questions>);
 
 const MAX_RESULTS: usize = 50;
 const MOST_RESULTS: usize = 5000;
-/// How many definitions of one callee are named, and how many in the text.
+/// The maximum number of definitions listed for a callee, and in the text.
 const MAX_DEFINITIONS: usize = 8;
 const TEXT_DEFINITIONS: usize = 3;
 
@@ -128,17 +128,17 @@ impl Tool for FindCallees {
     }
 }
 
-fn output(args: &Args, scope: &Scope, found: &Callees, judged: &Judged, since: Instant) -> Output {
+fn output(args: &Args, scope: &Scope, found: &Callees, judged: &Judgement, since: Instant) -> Output {
     let most = args.max_results.unwrap_or(MAX_RESULTS).min(MOST_RESULTS);
     let mut wanted: Vec<&Callee> = found.callees.iter().filter(|one| args.external || !one.is_external()).collect();
     let external_left_out = found.callees.len() - wanted.len();
     let verdicts = found.callees.iter().flat_map(|one| vec![one.verdict; one.sites.len()]);
     let refuted = std::iter::repeat_n(Verdict::Refuted, found.refuted);
     let head = Head::judged(verdicts.chain(refuted), judged).searched(scope, found.files, &found.skipped, since);
-    let said = said(&head, wanted.len(), external_left_out);
+    let said = headline(&head, wanted.len(), external_left_out);
     wanted.sort_by_key(|one| matches!(one.verdict, Verdict::Undecided(_)));
     let mut text = vec![said];
-    text.extend(found.definitions.iter().map(|one| format!("defined: {}", one.shown())));
+    text.extend(found.definitions.iter().map(|one| format!("defined: {}", one.describe())));
     let is_mixed = found.callees.iter().any(|one| matches!(one.verdict, Verdict::Confirmed | Verdict::Earlier));
     text.extend(wanted.iter().take(most).map(|one| line(one, is_mixed)));
     if wanted.len() > most {
@@ -146,7 +146,7 @@ fn output(args: &Args, scope: &Scope, found: &Callees, judged: &Judged, since: I
         text.push(format!("{} more: find_callees {next}", wanted.len() - most));
     }
     Output {
-        definitions: found.definitions.iter().map(DefinitionOut::of).collect(),
+        definitions: found.definitions.iter().map(DefinitionOut::new).collect(),
         callees: wanted.iter().take(most).map(|one| called(found, one)).collect(),
         total: wanted.len(),
         external_left_out,
@@ -156,14 +156,14 @@ fn output(args: &Args, scope: &Scope, found: &Callees, judged: &Judged, since: I
     }
 }
 
-/// The first line of the answer: the result, then why it is not complete.
-fn said(head: &Head, count: usize, external_left_out: usize) -> String {
+/// Returns the first line of the answer: the result, then why it is not complete.
+fn headline(head: &Head, count: usize, external_left_out: usize) -> String {
     let by = head.checked_by().map(|names| format!(" · checked by {names}")).unwrap_or_default();
     let callees = counted(count, "callee");
     let said = match (head.is_complete, count) {
         (true, 0) => format!("No callees, complete{by}"),
         (true, _) => format!("{callees}, complete{by}"),
-        (false, 0) => format!("No callees found, but that may not be all: {}", why(head)),
+        (false, 0) => format!("No callees found; not proven complete: {}", why(head)),
         (false, _) if head.confirmed > 0 && head.undecided > 0 => {
             let verified = counted(head.confirmed + head.earlier, "call");
             format!("{callees}: {verified} verified, {} unverified · {}", head.undecided, why(head))
@@ -184,16 +184,16 @@ fn said(head: &Head, count: usize, external_left_out: usize) -> String {
     format!("{said}{external}{}", head.at())
 }
 
-fn called(found: &Callees, callee: &Callee) -> Called {
+fn called(found: &Callees, callee: &Callee) -> CalleeView {
     let only = match &callee.definitions[..] {
         [one] => Some(one),
         _ => None,
     };
     let known = only.map(|one| (one.path.clone(), one.line, one.kind)).or_else(|| callee.made_at.clone());
-    Called {
+    CalleeView {
         name: only.map_or_else(|| callee.name.clone(), |one| one.label.clone()),
         kind: known.as_ref().map(|(.., kind)| kind.word()),
-        file: known.as_ref().map(|(path, ..)| shown(path)),
+        file: known.as_ref().map(|(path, ..)| display_path(path)),
         line: known.map(|(_, line, _)| line),
         external: callee.is_external(),
         via: match callee {
@@ -204,14 +204,14 @@ fn called(found: &Callees, callee: &Callee) -> Called {
         verdict: callee.verdict,
         definitions: match &callee.definitions[..] {
             [_] => Vec::new(),
-            several => several.iter().take(MAX_DEFINITIONS).map(DefinitionOut::of).collect(),
+            several => several.iter().take(MAX_DEFINITIONS).map(DefinitionOut::new).collect(),
         },
         places: callee.sites.iter().map(|site| (site.line, site.column)).collect(),
-        caller_file: callee.sites.first().filter(|_| found.definitions.len() > 1).map(|site| shown(&site.path)),
+        caller_file: callee.sites.first().filter(|_| found.definitions.len() > 1).map(|site| display_path(&site.path)),
     }
 }
 
-/// `  Shape::area  method src/geo.rs:4  at 12, 14`.
+/// Formats a callee: `  Shape::area  method src/geo.rs:4  at 12, 14`.
 fn line(callee: &Callee, is_mixed: bool) -> String {
     let mut lines: Vec<String> = callee.sites.iter().map(|site| site.line.to_string()).collect();
     lines.dedup();
@@ -225,13 +225,15 @@ fn line(callee: &Callee, is_mixed: bool) -> String {
     match &callee.definitions[..] {
         [] if callee.is_local => format!("  {}  a local {at}", callee.name),
         [] => match &callee.made_at {
-            Some((path, line, kind)) => format!("  {}  {} {}:{line} {at}", callee.name, kind.word(), shown(path)),
+            Some((path, line, kind)) => {
+                format!("  {}  {} {}:{line} {at}", callee.name, kind.word(), display_path(path))
+            }
             None => format!("  {}  not defined in this project {at}", callee.name),
         },
-        [one] => format!("  {}  {} {}:{} {at}", one.label, one.kind.word(), shown(&one.path), one.line),
+        [one] => format!("  {}  {} {}:{} {at}", one.label, one.kind.word(), display_path(&one.path), one.line),
         several => {
             let place =
-                |one: &crate::definition::Definition| format!("{} {}:{}", one.label, shown(&one.path), one.line);
+                |one: &crate::definition::Definition| format!("{} {}:{}", one.label, display_path(&one.path), one.line);
             let named: Vec<String> = several.iter().take(TEXT_DEFINITIONS).map(place).collect();
             let more = several.len().saturating_sub(TEXT_DEFINITIONS);
             let more = if more > 0 { format!(" or {more} more") } else { String::new() };

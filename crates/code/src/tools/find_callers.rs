@@ -1,4 +1,4 @@
-//! `find_callers`: who calls a function or passes it on.
+//! `find_callers`: the callers of a function.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::judged::{Answered, Question, answer};
-use super::uses::{FileUses, Group, Listed, Uses, lines, rest_line, sentence};
+use super::judged::{JudgedAnswer, Question, answer};
+use super::uses::{FileUses, Group, Listing, Uses, lines, rest_line, sentence};
 use super::{DefinitionOut, MOST_DEFINITIONS, Questions, defined};
-use crate::answer::{Found, Shown};
+use crate::answer::{Candidates, LineOptions};
 use crate::definition::Definition;
 use crate::head::Head;
 use crate::judgement::is_zero;
@@ -22,7 +22,7 @@ use crate::syntax::{Class, Kind, SCRIPTS, family};
 pub(super) struct Args {
     /// `area`, `Shape::area`, `src/geo.rs:area`, `src/geo.rs:41`.
     pub name: String,
-    /// Calls or values alone (default both).
+    /// Only calls or only values (default both).
     #[serde(default)]
     pub uses: Vec<UsedAs>,
     /// A file or folder to look into.
@@ -31,7 +31,7 @@ pub(super) struct Args {
     pub context_lines: Option<usize>,
     /// Places in the answer (default 50).
     pub max_results: Option<usize>,
-    /// Whether places that mean another definition are listed too.
+    /// List places that mean another definition too (default false).
     #[schemars(extend("x-unlisted" = true))]
     #[serde(default)]
     pub refuted: bool,
@@ -53,15 +53,15 @@ pub(super) struct Output {
     head: Head,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     definitions: Vec<DefinitionOut>,
-    /// By file: verified places first.
+    /// By file, verified places first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     callers: Vec<FileUses>,
-    /// Unverified places by receiver, where there are many.
+    /// Unverified places by receiver, if there are many.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     unverified: Vec<Group>,
-    /// How many callers there are, shown or not.
+    /// The number of callers, listed or not.
     total: usize,
-    /// How many other places have the name: imports, signatures, comments …
+    /// The number of other places with the name: imports, signatures, comments …
     #[serde(default, skip_serializing_if = "is_zero")]
     filtered_count: usize,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -73,25 +73,25 @@ pub(super) struct Output {
 pub(super) struct FindCallers(pub(super) Arc<Questions>);
 
 const MAX_RESULTS: usize = 50;
-/// The most of each.
+/// The upper limits of the options.
 const MOST_CONTEXT: usize = 20;
 const MOST_RESULTS: usize = 5000;
 
-/// What is shown of places, within bounds.
-pub(super) fn shown_lines(context_lines: Option<usize>, max_results: Option<usize>) -> Shown {
-    Shown {
+/// Returns the context options within their limits.
+pub(super) fn shown_lines(context_lines: Option<usize>, max_results: Option<usize>) -> LineOptions {
+    LineOptions {
         context_lines: context_lines.unwrap_or_default().min(MOST_CONTEXT),
         most: max_results.unwrap_or(MAX_RESULTS).min(MOST_RESULTS),
     }
 }
 
-/// The answer to a question about callers, and their classes.
+/// Answers a question about callers. Returns the answer and the classes that count as calls.
 pub(super) async fn callers(
     questions: &Arc<Questions>,
     cx: &Context,
     args: &Args,
-    shown: Shown,
-) -> Result<(Answered, Vec<Class>), ToolError> {
+    shown: LineOptions,
+) -> Result<(JudgedAnswer, Vec<Class>), ToolError> {
     let asked = Question { name: &args.name, path: args.path.as_deref(), shown, wait_ms: args.wait_ms };
     let answered = answer(questions, cx, &asked, |found| classes(found, &args.uses)).await?;
     let wanted = classes(&answered.found, &args.uses);
@@ -109,7 +109,7 @@ impl Tool for FindCallers {
         let shown = shown_lines(args.context_lines, args.max_results);
         let (answered, wanted) = callers(&self.0, &cx, &args, shown).await?;
         let has_context = shown.context_lines > 0;
-        let listed = Listed { wanted: &wanted, most: shown.most, with_other: args.refuted, has_context };
+        let listed = Listing { wanted: &wanted, most: shown.most, with_other: args.refuted, has_context };
         let uses = Uses::new(&answered, listed);
         let mut text = vec![sentence(&answered, &uses, "caller")];
         text.extend(defined(&answered.found));
@@ -118,7 +118,7 @@ impl Tool for FindCallers {
         let definitions = &answered.found.definitions;
         Ok(Output {
             filtered_count: uses.filtered_count(),
-            definitions: definitions.iter().take(MOST_DEFINITIONS).map(DefinitionOut::of).collect(),
+            definitions: definitions.iter().take(MOST_DEFINITIONS).map(DefinitionOut::new).collect(),
             callers: uses.files,
             unverified: uses.unverified,
             total: uses.total,
@@ -137,11 +137,11 @@ impl Tool for FindCallers {
     }
 }
 
-/// The classes that count as calling.
-fn classes(found: &Found, uses: &[UsedAs]) -> Vec<Class> {
-    // A constructor is called by constructing; a type that is no function likewise.
+/// Returns the classes that count as calls.
+fn classes(found: &Candidates, uses: &[UsedAs]) -> Vec<Class> {
+    // A constructor is called when its type is constructed; so is any type that is not a function.
     let name = &found.question.name;
-    // Functions and variables of JavaScript may be constructed too.
+    // Functions and variables in JavaScript may be constructed too.
     let is_constructed = |one: &Definition| {
         one.kind == Kind::Constructor
             || one.kind.is_type()

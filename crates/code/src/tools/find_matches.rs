@@ -1,4 +1,4 @@
-//! `find_matches`: what a new constructor, or one less, does to every place that takes values of the type apart.
+//! `find_matches`: the effect of an added or a removed constructor on every place that matches values of the type.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -12,14 +12,14 @@ use serde_json::json;
 
 use super::judged::{are_unchanged, due, unsettled};
 use super::uses::why;
-use super::{DefinitionOut, Questions, searched, shown};
+use super::{DefinitionOut, Questions, display_path, searched};
 use crate::definition::Definition;
 use crate::head::{Head, grouped};
 use crate::judgement::Verdict;
-use crate::matches::{Change, Effect, Matches, Ours, Said, Site, Sum, judge, matches, sum};
+use crate::matches::{Assessment, Change, Effect, Matches, Ours, Site, Sum, judge, matches, sum};
 use crate::search::{NoAnswer, Scope, Skipped};
 use crate::syntax::Kind;
-use crate::typed::{Typed, followed, types};
+use crate::typed::{ResolvedType, followed, types};
 use crate::verdict::Call;
 
 /// Where values of a type are matched, and what another constructor does there: breaks, falls through, is absorbed. A complete answer has all that a language server sees: no reflection, generated code or other repositories.
@@ -48,7 +48,7 @@ pub(super) struct Output {
     /// By effect and file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     matches: Vec<FileMatches>,
-    /// How many there are of each effect, shown or not.
+    /// The number of matches for each effect, listed or not.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     totals: BTreeMap<&'static str, usize>,
     total: usize,
@@ -65,13 +65,13 @@ pub(super) struct Output {
 struct FileMatches {
     file: String,
     effect: Effect,
-    places: Vec<Matched>,
+    places: Vec<MatchView>,
 }
 
 /// A match.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
-struct Matched {
+struct MatchView {
     line: usize,
     column: usize,
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -84,7 +84,7 @@ struct Matched {
     /// The constructors that it does not name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     missing: Vec<String>,
-    /// Whether a branch takes all others.
+    /// True if a branch matches all other constructors.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     wildcard: bool,
     how: String,
@@ -114,8 +114,8 @@ impl Tool for FindMatches {
         let mut again = true;
         loop {
             let asked = args.clone();
-            let found = searched(&self.0, &cx, args.path.clone(), move |scope| found(scope, &asked)).await?;
-            let Found { scope, one, sum, change, by_name, all, skipped } = found;
+            let found = searched(&self.0, &cx, args.path.clone(), move |scope| search_matches(scope, &asked)).await?;
+            let MatchSearch { scope, one, sum, change, by_name, all, skipped } = found;
             let call = Call { pool: &self.0.pool, cx: &cx, scope: &scope, until };
             let mut said = judge(&call, &sum, &all).await;
             let (sum, found, mut said) = searched(&self.0, &cx, args.path.clone(), move |scope| {
@@ -131,7 +131,7 @@ impl Tool for FindMatches {
                 unsettled(&mut said.judged);
             }
             let skipped = [skipped, found.skipped.clone()].concat();
-            return Ok(output(&args, &one.definition, sum, found, &said, Asked { scope, skipped, since }));
+            return Ok(output(&args, &one.definition, sum, found, &said, MatchQuery { scope, skipped, since }));
         }
     }
 
@@ -145,23 +145,23 @@ impl Tool for FindMatches {
     }
 }
 
-/// What is found without a judge.
-struct Found {
+/// The matches before a language server verifies them.
+struct MatchSearch {
     scope: Scope,
-    one: Typed,
+    one: ResolvedType,
     sum: Sum,
     change: Change,
     by_name: Matches,
-    /// With every name that could be a constructor of the type.
+    /// Includes every name that could be a constructor of the type.
     all: Matches,
     skipped: Vec<Skipped>,
 }
 
-fn found(scope: &Scope, args: &Args) -> Result<Found, NoAnswer> {
+fn search_matches(scope: &Scope, args: &Args) -> Result<MatchSearch, NoAnswer> {
     let whole = Scope { below: scope.root.clone(), ..scope.clone() };
     let (mut found, types) = types(&whole, &args.type_name)?;
     let mut types = followed(&whole, &mut found, types);
-    // `typedef enum mode { … } mode;` is one.
+    // `typedef enum mode { … } mode;` counts as one type.
     let places: Vec<(Arc<Path>, usize)> =
         types.iter().map(|one| (one.definition.path.clone(), one.definition.at)).collect();
     types.retain(|one| {
@@ -171,31 +171,39 @@ fn found(scope: &Scope, args: &Args) -> Result<Found, NoAnswer> {
         one.definition.kind != Kind::Type || !places.iter().any(is_inside)
     });
     if types.len() > 1 {
-        let all: Vec<String> = types.iter().map(|one| one.definition.shown()).collect();
+        let all: Vec<String> = types.iter().map(|one| one.definition.describe()).collect();
         let problem = format!("`{}` names {} types: {}", args.type_name, all.len(), all.join("; "));
-        return Err(NoAnswer(format!("{problem}. Name one as path:name")));
+        let first = &types[0].definition;
+        return Err(NoAnswer(format!("{problem}. Name one, such as `{}:{}`", display_path(&first.path), first.line)));
     }
-    let one = types.pop().ok_or_else(|| NoAnswer(format!("`{}` is no type", args.type_name)))?;
+    let one = types.pop().ok_or_else(|| NoAnswer(format!("`{}` is not a type", args.type_name)))?;
     let sum = sum(&whole, &one);
     if sum.constructors.is_empty() {
-        let shown = one.definition.shown();
-        let problem = format!("{shown} is no enum, union or sum type: it has no alternatives that a match could name");
+        let shown = one.definition.describe();
+        let problem = format!("{shown} is not an enum, union or sum type, so no match can name its alternatives");
         return Err(NoAnswer(format!("{problem}; find_uses shows where it is used")));
     }
     let change = change(args.change.as_deref().unwrap_or("add"), &sum)?;
     let by_name = matches(scope, &sum, &change, &Ours::ByName);
     let all = matches(scope, &sum, &change, &Ours::But(BTreeSet::new()));
-    Ok(Found { scope: scope.clone(), one, sum, change, by_name, all, skipped: found.skipped })
+    Ok(MatchSearch { scope: scope.clone(), one, sum, change, by_name, all, skipped: found.skipped })
 }
 
-/// What an answer is about.
-struct Asked {
+/// The context of an answer.
+struct MatchQuery {
     scope: Scope,
     skipped: Vec<Skipped>,
     since: Instant,
 }
 
-fn output(args: &Args, definition: &Definition, sum: Sum, found: Matches, said: &Said, asked: Asked) -> Output {
+fn output(
+    args: &Args,
+    definition: &Definition,
+    sum: Sum,
+    found: Matches,
+    said: &Assessment,
+    asked: MatchQuery,
+) -> Output {
     let Matches { mut sites, files, .. } = found;
     let is_open = |site: &Site| matches!(site.verdict, Verdict::Undecided(_));
     sites.sort_by(|a, b| (a.effect, is_open(a), &a.path, a.line).cmp(&(b.effect, is_open(b), &b.path, b.line)));
@@ -208,11 +216,11 @@ fn output(args: &Args, definition: &Definition, sum: Sum, found: Matches, said: 
     let verdicts = sites.iter().map(|site| site.verdict).chain(refuted);
     let head = Head::judged(verdicts, &said.judged).searched(&asked.scope, files, &asked.skipped, asked.since);
     let said = head_line(&head, &totals, sites.len());
-    let mut text = vec![said, format!("defined: {}", definition.shown())];
+    let mut text = vec![said, format!("defined: {}", definition.describe())];
     let is_mixed = head.confirmed + head.earlier > 0 && head.undecided + head.earlier > 0;
     let mut last = ("", String::new());
     for site in sites.iter().take(most) {
-        let place = (words(site.effect), shown(&site.path));
+        let place = (effect_text(site.effect), display_path(&site.path));
         if place != last {
             text.push(format!("{}: {}", place.0, place.1));
             last = place;
@@ -231,7 +239,7 @@ fn output(args: &Args, definition: &Definition, sum: Sum, found: Matches, said: 
     }
     let same = |one: &Site, next: &Site| (&one.path, one.effect) == (&next.path, next.effect);
     let of_file = |sites: &[Site]| FileMatches {
-        file: shown(&sites[0].path),
+        file: display_path(&sites[0].path),
         effect: sites[0].effect,
         places: sites.iter().map(matched).collect(),
     };
@@ -242,14 +250,14 @@ fn output(args: &Args, definition: &Definition, sum: Sum, found: Matches, said: 
         totals: totals.into_iter().map(|(effect, count)| (effect.word(), count)).collect(),
         total: sites.len(),
         truncated: sites.len() > most,
-        definition: DefinitionOut::of(definition),
+        definition: DefinitionOut::new(definition),
         head: head.with_reasons(),
         text,
     }
 }
 
-/// An effect in the text of an answer.
-fn words(effect: Effect) -> &'static str {
+/// Returns the text for an effect.
+fn effect_text(effect: Effect) -> &'static str {
     match effect {
         Effect::Undecided => "unknown effect",
         Effect::FallsThrough => "falls through",
@@ -257,9 +265,9 @@ fn words(effect: Effect) -> &'static str {
     }
 }
 
-/// The first line of the answer: the result, then why it is not complete.
+/// Returns the first line of the answer: the result, then why it is not complete.
 fn head_line(head: &Head, totals: &BTreeMap<Effect, usize>, total: usize) -> String {
-    let one = |(effect, count): (&Effect, &usize)| format!("{count} {}", words(*effect));
+    let one = |(effect, count): (&Effect, &usize)| format!("{count} {}", effect_text(*effect));
     let effects: Vec<String> = totals.iter().map(one).collect();
     let matches = if total == 1 { "1 match".to_owned() } else { format!("{} matches", grouped(total)) };
     let found = if total == 0 { "No matches".to_owned() } else { matches };
@@ -268,7 +276,7 @@ fn head_line(head: &Head, totals: &BTreeMap<Effect, usize>, total: usize) -> Str
     let open = if head.undecided > 0 { format!(", {} unverified", head.undecided) } else { String::new() };
     let said = match (head.is_complete, total) {
         (true, _) => format!("{found}, complete{effects}{by}"),
-        (false, 0) => format!("No matches found, but that may not be all: {}", why(head)),
+        (false, 0) => format!("No matches found; not proven complete: {}", why(head)),
         (false, _) if head.confirmed > 0 => format!("{found}{effects}{open}{by} · {}", why(head)),
         (false, _) if head.earlier > 0 => {
             format!("{found}{effects}; {} verified earlier and unchanged since{open} · {}", head.earlier, why(head))
@@ -279,8 +287,8 @@ fn head_line(head: &Head, totals: &BTreeMap<Effect, usize>, total: usize) -> Str
     format!("{said}{}", head.at())
 }
 
-fn matched(site: &Site) -> Matched {
-    Matched {
+fn matched(site: &Site) -> MatchView {
+    MatchView {
         line: site.line,
         column: site.column,
         enclosing: site.enclosing.clone(),
@@ -302,7 +310,7 @@ fn change(said: &str, sum: &Sum) -> Result<Change, NoAnswer> {
     }
 }
 
-/// `circle` is `'circle'`, `{ kind: 'circle' }` and what declares its `kind` as that; quotes and blanks do not matter.
+/// Resolves a constructor to remove: `circle` matches `'circle'`, `{ kind: 'circle' }` and the type that declares this `kind`. Ignores quotes and spaces.
 fn removed(name: &str, sum: &Sum) -> Result<Change, NoAnswer> {
     let bare = |text: &str| text.replace(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`'), "");
     let is_named = |other: &String| bare(other) == bare(name);

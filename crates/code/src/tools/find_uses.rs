@@ -1,4 +1,4 @@
-//! `find_uses`: every use of a name, by what it does there.
+//! `find_uses`: every use of a name by class.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::find_callers::shown_lines;
 use super::judged::{Question, answer};
-use super::uses::{FileUses, Group, Listed, Uses, lines, rest_line, sentence};
+use super::uses::{FileUses, Group, Listing, Uses, lines, rest_line, sentence};
 use super::{DefinitionOut, MOST_DEFINITIONS, Questions, defined};
 use crate::head::Head;
 use crate::syntax::Class;
@@ -21,7 +21,7 @@ use crate::syntax::Class;
 pub(super) struct Args {
     /// As in find_callers.
     pub name: String,
-    /// Only these (default all but mention).
+    /// Only uses of these classes (default all but mention).
     #[serde(default)]
     pub classes: Vec<Class>,
     /// A file or folder to look into.
@@ -30,7 +30,7 @@ pub(super) struct Args {
     pub context_lines: Option<usize>,
     /// As in find_callers.
     pub max_results: Option<usize>,
-    /// Whether places that mean another definition are listed too.
+    /// List places that mean another definition too (default false).
     #[serde(default)]
     pub refuted: bool,
     /// As in find_callers.
@@ -43,16 +43,16 @@ pub(super) struct Output {
     head: Head,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     definitions: Vec<DefinitionOut>,
-    /// By file: verified places first.
+    /// By file, verified places first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     uses: Vec<FileUses>,
-    /// Unverified places by receiver, where there are many.
+    /// Unverified places by receiver, if there are many.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     unverified: Vec<Group>,
-    /// How many of each class there are, asked for or not.
+    /// The number of places for each class, requested or not.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     counts: BTreeMap<&'static str, usize>,
-    /// How many uses there are, shown or not.
+    /// The number of uses, listed or not.
     total: usize,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     truncated: bool,
@@ -79,7 +79,7 @@ impl Tool for FindUses {
         let asked = Question { name: &args.name, path: args.path.as_deref(), shown, wait_ms: args.wait_ms };
         let answered = answer(&self.0, &cx, &asked, |_| wanted.clone()).await?;
         let has_context = shown.context_lines > 0;
-        let listed = Listed { wanted: &wanted, most: shown.most, with_other: args.refuted, has_context };
+        let listed = Listing { wanted: &wanted, most: shown.most, with_other: args.refuted, has_context };
         let uses = Uses::new(&answered, listed);
         let mut text = vec![sentence(&answered, &uses, "use")];
         text.extend(defined(&answered.found));
@@ -87,7 +87,7 @@ impl Tool for FindUses {
         text.extend(rest_line("find_uses", &args.name, &uses));
         let definitions = &answered.found.definitions;
         Ok(Output {
-            definitions: definitions.iter().take(MOST_DEFINITIONS).map(DefinitionOut::of).collect(),
+            definitions: definitions.iter().take(MOST_DEFINITIONS).map(DefinitionOut::new).collect(),
             counts: uses.counts.iter().map(|(class, count)| (class.word(), *count)).collect(),
             total: uses.total,
             truncated: uses.truncated,

@@ -1,5 +1,5 @@
-//! How find_callers and find_uses come to an answer: a language server checks the places that syntax finds, and the files are
-//! compared once more at the end.
+//! The common part of find_callers and find_uses: a language server verifies the candidates, then the files are checked for
+//! changes.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,27 +8,27 @@ use std::time::{Duration, Instant};
 use mcp::tool::{Context, ToolError};
 
 use super::{Questions, searched};
-use crate::answer::{Found, Shown, Texts, define, find};
+use crate::answer::{Candidates, LineOptions, Texts, define, find};
 use crate::definition::NOWHERE;
 use crate::head::counted;
-use crate::judgement::{Code, Judged, Reason, Verdict};
+use crate::judgement::{Code, Judgement, Reason, Verdict};
 use crate::near::near;
 use crate::search::{Hit, Scope, read, search};
 use crate::syntax::Class;
-use crate::verdict::{Asked, Call, judge};
+use crate::verdict::{Call, Query, judge};
 
-/// What was found and judged.
-pub(super) struct Answered {
+/// The candidates and their judgement.
+pub(super) struct JudgedAnswer {
     pub scope: Scope,
-    pub found: Found,
-    pub judged: Judged,
+    pub found: Candidates,
+    pub judged: Judgement,
     pub since: Instant,
-    /// The name that the one that was asked for may have now.
+    /// A similar name that is declared, to which the requested one may have been renamed.
     pub renamed: Option<String>,
 }
 
-impl Answered {
-    /// Says that nothing in the project declares the name, if that is known.
+impl JudgedAnswer {
+    /// Explains that nothing in the project declares the name, if that is certain.
     pub(super) fn gone(&self) -> Option<String> {
         let found = &self.found;
         if !is_gone(found) {
@@ -39,7 +39,7 @@ impl Answered {
         let are = if left == 1 { "is" } else { "are" };
         let renamed = self.renamed.as_ref().map(|other| format!(". Renamed to {other}?")).unwrap_or_default();
         let left = counted(left, "use");
-        // Another package may define what is imported.
+        // An imported name may be defined in another package.
         if found.sites.iter().any(|site| site.class == Class::Import) {
             return Some(format!("{name} is not defined in this project; {left} of it {are} unverified"));
         }
@@ -47,42 +47,42 @@ impl Answered {
     }
 }
 
-/// Whether no file declares the name, as far as syntax and a language server see.
-fn is_gone(found: &Found) -> bool {
+/// True if no file declares the name according to both syntax and language server.
+fn is_gone(found: &Candidates) -> bool {
     let is_plain = found.question.is_plain() && found.skipped.is_empty() && found.undefined() == NOWHERE;
     found.definitions.is_empty() && is_plain
 }
 
-/// A question of these tools.
+/// The arguments of a question.
 pub(super) struct Question<'a> {
     pub name: &'a str,
     pub path: Option<&'a str>,
-    pub shown: Shown,
+    pub shown: LineOptions,
     pub wait_ms: Option<u64>,
 }
 
-/// How long a call waits for a judge if it says nothing, and at most.
+/// The default and the maximum time to wait for a language server.
 const WAIT: u64 = 10_000;
 const LONGEST_WAIT: u64 = 50_000;
-/// How much longer a call may take: what is known already is taken even where nothing is waited for.
+/// Extra time for results that are already available, even if the call does not wait.
 const GRACE: Duration = Duration::from_millis(150);
-/// How long the search for the name may take at least. It rarely takes so long.
+/// The minimum time limit of the text search, which rarely needs it.
 const SEARCH: Duration = Duration::from_secs(2);
 
-/// Finds and judges. A file that changed meanwhile makes all of it be done again, once.
+/// Finds and verifies uses. Starts over once if a file changes meanwhile.
 pub(super) async fn answer(
     questions: &Arc<Questions>,
     cx: &Context,
     wanted: &Question<'_>,
-    classes: impl Fn(&Found) -> Vec<Class>,
-) -> Result<Answered, ToolError> {
+    classes: impl Fn(&Candidates) -> Vec<Class>,
+) -> Result<JudgedAnswer, ToolError> {
     let since = Instant::now();
     let until = due(cx, wanted.wait_ms, since);
     let mut again = true;
     loop {
         let (name, shown) = (wanted.name.to_owned(), wanted.shown);
         let (scope, mut found) = searched(questions, cx, wanted.path.map(str::to_owned), move |scope| {
-            // Without candidates there is no answer at all.
+            // Without candidates there can be no answer.
             let until = until.max(scope.since + SEARCH);
             let scope = Scope { until: scope.until.min(until), ..scope.clone() };
             let found = find(&scope, &name, shown)?;
@@ -90,18 +90,16 @@ pub(super) async fn answer(
         })
         .await?;
         let classes = classes(&found);
-        // At the end it is searched once more.
+        // Reserves time for the final check for changes.
         let until = until - scope.since.elapsed().min(until.saturating_duration_since(Instant::now()) / 2);
         let call = Call { pool: &questions.pool, cx, scope: &scope, until };
-        let asked = Asked { call, wanted: &classes, shown };
+        let asked = Query { call, wanted: &classes, shown };
         let mut judged = judge(&asked, &mut found).await;
         let (name, is_gone) = (found.question.name.clone(), is_gone(&found) && !found.sites.is_empty());
-        let renamed = match is_gone {
-            true => searched(questions, cx, None, move |scope| Ok(renamed(scope, &name))).await?,
-            false => None,
-        };
+        let renamed =
+            if is_gone { searched(questions, cx, None, move |scope| Ok(renamed(scope, &name))).await? } else { None };
         if !judged.is_certain {
-            return Ok(Answered { scope, found, judged, since, renamed });
+            return Ok(JudgedAnswer { scope, found, judged, since, renamed });
         }
         let texts = found.texts.clone();
         let name = found.question.name.clone();
@@ -110,39 +108,39 @@ pub(super) async fn answer(
         })
         .await?;
         if is_same {
-            return Ok(Answered { scope, found, judged, since, renamed });
+            return Ok(JudgedAnswer { scope, found, judged, since, renamed });
         }
         if !again {
             unsettled(&mut judged);
-            return Ok(Answered { scope, found, judged, since, renamed });
+            return Ok(JudgedAnswer { scope, found, judged, since, renamed });
         }
         again = false;
     }
 }
 
-/// When the answer to a question that came then is due.
+/// Returns the deadline of a question.
 pub(super) fn due(cx: &Context, wait_ms: Option<u64>, since: Instant) -> Instant {
     let wait = Duration::from_millis(wait_ms.unwrap_or(WAIT).min(LONGEST_WAIT)) + GRACE;
-    // The answer must still reach whoever waits for it.
+    // The answer must reach the caller before its own timeout.
     since + cx.budget().map_or(wait, |budget| wait.min(budget.saturating_sub(Duration::from_secs(1))))
 }
 
-/// The nearest name that is declared. Blocks.
+/// Returns the most similar declared name. Blocks.
 fn renamed(scope: &Scope, name: &str) -> Option<String> {
     let whole = Scope { below: scope.root.clone(), ..scope.clone() };
     let is_declared = |other: &String| define(&whole, other).is_ok_and(|found| !found.definitions.is_empty());
     near(&whole, name).into_iter().find(is_declared)
 }
 
-/// Says that an answer is not certain, because its files do not stay the same.
-pub(super) fn unsettled(judged: &mut Judged) {
+/// Marks an answer as incomplete because its files keep changing.
+pub(super) fn unsettled(judged: &mut Judgement) {
     judged.is_certain = false;
     judged.may_pass = true;
     let text = "files changed twice while they were checked".to_owned();
     judged.reasons.push(Reason { code: Code::Stale, text, sites: 0 });
 }
 
-/// Whether files hold what they held.
+/// True if the files still have the same contents.
 pub(super) async fn are_unchanged(questions: &Arc<Questions>, cx: &Context, texts: Texts) -> Result<bool, ToolError> {
     searched(questions, cx, None, move |scope| {
         Ok(texts.iter().all(|(path, text)| read(&scope.root.join(path)).is_ok_and(|now| *now == **text)))
@@ -150,7 +148,7 @@ pub(super) async fn are_unchanged(questions: &Arc<Questions>, cx: &Context, text
     .await
 }
 
-/// Whether the files that mention a name, and all others that were read, hold what they held.
+/// True if the files that mention a name, and all others that were read, still have the same contents.
 fn is_unchanged(scope: &Scope, name: &str, texts: &Texts) -> bool {
     let whole = Scope { below: scope.root.clone(), ..scope.clone() };
     let now = search(&whole, name);

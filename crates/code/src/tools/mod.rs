@@ -24,15 +24,15 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::sync::Semaphore;
 
-use self::judged::Answered;
-use crate::answer::Found;
+use self::judged::JudgedAnswer;
+use crate::answer::Candidates;
 use crate::definition::Definition;
 use crate::head::Head;
 use crate::pool::{Options, Pool};
 use crate::running::Running;
 use crate::search::{NoAnswer, Scope, scope as scope_of};
 
-/// The tools that a connection is offered first.
+/// The tools that are listed by default.
 pub const CORE: &[&str] = &[
     find_callers::FindCallers::NAME,
     find_uses::FindUses::NAME,
@@ -42,38 +42,38 @@ pub const CORE: &[&str] = &[
     outline::Outline::NAME,
 ];
 
-/// How many questions are searched for at once: each reads with two threads.
+/// The maximum number of concurrent searches; each uses two threads.
 const AT_ONCE: usize = 2;
 
-/// What the tools share.
+/// The shared state of the tools.
 pub struct Questions {
     searches: Semaphore,
     pub(crate) pool: Pool,
 }
 
 impl Questions {
-    /// Without language servers: what syntax finds stays unverified.
+    /// Uses no language servers: all candidates stay unverified.
     pub fn new() -> Arc<Questions> {
         Arc::new(Questions { searches: Semaphore::new(AT_ONCE), pool: Pool::new(None) })
     }
 
-    /// With language servers, which are started when they are first needed.
+    /// Uses language servers, which start on first use.
     pub fn with_judges(options: Options) -> Arc<Questions> {
         Arc::new(Questions { searches: Semaphore::new(AT_ONCE), pool: Pool::new(Some(options)) })
     }
 
-    /// The servers of all worktrees.
+    /// Returns the servers of all worktrees.
     pub fn servers(&self) -> Vec<Running> {
-        self.pool.all().iter().map(Running::of).collect()
+        self.pool.all().iter().map(Running::from_server).collect()
     }
 
-    /// Ends all servers; nothing of them is left then.
+    /// Stops all servers and waits until they have exited.
     pub async fn end(&self) {
         self.pool.end().await;
     }
 }
 
-/// All tools of the toolset.
+/// Returns all tools of the toolset.
 pub fn tools(questions: &Arc<Questions>) -> Vec<Arc<dyn AnyTool>> {
     let questions = || questions.clone();
     vec![
@@ -89,7 +89,7 @@ pub fn tools(questions: &Arc<Questions>) -> Vec<Arc<dyn AnyTool>> {
     ]
 }
 
-/// The tools of Tidepool's control server that this part replaces. Their text is their JSON.
+/// Returns the replacements for tools of Tidepool's control server. Their text is JSON.
 pub fn tidepool(questions: &Arc<Questions>) -> Vec<Arc<dyn AnyTool>> {
     let questions = || questions.clone();
     vec![
@@ -99,7 +99,7 @@ pub fn tidepool(questions: &Arc<Questions>) -> Vec<Arc<dyn AnyTool>> {
     ]
 }
 
-/// How many definitions an answer lists; a name from outside of the project may have any number.
+/// The maximum number of definitions in an answer; a name outside of the project may have many.
 const MOST_DEFINITIONS: usize = 100;
 
 /// A definition in a result.
@@ -113,32 +113,32 @@ struct DefinitionOut {
 }
 
 impl DefinitionOut {
-    fn of(definition: &Definition) -> DefinitionOut {
+    fn new(definition: &Definition) -> DefinitionOut {
         DefinitionOut {
             name: definition.label.clone(),
             kind: definition.kind.word(),
-            file: shown(&definition.path),
+            file: display_path(&definition.path),
             line: definition.line,
         }
     }
 }
 
-/// Where a name is defined, in lines. What is outside of the project stands with its uses.
-fn defined(found: &Found) -> Vec<String> {
+/// Lists the definitions in the project, one line each. Definitions outside are listed with their uses.
+fn defined(found: &Candidates) -> Vec<String> {
     let inside = found.definitions.iter().filter(|one| !one.is_outside());
-    let mut lines: Vec<String> = inside.map(|one| format!("defined: {}", one.shown())).collect();
+    let mut lines: Vec<String> = inside.map(|one| format!("defined: {}", one.describe())).collect();
     if lines.is_empty() {
         lines.push(found.undefined());
     }
     lines
 }
 
-/// A path in a result.
-fn shown(path: &Path) -> String {
+/// Formats a path for a result.
+fn display_path(path: &Path) -> String {
     project::visible::path(path)
 }
 
-/// Runs a search on a thread that may block, for as long as the call is waited for.
+/// Runs a search on a blocking thread; dropping the future cancels it.
 async fn searched<T: Send + 'static>(
     questions: &Questions,
     cx: &Context,
@@ -148,7 +148,7 @@ async fn searched<T: Send + 'static>(
     let caller = cx.caller::<Caller>().ok_or_else(|| ToolError::internal("a call without a caller"))?;
     let since = Instant::now();
     let _slot = questions.searches.acquire().await.map_err(ToolError::internal)?;
-    // In a shell a path begins where it is typed; answers, which agents read paths from, have them from the worktree's root.
+    // The command line resolves paths from the current folder. Agents read paths from answers, which are relative to the root.
     let folder = (caller.role == Role::Control).then_some(&*caller.cwd);
     let mut scope = scope_of(&caller.worktree, folder, path.as_deref(), since).map_err(refused)?;
     scope.revision = questions.pool.revision(caller, &scope.root).await;
@@ -157,7 +157,7 @@ async fn searched<T: Send + 'static>(
     searching.await.map_err(ToolError::internal)?.map_err(refused)
 }
 
-/// Dropped with the call.
+/// Cancels the search when dropped.
 struct Waiting(Arc<AtomicBool>);
 
 impl Drop for Waiting {
@@ -170,13 +170,13 @@ fn refused(NoAnswer(problem): NoAnswer) -> ToolError {
     ToolError::user(problem)
 }
 
-/// The head of an answer by syntax alone: it is complete if nothing that may hold more was left out.
-fn syntactic(scope: &Scope, found: &Found) -> Head {
+/// Returns the head of an answer based on syntax alone: it is complete if no file that may hold more was skipped.
+fn syntactic(scope: &Scope, found: &Candidates) -> Head {
     let head = Head::default().searched(scope, found.files, &found.skipped, scope.since);
     Head { is_complete: found.skipped.is_empty(), ..head }
 }
 
-/// Says why an answer is not complete, as a line of its own.
+/// Returns a line that explains why an answer is not complete.
 fn doubt(head: &Head) -> Option<String> {
     (!head.is_complete).then(|| format!("incomplete: {}", head.why()))
 }

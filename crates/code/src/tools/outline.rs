@@ -1,4 +1,4 @@
-//! `outline`: what a file or the files of a folder declare.
+//! `outline`: the declarations in a file or a folder.
 
 use std::sync::Arc;
 
@@ -7,13 +7,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Questions, doubt, searched, shown};
+use super::{Questions, display_path, doubt, searched};
 use crate::head::Head;
 use crate::place::Lines;
 use crate::search::{MAX_PARSED, NoAnswer, Skipped, Why, list, read};
 use crate::syntax::{Declaration, Kind, Language, declarations, unread_in};
 
-/// What a file or a folder declares.
+/// The declarations in a file or a folder.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
@@ -22,7 +22,7 @@ pub(super) struct Args {
     /// Part of a name.
     #[serde(rename = "match")]
     pub matching: Option<String>,
-    /// Only these (default all).
+    /// Only declarations of these kinds (default all).
     #[schemars(extend("x-unlisted" = true))]
     #[serde(default)]
     pub kinds: Vec<Kind>,
@@ -35,8 +35,8 @@ pub(super) struct Args {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
     head: Head,
-    files: Vec<Outlined>,
-    /// Whether there is more than is shown.
+    files: Vec<FileOutline>,
+    /// True if more declarations or files were omitted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     truncated: bool,
     #[serde(skip)]
@@ -46,7 +46,7 @@ pub(super) struct Output {
 /// A file.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
-struct Outlined {
+struct FileOutline {
     path: String,
     symbols: Vec<Symbol>,
 }
@@ -65,10 +65,10 @@ struct Symbol {
 
 pub(super) struct Outline(pub(super) Arc<Questions>);
 
-/// How deep a file is shown, and each file of a folder.
+/// The default depth for a file, and for each file of a folder.
 const DEPTH: usize = 2;
 const FOLDER_DEPTH: usize = 1;
-/// How many files of a folder are read, and how many declarations shown.
+/// The maximum numbers of files read and of declarations listed.
 const MAX_FILES: usize = 200;
 const MAX_SYMBOLS: usize = 400;
 const MOST_DEPTH: usize = 10;
@@ -86,8 +86,8 @@ impl Tool for Outline {
             let (files, more, mut skipped) = list(scope, MAX_FILES);
             if is_file && files.is_empty() {
                 return Err(NoAnswer(format!(
-                    "{} is in no language that is known here, or too odd to read",
-                    shown(scope.below.strip_prefix(&scope.root).unwrap_or(&scope.below))
+                    "{} is not a readable file in a supported language",
+                    display_path(scope.below.strip_prefix(&scope.root).unwrap_or(&scope.below))
                 )));
             }
             let depth = args.depth.unwrap_or(if is_file { DEPTH } else { FOLDER_DEPTH }).clamp(1, MOST_DEPTH);
@@ -103,7 +103,7 @@ impl Tool for Outline {
             for file in files {
                 let path = file.strip_prefix(&scope.root).unwrap_or(&file).to_owned();
                 let Some((language, text)) =
-                    read(&file).ok().and_then(|text| Some((Language::of(&file, &text)?, text)))
+                    read(&file).ok().and_then(|text| Some((Language::detect(&file, &text)?, text)))
                 else {
                     skipped.push(Skipped::new(path, Why::Unreadable, 0));
                     continue;
@@ -116,15 +116,15 @@ impl Tool for Outline {
                     skipped.push(Skipped::new(path, scope.why_not_parsed(), 0));
                     continue;
                 };
-                // The macros of C are no syntax: hardly a file of it parses as a whole.
+                // Few C files parse completely, because macros are not valid syntax.
                 let is_c = matches!(language, Language::C | Language::Cpp);
                 let lines = if is_c { Vec::new() } else { unread_in(language, &text, scope.until) };
                 if !lines.is_empty() {
                     skipped.push(Skipped { lines, ..Skipped::new(path.clone(), Why::Unread, 0) });
                 }
-                let symbols = filter.kept(language, &all, &Lines::of(&text), 1);
+                let symbols = filter.select(language, &all, &Lines::new(&text), 1);
                 if !symbols.is_empty() || is_file {
-                    outlined.push(Outlined { path: shown(&path), symbols });
+                    outlined.push(FileOutline { path: display_path(&path), symbols });
                 }
             }
             let head = Head::default().searched(scope, count, &skipped, scope.since);
@@ -164,7 +164,7 @@ impl Tool for Outline {
     }
 }
 
-/// What is shown.
+/// The selection of declarations.
 struct Filter {
     part: String,
     kinds: Vec<Kind>,
@@ -174,19 +174,20 @@ struct Filter {
 }
 
 impl Filter {
-    fn kept(&mut self, language: Language, all: &[Declaration], lines: &Lines<'_>, depth: usize) -> Vec<Symbol> {
+    fn select(&mut self, language: Language, all: &[Declaration], lines: &Lines<'_>, depth: usize) -> Vec<Symbol> {
         let mut kept = Vec::new();
         let is_asked = !self.part.is_empty() || !self.kinds.is_empty();
         for one in all {
             let fits = one.name.to_lowercase().contains(&self.part)
                 && (self.kinds.is_empty() || self.kinds.contains(&one.kind));
-            // A namespace holds what its file would.
+            // A namespace is transparent: its contents count as top-level.
             let is_namespace = one.kind == Kind::Module && language != Language::Rust;
             let inner = if is_namespace { depth } else { depth + 1 };
-            // What was asked for is found however deep it is.
-            let children = match inner <= self.depth || is_asked {
-                true => self.kept(language, &one.members, lines, inner),
-                false => Vec::new(),
+            // A requested declaration is found at any depth.
+            let children = if inner <= self.depth || is_asked {
+                self.select(language, &one.members, lines, inner)
+            } else {
+                Vec::new()
             };
             if !fits && children.is_empty() || !is_asked && depth > self.depth {
                 continue;

@@ -54,10 +54,10 @@ impl<const JSON: bool> Tool for ShowConstructors<JSON> {
             let head = syntactic(scope, &found);
             let mut text: Vec<String> = doubt(&head).into_iter().collect();
             for one in &types {
-                text.extend(one.aliases.iter().map(|alias| format!("{} is", alias.shown())));
-                text.push(one.definition.shown());
+                text.extend(one.aliases.iter().map(|alias| format!("{} is", alias.describe())));
+                text.push(one.definition.describe());
                 text.extend(one.shape.constructors.iter().map(line));
-                // A class has them as members; a record is made by its fields.
+                // A class lists its constructors as members; a record is constructed from its fields.
                 text.extend(one.shape.made_by.iter().map(|made| format!("  {}  line {}", made.signature, made.line)));
                 if one.shape.constructors.is_empty() {
                     let fields =
@@ -76,7 +76,7 @@ impl<const JSON: bool> Tool for ShowConstructors<JSON> {
                     raw_definition: types.iter().map(|one| one.raw.as_str()).collect::<Vec<_>>().join("\n\n"),
                     warning: doubt(&head),
                 }),
-                definitions: types.iter().map(|one| DefinitionOut::of(&one.definition)).collect(),
+                definitions: types.iter().map(|one| DefinitionOut::new(&one.definition)).collect(),
                 head,
                 text,
             })
@@ -96,7 +96,7 @@ impl<const JSON: bool> Tool for ShowConstructors<JSON> {
     }
 }
 
-/// `  Circle {radius: f64}`, `  Square(f64)`.
+/// Formats a constructor: `  Circle {radius: f64}`, `  Square(f64)`.
 fn line(constructor: &Constructor) -> String {
     let named = constructor.field_names.iter().zip(&constructor.fields).map(|(name, of)| format!("{name}: {of}"));
     let fields = match (constructor.is_record, constructor.fields.is_empty()) {

@@ -1,4 +1,4 @@
-//! `show_definition`: where a name is defined, and its source.
+//! `show_definition`: the place and the source of a definition.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Questions, doubt, searched, shown, syntactic};
+use super::{Questions, display_path, doubt, searched, syntactic};
 use crate::answer::define;
 use crate::head::Head;
 use crate::place::Lines;
@@ -20,9 +20,9 @@ use crate::syntax::{described, shortened};
 pub(super) struct Args {
     /// As in find_callers.
     pub name: String,
-    /// Bytes of each source (default 6000).
+    /// Byte limit of each source (default 6000).
     pub max_bytes: Option<usize>,
-    /// Whether `members` is given (default true).
+    /// List the signatures of its members (default true).
     #[schemars(extend("x-unlisted" = true))]
     pub members: Option<bool>,
     /// A file or folder to look into.
@@ -34,7 +34,7 @@ pub(super) struct Args {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
     head: Head,
-    definitions: Vec<Shown>,
+    definitions: Vec<DefinitionView>,
     #[serde(skip)]
     text: Vec<String>,
 }
@@ -42,7 +42,7 @@ pub(super) struct Output {
 /// A definition.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
-struct Shown {
+struct DefinitionView {
     name: String,
     kind: &'static str,
     signature: String,
@@ -52,10 +52,10 @@ struct Shown {
     line: usize,
     end_line: usize,
     source: String,
-    /// Whether the source goes on.
+    /// True if the source was cut off.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     truncated: bool,
-    /// The signatures of what it holds.
+    /// The signatures of its members.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     members: Vec<String>,
 }
@@ -89,7 +89,7 @@ impl Tool for ShowDefinition {
             let mut text: Vec<String> = doubt(&head).into_iter().collect();
             for definition in &found.definitions {
                 let Ok(source) = read(&scope.root.join(&definition.path)) else { continue };
-                let lines = Lines::of(&source);
+                let lines = Lines::new(&source);
                 let bytes = source.get(definition.bytes.clone()).unwrap_or_default();
                 let whole = dedented(&source, definition.bytes.start, &String::from_utf8_lossy(bytes));
                 let cut = shortened(&whole, most);
@@ -98,12 +98,12 @@ impl Tool for ShowDefinition {
                 let members: Vec<String> =
                     members.into_iter().flatten().take(MOST_MEMBERS).map(|one| one.signature.clone()).collect();
                 let has_docstring = described.as_ref().is_some_and(|one| one.has_docstring);
-                let shown = Shown {
+                let shown = DefinitionView {
                     name: definition.label.clone(),
                     kind: definition.kind.word(),
                     signature: described.as_ref().map(|one| one.signature.clone()).unwrap_or_default(),
                     doc: described.and_then(|one| one.doc),
-                    file: shown(&definition.path),
+                    file: display_path(&definition.path),
                     line: definition.line,
                     end_line: lines.line(definition.bytes.end.saturating_sub(1)),
                     truncated: cut.len() != whole.len(),
@@ -111,7 +111,7 @@ impl Tool for ShowDefinition {
                     members,
                 };
                 text.push(format!("{}:{}-{} {} {}", shown.file, shown.line, shown.end_line, shown.kind, shown.name));
-                // A string that documents it stands in its source.
+                // A docstring is already part of the source.
                 let doc = shown.doc.iter().filter(|_| !has_docstring).flat_map(|doc| doc.lines());
                 text.extend(doc.map(|line| format!("> {}", project::visible::escaped(line))));
                 text.push(shown.source.clone());
@@ -135,7 +135,7 @@ impl Tool for ShowDefinition {
     }
 }
 
-/// A source without the indentation of its first line, which is not part of it.
+/// Removes the indentation of the first line from a source, which does not include it itself.
 fn dedented(text: &[u8], start: usize, source: &str) -> String {
     let line = text[..start].iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
     let indentation = String::from_utf8_lossy(&text[line..start]);

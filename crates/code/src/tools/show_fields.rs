@@ -29,7 +29,7 @@ pub(super) struct Args {
 pub(super) struct Output {
     head: Head,
     type_name: String,
-    /// Whether the fields have names.
+    /// True if the fields have names.
     is_record: bool,
     fields: Vec<Field>,
     definitions: Vec<DefinitionOut>,
@@ -55,8 +55,8 @@ impl<const JSON: bool> Tool for ShowFields<JSON> {
             let head = syntactic(scope, &found);
             let mut text: Vec<String> = doubt(&head).into_iter().collect();
             for one in &types {
-                text.extend(one.aliases.iter().map(|alias| format!("{} is", alias.shown())));
-                text.push(one.definition.shown());
+                text.extend(one.aliases.iter().map(|alias| format!("{} is", alias.describe())));
+                text.push(one.definition.describe());
                 text.extend(one.shape.fields.iter().map(line));
                 if one.shape.fields.is_empty() {
                     text.push("  no fields of its own".to_owned());
@@ -74,7 +74,7 @@ impl<const JSON: bool> Tool for ShowFields<JSON> {
                     raw_definition: types.iter().map(|one| one.raw.as_str()).collect::<Vec<_>>().join("\n\n"),
                     warning: doubt(&head),
                 }),
-                definitions: types.iter().map(|one| DefinitionOut::of(&one.definition)).collect(),
+                definitions: types.iter().map(|one| DefinitionOut::new(&one.definition)).collect(),
                 head,
                 text,
             })
@@ -94,7 +94,7 @@ impl<const JSON: bool> Tool for ShowFields<JSON> {
     }
 }
 
-/// `  radius: f64`.
+/// Formats a field: `  radius: f64`.
 fn line(field: &Field) -> String {
     let strict = if field.strict == Some(true) { "!" } else { "" };
     let optional = if field.optional { "?" } else { "" };

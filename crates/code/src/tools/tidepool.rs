@@ -1,4 +1,4 @@
-//! `find_callers` and the fields of types as Tidepool's control server answers: flat, and with every field.
+//! `find_callers` and the fields of types in the format of Tidepool's control server: flat, with every field present.
 
 use std::sync::Arc;
 
@@ -7,9 +7,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::find_callers::{Args, callers, shown_lines};
-use super::uses::{Listed, Uses, sentence, via};
-use super::{DefinitionOut, MOST_DEFINITIONS, Questions, shown};
-use crate::answer::{Found, Shown, Site};
+use super::uses::{Listing, Uses, sentence, via};
+use super::{DefinitionOut, MOST_DEFINITIONS, Questions, display_path};
+use crate::answer::{Candidates, LineOptions, Site};
 use crate::definition::Definition;
 use crate::head::Head;
 use crate::judgement::Verdict;
@@ -20,17 +20,17 @@ use crate::syntax::Class;
 pub(super) struct Output {
     head: Head,
     name: String,
-    /// Null if there are several definitions, or none that is known.
+    /// Null if there are several definitions or no known one.
     definition_file: Option<String>,
     definition_line: Option<usize>,
     call_sites: Vec<CallSite>,
-    /// How many other places have the name: imports, signatures, comments …
+    /// The number of other places with the name: imports, signatures, comments …
     filtered_count: usize,
     truncated: bool,
-    /// The answer in a sentence; null if it is complete.
+    /// The answer as a sentence; null if it is complete.
     warning: Option<String>,
     definitions: Vec<DefinitionOut>,
-    /// How many callers there are, shown or not.
+    /// The number of callers, listed or not.
     total: usize,
 }
 
@@ -43,7 +43,7 @@ struct CallSite {
     used_as: &'static str,
     file: String,
     line: usize,
-    /// In characters, from 1.
+    /// In characters, counted from 1.
     column: usize,
     class: Class,
     /// The line.
@@ -56,11 +56,11 @@ struct CallSite {
     /// The declarations around it.
     enclosing: Option<String>,
     in_test: bool,
-    /// The definition that is meant, as path:line.
+    /// The definition that it means, as path:line.
     definition: Option<String>,
 }
 
-/// What Tidepool's results about types have besides.
+/// The additional fields of Tidepool's results about types.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub(super) struct OfType {
@@ -83,14 +83,14 @@ impl Tool for FindCallers {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let shown_lines = shown_lines(args.context_lines.or(Some(1)), args.max_results);
-        let Shown { most, .. } = shown_lines;
+        let LineOptions { most, .. } = shown_lines;
         let (answered, wanted) = callers(&self.0, &cx, &args, shown_lines).await?;
-        let uses = Uses::new(&answered, Listed { wanted: &wanted, most, with_other: args.refuted, has_context: true });
+        let uses = Uses::new(&answered, Listing { wanted: &wanted, most, with_other: args.refuted, has_context: true });
         let found = &answered.found;
         let is_listed =
             |site: &&Site| wanted.contains(&site.class) && (args.refuted || site.verdict != Verdict::Refuted);
         let (definition_file, definition_line) = match &found.definitions[..] {
-            [one] => (Some(shown(&one.path)), Some(one.line)),
+            [one] => (Some(display_path(&one.path)), Some(one.line)),
             _ => (None, None),
         };
         let said = sentence(&answered, &uses, "caller");
@@ -102,20 +102,20 @@ impl Tool for FindCallers {
             filtered_count: uses.filtered_count(),
             truncated: uses.total > most,
             warning: (!uses.head.is_complete).then_some(said),
-            definitions: found.definitions.iter().take(MOST_DEFINITIONS).map(DefinitionOut::of).collect(),
+            definitions: found.definitions.iter().take(MOST_DEFINITIONS).map(DefinitionOut::new).collect(),
             total: uses.total,
             head: uses.head.with_reasons(),
         })
     }
 }
 
-fn call_site(found: &Found, site: &Site) -> CallSite {
+fn call_site(found: &Candidates, site: &Site) -> CallSite {
     let meant = site.meant.and_then(|number| found.definitions.get(number));
     let visible = |lines: &[String]| lines.iter().map(|line| project::visible::escaped(line)).collect();
     let is_value = site.class == Class::Value;
     CallSite {
         used_as: if is_value { "value" } else { "call" },
-        file: shown(&site.path),
+        file: display_path(&site.path),
         line: site.line,
         column: site.column,
         class: site.class,
@@ -126,6 +126,6 @@ fn call_site(found: &Found, site: &Site) -> CallSite {
         verdict: site.verdict,
         enclosing: (!site.enclosing.is_empty()).then(|| site.enclosing.clone()),
         in_test: site.in_test,
-        definition: meant.map(|one: &Definition| format!("{}:{}", shown(&one.path), one.line)),
+        definition: meant.map(|one: &Definition| format!("{}:{}", display_path(&one.path), one.line)),
     }
 }

@@ -1,22 +1,22 @@
-//! Prototypes of C and C++, the functions that they announce, and which of these a program links.
+//! Prototypes of C and C++, the functions that they declare, and which of several linked functions is used.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::answer::{Found, Site};
+use crate::answer::{Candidates, Site};
 use crate::definition::Definition;
 use crate::inquiry::Spot;
 use crate::syntax::{Class, Kind, Language};
 
-/// Whether clangd has an index of the project.
+/// True if clangd has an index of the project.
 pub(super) fn has_compile_commands(root: &Path) -> bool {
     ["", "build"].iter().any(|folder| root.join(folder).join("compile_commands.json").exists())
 }
 
-/// What is known of prototypes.
+/// The resolved prototypes.
 pub(super) struct Prototypes {
     has_index: bool,
-    /// The functions that prototypes among the definitions announce, with the number of the definition.
+    /// The functions declared by prototypes among the definitions, with the index of the definition.
     bodies: BTreeMap<(PathBuf, usize), usize>,
 }
 
@@ -29,14 +29,14 @@ impl Prototypes {
         self.bodies.insert((body.path.clone(), body.start), number);
     }
 
-    /// Returns the definition whose prototype announces the function at a spot.
+    /// Returns the index of the definition that is a prototype of the function at a spot.
     pub(super) fn announced(&self, spot: &Spot) -> Option<usize> {
         self.bodies.get(&(spot.path.clone(), spot.start)).copied()
     }
 
-    /// Whether a prototype may announce one of the definitions, which clangd does not know without an index: both stand in the same
-    /// class or namespace.
-    pub(super) fn may_announce(&self, found: &Found, prototype: &Site) -> bool {
+    /// True if a prototype may declare one of the definitions: both are in the same class or namespace. clangd cannot tell
+    /// without an index.
+    pub(super) fn may_announce(&self, found: &Candidates, prototype: &Site) -> bool {
         let around = prototype.enclosing.rsplit("::").next().filter(|around| !around.is_empty());
         let mut ours = found.definitions.iter().filter(|one| !is_static(found, &one.path, one.at));
         !self.has_index
@@ -47,8 +47,8 @@ impl Prototypes {
     }
 }
 
-/// Whether a function of C and one of the definitions are one symbol, of which a program links the one or the other.
-pub(super) fn is_linked_alternative(found: &Found, other: &Site) -> bool {
+/// True if a C function and one of the definitions are alternatives for the same linker symbol.
+pub(super) fn is_linked_alternative(found: &Candidates, other: &Site) -> bool {
     let is_external = |path: &Path, at: usize| !is_static(found, path, at);
     let is_alternative = |one: &Definition| {
         (one.language, one.kind) == (Language::C, Kind::Function)
@@ -59,8 +59,8 @@ pub(super) fn is_linked_alternative(found: &Found, other: &Site) -> bool {
     is_function && is_external(&other.path, other.at) && found.definitions.iter().any(is_alternative)
 }
 
-/// Whether a function of C is `static`, so that no other file has it.
-fn is_static(found: &Found, path: &Path, at: usize) -> bool {
+/// True if a C function is `static` and thus private to its file.
+fn is_static(found: &Candidates, path: &Path, at: usize) -> bool {
     let before = found.texts.get(path).and_then(|text| text.get(..at)).unwrap_or_default();
     let start = before.iter().rposition(|byte| b";}#".contains(byte)).map_or(0, |at| at + 1);
     memchr::memmem::find(&before[start..], b"static").is_some()

@@ -1,4 +1,4 @@
-//! What a server's answer to `textDocument/definition` says about a candidate.
+//! Interprets a server's answer to `textDocument/definition` for a candidate.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,7 +7,7 @@ use super::announced::{Prototypes, is_linked_alternative};
 use super::classes::{any_at, is_ambient};
 use super::overriders::{Dispatch, may_be_overridden, of_traits};
 use super::resolve::Evidence;
-use crate::answer::{Found, Site};
+use crate::answer::{Candidates, Site};
 use crate::definition::Definition;
 use crate::inquiry::{Sheets, Spot};
 use crate::judgement::Code;
@@ -16,9 +16,9 @@ use crate::syntax::{
     C_AND_CPP, Class, Kind, Language, SCRIPTS, family, is_pure_virtual, is_word, last_word, names_module, unclosed,
 };
 
-/// Reads an answer about a site; `silent` is why a server may say nothing there.
+/// Interprets an answer about a site. `silent` is the reason to give if the server returned nothing.
 pub(super) fn read(
-    found: &Found,
+    found: &Candidates,
     asked_at: usize,
     places: &[Location],
     sheets: &mut Sheets,
@@ -29,7 +29,7 @@ pub(super) fn read(
     let mut best = Evidence::Unknown(silent);
     let mut best_rank = 0;
     let mut is_guess = false;
-    // Beside what is meant clangd gives the `using` that brings it, which leads to all overloads.
+    // clangd also returns the `using` declaration, which leads to all overloads.
     let is_c = family(found.sites[asked_at].language) == C_AND_CPP;
     let rank = |evidence: &Evidence| match evidence {
         Evidence::Definition(_) => 6,
@@ -45,13 +45,16 @@ pub(super) fn read(
             Some(spot) => match read_one(found, asked_at, &spot, sheets, prototypes, silent) {
                 other @ (Evidence::Other | Evidence::Interface) => {
                     let is_rust = found.sites[asked_at].language == Language::Rust;
-                    let dispatch = *known.entry(spot.clone()).or_insert_with(|| match is_rust {
-                        true => of_traits(found, &spot, sheets),
-                        false => may_be_overridden(found, &spot, sheets).then_some(Dispatch::Overriders),
+                    let dispatch = *known.entry(spot.clone()).or_insert_with(|| {
+                        if is_rust {
+                            of_traits(found, &spot, sheets)
+                        } else {
+                            may_be_overridden(found, &spot, sheets).then_some(Dispatch::Overriders)
+                        }
                     });
                     match dispatch {
                         _ if !is_rust && is_direct(found, &found.sites[asked_at]) => other,
-                        // An object of this class is of no other one that only has its members.
+                        // An object of this class cannot be of another class that only has the same members.
                         Some(Dispatch::Structural) if is_on_itself(found, &found.sites[asked_at]) => other,
                         Some(Dispatch::To(one)) => Evidence::Override(one),
                         Some(_) => Evidence::Base,
@@ -62,7 +65,7 @@ pub(super) fn read(
             },
             None => Evidence::Unknown(Code::Stale),
         };
-        // In a template clangd gives whatever has the name.
+        // In a template clangd returns every function of the name.
         let is_another = |one: &Evidence| matches!(one, Evidence::Other | Evidence::Interface | Evidence::Base);
         let is_ours = |one: &Evidence| matches!(one, Evidence::Definition(_));
         is_guess |= is_c && (is_ours(&one) && is_another(&best) || is_another(&one) && is_ours(&best));
@@ -83,16 +86,16 @@ pub(super) fn read(
     if is_guess { Evidence::Unknown(Code::Dynamic) } else { best }
 }
 
-/// Whether a pattern of Python names a field there, which ty takes for what the pattern binds: `case Point(x=x)`.
-fn is_keyword_of_pattern(found: &Found, site: &Site) -> bool {
+/// True if a class pattern in Python names a field, which ty mistakes for the bound variable: `case Point(x=x)`.
+fn is_keyword_of_pattern(found: &Candidates, site: &Site) -> bool {
     let text = found.texts.get(&site.path).and_then(|text| text.get(site.at..)).unwrap_or_default();
     let after = text.iter().position(|byte| !is_word(*byte)).map(|end| text[end..].trim_ascii_start());
     let is_key = after.is_some_and(|after| after.starts_with(b"=") && !after.starts_with(b"=="));
     site.language == Language::Python && site.class == Class::Pattern && is_key
 }
 
-/// Whether an assignment takes a member there, where tsc leads to the variable that it is assigned to: `({ size } = shape)`.
-fn is_assigned_from_object(found: &Found, site: &Site) -> bool {
+/// True if a destructuring assignment reads a member, where tsc leads to the assigned variable: `({ size } = shape)`.
+fn is_assigned_from_object(found: &Candidates, site: &Site) -> bool {
     if family(site.language) != SCRIPTS || site.class != Class::FieldRead {
         return false;
     }
@@ -114,14 +117,14 @@ fn is_assigned_from_object(found: &Found, site: &Site) -> bool {
     opened.is_some_and(|at| before[..at].trim_ascii_end().ends_with(b"("))
 }
 
-/// Whether a site reaches its name through the object whose method it stands in.
-fn is_on_itself(found: &Found, site: &Site) -> bool {
+/// True if the receiver of a site is the object of its own method.
+fn is_on_itself(found: &Candidates, site: &Site) -> bool {
     matches!(last_word(found.receiver(site)), b"this" | b"self")
 }
 
-/// Whether a name of Python stands on the right side of what assigns it, where ty leads to the left one: in a class, `parse =
-/// staticmethod(parse)` takes what has the name outside.
-fn is_assigned_by(found: &Found, site: &Site, left: &Spot, sheets: &Sheets) -> bool {
+/// True if a Python name is on the right side of its own assignment, where ty leads to the left side. In a class, `parse =
+/// staticmethod(parse)` reads the outer name.
+fn is_assigned_by(found: &Candidates, site: &Site, left: &Spot, sheets: &Sheets) -> bool {
     let text = found.texts.get(&site.path).filter(|_| site.language == Language::Python);
     let between = text.and_then(|text| text.get(left.end..site.at)).unwrap_or_default();
     let is_left = sheets.below(&left.path) == Some(&*site.path) && left.start < site.at;
@@ -129,11 +132,11 @@ fn is_assigned_by(found: &Found, site: &Site, left: &Spot, sheets: &Sheets) -> b
     is_left && between.contains(&b'=') && !between.contains(&b'\n') && is_in_class()
 }
 
-/// Whether a call runs what it names and no override of it, by its own text: `super.go()`, `Base::go()`.
-fn is_direct(found: &Found, site: &Site) -> bool {
+/// True if a call names its exact target, so that no override runs: `super.go()`, `Base::go()`.
+fn is_direct(found: &Candidates, site: &Site) -> bool {
     let receiver = found.receiver(site);
     match site.language {
-        // `&Base::go` is what an object's own method is found by.
+        // `&Base::go` is virtual: it runs the override of the object.
         Language::Cpp => site.is_qualified && site.class == Class::Call,
         // `super()`, `super(Base, self)`.
         Language::Python => receiver
@@ -144,9 +147,9 @@ fn is_direct(found: &Found, site: &Site) -> bool {
     }
 }
 
-/// What a module of CommonJS exports under the name of a site: `exports.area = area`, `{ area: toArea }`, `exports.area = function
-/// area() {}`, `{ area: require("./area") }`.
-pub(super) fn exported(found: &Found, site: &Site) -> Option<Evidence> {
+/// Returns what a CommonJS module exports under the name of a site: `exports.area = area`, `{ area: toArea }`, `exports.area
+/// = function area() {}`, `{ area: require("./area") }`.
+pub(super) fn exported(found: &Candidates, site: &Site) -> Option<Evidence> {
     let text = found.texts.get(&site.path).filter(|_| family(site.language) == SCRIPTS)?;
     let name = text[site.at..].iter().take_while(|byte| is_word(**byte) || **byte == b'$').count();
     let value = text[site.at + name..].trim_ascii_start();
@@ -155,14 +158,14 @@ pub(super) fn exported(found: &Found, site: &Site) -> Option<Evidence> {
     let end = value.iter().position(|byte| b",;}\n".contains(byte)).unwrap_or(value.len());
     let last = last_word(value[..end].trim_ascii_end());
     let last_at = text.len() - value.len() + value[..end].trim_ascii_end().len() - last.len();
-    // A field that is copied is another one's value: `{ name: user.name }`.
+    // A copied field is the value of another field: `{ name: user.name }`.
     let is_data = found.definitions.iter().any(|one| matches!(one.kind, Kind::Field | Kind::Variable | Kind::Constant));
     let is_member = text[..last_at].ends_with(b".") && !is_data;
     if let Some(next) = found.sites.iter().position(|one| one.path == site.path && one.at == last_at && is_member) {
         return Some(Evidence::Import(next));
     }
     if let Some(source) = value.strip_prefix(b"require(") {
-        // It has its name by what it requires, which no server leads to.
+        // The name comes from a required module; no server resolves it.
         let source = source.split(|byte| b"'\"`".contains(byte)).nth(1).unwrap_or_default();
         let source = String::from_utf8_lossy(source).into_owned();
         let is_it = |one: &Definition| names_module(&site.path, &source, &one.path);
@@ -180,15 +183,15 @@ pub(super) fn exported(found: &Found, site: &Site) -> Option<Evidence> {
     ours.or_else(|| found.sites.iter().position(is_value).map(Evidence::Import))
 }
 
-/// The name of what an answer gives with more around it.
-fn named(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets) -> Spot {
+/// Narrows the range of an answer to the name.
+fn named(found: &Candidates, asked_at: usize, spot: &Spot, sheets: &Sheets) -> Spot {
     let name = &found.question.name;
     let mut spot = sheets.embedded(spot, name).unwrap_or_else(|| spot.clone());
-    // ty gives a field with what holds it: `self.total`.
+    // ty includes the receiver of a field: `self.total`.
     if sheets.text(&spot).strip_suffix(name.as_str()).is_some_and(|before| before.ends_with('.')) {
         spot.start = spot.end - name.len();
     }
-    // TypeScript gives the arrow function that a property holds: `load = (id) => …`.
+    // TypeScript returns the arrow function of a property: `load = (id) => …`.
     if let Some(at) = holder(name, &spot, sheets).filter(|_| family(found.sites[asked_at].language) == SCRIPTS) {
         (spot.start, spot.end) = (at, at + name.len());
     }
@@ -196,7 +199,7 @@ fn named(found: &Found, asked_at: usize, spot: &Spot, sheets: &Sheets) -> Spot {
 }
 
 fn read_one(
-    found: &Found,
+    found: &Candidates,
     asked_at: usize,
     spot: &Spot,
     sheets: &Sheets,
@@ -213,9 +216,9 @@ fn read_one(
         return Evidence::Definition(number);
     }
     if let Some(below) = below {
-        // Some give the whole declaration.
+        // Some servers return the whole declaration.
         let is_ours = |one: &Definition| {
-            // rust-analyzer leads from a module to all of its file.
+            // rust-analyzer returns the whole file for a module.
             let is_whole = one.language != Language::Rust && spot.start < one.at && one.at < spot.end && word != name;
             *one.path == *below && (one.at == spot.start || is_whole)
         };
@@ -227,7 +230,7 @@ fn read_one(
         if let (Some(number), None) = (modules.next().filter(|_| is_module(name, spot)), modules.next()) {
             return Evidence::Definition(number);
         }
-        // clangd leads from `Point(3)` to the class; the references of its constructors tell.
+        // clangd leads from `Point(3)` to the class. The references of its constructors decide.
         let constructs = matches!(found.sites[asked_at].class, Class::Construct | Class::Call);
         let is_alone = !found.definitions.iter().any(|one| one.kind.is_type());
         if constructs && is_alone && word == name && found.definitions.iter().any(|one| one.is_constructor(name)) {
@@ -243,30 +246,30 @@ fn read_one(
             if found.sites[asked_at].path != site.path && is_linked_alternative(found, site) {
                 return Evidence::Unknown(Code::Inactive);
             }
-            // A field that is embedded in Go leads to its type, whose name it has.
+            // An embedded field in Go leads to the type whose name it has.
             let is_given = matches!(site.class, Class::Export | Class::FieldWrite);
             if let Some(ours @ Evidence::Definition(_)) = is_given.then(|| exported(found, site)).flatten() {
                 return ours;
             }
             let leads_on = site.embeds || matches!(site.class, Class::Import | Class::Export);
             return match site.class {
-                // A type that a comment writes (JSDoc) may be that of any object.
+                // A type in a comment (JSDoc) may be the type of any object.
                 Class::Mention => Evidence::Unknown(Code::Dynamic),
-                // It names itself where it finds nothing.
+                // The server returned the site itself because it found nothing.
                 _ if leads_on && at == asked_at => Evidence::Unknown(silent),
-                // So does what a pattern takes from an object of which nothing is known.
+                // The same for a destructured member of an object of unknown type.
                 Class::Value | Class::FieldRead if at == asked_at && family(site.language) == SCRIPTS => {
                     Evidence::Unknown(silent)
                 }
                 _ if leads_on => Evidence::Import(at),
                 Class::Signature if !site.in_interface && !is_pure(site) && at != asked_at => Evidence::Import(at),
-                // Without an index clangd does not know what it announces.
+                // Without an index clangd cannot resolve a prototype.
                 Class::Signature
                     if family(site.language) == C_AND_CPP && !is_pure(site) && prototypes.may_announce(found, site) =>
                 {
                     Evidence::Unknown(silent)
                 }
-                // `module.exports = { area }` declares a property of that name, and means what the name means.
+                // `module.exports = { area }` declares a property with the meaning of the variable.
                 Class::Value if family(site.language) == SCRIPTS && at != asked_at => Evidence::Import(at),
                 Class::FieldWrite if let Some(value) = exported(found, site) => value,
                 _ => {
@@ -279,39 +282,36 @@ fn read_one(
             };
         }
     }
-    // `({ login: go }) => go()` leads to what the pattern calls it.
+    // `({ login: go }) => go()` leads to the local name in the pattern.
     if family(found.sites[asked_at].language) == SCRIPTS
         && let Some(key) = key_before(found, spot, sheets)
     {
         return Evidence::Import(key);
     }
-    // The keys of JSON have quotes.
+    // Keys in JSON are quoted.
     let text = sheets.text(spot).trim_matches('"');
     let is_named = word == name || text == name || found.names.contains(word);
-    // `export default memo(Button)`, to which an import of it leads.
+    // The target of an import of `export default memo(Button)`.
     if word == "export" && sheets.text(spot).starts_with("export default ") {
         let is_in_there =
             |site: &Site| sheets.path(&site.path) == spot.path && (spot.start..spot.end).contains(&site.at);
         return found.sites.iter().position(is_in_there).map_or(Evidence::Unknown(silent), Evidence::Import);
     }
-    // What a module is made of by `require` has no name there.
+    // A module exported by `module.exports` has no name there.
     if word == "module" && sheets.text(spot).starts_with("module.exports") {
         return Evidence::Unknown(silent);
     }
-    // gopls leads from the name of a package to its import.
+    // gopls leads from a package name to its import.
     if found.sites[asked_at].language == Language::Go && sheets.text(spot).starts_with('"') {
         return Evidence::Other;
     }
     let is_implied = || found.sites[asked_at].language == Language::Rust && is_implied_in_rust(name, spot, sheets);
-    match is_named || is_module(name, spot) || is_implied() {
-        true => Evidence::Other,
-        false => Evidence::Unknown(Code::Stale),
-    }
+    if is_named || is_module(name, spot) || is_implied() { Evidence::Other } else { Evidence::Unknown(Code::Stale) }
 }
 
-/// Which of ours the same name means in the file beside that only tells what it defines, or that defines what it tells: `geo.pyi` of
-/// `geo.py`, `geo.d.ts` of `geo.js`.
-fn stub_of(found: &Found, spot: &Spot, below: &Path, sheets: &Sheets) -> Option<usize> {
+/// Returns which definition the same name means in the corresponding stub or implementation: `geo.pyi` for `geo.py`,
+/// `geo.d.ts` for `geo.js`.
+fn stub_of(found: &Candidates, spot: &Spot, below: &Path, sheets: &Sheets) -> Option<usize> {
     let is_beside = |one: &Definition| is_ambient(&one.path) != is_ambient(below) && module(&one.path) == module(below);
     let number = found.definitions.iter().position(is_beside).filter(|_| sheets.word(spot) == found.question.name)?;
     let (declares, skip) = any_at(sheets, spot)?;
@@ -324,15 +324,15 @@ fn stub_of(found: &Found, spot: &Spot, below: &Path, sheets: &Sheets) -> Option<
     is_it(&found.definitions[number]).then_some(number)
 }
 
-/// The path of a module, without what tells its language.
+/// Returns the path of a module without the extension of its language.
 fn module(path: &Path) -> Option<(&Path, &str)> {
     let name = path.file_name()?.to_str()?;
     let ends = [".d.ts", ".d.mts", ".d.cts", ".pyi", ".py", ".js", ".mjs", ".cjs", ".jsx"];
     Some((path.parent()?, ends.iter().find_map(|end| name.strip_suffix(end))?))
 }
 
-/// The site of the key before a name that a pattern gives what the key names: `{ login: go }`.
-fn key_before(found: &Found, spot: &Spot, sheets: &Sheets) -> Option<usize> {
+/// Returns the site of the key that a pattern renames: `login` in `{ login: go }`.
+fn key_before(found: &Candidates, spot: &Spot, sheets: &Sheets) -> Option<usize> {
     let sheet = sheets.get(&spot.path)?;
     let before = sheet.text.get(..spot.start.checked_sub(sheet.skip)?)?.trim_end().strip_suffix(':')?.trim_end();
     let key = before.strip_suffix(found.question.name.as_str())?.len() + sheet.skip;
@@ -342,7 +342,7 @@ fn key_before(found: &Found, spot: &Spot, sheets: &Sheets) -> Option<usize> {
     found.sites.iter().position(is_key)
 }
 
-/// Where the name of a property stands whose value begins at a spot.
+/// Returns the offset of a property's name, given the spot of its value.
 fn holder(name: &str, spot: &Spot, sheets: &Sheets) -> Option<usize> {
     let sheet = sheets.get(&spot.path)?;
     let start = spot.start.checked_sub(sheet.skip)?;
@@ -361,7 +361,7 @@ fn holder(name: &str, spot: &Spot, sheets: &Sheets) -> Option<usize> {
     Some(at + sheet.skip)
 }
 
-/// Whether what stands at a spot comes to a method of Rust by a trait that calls another one: `x.into()` leads to `From::from`; or is
+/// True if the spot reaches a Rust method through another trait (`x.into()` leads to `From::from`), or is a trait in `#[derive(…)]`.
 /// the trait in `#[derive(…)]` that makes the method.
 fn is_implied_in_rust(name: &str, spot: &Spot, sheets: &Sheets) -> bool {
     let word = sheets.word(spot);
@@ -377,7 +377,7 @@ fn is_implied_in_rust(name: &str, spot: &Spot, sheets: &Sheets) -> bool {
     pairs.contains(&(name, word)) || is_derived()
 }
 
-/// A module is defined by its file: by none of its text.
+/// True if a spot is a whole module, which is defined by its file.
 fn is_module(name: &str, spot: &Spot) -> bool {
     let stem = spot.path.file_stem().and_then(|stem| stem.to_str());
     let folder = spot.path.parent().and_then(|folder| folder.file_name()).and_then(|folder| folder.to_str());

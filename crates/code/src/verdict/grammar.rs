@@ -1,31 +1,32 @@
-//! What a name cannot mean where it stands, by the grammar of its language: what the judge is silent on may be told by that. A
-//! method is reached by a dot or a path, a field by a dot and not by a call, a function never by a dot.
+//! Excludes definitions that a name cannot mean by the grammar of its language, for sites on which the server is silent. A
+//! method follows a dot or a path, a field follows a dot and is not called, a function never follows a dot.
 
 use std::ops::Range;
 
 use super::Verdict;
-use super::owner::{Renamed, is_of_another, owner};
-use crate::answer::{Found, Site};
+use super::owner::{OwnerAliases, is_of_another, owner};
+use crate::answer::{Candidates, Site};
 use crate::definition::Definition;
 use crate::judgement::Code;
 use crate::syntax::{Class, Kind, Language, Tokens, bare_name, family, is_word};
 
-/// Whether the judge says nothing.
+/// True if the server gave no answer.
 pub(super) fn is_silent(verdict: Verdict) -> bool {
     matches!(verdict, Verdict::Undecided(Code::Inactive | Code::Macro))
 }
 
-/// Whether a site of which the judge says nothing means none of the definitions.
-pub(super) fn is_none_of_them(found: &Found, site: &Site, renamed: &Renamed) -> bool {
+/// True if the grammar excludes all definitions at a site on which the server is silent.
+pub(super) fn is_none_of_them(found: &Candidates, site: &Site, renamed: &OwnerAliases) -> bool {
     if site.language != Language::Rust || site.is_broken || site.alias.is_some() {
         return false;
     }
-    // What a macro that is not known makes of its tokens is its own.
+    // An unknown macro may use its tokens in any way.
     if site.tokens.is_some_and(|tokens| !tokens.are_code) {
         return false;
     }
     let Some(text) = found.texts.get(&*site.path) else { return false };
-    let Some(place) = Place::of(text, site.at..site.at + found.question.name.len(), site.class, site.tokens) else {
+    let Some(place) = Surroundings::read(text, site.at..site.at + found.question.name.len(), site.class, site.tokens)
+    else {
         return false;
     };
     let owner = owner(found, site);
@@ -36,28 +37,28 @@ pub(super) fn is_none_of_them(found: &Found, site: &Site, renamed: &Renamed) -> 
     })
 }
 
-/// Whether a function takes `self`: where the parser lost what it is inside of, it is a method all the same.
-fn takes_self(found: &Found, definition: &Definition) -> bool {
+/// True if a function takes `self`: it is a method even if the parser lost its context.
+fn takes_self(found: &Candidates, definition: &Definition) -> bool {
     let text = found.texts.get(&*definition.path).and_then(|text| text.get(definition.bytes.clone()));
     let head = text.unwrap_or_default().split(|byte| *byte == b'{').next().unwrap_or_default();
     definition.kind == Kind::Function && memchr::memmem::find(head, b"self").is_some()
 }
 
-/// What stands around a name.
+/// The syntax around a name.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct Surroundings {
     by_dot: bool,
     by_path: bool,
     is_called: bool,
     class: Class,
     /// `let area = …`, `fn area()`.
     is_declared: bool,
-    /// It stands alone, where no literal and no pattern has its fields.
+    /// True if it stands alone, outside of literals and patterns with fields.
     is_bare: bool,
 }
 
-impl Place {
-    fn of(text: &[u8], name: Range<usize>, class: Class, tokens: Option<Tokens>) -> Option<Place> {
+impl Surroundings {
+    fn read(text: &[u8], name: Range<usize>, class: Class, tokens: Option<Tokens>) -> Option<Surroundings> {
         let (before, rest) = (text.get(..name.start)?.trim_ascii_end(), text.get(name.start..)?);
         let after = bare_name(rest).get(name.len()..)?.trim_ascii_start();
         let by_dot = before.ends_with(b".") && !before.ends_with(b"..");
@@ -66,7 +67,7 @@ impl Place {
             None => !matches!(class, Class::Value | Class::Call),
             Some(tokens) => tokens.opened_at.is_none_or(|at| text.get(at) == Some(&b'{') && ends_a_field(after)),
         };
-        Some(Place {
+        Some(Surroundings {
             by_dot,
             by_path,
             is_called: after.starts_with(b"(") || after.starts_with(b"::"),
@@ -97,12 +98,12 @@ impl Place {
     }
 }
 
-/// Whether a field in a literal or in a pattern may end here: `Circle { area, .. }`, `Circle { area: 1 }`.
+/// True if a field of a literal or a pattern may end here: `Circle { area, .. }`, `Circle { area: 1 }`.
 fn ends_a_field(after: &[u8]) -> bool {
     after.is_empty() || b",}$)@".contains(&after[0]) || after.starts_with(b":") && !after.starts_with(b"::")
 }
 
-/// Whether the words before a name declare it: `let`, `let mut`, `fn`.
+/// True if the words before a name declare it: `let`, `let mut`, `fn`.
 fn declares(before: &[u8]) -> bool {
     let word = |text: &[u8]| text.rsplit(|byte| !is_word(*byte)).next().map(<[u8]>::to_vec).unwrap_or_default();
     let last = word(before);
@@ -142,13 +143,13 @@ mod tests {
         let until = Instant::now() + Duration::from_secs(5);
         let all = occurrences(Language::Rust, text.as_bytes(), "end", &[at], until).unwrap().all;
         let [one] = &all[..] else { panic!("{text}: {all:?}") };
-        let place = Place::of(text.as_bytes(), one.bytes.clone(), one.class, one.tokens).unwrap();
+        let place = Surroundings::read(text.as_bytes(), one.bytes.clone(), one.class, one.tokens).unwrap();
         let kinds = [Kind::Method, Kind::Field, Kind::Function, Kind::Struct, Kind::Variable];
         kinds.into_iter().filter(|kind| place.cannot_be(&definition(*kind))).map(Kind::word).collect()
     }
 
     #[test]
-    fn what_a_name_cannot_be_where_it_stands() {
+    fn grammar_excludes_definitions() {
         let check = |text: &str, wanted: &[&str]| assert_eq!(cannot(text), wanted, "{text}");
         check("fn a() { x.end(); }", &["field", "function", "struct"]);
         check("fn a() { x\n  .end; }", &["function", "struct"]);
@@ -165,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_cannot_be_in_the_tokens_of_a_macro() {
+    fn grammar_excludes_definitions_in_macro_tokens() {
         let check = |body: &str, wanted: &[&str]| {
             let text = format!("macro_rules! m {{ ($x:expr) => {{ {body} }} }}");
             assert_eq!(cannot(&text), wanted, "{text}");

@@ -1,5 +1,5 @@
-//! Heads of classes as texts write them, in all files of a language: which classes are below another one, by their names. No type
-//! is resolved, so that there may be too many.
+//! Class heads in all files of a language, which tell the subclasses of a class by name. Types are not resolved, so the
+//! result may contain too many classes.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -9,34 +9,34 @@ use std::time::{Duration, Instant};
 use memchr::memmem::{Finder, find_iter};
 use parking_lot::Mutex;
 
-use crate::search::{Scope, each_file, read, words};
+use crate::search::{Scope, each_file, read, word_starts};
 use crate::syntax::{Language, family, is_word, last_word};
 
-/// A class with the names that its head has after its own.
+/// A class with the names in its head after its own.
 #[derive(Debug)]
 pub(super) struct Head {
-    /// From the root of the file system.
+    /// An absolute path.
     pub path: PathBuf,
-    /// Where its name stands in its file.
+    /// The range of its name in the file.
     pub name: Range<usize>,
     word: String,
     words: BTreeSet<String>,
 }
 
-/// The heads of a language's classes.
+/// The heads of all classes of a language.
 #[derive(Debug, Default)]
 pub(super) struct Heads(Vec<Head>);
 
-/// How long all files may take.
+/// The time limit for all files.
 const WITHIN: Duration = Duration::from_secs(3);
-/// How many bytes of a head are read.
+/// The maximum number of bytes of a head.
 const LONGEST: usize = 8_000;
 
 impl Heads {
-    /// Reads all files of a language's family; `None` where not all could be read.
+    /// Reads all files of a language's family; `None` if some could not be read.
     pub(super) async fn search(scope: &Scope, language: Language, until: Instant) -> Option<Heads> {
-        // The search for the name is over; this one has its own time, as much as the call has left.
-        let whole = Scope::of(&scope.root, WITHIN);
+        // The search for the name is over. This search has its own time limit, within that of the call.
+        let whole = Scope::for_root(&scope.root, WITHIN);
         let whole = Scope { until: whole.until.min(until), beyond: scope.beyond.clone(), ..whole };
         let searching = tokio::task::spawn_blocking(move || {
             let (heads, is_known) = (Mutex::new(Vec::new()), Mutex::new(true));
@@ -54,12 +54,12 @@ impl Heads {
         searching.await.ok().flatten()
     }
 
-    /// The name of a class, and those of the classes below it.
+    /// Returns the name of a class and those of its subclasses.
     pub(super) fn heirs(&self, class: &str) -> BTreeSet<String> {
         let mut names = BTreeSet::from([class.to_owned()]);
         loop {
             let before = names.len();
-            let more: Vec<String> = self.of(&names).map(|head| head.word.clone()).collect();
+            let more: Vec<String> = self.with_names(&names).map(|head| head.word.clone()).collect();
             names.extend(more);
             if names.len() == before {
                 return names;
@@ -67,27 +67,27 @@ impl Heads {
         }
     }
 
-    /// The classes that have one of these names in their heads.
-    pub(super) fn of<'a>(&'a self, names: &'a BTreeSet<String>) -> impl Iterator<Item = &'a Head> {
+    /// Returns the classes whose heads have one of these names.
+    pub(super) fn with_names<'a>(&'a self, names: &'a BTreeSet<String>) -> impl Iterator<Item = &'a Head> {
         self.0.iter().filter(|head| !head.words.is_disjoint(names))
     }
 
-    /// Whether one class is below both of these.
+    /// True if a class is a subclass of both.
     pub(super) fn have_heir(&self, one: &str, other: &str) -> bool {
         !self.heirs(one).is_disjoint(&self.heirs(other))
     }
 }
 
-/// The heads in a file.
+/// Returns the heads in a file.
 fn heads_of(path: &Path, language: Language, text: &[u8]) -> Vec<Head> {
     let keywords: &[&str] = if language == Language::Cpp { &["class", "struct"] } else { &["class"] };
     let starts = keywords
         .iter()
-        .flat_map(|word| words(&Finder::new(word), text, word).into_iter().map(|start| start + word.len()));
+        .flat_map(|word| word_starts(&Finder::new(word), text, word).into_iter().map(|start| start + word.len()));
     starts.filter_map(|after| head(path, language, text, after)).collect()
 }
 
-/// The head whose keyword ends at a place; `None` where it names no other class.
+/// Returns the head whose keyword ends at an offset; `None` if it names no other class.
 fn head(path: &Path, language: Language, text: &[u8], after: usize) -> Option<Head> {
     let start = after + text[after..].iter().position(|byte| !byte.is_ascii_whitespace())?;
     let length = text[start..].iter().take_while(|byte| is_word(**byte)).count();
@@ -111,7 +111,7 @@ fn head(path: &Path, language: Language, text: &[u8], after: usize) -> Option<He
     Some(Head { path: path.to_owned(), name: start..start + length, word, words })
 }
 
-/// Where the list of bases of a class of Python ends: `(A, B[int])`, `[T: int](A)`.
+/// Returns the end of the bases in a Python class head: `(A, B[int])`, `[T: int](A)`.
 fn end_of_arguments(rest: &[u8]) -> usize {
     let mut depth = 0usize;
     for (at, byte) in rest.iter().enumerate() {
@@ -125,7 +125,7 @@ fn end_of_arguments(rest: &[u8]) -> usize {
     rest.len()
 }
 
-/// The name that an import gives another one for: `Named` of `from mixins import Named as NamedMixin`.
+/// Returns the original name of an import alias: `Named` for `NamedMixin` in `from mixins import Named as NamedMixin`.
 fn imported_as(text: &[u8], name: &str) -> Option<String> {
     let given = format!(" as {name}");
     let is_whole = |at: &usize| text.get(at + given.len()).is_none_or(|byte| !is_word(*byte));

@@ -1,22 +1,22 @@
-//! Candidates and a judge make verdicts. Every candidate is looked at from both sides: whether the judge's references of the
-//! definition have it, and what the judge says is defined there. What the judge says without the text to show for it is asked
-//! again and never believed.
+//! Verifies candidates with a language server. Each candidate is checked from both sides: whether the references of a
+//! definition include it, and which definition the server returns for it. Answers that do not fit the text are requested
+//! again and never trusted.
 //!
-//! - `announced`: prototypes of C and C++, and the functions that they announce.
-//! - `classes`: classes as the texts declare them.
-//! - `evidence`: what a server's answer says about a candidate.
-//! - `grammar`: what a name cannot mean where it stands, for what the judge is silent on; pure.
-//! - `heads`: heads of classes, by which some are below others.
-//! - `implicit_callers`: who may call a definition without naming it.
-//! - `named_besides`: what references have beside uses.
-//! - `outside`: the uses of a name that the project does not define.
-//! - `overriders`: the methods that a call of another one may run.
-//! - `owner`: which type a name belongs to, by the words before it.
-//! - `pass`: all questions about the uses of a name to one server, once.
-//! - `receiver`: the object that a site reaches its name through.
-//! - `references`: the references of the definitions.
-//! - `resolve`: what the evidence about a candidate means; pure.
-//! - `unnamed`: uses that do not name what they use.
+//! - `announced`: resolves prototypes of C and C++.
+//! - `classes`: reads class declarations in the source texts.
+//! - `evidence`: interprets a server's answer for a candidate.
+//! - `grammar`: excludes definitions by grammar if the server is silent; pure.
+//! - `heads`: reads class heads to find subclasses.
+//! - `implicit_callers`: detects callers that do not name the definition.
+//! - `named_besides`: recognises references that are not uses.
+//! - `outside`: verifies uses of a name that the project does not define.
+//! - `overriders`: finds the methods that a call of another one may run.
+//! - `owner`: tells the type of a name by the words before it.
+//! - `pass`: sends all requests of one round to one server.
+//! - `receiver`: resolves the receiver of a site.
+//! - `references`: reads the references of the definitions.
+//! - `resolve`: combines the evidence for a candidate; pure.
+//! - `unnamed`: handles uses that do not name their definition.
 //!
 //! Start with [`judge`].
 
@@ -40,13 +40,13 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::answer::{Found, Shown, Site};
+use crate::answer::{Candidates, LineOptions, Site};
 use crate::blocking::blocking;
 use crate::definition::Definition;
 use crate::earlier::{is_of, keep, recall};
 use crate::haskell::{self, is_judged_by_ghc};
 use crate::inquiry::{Asking, index, judge_for, rounds};
-use crate::judgement::{Code, Judged, Reason, Verdict};
+use crate::judgement::{Code, Judgement, Reason, Verdict};
 use crate::server::Server;
 use crate::syntax::{Class, family};
 
@@ -56,27 +56,27 @@ use outside::judge_outside;
 use pass::Pass;
 
 /// A question about the uses of a name.
-pub(crate) struct Asked<'a> {
+pub(crate) struct Query<'a> {
     pub call: Call<'a>,
     pub wanted: &'a [Class],
-    pub shown: Shown,
+    pub shown: LineOptions,
 }
 
-impl Asked<'_> {
+impl Query<'_> {
     fn asks_for_calls(&self) -> bool {
         self.wanted.iter().any(|class| matches!(class, Class::Call | Class::Value | Class::FieldRead))
     }
 }
 
-/// Judges what was found. The sites get their verdicts; those that only the judge knows are added.
-pub(crate) async fn judge(asked: &Asked<'_>, found: &mut Found) -> Judged {
+/// Verifies the candidates: sets the verdicts of the sites, and adds sites that only the server knows.
+pub(crate) async fn judge(asked: &Query<'_>, found: &mut Candidates) -> Judgement {
     for site in &mut found.sites {
         site.verdict = match site.class {
             Class::Mention => Verdict::NotJudged,
             _ => Verdict::Undecided(Code::Absent),
         };
     }
-    let mut judged = Judged { is_certain: true, ..Judged::default() };
+    let mut judged = Judgement { is_certain: true, ..Judgement::default() };
     let of_definitions: BTreeSet<&'static str> = found.definitions.iter().map(|one| family(one.language)).collect();
     if of_definitions.is_empty() {
         let families: BTreeSet<&'static str> = found.sites.iter().map(|site| family(site.language)).collect();
@@ -87,24 +87,24 @@ pub(crate) async fn judge(asked: &Asked<'_>, found: &mut Found) -> Judged {
     for family in of_definitions {
         judge_family(asked, found, family, &mut judged).await;
     }
-    if let Some(text) = implicit_callers::known(found, asked.wanted).filter(|_| asked.asks_for_calls()) {
+    if let Some(text) = implicit_callers::find_in_text(found, asked.wanted).filter(|_| asked.asks_for_calls()) {
         judged.is_certain = false;
         judged.reasons.push(Reason { code: Code::Dynamic, text, sites: 0 });
     }
     found.sites.sort_by(|a, b| (&a.path, a.line, a.column).cmp(&(&b.path, b.line, b.column)));
     if found.definitions.iter().any(Definition::is_outside) {
-        // What means the same stands together, the most frequent first; then what is not known.
+        // Sorts sites by definition, the most frequent first, unresolved ones last.
         let mut counts = vec![0; found.definitions.len()];
         found.sites.iter().filter_map(|site| site.meant).for_each(|number| counts[number] += 1);
         let rank = |site: &Site| site.meant.map(|number| (Reverse(counts[number]), number));
         found.sites.sort_by_key(|site| (site.meant.is_none(), rank(site)));
     }
-    // What is surely no local comes first; a judge makes that sure.
+    // Sites that are certainly not local variables come first; confirmation makes them certain.
     found.sites.sort_by_key(|site| site.may_be_local && site.verdict != Verdict::Confirmed);
     judged
 }
 
-async fn judge_family(asked: &Asked<'_>, found: &mut Found, family: &'static str, judged: &mut Judged) {
+async fn judge_family(asked: &Query<'_>, found: &mut Candidates, family: &'static str, judged: &mut Judgement) {
     let Some(file) = found.definitions.iter().find(|one| crate::syntax::family(one.language) == family) else { return };
     let file = file.path.clone();
     let answer = if is_judged_by_ghc(family) {
@@ -128,20 +128,20 @@ async fn judge_family(asked: &Asked<'_>, found: &mut Found, family: &'static str
     }
 }
 
-/// Asks what GHC compiled; the sites get what it says.
-async fn ask_ghc(asked: &Asked<'_>, found: &mut Found, judged: &mut Judged) -> Result<(), Code> {
+/// Asks the index of GHC and sets the verdicts of the sites.
+async fn ask_ghc(asked: &Query<'_>, found: &mut Candidates, judged: &mut Judgement) -> Result<(), Code> {
     let index = index(&asked.call, judged).await?;
     blocking(|| haskell::judge(&index, asked.call.scope, asked.wanted, asked.shown, found, judged));
     Ok(())
 }
 
-/// Asks a server; the sites get what it says.
+/// Asks a server and sets the verdicts of the sites.
 async fn ask_server(
-    asked: &Asked<'_>,
-    found: &mut Found,
+    asked: &Query<'_>,
+    found: &mut Candidates,
     family: &'static str,
     file: &Path,
-    judged: &mut Judged,
+    judged: &mut Judgement,
 ) -> Result<(), Code> {
     let server = judge_for(&asked.call, family, file, judged).await?;
     let open = found.sites.iter().filter(|site| is_of(site, family)).count();
@@ -151,10 +151,10 @@ async fn ask_server(
     Ok(())
 }
 
-/// The uses of a name in the files of one judge.
+/// The uses of a name in the files of one server.
 struct Uses<'a> {
-    asked: &'a Asked<'a>,
-    found: &'a Found,
+    asked: &'a Query<'a>,
+    found: &'a Candidates,
     family: &'static str,
 }
 
@@ -166,8 +166,8 @@ impl Asking for Uses<'_> {
     }
 }
 
-/// Leaves all sites of a family undecided.
-fn undecided(found: &mut Found, family: &str, code: Code) {
+/// Marks all sites of a family as undecided.
+fn undecided(found: &mut Candidates, family: &str, code: Code) {
     for site in found.sites.iter_mut().filter(|site| is_of(site, family)) {
         site.verdict = Verdict::Undecided(code);
     }

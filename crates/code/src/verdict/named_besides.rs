@@ -1,23 +1,23 @@
-//! What the references of a definition have beside its uses, or under another name.
+//! References of a definition that are not uses, or that have another name.
 
-use crate::answer::Found;
+use crate::answer::Candidates;
 use crate::inquiry::{Sheets, Spot};
 use crate::syntax::{C_AND_CPP, Kind, Language, SCRIPTS, family};
 
-/// Whether what stands at a spot of C++ only says where the name is: `app` in `app::Item(7)`.
+/// True if a C++ spot is only a qualifier: `app` in `app::Item(7)`.
 pub(super) fn is_qualifier(sheets: &Sheets, spot: &Spot, name: &str) -> bool {
     let rest = sheets.get(&spot.path).and_then(|sheet| sheet.text.get(spot.end.saturating_sub(sheet.skip)..));
     let path = rest.unwrap_or_default().split(|c: char| !c.is_alphanumeric() && !"_:".contains(c)).next();
     path.is_some_and(|path| path.starts_with("::") && path.rsplit("::").next() == Some(name))
 }
 
-/// Whether a text is one name.
+/// True if a text is a single name.
 pub(super) fn is_identifier(text: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
     text.chars().all(is_part) && text.chars().next().is_some_and(|first| !first.is_ascii_digit())
 }
 
-/// Whether a function of C++ stands at a spot that the compiler makes: `= default`.
+/// True if a C++ spot is a function that the compiler generates: `= default`.
 pub(super) fn is_defaulted(sheets: &Sheets, spot: &Spot) -> bool {
     let text = sheets.get(&spot.path).and_then(|sheet| sheet.text.get(spot.start.saturating_sub(sheet.skip)..));
     let statement = text.and_then(|text| text.split([';', '{', '}']).next()).unwrap_or_default();
@@ -25,8 +25,8 @@ pub(super) fn is_defaulted(sheets: &Sheets, spot: &Spot) -> bool {
         && statement.trim_end().strip_suffix("default").is_some_and(|before| before.trim_end().ends_with('='))
 }
 
-/// Whether a file of TypeScript or JavaScript has a name by an import of what a module exports as a whole: what that is made of may
-/// be ours (`export default memo(Button)`).
+/// True if a TypeScript or JavaScript file imports the name as a default export, which may wrap one of the definitions
+/// (`export default memo(Button)`).
 pub(super) fn imports_default(sheets: &Sheets, spot: &Spot, name: &str) -> bool {
     let is_script = Language::by_name(&spot.path).is_some_and(|language| family(language) == SCRIPTS);
     let Some(sheet) = sheets.get(&spot.path).filter(|_| is_script && !name.is_empty()) else { return false };
@@ -35,8 +35,8 @@ pub(super) fn imports_default(sheets: &Sheets, spot: &Spot, name: &str) -> bool 
     all.any(|rest| rest.starts_with("from ") || rest.starts_with(','))
 }
 
-/// Words that mean a definition without naming it.
-pub(super) fn stands_for(found: &Found, number: usize, word: &str) -> bool {
+/// True if a keyword means a definition without naming it.
+pub(super) fn stands_for(found: &Candidates, number: usize, word: &str) -> bool {
     let definition = &found.definitions[number];
     let is_type = definition.kind.is_type() || definition.kind == Kind::Constructor;
     if definition.is_constructor(&found.question.name)

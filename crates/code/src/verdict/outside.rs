@@ -1,22 +1,27 @@
-//! Names that the project does not define: what each mention means is asked one by one, and the definitions outside of it that
-//! the judge leads to are those of the answer.
+//! Names that the project does not define. The server is asked for the definition of each occurrence, and the definitions
+//! outside of the project that it returns become those of the answer.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::{Asked, is_of};
-use crate::answer::{Found, Site, Texts};
+use super::{Query, is_of};
+use crate::answer::{Candidates, Site, Texts};
 use crate::definition::{Definition, is_inside};
 use crate::inquiry::{Meaning, Meanings, Name, Target, meanings};
-use crate::judgement::{Code, Judged, Reason, Verdict};
+use crate::judgement::{Code, Judgement, Reason, Verdict};
 use crate::question::Question;
 use crate::search::read;
 use crate::syntax::{Class, Kind, Language, Marks, bare_name, is_whole, is_word};
 
-/// Judges the sites of a family, and adds the definitions that they mean.
-pub(super) async fn judge_outside(asked: &Asked<'_>, found: &mut Found, family: &'static str, judged: &mut Judged) {
+/// Verifies the sites of a family, and adds the definitions that they mean.
+pub(super) async fn judge_outside(
+    asked: &Query<'_>,
+    found: &mut Candidates,
+    family: &'static str,
+    judged: &mut Judgement,
+) {
     let is_asked = |at: &usize| is_of(&found.sites[*at], family) && asked.wanted.contains(&found.sites[*at].class);
     let sites: Vec<usize> = (0..found.sites.len()).filter(is_asked).collect();
     let name = |at: &usize| {
@@ -28,7 +33,7 @@ pub(super) async fn judge_outside(asked: &Asked<'_>, found: &mut Found, family: 
     let Some(file) = found.sites.iter().find(|site| is_of(site, family)).map(|site| site.path.clone()) else { return };
     let Meanings { of, texts } = meanings(&asked.call, family, &file, &names, &found.texts, judged).await;
     for site in found.sites.iter_mut().filter(|site| is_of(site, family)) {
-        // What is not asked for is not judged.
+        // Classes that were not requested are not verified.
         site.verdict = Verdict::NotJudged;
     }
     let mut led = Vec::with_capacity(sites.len());
@@ -36,7 +41,7 @@ pub(super) async fn judge_outside(asked: &Asked<'_>, found: &mut Found, family: 
     for (at, meaning) in sites.into_iter().zip(of) {
         let language = found.sites[at].language;
         if is_itself(&meaning, &found.sites[at]) {
-            // The parser lost a declaration that the judge sees: it is no use.
+            // The server sees a declaration that the parser missed: it is not a use.
             (found.sites[at].class, found.sites[at].verdict) = (Class::Binding, Verdict::NotJudged);
             made.push(made_at(&found.sites[at], &found.question.name));
             continue;
@@ -44,17 +49,17 @@ pub(super) async fn judge_outside(asked: &Asked<'_>, found: &mut Found, family: 
         match meaning {
             Meaning::Undecided(code) => found.sites[at].verdict = Verdict::Undecided(code),
             Meaning::Is(targets) => match definition_of(&targets, language, &found.question.name, &texts) {
-                // No local of another file is meant: the parser takes something else for one.
+                // A local variable of another file cannot be meant: the parser misread the site.
                 None if targets.iter().any(|target| target.is_bound && target.path != found.sites[at].path) => {
                     found.sites[at].verdict = Verdict::Undecided(Code::Unparsable);
                 }
-                // Another one of that name: an entry of another type, a local.
+                // Another definition of the name: a member of another type, or a local variable.
                 None => found.sites[at].verdict = Verdict::Refuted,
                 Some(one) => led.push((at, one)),
             },
         }
     }
-    let meant = Meant::of(found, &led);
+    let meant = OutsideTargets::from_sites(found, &led);
     if meant.is_unknown && !led.is_empty() {
         let (whole, name) = (&found.question.whole, &found.question.name);
         let text = format!(
@@ -77,26 +82,26 @@ pub(super) async fn judge_outside(asked: &Asked<'_>, found: &mut Found, family: 
         };
     }
     judged.reasons.extend(unread.into_iter().map(|(code, files)| of_no_type(&found.question, code, &files)));
-    // A definition is no use of itself.
+    // A definition does not use itself.
     for one in made.into_iter().filter(|one| is_inside(&found.question.qualifiers, one)) {
         found.sites.retain(|site| (&site.path, site.at) != (&one.path, one.at));
         number_of(&mut found.definitions, one);
     }
 }
 
-/// That files which do not parse as a whole hide whose names they have, and what to ask instead.
+/// Explains that unparsable files hide the owners of names, and suggests another question.
 fn of_no_type(question: &Question, code: Code, files: &BTreeMap<Arc<Path>, usize>) -> Reason {
     let (name, sites) = (&question.name, files.values().sum());
     let first = files.keys().next().map(|path| project::visible::path(path)).unwrap_or_default();
     let more = if files.len() > 1 { format!(" and {} more", files.len() - 1) } else { String::new() };
     let lead = if sites == 1 { "leads" } else { "lead" };
     let text = format!(
-        "{sites} {lead} to {first}{more}, of which not all parses, so that it is unknown whose `{name}` that is: ask for `{name}` alone, which groups the uses by what they mean"
+        "{sites} {lead} to {first}{more}, which does not parse completely, so the owner of `{name}` is unknown: ask for `{name}` alone to group its uses by definition"
     );
     Reason { code, text, sites }
 }
 
-/// What the judge says is defined at this very place, by a macro or by what does not parse.
+/// Returns the definition that the server sees at this place, made by a macro or in unparsable code.
 fn made_at(site: &Site, name: &str) -> Definition {
     Definition {
         kind: if site.tokens.is_some() { Kind::Macro } else { Kind::Unknown },
@@ -116,28 +121,28 @@ fn made_at(site: &Site, name: &str) -> Definition {
     }
 }
 
-/// Which definitions a question means that none of the project answers.
-struct Meant {
-    /// What the texts say, where no definition is inside of what the question says: `console.log` is a method of `Console`.
+/// The definitions outside of the project that a question means.
+struct OutsideTargets {
+    /// Text matches, used if no definition has the question's qualifiers: `console.log` is a method of `Console`.
     by_text: BTreeSet<(Arc<Path>, String)>,
     is_unknown: bool,
 }
 
-impl Meant {
-    /// By what each site leads to.
-    fn of(found: &Found, led: &[(usize, Definition)]) -> Meant {
+impl OutsideTargets {
+    /// Selects them by the definition of each site.
+    fn from_sites(found: &Candidates, led: &[(usize, Definition)]) -> OutsideTargets {
         if led.iter().any(|(_, one)| is_inside(&found.question.qualifiers, one)) {
-            return Meant { by_text: BTreeSet::new(), is_unknown: false };
+            return OutsideTargets { by_text: BTreeSet::new(), is_unknown: false };
         }
         let behind = |site: &Site| {
             let before = found.texts.get(&*site.path).and_then(|text| text.get(..site.at));
             found.question.behind(before.unwrap_or_default())
         };
-        // `path` may be a local somewhere; `os.path` is none.
+        // `path` may be a local variable; `os.path` cannot.
         let most = led.iter().map(|(at, _)| behind(&found.sites[*at])).max().unwrap_or_default();
         let so_far = led.iter().filter(|(at, _)| most > 0 && behind(&found.sites[*at]) == most);
         let by_text = so_far.map(|(_, one)| (one.path.clone(), one.label.clone())).collect();
-        Meant { by_text, is_unknown: most == 0 }
+        OutsideTargets { by_text, is_unknown: most == 0 }
     }
 
     fn has(&self, question: &Question, one: &Definition) -> bool {
@@ -145,14 +150,14 @@ impl Meant {
     }
 }
 
-/// Whether a judge leads from a site to the site itself.
+/// True if the definition of a site is the site itself.
 fn is_itself(meaning: &Meaning, site: &Site) -> bool {
     let is_here = |target: &Target| target.path == site.path && target.at == site.at;
     let is_use = !matches!(site.class, Class::Import | Class::Export | Class::Binding | Class::Signature);
     is_use && matches!(meaning, Meaning::Is(targets) if targets.iter().any(is_here))
 }
 
-/// What a name means that the project does not define; nothing for a parameter or a variable of it.
+/// Returns the definition of a name outside of the project; `None` for its parameters and variables.
 fn definition_of(targets: &[Target], language: Language, name: &str, texts: &Texts) -> Option<Definition> {
     let declared = targets.iter().find_map(|target| target.declares.clone());
     declared.or_else(|| {
@@ -161,8 +166,8 @@ fn definition_of(targets: &[Target], language: Language, name: &str, texts: &Tex
         let text = texts.get(&target.path).and_then(|text| text.get(target.at..)).map(bare_name).unwrap_or_default();
         let end = text.iter().position(|byte| !is_word(*byte)).unwrap_or(text.len());
         let word = String::from_utf8_lossy(&text[..end]).into_owned();
-        // A module is known by its file. In the project a place within one is a declaration that does not parse, or the macro
-        // that makes it.
+        // A module is identified by its file. A target inside of a project file is a declaration that does not parse, or the
+        // macro that makes it.
         let (kind, label) = match () {
             () if target.is_outside() || target.at <= 3 || word.is_empty() => {
                 (Kind::Module, stem(&target.path).unwrap_or_default())
@@ -189,14 +194,14 @@ fn definition_of(targets: &[Target], language: Language, name: &str, texts: &Tex
     })
 }
 
-/// Whether it could be read what the definition is inside of: a parser that meets what is new to it loses that.
+/// True if the surroundings of a definition could be parsed. New syntax that the grammar lacks would lose them.
 fn is_read(root: &Path, one: &Definition, read_whole: &mut BTreeMap<Arc<Path>, bool>) -> bool {
     let until = Instant::now() + Duration::from_secs(1);
     let is_whole = || read(&root.join(&one.path)).is_ok_and(|text| is_whole(one.language, &text, until));
     !one.inside.is_empty() || *read_whole.entry(one.path.clone()).or_insert_with(is_whole)
 }
 
-/// The number of a definition, which is added if it is new. Overloads are one.
+/// Returns the index of a definition, which is added if it is new. Overloads share an index.
 fn number_of(definitions: &mut Vec<Definition>, one: Definition) -> usize {
     let is_same = |known: &Definition| (&known.path, &known.label) == (&one.path, &one.label);
     definitions.iter().position(is_same).unwrap_or_else(|| {

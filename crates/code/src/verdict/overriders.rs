@@ -1,11 +1,11 @@
-//! A method and those that implement or override it: a call that means the one may run the other. Servers name one of them only.
-//! In Rust the traits tell that both belong to. Elsewhere the server is asked what overrides a method, and the bases that classes
-//! name tell it of what no server does: class variables, static members, methods of templates.
+//! Overridden methods and their overriders: a call that names one may run the other, but servers name only one of them. In
+//! Rust their traits relate them. Elsewhere the server is asked for overriders. The bases in class heads relate members that
+//! no server does: class variables, static members, and methods of templates.
 
 use std::path::PathBuf;
 
 use super::classes::{any_at, declared_at, is_ambient, is_of_the_project, is_static, spot as place};
-use crate::answer::Found;
+use crate::answer::Candidates;
 use crate::definition::{Definition, OfTrait, of_trait};
 use crate::inquiry::{Inquiry, Sheets, Spot, target_at};
 use crate::lsp::Failure;
@@ -14,29 +14,29 @@ use crate::syntax::{C_AND_CPP, Kind, Language, SCRIPTS, family};
 
 const IMPLEMENTATION: &str = "textDocument/implementation";
 
-/// What a call that means another method of the name may come to.
+/// Possible targets of a call that resolves to another method of the same name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dispatch {
-    /// This one of our definitions.
+    /// This definition.
     To(usize),
-    /// One of ours, or that of another trait of the same name: [`Inquiry::between`] asks.
+    /// One of the definitions, or a method of another trait of the same name: [`Inquiry::between`] decides.
     Either,
-    /// One of ours, if that overrides it: [`Inquiry::override_of`] asks.
+    /// One of the definitions, if it overrides the method: [`Inquiry::override_of`] decides.
     Overriders,
-    /// One of ours, if its class is given for an interface that it does not name.
+    /// One of the definitions, if its class is passed as an interface that it does not name.
     Structural,
     Unknown,
 }
 
-/// What a method of Rust that is none of ours may come to; `None` for what has nothing to do with ours.
-pub(super) fn of_traits(found: &Found, spot: &Spot, sheets: &Sheets) -> Option<Dispatch> {
+/// Returns the possible targets of another Rust method of the name; `None` if it is unrelated.
+pub(super) fn of_traits(found: &Candidates, spot: &Spot, sheets: &Sheets) -> Option<Dispatch> {
     let ours = found.definitions.iter().enumerate().filter_map(|(at, one)| Some((at, one, one.of_trait.as_ref()?)));
     ours.clone().next()?;
     let other = trait_at(spot, sheets)?;
     let is_other_side = |(_, _, our): &(usize, &Definition, &OfTrait)| our.is_impl != other.is_impl;
     let is_same = |(_, _, our): &(usize, &Definition, &OfTrait)| our.name == other.name;
     if let Some((at, ..)) = ours.clone().filter(is_other_side).find(is_same) {
-        // Two traits of one name are told apart by no syntax; nor is one of ours from one of another crate.
+        // Syntax cannot distinguish two traits of the same name, nor one of the project from one of another crate.
         let own = found.traits.iter().filter(|name| **name == other.name).count();
         let is_one = own == 0 || own == 1 && sheets.below(&spot.path).is_some();
         return Some(if is_one { Dispatch::To(at) } else { Dispatch::Either });
@@ -44,7 +44,7 @@ pub(super) fn of_traits(found: &Found, spot: &Spot, sheets: &Sheets) -> Option<D
     // `use geo::Shape as Form; impl Form for Circle`.
     let is_renamed = |one: &OfTrait, text: &[u8]| {
         let given = format!(" as {}", one.name);
-        // `<Self as Shape>::area` gives no name.
+        // `<Self as Shape>::area` does not rename the trait.
         let is_given = |at: usize| !matches!(text.get(at + given.len()), Some(b'>' | b'<'));
         one.is_impl && memchr::memmem::find_iter(text, given.as_bytes()).any(is_given)
     };
@@ -55,36 +55,36 @@ pub(super) fn of_traits(found: &Found, spot: &Spot, sheets: &Sheets) -> Option<D
     ours.filter(is_other_side).any(|one| may_be(&one)).then_some(Dispatch::Unknown)
 }
 
-/// The trait that the method at a spot belongs to.
+/// Returns the trait of the method at a spot.
 fn trait_at(spot: &Spot, sheets: &Sheets) -> Option<OfTrait> {
     let (one, _) = sheets.occurrence(spot)?;
     one.declares.as_ref()?;
     of_trait(Language::Rust, &one)
 }
 
-/// Whether what stands at a spot is a member that one of ours may override: [`Inquiry::override_of`] asks.
-pub(super) fn may_be_overridden(found: &Found, spot: &Spot, sheets: &Sheets) -> bool {
+/// True if one of the definitions may override the member at a spot: [`Inquiry::override_of`] decides.
+pub(super) fn may_be_overridden(found: &Candidates, spot: &Spot, sheets: &Sheets) -> bool {
     let name = &found.question.name;
     let is_member = |kind: Kind| matches!(kind, Kind::Method | Kind::Field);
     let has_bases = |language| rules(family(language)).overrides && language != Language::C;
     let mut ours = found.definitions.iter().filter(|one| has_bases(one.language) && is_member(one.kind));
     let Some(language) = ours.next().map(|one| one.language) else { return false };
-    // Python gives what only the class itself may name a name of its own.
+    // Python mangles private names, so that no subclass overrides them.
     if language == Language::Python && name.starts_with("__") && !name.ends_with("__") {
         return false;
     }
-    // In Go only an interface dispatches; what implements a method leads back to it, and to its other implementations.
+    // In Go only an interface dispatches. Its implementations lead back to it, and thus to the others.
     any_at(sheets, spot)
         .is_some_and(|(declares, _)| is_member(declares.kind) && (language != Language::Go || declares.is_signature))
 }
 
-/// How many methods are asked for their overriders, one after the other: some servers name only the nearest.
+/// The maximum number of methods to ask for overriders. Some servers name only the nearest ones.
 const MOST_OVERRIDERS: usize = 50;
-/// How many classes are looked into.
+/// The maximum number of classes to look into.
 const MOST_CLASSES: usize = 50;
 
 impl Inquiry<'_> {
-    /// Finds out which of our definitions the method at a spot comes to, where several traits have the name.
+    /// Decides which definition the method at a spot runs if several traits have the same name.
     pub(super) async fn between(&mut self, spot: &Spot) -> Option<Dispatch> {
         let other = trait_at(spot, self.sheets)?;
         for (at, one) in self.found.definitions.iter().enumerate() {
@@ -105,8 +105,8 @@ impl Inquiry<'_> {
         None
     }
 
-    /// Finds out which of our definitions overrides the method at a spot, in a class below the next one too. `from` names it as
-    /// well: some servers answer only where a file is open.
+    /// Decides which definition overrides the method at a spot, also indirectly. `from` is another place that names it: some
+    /// servers answer only for an open file.
     pub(super) async fn override_of(&mut self, spot: &Spot, mut from: Option<(PathBuf, usize)>) -> Option<Dispatch> {
         let mut known = vec![(spot.path.clone(), spot.start)];
         let mut at = 0;
@@ -128,38 +128,38 @@ impl Inquiry<'_> {
                 let there = there.and_then(|target| target.declares);
                 let is_it = |one: &Definition| {
                     let is_there = self.sheets.path(&one.path) == spot.path && one.at == spot.start;
-                    // The prototype in the class, and the method outside of it.
+                    // The prototype in the class and the method outside of it are one.
                     is_there || there.as_ref().is_some_and(|there| !one.inside.is_empty() && one.inside == there.inside)
                 };
                 if let Some(number) = self.found.definitions.iter().position(is_it) {
                     return Some(Dispatch::To(number));
                 }
                 let next = (spot.path, spot.start);
-                // What implements a method leads back in Go, to all that it implements.
+                // In Go the implementations lead back to all their interfaces.
                 if !known.contains(&next) && Language::by_name(&path) != Some(Language::Go) {
                     known.push(next);
                 }
             }
         }
         if is_of_generic_interface(spot, self.sheets) {
-            // gopls names nothing that implements one with type parameters.
+            // gopls finds no implementations of generic interfaces.
             return Some(Dispatch::Unknown);
         }
         match self.overrider(spot).await {
-            // Which arguments a template has is not compared.
+            // Template arguments are not compared.
             Ok(Some(number)) if self.found.definitions[number].language != Language::Cpp => Some(Dispatch::To(number)),
             Ok(Some(_)) | Err(()) => Some(Dispatch::Unknown),
             Ok(None) => is_structural(self.found, spot, self.sheets).then_some(Dispatch::Structural),
         }
     }
 
-    /// Finds out which of our definitions overrides the member at a spot, as its class has that one's among its bases; `Err` where
-    /// the server does not answer.
+    /// Decides which definition overrides the member at a spot, by the bases of its class; `Err` if the server does not
+    /// answer.
     async fn overrider(&mut self, spot: &Spot) -> Result<Option<usize>, ()> {
         let Some(above) = class_around(spot, self.sheets) else { return Ok(None) };
         let are_static = is_static_at(spot, self.sheets);
         let is_cpp = Language::by_name(&above.path).is_some_and(|language| family(language) == C_AND_CPP);
-        // Of other classes of C++ clangd tells.
+        // clangd answers for other C++ classes itself.
         if is_cpp && !is_virtual_of_template(spot, &above, self.sheets) {
             return Ok(None);
         }
@@ -167,7 +167,7 @@ impl Inquiry<'_> {
             let is_field = one.kind == Kind::Field && !is_cpp;
             let is_member = (one.kind == Kind::Method || is_field) && !one.is_outside();
             let Some(own) = is_member.then(|| self.spot_of(one)).flatten() else { continue };
-            // Of methods TypeScript tells, but not of static ones.
+            // TypeScript answers for methods itself, but not for static ones.
             if family(one.language) == SCRIPTS && !(are_static && is_static_at(&own, self.sheets)) {
                 continue;
             }
@@ -179,14 +179,14 @@ impl Inquiry<'_> {
         Ok(None)
     }
 
-    /// Where a definition stands whose file was read.
+    /// Returns the spot of a definition whose file was read.
     pub(super) fn spot_of(&self, one: &Definition) -> Option<Spot> {
         let path = self.sheets.path(&one.path);
         self.sheets.get(&path)?;
         Some(Spot { path, start: one.at, end: one.at + self.found.question.name.len() })
     }
 
-    /// The class of a member; of a method of C++ that is defined outside of its class, too.
+    /// Returns the class of a member, also for a C++ method defined outside of its class.
     pub(super) async fn class_of(&mut self, own: &Spot) -> Option<Spot> {
         if let Some(class) = class_around(own, self.sheets) {
             return Some(class);
@@ -195,14 +195,14 @@ impl Inquiry<'_> {
         self.sheets.spots(&places).iter().find_map(|spot| class_around(spot, self.sheets))
     }
 
-    /// Whether a class has another one among its bases, at any depth; `Err` where the server does not answer.
+    /// True if a class has another one among its direct or indirect bases; `Err` if the server does not answer.
     pub(super) async fn has_base(&mut self, class: Spot, wanted: &Spot) -> Result<bool, ()> {
         let mut classes = vec![class];
         let mut at = 0;
         while let Some(class) = classes.get(at).cloned().filter(|_| at < MOST_CLASSES) {
             at += 1;
             let Some((declares, skip)) = declared_at(self.sheets, &class) else {
-                // An alias, a parameter of a template.
+                // An alias, or a template parameter.
                 if Language::by_name(&class.path).is_some_and(|language| family(language) == C_AND_CPP) {
                     return Err(());
                 }
@@ -226,10 +226,10 @@ impl Inquiry<'_> {
     }
 }
 
-/// The class around a spot, whose member is declared or named there: where its name stands.
+/// Returns the spot of the class whose member is declared at a spot.
 pub(super) fn class_around(spot: &Spot, sheets: &Sheets) -> Option<Spot> {
     let (one, skip) = sheets.occurrence(spot)?;
-    // A field that a method assigns belongs to the class around that.
+    // A field assigned in a method belongs to the class around the method.
     let is_class = |kind| matches!(kind, Kind::Class | Kind::Struct);
     let around = || one.enclosing.iter().rev().find(|place| is_class(place.kind)).map(|place| place.at);
     let declared = one.declares.as_ref().and_then(|declares| declares.marks.class.as_ref());
@@ -238,9 +238,9 @@ pub(super) fn class_around(spot: &Spot, sheets: &Sheets) -> Option<Spot> {
     Some(Spot { end: name + sheets.word(&class).len(), ..class })
 }
 
-/// Whether a spot declares a method in an interface or an object type of TypeScript, or in a `Protocol` of Python, and one of ours
-/// has a body: the class of ours may be given for it without naming it.
-fn is_structural(found: &Found, spot: &Spot, sheets: &Sheets) -> bool {
+/// True if a spot declares a method in a TypeScript interface or object type, or in a Python `Protocol`, and one of the
+/// definitions has a body. Its class may then implement the interface without naming it.
+fn is_structural(found: &Candidates, spot: &Spot, sheets: &Sheets) -> bool {
     let has_body = |one: &Definition| one.kind == Kind::Method && !one.is_signature;
     let is_ours = sheets.below(&spot.path).is_some_and(is_of_the_project) && !is_ambient(&spot.path);
     let Some((declares, skip)) = any_at(sheets, spot).filter(|_| is_ours && found.definitions.iter().any(has_body))
@@ -261,20 +261,20 @@ fn is_structural(found: &Found, spot: &Spot, sheets: &Sheets) -> bool {
     }
 }
 
-/// The text of a file before a spot.
+/// Returns the text of a file before a spot.
 fn text_before<'a>(spot: &Spot, sheets: &'a Sheets) -> &'a str {
     let sheet = sheets.get(&spot.path);
     sheet.and_then(|sheet| sheet.text.get(..spot.start.saturating_sub(sheet.skip))).unwrap_or_default()
 }
 
-/// Whether a method of Go is declared in an interface with type parameters.
+/// True if a Go method is declared in a generic interface.
 fn is_of_generic_interface(spot: &Spot, sheets: &Sheets) -> bool {
     let before = text_before(spot, sheets);
     let is_go = Language::by_name(&spot.path) == Some(Language::Go);
     is_go && before.rfind("interface").is_some_and(|at| before[..at].trim_end().ends_with(']'))
 }
 
-/// Whether what stands at a spot is a virtual method of a class template.
+/// True if a spot is a virtual method of a class template.
 fn is_virtual_of_template(spot: &Spot, class: &Spot, sheets: &Sheets) -> bool {
     let before = text_before(spot, sheets);
     let rest = sheets.get(&spot.path).and_then(|sheet| sheet.text.get(before.len()..)).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Which type or module a name belongs to, by the words before it: `String::new` is no method of `Arg`. It serves for what the
-//! judge is silent on, where the project gives no type another name.
+//! Tells the type or module of a name by the words before it: `String::new` is not a method of `Arg`. It decides sites on
+//! which the server is silent, if the project does not rename the type.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -7,45 +7,45 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::Call;
-use crate::answer::{Found, Site};
+use crate::answer::{Candidates, Site};
 use crate::definition::Definition;
 use crate::search::{Scope, search_by};
 use crate::syntax::{Class, Kind, Language, is_word, last_word};
 
-/// What a site names as the owner of the name.
+/// The owner of a name, as a site writes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Owner {
     Named(String),
-    /// `crate::name`: no other crate.
+    /// `crate::name`, which excludes other crates.
     OfCrate(String),
-    /// The type in whose literal or pattern it stands, if it is a field.
+    /// The type of the literal or pattern around a field.
     OfFields(String),
 }
 
-/// What else the words may mean that name owners.
+/// Other names in the project for the words that name owners.
 #[derive(Debug, Default)]
-pub(super) struct Renamed {
-    /// How often each word is given to what may have another name: `type Shape = Circle`, `use geo::Circle as Shape`.
+pub(super) struct OwnerAliases {
+    /// How often each word is an alias: `type Shape = Circle`, `use geo::Circle as Shape`.
     types: BTreeMap<String, usize>,
     modules: BTreeMap<String, usize>,
-    /// Whether that is known at all, and whether all modules are: a variant may be re-exported by one.
+    /// True if all files were read, and true if all modules are known: a module may re-export a variant.
     is_known: bool,
     has_unknown_modules: bool,
 }
 
-impl Renamed {
-    /// Looks for what else these owners may be.
-    pub(super) async fn of(call: &Call<'_>, owners: Vec<Owner>) -> Renamed {
+impl OwnerAliases {
+    /// Searches for aliases of these owners.
+    pub(super) async fn find(call: &Call<'_>, owners: Vec<Owner>) -> OwnerAliases {
         if owners.is_empty() || Instant::now() >= call.until {
-            return Renamed::default();
+            return OwnerAliases::default();
         }
-        // The question's own search is over; this one has its own time, as much as the call has left.
-        let whole = Scope::of(&call.scope.root, WITHIN);
+        // The search for the name is over. This search has its own time limit, within that of the call.
+        let whole = Scope::for_root(&call.scope.root, WITHIN);
         let whole = Scope { until: whole.until.min(call.until), beyond: call.scope.beyond.clone(), ..whole };
-        tokio::task::spawn_blocking(move || Renamed::search(&whole, owners)).await.unwrap_or_default()
+        tokio::task::spawn_blocking(move || OwnerAliases::search(&whole, owners)).await.unwrap_or_default()
     }
 
-    fn search(scope: &Scope, owners: Vec<Owner>) -> Renamed {
+    fn search(scope: &Scope, owners: Vec<Owner>) -> OwnerAliases {
         let names: BTreeSet<String> = owners
             .into_iter()
             .map(|owner| match owner {
@@ -60,12 +60,12 @@ impl Renamed {
             Language::Rust => others(text).filter(is_meant).map(|(at, _)| at).collect(),
             _ => Vec::new(),
         });
-        let mut renamed = Renamed { is_known: searched.skipped.is_empty(), ..Renamed::default() };
+        let mut renamed = OwnerAliases { is_known: searched.skipped.is_empty(), ..OwnerAliases::default() };
         for (_, other) in searched.hits.iter().flat_map(|hit| others(&hit.text)).filter(is_meant) {
             match other {
                 Other::Type(name) => *renamed.types.entry(name.to_owned()).or_default() += 1,
                 Other::Module(name) => *renamed.modules.entry(name.to_owned()).or_default() += 1,
-                // It may be any of them.
+                // It may rename any type.
                 Other::UnknownType => renamed.is_known = false,
                 Other::UnknownModule => renamed.has_unknown_modules = true,
             }
@@ -73,26 +73,26 @@ impl Renamed {
         renamed
     }
 
-    /// Whether a word names a type that has this name alone, and is none of these.
+    /// True if a word names a type without aliases that is none of these.
     fn is_other_type(&self, word: &str, types: &[String]) -> bool {
         !self.types.contains_key(word) && types.iter().all(|one| one != word)
     }
 }
 
-/// How long each search may take.
+/// The time limit of each search.
 const WITHIN: Duration = Duration::from_secs(3);
 
-/// A name that a text gives to what may have another.
+/// An alias in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Other<'a> {
     Type(&'a str),
     Module(&'a str),
-    /// A macro gives it.
+    /// A macro defines the name.
     UnknownType,
     UnknownModule,
 }
 
-/// The names that a text gives to what may have another: after `type`, `mod` and `as`.
+/// Returns the aliases in a text: names after `type`, `mod` and `as`.
 fn others(text: &[u8]) -> impl Iterator<Item = (usize, Other<'_>)> {
     let after = |word: &'static [u8]| {
         memchr::memmem::find_iter(text, word).filter_map(move |at| Some((at, other(text, word, at)?)))
@@ -100,17 +100,17 @@ fn others(text: &[u8]) -> impl Iterator<Item = (usize, Other<'_>)> {
     after(b"type").chain(after(b"mod")).chain(after(b"as"))
 }
 
-/// How many bytes of a statement are looked at.
+/// The maximum number of bytes read of a statement.
 const LONGEST: usize = 2_000;
 
-/// Whether the statement that a place stands in brings names, by what stands before the place; a longer statement may.
+/// True if the statement around an offset imports names, or is too long to tell.
 fn brings_names(text: &[u8], at: usize) -> bool {
     let before = &text[at.saturating_sub(LONGEST)..at];
     let mut end = before.len();
     let start = loop {
         let Some(semicolon) = memchr::memrchr(b';', &before[..end]) else { break None };
         let line = memchr::memrchr(b'\n', &before[..semicolon]).map_or(0, |line| line + 1);
-        // In a comment it ends nothing.
+        // A semicolon in a comment does not end a statement.
         match memchr::memmem::find(&before[line..semicolon], b"//") {
             Some(comment) => end = line + comment,
             None => break Some(semicolon + 1),
@@ -123,7 +123,7 @@ fn brings_names(text: &[u8], at: usize) -> bool {
     start.is_none() && at > LONGEST || has(b"use ") || has(b"extern ")
 }
 
-/// The name that a word at a place gives.
+/// Returns the alias that a word at an offset introduces.
 fn other<'a>(text: &'a [u8], word: &[u8], at: usize) -> Option<Other<'a>> {
     let (before, after) = (&text[..at], &text[at + word.len()..]);
     let is_whole = !before.last().is_some_and(|byte| is_word(*byte));
@@ -142,14 +142,14 @@ fn other<'a>(text: &'a [u8], word: &[u8], at: usize) -> Option<Other<'a>> {
     }
 }
 
-/// What a site names as its owner; `None` where no syntax tells.
-pub(super) fn owner(found: &Found, site: &Site) -> Option<Owner> {
+/// Returns the owner that a site names; `None` if syntax cannot tell.
+pub(super) fn owner(found: &Candidates, site: &Site) -> Option<Owner> {
     let text = found.texts.get(&*site.path)?;
     let before = text.get(..site.at)?.trim_ascii_end();
     if let Some(path) = before.strip_suffix(b"::") {
         return match written(without_arguments(path)?)? {
             Word::Variable => None,
-            // In a macro it is what the macro is used in.
+            // In a macro it depends on the place where the macro is used.
             Word::Plain("Self") if site.tokens.is_some() => None,
             Word::Plain("Self") => site.self_type.clone().filter(|name| name.bytes().all(is_word)).map(Owner::Named),
             Word::Plain("self" | "super" | "crate") => None,
@@ -171,7 +171,7 @@ pub(super) fn owner(found: &Found, site: &Site) -> Option<Owner> {
     }
 }
 
-/// The path before `::`, without the types that it is given: `Vec::<u8>` is `Vec`.
+/// Returns the path before `::` without type arguments: `Vec` for `Vec::<u8>`.
 fn without_arguments(path: &[u8]) -> Option<&[u8]> {
     let path = path.trim_ascii_end();
     if !path.ends_with(b">") {
@@ -199,10 +199,10 @@ enum Word<'a> {
     Variable,
 }
 
-/// The word that a text ends with.
+/// Returns the word at the end of a text.
 fn written(text: &[u8]) -> Option<Word<'_>> {
     let word = std::str::from_utf8(last_word(text)).ok().filter(|word| !word.is_empty())?;
-    // `$crate` is no variable.
+    // `$crate` is not a variable.
     Some(if text[..text.len() - word.len()].ends_with(b"$") && word != "crate" {
         Word::Variable
     } else {
@@ -210,12 +210,17 @@ fn written(text: &[u8]) -> Option<Word<'_>> {
     })
 }
 
-/// Whether a definition belongs to none of what may be meant by an owner.
-pub(super) fn is_of_another(found: &Found, definition: &Definition, owner: &Owner, renamed: &Renamed) -> bool {
+/// True if a definition cannot belong to an owner.
+pub(super) fn is_of_another(
+    found: &Candidates,
+    definition: &Definition,
+    owner: &Owner,
+    renamed: &OwnerAliases,
+) -> bool {
     if !renamed.is_known {
         return false;
     }
-    // Another crate may bear the name of a module.
+    // Another crate may have the name of a module.
     if let (Kind::Function, Owner::OfCrate(module)) = (definition.kind, owner) {
         return is_in_another_module(found, definition, module, renamed);
     }
@@ -223,14 +228,14 @@ pub(super) fn is_of_another(found: &Found, definition: &Definition, owner: &Owne
     match (definition.kind, owner) {
         (Kind::Constructor, _) if renamed.has_unknown_modules => return false,
         (kind, Owner::OfFields(_)) if kind != Kind::Field => return false,
-        // What a trait declares or implements is reached through any type that has it.
+        // A member of a trait is reached through any type that implements it.
         (Kind::Method | Kind::Field | Kind::Constructor, _) if definition.of_trait.is_none() => {}
         _ => return false,
     }
     if types.is_empty() || !types.iter().all(|name| name.bytes().all(is_word)) {
         return false;
     }
-    // A module has no methods and no fields; it may re-export variants, as a crate may.
+    // A module has no methods and no fields. It may re-export variants, as may a crate.
     let is_other = |word: &String| {
         renamed.is_other_type(word, types)
             && !(definition.kind == Kind::Constructor
@@ -240,8 +245,8 @@ pub(super) fn is_of_another(found: &Found, definition: &Definition, owner: &Owne
     is_other(word)
 }
 
-/// Whether the one module of that name declares a function of the name itself, and is not the one around the definition.
-fn is_in_another_module(found: &Found, definition: &Definition, module: &str, renamed: &Renamed) -> bool {
+/// True if the only module of that name declares such a function itself, and does not contain the definition.
+fn is_in_another_module(found: &Candidates, definition: &Definition, module: &str, renamed: &OwnerAliases) -> bool {
     let (file, folder) = (definition.path.file_stem(), definition.path.parent().and_then(Path::file_name));
     let mut around = definition
         .inside
@@ -258,7 +263,7 @@ fn is_in_another_module(found: &Found, definition: &Definition, module: &str, re
         let is_function = before.trim_ascii_end().ends_with(b"fn") && site.class == Class::Binding;
         is_function && site.tokens.is_none() && site.enclosing.rsplit("::").next() == Some(module)
     };
-    // Under conditions it may declare it or re-export it.
+    // A conditional statement may declare it or re-export it.
     let brings = |site: &Site| {
         matches!(site.class, Class::Import | Class::Export) && site.enclosing.rsplit("::").next() == Some(module)
     };
@@ -330,11 +335,11 @@ mod tests {
     async fn nothing_is_known_where_no_time_is_left() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("a.rs"), "type Shape = Circle;\n").unwrap();
-        let (pool, scope) = (Pool::new(None), Scope::of(folder.path(), WITHIN));
+        let (pool, scope) = (Pool::new(None), Scope::for_root(folder.path(), WITHIN));
         let cx = Context::detached(Arc::new(testkit::caller(folder.path(), "")));
         let is_known = async |until| {
             let call = Call { pool: &pool, cx: &cx, scope: &scope, until };
-            Renamed::of(&call, vec![Owner::Named("Shape".to_owned())]).await.is_known
+            OwnerAliases::find(&call, vec![Owner::Named("Shape".to_owned())]).await.is_known
         };
         assert!(is_known(Instant::now() + Duration::from_secs(60)).await);
         assert!(!is_known(Instant::now()).await);

@@ -1,4 +1,4 @@
-//! All questions of one answer to one server, once: the references of each definition, then what is defined at the candidates.
+//! One round of requests to a server: the references of each definition, then the definition at each candidate.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -11,44 +11,44 @@ use super::evidence::read;
 use super::grammar::{is_none_of_them, is_silent};
 use super::heads::Heads;
 use super::overriders::Dispatch;
-use super::owner::{Renamed, owner};
+use super::owner::{OwnerAliases, owner};
 use super::references::References;
 use super::resolve::{Candidate, Evidence, Resolution, resolve};
-use super::{Asked, implicit_callers, is_of};
-use crate::answer::{Found, Site};
+use super::{Query, implicit_callers, is_of};
+use crate::answer::{Candidates, Site};
 use crate::blocking::blocking;
 use crate::definition::Definition;
-use crate::inquiry::{FILES, Inquiry, Round, Settling, Sheet, Sheets, Spot, Standing, defined, left, within};
-use crate::judgement::{Code, Judged, Reason, Verdict};
+use crate::inquiry::{FILES, Inquiry, Round, RoundStatus, Settling, Sheet, Sheets, Spot, defined, left, within};
+use crate::judgement::{Code, Judgement, Reason, Verdict};
 use crate::lsp::{Failure, Location};
 use crate::rule::Rule;
 use crate::server::profile::rules;
 use crate::server::{Document, Server};
 use crate::syntax::{C_AND_CPP, Class, Kind, Language, SCRIPTS, family};
 
-/// What one pass found out.
+/// The results of a round.
 pub(super) struct Pass {
-    /// By the number of the site.
+    /// By the index of the site.
     resolved: BTreeMap<usize, Resolution>,
     references: References,
-    /// How many sites the references lack.
+    /// The number of sites that the references lack.
     missed: usize,
-    /// Why uses that syntax does not see may be missing.
+    /// The reason why uses that syntax cannot see may be missing.
     unseen: Option<(Code, String)>,
     proves: bool,
     is_lost: bool,
     settling: Settling,
 }
 
-/// How many candidates are asked about one by one. Of more, those that the references name are; of more of these, the references
-/// alone are taken.
+/// The maximum number of candidates to ask about individually. Beyond it, only candidates among the references are asked
+/// about; if these are too many, the references alone decide.
 const MOST_ASKED: usize = 300;
-/// How many methods are told apart whose traits have one name, or asked for their overriders.
+/// The maximum number of methods to disambiguate by trait, or to ask for overriders.
 const MOST_METHODS: usize = 100;
 
 impl Pass {
-    /// Asks everything. The time that is left bounds each request.
-    pub(super) async fn run(asked: &Asked<'_>, found: &Found, family: &str, server: &Server) -> Pass {
+    /// Sends all requests, each limited by the remaining time.
+    pub(super) async fn run(asked: &Query<'_>, found: &Candidates, family: &str, server: &Server) -> Pass {
         let mut pass = Pass {
             resolved: BTreeMap::new(),
             references: References::default(),
@@ -64,8 +64,8 @@ impl Pass {
         pass
     }
 
-    /// Asks everything; false where the server does not answer.
-    async fn ask(&mut self, asked: &Asked<'_>, found: &Found, family: &str, server: &Server) -> bool {
+    /// Sends all requests; false if the server does not answer.
+    async fn ask(&mut self, asked: &Query<'_>, found: &Candidates, family: &str, server: &Server) -> bool {
         let (root, until) = (&asked.call.scope.root, asked.call.until);
         if family == C_AND_CPP && is_in_macro(found) && !has_compile_commands(root) {
             let name = &found.question.name;
@@ -117,10 +117,10 @@ impl Pass {
             if number == 0 {
                 self.unseen = self.unseen.take().or_else(|| self.references.refused.take());
                 if let Some(first) = ours.first().filter(|_| is_inactive) {
-                    let text = format!("{} is not compiled in this configuration", first.shown());
+                    let text = format!("{} is not compiled in this configuration", first.describe());
                     self.unseen.get_or_insert((Code::Inactive, text));
                 }
-                if asked.asks_for_calls() && implicit_callers::known(found, asked.wanted).is_none() {
+                if asked.asks_for_calls() && implicit_callers::find_in_text(found, asked.wanted).is_none() {
                     let by = implicit_callers::by_bases(&mut inquiry, family, &heads).await;
                     self.unseen = self.unseen.take().or(by.map(|text| (Code::Dynamic, text)));
                 }
@@ -130,8 +130,8 @@ impl Pass {
         true
     }
 
-    /// The heads of the project's classes, where a member of one is asked about.
-    async fn heads(&mut self, asked: &Asked<'_>, found: &Found, of: &str) -> Heads {
+    /// Reads the class heads of the project if the question is about a member.
+    async fn heads(&mut self, asked: &Query<'_>, found: &Candidates, of: &str) -> Heads {
         let has_classes =
             |language| matches!(language, Language::Python | Language::Cpp) || family(language) == SCRIPTS;
         let is_member = |one: &&Definition| family(one.language) == of && implicit_callers::is_member(one);
@@ -145,16 +145,22 @@ impl Pass {
         })
     }
 
-    /// Resolves the candidates. What the server is silent on the grammar may exclude.
-    async fn resolve(&mut self, asked: &Asked<'_>, found: &Found, wanted: &[usize], mut candidates: Vec<Candidate>) {
+    /// Resolves the candidates. The grammar may exclude those on which the server is silent.
+    async fn resolve(
+        &mut self,
+        asked: &Query<'_>,
+        found: &Candidates,
+        wanted: &[usize],
+        mut candidates: Vec<Candidate>,
+    ) {
         let is_open = |at: usize, candidates: &[Candidate]| is_silent(resolve(at, candidates).verdict);
         let open: Vec<usize> = wanted.iter().copied().filter(|at| is_open(*at, &candidates)).collect();
         let owners = open.iter().filter_map(|at| owner(found, &found.sites[*at])).collect();
-        let renamed = Renamed::of(&asked.call, owners).await;
+        let renamed = OwnerAliases::find(&asked.call, owners).await;
         for at in open.into_iter().filter(|at| is_none_of_them(found, &found.sites[*at], &renamed)) {
             candidates[at].evidence = Evidence::Other;
         }
-        // A text may be a key: `geo["area"]`. A comment is none: `{@link area}`.
+        // A string may be a key: `geo["area"]`. A comment cannot: `{@link area}`.
         let is_named = |at: &usize| {
             let site = &found.sites[*at];
             let before = found.texts.get(&site.path).and_then(|text| text.get(..site.at)?.last());
@@ -165,7 +171,7 @@ impl Pass {
         for at in wanted.iter().copied().chain(mentions) {
             let site = &found.sites[at];
             let resolution = resolve(at, &candidates);
-            // Some servers list no imports and no declarations among the references.
+            // Some servers omit imports and declarations from the references.
             let counts = !matches!(site.class, Class::Import | Class::Export | Class::Binding | Class::Signature);
             self.missed += usize::from(resolution.is_missed && counts);
             let is_confirmed = resolution.verdict == Verdict::Confirmed;
@@ -175,10 +181,10 @@ impl Pass {
         }
     }
 
-    /// Gives the sites their verdicts, and adds what only the server knows.
-    pub(super) fn apply(self, found: &mut Found, family: &str, judged: &mut Judged) {
+    /// Sets the verdicts of the sites, and adds sites that only the server knows.
+    pub(super) fn apply(self, found: &mut Candidates, family: &str, judged: &mut Judgement) {
         for site in found.sites.iter_mut().filter(|site| is_of(site, family)) {
-            // What is not asked for is not judged.
+            // Classes that were not requested are not verified.
             site.verdict = Verdict::NotJudged;
         }
         for (at, resolution) in self.resolved {
@@ -199,7 +205,7 @@ impl Pass {
 }
 
 impl Inquiry<'_> {
-    /// Asks what is defined at each of these sites; false where the server ended.
+    /// Requests the definition at each of these sites; false if the server ended.
     async fn define(
         &mut self,
         sites: &[usize],
@@ -250,7 +256,7 @@ impl Inquiry<'_> {
         true
     }
 
-    /// Reads the answer about a site.
+    /// Interprets the answer about a site.
     fn read(
         &mut self,
         at: usize,
@@ -268,7 +274,7 @@ impl Inquiry<'_> {
         }
     }
 
-    /// Asks which of ours the methods come to that some sites name.
+    /// Decides which definitions the methods at these sites run.
     async fn dispatch(&mut self, sites: &[(usize, Vec<Location>)], known: &mut BTreeMap<Spot, Option<Dispatch>>) {
         let asks = |dispatch: &Option<Dispatch>| matches!(dispatch, Some(Dispatch::Either | Dispatch::Overriders));
         let spots: Vec<(Spot, Option<Dispatch>)> = known
@@ -288,7 +294,7 @@ impl Inquiry<'_> {
         }
     }
 
-    /// Asks where the functions stand whose prototypes in C and C++ are our definitions.
+    /// Requests the functions of C and C++ prototypes among the definitions.
     async fn prototypes(&mut self) -> Prototypes {
         let mut prototypes = Prototypes::new(self.sheets.root());
         for (number, one) in self.found.definitions.iter().enumerate() {
@@ -306,7 +312,7 @@ impl Inquiry<'_> {
         prototypes
     }
 
-    /// Whether none of the definitions is compiled: a server leads nowhere from code that a condition leaves out.
+    /// True if no definition is compiled: a server resolves nothing in excluded code.
     async fn is_inactive(&self, of: &str) -> bool {
         let ours = self.found.definitions.iter().filter(|one| family(one.language) == of);
         let ours: Vec<&Definition> = ours.filter(|_| rules(of).has_conditions).collect();
@@ -326,10 +332,10 @@ impl Inquiry<'_> {
 }
 
 impl Round for Pass {
-    fn standing(&self) -> Standing {
-        // Another round does not ask about more.
+    fn standing(&self) -> RoundStatus {
+        // Another round would not ask about more candidates.
         let is_open = |one: &Resolution| matches!(one.verdict, Verdict::Undecided(code) if code != Code::OverALimit);
-        Standing {
+        RoundStatus {
             is_lost: self.is_lost,
             is_sure: self.missed == 0 && self.references.are_sure() && !self.resolved.values().any(is_open),
             proves: self.proves,
@@ -346,19 +352,19 @@ impl Round for Pass {
     }
 }
 
-/// Whether what is defined at a site is asked for: what is wanted, and what others are reached through.
-fn is_asked(asked: &Asked<'_>, found: &Found, at: usize, of: &str) -> bool {
+/// True if the definition at a site is needed: its class was requested, or others are resolved through it.
+fn is_asked(asked: &Query<'_>, found: &Candidates, at: usize, of: &str) -> bool {
     let site = &found.sites[at];
     let is_way = site.embeds || matches!(site.class, Class::Import | Class::Export | Class::Signature);
     is_of(site, of) && (is_way || asked.wanted.contains(&site.class))
 }
 
-/// Whether a macro of C or C++ has the name in its text.
-fn is_in_macro(found: &Found) -> bool {
+/// True if a C or C++ macro body contains the name.
+fn is_in_macro(found: &Candidates) -> bool {
     found.sites.iter().any(|site| site.tokens.is_some() && family(site.language) == C_AND_CPP)
 }
 
-/// Why a server that is ready says nothing of a site.
+/// Returns the reason why a ready server is silent on a site.
 fn silent(site: &Site) -> Code {
     if site.tokens.is_some() {
         return Code::Macro;
@@ -369,8 +375,8 @@ fn silent(site: &Site) -> Code {
     if rules(family(site.language)).has_conditions { Code::Inactive } else { Code::Dynamic }
 }
 
-fn document(found: &Found, asked: &Asked<'_>, file: &std::path::Path) -> Option<Document> {
+fn document(found: &Candidates, asked: &Query<'_>, file: &std::path::Path) -> Option<Document> {
     let bytes = found.texts.get(file.strip_prefix(&asked.call.scope.root).ok()?)?;
-    let language = Language::of(file, bytes)?;
-    Some(Document { path: file.to_owned(), language, text: Sheet::of(bytes)?.text })
+    let language = Language::detect(file, bytes)?;
+    Some(Document { path: file.to_owned(), language, text: Sheet::from_bytes(bytes)?.text })
 }

@@ -1,20 +1,20 @@
-//! The object that a site reaches its name through: a call that may run several methods runs that of the object's class.
+//! The receiver of a site: a call that may run several methods runs the one of the receiver's class.
 
 use super::classes::{any_at, declared_at, spot as place};
 use super::heads::Heads;
 use super::overriders::class_around;
 use super::resolve::Evidence;
-use crate::answer::{Found, Site};
+use crate::answer::{Candidates, Site};
 use crate::inquiry::{Inquiry, Sheets, Spot};
 use crate::syntax::{Class, Kind, Language, SCRIPTS, family, is_word, last_word, unclosed};
 
-/// How many patterns and exports are followed one after the other.
+/// The maximum length of a chain of patterns and exports.
 const MOST_EXPORTS: usize = 3;
 
 impl Inquiry<'_> {
-    /// Corrects the evidence about a site that may come to one of ours, by the class of its object.
+    /// Refines the evidence about a site that may run one of the definitions, by the class of its receiver.
     pub(super) async fn by_receiver(&mut self, site: &Site, evidence: Evidence, heads: &Heads) -> Evidence {
-        // What an object has itself is no use of what a class has.
+        // An instance field does not use a class attribute.
         let are_fields = self.found.definitions.iter().all(|one| one.kind == Kind::Field);
         let is_held = family(site.language) == SCRIPTS || are_fields;
         if is_held && site.class == Class::Binding && matches!(evidence, Evidence::Override(_)) {
@@ -34,8 +34,8 @@ impl Inquiry<'_> {
         }
     }
 
-    /// Whether a call runs the method that it names and no override of it, as what is before the point shows: a value of C++ (`Base
-    /// b; b.go()`), a class itself (`Base.go(self)`, `Base.prototype.go`), an object made there (`new Base().go()`).
+    /// True if a call runs exactly the method that it names, by its receiver: a C++ value (`Base b; b.go()`), a class
+    /// (`Base.go(self)`, `Base.prototype.go`), or a new object (`new Base().go()`).
     async fn is_exact(&mut self, site: &Site) -> bool {
         let receiver = self.found.receiver(site);
         let (is_python, is_script) = (site.language == Language::Python, family(site.language) == SCRIPTS);
@@ -43,20 +43,20 @@ impl Inquiry<'_> {
         let prototype = receiver.strip_suffix(b".prototype").filter(|_| is_script);
         let class = prototype.or(made).unwrap_or(receiver);
         let name = last_word(class);
-        // It may be an object of any class below, or such a class.
+        // It may be an object of any subclass, or a subclass.
         if name.is_empty() || matches!(name, b"this" | b"self" | b"cls") {
             return false;
         }
         let (path, start) = (self.sheets.path(&site.path), class.len() - name.len());
         if site.language == Language::Cpp {
-            // A value is no reference and no pointer; its type may have a name of its own: `Type: Ref (aka Base &)`.
+            // A value is neither a reference nor a pointer; its type may be an alias: `Type: Ref (aka Base &)`.
             let shown = self.hovered(&path, start).await;
             let of = shown.lines().find_map(|line| line.strip_prefix("Type: "));
             return of.is_some_and(|of| !of.contains(['&', '*']));
         }
         let mut is_made = made.is_some();
         let mut spots = self.defined(&path, start).await.unwrap_or_default();
-        // A variable may hold an object of a class below.
+        // A variable may hold an object of a subclass.
         if let [variable] = &spots[..]
             && let Some(class) = class_made(variable, self.sheets, is_script)
         {
@@ -73,13 +73,13 @@ impl Inquiry<'_> {
             }
             spots = self.exported_classes(spots).await;
         }
-        // A class of Python may say itself what it makes.
+        // A Python class may override the construction of its objects.
         let is_it =
             |one: &Spot| is_class(one, self.sheets) && !(is_python && is_made && makes_others(one, self.sheets));
         !spots.is_empty() && spots.iter().all(is_it)
     }
 
-    /// The classes that TypeScript leads to by their constructors, and by what modules of CommonJS export.
+    /// Follows TypeScript constructors and CommonJS exports to their classes.
     async fn exported_classes(&mut self, mut spots: Vec<Spot>) -> Vec<Spot> {
         for spot in &mut spots {
             for _ in 0..MOST_EXPORTS {
@@ -104,8 +104,8 @@ impl Inquiry<'_> {
         spots
     }
 
-    /// Whether the object is of a class that has nothing to do with the one of our definition: one beside it, which inherits what both
-    /// have from a third.
+    /// True if the receiver's class is unrelated to that of the definition: a sibling that inherits the method from a common
+    /// base.
     async fn is_of_another(&mut self, site: &Site, number: usize, heads: &Heads) -> bool {
         let is_cpp = site.language == Language::Cpp;
         if site.language != Language::Python && !is_cpp && family(site.language) != SCRIPTS {
@@ -123,7 +123,7 @@ impl Inquiry<'_> {
             return false;
         }
         if is_cpp {
-            // What points to an object is asked for beside its class.
+            // clangd may also return the smart pointer class.
             of.retain(|class| self.sheets.below(&class.path).is_some());
             let before = self.found.texts.get(&site.path).and_then(|text| text.get(..site.at)).unwrap_or_default();
             let is_arrow = before.trim_ascii_end().ends_with(b"->");
@@ -137,7 +137,7 @@ impl Inquiry<'_> {
         }
         let Some(own) = self.spot_of(&self.found.definitions[number]) else { return false };
         let Some(own) = self.class_of(&own).await.filter(|_| !of.is_empty()) else { return false };
-        // A class below both may have one object of their base.
+        // An object of a common subclass may share a virtual base.
         let may_share = |class: &Spot, sheets: &Sheets| is_cpp && has_virtual_bases(class, sheets);
         if may_share(&own, self.sheets) || is_cpp && head_of(&own, self.sheets).contains('<') {
             return false;
@@ -160,7 +160,7 @@ impl Inquiry<'_> {
     }
 }
 
-/// The class that is called at the end of a text: `geo.Circle` of `geo.Circle(1)`; in a script of `new geo.Circle<T>(1)`.
+/// Returns the class constructed at the end of a text: `geo.Circle` in `geo.Circle(1)`, in a script in `new geo.Circle<T>(1)`.
 fn made_by(text: &[u8], is_script: bool) -> Option<&[u8]> {
     let class = text[..text.strip_suffix(b")").and_then(|text| unclosed(text, b'('))?].trim_ascii_end();
     if !is_script {
@@ -170,8 +170,8 @@ fn made_by(text: &[u8], is_script: bool) -> Option<&[u8]> {
     (start < class.len() && class[..start].trim_ascii_end().ends_with(b"new")).then_some(class)
 }
 
-/// Where the class is named that a variable is made as: `const shape = new geo.Circle(1)`, and in Python a local that nothing else
-/// binds in its function, `shape = geo.Circle(1)`.
+/// Returns the spot of the class that initializes a variable: `const shape = new geo.Circle(1)`; in Python a local variable
+/// with a single binding in its function, `shape = geo.Circle(1)`.
 fn class_made(variable: &Spot, sheets: &Sheets, is_script: bool) -> Option<Spot> {
     let (one, skip) = sheets.occurrence(variable)?;
     let text = &sheets.get(&variable.path)?.text;
@@ -183,7 +183,7 @@ fn class_made(variable: &Spot, sheets: &Sheets, is_script: bool) -> Option<Spot>
     let class = if is_script { class.strip_prefix(b"new ")?.trim_ascii_start() } else { class };
     let length = class.iter().take_while(|byte| is_word(**byte) || b".$".contains(byte)).count();
     let (path, rest) = class.split_at(length);
-    // `new Builder().build()` is what the builder makes.
+    // `new Builder().build()` is the result of the builder.
     let is_path = rest.is_empty() || is_script && rest.starts_with(b"<") && rest.ends_with(b">");
     let is_bound_once = if is_script {
         last_word(text.get(..start)?.trim_end().as_bytes()) == b"const"
@@ -199,7 +199,7 @@ fn class_made(variable: &Spot, sheets: &Sheets, is_script: bool) -> Option<Spot>
     (is_path && is_bound_once && word > 0).then(|| Spot { path: variable.path.clone(), start: end - word, end })
 }
 
-/// How often a text of Python binds a name.
+/// Counts the bindings of a name in a Python text.
 fn times_bound(text: &str, name: &str) -> usize {
     let binds = |at: usize| {
         let (before, after) = (&text[..at], &text[at + name.len()..]);
@@ -213,8 +213,8 @@ fn times_bound(text: &str, name: &str) -> usize {
     text.match_indices(name).filter(|(at, _)| binds(*at)).count()
 }
 
-/// Where the name stands that a pattern, a variable or an export gives on as it is: `{ Shape }`, `exports.Shape = Shape`,
-/// `module.exports = Shape`. What a condition chooses, or is assigned again, may be another class.
+/// Returns the offset of the value that a pattern, a variable or an export passes on unchanged: `{ Shape }`, `exports.Shape =
+/// Shape`, `module.exports = Shape`. Conditional or reassigned values may be another class.
 fn leads_on(spot: &Spot, sheets: &Sheets) -> Option<usize> {
     let sheet = sheets.get(&spot.path)?;
     let text = sheet.text.get(spot.start.checked_sub(sheet.skip)?..)?;
@@ -228,13 +228,14 @@ fn leads_on(spot: &Spot, sheets: &Sheets) -> Option<usize> {
     let value = value.split([';', ',', '\n', '}']).next().unwrap_or_default().trim_end();
     let is_name = !value.is_empty() && value.chars().all(|c| c.is_alphanumeric() || "_$.".contains(c));
     let at = value.as_ptr().addr() - sheet.text.as_ptr().addr() + value.len() - last_word(value.as_bytes()).len();
-    match is_module {
-        true => is_name.then_some(at + sheet.skip),
-        false => (is_name || value.starts_with("require(")).then_some(spot.start),
+    if is_module {
+        is_name.then_some(at + sheet.skip)
+    } else {
+        (is_name || value.starts_with("require(")).then_some(spot.start)
     }
 }
 
-/// Whether a file assigns a name more than once.
+/// True if a file assigns a name more than once.
 fn is_assigned_again(text: &[u8], name: &[u8]) -> bool {
     let is_assigned = |at: &usize| {
         let is_whole = !text[..*at].last().is_some_and(|byte| is_word(*byte) || b".$".contains(byte));
@@ -248,7 +249,7 @@ fn text_of<'a>(spot: &Spot, sheets: &'a Sheets) -> &'a [u8] {
     sheets.get(&spot.path).map(|sheet| sheet.text.as_bytes()).unwrap_or_default()
 }
 
-/// Whether a class of Python says itself what it makes.
+/// True if a Python class overrides the construction of its objects.
 fn makes_others(class: &Spot, sheets: &Sheets) -> bool {
     let text = declared_at(sheets, class).and_then(|(declares, _)| sheets.get(&class.path)?.text.get(declares.bytes));
     text.is_none_or(|text| text.contains("__new__") || text.contains("metaclass"))
@@ -258,14 +259,14 @@ fn is_class(spot: &Spot, sheets: &Sheets) -> bool {
     declared_at(sheets, spot).is_some_and(|(declares, _)| matches!(declares.kind, Kind::Class | Kind::Struct))
 }
 
-/// What a site of C++ reaches its name through, by a point or an arrow.
-fn receiver_in_cpp<'a>(found: &'a Found, site: &Site) -> &'a [u8] {
+/// Returns the receiver of a C++ site before a dot or an arrow.
+fn receiver_in_cpp<'a>(found: &'a Candidates, site: &Site) -> &'a [u8] {
     let before = found.texts.get(&site.path).and_then(|text| text.get(..site.at)).unwrap_or_default().trim_ascii_end();
     before.strip_suffix(b"->").or(before.strip_suffix(b".")).map(<[u8]>::trim_ascii_end).unwrap_or_default()
 }
 
-/// Whether what clangd shows of a variable is an object, or behind an arrow what points to one: `Type: const Shape &`, `Type:
-/// std::unique_ptr<Shape>`. Templates may be anything, and so may what an arrow of a class leads to.
+/// True if clangd's hover text of a variable shows an object, or for an arrow a pointer: `Type: const Shape &`, `Type:
+/// std::unique_ptr<Shape>`. Templates and overloaded arrows may have any type.
 fn is_an_object(shown: &str, is_arrow: bool) -> bool {
     let of = shown.lines().find_map(|line| line.strip_prefix("Type: ")).unwrap_or_default();
     let of = of.split(" (aka ").next().unwrap_or_default().trim_matches('`').trim_start_matches("const ");
@@ -275,14 +276,14 @@ fn is_an_object(shown: &str, is_arrow: bool) -> bool {
     points == is_arrow && !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || " _:".contains(c))
 }
 
-/// The head of the class whose name stands at a spot, from there to its body. A base that is a template may have any bases.
+/// Returns the head of the class at a spot. A base that is a template may have any bases.
 fn head_of<'a>(class: &Spot, sheets: &'a Sheets) -> &'a str {
     let sheet = sheets.get(&class.path);
     let rest = sheet.and_then(|sheet| sheet.text.get(class.start.saturating_sub(sheet.skip)..)).unwrap_or_default();
     rest.split(['{', ';']).next().unwrap_or_default()
 }
 
-/// Whether a class in the file of one has a virtual base: `struct Reader : virtual Stream {`.
+/// True if a class in the same file has a virtual base: `struct Reader : virtual Stream {`.
 fn has_virtual_bases(class: &Spot, sheets: &Sheets) -> bool {
     let text = sheets.get(&class.path).map(|sheet| &sheet.text[..]).unwrap_or_default();
     let is_base = |rest: &str| rest.find(['{', '(', ';']).is_some_and(|at| rest[at..].starts_with('{'));

@@ -1,4 +1,4 @@
-//! The references of the definitions: the candidates that they name, and the uses that no search by the name finds.
+//! The references of the definitions: which candidates they include, and uses that a search by name cannot find.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -7,42 +7,42 @@ use std::time::Instant;
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use super::Asked;
+use super::Query;
 use super::named_besides::{imports_default, is_defaulted, is_identifier, is_qualifier, stands_for};
 use super::resolve::Candidate;
 use super::unnamed::unnamed;
-use crate::answer::{Found, Site, site_at};
+use crate::answer::{Candidates, Site, site_at};
 use crate::blocking::blocking;
 use crate::inquiry::{Sheets, Spot, left, places, within};
-use crate::judgement::{Code, Judged, Reason, Verdict};
+use crate::judgement::{Code, Judgement, Reason, Verdict};
 use crate::lsp::{Failure, Location, of_path};
 use crate::search::Hit;
 use crate::server::{Document, Server, Session};
 use crate::syntax::{Class, Kind, Language, family};
 
-/// What the references have besides candidates.
+/// References other than candidates.
 #[derive(Default)]
 pub(super) struct References {
-    /// Uses that no search by the name finds, with the number of the definition.
+    /// Uses that a search by name cannot find, with the index of the definition.
     added: Vec<(Site, usize)>,
-    /// Places that hold another text.
+    /// Places whose text does not match.
     odd: BTreeSet<Spot>,
-    /// Files that were opened as they were read, because of what is odd in them.
+    /// Files that were opened because of such places.
     opened: BTreeSet<PathBuf>,
-    /// Why a server refuses to name any.
+    /// The reason why a server refused the request.
     pub refused: Option<(Code, String)>,
 }
 
-/// How many files are opened because of what is odd in them.
+/// The maximum number of files opened because of mismatches.
 const MOST_OPENED: usize = 20;
 
 impl References {
-    /// Asks for the references of each definition; false where the server does not answer.
+    /// Requests the references of each definition; false if the server does not answer.
     #[allow(clippy::too_many_arguments)]
     pub(super) async fn ask(
         &mut self,
-        asked: &Asked<'_>,
-        found: &Found,
+        asked: &Query<'_>,
+        found: &Candidates,
         of: &str,
         server: &Server,
         session: &Session,
@@ -55,11 +55,11 @@ impl References {
         if self.odd.is_empty() {
             return true;
         }
-        // The server may have another text than the disk.
+        // The server may have an old version of these files.
         let files: BTreeSet<PathBuf> = std::mem::take(&mut self.odd).into_iter().map(|spot| spot.path).collect();
         let documents = files.iter().filter_map(|path| {
             let sheet = sheets.get(path)?;
-            let language = Language::of(path, sheet.text.as_bytes())?;
+            let language = Language::detect(path, sheet.text.as_bytes())?;
             Some(Document { path: path.clone(), language, text: sheet.text.clone() })
         });
         let documents: Vec<Document> = documents.take(MOST_OPENED).collect();
@@ -72,8 +72,8 @@ impl References {
 
     async fn ask_once(
         &mut self,
-        asked: &Asked<'_>,
-        found: &Found,
+        asked: &Query<'_>,
+        found: &Candidates,
         of: &str,
         session: &Session,
         sheets: &mut Sheets,
@@ -99,7 +99,7 @@ impl References {
                         return false;
                     }
                 }
-                // Without the references nothing is known of what syntax does not see.
+                // Without references, uses that syntax cannot see are unknown.
                 Err(Failure::Refused { message, .. }) => {
                     let text = project::visible(&message);
                     self.refused = Some((Code::Inactive, format!("the language server names no references: {text}")));
@@ -110,20 +110,20 @@ impl References {
         true
     }
 
-    /// Takes a reference of a definition.
+    /// Records a reference of a definition.
     fn take(
         &mut self,
-        asked: &Asked<'_>,
-        found: &Found,
+        asked: &Query<'_>,
+        found: &Candidates,
         number: usize,
         place: Location,
         sheets: &mut Sheets,
         candidates: &mut [Candidate],
     ) {
-        // What is used outside of the project was not asked for.
+        // Uses outside of the project were not requested.
         let Some(below) = sheets.below(&place.path).map(PathBuf::from) else { return };
         let Some(spot) = sheets.spot(&place) else {
-            // Some remember files that were deleted (clangd's index): nothing is used there any more.
+            // Some servers remember deleted files (clangd's index); these have no uses any more.
             if place.path.try_exists().unwrap_or(true) {
                 self.odd.insert(Spot { path: place.path, start: 0, end: 0 });
             }
@@ -158,8 +158,8 @@ impl References {
         self.added.extend(site.map(|site| (site, number)));
     }
 
-    /// Adds the uses that only the server knows, and says what is odd.
-    pub(super) fn apply(self, found: &mut Found, judged: &mut Judged) {
+    /// Adds the uses that only the server knows, and records mismatches.
+    pub(super) fn apply(self, found: &mut Candidates, judged: &mut Judgement) {
         for (mut site, number) in self.added {
             (site.verdict, site.meant) = (Verdict::Confirmed, Some(number));
             if site.class == Class::Mention {
@@ -173,7 +173,7 @@ impl References {
                 1 => "the language server names a place that holds another text".to_owned(),
                 count => format!("the language server names {count} places that hold another text"),
             };
-            let text = format!("{places}; if that stays, `hob code restart` or code_status with restart begins anew");
+            let text = format!("{places}; if this persists, `hob code restart` or code_status with restart may help");
             judged.reasons.push(Reason { code: Code::Stale, text, sites: self.odd.len() });
         }
     }
@@ -190,10 +190,10 @@ impl References {
     }
 }
 
-/// Whether a reference that is no candidate stands at a name of the definition, and whether it is a use at all.
-fn kind(found: &Found, number: usize, below: &Path, spot: &Spot, word: &str, sheets: &Sheets) -> (bool, bool) {
+/// Returns whether a reference that is not a candidate names the definition, and whether it is a use.
+fn kind(found: &Candidates, number: usize, below: &Path, spot: &Spot, word: &str, sheets: &Sheets) -> (bool, bool) {
     let definition = &found.definitions[number];
-    // Some name the declaration though they are told not to.
+    // Some servers include the declaration although the request excludes it.
     if found.definitions.iter().any(|one| *one.path == *below && one.at == spot.start) {
         return (true, false);
     }
@@ -202,22 +202,29 @@ fn kind(found: &Found, number: usize, below: &Path, spot: &Spot, word: &str, she
         || stands_for(found, number, word)
         || imports_default(sheets, spot, word)
         || found.importers.contains(below) && is_identifier(word);
-    // `Self` is the type, and not what an alias calls it.
+    // `Self` names the type, not an alias of it.
     if is_name {
         return (true, word != "Self" || definition.kind != Kind::Type);
     }
-    // With a field that is embedded by `*geo.Base` gopls gives the uses of the package. clangd names the namespace of
-    // `new app::Item(7)`, too, and each field where a class has a function made that copies or moves it.
+    // For a field embedded as `*geo.Base`, gopls includes uses of the package. clangd includes the namespace of `new
+    // app::Item(7)`, and each field if a class has a generated copy or move function.
     let is_other =
         definition.is_embedded || is_qualifier(sheets, spot, &found.question.name) || is_defaulted(sheets, spot);
     (false, !is_other)
 }
 
-/// The use at a spot under a name of the definition.
-fn named(asked: &Asked<'_>, found: &Found, below: &Path, spot: &Spot, word: String, sheets: &Sheets) -> Option<Site> {
+/// Returns the use at a spot that names the definition.
+fn named(
+    asked: &Query<'_>,
+    found: &Candidates,
+    below: &Path,
+    spot: &Spot,
+    word: String,
+    sheets: &Sheets,
+) -> Option<Site> {
     let sheet = sheets.get(&spot.path)?;
     let text = sheet.text.as_bytes().to_vec();
-    let language = Language::of(below, &text)?;
+    let language = Language::detect(below, &text)?;
     let hit = Hit { path: below.to_owned(), language, text, starts: vec![spot.start - sheet.skip] };
     let mut site = site_at(found, &hit, &word, asked.shown, sheets.until())?;
     site.at += sheet.skip;

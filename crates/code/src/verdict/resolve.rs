@@ -1,31 +1,31 @@
-//! What the evidence about a candidate means.
+//! Combines the evidence for a candidate into a verdict.
 
 use super::Verdict;
 use crate::judgement::Code;
 
-/// What a server or the syntax says is defined at a candidate.
+/// The definition at a candidate, according to a server or the syntax.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Evidence {
-    /// Nothing, for this reason.
+    /// Unknown, with the reason.
     Unknown(Code),
-    /// This one of our definitions.
+    /// This definition.
     Definition(usize),
     /// Another definition.
     Other,
-    /// Another definition in an interface, which ours may implement.
+    /// Another definition in an interface, which one of the definitions may implement.
     Interface,
     /// An import or a prototype, which is this candidate.
     Import(usize),
-    /// A method that one of ours may override or implement, which is not told.
+    /// A method that an unknown one of the definitions may override or implement.
     Base,
-    /// A method that this one of our definitions overrides or implements, or one that implements it.
+    /// A method that is related to this definition by overriding or implementing.
     Override(usize),
 }
 
-/// A place that may mean one of our definitions.
+/// A place that may mean one of the definitions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Candidate {
-    /// Our definitions whose references have it.
+    /// The definitions whose references include it.
     pub references: Vec<usize>,
     pub evidence: Evidence,
 }
@@ -36,22 +36,22 @@ impl Candidate {
     }
 }
 
-/// What a candidate means.
+/// The resolution of a candidate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Resolution {
     pub verdict: Verdict,
-    /// Which of our definitions.
+    /// The index of the definition that it means.
     pub meant: Option<usize>,
-    /// Whether the references lack it.
+    /// True if the references lack it.
     pub is_missed: bool,
-    /// Whether it is reached through an interface or a base.
+    /// True if it is reached through an interface or a base.
     pub by_interface: bool,
 }
 
-/// How many imports are followed one after the other.
+/// The maximum length of an import chain.
 const DEEP: usize = 4;
 
-/// Resolves the candidate of a number by the evidence about it, and about the imports that it leads through.
+/// Resolves a candidate by its evidence and that of the imports that it leads through.
 pub(super) fn resolve(number: usize, candidates: &[Candidate]) -> Resolution {
     let references = candidates[number].references.first().copied();
     let resolution = |verdict, meant| Resolution { verdict, meant, is_missed: false, by_interface: false };
@@ -70,7 +70,7 @@ pub(super) fn resolve(number: usize, candidates: &[Candidate]) -> Resolution {
             Evidence::Interface if let Some(one) = references => {
                 return Resolution { by_interface: true, ..confirmed(one) };
             }
-            // References are by name for some methods; what is defined there is not.
+            // For some methods the references match by name only; the definition at the site decides.
             Evidence::Other | Evidence::Interface => return resolution(Verdict::Refuted, None),
             Evidence::Unknown(code) => return by_references(code),
             Evidence::Base => return by_references(Code::Dynamic),
@@ -129,7 +129,7 @@ mod tests {
         let (first, second) = (Evidence::Import(1), Evidence::Import(2));
         check(&[(&[], first.clone()), (&[], second), (&[], Evidence::Definition(0))], Verdict::Confirmed);
         check(&[(&[], first.clone()), (&[], Evidence::Other)], Verdict::Refuted);
-        // An import of which nothing is known decides nothing: a server that loads names the import line.
+        // An unresolved import decides nothing: a server that is loading returns the import line.
         check(&[(&[], first.clone()), (&[], UNKNOWN)], Verdict::Undecided(Code::Dynamic));
         check(&[(&[], first.clone()), (&[], Evidence::Import(0))], Verdict::Undecided(Code::Dynamic));
         check(&[(&[], first), (&[0], UNKNOWN)], Verdict::Confirmed);

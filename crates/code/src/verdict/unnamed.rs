@@ -1,5 +1,5 @@
-//! Uses that do not name what they use, as clangd gives them: a variable, a member or a value that runs a constructor, the sign of
-//! an operator, and the use of a macro in whose text the name stands.
+//! Uses that do not name their definition, as clangd reports them: an implicit constructor call, the sign of an operator, and
+//! the use of a macro whose body has the name.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,23 +7,29 @@ use std::time::{Duration, Instant};
 
 use memchr::memmem;
 
-use crate::answer::{Found, Shown, Site, label};
+use crate::answer::{Candidates, LineOptions, Site, label};
 use crate::in_test::{is_test, is_test_file};
 use crate::inquiry::{Sheets, Spot};
 use crate::judgement::{Unnamed, Verdict};
 use crate::place::Lines;
 use crate::syntax::{Class, Language, is_word, occurrences_at};
 
-/// The use at a spot, in a text that the server has as it was read; `None` where the text does not bear it out.
-pub(super) fn unnamed(found: &Found, number: usize, spot: &Spot, sheets: &Sheets, shown: Shown) -> Option<Site> {
+/// Returns the use at a spot; `None` if the text does not support it.
+pub(super) fn unnamed(
+    found: &Candidates,
+    number: usize,
+    spot: &Spot,
+    sheets: &Sheets,
+    shown: LineOptions,
+) -> Option<Site> {
     let definition = &found.definitions[number];
     let sheet = sheets.get(&spot.path)?;
     let text = sheet.text.as_bytes();
     let path: PathBuf = sheets.below(&spot.path)?.into();
-    let language = Language::of(&path, text).filter(|one| matches!(one, Language::C | Language::Cpp))?;
+    let language = Language::detect(&path, text).filter(|one| matches!(one, Language::C | Language::Cpp))?;
     let (start, end) = (spot.start.checked_sub(sheet.skip)?, spot.end.checked_sub(sheet.skip)?);
     let word = text.get(start..end).filter(|word| !word.is_empty())?;
-    // Not within a word, as where the text has changed.
+    // A spot within a word indicates that the text has changed.
     let is_in_word = |at: usize| {
         at.checked_sub(1).and_then(|before| text.get(before)).is_some_and(|one| is_word(*one))
             && text.get(at).is_some_and(|one| is_word(*one))
@@ -35,7 +41,7 @@ pub(super) fn unnamed(found: &Found, number: usize, spot: &Spot, sheets: &Sheets
     let all = occurrences_at(language, text, std::slice::from_ref(&(start..end)), until);
     let one = all.and_then(|all| all.into_iter().next());
     let name = &found.question.name;
-    // The sign of an operator, or the bracket that calls.
+    // The sign of an operator, or the bracket of a call operator.
     let is_operator = name.strip_prefix("operator").is_some_and(|sign| sign.trim_start().as_bytes().starts_with(word));
     let (how, class) = if definition.is_constructor(name) {
         (Unnamed::Implicit, Class::Construct)
@@ -51,9 +57,9 @@ pub(super) fn unnamed(found: &Found, number: usize, spot: &Spot, sheets: &Sheets
     } else {
         return None;
     };
-    let lines = Lines::of(text);
+    let lines = Lines::new(text);
     let line = lines.line(start);
-    let context = |of: std::ops::Range<usize>| of.filter_map(|line| lines.shown(line, None)).collect();
+    let context = |of: std::ops::Range<usize>| of.filter_map(|line| lines.excerpt(line, None)).collect();
     let enclosing = one.as_ref().map(|one| &one.enclosing[..]).unwrap_or_default();
     Some(Site {
         language,
@@ -76,14 +82,14 @@ pub(super) fn unnamed(found: &Found, number: usize, spot: &Spot, sheets: &Sheets
         meant: None,
         by_interface: false,
         unnamed: Some(how),
-        text: lines.shown(line, Some(start)).unwrap_or_default(),
+        text: lines.excerpt(line, Some(start)).unwrap_or_default(),
         before: context(line.saturating_sub(shown.context_lines).max(1)..line),
         after: context(line + 1..line + 1 + shown.context_lines),
         path: Arc::from(path),
     })
 }
 
-/// Whether a text defines a macro.
+/// True if a text defines a macro.
 fn is_macro(text: &[u8], word: &[u8]) -> bool {
     let mut all = memmem::find_iter(text, b"define");
     all.any(|at| {

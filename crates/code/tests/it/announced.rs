@@ -13,9 +13,9 @@ fn a_prototype_that_is_asked_for() {
         .write("geo.cpp", "#include \"geo.hpp\"\ndouble total(double x) { return x; }\nint total(int x) { return x; }\nint Box::get() const { return 1; }\nint made;\n")
         .write("main.cpp", "#include \"geo.hpp\"\nint main() {\n  total(2.0);\n  total(2);\n  return Box().get() + made;\n}\n");
     let said = [
-        judged.told("find_callers", "geo.hpp:2"),
-        judged.told("find_callers", "geo.hpp:Box::get"),
-        judged.told("find_uses", "geo.hpp:made"),
+        judged.verdicts("find_callers", "geo.hpp:2"),
+        judged.verdicts("find_callers", "geo.hpp:Box::get"),
+        judged.verdicts("find_uses", "geo.hpp:made"),
     ];
     expect![[r#"
         geo.hpp:2 final
@@ -42,7 +42,7 @@ fn a_prototype_without_an_index() {
           list.h:1 signature undecided -
           list.h:2 call undecided -
     "#]]
-    .assert_eq(&judged.told("find_uses", "list.c:sum"));
+    .assert_eq(&judged.verdicts("find_uses", "list.c:sum"));
     let (_, text) = judged.until_judged("find_callers", json!({"name": "list.h:sum", "refuted": true}));
     assert!(!text.contains("other definitions"), "{text}");
 }
@@ -65,5 +65,5 @@ fn a_stub_beside_its_module() {
         geo.pyi:Box.get final
           main.py:4 call confirmed geo.pyi:4
     "#]]
-    .assert_eq(&names.map(|name| judged.told("find_callers", name)).concat());
+    .assert_eq(&names.map(|name| judged.verdicts("find_callers", name)).concat());
 }

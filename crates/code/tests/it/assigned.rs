@@ -167,8 +167,8 @@ fn their_callers_are_judged() {
         "main.js",
         "const res = require('./lib/response');\nres.send('a');\nres.links([]);\nres.type('b');\nconst other = { send() {} };\nother.send();\n",
     );
-    let said =
-        ["res.send", "res.links", "res.type", "View.prototype.resolve"].map(|name| judged.told("find_callers", name));
+    let said = ["res.send", "res.links", "res.type", "View.prototype.resolve"]
+        .map(|name| judged.verdicts("find_callers", name));
     expect![[r#"
         res.send final
           main.js:2 call confirmed lib/response.js:7

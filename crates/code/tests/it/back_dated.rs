@@ -3,11 +3,11 @@
 
 use serde_json::json;
 
-use crate::judged::{Judged, sites};
+use crate::judged::{JudgedProject, sites};
 use crate::projects;
 
 /// Writes a text of the same length, with the time that the file had.
-fn edit(judged: &Judged, name: &str, text: &str) {
+fn edit(judged: &JudgedProject, name: &str, text: &str) {
     let path = judged.path().join(name);
     let before = std::fs::metadata(&path).unwrap();
     assert_eq!(before.len(), text.len() as u64);
@@ -20,7 +20,7 @@ fn ty_knows_a_file_that_no_question_has_opened() {
     if !testkit::has_program("ty") {
         return;
     }
-    let judged = Judged::new();
+    let judged = JudgedProject::new();
     judged
         .write("pyproject.toml", "[project]\nname = \"made\"\nversion = \"1\"\n")
         .write("geo.py", "def area(x):\n    return x\n")
@@ -41,7 +41,7 @@ fn ty_knows_a_file_that_no_question_has_opened() {
 }
 
 /// Asks for the uses of a name of a file, before and after another file leads elsewhere.
-fn check(program: &str, judged: &Judged, asked: (&str, &str), api: (&str, &str, &str), uses: &str) {
+fn check(program: &str, judged: &JudgedProject, asked: (&str, &str), api: (&str, &str, &str), uses: &str) {
     if !testkit::has_program(program) {
         return;
     }
@@ -58,7 +58,7 @@ fn check(program: &str, judged: &Judged, asked: (&str, &str), api: (&str, &str, 
     assert_eq!(places(asked.1), [uses], "{program}");
 }
 
-pub(crate) fn rust_analyzer_knows_it_too(judged: &Judged) {
+pub(crate) fn rust_analyzer_knows_it_too(judged: &JudgedProject) {
     judged
         .write("src/lib.rs", "pub mod alt;\npub mod api;\npub mod geo;\npub mod uses;\n")
         .write("src/geo.rs", "pub fn area() {}\n")
@@ -70,7 +70,7 @@ pub(crate) fn rust_analyzer_knows_it_too(judged: &Judged) {
 
 #[test]
 fn others_know_it_too() {
-    let script = Judged::new();
+    let script = JudgedProject::new();
     script
         .write("tsconfig.json", "{}\n")
         .write("geo.ts", "export function area() {}\n")

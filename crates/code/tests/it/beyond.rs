@@ -3,11 +3,11 @@
 
 use serde_json::json;
 
-use crate::judged::{Judged, sites};
+use crate::judged::{JudgedProject, sites};
 
 const MANIFEST: &str = "[package]\nname = \"made\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n";
 
-pub(crate) fn a_module_in_a_linked_folder(judged: &Judged) {
+pub(crate) fn a_module_in_a_linked_folder(judged: &JudgedProject) {
     let outside = tempfile::tempdir().unwrap();
     let module = outside.path().join("mod.rs");
     std::fs::write(&module, "pub use crate::geo::*;\n").unwrap();
@@ -29,7 +29,7 @@ fn a_crate_outside_of_the_root() {
     if !testkit::has_program("rust-analyzer") {
         return;
     }
-    let (judged, outside) = (Judged::new(), tempfile::tempdir().unwrap());
+    let (judged, outside) = (JudgedProject::new(), tempfile::tempdir().unwrap());
     let library = outside.path().join("src/lib.rs");
     std::fs::create_dir(outside.path().join("src")).unwrap();
     std::fs::write(

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::judged::Judged;
+use crate::judged::JudgedProject;
 use crate::worktree::Worktree;
 
 #[test]
@@ -45,7 +45,7 @@ fn a_file_that_has_another_name_of_it_and_does_not_parse_is_told() {
     assert_eq!(answer["head"]["skipped"], 2, "{text}");
 }
 
-pub(crate) fn a_declaration_that_does_not_parse_is_no_use_of_itself(judged: &Judged) {
+pub(crate) fn a_declaration_that_does_not_parse_is_no_use_of_itself(judged: &JudgedProject) {
     judged.write("src/lib.rs", "mod geo;\nfn main( {{\n    geo::fine();\n").write(
         "src/geo.rs",
         "pub fn fine() {}\n<<<<<<< ours\npub fn dead() {}\n=======\n>>>>>>> theirs\npub fn below() {}\n",

@@ -179,11 +179,11 @@ fn homonyms_are_all_given_and_outsiders_counted() {
     assert_eq!((&result["callees"][0]["file"], &result["external_left_out"]), (&json!(null), &json!(2)));
     assert_eq!(result["callees"][0]["definitions"].as_array().unwrap().len(), 4);
     let refused = worktree.ask("find_callees", json!({"name": "missing"})).expect_err("it is not defined here");
-    expect!["`missing` is not defined in this project, so nobody knows its body; find_callers shows who calls it"]
+    expect!["`missing` is not defined in this project, so its body is unknown; find_callers shows who calls it"]
         .assert_eq(&refused);
 }
 
-pub(crate) fn what_a_macro_makes_has_a_kind(judged: &crate::judged::Judged) {
+pub(crate) fn what_a_macro_makes_has_a_kind(judged: &crate::judged::JudgedProject) {
     judged.write(
             "src/lib.rs",
             "macro_rules! made {\n    ($name:ident) => {\n        pub fn $name() -> u8 { 1 }\n    };\n}\nmade!(one);\n\n\
@@ -204,7 +204,7 @@ fn overloads_of_cpp_are_told_apart_where_a_using_brings_them() {
     if !testkit::has_program("clangd") {
         return;
     }
-    let judged = crate::judged::Judged::new();
+    let judged = crate::judged::JudgedProject::new();
     let folder = judged.path().canonicalize().unwrap();
     let entry = |file: &str| json!({"directory": folder, "file": file, "arguments": ["c++", "-std=c++17", "-c", file]});
     judged

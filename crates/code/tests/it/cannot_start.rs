@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::judged::Judged;
+use crate::judged::JudgedProject;
 use crate::no_judge::{program, python, script};
 
 /// The first line of an answer that waits for long, which comes at once.
-fn asked(judged: &Judged) -> String {
+fn first_line(judged: &JudgedProject) -> String {
     let since = Instant::now();
     let (answer, text) = judged.ask("find_callers", json!({"name": "area", "wait_ms": 60_000})).unwrap();
     assert!(since.elapsed() < Duration::from_secs(3).max(testkit::patience()), "{:?}: {text}", since.elapsed());
@@ -18,12 +18,12 @@ fn asked(judged: &Judged) -> String {
     text.lines().next().unwrap().to_owned()
 }
 
-fn starts(judged: &Judged) -> usize {
+fn starts(judged: &JudgedProject) -> usize {
     judged.records().iter().filter(|record| record["record"] == "code_server_started").count()
 }
 
-fn rust() -> Judged {
-    let judged = Judged::new();
+fn rust() -> JudgedProject {
+    let judged = JudgedProject::new();
     judged
         .write("Cargo.toml", "[package]\nname = \"made\"\n")
         .write("src/lib.rs", "fn area() {}\nfn run() { area() }\n");
@@ -31,7 +31,7 @@ fn rust() -> Judged {
 }
 
 /// A judge, its program, a script in the place of that program, and what the answer says.
-type Case = (fn() -> Judged, &'static str, &'static str, &'static [&'static str]);
+type Case = (fn() -> JudgedProject, &'static str, &'static str, &'static [&'static str]);
 
 #[test]
 fn a_server_that_cannot_start_is_not_waited_for() {
@@ -88,7 +88,7 @@ fn a_server_that_cannot_start_is_not_waited_for() {
         program(&bin.path().join(name), &format!("#!/bin/sh\n{text}\n"), 0o755);
         judged.search_path = Some(format!("{}:/usr/bin:/bin", bin.path().display()));
         for _ in 0..3 {
-            let said = asked(&judged);
+            let said = first_line(&judged);
             assert!(wanted.iter().all(|wanted| said.contains(wanted)), "{wanted:?}: {said}");
         }
         assert!(starts(&judged) < 2, "{name} {text}: {:?}", judged.records());
@@ -98,14 +98,14 @@ fn a_server_that_cannot_start_is_not_waited_for() {
     let bin = tempfile::tempdir().unwrap();
     program(&bin.path().join("ty"), "#!/nowhere/python\n", 0o755);
     judged.search_path = Some(bin.path().display().to_string());
-    let said = asked(&judged);
+    let said = first_line(&judged);
     assert!(
         said.contains("ty cannot start: program ") && said.contains("names the interpreter /nowhere/python"),
         "{said}"
     );
 }
 
-fn plain_python() -> Judged {
+fn plain_python() -> JudgedProject {
     python(code::CodeSettings::default())
 }
 
@@ -119,9 +119,9 @@ fn it_is_tried_again_when_something_has_changed() {
     judged.env.insert("RUSTUP_HOME".to_owned(), home.path().display().to_string());
     program(&home.path().join("toolchains/stable/bin/cargo"), "", 0o755);
     let mut expected = 1;
-    let mut check = |judged: &Judged, why: &str| {
+    let mut check = |judged: &JudgedProject, why: &str| {
         for _ in 0..2 {
-            asked(judged);
+            first_line(judged);
             assert_eq!(starts(judged), expected, "{why}");
         }
         expected += 1;

@@ -102,7 +102,7 @@ fn an_outline_leaves_out_what_builds_make() {
     let worktree = Worktree::new();
     worktree
         .write("Cargo.toml", "[package]\nname = \"a\"\n")
-        .write("src/target/mod.rs", "pub fn kept() {}\n")
+        .write("src/target/mod.rs", "pub fn keep() {}\n")
         .write("target/debug/made.rs", "fn made() {}\n")
         .write("sub/target/CACHEDIR.TAG", "Signature: 8a477f597d28d172789f06886806bc55\n")
         .write("sub/target/made.rs", "fn made() {}\n")

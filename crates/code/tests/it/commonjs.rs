@@ -19,7 +19,7 @@ fn what_a_module_is_as_a_whole() {
              toSlug('a');\nnew Mail().send();\nclass Quick extends Mail {}\nall.slug('b');\nrequire('./form')(1);\n\
              const fmt = require('./form');\nfmt(2);\n",
         );
-    let said = ["slugify", "Mailer", "format"].map(|name| judged.told("find_uses", name));
+    let said = ["slugify", "Mailer", "format"].map(|name| judged.verdicts("find_uses", name));
     expect![[r#"
         slugify open
           lib/deep.js:1 import undecided -
@@ -58,7 +58,7 @@ fn modules_that_pass_on_all_that_another_has() {
           one.js:2 export confirmed one.js:1
           three.js:2 call confirmed one.js:1
     "#]]
-    .assert_eq(&judged.told("find_uses", "deepFn"));
+    .assert_eq(&judged.verdicts("find_uses", "deepFn"));
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn names_on_both_sides() {
              const { Sum } = require('./barrel');\nconst lib = require('./barrel');\n\
              [1].map(mail.send);\n[1].map(send);\n[1].map(sub);\nnew Sum();\nnew lib.Sum();\nclass More extends Sum {}\n",
         );
-    let said = ["send", "sub", "Sum"].map(|name| judged.told("find_uses", name));
+    let said = ["send", "sub", "Sum"].map(|name| judged.verdicts("find_uses", name));
     expect![[r#"
         send final
           mail.js:1 field_write confirmed mail.js:1
@@ -116,5 +116,5 @@ fn bases_that_are_required_from_elsewhere() {
         User.save final
           main.js:2 call confirmed user.js:1
     "#]]
-    .assert_eq(&judged.told("find_callers", "User.save"));
+    .assert_eq(&judged.verdicts("find_callers", "User.save"));
 }

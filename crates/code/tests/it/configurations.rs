@@ -3,15 +3,15 @@
 
 use serde_json::json;
 
-use crate::judged::{Judged, sites};
+use crate::judged::{JudgedProject, sites};
 use crate::projects;
 
-pub(crate) fn rust(judged: &Judged) {
+pub(crate) fn rust(judged: &JudgedProject) {
     what_a_condition_leaves_out_is_not_judged(judged);
     what_one_condition_decides_about_stays_together(judged);
 }
 
-fn what_a_condition_leaves_out_is_not_judged(judged: &Judged) {
+fn what_a_condition_leaves_out_is_not_judged(judged: &JudgedProject) {
     judged.write("src/unix.rs", "pub fn open_file() {}\n").write("src/windows.rs", "pub fn open_file() {}\n").write(
         "src/lib.rs",
         "#[cfg(unix)] mod unix;\n#[cfg(windows)] mod windows;\n\
@@ -34,7 +34,7 @@ fn what_a_condition_leaves_out_is_not_judged(judged: &Judged) {
     assert_eq!(answer["total"], 1, "{text}");
 }
 
-fn what_one_condition_decides_about_stays_together(judged: &Judged) {
+fn what_one_condition_decides_about_stays_together(judged: &JudgedProject) {
     judged
         .write(
             "src/a.rs",

@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use crate::judged::{Judged, sites};
+use crate::judged::{JudgedProject, sites};
 use crate::projects;
 
 /// What is said of the callers of a name, however sure.
-fn callers(judged: &Judged, name: &str) -> Vec<String> {
+fn callers(judged: &JudgedProject, name: &str) -> Vec<String> {
     let (answer, _) = judged.until_judged("find_callers", json!({"name": name, "refuted": true}));
     sites(&answer)
 }
@@ -28,11 +28,11 @@ fn of_cpp() {
     assert_eq!(callers(&judged, "operator+"), ["geo.cpp:11 call confirmed geo.cpp:6"]);
     judged.write(
         "geo.cpp",
-        "struct Made {\n  int operator()(int x) { return x; }\n};\nint f(Made m) {\n  return m(1);\n}\n\
+        "struct Call {\n  int operator()(int x) { return x; }\n};\nint f(Call m) {\n  return m(1);\n}\n\
          struct Boat { void go() {} };\nstruct Car { void go() {} };\n\
          template <class T> void start(T& t) {\n  t.go();\n}\nvoid g(Car c) {\n  start(c);\n}\n",
     );
-    assert_eq!(callers(&judged, "Made::operator()"), ["geo.cpp:5 call confirmed geo.cpp:2"]);
+    assert_eq!(callers(&judged, "Call::operator()"), ["geo.cpp:5 call confirmed geo.cpp:2"]);
     // clangd names whatever has the name.
     assert_eq!(callers(&judged, "Boat::go"), ["geo.cpp:10 call undecided -"]);
     assert_eq!(callers(&judged, "Car::go"), ["geo.cpp:10 call undecided -"]);

@@ -14,7 +14,7 @@ fn python() {
              class Shape:\n    low, high = 1, 2\n\ndef parse(x): return x\n\nclass Reader:\n    parse = staticmethod(parse)\n",
         )
         .write("uses.py", "from geo import HEIGHT, SIZE, EACH, Shape\nprint(HEIGHT, SIZE, EACH, Shape.high)\n");
-    let said = ["HEIGHT", "SIZE", "EACH", "Shape.high", "geo.py:parse"].map(|name| judged.told("find_uses", name));
+    let said = ["HEIGHT", "SIZE", "EACH", "Shape.high", "geo.py:parse"].map(|name| judged.verdicts("find_uses", name));
     expect![[r#"
         HEIGHT final
           uses.py:1 import confirmed geo.py:1
@@ -46,7 +46,7 @@ fn typescript() {
             "uses.ts",
             "import { again, first, Point, reset } from './geo';\nreset();\nagain();\nfirst();\nnew Point(1).id;\n",
         );
-    let said = ["geo.ts:reset", "again", "first", "Point.id"].map(|name| judged.told("find_uses", name));
+    let said = ["geo.ts:reset", "again", "first", "Point.id"].map(|name| judged.verdicts("find_uses", name));
     expect![[r#"
         geo.ts:reset final
           geo.ts:2 value confirmed geo.ts:1

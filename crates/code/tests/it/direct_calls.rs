@@ -23,7 +23,7 @@ fn what_is_made_by_a_constructor() {
           job.ts:8 call confirmed job.ts:2
           job.ts:9 call confirmed job.ts:2 interface
     "#]]
-    .assert_eq(&judged.told("find_callers", "Mail.go"));
+    .assert_eq(&judged.verdicts("find_callers", "Mail.go"));
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn what_a_module_of_commonjs_gives() {
              new Job().go();\nconst job = new Job();\njob.go();\nnew lib.Job().go();\nJob.make();\nnew Mail().go();\n\
              new Plain().go();\n",
         );
-    let said = ["Mail.go", "Mail.make", "Plain.go"].map(|name| judged.told("find_callers", name));
+    let said = ["Mail.go", "Mail.make", "Plain.go"].map(|name| judged.verdicts("find_callers", name));
     expect![[r#"
         Mail.go final
           main.js:3 call refuted -
@@ -77,7 +77,7 @@ fn what_a_local_of_python_is_made_as() {
           job.py:15 call confirmed job.py:5 interface
           job.py:18 call confirmed job.py:5 interface
     "#]]
-    .assert_eq(&judged.told("find_callers", "Mail.go"));
+    .assert_eq(&judged.verdicts("find_callers", "Mail.go"));
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn objects_of_classes_beside_ours_in_cpp() {
          int c(Sms *s) { return s->go(); }\nint d(Job &j) { return j.go(); }\nint e(Both &b) { return b.go(); }\n\
          struct Shared : virtual Job { int go() override { return 4; } };\n",
     );
-    let said = ["Mail::go", "Shared::go"].map(|name| judged.told("find_callers", name));
+    let said = ["Mail::go", "Shared::go"].map(|name| judged.verdicts("find_callers", name));
     expect![[r#"
         Mail::go final
           job.cpp:5 call confirmed job.cpp:2 interface
@@ -128,7 +128,7 @@ fn a_class_that_a_module_chooses() {
           main.js:8 call confirmed redis.js:2 interface
           main.js:9 call confirmed redis.js:2 interface
     "#]]
-    .assert_eq(&judged.told("find_callers", "Redis.save"));
+    .assert_eq(&judged.verdicts("find_callers", "Redis.save"));
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn what_may_lead_to_objects_of_ours_in_cpp() {
          struct Tel : Plain { int go() override { return 3; } };\nstruct Ref { Job *job; Job *operator->() { return job; } };\n\
          int a(Ref r) { return r->go(); }\nint b(Sms &s) { return s.go(); }\n",
     );
-    let said = ["Mail::go", "Tel::go"].map(|name| judged.told("find_callers", name));
+    let said = ["Mail::go", "Tel::go"].map(|name| judged.verdicts("find_callers", name));
     expect![[r#"
         Mail::go final
           job.cpp:7 call confirmed job.cpp:3 interface

@@ -2,16 +2,16 @@
 
 use serde_json::json;
 
-use crate::judged::{Judged, sites};
+use crate::judged::{JudgedProject, sites};
 use crate::projects;
 
-pub(crate) fn traits(judged: &Judged) {
+pub(crate) fn traits(judged: &JudgedProject) {
     a_call_through_a_trait_is_a_use_of_both_sides(judged);
     two_traits_of_one_name_are_told_apart(judged);
     a_trait_of_another_crate_may_have_the_name_of_one_of_ours(judged);
 }
 
-fn a_call_through_a_trait_is_a_use_of_both_sides(judged: &Judged) {
+fn a_call_through_a_trait_is_a_use_of_both_sides(judged: &JudgedProject) {
     judged.write(
         "src/lib.rs",
         "pub trait Go { fn go(&self); }\n\
@@ -20,7 +20,7 @@ fn a_call_through_a_trait_is_a_use_of_both_sides(judged: &Judged) {
              pub struct U;\n\
              impl U { pub fn go(&self) {} }\n\
              pub fn dynamic(x: &dyn Go) { x.go() }\n\
-             pub fn known(x: T) { x.go() }\n\
+             pub fn exact(x: T) { x.go() }\n\
              pub fn other(x: U) { x.go() }\n\
              pub struct P(u8);\n\
              impl std::ops::Add for P { type Output = P; fn add(self, o: P) -> P { P(self.0 + o.0) } }\n\
@@ -51,14 +51,14 @@ fn a_call_through_a_trait_is_a_use_of_both_sides(judged: &Judged) {
     assert!(text.contains("P::add implements Add, a trait that the project does not define"), "{text}");
 }
 
-fn two_traits_of_one_name_are_told_apart(judged: &Judged) {
+fn two_traits_of_one_name_are_told_apart(judged: &JudgedProject) {
     judged.write(
         "src/lib.rs",
         "pub mod a { pub trait Go {\nfn go(&self) {} } }\n\
              pub mod b { pub trait Go { fn go(&self) {} } }\n\
              pub struct T; impl a::Go for T {\nfn go(&self) {} }\n\
              pub struct U; impl b::Go for U {\nfn go(&self) {} }\n\
-             pub fn one(x: &dyn a::Go) { x.go() }\n\
+             pub fn via(x: &dyn a::Go) { x.go() }\n\
              pub fn two(x: &dyn b::Go) { x.go() }\n",
     );
     let (answer, text) = judged.until_final("find_uses", json!({"name": "src/lib.rs:2"}));
@@ -73,7 +73,7 @@ fn two_traits_of_one_name_are_told_apart(judged: &Judged) {
     )]);
 }
 
-fn a_trait_of_another_crate_may_have_the_name_of_one_of_ours(judged: &Judged) {
+fn a_trait_of_another_crate_may_have_the_name_of_one_of_ours(judged: &JudgedProject) {
     judged.write(
             "src/lib.rs",
             "pub mod own { pub trait Iterator { fn next(&mut self) -> Option<u8>; } }\n\

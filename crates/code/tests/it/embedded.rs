@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::judged::{Judged, sites};
+use crate::judged::{JudgedProject, sites};
 use crate::worktree::Worktree;
 
 const LIB: &str = "package lib\n\n\
@@ -44,7 +44,7 @@ fn what_names_an_embedded_field_uses_its_type() {
     if !testkit::has_program("gopls") || !testkit::has_program("go") {
         return;
     }
-    let judged = Judged::new();
+    let judged = JudgedProject::new();
     judged.write("go.mod", "module made\n\ngo 1.19\n").write("lib/lib.go", LIB).write("main.go", MAIN);
     let (answer, text) = judged.until_final("find_uses", json!({"name": "Base", "refuted": true}));
     let confirmed = |place: &str, class: &str| format!("{place} {class} confirmed lib/lib.go:3");
@@ -75,7 +75,7 @@ fn an_embedded_type_from_outside_is_named_by_its_field() {
     if !testkit::has_program("gopls") || !testkit::has_program("go") {
         return;
     }
-    let judged = Judged::new();
+    let judged = JudgedProject::new();
     judged.write("go.mod", "module made\n\ngo 1.19\n").write(
         "main.go",
         "package main\n\nimport \"sync\"\n\ntype Guarded struct {\n\tsync.Mutex\n}\n\n\

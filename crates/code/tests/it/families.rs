@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use code::{CodeSettings, checked, tries};
 use serde_json::{Value, json};
 
-use crate::judged::Judged;
+use crate::judged::JudgedProject;
 
 #[test]
 fn languages_of_one_judge_have_one_name() {
-    let mut judged = Judged::new();
+    let mut judged = JudgedProject::new();
     judged
         .write("geo.ts", "export function area() {}\narea();\n")
         .write("old.js", "function surface() {}\nsurface();\n")

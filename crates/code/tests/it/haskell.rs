@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use expect_test::{Expect, expect};
 use serde_json::json;
 
-use crate::judged::{Judged, sites};
+use crate::judged::{JudgedProject, sites};
 
 const GEO: &str = "\
 module Geo (Shape (..), Circle (..), Square (Square), surface, (<+>), module Names) where
@@ -69,14 +69,14 @@ other :: Int
 other = let radius = 5; area = 2 in radius * area
 ";
 
-fn folder() -> Judged {
-    let judged = Judged::new();
+fn folder() -> JudgedProject {
+    let judged = JudgedProject::new();
     judged.write("Geo.hs", GEO).write("Names.hs", NAMES).write("Uses.hs", USES);
     judged
 }
 
-fn check(judged: &Judged, tool: &str, names: &[&str], expected: Expect) {
-    let told: String = names.iter().map(|name| judged.told(tool, name)).collect();
+fn check(judged: &JudgedProject, tool: &str, names: &[&str], expected: Expect) {
+    let told: String = names.iter().map(|name| judged.verdicts(tool, name)).collect();
     expected.assert_eq(&told);
 }
 
@@ -260,8 +260,8 @@ slow = scale 2
 #endif
 ";
 
-fn package() -> Judged {
-    let judged = Judged::new();
+fn package() -> JudgedProject {
+    let judged = JudgedProject::new();
     judged.write("shapes.cabal", CABAL).write("src/Shapes.hs", SHAPES);
     judged.write("app/Main.hs", "module Main where\nimport Shapes\nmain = print (scale 3)\n");
     judged.write("test/Spec.hs", "import qualified Shapes as S\nmain = print (S.scale 4 == scale 4)\nscale = id\n");
@@ -306,7 +306,7 @@ fn the_components_of_a_package_are_compiled_with_its_flags_and_nothing_is_writte
 
 #[test]
 fn template_haskell_runs_only_where_the_project_is_trusted() {
-    let judged = Judged::new();
+    let judged = JudgedProject::new();
     let marker = judged.path().join("ran");
     let made = format!("runIO (writeFile {:?} \"\") >> [| 1 |]", marker.display().to_string());
     judged.write(

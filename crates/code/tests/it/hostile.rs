@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use serde_json::json;
 
-use crate::judged::Judged;
+use crate::judged::JudgedProject;
 use crate::no_judge::program;
 
 /// A program that leaves a mark, and then does something.
@@ -23,7 +23,7 @@ fn marks(marks: &Path) -> Vec<String> {
 }
 
 /// A crate whose build script, procedural macro and compiler leave a mark each.
-fn hostile_crate(judged: &Judged, place: &Path) {
+fn hostile_crate(judged: &JudgedProject, place: &Path) {
     let mark = |name: &str| format!("let _ = std::fs::write({:?}, \"\");", place.join(name));
     judged
         .write("Cargo.toml", "[package]\nname = \"made\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[dependencies]\nlure = { path = \"lure\" }\n[workspace]\n")
@@ -52,7 +52,7 @@ fn nothing_of_a_crate_runs_before_the_project_is_trusted() {
         return;
     }
     let place = tempfile::tempdir().unwrap();
-    let judged = Judged::new();
+    let judged = JudgedProject::new();
     judged.is_trusted.store(false, Ordering::Relaxed);
     hostile_crate(&judged, place.path());
     let toolchain = judged.path().canonicalize().unwrap().join("toolchain");
@@ -98,7 +98,7 @@ fn which(name: &str) -> std::path::PathBuf {
 #[test]
 fn the_other_servers_run_nothing_of_a_checkout() {
     let place = tempfile::tempdir().unwrap();
-    let judged = Judged::new();
+    let judged = JudgedProject::new();
     judged.is_trusted.store(false, Ordering::Relaxed);
     let root = judged.path().canonicalize().unwrap();
     let marker = |name: &str| marking(place.path(), name, "exit 1");

@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::judged::Judged;
+use crate::judged::JudgedProject;
 use crate::projects;
 
 /// What keeps the answer about the callers of a name from being final; nothing if it is final.
-fn keeps(judged: &Judged, name: &str) -> Option<String> {
+fn keeps(judged: &JudgedProject, name: &str) -> Option<String> {
     let until = Instant::now() + testkit::patience().max(Duration::from_secs(240));
     loop {
         let (answer, text) = judged.ask("find_callers", json!({"name": name, "wait_ms": 20_000})).unwrap();
@@ -29,7 +29,7 @@ fn keeps(judged: &Judged, name: &str) -> Option<String> {
 }
 
 /// The beginning of what keeps each from being final; an empty one for what is final.
-fn check(judged: &Judged, all: &[(&str, &str)]) {
+fn check(judged: &JudgedProject, all: &[(&str, &str)]) {
     for (name, expected) in all {
         let said = keeps(judged, name).unwrap_or_default();
         let is_it = if expected.is_empty() { said.is_empty() } else { said.starts_with(expected) };
@@ -125,27 +125,27 @@ fn bases_and_decorators_of_typescript() {
         .write("node_modules/ui/package.json", "{\"name\": \"ui\", \"version\": \"1.0.0\", \"types\": \"index.d.ts\"}\n")
         .write(
             "node_modules/ui/index.d.ts",
-            "export declare class Component<P> { props: P; render(): void; }\nexport interface Shown { shown(): void; draw?(): void; imported?(): void }\n",
+            "export declare class Component<P> { props: P; render(): void; }\nexport interface Panel { shown(): void; draw?(): void; imported?(): void }\n",
         )
         .write(
             "own.ts",
-            "import { Component, type Shown } from 'ui';\n\
+            "import { Component, type Panel } from 'ui';\n\
              export class Plain { go() {} toJSON() {} }\n\
              export class Failed extends Error { why() {} name = 'failed'; }\n\
              export class Page extends Component<number> { render() {} }\n\
              export class Front extends Page { later = () => 1; }\n\
-             export class Part implements Shown { shown() {} }\n\
+             export class Part implements Panel { shown() {} }\n\
              export class Tag extends HTMLElement { connectedCallback() {} }\n\
              function made(of: unknown) {}\n\
              @made\nexport class Bound { clicked() {} }\n\
-             export class Impl { draw() {} }\nexport class Sub extends Impl implements Shown { shown() {} besides() {} }\n\
-             type Alias = Shown;\nexport class Aliased implements Alias { shown() {} }\n\
+             export class Impl { draw() {} }\nexport class Sub extends Impl implements Panel { shown() {} besides() {} }\n\
+             type Alias = Panel;\nexport class Aliased implements Alias { shown() {} }\n\
              export class Imported { imported() {} }\nexport class Passed { passed_on() {} }\n",
         )
         .write(
             "below.ts",
-            "import { Imported as More, Passed } from './own';\nimport type { Shown } from 'ui';\n\
-             class A extends More implements Shown { shown() {} }\nclass B extends Passed {}\n",
+            "import { Imported as More, Passed } from './own';\nimport type { Panel } from 'ui';\n\
+             class A extends More implements Panel { shown() {} }\nclass B extends Passed {}\n",
         );
     check(
         &judged,
@@ -156,12 +156,12 @@ fn bases_and_decorators_of_typescript() {
             ("Failed.name", "Failed.name stands below Error"),
             ("Page.render", "Page.render stands below Component, which the project does not define"),
             ("Front.later", ""),
-            ("Part.shown", "Part.shown stands below Shown"),
+            ("Part.shown", "Part.shown stands below Panel"),
             ("connectedCallback", "JavaScript itself or a browser may call Tag.connectedCallback"),
             ("Bound.clicked", "Bound.clicked is marked with `made`"),
-            ("Impl.draw", "Impl.draw stands below Shown"),
+            ("Impl.draw", "Impl.draw stands below Panel"),
             ("Sub.besides", ""),
-            ("Imported.imported", "Imported.imported stands below Shown"),
+            ("Imported.imported", "Imported.imported stands below Panel"),
             ("passed_on", ""),
             ("Aliased.shown", "Aliased.shown stands below Alias (whose members are unknown)"),
         ],
@@ -215,7 +215,7 @@ fn bases_of_cpp() {
     if !testkit::has_program("clangd") {
         return;
     }
-    let judged = Judged::new();
+    let judged = JudgedProject::new();
     let folder = judged.path().canonicalize().unwrap();
     let outside = tempfile::tempdir().unwrap();
     std::fs::write(
@@ -247,7 +247,7 @@ fn bases_of_cpp() {
     );
 }
 
-pub(crate) fn attributes_of_rust(judged: &Judged) {
+pub(crate) fn attributes_of_rust(judged: &JudgedProject) {
     judged.write(
         "src/lib.rs",
         "#[inline]\n#[must_use]\npub fn plain() -> u8 { 1 }\n\

@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use crate::judged::{Judged, sites};
+use crate::judged::{JudgedProject, sites};
 use crate::projects;
 
-fn project() -> Option<Judged> {
+fn project() -> Option<JudgedProject> {
     let judged = projects::c(&["geo.cpp"])?;
     judged.write(
         "geo.cpp",

@@ -13,9 +13,9 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
-use crate::worktree::{Worktree, said};
+use crate::worktree::{Worktree, outcome_parts};
 
-pub(crate) struct Judged {
+pub(crate) struct JudgedProject {
     pub worktree: Worktree,
     /// Goes with it.
     state: tempfile::TempDir,
@@ -31,12 +31,12 @@ pub(crate) struct Judged {
     pub env: BTreeMap<String, String>,
 }
 
-impl Judged {
-    pub(crate) fn new() -> Judged {
-        Judged::with(CodeSettings::default(), Timing::default())
+impl JudgedProject {
+    pub(crate) fn new() -> JudgedProject {
+        JudgedProject::with(CodeSettings::default(), Timing::default())
     }
 
-    pub(crate) fn with(settings: CodeSettings, timing: Timing) -> Judged {
+    pub(crate) fn with(settings: CodeSettings, timing: Timing) -> JudgedProject {
         let state = tempfile::tempdir().unwrap();
         let records: Arc<Mutex<Vec<Value>>> = Arc::default();
         let written = records.clone();
@@ -56,7 +56,7 @@ impl Judged {
         };
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let questions = Questions::with_judges(options.clone());
-        Judged {
+        JudgedProject {
             worktree: Worktree::new(),
             state,
             options,
@@ -90,7 +90,7 @@ impl Judged {
         files
     }
 
-    pub(crate) fn write(&self, path: &str, text: impl AsRef<[u8]>) -> &Judged {
+    pub(crate) fn write(&self, path: &str, text: impl AsRef<[u8]>) -> &JudgedProject {
         self.worktree.write(path, text);
         self
     }
@@ -111,7 +111,7 @@ impl Judged {
 
     /// What a tool answers: its structured result and its text; `Err` with what it refuses.
     pub(crate) fn ask(&self, name: &str, arguments: Value) -> Result<(Value, String), String> {
-        said(name, self.outcome(name, &arguments))
+        outcome_parts(name, self.outcome(name, &arguments))
     }
 
     /// The structured result of a tool as it is sent.
@@ -193,7 +193,7 @@ impl Judged {
     }
 
     /// What is said of each use of a name, refuted ones too: whether that is final, then the sites as [`sites`] has them.
-    pub(crate) fn told(&self, tool: &str, name: &str) -> String {
+    pub(crate) fn verdicts(&self, tool: &str, name: &str) -> String {
         let (answer, _) = self.until_judged(tool, json!({"name": name, "refuted": true}));
         let is_final = if answer["head"]["complete"] == true { "final" } else { "open" };
         let sites: String = sites(&answer).into_iter().map(|site| format!("  {site}\n")).collect();
@@ -201,7 +201,7 @@ impl Judged {
     }
 }
 
-impl Drop for Judged {
+impl Drop for JudgedProject {
     fn drop(&mut self) {
         self.runtime.block_on(self.questions.end());
     }

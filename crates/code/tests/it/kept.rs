@@ -7,18 +7,18 @@ use code::CodeSettings;
 use code::settings::ServerSettings;
 use serde_json::json;
 
-use crate::judged::{Judged, sites};
+use crate::judged::{JudgedProject, sites};
 use crate::lies::{has_python, liar, lying, project};
 
 /// Another life of the daemon, in which the server never says a word.
-fn with_one_that_is_mute(judged: &mut Judged) {
+fn with_one_that_is_mute(judged: &mut JudgedProject) {
     let mute = ServerSettings { command: Some(["sleep", "3600"].map(str::to_owned).to_vec()), enabled: None };
     let servers = BTreeMap::from([("ty".to_owned(), mute)]);
     judged.begin_again(CodeSettings { servers, ..CodeSettings::default() });
 }
 
 /// What is found without a judge: the verdicts, and the line of the head up to the colon.
-fn now(judged: &Judged, name: &str) -> (Vec<String>, String) {
+fn now(judged: &JudgedProject, name: &str) -> (Vec<String>, String) {
     let (answer, text) = judged.ask("find_callers", json!({"name": name, "wait_ms": 0})).unwrap();
     assert_eq!(answer["head"]["complete"], false, "{text}");
     let verdicts = answer["call_sites"].as_array().unwrap().iter().map(|site| site["verdict"].as_str().unwrap());

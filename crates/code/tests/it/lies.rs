@@ -10,7 +10,7 @@ use code::settings::ServerSettings;
 use code::{CodeSettings, Timing};
 use serde_json::{Value, json};
 
-use crate::judged::Judged;
+use crate::judged::JudgedProject;
 
 /// The uses of `area` of geo.py.
 const TRUTH: [&str; 3] = ["passed.py:2", "uses.py:5", "uses.py:7"];
@@ -27,9 +27,9 @@ pub(crate) fn timing() -> Timing {
     }
 }
 
-pub(crate) fn lying(server: &str, mode: &str, seconds: f64) -> Judged {
+pub(crate) fn lying(server: &str, mode: &str, seconds: f64) -> JudgedProject {
     let servers = BTreeMap::from([(server.to_owned(), liar(mode, seconds))]);
-    Judged::with(CodeSettings { servers, ..CodeSettings::default() }, timing())
+    JudgedProject::with(CodeSettings { servers, ..CodeSettings::default() }, timing())
 }
 
 pub(crate) fn liar(mode: &str, seconds: f64) -> ServerSettings {
@@ -38,7 +38,7 @@ pub(crate) fn liar(mode: &str, seconds: f64) -> ServerSettings {
     ServerSettings { command: Some(command), enabled: None }
 }
 
-pub(crate) fn project(judged: &Judged) {
+pub(crate) fn project(judged: &JudgedProject) {
     judged
         .write("geo.py", "def area(side):\n    return side\n\ndef surface(side):\n    return side\n")
         .write("other.py", "def area():\n    return 1\n")
@@ -71,12 +71,12 @@ fn check(answer: &Value, text: &str, truth: &[&str]) -> Option<String> {
     None
 }
 
-pub(crate) fn ask(judged: &Judged, wait_ms: u64) -> (Value, String) {
+pub(crate) fn ask(judged: &JudgedProject, wait_ms: u64) -> (Value, String) {
     judged.ask("find_callers", json!({"name": "geo.py:area", "wait_ms": wait_ms})).unwrap()
 }
 
 /// Asks until it is final; how the server was meanwhile.
-fn until_final(judged: &Judged, truth: &[&str], wait_ms: u64) -> Vec<String> {
+fn until_final(judged: &JudgedProject, truth: &[&str], wait_ms: u64) -> Vec<String> {
     let until = Instant::now() + testkit::patience().max(Duration::from_secs(120));
     let mut states = Vec::new();
     loop {
@@ -90,7 +90,7 @@ fn until_final(judged: &Judged, truth: &[&str], wait_ms: u64) -> Vec<String> {
 }
 
 /// Asks so many times; no answer is final.
-pub(crate) fn never_final(judged: &Judged, times: usize, wait_ms: u64) -> Vec<String> {
+pub(crate) fn never_final(judged: &JudgedProject, times: usize, wait_ms: u64) -> Vec<String> {
     let states = (0..times).map(|_| {
         let (answer, text) = ask(judged, wait_ms);
         check(&answer, &text, &[]).unwrap_or_else(|| panic!("it is final: {text}"))
@@ -247,7 +247,7 @@ fn one_that_reads_nothing_while_it_is_told_a_lot_is_seen_as_hung() {
     }
     let servers = BTreeMap::from([("ty".to_owned(), liar("deaf", 2.0))]);
     let timing = Timing { hung_after: Duration::from_secs(2), restarts: Vec::new(), ..timing() };
-    let judged = Judged::with(CodeSettings { servers, ..CodeSettings::default() }, timing);
+    let judged = JudgedProject::with(CodeSettings { servers, ..CodeSettings::default() }, timing);
     project(&judged);
     // More documents than wait for one that reads nothing.
     for number in 0..1500 {
@@ -349,7 +349,7 @@ fn one_that_does_not_start_says_why() {
 }
 
 /// The states of the servers, by name.
-fn states(judged: &Judged) -> BTreeMap<String, String> {
+fn states(judged: &JudgedProject) -> BTreeMap<String, String> {
     let (status, _) = judged.ask("code_status", json!({})).unwrap();
     let word = |server: &Value, field: &str| server[field].as_str().unwrap().to_owned();
     status["servers"].as_array().unwrap().iter().map(|one| (word(one, "server"), word(one, "state"))).collect()
@@ -362,7 +362,7 @@ fn two_that_do_not_fit_together_are_parked_in_turn() {
     }
     let servers = ["ty", "gopls"].map(|name| (name.to_owned(), liar("heavy", 0.0)));
     let settings = CodeSettings { memory: Some(90), servers: servers.into(), ..CodeSettings::default() };
-    let judged = Judged::with(settings, timing());
+    let judged = JudgedProject::with(settings, timing());
     project(&judged);
     judged
         .write("go.mod", "module made\n")
@@ -396,7 +396,7 @@ fn those_that_load_at_once_wait_for_each_other_instead_of_being_parked_in_turn()
         measured_every: timing().measured_every,
         ..Timing::default()
     };
-    let judged = Judged::with(settings, timing);
+    let judged = JudgedProject::with(settings, timing);
     let folders = ["a", "b", "c", "d"];
     for folder in folders {
         judged
@@ -430,7 +430,7 @@ fn one_that_needs_more_than_all_may_have_is_ended() {
         return;
     }
     let servers = BTreeMap::from([("ty".to_owned(), liar("heavy", 0.0))]);
-    let judged = Judged::with(CodeSettings { memory: Some(30), servers, ..CodeSettings::default() }, timing());
+    let judged = JudgedProject::with(CodeSettings { memory: Some(30), servers, ..CodeSettings::default() }, timing());
     project(&judged);
     let until = Instant::now() + testkit::patience().max(Duration::from_secs(120));
     loop {
@@ -453,7 +453,7 @@ fn a_restart_leaves_no_task_behind() {
     // Whoever keeps the servers within their budget finds none between an end and a start.
     let servers = BTreeMap::from([("ty".to_owned(), liar("honest", 0.0))]);
     let timing = Timing { measured_every: Duration::from_secs(3600), ..timing() };
-    let judged = Judged::with(CodeSettings { servers, ..CodeSettings::default() }, timing);
+    let judged = JudgedProject::with(CodeSettings { servers, ..CodeSettings::default() }, timing);
     project(&judged);
     until_final(&judged, &TRUTH, 10_000);
     let restart = || {
@@ -481,7 +481,7 @@ fn a_restart_takes_the_environment_of_who_restarts() {
         std::fs::set_permissions(folder.join("ty"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
         Some(format!("{}:{}", folder.display(), std::env::var("PATH").unwrap()))
     };
-    let mut judged = Judged::with(CodeSettings::default(), Timing { restarts: Vec::new(), ..timing() });
+    let mut judged = JudgedProject::with(CodeSettings::default(), Timing { restarts: Vec::new(), ..timing() });
     project(&judged);
     judged.search_path = program("broken", "exit 3".to_owned());
     let until = Instant::now() + testkit::patience().max(Duration::from_secs(120));

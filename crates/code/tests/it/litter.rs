@@ -3,11 +3,11 @@
 use code::{CodeSettings, Timing};
 use serde_json::{Value, json};
 
-use crate::judged::Judged;
+use crate::judged::JudgedProject;
 use crate::lies::{has_python, liar, timing};
 
 /// A project in C whose judge is clangd, and one in Go whose judge is heavy.
-fn project(judged: &Judged) {
+fn project(judged: &JudgedProject) {
     let folder = judged.path().canonicalize().unwrap();
     let entry = |file: &str| json!({"directory": folder, "file": file, "arguments": ["cc", "-c", file]});
     judged
@@ -20,7 +20,7 @@ fn project(judged: &Judged) {
         .write("uses.go", "package geo\n\nfunc double() int { return square(2) }\n");
 }
 
-fn server(judged: &Judged, name: &str) -> Value {
+fn server(judged: &JudgedProject, name: &str) -> Value {
     let (status, _) = judged.ask("code_status", json!({})).unwrap();
     let servers = status["servers"].as_array().unwrap().iter();
     servers.filter(|one| one["server"] == name).cloned().next_back().unwrap_or_default()
@@ -30,7 +30,7 @@ fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     testkit::until(what, || is_so().then_some(()));
 }
 
-fn has_preamble(judged: &Judged) -> bool {
+fn has_preamble(judged: &JudgedProject) -> bool {
     judged.scratch().iter().any(|file| file.to_string_lossy().contains("preamble-"))
 }
 
@@ -43,7 +43,7 @@ fn a_killed_clangd_and_a_parked_one_leave_nothing() {
     let settings = |memory| CodeSettings { memory, servers: heavy(), ..CodeSettings::default() };
     // What is killed is not started again.
     let timing = Timing { restarts: Vec::new(), measured_every: timing().measured_every, ..Timing::default() };
-    let mut judged = Judged::with(settings(None), timing);
+    let mut judged = JudgedProject::with(settings(None), timing);
     project(&judged);
     let area = || json!({"name": "geo.c:area"});
     judged.until_final("find_callers", area());

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::worktree::Worktree;
 
-fn shown(worktree: &Worktree, tool: &str, name: &str) -> String {
+fn text_of(worktree: &Worktree, tool: &str, name: &str) -> String {
     let (_, text) = worktree.ask(tool, json!({"type_name": name})).unwrap();
     text
 }
@@ -15,14 +15,14 @@ fn shown(worktree: &Worktree, tool: &str, name: &str) -> String {
 fn fields(file: &str, text: &str, name: &str, expected: Expect) {
     let worktree = Worktree::new();
     worktree.write(file, text);
-    expected.assert_eq(&shown(&worktree, "show_fields", name));
+    expected.assert_eq(&text_of(&worktree, "show_fields", name));
 }
 
 /// Its constructors.
 fn constructors(file: &str, text: &str, name: &str, expected: Expect) {
     let worktree = Worktree::new();
     worktree.write(file, text);
-    expected.assert_eq(&shown(&worktree, "show_constructors", name));
+    expected.assert_eq(&text_of(&worktree, "show_constructors", name));
 }
 
 const PERSON: &str = "class Person {\n  readonly id: number = 1;\n  constructor(private name: string, public readonly age?: number, \
@@ -152,7 +152,7 @@ fn another_name_of_a_type_leads_to_it() {
     ] {
         let worktree = Worktree::new();
         worktree.write(file, text);
-        let said = shown(&worktree, "show_fields", name);
+        let said = text_of(&worktree, "show_fields", name);
         assert_eq!(said.lines().last(), Some(field), "{file} {text}: {said}");
     }
     // In another file, and with both places in the result.
@@ -173,7 +173,7 @@ fn what_a_macro_may_make_is_said_where_it_is() {
     );
     let refused = |tool: &str, name: &str| worktree.ask(tool, json!({"name": name})).unwrap_err();
     expect!["`made` is not defined in this project by its own text; the call of a macro at lib.rs:2 has it, and may define it; find_uses shows where it is used"].assert_eq(&refused("show_definition", "made"));
-    expect!["`made` is not defined in this project by its own text; the call of a macro at lib.rs:2 has it, and may define it, so nobody knows its body; find_callers shows who calls it"].assert_eq(&refused("find_callees", "made"));
+    expect!["`made` is not defined in this project by its own text; the call of a macro at lib.rs:2 has it, and may define it, so its body is unknown; find_callers shows who calls it"].assert_eq(&refused("find_callees", "made"));
     let (_, text) = worktree.ask("find_callers", json!({"name": "made"})).unwrap();
     expect!["not defined in this project by its own text; the call of a macro at lib.rs:2 has it, and may define it"]
         .assert_eq(text.lines().nth(1).unwrap());

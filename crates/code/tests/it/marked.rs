@@ -12,7 +12,7 @@ use crate::worktree::{Worktree, every_class};
 type Sites = BTreeMap<(String, u64), Vec<(String, String)>>;
 
 /// A column, a class, and what is around it.
-type Found = (u64, String, String);
+type MarkedSite = (u64, String, String);
 
 /// What the marks of a text say.
 fn marks(file: &str, name: &str, text: &str, sites: &mut Sites) {
@@ -29,10 +29,10 @@ fn marks(file: &str, name: &str, text: &str, sites: &mut Sites) {
 }
 
 /// What find_uses says of the name.
-fn found(worktree: &Worktree, name: &str) -> Sites {
+fn sites(worktree: &Worktree, name: &str) -> Sites {
     let result =
         worktree.result("find_uses", json!({"name": name, "classes": every_class(), "max_results": 5000, "path": ""}));
-    let mut sites: BTreeMap<(String, u64), Vec<Found>> = BTreeMap::new();
+    let mut sites: BTreeMap<(String, u64), Vec<MarkedSite>> = BTreeMap::new();
     for one in result["uses"].as_array().unwrap() {
         let place = (one["file"].as_str().unwrap().to_owned(), one["line"].as_u64().unwrap());
         let text = |field: &str| one[field].as_str().unwrap_or_default().to_owned();
@@ -78,7 +78,7 @@ fn differences(language: &str, change: Change) -> (Vec<String>, Counts) {
         worktree.write(&file, text);
     }
     assert!(!marked.is_empty());
-    let found = found(&worktree, name);
+    let found = sites(&worktree, name);
     let places: std::collections::BTreeSet<_> = marked.keys().chain(found.keys()).collect();
     let mut differences = Vec::new();
     let mut counts = Counts::default();

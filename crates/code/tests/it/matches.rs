@@ -357,13 +357,13 @@ fn what_find_matches_refuses() {
     expect![[r#"
         E has no `B`; its constructors are A
         `change` is `add` or `remove:CONSTRUCTOR`, not `rename`
-        a.rs:4 interface T is no enum, union or sum type: it has no alternatives that a match could name; find_uses shows where it is used
-        `f` is no type: a.rs:3 function f"#]]
+        a.rs:4 interface T is not an enum, union or sum type, so no match can name its alternatives; find_uses shows where it is used
+        `f` is not a type: a.rs:3 function f"#]]
     .assert_eq(&said.join("\n"));
     let (result, text) = worktree.ask("find_matches", json!({"type_name": "E"})).unwrap();
     assert_eq!((&result["total"], &result["head"]["complete"]), (&json!(0), &json!(false)));
     expect![[r#"
-        No matches found, but that may not be all: no language server for Rust
+        No matches found; not proven complete: no language server for Rust
         defined: a.rs:1 enum E"#]]
     .assert_eq(&text);
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::worktree::Worktree;
 
-fn found(text: &str) -> (String, Value) {
+fn matches_in(text: &str) -> (String, Value) {
     let worktree = Worktree::new();
     worktree.write("a.rs", format!("pub enum Kind {{ A, B(u8), C {{ of: u8 }} }}\n{text}"));
     let result = worktree.result("find_matches", json!({"type_name": "Kind"}));
@@ -27,7 +27,7 @@ fn unread(reasons: &Value) -> String {
 
 #[test]
 fn they_are_found_where_they_stand() {
-    let (lines, reasons) = found(
+    let (lines, reasons) = matches_in(
         r#"fn asserted(k: &Kind) { assert!(matches!(k, Kind::A), "A, {}", 1); }
 fn listed(k: &Kind) -> Vec<u8> { vec![match k { Kind::A => 1, Kind::B(_) | Kind::C { .. } => 2 }] }
 fn printed(k: &Kind) { println!("é {} {of}", match k { Kind::A => 1, _ => 2 }, of = u8::from(if let Kind::B(_) = k { true } else { false })); }
@@ -76,12 +76,12 @@ fn what_is_no_code_by_itself_is_said() {
         ("fn f(k: Other) { pick!(k, Other::A => 1); }", 0),
         ("fn f() { pick!(1, \"A\" => /* A */ 1); }", 0),
     ] {
-        let (_, reasons) = found(text);
+        let (_, reasons) = matches_in(text);
         assert_eq!(unread(&reasons).lines().count(), said, "{text}: {reasons}");
     }
-    let (_, reasons) = found("fn f(k: Kind) {\n    pick!(k, Kind::A => 1, Kind::B(_) => 2);\n}\n");
+    let (_, reasons) = matches_in("fn f(k: Kind) {\n    pick!(k, Kind::A => 1, Kind::B(_) => 2);\n}\n");
     expect![[r#"
-        2 a.rs:3 names A in the tokens of a macro that are no code by themselves: a match in there is not seen
+        2 a.rs:3 names A in macro tokens that are not code: matches there are not found
     "#]]
     .assert_eq(&unread(&reasons));
 }
@@ -89,6 +89,6 @@ fn what_is_no_code_by_itself_is_said() {
 #[test]
 fn macros_in_macros_end() {
     let deep = format!("fn f(k: &Kind) {{ {}matches!(k, Kind::A){} }}\n", "dbg!(".repeat(400), ")".repeat(400));
-    let (lines, reasons) = found(&deep);
+    let (lines, reasons) = matches_in(&deep);
     assert_eq!((lines.as_str(), unread(&reasons).lines().count()), ("", 1));
 }

@@ -8,10 +8,10 @@ use code::settings::ServerSettings;
 use expect_test::{Expect, expect};
 use serde_json::json;
 
-use crate::judged::Judged;
+use crate::judged::JudgedProject;
 
 /// The final answer: its first line, then each match with its effect and verdict.
-fn check(judged: &Judged, type_name: &str, expected: Expect) {
+fn check(judged: &JudgedProject, type_name: &str, expected: Expect) {
     let (answer, text) = judged.until_final("find_matches", json!({"type_name": type_name}));
     assert_eq!(answer["warning"], json!(null));
     let lines = answer["matches"].as_array().unwrap().iter().map(|one| {
@@ -22,7 +22,7 @@ fn check(judged: &Judged, type_name: &str, expected: Expect) {
     expected.assert_eq(&lines.join("\n"));
 }
 
-pub(crate) fn rust(judged: &Judged) {
+pub(crate) fn rust(judged: &JudgedProject) {
     judged
         .write("src/lib.rs", "pub mod geo;\npub mod other;\npub mod silent;\npub mod uses;\n")
         .write(
@@ -77,7 +77,7 @@ fn python() {
     if !testkit::has_program("ty") {
         return;
     }
-    let judged = Judged::new();
+    let judged = JudgedProject::new();
     judged
         .write("pyproject.toml", "[project]\nname = \"made\"\nversion = \"1\"\nrequires-python = \">=3.11\"\n")
         .write("geo.py", "class Circle:\n    pass\n\nclass Square:\n    pass\n\nShape = Circle | Square\n")
@@ -106,7 +106,7 @@ fn typescript() {
     if !testkit::has_program("tsc") || !testkit::has_program("node") {
         return;
     }
-    let judged = Judged::new();
+    let judged = JudgedProject::new();
     judged
         .write("tsconfig.json", "{\"compilerOptions\": {\"strict\": true}, \"include\": [\"src\"]}\n")
         .write(
@@ -136,7 +136,7 @@ fn unions_that_members_of_enums_tell_apart() {
     if !testkit::has_program("tsc") || !testkit::has_program("node") {
         return;
     }
-    let judged = Judged::new();
+    let judged = JudgedProject::new();
     judged
         .write("tsconfig.json", "{\"compilerOptions\": {\"strict\": true}}\n")
         .write(
@@ -175,7 +175,7 @@ fn what_no_text_tells_apart_is_never_final() {
     if !testkit::has_program("tsc") || !testkit::has_program("node") {
         return;
     }
-    let judged = Judged::new();
+    let judged = JudgedProject::new();
     let kinds = "export enum Kind { Circle, Square }\nexport enum Mode { On, Off }\nexport const Code = { a: 1, b: 2 } as const;\n\
                  export type Dot = 'dot';\nexport interface Side { length: number }\nexport interface Tagged<T> { kind: T }\n";
     // Each union, what switches over its values, and whether the answer may be final.
@@ -251,7 +251,7 @@ fn go() {
     if !testkit::has_program("gopls") || !testkit::has_program("go") {
         return;
     }
-    let mut judged = Judged::new();
+    let mut judged = JudgedProject::new();
     judged
         .write("go.mod", "module made\n\ngo 1.19\n")
         .write("geo/geo.go", "package geo\n\ntype Shape int\n\nconst (\n\tCircle Shape = iota\n\tSquare\n)\n")
@@ -291,7 +291,7 @@ fn cpp() {
     if !testkit::has_program("clangd") {
         return;
     }
-    let judged = Judged::new();
+    let judged = JudgedProject::new();
     let folder = judged.path().canonicalize().unwrap();
     let entry = |file: &str| json!({"directory": folder, "file": file, "arguments": ["c++", "-c", file]});
     judged

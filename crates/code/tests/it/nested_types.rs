@@ -15,7 +15,7 @@ fn members_of_a_type_within_another() {
          \x20 failed.json().status;\n}\n\
          const made: Config = { server: { host: 'a', port: 1 }, host: 'b' };\n",
     );
-    let said = ["Config.host", "Config.server.host", "Failed.status"].map(|name| judged.told("find_uses", name));
+    let said = ["Config.host", "Config.server.host", "Failed.status"].map(|name| judged.verdicts("find_uses", name));
     expect![[r#"
         Config.host final
           config.ts:2 binding refuted -
@@ -53,10 +53,10 @@ fn what_only_a_class_itself_has() {
          \x20 load() { this.#load(); }\n}\nnew Client().count;\n",
     );
     let said = [
-        judged.told("find_uses", "Users.log"),
-        script.told("find_uses", "Client.#count"),
-        script.told("find_uses", "#load"),
-        script.told("find_uses", "Client.count"),
+        judged.verdicts("find_uses", "Users.log"),
+        script.verdicts("find_uses", "Client.#count"),
+        script.verdicts("find_uses", "#load"),
+        script.verdicts("find_uses", "Client.count"),
     ];
     expect![[r#"
         Users.log final
@@ -84,7 +84,7 @@ fn what_a_class_may_be_given_for() {
          \x20 label = 'json';\n}\nfunction run(tool: Tool) { return tool.parse('x'); }\nrun(new Json());\n\
          class Repo { constructor(private opts: { table: string }) {}\n  table() { return this.opts.table; }\n}\n",
     );
-    let said = [judged.told("find_callers", "Json.parse"), judged.told("find_uses", "Repo.table")];
+    let said = [judged.verdicts("find_callers", "Json.parse"), judged.verdicts("find_uses", "Repo.table")];
     expect![[r#"
         Json.parse open
           parser.ts:7 call undecided -

@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use crate::judged::Judged;
+use crate::judged::JudgedProject;
 use crate::projects;
 
 #[test]
@@ -22,7 +22,7 @@ fn classes_beside_ours() {
           job.ts:7 call confirmed job.ts:2 interface
           job.ts:8 call refuted -
     "#]]
-    .assert_eq(&judged.told("find_callers", "Mail.setup"));
+    .assert_eq(&judged.verdicts("find_callers", "Mail.setup"));
     let Some(judged) = projects::python() else { return };
     judged.write(
         "job.py",
@@ -42,7 +42,7 @@ fn classes_beside_ours() {
           job.py:11 call refuted -
           job.py:12 call confirmed job.py:4 interface
     "#]]
-    .assert_eq(&judged.told("find_callers", "Mail.setup"));
+    .assert_eq(&judged.verdicts("find_callers", "Mail.setup"));
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn objects_of_classes_beside_ours() {
          class Circle extends Shape { constructor(readonly r: number) { super(); } area() { return 2; } override title = (s: string) => s + '!'; }\n\
          function any(s: Shape) { s.area(); }\nnew Square(1).area();\ntype Round = Circle;\n",
     );
-    let said = ["Circle.area", "Circle.title"].map(|name| judged.told("find_callers", name));
+    let said = ["Circle.area", "Circle.title"].map(|name| judged.verdicts("find_callers", name));
     expect![[r#"
         Circle.area final
           geo.ts:4 call confirmed geo.ts:3 interface
@@ -89,7 +89,7 @@ fn copies_and_functions_of_properties() {
           user.ts:9 value confirmed user.ts:8
           user.ts:10 value confirmed user.ts:8
     "#]]
-    .assert_eq(&said.map(|(tool, name)| judged.told(tool, name)).concat());
+    .assert_eq(&said.map(|(tool, name)| judged.verdicts(tool, name)).concat());
 }
 
 #[test]
@@ -108,7 +108,8 @@ fn functions_that_cpp_is_given() {
             "#include \"geo.hpp\"\nvoid worker();\nint limit();\n\
              int run(Outer::Inner& i, Button& b) {\n  Task t(worker);\n  Opts o(limit());\n  return i.deep() + b.clicks();\n}\n",
         );
-    let callers = ["worker", "limit", "Inner::deep", "Button::clicks"].map(|name| judged.told("find_callers", name));
+    let callers =
+        ["worker", "limit", "Inner::deep", "Button::clicks"].map(|name| judged.verdicts("find_callers", name));
     expect![[r#"
         worker final
           uses.cpp:5 value confirmed uses.cpp:2
@@ -132,7 +133,7 @@ fn interfaces_of_go_with_type_parameters() {
          func (p Pair[K, V]) Swap() {}\n\nfunc fill[T any](s Sink[T], x T) { s.Put(x) }\n\n\
          func run() { Pair[int, int]{}.Swap() }\n",
     );
-    let said = ["Stack.Put", "Pair.Swap"].map(|name| judged.told("find_callers", name));
+    let said = ["Stack.Put", "Pair.Swap"].map(|name| judged.verdicts("find_callers", name));
     expect![[r#"
         Stack.Put open
           geo.go:13 call undecided -
@@ -142,7 +143,7 @@ fn interfaces_of_go_with_type_parameters() {
     .assert_eq(&said.concat());
 }
 
-pub(crate) fn names_of_rust_that_modules_and_traits_share(judged: &Judged) {
+pub(crate) fn names_of_rust_that_modules_and_traits_share(judged: &JudgedProject) {
     judged
         .write(
             "src/parse.rs",
@@ -154,7 +155,7 @@ pub(crate) fn names_of_rust_that_modules_and_traits_share(judged: &Judged) {
              impl<'a> IntoIterator for &'a One {\n    type Item = u8;\n    type IntoIter = std::vec::IntoIter<u8>;\n    fn into_iter(self) -> Self::IntoIter { vec![].into_iter() }\n}\n\
              pub fn all() -> u8 {\n    let n: u8 = \"3\".parse().unwrap();\n    println!(\"{}\", conv::<u8>(n));\n    parse::parse(\"x\") + parse::Parser.parse()\n}\n",
         );
-    let said = ["parse::parse", "Parser::parse", "conv"].map(|name| judged.told("find_callers", name));
+    let said = ["parse::parse", "Parser::parse", "conv"].map(|name| judged.verdicts("find_callers", name));
     expect![[r#"
         parse::parse final
           src/lib.rs:10 call refuted -

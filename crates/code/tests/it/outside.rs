@@ -4,13 +4,13 @@
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};
 
-use crate::judged::Judged;
+use crate::judged::JudgedProject;
 use crate::projects;
 use crate::worktree::Worktree;
 
 /// The text of the final answer. Where the standard library lies is the machine's, and whether Python's has its sources or
 /// only the server's stubs.
-fn check(judged: &Judged, tool: &str, name: &str, expected: Expect) -> Value {
+fn check(judged: &JudgedProject, tool: &str, name: &str, expected: Expect) -> Value {
     let (answer, text) = judged.until_final(tool, json!({"name": name}));
     assert_eq!(answer["warning"], json!(null));
     let place = |line: &str| match line.strip_prefix("means: /").and_then(|rest| rest.split_once(' ')) {
@@ -24,12 +24,12 @@ fn check(judged: &Judged, tool: &str, name: &str, expected: Expect) -> Value {
     answer
 }
 
-pub(crate) fn rust(judged: &Judged) {
+pub(crate) fn rust(judged: &JudgedProject) {
     what_the_standard_library_of_rust_has(judged);
     what_a_macro_of_the_project_makes_is_defined_there(judged);
 }
 
-fn what_the_standard_library_of_rust_has(judged: &Judged) {
+fn what_the_standard_library_of_rust_has(judged: &JudgedProject) {
     judged
         .write(
             "src/lib.rs",
@@ -103,7 +103,7 @@ fn what_the_standard_library_of_rust_has(judged: &Judged) {
     assert!(problem.contains("there is no `Other::new`; `new` is src/lib.rs:3"), "{problem}");
 }
 
-fn what_a_macro_of_the_project_makes_is_defined_there(judged: &Judged) {
+fn what_a_macro_of_the_project_makes_is_defined_there(judged: &JudgedProject) {
     judged.write(
         "src/lib.rs",
         "macro_rules! gen { ($name:ident) => { pub fn $name() {} }; }\ngen!(made);\ngen!(unused);\n\

@@ -3,10 +3,10 @@
 
 use serde_json::json;
 
-use crate::judged::Judged;
+use crate::judged::JudgedProject;
 use crate::projects;
 
-fn cpp() -> Option<Judged> {
+fn cpp() -> Option<JudgedProject> {
     let judged = projects::c(&["geo.cpp", "uses.cpp"])?;
     judged
         .write(
@@ -51,8 +51,8 @@ fn a_call_on_a_value_runs_no_override() {
     judged.write(
         "uses.cpp",
         "#include \"geo.hpp\"\n\
-         struct Held { A a; A& other; };\n\
-         void value(A& r, A* p, Held h) {\n  A a;\n  a.go();\n  r.go();\n  p->go();\n  h.a.go();\n  h.other.go();\n  (*p).go();\n}\n",
+         struct Pair { A a; A& other; };\n\
+         void value(A& r, A* p, Pair h) {\n  A a;\n  a.go();\n  r.go();\n  p->go();\n  h.a.go();\n  h.other.go();\n  (*p).go();\n}\n",
     );
     let interface = |line: usize| format!("uses.cpp:{line} call confirmed geo.hpp:3 interface");
     let refuted = |line: usize| format!("uses.cpp:{line} call refuted -");

@@ -17,7 +17,7 @@ fn class_variables_of_python() {
          def run(Model: type[Home]): Model.load()\n\n\
          Home.load()\nHome().on_event()\nView.template\n",
     );
-    let said = ["Home.template", "Home.on_event", "Near.load"].map(|name| judged.told("find_uses", name));
+    let said = ["Home.template", "Home.on_event", "Near.load"].map(|name| judged.verdicts("find_uses", name));
     expect![[r#"
         Home.template final
           view.py:2 binding refuted -
@@ -55,7 +55,7 @@ fn static_members_of_javascript() {
              Model.table();\nnew Model().save();\nconst user = new User();\nuser.save();\n\
              const some: Model = new User();\nsome.save();\n",
         );
-    let said = ["User.table", "User.save", "Model.save"].map(|name| judged.told("find_callers", name));
+    let said = ["User.table", "User.save", "Model.save"].map(|name| judged.verdicts("find_callers", name));
     expect![[r#"
         User.table final
           model.ts:4 call confirmed model.ts:8 interface
@@ -93,7 +93,7 @@ fn methods_of_templates_of_cpp() {
              int run(Handler<int>& h, Other& o) {\n  o.handle(1);\n  return h.handle(1);\n}\n\
              void all(Ref r, Base b) {\n  r.go();\n  MADE.go();\n  b.go();\n  auto m = &Base::go;\n}\n",
         );
-    let said = ["Ints::handle", "Derived::go"].map(|name| judged.told("find_callers", name));
+    let said = ["Ints::handle", "Derived::go"].map(|name| judged.verdicts("find_callers", name));
     expect![[r#"
         Ints::handle open
           uses.cpp:5 call refuted -

@@ -15,7 +15,7 @@ fn what_a_call_makes() {
         )
         .write("wrapped.js", "module.exports = (f) => f;\n")
         .write("routes.js", "const users = require('./users');\n[1].map(users.list);\n[2].map(users.remove);\n");
-    let said = ["list", "remove"].map(|name| judged.told("find_callers", name));
+    let said = ["list", "remove"].map(|name| judged.verdicts("find_callers", name));
     expect![[r#"
         list final
           routes.js:2 value confirmed users.js:2
@@ -27,7 +27,7 @@ fn what_a_call_makes() {
     judged
         .write("geo.py", "class Circle: pass\n\nhook = lambda x: x\n")
         .write("main.py", "import geo\n\nlist(map(geo.hook, [1]))\nlist(map(geo.Circle, []))\ngeo.Circle()\n");
-    let said = ["hook", "Circle"].map(|name| judged.told("find_callers", name));
+    let said = ["hook", "Circle"].map(|name| judged.verdicts("find_callers", name));
     expect![[r#"
         hook final
           main.py:3 value confirmed geo.py:3
@@ -45,7 +45,7 @@ fn what_a_call_makes() {
         Hook final
           main.go:5 value confirmed geo/geo.go:3
     "#]]
-    .assert_eq(&judged.told("find_callers", "Hook"));
+    .assert_eq(&judged.verdicts("find_callers", "Hook"));
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn attributes_that_a_test_makes_first() {
         TestGeo.box final
           test_geo.py:6 field_read confirmed test_geo.py:3
     "#]]
-    .assert_eq(&judged.told("find_uses", "TestGeo.box"));
+    .assert_eq(&judged.verdicts("find_uses", "TestGeo.box"));
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn a_default_export_that_a_namespace_is_asked_for() {
         .write("o.ts", "export const other = () => 2;\nexport default other;\n")
         .write("n.ts", "import * as m from './m';\nimport * as o from './o';\nexport const z = m.default();\nexport const y = o.other();\n")
         .write("p.ts", "import * as o from './o';\nexport const y = o.other();\n");
-    let said = ["konst", "other"].map(|name| judged.told("find_uses", name));
+    let said = ["konst", "other"].map(|name| judged.verdicts("find_uses", name));
     expect![[r#"
         konst open
           m.ts:2 export confirmed m.ts:1

@@ -15,7 +15,7 @@ fn geo() -> Worktree {
 }
 
 /// What show_definition finds, as its first line says it, or refuses, in a shell that stands in a folder.
-fn said(worktree: &Worktree, folder: &str, name: &str) -> String {
+fn first_line(worktree: &Worktree, folder: &str, name: &str) -> String {
     let root = worktree.path().canonicalize().unwrap();
     let name = name.replace("[root]", root.to_str().unwrap());
     let said = match worktree.ask_in(folder, "show_definition", json!({"name": name})) {
@@ -26,7 +26,8 @@ fn said(worktree: &Worktree, folder: &str, name: &str) -> String {
 }
 
 fn check(worktree: &Worktree, folder: &str, names: &[&str], expected: Expect) {
-    let said: Vec<String> = names.iter().map(|name| format!("{name}: {}\n", said(worktree, folder, name))).collect();
+    let said: Vec<String> =
+        names.iter().map(|name| format!("{name}: {}\n", first_line(worktree, folder, name))).collect();
     expected.assert_eq(&said.concat());
 }
 
@@ -111,7 +112,7 @@ fn a_path_is_whole_or_begins_where_it_is_typed() {
         expect![[r#"
         geo.rs:9: src/geo.rs:9-11 function square
         other/geo.py:1: src/other/geo.py:1-2 function area
-        /etc/geo.rs:1: there is no file /etc/geo.rs that can be read here
+        /etc/geo.rs:1: /etc/geo.rs does not exist or cannot be read
     "#]],
     );
     worktree.write("lib/geo.rs", "pub fn area() {}\n").write("geo.rs", "\n\n\n\n\nfn round() {}\n");
@@ -138,7 +139,7 @@ fn a_path_is_whole_or_begins_where_it_is_typed() {
         "",
         &["geo.rs:6"],
         expect![[r#"
-        geo.rs:6: geo.rs may be lib/geo.rs, src/geo.rs: write more of the path
+        geo.rs:6: geo.rs is ambiguous: lib/geo.rs, src/geo.rs; write more of the path
     "#]],
     );
     // An agent has paths from answers, which begin at the root.
@@ -164,7 +165,7 @@ fn a_field_without_a_name_is_not_looked_for() {
     let worktree = geo();
     worktree.write("src/tup.rs", "pub struct Tup(f64);\nfn f(t: Tup) -> f64 { t.0 }\n");
     let said = |name: &str| worktree.ask("find_uses", json!({"name": name})).unwrap_err();
-    expect![[r#"`Tup.0` is a number, not a name: uses of fields without a name are not looked for; show_fields {"type_name":"Tup"} shows it, find_uses of `Tup` where it is made"#]].assert_eq(&said("Tup.0"));
-    expect!["`12` is a number, not a name: uses of fields without a name are not looked for; ask for a name"]
+    expect![[r#"`Tup.0` is a number, not a name: hob cannot search for fields without a name; show_fields {"type_name":"Tup"} shows it, find_uses of `Tup` where it is made"#]].assert_eq(&said("Tup.0"));
+    expect!["`12` is a number, not a name: hob cannot search for fields without a name; ask for a name"]
         .assert_eq(&said("12"));
 }

@@ -3,10 +3,10 @@
 
 use serde_json::json;
 
-use crate::judged::Judged;
+use crate::judged::JudgedProject;
 
 /// A crate with a feature, `extra`; its lock file says that all it needs is there.
-pub(crate) fn rust() -> Option<Judged> {
+pub(crate) fn rust() -> Option<JudgedProject> {
     let manifest =
         "[package]\nname = \"made\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[features]\nextra = []\n[workspace]\n";
     let judged = made(&["rust-analyzer"], "Cargo.toml", manifest)?;
@@ -14,27 +14,27 @@ pub(crate) fn rust() -> Option<Judged> {
     Some(judged)
 }
 
-pub(crate) fn python() -> Option<Judged> {
+pub(crate) fn python() -> Option<JudgedProject> {
     made(&["ty"], "pyproject.toml", "[project]\nname = \"made\"\nversion = \"1\"\n")
 }
 
-pub(crate) fn typescript() -> Option<Judged> {
+pub(crate) fn typescript() -> Option<JudgedProject> {
     let options = "{\"compilerOptions\": {\"strict\": true, \"module\": \"esnext\", \"lib\": [\"es2020\", \"dom\"]}}\n";
     made(&["tsc", "node"], "tsconfig.json", options)
 }
 
 /// Modules of CommonJS, as they are without a `tsconfig.json`.
-pub(crate) fn javascript() -> Option<Judged> {
+pub(crate) fn javascript() -> Option<JudgedProject> {
     made(&["tsc", "node"], "package.json", "{\"name\": \"made\"}\n")
 }
 
 /// A module.
-pub(crate) fn go() -> Option<Judged> {
+pub(crate) fn go() -> Option<JudgedProject> {
     made(&["gopls", "go"], "go.mod", "module made\n\ngo 1.19\n")
 }
 
 /// These files of C and C++ are compiled, each by itself.
-pub(crate) fn c(files: &[&str]) -> Option<Judged> {
+pub(crate) fn c(files: &[&str]) -> Option<JudgedProject> {
     let judged = made(&["clangd"], "compile_commands.json", "[]")?;
     let folder = judged.path().canonicalize().unwrap();
     let compiler = |file: &str| if file.ends_with(".c") { "cc" } else { "c++" };
@@ -44,11 +44,11 @@ pub(crate) fn c(files: &[&str]) -> Option<Judged> {
     Some(judged)
 }
 
-fn made(programs: &[&str], manifest: &str, text: &str) -> Option<Judged> {
+fn made(programs: &[&str], manifest: &str, text: &str) -> Option<JudgedProject> {
     if !programs.iter().all(|program| testkit::has_program(program)) {
         return None;
     }
-    let judged = Judged::new();
+    let judged = JudgedProject::new();
     judged.write(manifest, text);
     Some(judged)
 }

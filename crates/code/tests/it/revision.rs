@@ -5,9 +5,9 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::judged::Judged;
+use crate::judged::JudgedProject;
 
-fn git(judged: &Judged, args: &[&str]) {
+fn git(judged: &JudgedProject, args: &[&str]) {
     let mut git = Command::new("git");
     git.args(["-c", "user.name=n", "-c", "user.email=n@example.org"]).args(args).current_dir(judged.path());
     git.env("GIT_CONFIG_GLOBAL", "/dev/null");
@@ -15,7 +15,7 @@ fn git(judged: &Judged, args: &[&str]) {
 }
 
 /// The revision, asked for until it is as wanted: the watcher and git are not waited for by an answer.
-fn until(judged: &Judged, wanted: impl Fn(&Value) -> bool) -> Value {
+fn until(judged: &JudgedProject, wanted: impl Fn(&Value) -> bool) -> Value {
     testkit::until("the revision is known", || {
         let (answer, _) = judged.ask("find_uses", json!({"name": "area", "wait_ms": 0})).unwrap();
         Some(answer["head"]["revision"].clone()).filter(&wanted)
@@ -24,7 +24,7 @@ fn until(judged: &Judged, wanted: impl Fn(&Value) -> bool) -> Value {
 
 #[test]
 fn the_commit_the_changes_and_the_batches() {
-    let judged = Judged::new();
+    let judged = JudgedProject::new();
     judged.write("geo.hs", "module Geo where\narea = 1\nuse = area\n").write("old.hs", "module Old where\n");
     let first = until(&judged, |revision| revision["stamp"].is_u64());
     assert_eq!((&first["commit"], &first["changed"]), (&json!(null), &json!(null)));

@@ -3,10 +3,10 @@
 use expect_test::expect;
 use serde_json::json;
 
-use crate::judged::{Judged, sites};
+use crate::judged::{JudgedProject, sites};
 
 /// The files of a project, but those of the judge's own that no build could do without.
-fn files(judged: &Judged) -> Vec<String> {
+fn files(judged: &JudgedProject) -> Vec<String> {
     let mut open = vec![judged.path().to_owned()];
     let mut files = Vec::new();
     while let Some(folder) = open.pop() {
@@ -23,7 +23,7 @@ fn files(judged: &Judged) -> Vec<String> {
 }
 
 /// The answer, final, with the text; the judge writes nothing into the project.
-fn final_answer(judged: &Judged, name: &str) -> String {
+fn final_answer(judged: &JudgedProject, name: &str) -> String {
     let before = files(judged);
     let (answer, text) = judged.until_final("find_callers", json!({"name": name}));
     assert_eq!(files(judged), before, "nothing is written into a project");
@@ -32,7 +32,7 @@ fn final_answer(judged: &Judged, name: &str) -> String {
 }
 
 /// What a definition calls, by the judge: the whole text of the final answer, with what is outside by its last folder.
-fn final_callees(judged: &Judged, name: &str) -> String {
+fn final_callees(judged: &JudgedProject, name: &str) -> String {
     let (answer, text) = judged.until_final("find_callees", json!({"name": name, "external": true}));
     assert_eq!(answer["warning"], json!(null));
     let is_final = |callee: &serde_json::Value| callee["verdict"] == "confirmed";
@@ -49,7 +49,7 @@ fn final_callees(judged: &Judged, name: &str) -> String {
 }
 
 /// The version of the only server that runs.
-fn version(judged: &Judged) -> String {
+fn version(judged: &JudgedProject) -> String {
     let (status, text) = judged.ask("code_status", json!({})).unwrap();
     let version = status["servers"][0]["version"].as_str().unwrap_or_else(|| panic!("no version: {text}")).to_owned();
     let server = status["servers"][0]["server"].as_str().unwrap();
@@ -57,7 +57,7 @@ fn version(judged: &Judged) -> String {
     version
 }
 
-fn rust_crate(judged: &Judged) {
+fn rust_crate(judged: &JudgedProject) {
     judged
         .write(
             "src/lib.rs",
@@ -84,7 +84,7 @@ fn rust_crate(judged: &Judged) {
         );
 }
 
-pub(crate) fn rust_analyzer_confirms_and_refutes(judged: &Judged) {
+pub(crate) fn rust_analyzer_confirms_and_refutes(judged: &JudgedProject) {
     rust_crate(judged);
     let answer = final_answer(judged, "src/geo.rs:area");
     expect![[r#"
@@ -126,7 +126,7 @@ fn ty_confirms_and_refutes() {
     if !testkit::has_program("ty") {
         return;
     }
-    let judged = Judged::new();
+    let judged = JudgedProject::new();
     judged
         .write("pyproject.toml", "[project]\nname = \"made\"\nversion = \"1\"\n")
         .write("geo.py", "\u{feff}def area(side: float) -> float:\n    return side * side\n\ndef surface(side):\n    return area(side)\n")
@@ -172,7 +172,7 @@ fn what_a_server_read_itself_may_begin_with_a_byte_order_mark() {
     if !testkit::has_program("ty") {
         return;
     }
-    let judged = Judged::new();
+    let judged = JudgedProject::new();
     judged
         .write("geo.py", "\u{feff}def area(side: float) -> float:\n    return side * side\n")
         .write("uses.py", "from geo import area\n\ndef run() -> float:\n    return area(2.0)\n");
@@ -188,7 +188,7 @@ fn typescript_confirms_and_refutes() {
     if !testkit::has_program("tsc") || !testkit::has_program("node") {
         return;
     }
-    let judged = Judged::new();
+    let judged = JudgedProject::new();
     judged
         .write("tsconfig.json", "{\"compilerOptions\": {\"strict\": true}, \"include\": [\"src\"]}\n")
         .write("src/geo.ts", "export function area(side: number): number {\n  return side * side;\n}\n")
@@ -233,7 +233,7 @@ fn gopls_confirms_and_refutes() {
     if !testkit::has_program("gopls") || !testkit::has_program("go") {
         return;
     }
-    let judged = Judged::new();
+    let judged = JudgedProject::new();
     judged
         .write("go.mod", "module made\n\ngo 1.19\n")
         .write("geo/geo.go", "package geo\n\nfunc Area(side float64) float64 {\n\treturn side * side\n}\n\nfunc helper() float64 {\n\treturn Area(1)\n}\n")
@@ -282,7 +282,7 @@ fn clangd_confirms_and_refutes() {
     if !testkit::has_program("clangd") {
         return;
     }
-    let judged = Judged::new();
+    let judged = JudgedProject::new();
     let folder = judged.path().canonicalize().unwrap();
     let entry = |file: &str| json!({"directory": folder, "file": file, "arguments": ["cc", "-c", file]});
     judged

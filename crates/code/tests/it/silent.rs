@@ -3,11 +3,11 @@
 
 use serde_json::json;
 
-use crate::judged::{Judged, sites};
+use crate::judged::{JudgedProject, sites};
 use crate::projects;
 
 /// A module that only a feature compiles uses a method.
-fn featured(judged: &Judged) {
+fn featured(judged: &JudgedProject) {
     judged
         .write(
             "src/lib.rs",
@@ -17,7 +17,7 @@ fn featured(judged: &Judged) {
 }
 
 /// One server for all: it learns of each text.
-pub(crate) fn what_is_silent_is_judged_by_its_words(judged: &Judged) {
+pub(crate) fn what_is_silent_is_judged_by_its_words(judged: &JudgedProject) {
     featured(judged);
     what_only_a_feature_compiles_is_judged(judged);
     what_another_type_owns_is_none_of_it(judged);
@@ -26,7 +26,7 @@ pub(crate) fn what_is_silent_is_judged_by_its_words(judged: &Judged) {
     a_macro_that_is_given_self_or_handed_on_may_mean_anything(judged);
 }
 
-fn what_only_a_feature_compiles_is_judged(judged: &Judged) {
+fn what_only_a_feature_compiles_is_judged(judged: &JudgedProject) {
     let (answer, text) = judged.until_final("find_callers", json!({"name": "area"}));
     assert_eq!(sites(&answer).len(), 2, "{text}");
     assert!(sites(&answer).iter().all(|site| site.contains("confirmed")), "{text}");
@@ -70,7 +70,7 @@ fn text(more: &str) -> String {
     )
 }
 
-fn what_another_type_owns_is_none_of_it(judged: &Judged) {
+fn what_another_type_owns_is_none_of_it(judged: &JudgedProject) {
     judged.write("src/lib.rs", text(""));
     let (answer, text) = judged.until_final("find_callers", json!({"name": "Circle::made"}));
     assert_eq!(sites(&answer), ["src/lib.rs:5 call confirmed src/lib.rs:2"], "{text}");
@@ -82,7 +82,7 @@ fn what_another_type_owns_is_none_of_it(judged: &Judged) {
     assert_eq!(answer["head"]["unverified"], 3, "{text}");
 }
 
-fn a_type_with_another_name_may_be_it(judged: &Judged) {
+fn a_type_with_another_name_may_be_it(judged: &JudgedProject) {
     let mores = [
         "#[cfg(nowhere)] type Line = Circle;\n",
         "macro_rules! alias { ($a:ident) => { type $a = Circle; } }\n",
@@ -95,7 +95,7 @@ fn a_type_with_another_name_may_be_it(judged: &Judged) {
     }
 }
 
-fn a_function_of_another_module_is_none_of_it(judged: &Judged) {
+fn a_function_of_another_module_is_none_of_it(judged: &JudgedProject) {
     judged.write(
         "src/lib.rs",
         "pub mod one { pub fn add() {} }\npub mod two { pub fn add() {} }\npub mod three { pub use crate::one::add; }\n\
@@ -107,7 +107,7 @@ fn a_function_of_another_module_is_none_of_it(judged: &Judged) {
     assert!(text.contains("src/lib.rs"), "{text}");
 }
 
-fn a_macro_that_is_given_self_or_handed_on_may_mean_anything(judged: &Judged) {
+fn a_macro_that_is_given_self_or_handed_on_may_mean_anything(judged: &JudgedProject) {
     judged.write(
         "src/lib.rs",
         "macro_rules! build { ($t:ident) => { $t::make() }; }\n\

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::judged::Judged;
+use crate::judged::JudgedProject;
 use crate::lies::{has_python, lying};
 use crate::worktree::Worktree;
 
@@ -19,7 +19,7 @@ fn rust() -> Worktree {
     worktree
 }
 
-fn asked(worktree: &Worktree, name: &str) -> Vec<String> {
+fn reasons_for(worktree: &Worktree, name: &str) -> Vec<String> {
     reasons(&worktree.result("find_callers", json!({"name": name})))
 }
 
@@ -31,11 +31,11 @@ fn a_file_that_git_ignores_and_a_link_are_named() {
         .write("src/gen.rs", "fn q() { crate::area(); }\n")
         .write("outside.txt", "fn l() { crate::area(); }\n");
     std::os::unix::fs::symlink("../outside.txt", worktree.path().join("src/link.rs")).unwrap();
-    let said = asked(&worktree, "area");
+    let said = reasons_for(&worktree, "area");
     assert_eq!(said.len(), 2, "{said:?}");
     assert!(said[0].starts_with("src/gen.rs: mentions the name and is not searched"), "{said:?}");
     assert!(said[1].starts_with("src/link.rs: a link"), "{said:?}");
-    assert!(asked(&worktree, "alone").is_empty());
+    assert!(reasons_for(&worktree, "alone").is_empty());
 }
 
 #[test]
@@ -57,13 +57,13 @@ fn what_include_brings_in_is_named_unless_it_was_searched() {
     let worktree = rust();
     worktree.write("src/inc.in", "pub fn i() { area(); }\n").write("src/seen.rs", "pub fn s() { area(); }\n");
     worktree.write("src/a.rs", "include!(\"seen.rs\");\n// include!(\"inc.in\")\n");
-    assert!(asked(&worktree, "area").is_empty());
+    assert!(reasons_for(&worktree, "area").is_empty());
     worktree.write("src/a.rs", "include!(\"inc.in\");\n");
-    let said = asked(&worktree, "area");
+    let said = reasons_for(&worktree, "area");
     assert!(said.len() == 1 && said[0].starts_with("src/a.rs: brings in a file with include!"), "{said:?}");
     // What is generated no answer speaks of.
     worktree.write("src/a.rs", "include!(concat!(env!(\"OUT_DIR\"), \"/g.rs\"));\n");
-    assert!(asked(&worktree, "area").is_empty());
+    assert!(reasons_for(&worktree, "area").is_empty());
 }
 
 #[test]
@@ -71,9 +71,9 @@ fn what_an_included_file_includes_is_named() {
     let worktree = rust();
     worktree.write("src/a.rs", "include!(\"one.in\");\n").write("src/one.in", "include!(\"deep/two.in\");\n");
     worktree.write("src/deep/two.in", "include!(\"../one.in\");\n");
-    assert!(asked(&worktree, "area").is_empty());
+    assert!(reasons_for(&worktree, "area").is_empty());
     worktree.write("src/deep/two.in", "pub fn i() { area(); }\n");
-    let said = asked(&worktree, "area");
+    let said = reasons_for(&worktree, "area");
     assert!(said.len() == 1 && said[0].starts_with("src/one.in: brings in a file"), "{said:?}");
 }
 
@@ -93,16 +93,16 @@ fn modules_in_folders_that_are_not_searched_are_named() {
     let outside = tempfile::tempdir().unwrap();
     std::fs::write(outside.path().join("mod.rs"), "fn q() {}\n").unwrap();
     std::os::unix::fs::symlink(outside.path(), worktree.path().join("src/linked")).unwrap();
-    assert!(asked(&worktree, "area").is_empty());
+    assert!(reasons_for(&worktree, "area").is_empty());
     let uses = "fn q() { crate::area(); }\n";
     worktree.write("src/gen/deep.rs", uses).write(".hidden/at.rs", uses);
     std::fs::write(outside.path().join("mod.rs"), uses).unwrap();
-    let said = asked(&worktree, "area").join("\n");
+    let said = reasons_for(&worktree, "area").join("\n");
     for file in ["src/gen/deep.rs", "src/linked/mod.rs", "src/../.hidden/at.rs"] {
         assert!(said.contains(file), "{file}: {said}");
     }
     assert!(said.ends_with(": a module that mentions the name, in a folder that is not searched"), "{said}");
-    assert!(asked(&worktree, "alone").is_empty());
+    assert!(reasons_for(&worktree, "alone").is_empty());
 }
 
 #[test]
@@ -113,9 +113,9 @@ fn assembly_is_named() {
         .write("geo/geo_amd64.s", "TEXT ·twice(SB), 0, $0\n\tCALL ·area(SB)\n\tRET\n")
         .write("c/boot.S", "call area\n")
         .write("a.rs", "pub fn start() {}\n");
-    let said = asked(&worktree, "area");
+    let said = reasons_for(&worktree, "area");
     assert_eq!(said, ["c/boot.S, geo/geo_amd64.s: assembly that mentions the name: no language server reads it"]);
-    assert!(asked(&worktree, "plain").is_empty() && asked(&worktree, "start").is_empty());
+    assert!(reasons_for(&worktree, "plain").is_empty() && reasons_for(&worktree, "start").is_empty());
 }
 
 #[test]
@@ -129,9 +129,9 @@ fn what_only_cgo_and_dialects_use_is_named() {
         )
         .write("parser.y", "rule: A { free_one(); }\n");
     let cgo = "main.go: uses the name by cgo (`C.name`), which clangd does not read";
-    assert_eq!(asked(&worktree, "area"), [cgo]);
+    assert_eq!(reasons_for(&worktree, "area"), [cgo]);
     let other = "parser.y: mentions the name and is not searched, because no language server reads files of its kind";
-    assert_eq!(asked(&worktree, "geo.c:free_one"), [other]);
+    assert_eq!(reasons_for(&worktree, "geo.c:free_one"), [other]);
 }
 
 #[test]
@@ -150,15 +150,15 @@ fn files_of_other_kinds_that_name_it_are_named() {
         .write("nb.ipynb", r#"{"cells": [{"source": ["import plot\n", "plot.area_of()"]}, {"source": "x\nnear(1)"}]}"#)
         .write("pyproject.toml", "[project]\nname = \"plot\"\n[project.scripts]\nplot = \"plot:run\"\n")
         .write("setup.cfg", "[metadata]\nname = plot\n[options.entry_points]\nconsole_scripts =\n    x = plot:run\n");
-    let said = asked(&worktree, "area").join("\n");
+    let said = reasons_for(&worktree, "area").join("\n");
     let words = "mentions the name and is not searched, because no language server reads files of its kind";
     assert_eq!(said, format!("c.astro, d.mdx, src/App.vue and 1 more: {words}"));
-    assert_eq!(asked(&worktree, "run"), [format!("pyproject.toml, setup.cfg: {words}")]);
+    assert_eq!(reasons_for(&worktree, "run"), [format!("pyproject.toml, setup.cfg: {words}")]);
     for name in ["area_of", "near"] {
-        assert_eq!(asked(&worktree, name), [format!("nb.ipynb: {words}")]);
+        assert_eq!(reasons_for(&worktree, name), [format!("nb.ipynb: {words}")]);
     }
-    assert_eq!(asked(&worktree, "Size"), [format!("page.tmpl: {words}")]);
-    assert!(asked(&worktree, "far").is_empty() && asked(&worktree, "name").is_empty());
+    assert_eq!(reasons_for(&worktree, "Size"), [format!("page.tmpl: {words}")]);
+    assert!(reasons_for(&worktree, "far").is_empty() && reasons_for(&worktree, "name").is_empty());
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn a_workspace_that_was_not_loaded_is_said() {
     if !testkit::has_program("rust-analyzer") {
         return;
     }
-    let judged = Judged::new();
+    let judged = JudgedProject::new();
     judged.write("Cargo.toml", "[package]\nname = \"made\"\nxx[\n").write("src/lib.rs", "pub fn area() {}\n");
     judged.write("src/uses.rs", "pub fn run() { crate::area(); }\n");
     let until = Instant::now() + testkit::patience().max(Duration::from_secs(120));

@@ -66,7 +66,7 @@ impl Worktree {
         let arguments = RawValue::from_string(arguments.to_string()).unwrap();
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_time().build().unwrap();
         let outcome = runtime.block_on(tool.call(Context::detached(Arc::new(caller)), Some(&arguments)));
-        said(name, outcome)
+        outcome_parts(name, outcome)
     }
 
     /// What a tool of the toolset answers.
@@ -81,7 +81,7 @@ impl Worktree {
 }
 
 /// What came of a call of this tool: its structured result and its text; `Err` with what it refuses.
-pub(crate) fn said(name: &str, outcome: Result<Outcome, ToolError>) -> Result<(Value, String), String> {
+pub(crate) fn outcome_parts(name: &str, outcome: Result<Outcome, ToolError>) -> Result<(Value, String), String> {
     match outcome {
         Ok(outcome) if outcome.is_error => Err(outcome.content[0].as_text().unwrap().to_owned()),
         Ok(outcome) => {

@@ -19,7 +19,7 @@ fn refused(worktree: &Worktree, tool: &str, arguments: Value, expected: Expect) 
 fn where_no_file_is_in_a_known_language_the_answer_says_so() {
     let worktree = Worktree::new();
     worktree.write("lib.sh", "greet() { echo hi; }\n");
-    let known = "in a language that is known";
+    let known = "in a supported language";
     for (tool, arguments) in [("find_callers", json!({"name": "greet"})), ("show_definition", json!({"name": "greet"}))]
     {
         let said = worktree.ask(tool, arguments).unwrap_err();
@@ -37,13 +37,13 @@ fn an_unknown_name_gets_the_nearest() {
         &worktree,
         "find_callers",
         json!({"name": "aera"}),
-        expect![[r#"there is no `aera` in the source files of [root]; near to it: area"#]],
+        expect![[r#"`aera` is not in the source files of [root]; similar names: area"#]],
     );
     refused(
         &worktree,
         "find_uses",
         json!({"name": "completely_else"}),
-        expect!["there is no `completely_else` in the source files of [root]; outline lists what a file declares"],
+        expect!["`completely_else` is not in the source files of [root]; outline lists what a file declares"],
     );
     refused(
         &worktree,
@@ -57,16 +57,16 @@ fn an_unknown_name_gets_the_nearest() {
         &worktree,
         "find_callers",
         json!({"name": "Nene"}),
-        expect!["there is no `Nene` in the source files of [root]; near to it: Nine"],
+        expect!["`Nene` is not in the source files of [root]; similar names: Nine"],
     );
     refused(
         &worktree,
         "find_uses",
         json!({"name": "Nine.depth"}),
-        expect!["there is no `depth` in the source files of [root]; Nine has width, area"],
+        expect!["`depth` is not in the source files of [root]; Nine has width, area"],
     );
     // A use that nothing declares is a name from outside, unless what it is said to be of is in no file.
-    worktree.write("local.py", "def run(thing):\n    return thing.sort()\nclass Mapping: pass\n");
+    worktree.write("local.py", "def run(thing):  # gadget\n    return thing.sort()\nclass Mapping: pass\n");
     refused(
         &worktree,
         "find_callers",
@@ -80,16 +80,14 @@ fn an_unknown_name_gets_the_nearest() {
         "find_uses",
         json!({"name": "Maping.sort"}),
         expect![
-            "there is no `Maping.sort`: nothing here is named `Maping`; near to `Maping`: Mapping; ask for `sort` alone to see all of that name"
+            "there is no `Maping.sort`: nothing here is named `Maping`; similar names: Mapping; ask for `sort` alone to see all of that name"
         ],
     );
     refused(
         &worktree,
         "show_definition",
-        json!({"name": "nosuch.thing"}),
-        expect![
-            "there is no `nosuch.thing`: nothing here is named `nosuch`; ask for `thing` alone to see all of that name"
-        ],
+        json!({"name": "nosuch.gadget"}),
+        expect!["there is no `nosuch.gadget`: nothing here is named `nosuch`"],
     );
     assert!(worktree.ask("find_callers", json!({"name": "thing.sort"})).is_ok());
     refused(&worktree, "find_callers", json!({"name": " "}), expect!["the name is empty"]);
@@ -105,14 +103,14 @@ fn an_unknown_name_gets_the_nearest() {
         "show_definition",
         json!({"name": "of.rs:2"}),
         expect![[
-            r#"of.rs:2 is in an `impl`, which has no name of its own: ask for its type, or for what is in it; outline {"path":"of.rs"} lists all of it"#
+            r#"of.rs:2 is in an `impl`, which has no name: ask for its type or its members; outline {"path":"of.rs"} lists all of it"#
         ]],
     );
     refused(
         &worktree,
         "find_callers",
         json!({"name": "gone.rs:9"}),
-        expect!["there is no file gone.rs that can be read here"],
+        expect!["gone.rs does not exist or cannot be read"],
     );
     refused(&worktree, "find_callers", json!({"name": "area", "path": "gone"}), expect!["there is no gone in [root]"]);
     refused(&worktree, "find_callers", json!({"name": "area", "path": "../.."}), expect!["../.. is outside of [root]"]);
@@ -120,7 +118,7 @@ fn an_unknown_name_gets_the_nearest() {
         &worktree,
         "show_fields",
         json!({"type_name": "area"}),
-        expect!["`area` is no type: geo.rs:1 function area; shape.py:2 method Nine.area"],
+        expect!["`area` is not a type: geo.rs:1 function area; shape.py:2 method Nine.area"],
     );
     refused(&worktree, "outline", json!({"path": "notes.txt"}), expect!["there is no notes.txt in [root]"]);
 }
@@ -134,7 +132,7 @@ fn more_than_a_hundred_homonyms_are_listed_and_none_is_guessed() {
     let said = worktree.ask("find_callers", json!({"name": "new"})).expect_err("too many");
     assert!(
         said.starts_with(
-            "`new` has more than 20 definitions: name one as path:name or Type::name. src/m000.rs:1 function new; "
+            "`new` has more than 20 definitions: name one, such as `src/m000.rs:1`. src/m000.rs:1 function new; "
         ),
         "{said}"
     );
@@ -165,7 +163,7 @@ fn of_very_many_homonyms_the_first_are_listed_and_the_rest_is_not_parsed() {
         let said = worktree.ask(tool, args).expect_err("too many");
         assert!(
             said.starts_with(
-                "`new` has more than 20 definitions: name one as path:name or Type::name. src/m000.rs:1 function new; "
+                "`new` has more than 20 definitions: name one, such as `src/m000.rs:1`. src/m000.rs:1 function new; "
             ),
             "{tool} {said}"
         );
@@ -214,7 +212,7 @@ fn a_line_of_twenty_megabytes_is_searched_as_text_and_named() {
         "find_callers",
         json!({"name": "lonely"}),
         expect![
-            "there is no `lonely` in what was parsed of [root]; large.js mentions it 1 times (larger than 2 MiB: searched as text, not parsed)"
+            "`lonely` is not in the parsed files of [root]; large.js mentions it 1 times (larger than 2 MiB: searched as text, not parsed)"
         ],
     );
     // A definition could be in there.

@@ -1,6 +1,6 @@
 //! One life of a server's program, from its start to its end.
 
-mod singing;
+mod probing;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use process::{Group, Nonce};
 use serde_json::{Map, Value, json};
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
 
-use self::singing::{Sung, sung};
+use self::probing::{ProbeOutcome, probe_outcome};
 use super::actor::Actor;
 use super::beyond::Beyond;
 use super::canary::Probe;
@@ -21,7 +21,7 @@ use super::documents::{Changed, Documents, back_dated, caught_up, read_again};
 use super::scratch::Scratch;
 use super::start::{copied, initialize, keep_last, short_version, spawn, widened};
 use super::state::Signals;
-use super::{Canary, Document, Order, Session, Settled, State};
+use super::{Canary, Certainty, Document, Order, Session, State};
 use crate::journal::Record;
 use crate::lsp::{Answering, Client, Encoding, Event, Failure, of_path};
 use crate::syntax::{Language, family as language_family};
@@ -51,7 +51,7 @@ enum Happening {
     Heard(Event),
     Exited,
     Initialized(Result<Value, Failure>),
-    Sang(Option<Sung>),
+    Probed(Option<ProbeOutcome>),
     Tick,
 }
 
@@ -74,12 +74,12 @@ pub(super) struct Life<'a> {
     says_ready_since: Option<Instant>,
     probes: Vec<Probe>,
     canary: Option<Canary>,
-    singing: Option<oneshot::Receiver<Option<Sung>>>,
+    probing: Option<oneshot::Receiver<Option<ProbeOutcome>>>,
     /// When to ask again what is known.
-    sing_at: Option<Instant>,
+    probe_at: Option<Instant>,
     pause: Duration,
     /// Another one after each change.
-    settled: Settled,
+    settled: Certainty,
     changed: Changed,
     caught_up: watch::Receiver<bool>,
     /// What it read at its start has changed: the next question starts it anew.
@@ -163,10 +163,10 @@ impl Life<'_> {
             probes: Vec::new(),
             beyond: Beyond::default(),
             canary: None,
-            singing: None,
-            sing_at: None,
+            probing: None,
+            probe_at: None,
             pause: FIRST_PAUSE,
-            settled: Settled::already(),
+            settled: Certainty::already(),
             changed: Changed::default(),
             caught_up: watch::channel(true).1,
             is_outdated: false,
@@ -195,7 +195,7 @@ impl Life<'_> {
             }
         }
         drop(client);
-        actor.bury(&group).await;
+        actor.reap(&group).await;
         scratch.remove().await;
         let exit = ended.map(|exit| exit.to_string());
         actor.record(Record::CodeServerEnded { server: name, root: start.root, why: why.to_owned(), exit });
@@ -231,7 +231,7 @@ impl Life<'_> {
                 Ok(_) = exit.wait_for(Option::is_some) => Happening::Exited,
                 Some(event) = events.recv() => Happening::Heard(event),
                 answer = &mut hello, if !self.is_up => Happening::Initialized(answer),
-                sung = sung(&mut self.singing) => Happening::Sang(sung),
+                outcome = probe_outcome(&mut self.probing) => Happening::Probed(outcome),
                 _ = ticks.tick() => Happening::Tick,
             };
             match happening {
@@ -240,7 +240,7 @@ impl Life<'_> {
                 Happening::Order(Some(Order::Hold)) => return Ending::Held,
                 Happening::Order(Some(Order::Wake | Order::Release)) => {}
                 Happening::Order(Some(Order::OverBudget)) => return Ending::OverBudget,
-                Happening::Order(Some(Order::Doubt)) => self.sing_soon(),
+                Happening::Order(Some(Order::Doubt)) => self.probe_soon(),
                 Happening::Order(Some(Order::LookBeyond(files))) => self.look_beyond(files).await,
                 Happening::Order(Some(Order::Open { documents, reply })) => {
                     let session = self.open(&documents).await;
@@ -249,7 +249,7 @@ impl Life<'_> {
                         return Ending::Parked;
                     }
                 }
-                Happening::Heard(Event::Said { method, params }) => {
+                Happening::Heard(Event::Notification { method, params }) => {
                     if self.signals.hear(&method, &params) {
                         self.look();
                     }
@@ -268,14 +268,14 @@ impl Life<'_> {
                     self.actor.show(State::Loading { percent: None }, |seen| seen.version = version);
                     if self.announces {
                         // Some (clangd) begin to load with the first document.
-                        self.sing();
+                        self.start_probe();
                     }
                     self.look();
                 }
                 Happening::Initialized(Err(problem)) => {
                     return self.ended(&mut exit, problem.to_string()).await;
                 }
-                Happening::Sang(sung) => self.sang(sung).await,
+                Happening::Probed(outcome) => self.finish_probe(outcome).await,
                 Happening::Tick => {
                     self.look();
                     if self.is_hung().await {
@@ -311,23 +311,23 @@ impl Life<'_> {
         let is_early = !self.signals.has_begun() && self.since.elapsed() < ANNOUNCES_WITHIN;
         let waits = self.announces && is_early;
         if !self.signals.says_ready() || waits {
-            (self.says_ready_since, self.sing_at) = (None, None);
+            (self.says_ready_since, self.probe_at) = (None, None);
             self.pause = FIRST_PAUSE;
             if !waits {
-                self.singing = None;
+                self.probing = None;
             }
             self.actor.show(State::Loading { percent: self.signals.percent() }, |_| {});
             return;
         }
         let ready_since = *self.says_ready_since.get_or_insert_with(|| {
-            self.sing_at = Some(Instant::now());
+            self.probe_at = Some(Instant::now());
             // What it knew before it loaded again, or was asked before it was to be believed, proves nothing.
-            (self.canary, self.singing) = (None, None);
+            (self.canary, self.probing) = (None, None);
             Instant::now()
         });
-        if self.singing.is_none() && self.sing_at.is_some_and(|at| at <= Instant::now()) {
-            self.sing_at = None;
-            self.sing();
+        if self.probing.is_none() && self.probe_at.is_some_and(|at| at <= Instant::now()) {
+            self.probe_at = None;
+            self.start_probe();
         }
         let canary = self.canary.clone();
         let state = match &canary {
@@ -353,7 +353,7 @@ impl Life<'_> {
             // Where it fails, the opened texts and the look at the end of the answer still hold.
             if let Err(error) = watcher.sync().await {
                 tracing::warn!(%error, "the changes of a worktree are not all known");
-                self.settled = Settled::not_yet();
+                self.settled = Certainty::not_yet();
             }
         }
         if let Some(batch) = self.changes.as_mut().and_then(::watch::Subscription::try_next) {
@@ -384,7 +384,7 @@ impl Life<'_> {
         let Ok((changes, beyond)) = looked else { return };
         self.beyond = beyond;
         if self.is_up && !changes.is_empty() {
-            self.settled = Settled::not_yet();
+            self.settled = Certainty::not_yet();
             let _ = self.tell("workspace/didChangeWatchedFiles", json!({"changes": changes})).await;
         }
     }
@@ -422,7 +422,7 @@ impl Life<'_> {
         let changes: Vec<Value> = batch.changes.iter().filter(is_file).map(one).collect();
         if !changes.is_empty() {
             if batch.changes.iter().filter(is_file).any(|change| self.actor.start.profile.may_read(&change.path)) {
-                self.settled = Settled::not_yet();
+                self.settled = Certainty::not_yet();
             }
             self.tell("workspace/didChangeWatchedFiles", json!({"changes": changes})).await?;
             let is_read = |path: &PathBuf| is_of_family(path) && !self.documents.has(path);

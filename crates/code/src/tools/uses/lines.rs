@@ -4,7 +4,7 @@ use super::receivers::Group;
 use super::{FileUses, Use, Uses};
 use crate::judgement::Verdict;
 
-/// The uses as lines. A heading says how sure the places below it are, unless the first line of the answer says it.
+/// Formats the uses as lines. A heading states the verdict of the places below it, unless the first line already does.
 pub(in crate::tools) fn lines(uses: &Uses) -> Vec<String> {
     let mut lines = Vec::new();
     let headings: Vec<&str> = uses.files.iter().map(|file| heading(file.verdict)).collect();
@@ -44,7 +44,7 @@ fn heading(verdict: Verdict) -> &'static str {
     }
 }
 
-/// The places of a file. The same on one line is one, with its count.
+/// Formats the places of a file. Identical uses on one line are combined, with a count.
 fn of_file(file: &FileUses) -> Vec<String> {
     let shown = |one: &Use| (one.line, one.class, one.via, one.alias.clone());
     let mut lines = Vec::new();
@@ -61,7 +61,7 @@ fn of_file(file: &FileUses) -> Vec<String> {
     lines
 }
 
-/// What stands at a place instead of the name, for a reader who looks for the name.
+/// Returns the alias at a place, for a reader who looks for the name.
 fn named(one: &Use) -> String {
     match (one.via, &one.alias) {
         (Some("interface"), None) => " by an interface".to_owned(),
@@ -72,7 +72,7 @@ fn named(one: &Use) -> String {
     }
 }
 
-/// How many more there are and where, and the call that shows them.
+/// Formats the number of omitted places, their files, and the call that lists them.
 pub(in crate::tools) fn rest_line(tool: &str, name: &str, uses: &Uses) -> Option<String> {
     let Uses { rest, total, .. } = uses;
     let count: usize = rest.values().sum();

@@ -1,4 +1,4 @@
-//! Uses in a result, as find_callers and find_uses have them: verified places first, then unverified ones.
+//! Uses in the results of find_callers and find_uses: verified places first, then unverified ones.
 
 mod lines;
 mod receivers;
@@ -10,8 +10,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use self::receivers::{call, groups, has_receiver, is_call, with_places};
-use super::{Answered, shown};
-use crate::answer::{Found, Site};
+use super::{JudgedAnswer, display_path};
+use crate::answer::{Candidates, Site};
 use crate::definition::Definition;
 use crate::head::Head;
 use crate::judgement::{Code, Unnamed, Verdict};
@@ -29,11 +29,11 @@ pub(super) struct FileUses {
     /// definition); absent for verified places.
     #[serde(default = "Verdict::verified", skip_serializing_if = "Verdict::is_verified")]
     pub verdict: Verdict,
-    /// The definition that is meant, as an index into `definitions`; absent if there is only one, or if it is unknown.
+    /// The definition that they mean, as an index into `definitions`; absent if there is only one, or if it is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub definition: Option<usize>,
     pub places: Vec<Use>,
-    /// What they mean, where that is outside of the project, or where places mean several definitions.
+    /// The definition that they mean, if it is outside of the project or places mean several definitions.
     #[serde(skip)]
     pub means: Option<String>,
 }
@@ -43,7 +43,7 @@ pub(super) struct FileUses {
 #[schemars(inline)]
 pub(super) struct Use {
     pub line: usize,
-    /// In characters, from 1.
+    /// In characters, counted from 1.
     pub column: usize,
     /// Absent for a call.
     #[serde(default = "call", skip_serializing_if = "is_call")]
@@ -62,23 +62,23 @@ pub(super) struct Use {
     pub via: Option<&'static str>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_test: bool,
-    /// Whether it may be a local that has the name in the same declaration. Such uses come last.
+    /// True if a local variable of the same name may shadow it. Such uses come last.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub may_be_local: bool,
-    /// The name that stands here instead.
+    /// The alias that stands here instead of the name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alias: Option<String>,
 }
 
-/// What is listed.
+/// The selection of uses to list.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Listed<'a> {
+pub(super) struct Listing<'a> {
     pub wanted: &'a [Class],
-    /// How many places at most.
+    /// The maximum number of places.
     pub most: usize,
-    /// Also those that mean another definition.
+    /// Includes places that mean another definition.
     pub with_other: bool,
-    /// Whether lines around each place are shown.
+    /// True if each place is listed with its context.
     pub has_context: bool,
 }
 
@@ -86,35 +86,35 @@ pub(super) struct Listed<'a> {
 pub(super) struct Uses {
     pub head: Head,
     pub files: Vec<FileUses>,
-    /// Unverified places by receiver, where these are too many for lines of their own.
+    /// Unverified places by receiver, if there are too many to list each.
     pub unverified: Vec<Group>,
-    /// All groups of them.
+    /// All groups of unverified places.
     pub groups: Vec<Group>,
     pub total: usize,
     pub truncated: bool,
-    /// How many of each class, shown or not, wanted or not; without those that mean another definition.
+    /// The number of places for each class, requested or not, without those that mean another definition.
     pub counts: BTreeMap<Class, usize>,
-    /// How many of each wanted class are verified, now or earlier, or in comments and strings.
+    /// The number of requested places that are verified now, were verified earlier, or are in comments and strings.
     pub verified: BTreeMap<Class, usize>,
-    /// How many of each wanted class are unverified.
+    /// The number of unverified places for each requested class.
     pub open: BTreeMap<Class, usize>,
-    /// Whether all of these that lack a type have a receiver.
+    /// True if every unverified place whose receiver has an unknown type does have a receiver.
     pub have_receivers: bool,
-    /// How many places that are listed line by line each file has beyond those that are shown.
+    /// The number of omitted places for each file.
     pub rest: BTreeMap<String, usize>,
-    /// How many places have the name in other languages.
+    /// The number of places with the name in other languages.
     pub elsewhere: usize,
-    /// The file or folder that was looked into, if it is not all.
+    /// The file or folder that was searched, if it is not the whole worktree.
     pub below: Option<String>,
 }
 
-/// Up to so many unverified places have lines of their own among verified ones.
+/// Up to this many unverified places are listed one by one among verified ones.
 const FEW: usize = 10;
 
 impl Uses {
-    pub(super) fn new(answered: &Answered, listed: Listed<'_>) -> Uses {
-        let Answered { scope, found, judged, since, .. } = answered;
-        let Listed { wanted, most, with_other, has_context } = listed;
+    pub(super) fn new(answered: &JudgedAnswer, listed: Listing<'_>) -> Uses {
+        let JudgedAnswer { scope, found, judged, since, .. } = answered;
+        let Listing { wanted, most, with_other, has_context } = listed;
         let of_class = || found.sites.iter().filter(|site| wanted.contains(&site.class));
         let is_open = |site: &&Site| matches!(site.verdict, Verdict::Undecided(_));
         let is_other = |site: &&Site| site.verdict == Verdict::Refuted;
@@ -138,7 +138,7 @@ impl Uses {
         let shown_places: usize = unverified.iter().flat_map(|group| group.places.values()).map(Vec::len).sum();
         let mut rest: BTreeMap<String, usize> = BTreeMap::new();
         for site in all.iter().skip(most) {
-            *rest.entry(shown(&site.path)).or_default() += 1;
+            *rest.entry(display_path(&site.path)).or_default() += 1;
         }
         let counted = |is_meant: &dyn Fn(&&Site) -> bool| {
             let mut counts = BTreeMap::new();
@@ -159,21 +159,26 @@ impl Uses {
             have_receivers: of_class().filter(lacks_type).all(|site| has_receiver(found, site)),
             rest,
             elsewhere: found.elsewhere,
-            below: scope.below.strip_prefix(&scope.root).ok().filter(|below| !below.as_os_str().is_empty()).map(shown),
+            below: scope
+                .below
+                .strip_prefix(&scope.root)
+                .ok()
+                .filter(|below| !below.as_os_str().is_empty())
+                .map(display_path),
             head,
         }
     }
 }
 
 impl Uses {
-    /// How many other places have the name.
+    /// Returns the number of other places with the name.
     pub(super) fn filtered_count(&self) -> usize {
         let all: usize = self.counts.values().sum();
         all + self.head.refuted + self.elsewhere - self.total
     }
 }
 
-/// The order of places: what is surest first.
+/// Returns the sort order of a verdict: verified first.
 fn rank(verdict: Verdict) -> usize {
     match verdict {
         Verdict::Confirmed => 0,
@@ -185,7 +190,7 @@ fn rank(verdict: Verdict) -> usize {
 }
 
 /// Groups places by file, verdict and meaning, in their order.
-fn files(found: &Found, sites: &[&Site]) -> Vec<FileUses> {
+fn files(found: &Candidates, sites: &[&Site]) -> Vec<FileUses> {
     let same = |one: &&Site, next: &&Site| {
         (&one.path, rank(one.verdict), one.meant) == (&next.path, rank(next.verdict), next.meant)
     };
@@ -193,23 +198,23 @@ fn files(found: &Found, sites: &[&Site]) -> Vec<FileUses> {
     let group = |sites: &[&Site]| {
         let meant = sites[0].meant.and_then(|number| found.definitions.get(number));
         FileUses {
-            file: shown(&sites[0].path),
+            file: display_path(&sites[0].path),
             verdict: sites[0].verdict,
             definition: sites[0].meant.filter(|_| found.definitions.len() > 1),
-            places: sites.iter().map(|site| one(found, site, meant)).collect(),
-            means: meant.filter(|one| one.is_outside() || meanings.len() > 1).map(Definition::shown),
+            places: sites.iter().map(|site| build_use(found, site, meant)).collect(),
+            means: meant.filter(|one| one.is_outside() || meanings.len() > 1).map(Definition::describe),
         }
     };
     sites.chunk_by(same).map(group).collect()
 }
 
-/// Whether a call of a definition runs another one.
+/// Returns how a place uses its definition; `None` if directly.
 fn dispatches(one: &Definition) -> bool {
     one.is_signature && one.kind == Kind::Method && (one.language != Language::Cpp || one.is_pure)
 }
 
-/// How a place comes to its definition; `None` if directly.
-pub(super) fn via(found: &Found, site: &Site, meant: Option<&Definition>) -> Option<&'static str> {
+/// True if a call of a definition runs another one.
+pub(super) fn via(found: &Candidates, site: &Site, meant: Option<&Definition>) -> Option<&'static str> {
     let is_dispatched = || found.definitions.iter().any(dispatches);
     match site.class {
         _ if site.unnamed.is_some() => site.unnamed.map(Unnamed::word),
@@ -219,7 +224,7 @@ pub(super) fn via(found: &Found, site: &Site, meant: Option<&Definition>) -> Opt
     }
 }
 
-fn one(found: &Found, site: &Site, meant: Option<&Definition>) -> Use {
+fn build_use(found: &Candidates, site: &Site, meant: Option<&Definition>) -> Use {
     let visible = |lines: &[String]| lines.iter().map(|line| project::visible::escaped(line)).collect();
     Use {
         line: site.line,

@@ -1,15 +1,15 @@
-//! The receivers of unverified places, as the text before the name has them: `runner.invoke`, `make(…).invoke`.
+//! Receivers of unverified places, taken from the text before the name: `runner.invoke`, `make(…).invoke`.
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::answer::{Found, Site};
+use crate::answer::{Candidates, Site};
 use crate::head::grouped;
 use crate::judgement::is_zero;
 use crate::syntax::{Class, is_word};
-use crate::tools::shown;
+use crate::tools::display_path;
 
 /// Unverified places with the same receiver.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -20,35 +20,35 @@ pub(in crate::tools) struct Group {
     /// Absent for a call.
     #[serde(default = "call", skip_serializing_if = "is_call")]
     pub class: Class,
-    /// How many places there are, shown or not.
+    /// The number of places, listed or not.
     pub count: usize,
-    /// How many of them are in tests.
+    /// The number of places in tests.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub in_tests: usize,
     /// The lines of the first places, by file.
     pub places: BTreeMap<String, Vec<usize>>,
 }
 
-/// The class of a place that a result gives none.
+/// Returns the default class, which a result omits.
 pub(in crate::tools) fn call() -> Class {
     Class::Call
 }
 
-/// Whether a class is left out of a result.
+/// True if a result omits the class.
 #[allow(clippy::trivially_copy_pass_by_ref)]
 pub(in crate::tools) fn is_call(class: &Class) -> bool {
     *class == Class::Call
 }
 
-/// How many groups are shown where not all places are, and how many places of each.
+/// The maximum number of groups, and of places in each, if not all places are listed.
 const MOST_GROUPS: usize = 12;
 const FIRST_PLACES: usize = 3;
-/// The longest name of a group, in characters.
+/// The maximum length of a group's name, in characters.
 const LONGEST: usize = 40;
 
 impl Group {
-    /// `runner.invoke ×376 (tests)`.
-    pub(in crate::tools) fn words(&self) -> String {
+    /// Formats the group: `runner.invoke ×376 (tests)`.
+    pub(in crate::tools) fn describe(&self) -> String {
         let as_class = match self.class {
             Class::Call => "",
             Class::Value => " as a value",
@@ -59,19 +59,19 @@ impl Group {
         format!("{}{as_class}{times}{tests}", self.name)
     }
 
-    /// `runner.invoke ×376 (tests): tests/test_commands.py:12, 40 …`.
+    /// Formats the group with its places: `runner.invoke ×376 (tests): tests/test_commands.py:12, 40 …`.
     pub(in crate::tools) fn line(&self) -> String {
         let lines = |lines: &Vec<usize>| lines.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
         let files: Vec<String> = self.places.iter().map(|(file, all)| format!("{file}:{}", lines(all))).collect();
         let shown: usize = self.places.values().map(Vec::len).sum();
         let more = if shown < self.count { " …" } else { "" };
-        format!("  {}: {}{more}", self.words(), files.join("; "))
+        format!("  {}: {}{more}", self.describe(), files.join("; "))
     }
 }
 
-/// Groups places by receiver: code before tests, then the most frequent first.
+/// Groups places by receiver: code before tests, then by frequency.
 pub(in crate::tools) fn groups<'a>(
-    found: &Found,
+    found: &Candidates,
     sites: impl Iterator<Item = &'a Site>,
 ) -> Vec<(Group, Vec<&'a Site>)> {
     let mut by_name: BTreeMap<(String, Class), Vec<&Site>> = BTreeMap::new();
@@ -89,36 +89,36 @@ pub(in crate::tools) fn groups<'a>(
     groups
 }
 
-/// The groups with the places that are shown: all, if there are at most so many, or the first of the first groups.
+/// Returns the groups with the places to list: all places if there are at most `most`, otherwise the first few of each.
 pub(in crate::tools) fn with_places(groups: &[(Group, Vec<&Site>)], most: usize) -> Vec<Group> {
     let all: usize = groups.iter().map(|(group, _)| group.count).sum();
     let (most_groups, first) = if all <= most { (usize::MAX, usize::MAX) } else { (MOST_GROUPS, FIRST_PLACES) };
     let with = |(group, sites): &(Group, Vec<&Site>)| {
         let mut group = group.clone();
         for site in sites.iter().take(first) {
-            group.places.entry(shown(&site.path)).or_default().push(site.line);
+            group.places.entry(display_path(&site.path)).or_default().push(site.line);
         }
         group
     };
     groups.iter().take(most_groups).map(with).collect()
 }
 
-/// Whether a place reaches its name through an object.
-pub(in crate::tools) fn has_receiver(found: &Found, site: &Site) -> bool {
+/// True if a place has a receiver.
+pub(in crate::tools) fn has_receiver(found: &Candidates, site: &Site) -> bool {
     !receiver(before(found, site)).is_empty()
 }
 
-fn before<'a>(found: &'a Found, site: &Site) -> &'a [u8] {
+fn before<'a>(found: &'a Candidates, site: &Site) -> &'a [u8] {
     found.texts.get(&site.path).and_then(|text| text.get(..site.at)).unwrap_or_default()
 }
 
-/// The receiver and the name of a place.
-fn name(found: &Found, site: &Site) -> String {
+/// Returns the receiver and the name of a place.
+fn name(found: &Candidates, site: &Site) -> String {
     let name = site.alias.as_ref().unwrap_or(&found.question.name);
     project::visible(&format!("{}{name}", receiver(before(found, site))))
 }
 
-/// The receiver that a text ends with, its point included; arguments are left out.
+/// Returns the receiver at the end of a text, with its dot and without arguments.
 fn receiver(before: &[u8]) -> String {
     static POINTS: [&[u8]; 5] = [b"?.", b"!.", b".", b"->", b"::"];
     let Some(point) = POINTS.iter().find(|point| before.ends_with(point)) else { return String::new() };
@@ -138,7 +138,7 @@ fn receiver(before: &[u8]) -> String {
         }
         let start = rest.len() - word;
         parts.push(String::from_utf8_lossy(&rest[start..]).into_owned());
-        // A chain may go on over lines.
+        // A call chain may span several lines.
         rest = rest[..start].trim_ascii_end();
         match POINTS.iter().find(|point| rest.ends_with(point)) {
             Some(point) if word > 0 => (rest, next) = (&rest[..rest.len() - point.len()], point),
@@ -153,7 +153,7 @@ fn receiver(before: &[u8]) -> String {
     }
 }
 
-/// Where the bracket opens that a text closes at its end.
+/// Returns the position of the bracket that the end of a text closes.
 fn opened(text: &[u8]) -> Option<usize> {
     let (open, close) = match text.last()? {
         b')' => (b'(', b')'),

@@ -1,4 +1,4 @@
-//! The first line of an answer about uses: the result first, then why it is not complete, in plain words.
+//! The first line of an answer about uses: the result first, then why it is not complete.
 
 use std::collections::BTreeMap;
 
@@ -8,19 +8,19 @@ use crate::definition::Definition;
 use crate::head::{Head, counted, grouped};
 use crate::judgement::{Code, Verdict};
 use crate::syntax::{Class, SCRIPTS, family};
-use crate::tools::Answered;
+use crate::tools::JudgedAnswer;
 
-/// How many groups the first line names.
+/// The maximum number of groups in the first line.
 const MOST_GROUPS: usize = 3;
 
-/// Says what was found; `one` is what a place is called: `caller`, `use`.
-pub(in crate::tools) fn sentence(answered: &Answered, uses: &Uses, one: &str) -> String {
+/// Formats the result. `one` is the noun for a place: `caller`, `use`.
+pub(in crate::tools) fn sentence(answered: &JudgedAnswer, uses: &Uses, one: &str) -> String {
     let Uses { head, elsewhere, below, .. } = uses;
     let within = below.as_ref().map(|below| format!(" in {below}")).unwrap_or_default();
     let said = match (head.is_complete, head.confirmed + head.earlier, head.undecided) {
         (true, ..) => complete(answered, uses, one, &within),
         (false, 0, 0) if uses.verified.is_empty() => {
-            format!("No {one}s{within} found, but that may not be all: {}", why(head))
+            format!("No {one}s{within} found; not proven complete: {}", why(head))
         }
         (false, 0, open) if open > 0 && !is_checked(head) => unchecked(uses, "", &within),
         (false, 0, open) if open > 0 => match answered.gone() {
@@ -36,11 +36,11 @@ pub(in crate::tools) fn sentence(answered: &Answered, uses: &Uses, one: &str) ->
     format!("{said}{others}{}", head.at())
 }
 
-/// `8 callers, complete: 7 calls, 1 passed as a value · checked by ty`.
-fn complete(answered: &Answered, uses: &Uses, one: &str, within: &str) -> String {
+/// Formats a complete answer: `8 callers, complete: 7 calls, 1 passed as a value · checked by ty`.
+fn complete(answered: &JudgedAnswer, uses: &Uses, one: &str, within: &str) -> String {
     let count: usize = uses.verified.values().sum();
     let by = uses.head.checked_by().map(|names| format!(" · checked by {names}")).unwrap_or_default();
-    // What hob cannot parse and the server reads.
+    // Parts that the server read although hob cannot parse them.
     let unread = uses.head.reasons.iter().map(|reason| format!(" · {}", reason.text)).collect::<String>();
     let by = format!("{by}{unread}");
     if count > 0 {
@@ -52,15 +52,16 @@ fn complete(answered: &Answered, uses: &Uses, one: &str, within: &str) -> String
     format!("No {one}s{within}, complete{}{by}", exported.unwrap_or_default())
 }
 
-/// `5 callers: all that tsc names · hob's grammar cannot read lines 87–96 of src/utils/body.ts`.
-fn incomplete(answered: &Answered, uses: &Uses, one: &str, within: &str) -> String {
+/// Formats a verified answer that may be incomplete.
+fn incomplete(answered: &JudgedAnswer, uses: &Uses, one: &str, within: &str) -> String {
     let head = &uses.head;
     let count: usize = uses.verified.values().sum();
     let found = counted(count, one);
     if head.earlier > 0 {
-        let found = match head.earlier == count {
-            true => format!("{found}{within}, verified earlier and unchanged since"),
-            false => format!("{found}{within}, {} of them verified earlier and unchanged since", grouped(head.earlier)),
+        let found = if head.earlier == count {
+            format!("{found}{within}, verified earlier and unchanged since")
+        } else {
+            format!("{found}{within}, {} of them verified earlier and unchanged since", grouped(head.earlier))
         };
         return match head.undecided {
             0 => format!("{found}; not checked again: {}", why(head)),
@@ -72,33 +73,34 @@ fn incomplete(answered: &Answered, uses: &Uses, one: &str, within: &str) -> Stri
         let classes = by_class(&uses.verified, one);
         return format!("{found}{within}{classes}. {}", unverified(answered, uses, " more"));
     }
-    let named = head.checked_by().map_or_else(String::new, |names| format!(": all that {names} names"));
+    let named = head.checked_by().map_or_else(String::new, |names| format!(" found by {names}; not proven complete"));
     format!("{found}{within}{named} · {}", why(head))
 }
 
-/// Whether a server answered about the places that are open.
+/// True if a server answered about the unverified places.
 fn is_checked(head: &Head) -> bool {
     head.open.keys().any(|code| code.is_judged() || *code == Code::OverALimit) || head.confirmed > 0
 }
 
-/// `10 calls by name, unchecked: rust-analyzer is not installed (rustup component add rust-analyzer)`.
+/// Formats an unverified answer: `10 calls by name, unchecked: rust-analyzer is not installed (rustup component add rust-analyzer)`.
 fn unchecked(uses: &Uses, more: &str, within: &str) -> String {
     let head = &uses.head;
     let count = of_classes(&uses.open, more);
-    match head.ask_again {
-        true => format!("{count} by name{within}, not checked yet: {}, or use these", why(head)),
-        false => format!("{count} by name{within}, unchecked: {}", why(head)),
+    if head.ask_again {
+        format!("{count} by name{within}, not checked yet: {}, or use these", why(head))
+    } else {
+        format!("{count} by name{within}, unchecked: {}", why(head))
     }
 }
 
-/// `381 more calls on receivers without a type are unverified: ctx.invoke ×5, runner.invoke ×376 (tests)`.
-fn unverified(answered: &Answered, uses: &Uses, more: &str) -> String {
+/// Formats the unverified places: `381 more calls on receivers without a type are unverified: ctx.invoke ×5, runner.invoke ×376 (tests)`.
+fn unverified(answered: &JudgedAnswer, uses: &Uses, more: &str) -> String {
     let head = &uses.head;
     let name = &answered.found.question.name;
     let server = head.checked_by().unwrap_or_else(|| "the language server".to_owned());
     let words = |code: Code| match code {
         Code::Dynamic if uses.have_receivers => "on receivers without a type".to_owned(),
-        code => code.words().replace("the language server", &server),
+        code => code.describe().replace("the language server", &server),
     };
     let codes: Vec<(&Code, &usize)> = head.open.iter().collect();
     let are = if head.undecided == 1 { "is" } else { "are" };
@@ -125,8 +127,8 @@ fn unverified(answered: &Answered, uses: &Uses, more: &str) -> String {
     }
 }
 
-/// What a file exports that has no use here: where its name leaves the project.
-fn exported(answered: &Answered) -> Option<String> {
+/// Names the file that exports an apparently unused name, which other projects may use.
+fn exported(answered: &JudgedAnswer) -> Option<String> {
     let found = &answered.found;
     let passes_on = |site: &&crate::answer::Site| {
         let is_init = site.path.file_name().is_some_and(|name| name == "__init__.py");
@@ -140,23 +142,23 @@ fn exported(answered: &Answered) -> Option<String> {
         family(one.language) == SCRIPTS && line.starts_with(b"export ")
     };
     let by_definition = || found.definitions.iter().find(is_exported).map(|one| &one.path);
-    by_site.or_else(by_definition).map(|path| crate::tools::shown(path))
+    by_site.or_else(by_definition).map(|path| crate::tools::display_path(path))
 }
 
-/// The reasons of the answer as a whole.
+/// Returns the reasons of the answer as a whole.
 fn reasons(head: &Head) -> Option<String> {
     let texts: Vec<&str> = head.reasons.iter().map(|reason| reason.text.as_str()).collect();
     let again = if head.ask_again { ". Ask again" } else { "" };
     (!texts.is_empty()).then(|| format!("{}{again}", texts.join("; ")))
 }
 
-/// All reasons, and whether to ask again.
+/// Returns all reasons, and the advice to retry if it may help.
 pub(in crate::tools) fn why(head: &Head) -> String {
     let again = if head.ask_again { ". Ask again" } else { "" };
     format!("{}{again}", head.why())
 }
 
-/// `: 7 calls, 1 passed as a value`; empty where callers are calls alone.
+/// Formats the classes: `: 7 calls, 1 passed as a value`; empty if all callers are calls.
 fn by_class(counts: &BTreeMap<Class, usize>, one: &str) -> String {
     match counts.keys().collect::<Vec<_>>()[..] {
         [] => String::new(),
@@ -165,7 +167,7 @@ fn by_class(counts: &BTreeMap<Class, usize>, one: &str) -> String {
     }
 }
 
-/// `7 calls, 1 passed as a value`.
+/// Formats counts by class: `7 calls, 1 passed as a value`.
 pub(in crate::tools) fn classes(counts: &BTreeMap<Class, usize>) -> String {
     let one = |(class, count): (&Class, &usize)| match class {
         Class::Call => counted(*count, "call"),
@@ -184,7 +186,7 @@ pub(in crate::tools) fn classes(counts: &BTreeMap<Class, usize>) -> String {
     counts.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// `381 more calls`, or places, where they are of several classes.
+/// Formats `381 more calls`, or "places" for several classes.
 fn of_classes(counts: &BTreeMap<Class, usize>, more: &str) -> String {
     let count: usize = counts.values().sum();
     let what = match counts.keys().collect::<Vec<_>>()[..] {
@@ -195,9 +197,9 @@ fn of_classes(counts: &BTreeMap<Class, usize>, more: &str) -> String {
     counted(count, format!("{more} {what}").trim_start())
 }
 
-/// `ctx.invoke ×5, runner.invoke ×376 (tests), …`.
+/// Formats groups: `ctx.invoke ×5, runner.invoke ×376 (tests), …`.
 fn of_groups(groups: &[Group]) -> String {
-    let mut named: Vec<String> = groups.iter().take(MOST_GROUPS).map(Group::words).collect();
+    let mut named: Vec<String> = groups.iter().take(MOST_GROUPS).map(Group::describe).collect();
     if groups.len() > MOST_GROUPS {
         named.push("…".to_owned());
     }

@@ -1,5 +1,5 @@
-//! Bases that have a member of the same name and that no server relates to it: classes and interfaces that the project does not
-//! define, and the other bases of the classes below. Their code may use the member without naming it.
+//! Bases with a member of the same name that no server relates to it: classes and interfaces outside of the project, and
+//! other bases of subclasses. Their code may use the member without naming it.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -11,21 +11,21 @@ use super::super::heads::Heads;
 use crate::definition::Definition;
 use crate::inquiry::{Inquiry, Sheets, Spot};
 use crate::rule::Rule;
-use crate::search::words;
+use crate::search::word_starts;
 use crate::syntax::{Class, Declares, Kind, Language, Marks, family, occurrences};
 
-/// How many bases are followed, and how many definitions are asked about.
+/// The maximum numbers of bases to follow and of definitions to check.
 const MOST_BASES: usize = 50;
 const MOST_ASKED: usize = 20;
 
-/// Says which base may use one of the definitions.
+/// Returns an explanation that names a base which may use one of the definitions.
 pub(in crate::verdict) async fn by_bases(inquiry: &mut Inquiry<'_>, of: &str, heads: &Heads) -> Option<String> {
     if !Rule::OutsideBases.is_on() {
         return None;
     }
     let found = inquiry.found;
     let name = &found.question.name;
-    // Python takes no other names than these for a class's own.
+    // Python mangles names with two leading underscores.
     let is_private = |one: &Definition| one.language == Language::Python && name.starts_with("__");
     let is_asked =
         |one: &&Definition| is_member(one) && !one.is_outside() && family(one.language) == of && !is_private(one);
@@ -42,10 +42,10 @@ pub(in crate::verdict) async fn by_bases(inquiry: &mut Inquiry<'_>, of: &str, he
     None
 }
 
-/// Whether a definition is a member that a base may use.
+/// True if a definition is a member that a base may use.
 pub(in crate::verdict) fn is_member(one: &Definition) -> bool {
     match one.language {
-        // A trait of another crate may have the name of one of ours.
+        // A trait of another crate may have the name of a trait of the project.
         Language::Rust => one.of_trait.as_ref().is_some_and(|of| of.is_impl),
         Language::Go | Language::Cpp => one.kind == Kind::Method,
         Language::C | Language::Haskell => false,
@@ -53,11 +53,11 @@ pub(in crate::verdict) fn is_member(one: &Definition) -> bool {
     }
 }
 
-/// The way from a member through the bases of its class, then through the other bases of the classes below.
+/// A walk from a member through the bases of its class, then through the other bases of its subclasses.
 struct Walk<'a, 'b> {
     inquiry: &'a mut Inquiry<'b>,
     heads: &'a Heads,
-    /// Where the classes are declared that were looked at.
+    /// The spots of the classes that were visited.
     seen: BTreeSet<Spot>,
 }
 
@@ -90,10 +90,10 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// The bases of the classes below that are none of these classes.
+    /// Returns the bases of the subclasses that are not among these classes.
     fn beside(&mut self, names: &BTreeSet<String>) -> Result<Vec<Spot>, String> {
         let mut beside = Vec::new();
-        for head in self.heads.of(names) {
+        for head in self.heads.with_names(names) {
             self.inquiry.sheets.read(&head.path);
             let class = Spot { path: head.path.clone(), start: head.name.start, end: head.name.end };
             let Some((declares, skip)) = any_at(self.inquiry.sheets, &class) else { continue };
@@ -106,8 +106,8 @@ impl Walk<'_, '_> {
         Ok(beside)
     }
 
-    /// The first of these bases, or of theirs, that has the member, or of which that is not known. Servers relate members to those of
-    /// the project above them; `counts_inside` says whether these count.
+    /// Returns the first of these bases, direct or indirect, that has the member or may have it. Servers relate members to
+    /// those of project classes above them; `counts_inside` tells whether these count.
     async fn with_member(&mut self, mut open: Vec<Spot>, counts_inside: bool) -> Option<String> {
         let mut at = 0;
         while let Some(base) = open.get(at).cloned() {
@@ -125,12 +125,12 @@ impl Walk<'_, '_> {
         None
     }
 
-    /// The bases of what a base leads to; `Err` if that has the member, or if it is not known.
+    /// Returns the bases of a base's targets; `Err` if a target has the member or is unknown.
     fn above(&mut self, base: &Spot, word: &str, targets: Vec<Spot>, counts_inside: bool) -> Result<Vec<Spot>, String> {
         let mut is_known = false;
         let mut next = Vec::new();
         for target in targets {
-            // clangd leads from what it does not know to what is around it.
+            // clangd returns the surrounding scope for an unknown name.
             if Language::by_name(&base.path) == Some(Language::Cpp) && self.inquiry.sheets.word(&target) != word {
                 continue;
             }
@@ -160,7 +160,7 @@ impl Walk<'_, '_> {
         if is_known { Ok(next) } else { Err(format!("{word} (whose members are unknown)")) }
     }
 
-    /// What stands around the prototypes of a method that is defined outside of its class.
+    /// Returns the marks of the prototypes of a method that is defined outside of its class.
     async fn prototypes(&mut self, path: &Path, at: usize) -> Vec<(PathBuf, Marks, usize)> {
         let places = self.inquiry.ask("textDocument/declaration", path, at).await.unwrap_or_default();
         let marks = self.inquiry.sheets.spots(&places).into_iter().filter_map(|spot| {
@@ -171,22 +171,22 @@ impl Walk<'_, '_> {
     }
 }
 
-/// Whether the code of a declaration has a name.
+/// True if the code of a declaration contains a name.
 fn names_in(sheets: &Sheets, spot: &Spot, declares: &Declares, name: &str) -> bool {
     let Some(sheet) = sheets.get(&spot.path) else { return false };
     let text = sheet.text.as_bytes();
     let within = text.get(declares.bytes.clone()).unwrap_or_default();
     let starts: Vec<usize> =
-        words(&Finder::new(name), within, name).into_iter().map(|at| declares.bytes.start + at).collect();
-    let language = Language::of(&spot.path, text).filter(|_| !starts.is_empty());
+        word_starts(&Finder::new(name), within, name).into_iter().map(|at| declares.bytes.start + at).collect();
+    let language = Language::detect(&spot.path, text).filter(|_| !starts.is_empty());
     let all = language.and_then(|language| occurrences(language, text, name, &starts, sheets.until()));
-    // What takes too long to parse may have it.
+    // A declaration that cannot be parsed in time may have it.
     !starts.is_empty() && all.is_none_or(|parsed| parsed.all.iter().any(|one| one.class != Class::Mention))
 }
 
-/// The interface outside of the project that a method of Go implements.
+/// Returns the interface outside of the project that a Go method implements.
 async fn interface(inquiry: &mut Inquiry<'_>, one: &Definition) -> Option<String> {
-    // Another package cannot ask for a name that is not exported.
+    // Another package cannot use a name that is not exported.
     if !inquiry.found.question.name.starts_with(char::is_uppercase) {
         return None;
     }

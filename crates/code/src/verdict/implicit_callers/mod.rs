@@ -1,12 +1,12 @@
-//! Who may call a definition without naming it: the language itself, what a decorator or an attribute gives it to, and code
-//! outside of the project by a base class, an interface or a trait. Where anybody may, no answer is final. That tests and `main`
-//! are run is no news, and counts for nothing.
+//! Callers that do not name the definition: the language itself, a decorator or an attribute, and code outside of the project
+//! through a base class, an interface or a trait. If there may be such a caller, the answer is not complete. Test runners and
+//! the start of `main` do not count.
 //!
 //! - `bases`: bases that have the member.
 
 mod bases;
 
-use crate::answer::Found;
+use crate::answer::Candidates;
 use crate::definition::Definition;
 use crate::in_test::is_test_file;
 use crate::rule::Rule;
@@ -14,8 +14,8 @@ use crate::server::profile::{Rules, rules};
 use crate::syntax::{Class, Kind, Language, family, last_word};
 pub(super) use bases::{by_bases, is_member};
 
-/// Who may, as far as the text says it, where uses of these classes are asked for.
-pub(super) fn known(found: &Found, wanted: &[Class]) -> Option<String> {
+/// Returns the possible implicit caller that the text shows, if uses of these classes are requested.
+pub(super) fn find_in_text(found: &Candidates, wanted: &[Class]) -> Option<String> {
     if !Rule::OutsideBases.is_on() {
         return None;
     }
@@ -26,29 +26,29 @@ pub(super) fn known(found: &Found, wanted: &[Class]) -> Option<String> {
             key.label, found.question.name
         ));
     }
-    // Who asks where a class is named asks for no calls of its constructors.
+    // A question for places that name a class does not ask for constructor calls.
     let names_class = wanted.contains(&Class::Type) && found.definitions.iter().any(|one| one.kind.is_type());
     let is_asked = |one: &&Definition| !(names_class && one.is_constructor(&found.question.name));
     inside.filter(is_asked).filter(|one| matches!(one.kind, Kind::Function | Kind::Method)).find_map(|one| {
         let label = &one.label;
         by_trait(found, one)
-            .or_else(|| by_itself(found, one).map(|who| format!("{who} {label} without naming it")))
+            .or_else(|| by_runtime(found, one).map(|who| format!("{who} {label} without naming it")))
             .or_else(|| {
                 let text = found.texts.get(&one.path).map(|text| &text[..]);
-                given(one.language, &one.marks.decorators, text)
+                exposing_decorator(one.language, &one.marks.decorators, text)
                     .map(|mark| format!("{label} is marked with `{mark}`: other code may call it without naming it"))
             })
     })
 }
 
-/// Whether it is a key of a `TypedDict` of Python, which texts name.
-fn is_key(found: &Found, one: &Definition) -> bool {
+/// True for a key of a Python `TypedDict`, which is accessed by string.
+fn is_key(found: &Candidates, one: &Definition) -> bool {
     let text = found.texts.get(&one.path).filter(|_| one.language == Language::Python && one.kind == Kind::Field);
     text.is_some_and(|text| one.marks.bases.iter().any(|base| text.get(base.clone()) == Some(b"TypedDict")))
 }
 
-/// The trait outside of the project whose method it implements, in Rust.
-fn by_trait(found: &Found, one: &Definition) -> Option<String> {
+/// Returns the trait outside of the project whose method the definition implements, in Rust.
+fn by_trait(found: &Candidates, one: &Definition) -> Option<String> {
     let of = one.of_trait.as_ref().filter(|of| of.is_impl && !found.traits.contains(&of.name))?;
     Some(format!(
         "{} implements {}, a trait that the project does not define: operators, conversions, macros and other crates may call it without naming it",
@@ -56,8 +56,8 @@ fn by_trait(found: &Found, one: &Definition) -> Option<String> {
     ))
 }
 
-/// What calls by itself, with the verb.
-fn by_itself(found: &Found, one: &Definition) -> Option<&'static str> {
+/// Returns the implicit caller in the language or runtime, with the verb.
+fn by_runtime(found: &Candidates, one: &Definition) -> Option<&'static str> {
     let name = found.question.name.as_str();
     let is_method = one.kind == Kind::Method;
     let is_top = one.inside.is_empty();
@@ -81,35 +81,35 @@ fn by_itself(found: &Found, one: &Definition) -> Option<&'static str> {
     })
 }
 
-/// What runs before and after tests of Python, by its name.
+/// True if the name is that of a setup or teardown function for Python tests.
 fn is_of_tests(name: &str) -> bool {
     ["setup_", "teardown_"].iter().any(|begin| name.starts_with(begin))
         || matches!(name, "setUpModule" | "tearDownModule" | "load_tests")
 }
 
-/// `operator+`, `operator bool`, `~Circle`.
+/// True for `operator+`, `operator bool`, `~Circle`.
 fn is_operator(name: &str) -> bool {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let rest = name.strip_prefix("operator");
     name.starts_with('~') || !name.chars().any(is_word) || rest.is_some_and(|rest| !rest.starts_with(is_word))
 }
 
-/// Whether a comment gives a function of Go to C.
-fn is_exported(found: &Found, one: &Definition) -> bool {
+/// True if a comment exports a Go function to C.
+fn is_exported(found: &Candidates, one: &Definition) -> bool {
     let text = found.texts.get(&one.path);
     let mark = format!("//export {}", found.question.name);
     text.is_some_and(|text| text.split(|byte| *byte == b'\n').any(|line| line.trim_ascii_end() == mark.as_bytes()))
 }
 
-/// Whether a directive gives a function of Go to the host of WebAssembly, which may know it by another name.
-fn is_given_to_host(found: &Found, one: &Definition) -> bool {
+/// True if a directive exports a Go function to the host of WebAssembly, possibly under another name.
+fn is_given_to_host(found: &Candidates, one: &Definition) -> bool {
     let Some(text) = found.texts.get(&one.path) else { return false };
     let mut above = text[..one.at].rsplit(|byte| *byte == b'\n').skip(1).take_while(|line| line.starts_with(b"//"));
     above.any(|line| line.starts_with(b"//go:wasmexport "))
 }
 
-/// Whether an attribute of another declaration of C has it as what is called by that name: `alias("area")`.
-fn is_aliased(found: &Found) -> bool {
+/// True if an attribute of another C declaration refers to the name: `alias("area")`.
+fn is_aliased(found: &Candidates) -> bool {
     let said = format!("\"{}\"", found.question.name);
     let is_of_attribute = |before: &[u8]| {
         let before = before.trim_ascii_end().strip_suffix(b"(").map(<[u8]>::trim_ascii_end);
@@ -122,9 +122,9 @@ fn is_aliased(found: &Found) -> bool {
     })
 }
 
-/// Whether an attribute of C, or a macro that is named after it, runs what has the name at the end of a variable: `cleanup(freep)`,
+/// True if a C attribute, or a macro named after it, calls the function at the end of a variable's scope: `cleanup(freep)`,
 /// `_cleanup_(freep)`.
-fn cleans_up(found: &Found) -> bool {
+fn cleans_up(found: &Candidates) -> bool {
     let name = found.question.name.as_bytes();
     let is_given = |text: &[u8], at: usize| {
         let before = text[..at].trim_ascii_end().strip_suffix(b"(").map(<[u8]>::trim_ascii_end);
@@ -135,10 +135,10 @@ fn cleans_up(found: &Found) -> bool {
     found.texts.values().any(|text| memchr::memmem::find_iter(text, name).any(|at| is_given(text, at)))
 }
 
-/// Whether an attribute of C runs a function as the program begins or ends, or gives it another name.
-fn is_run_by_attribute(found: &Found, one: &Definition) -> bool {
+/// True if a C attribute runs a function at program start or end, or gives it another name.
+fn is_run_by_attribute(found: &Candidates, one: &Definition) -> bool {
     let Some(text) = found.texts.get(&one.path) else { return false };
-    // What stands before a declaration is not always part of it.
+    // The attributes before a declaration are not always part of it.
     let start = text[..one.at].iter().rposition(|byte| b"{};".contains(byte)).map_or(0, |at| at + 1);
     let head = text[start..].split(|byte| b"{;".contains(byte)).next().unwrap_or_default();
     let has = |word: &str| memchr::memmem::find(head, word.as_bytes()).is_some();
@@ -146,8 +146,8 @@ fn is_run_by_attribute(found: &Found, one: &Definition) -> bool {
         && ["constructor", "destructor", "alias", "ifunc", "interrupt", "used"].iter().any(|word| has(word))
 }
 
-/// The decorator or attribute that gives a definition to somebody, in a text as far as it is known.
-fn given<'a>(language: Language, decorators: &'a [String], text: Option<&[u8]>) -> Option<&'a str> {
+/// Returns the decorator or attribute that may make a definition callable from elsewhere. `text` is `None` if unknown.
+fn exposing_decorator<'a>(language: Language, decorators: &'a [String], text: Option<&[u8]>) -> Option<&'a str> {
     let rules = rules(family(language));
     decorators.iter().find_map(|mark| match language {
         Language::Python => {
@@ -160,16 +160,16 @@ fn given<'a>(language: Language, decorators: &'a [String], text: Option<&[u8]>) 
     })
 }
 
-/// The name that a decorator or an attribute begins with.
+/// Returns the name at the start of a decorator or attribute.
 fn head(mark: &str) -> &str {
     let end = mark.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.' | ':' | '$'))).unwrap_or(mark.len());
     if end == 0 { "a decorator" } else { &mark[..end] }
 }
 
-/// `property`, `functools.cache`, `area.setter`; what else has a module before it may be anybody's.
+/// True for decorators such as `property`, `functools.cache`, `area.setter`. Other modules may do anything.
 fn is_inert_in_python(rules: &Rules, head: &str) -> bool {
     let (module, last) = head.rsplit_once('.').unwrap_or(("", head));
-    // pytest runs what it marks, as it runs all tests.
+    // pytest marks do not call the function, apart from running it as a test.
     if matches!(module, "pytest.mark" | "mark") {
         return true;
     }
@@ -177,7 +177,7 @@ fn is_inert_in_python(rules: &Rules, head: &str) -> bool {
     rules.inert.iter().any(|one| one == last) && is_known
 }
 
-/// Whether a text has the name of one of Python's own decorators from elsewhere: `from flask_caching import cache`.
+/// True if a text imports one of these decorator names from another module: `from flask_caching import cache`.
 fn is_of_others(rules: &Rules, text: &[u8], name: &str) -> bool {
     if name.contains('.') || matches!(name, "property" | "classmethod" | "staticmethod") {
         return false;
@@ -202,14 +202,14 @@ fn is_of_others(rules: &Rules, text: &[u8], name: &str) -> bool {
     })
 }
 
-/// The attribute of Rust that may call, also within `unsafe(…)` and `cfg_attr(…)`.
+/// Returns the Rust attribute that may add a caller, also within `unsafe(…)` and `cfg_attr(…)`.
 fn in_rust<'a>(rules: &Rules, mark: &'a str) -> Option<&'a str> {
     let name = head(mark);
     let inner =
         mark.get(name.len()..).unwrap_or_default().trim().strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
     match (name, inner) {
         ("unsafe", Some(inner)) => in_rust(rules, inner.trim()),
-        // The first is the condition.
+        // The first part is the condition.
         ("cfg_attr", Some(inner)) => parts(inner).into_iter().skip(1).find_map(|part| in_rust(rules, part)),
         _ => {
             let is_inert = |one: &String| one == name || one.ends_with([':', '_']) && name.starts_with(one.as_str());
@@ -219,7 +219,7 @@ fn in_rust<'a>(rules: &Rules, mark: &'a str) -> Option<&'a str> {
     }
 }
 
-/// What commas separate, but for those within brackets.
+/// Splits a text at commas outside of brackets.
 fn parts(text: &str) -> Vec<&str> {
     let mut depth = 0usize;
     let separates = |c: char| {

@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 use testkit::Random;
 
 use self::model::{Model, Rendered, Tongue};
-use self::naive::{Naive, Wanted};
-use crate::judged::Judged;
+use self::naive::{ExpectedAnswer, Naive};
+use crate::judged::JudgedProject;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Disturbance {
@@ -88,7 +88,7 @@ struct Score {
 
 /// A project, its server, and what is true of it.
 struct Trial {
-    judged: Judged,
+    judged: JudgedProject,
     model: Model,
     shown: Rendered,
     random: Random,
@@ -111,7 +111,7 @@ impl Trial {
         };
         let model = Model::new(tongue);
         let nothing = Rendered { files: BTreeMap::new(), truth: BTreeMap::new() };
-        let judged = Judged::with(CodeSettings::default(), timing);
+        let judged = JudgedProject::with(CodeSettings::default(), timing);
         let mut trial =
             Trial { judged, model, shown: nothing, random: Random::new(seed), naive: None, last_start: None };
         trial.write();
@@ -253,7 +253,7 @@ impl Trial {
         // Where nothing is to be found, a server that has read nothing is right too.
         let truths = &self.shown.truth;
         let function = [function, 0, 1, 2, 3].into_iter().find(|one| !truths[one].is_empty()).unwrap_or(function);
-        let wanted = Wanted {
+        let wanted = ExpectedAnswer {
             name: self.model.name(function),
             home: self.model.home(function),
             shown: &self.shown,

@@ -32,7 +32,7 @@ pub(super) struct Naive {
 }
 
 /// A question, by what it asks for: where the name stands, and its calls.
-pub(super) struct Wanted<'a> {
+pub(super) struct ExpectedAnswer<'a> {
     pub name: String,
     pub home: String,
     pub shown: &'a Rendered,
@@ -45,7 +45,7 @@ impl Naive {
     }
 
     /// How long after the pause the references are right; the server is started anew before the pause if `anew`.
-    pub(super) fn until_right(&mut self, wanted: &Wanted<'_>, anew: bool, pause: Duration) -> Duration {
+    pub(super) fn until_right(&mut self, wanted: &ExpectedAnswer<'_>, anew: bool, pause: Duration) -> Duration {
         let start = Instant::now();
         if anew || self.server.is_none() {
             self.restart(wanted.shown);
@@ -129,7 +129,7 @@ impl Naive {
     }
 
     /// Tells what changed, and opens the definition's file.
-    fn tell(&mut self, wanted: &Wanted<'_>) {
+    fn tell(&mut self, wanted: &ExpectedAnswer<'_>) {
         let files = &wanted.shown.files;
         let mut changes = Vec::new();
         let paths: BTreeSet<&String> = files.keys().chain(self.told.keys()).collect();
@@ -153,7 +153,7 @@ impl Naive {
         self.told = files.clone();
     }
 
-    fn is_right(&mut self, wanted: &Wanted<'_>) -> bool {
+    fn is_right(&mut self, wanted: &ExpectedAnswer<'_>) -> bool {
         let text = &wanted.shown.files[&wanted.home];
         let at = text.find(&wanted.name).unwrap();
         let line = text[..at].matches('\n').count();
