@@ -64,13 +64,13 @@ struct Watches {
 
 impl Source {
     pub(crate) fn start(limit: usize, inbox: &Arc<Inbox>, epoch: u64) -> Result<Self, PollReason> {
-        let inotify = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).map_err(why)?;
-        let stop = eventfd(0, EventfdFlags::CLOEXEC).map_err(why)?;
+        let inotify = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).map_err(polling_reason)?;
+        let stop = eventfd(0, EventfdFlags::CLOEXEC).map_err(polling_reason)?;
         let instance = Arc::new(Instance { inotify, stop, watches: Mutex::default() });
         let cookie = tempfile::tempfile();
         let cookie = cookie.inspect_err(|error| tracing::warn!(%error, "no cookie: each sync is a full scan")).ok();
         let of_cookie = cookie.as_ref().map(|file| instance.add(file.as_fd(), WatchFlags::MODIFY)).transpose();
-        let of_cookie = of_cookie.map_err(why)?;
+        let of_cookie = of_cookie.map_err(polling_reason)?;
         let (of_thread, inbox) = (instance.clone(), inbox.clone());
         let thread = std::thread::Builder::new().name("watch-inotify".to_owned());
         let spawned = thread.spawn(move || of_thread.read(of_cookie, &inbox, epoch));
