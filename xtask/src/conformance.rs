@@ -66,9 +66,10 @@ pub(crate) fn run() -> Result<()> {
     println!("\n{page}");
     write_page("docs/generated/conformance.md", &page)?;
     let complaints: Vec<String> = columns.iter().flat_map(complaints).collect();
-    match complaints.is_empty() {
-        true => Ok(()),
-        false => bail!("the official suite is not passed whole:\n  {}", complaints.join("\n  ")),
+    if complaints.is_empty() {
+        Ok(())
+    } else {
+        bail!("the official suite is not passed whole:\n  {}", complaints.join("\n  "))
     }
 }
 

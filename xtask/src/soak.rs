@@ -138,10 +138,7 @@ pub(crate) fn run_task(args: &[String]) -> Result<()> {
     for one in random_tests {
         repeat(one, times.unwrap_or(one.default_times), seed)?;
     }
-    match keep {
-        true => named.into_iter().try_for_each(merge),
-        false => Ok(()),
-    }
+    if keep { named.into_iter().try_for_each(merge) } else { Ok(()) }
 }
 
 fn number(text: Option<&String>) -> Option<u64> {

@@ -1,4 +1,4 @@
-//! What came of it, as a page: how each agent speaks to hob, what reached the model, and how each was started.
+//! The page of results: each agent's protocol, the results that reached the model, and the start of each agent.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -14,7 +14,7 @@ use super::tasks::Task;
 use super::{Judged, Row};
 use crate::workspace::read;
 
-/// Characters of a result that are shown.
+/// Maximum number of characters shown of a result.
 const EXCERPT: usize = 400;
 
 pub(super) fn page(rows: &[Row], judged: &[Judged], tasks: &[Task]) -> Result<String> {
@@ -72,10 +72,7 @@ names, and searches; what it then gets is at the end.
                 let call = run.seen.as_ref().ok().and_then(|seen| seen.of_task(index));
                 call.map_or_else(|| "-".to_owned(), cell)
             });
-            let _ = match now == both {
-                true => write!(page, " {now} |"),
-                false => write!(page, " {now} ({both}) |"),
-            };
+            let _ = if now == both { write!(page, " {now} |") } else { write!(page, " {now} ({both}) |") };
         }
         page.push('\n');
     }
@@ -121,7 +118,7 @@ fn asked(page: &mut String, rows: &[Row]) {
     }
 }
 
-/// What `hob init` leaves to a person, and whether the agent works with what `hob init --allow` wrote.
+/// The steps that `hob init` leaves to a person, and whether the agent works after `hob init --allow`.
 fn registered(page: &mut String, rows: &[Row]) {
     page.push_str(
         "\n## Registered by `hob init`\n\nWhat it says is left for a person, and whether the agent then works with what `hob init --allow` \
@@ -209,7 +206,7 @@ fn cell(call: &Call) -> String {
     format!("{what}, {}", call.bytes)
 }
 
-/// The files, the environment and the command line of an agent, without what differs from run to run.
+/// Returns the files, environment and command line of an agent, without parts that vary.
 pub(super) fn started(setting: &Setting, command: &str, node: &Path, packages: &Path, place: &Place) -> String {
     let mut text = String::new();
     for (path, file) in &setting.files {

@@ -86,9 +86,10 @@ pub(crate) fn run(tools: &Tools) -> Result<()> {
     println!("\n{page}");
     write_page("docs/generated/clients.md", &page)?;
     let complaints = table::complaints(&rows, &races);
-    match complaints.is_empty() {
-        true => Ok(()),
-        false => bail!("clients did not see what they must:\n  {}", complaints.join("\n  ")),
+    if complaints.is_empty() {
+        Ok(())
+    } else {
+        bail!("clients did not see what they must:\n  {}", complaints.join("\n  "))
     }
 }
 
@@ -166,10 +167,7 @@ fn races(tools: &Tools, servers: &Servers) -> Result<Vec<Race>> {
             Ok((reported, race["surprises"].as_array().map_or(0, Vec::len)))
         };
         // Not over HTTP+SSE: the server cannot see what was read, so a client that stalls may lose a report.
-        let transports = match client == sdk1.0 {
-            true => ["stdio", "http", "websocket"].as_slice(),
-            false => &["stdio", "http"],
-        };
+        let transports = if client == sdk1.0 { ["stdio", "http", "websocket"].as_slice() } else { &["stdio", "http"] };
         for transport in transports.iter().copied() {
             let outcome = raced(&servers.target(transport), transport);
             races.push(Race { client, server: "everything", transport, mode, outcome, expected: 1000 });

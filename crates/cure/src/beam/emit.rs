@@ -304,9 +304,10 @@ impl<'m> Emitter<'m, '_> {
             Work::Tuple(parts) => {
                 let parts = self.sources(parts);
                 let into = self.into(var);
-                self.push(match parts.is_empty() {
-                    true => Instruction::Move(Source::EmptyTuple, into),
-                    false => Instruction::PutTuple(parts, into),
+                self.push(if parts.is_empty() {
+                    Instruction::Move(Source::EmptyTuple, into)
+                } else {
+                    Instruction::PutTuple(parts, into)
                 });
             }
             Work::Cons(head, tail) => {

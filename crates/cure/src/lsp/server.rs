@@ -117,9 +117,10 @@ impl<'a> Server<'a> {
         match (message.method, message.id) {
             (Some(method), Some(id)) => {
                 let cancelled = self.cancelled.take(&id);
-                let result = match cancelled {
-                    true => Err(Failure::new(REQUEST_CANCELLED, "the request was cancelled")),
-                    false => self.guarded(|server| server.request(&method, message.params)).flatten(),
+                let result = if cancelled {
+                    Err(Failure::new(REQUEST_CANCELLED, "the request was cancelled"))
+                } else {
+                    self.guarded(|server| server.request(&method, message.params)).flatten()
                 };
                 match result {
                     Ok(result) => self.send(&json!({ "jsonrpc": "2.0", "id": id, "result": result })),

@@ -16,13 +16,12 @@ impl Collector<'_, '_> {
         let (full, TypeInfoKind::Sum(all)) = (&known.full, &known.kind) else { return };
         let own = def.map_or(Vec::new(), constructors);
         let is_same = own.len() == all.len() && all.iter().all(|one| own.contains(&(&one.name, one.fields.len())));
-        let what = match is_same {
-            true => {
-                let names: Vec<String> = all.iter().map(|one| format!("`{}`", one.name)).collect();
-                let (last, others) = names.split_last().expect("a type of the library has constructors");
-                format!("remove the definition: {} and {last} are there without it", others.join(", "))
-            }
-            false => format!("choose another name, such as `My{}`", name.name),
+        let what = if is_same {
+            let names: Vec<String> = all.iter().map(|one| format!("`{}`", one.name)).collect();
+            let (last, others) = names.split_last().expect("a type of the library has constructors");
+            format!("remove the definition: {} and {last} are there without it", others.join(", "))
+        } else {
+            format!("choose another name, such as `My{}`", name.name)
         };
         let message =
             format!("this is another type than `{full}`, which is known everywhere and which the library takes");

@@ -107,8 +107,9 @@ fn round_trip(stream: &mut BufReader<UnixStream>, method: &str, id: usize) -> Re
     }
     let took = sent.elapsed();
     let answer: Value = serde_json::from_slice(&line).context("a line that is no message")?;
-    match answer["id"] == id && answer.get("result").is_some() {
-        true => Ok(took),
-        false => bail!("{method} was answered with {answer}"),
+    if answer["id"] == id && answer.get("result").is_some() {
+        Ok(took)
+    } else {
+        bail!("{method} was answered with {answer}")
     }
 }

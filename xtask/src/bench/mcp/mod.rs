@@ -41,10 +41,7 @@ pub(super) fn run(is_quick: bool) -> Result<()> {
     figures.extend(connections::measure(&bench)?);
     bench.stop()?;
     report::print(&figures);
-    match is_quick {
-        true => Ok(()),
-        false => report::write(&PAGE, &figures),
-    }
+    if is_quick { Ok(()) } else { report::write(&PAGE, &figures) }
 }
 
 /// On which cores the two ends of a round trip ran, and its samples.

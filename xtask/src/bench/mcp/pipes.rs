@@ -226,10 +226,7 @@ impl Server {
                 bail!("call {id} was answered with {answer}");
             }
         }
-        match seen[1..].iter().all(|seen| *seen) {
-            true => Ok(()),
-            false => bail!("a call was not answered"),
-        }
+        if seen[1..].iter().all(|seen| *seen) { Ok(()) } else { bail!("a call was not answered") }
     }
 
     fn finish(mut self) -> Result<()> {

@@ -48,9 +48,10 @@ impl Body<'_> {
             // What is expected says whether it is a list or a vector.
             (ExprKind::List(elements, rest), Ty::Seq(seq, element, _)) => {
                 // The length that is expected is what a choice behind the first elements needs.
-                let val = match rest.is_none() && self.says_nothing(expected, element, expr) {
-                    true => self.inferred_list(*seq, elements, None, expr.span),
-                    false => self.list(elements, rest.as_deref(), &base, expr.span),
+                let val = if rest.is_none() && self.says_nothing(expected, element, expr) {
+                    self.inferred_list(*seq, elements, None, expr.span)
+                } else {
+                    self.list(elements, rest.as_deref(), &base, expr.span)
                 };
                 self.coerce(val, &wanted, expr.span)
             }
@@ -63,9 +64,10 @@ impl Body<'_> {
                 self.coerce(val, &wanted, expr.span)
             }
             (ExprKind::Vector(elements), Ty::Seq(Seq::Vector, element, _)) => {
-                let val = match self.says_nothing(expected, element, expr) {
-                    true => self.inferred_list(Seq::Vector, elements, None, expr.span),
-                    false => self.list(elements, None, &base, expr.span),
+                let val = if self.says_nothing(expected, element, expr) {
+                    self.inferred_list(Seq::Vector, elements, None, expr.span)
+                } else {
+                    self.list(elements, None, &base, expr.span)
                 };
                 self.coerce(val, &wanted, expr.span)
             }

@@ -151,9 +151,10 @@ fn scaled(of: &Linear, by: &Linear, value: &Linear, how: Scaled) -> Vec<Formula>
         Scaled::Product => factor.abs() >= 1.0,
         Scaled::Quotient => factor.abs() <= 1.0,
     };
-    let (above, below) = match grows {
-        true => (Formula::le(of, &value), Formula::le(&value, of)),
-        false => (Formula::le(&value, of), Formula::le(of, &value)),
+    let (above, below) = if grows {
+        (Formula::le(of, &value), Formula::le(&value, of))
+    } else {
+        (Formula::le(&value, of), Formula::le(of, &value))
     };
     vec![Formula::lt(of, zero).or(above), Formula::lt(zero, of).or(below)]
 }

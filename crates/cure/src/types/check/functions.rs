@@ -442,9 +442,10 @@ impl Body<'_> {
             return;
         }
         for at in unreachable {
-            let hint = match verdict.never.contains(at) {
-                true => "no value that comes here is like this: remove it",
-                false => "the clauses above take everything it would; remove it, or move it up",
+            let hint = if verdict.never.contains(at) {
+                "no value that comes here is like this: remove it"
+            } else {
+                "the clauses above take everything it would; remove it, or move it up"
             };
             let warning = Diagnostic::warning(code::UNREACHABLE, arms[*at].span, "this clause is never reached");
             self.errors.push(warning.hint(hint));

@@ -181,9 +181,8 @@ impl Body<'_> {
         }
         // The tail of a value of type Any has type Any.
         let any = matches!(self.base(&at.ty), Ty::Any);
-        let tail = |body: &Self, by: usize| match any {
-            true => Ty::Any,
-            false => Ty::Seq(seq, Arc::new(element.clone()), shorter(body, &length, by)),
+        let tail = |body: &Self, by: usize| {
+            if any { Ty::Any } else { Ty::Seq(seq, Arc::new(element.clone()), shorter(body, &length, by)) }
         };
         // A list cell is a position with two positions below it: head and tail.
         let mut cells = Vec::new();

@@ -179,12 +179,11 @@ impl Body<'_> {
         let known = |formula: &Formula| formula.map(&|term| self.length(term));
         let goal = Formula::And(formulas.iter().map(known).collect());
         let facts = self.axioms.iter().chain(&self.facts);
-        let mut all: Vec<Formula> = match self.lens.is_empty() {
-            true => relevant(facts, &goal).into_iter().cloned().collect(),
-            false => {
-                let facts: Vec<_> = facts.map(known).collect();
-                relevant(facts.iter(), &goal).into_iter().cloned().collect()
-            }
+        let mut all: Vec<Formula> = if self.lens.is_empty() {
+            relevant(facts, &goal).into_iter().cloned().collect()
+        } else {
+            let facts: Vec<_> = facts.map(known).collect();
+            relevant(facts.iter(), &goal).into_iter().cloned().collect()
         };
         all.push(goal);
         match satisfiable(&all, &mut BUDGET.clone()) {

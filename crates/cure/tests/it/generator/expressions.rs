@@ -370,9 +370,10 @@ impl Maker {
             .collect();
         if numbers.is_empty() {
             let bools: Vec<_> = scope.vars.iter().filter(|(_, ty)| *ty == Type::Bool).collect();
-            return match bools.is_empty() {
-                true => binary("==", Expr::Int(self.number()), Expr::Int(self.number())),
-                false => Expr::Var(self.random.pick(&bools).0.clone()),
+            return if bools.is_empty() {
+                binary("==", Expr::Int(self.number()), Expr::Int(self.number()))
+            } else {
+                Expr::Var(self.random.pick(&bools).0.clone())
             };
         }
         let one = self.random.pick(&numbers).clone();

@@ -230,9 +230,10 @@ impl Maker {
             }
             8 if self.random.chance(30) => {
                 self.note("machines that are stopped");
-                match self.random.chance(50) {
-                    true => Expr::Machine(talk.machine, "stop", vec![machine]),
-                    false => Expr::Native("Std.Fsm.fsm_stop", vec![machine]),
+                if self.random.chance(50) {
+                    Expr::Machine(talk.machine, "stop", vec![machine])
+                } else {
+                    Expr::Native("Std.Fsm.fsm_stop", vec![machine])
                 }
             }
             _ => self.question(talk.machine, machine),

@@ -248,12 +248,11 @@ impl Maker {
             self.note("sums");
             let name = self.name("Sum");
             let taken = self.naturals || self.program.data.iter().any(|data| data.has_constructor("Succ"));
-            let (first, next) = match taken {
-                true => (self.name("Ctor"), None),
-                false => {
-                    self.note("own constructors Zero and Succ");
-                    ("Zero".to_owned(), Some("Succ".to_owned()))
-                }
+            let (first, next) = if taken {
+                (self.name("Ctor"), None)
+            } else {
+                self.note("own constructors Zero and Succ");
+                ("Zero".to_owned(), Some("Succ".to_owned()))
             };
             let mut all = vec![(first, Vec::new())];
             all.extend(next.map(|next| (next, vec![field(self)])));

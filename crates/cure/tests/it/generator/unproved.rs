@@ -344,9 +344,10 @@ pub(super) fn through_class(maker: &mut Maker, scope: &Scope) -> Option<Expr> {
     let at = maker.random.below(REFINEMENTS.len());
     let ty = Type::Refined(at);
     maker.unknown(&ty.clone(), scope, |maker, z| {
-        let stepped = match giving.is_empty() || maker.random.chance(50) {
-            true => Expr::Method(STEP, Type::Int, vec![z.clone()]),
-            false => Expr::Call(*maker.random.pick(&giving), vec![Type::Int], vec![z.clone()]),
+        let stepped = if giving.is_empty() || maker.random.chance(50) {
+            Expr::Method(STEP, Type::Int, vec![z.clone()])
+        } else {
+            Expr::Call(*maker.random.pick(&giving), vec![Type::Int], vec![z.clone()])
         };
         let (a, b) = (maker.name("v"), maker.name("v"));
         let var = |name: &str| Expr::Var(name.to_owned());
