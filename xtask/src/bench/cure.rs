@@ -1,4 +1,4 @@
-//! `cargo xtask bench cure`: how long the Cure compiler takes, and how much memory it leaves in the daemon.
+//! `cargo xtask bench cure`: time of the Cure compiler, and the memory it leaves in the daemon.
 //!
 //! The crate's bench `figures` measures the times within one process; this file compares each with its floor and
 //! target.
@@ -24,7 +24,7 @@ const PAGE: Page = Page {
             of 50 KB; of a compilation, the bare write of the same bytes.",
 };
 
-/// Measures everything; fails when a target is missed.
+/// Measures everything. Fails if a target is missed.
 pub(super) fn run(is_quick: bool) -> Result<()> {
     let mut command: Command = cargo();
     command.args(["bench", "--quiet", "-p", "cure", "--bench", "figures"]).current_dir(root());
@@ -85,7 +85,7 @@ fn times(micros: &HashMap<&str, f64>) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// How much memory the daemon holds after it has checked a program, and before.
+/// Measures the daemon's memory before and after it has checked a program.
 fn memory(bench: &Bench) -> Result<Figure> {
     let mut agent = Agent::start(&mut bench.hob(&["mcp", "cure"]))?;
     agent.initialize()?;

@@ -1,4 +1,4 @@
-//! `cargo xtask score`: how often answers are right, by truth that the engine under test has no part in. One file per truth.
+//! `cargo xtask score`: accuracy of answers, measured against truth that is independent of the tested engine. One file per truth.
 
 mod code;
 mod lies;

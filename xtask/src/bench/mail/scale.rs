@@ -13,15 +13,15 @@ use super::super::{Bench, Samples};
 use super::connection::Connection;
 use super::{BODY, register};
 
-/// Idle waiters, each on a connection of its own.
+/// Number of idle waiters, each on a separate connection.
 const WAITERS: usize = 1_000;
-/// Full mailboxes, and the messages in each.
+/// Number of full mailboxes, and of messages in each.
 const MAILBOXES: usize = 200;
 const MESSAGES: usize = 10_000;
-/// Connections that fill the mailboxes.
+/// Number of connections that fill the mailboxes.
 const FILLERS: usize = 8;
 
-/// The memory and processor time of waiters that get no mail.
+/// Measures the memory and processor time of waiters that get no mail.
 pub(super) fn idle(bench: &Bench) -> Result<Vec<Figure>> {
     register(bench, "starter")?;
     let pid = daemon_pid(bench)?;
@@ -53,7 +53,7 @@ pub(super) fn idle(bench: &Bench) -> Result<Vec<Figure>> {
     ])
 }
 
-/// Reading from full mailboxes.
+/// Measures reading from full mailboxes.
 pub(super) fn large(bench: &Bench) -> Result<Vec<Figure>> {
     register(bench, "starter")?;
     let (boxes, messages) = if bench.is_quick { (20, 500) } else { (MAILBOXES, MESSAGES) };

@@ -56,7 +56,7 @@ pub(super) fn measure(bench: &Bench) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// Round trips of one connection, alone and beside one that has sent many requests and reads nothing.
+/// Measures round trips of one connection, alone and next to one that has sent many requests and reads nothing.
 fn slow_reader(bench: &Bench) -> Result<Vec<Figure>> {
     let mut fast = connect(bench, "mcp")?;
     let (mut alone, mut beside) = (Samples::default(), Samples::default());

@@ -44,7 +44,7 @@ pub(super) fn run(is_quick: bool) -> Result<()> {
     if is_quick { Ok(()) } else { report::write(&PAGE, &figures) }
 }
 
-/// On which cores the two ends of a round trip ran, and its samples.
+/// Cores on which the two ends of a round trip ran, and its samples.
 type Place = (&'static str, fn(&Measured) -> &Samples);
 
 /// Round trips, pipelined calls and memory of each contender, in turns.

@@ -1,4 +1,4 @@
-//! Truth by deprecation: definitions in a copy are marked deprecated, and each warning of the compiler is a use.
+//! Truth by deprecation: definitions in a copy are marked deprecated, and each compiler warning is a use.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,15 +12,15 @@ use crate::setup;
 
 /// How a language marks definitions.
 pub(super) struct Marks {
-    /// As ctags names it.
+    /// Its name in ctags.
     pub(super) language: &'static str,
-    /// The letters of ctags for what is marked.
+    /// The ctags letters of the kinds to mark.
     pub(super) kinds: &'static str,
     /// The line before a definition, with `ID` for its number.
     line: &'static str,
     /// The first line of a file with marks.
     first: Option<&'static str>,
-    /// The compiler says nothing inside of what is marked, so definitions are marked one at a time.
+    /// The compiler is silent inside a deprecated definition, so definitions are marked one at a time.
     pub(super) is_silent_inside: bool,
     compile: fn(&Path) -> Result<Vec<Message>>,
 }
@@ -59,17 +59,17 @@ const NOTE: &str = "hob-truth-";
 struct Message {
     is_error: bool,
     text: String,
-    /// In the marked copy.
+    /// Location in the marked copy.
     place: Place,
 }
 
-/// The lines that were inserted into a file, as numbers of the lines that follow them in the original.
+/// Lines inserted into a file, as numbers of the following lines of the original.
 type Inserted = BTreeMap<String, Vec<usize>>;
 
-/// Marks definitions in the copy, compiles it, and takes the marks away. Nothing for those that cannot be marked.
+/// Marks definitions in the copy, compiles it, and removes the marks. Empty for definitions that cannot be marked.
 pub(super) fn places(copy: &Path, marks: &Marks, some: &[Definition]) -> Result<Vec<Option<Vec<Place>>>> {
     let mut found: Vec<Option<Vec<Place>>> = vec![Some(Vec::new()); some.len()];
-    // Some definitions may not be marked: those that a macro takes, say. The compiler names their lines.
+    // Some definitions cannot be marked, such as those inside a macro's arguments. The compiler names their lines.
     for _ in 0..4 {
         let (before, inserted) = mark(copy, marks, some, &found)?;
         let said = (marks.compile)(copy);
@@ -82,7 +82,7 @@ pub(super) fn places(copy: &Path, marks: &Marks, some: &[Definition]) -> Result<
                 let Some((words, id)) = one.text.split_once(NOTE) else { continue };
                 let id: String = id.chars().take_while(char::is_ascii_digit).collect();
                 let id: usize = id.parse().context("a note without number")?;
-                // The fields of a variant are deprecated with it, and what derives write stands where the definition does.
+                // The fields of a variant are deprecated with it, and derived code is located at the definition.
                 let is_own = one.place.file == some[id].file && one.place.first.0 == some[id].line;
                 if words.split(|c| !is_word(c)).any(|word| word == some[id].name) && !is_own {
                     found[id].get_or_insert_default().push(one.place);
@@ -111,10 +111,10 @@ pub(super) fn places(copy: &Path, marks: &Marks, some: &[Definition]) -> Result<
     bail!("the marked copy does not compile after leaving out what the compiler names")
 }
 
-/// Files and their texts.
+/// Files with their texts.
 type Texts = BTreeMap<String, String>;
 
-/// Writes the marks; gives back the files as they were, and where lines were inserted.
+/// Writes the marks. Returns the original files, and the positions of the inserted lines.
 fn mark(copy: &Path, marks: &Marks, some: &[Definition], found: &[Option<Vec<Place>>]) -> Result<(Texts, Inserted)> {
     let mut before = Texts::new();
     let mut inserted = Inserted::new();
@@ -145,7 +145,7 @@ fn mark(copy: &Path, marks: &Marks, some: &[Definition], found: &[Option<Vec<Pla
     Ok((before, inserted))
 }
 
-/// Takes the inserted lines out of a place.
+/// Converts a location in the marked copy into one of the original.
 fn restore(place: &mut Place, inserted: &Inserted) {
     let original = |line: usize| {
         let lines = inserted.get(&place.file).map_or(&[][..], Vec::as_slice);
@@ -154,7 +154,7 @@ fn restore(place: &mut Place, inserted: &Inserted) {
     (place.first.0, place.last.0) = (original(place.first.0), original(place.last.0));
 }
 
-/// What a compiler prints, whether or not it fails: that is in the messages.
+/// Returns the compiler's output, whether or not it succeeds. Errors are in its messages.
 fn said(command: &mut Command) -> Result<(String, String)> {
     let output = command.stdin(Stdio::null()).output().with_context(|| format!("could not run {command:?}"))?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -181,13 +181,13 @@ fn read_rustc(line: &str) -> Result<Option<Message>> {
     let message = &record["message"];
     let mut spans = message["spans"].as_array().into_iter().flatten();
     let Some(mut span) = spans.find(|span| span["is_primary"] == true) else { return Ok(None) };
-    // What a macro of another crate writes stands where that macro is called.
+    // Code from a macro of another crate is located where that macro is called.
     while span["file_name"].as_str().is_none_or(|file| !file.starts_with("src")) && !span["expansion"].is_null() {
         span = &span["expansion"]["span"];
     }
     let at = |line: &str, column: &str| (number(span, line), number(span, column));
     Ok(Some(Message {
-        // Where a mark has no effect, rustc says it in a warning.
+        // rustc warns about a mark without an effect.
         is_error: message["level"] == "error" || message["code"]["code"] == "useless_deprecated",
         text: message["message"].as_str().unwrap_or_default().to_owned(),
         place: Place {
@@ -199,7 +199,7 @@ fn read_rustc(line: &str) -> Result<Option<Message>> {
 }
 
 fn gcc(copy: &Path) -> Result<Vec<Message>> {
-    // Fuzzers need what is not here.
+    // Fuzz targets need packages that are missing here.
     let sources = files(copy, &["cc"])?;
     let sources = sources.iter().filter(|path| !path.to_string_lossy().contains("fuzz"));
     let mut gcc = Command::new("g++");
@@ -215,7 +215,7 @@ fn gcc(copy: &Path) -> Result<Vec<Message>> {
     Ok(messages)
 }
 
-/// A call is reported at its parenthesis; its name stands before it.
+/// A call is reported at its parenthesis; the name precedes it.
 fn read_gcc(copy: &Path, one: &Value) -> Result<Option<Message>> {
     let caret = &one["locations"][0]["caret"];
     let Some(file) = caret["file"].as_str() else { return Ok(None) };
@@ -230,7 +230,7 @@ fn read_gcc(copy: &Path, one: &Value) -> Result<Option<Message>> {
     let source = text.lines().nth(line.wrapping_sub(1)).unwrap_or_default();
     let is_here = word_from(source, name, column) == Some(column);
     let named = if is_here { Some(column) } else { word_before(source, name, column) };
-    // A constructor initializes a member without naming it, say.
+    // For example, a constructor initializes a member without naming it.
     let Some(column) = named.or(is_error.then_some(column)) else { return Ok(None) };
     Ok(Some(Message { is_error, text: message.to_owned(), place: Place::at(&file, line, column) }))
 }
