@@ -38,7 +38,7 @@ fn attached(contents: Contents) -> Message {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Module {
-    /// What the module is to do.
+    /// Purpose of the module.
     purpose: String,
     /// Its name, such as Geometry.Shapes.
     name: Option<String>,
@@ -68,7 +68,7 @@ impl Prompt for WriteModule {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct StateMachine {
-    /// What the machine is to do: its states, and what moves it from one to the next.
+    /// Purpose of the machine: its states, and the events that change them.
     purpose: String,
 }
 

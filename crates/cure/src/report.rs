@@ -27,9 +27,9 @@ pub(crate) struct Reported {
     pub end_line: usize,
     /// The column behind its end.
     pub end_column: usize,
-    /// What is wrong.
+    /// The error or warning.
     pub message: String,
-    /// What to do.
+    /// Suggested fix.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub hints: Vec<String>,
     /// A replacement that is safe to make.
@@ -40,17 +40,17 @@ pub(crate) struct Reported {
 /// A replacement.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Replace {
-    /// What it does.
+    /// Description of the change.
     pub title: String,
     /// The first byte that goes.
     pub start: u32,
     /// Behind the last byte that goes.
     pub end: u32,
-    /// What comes.
+    /// New text.
     pub replacement: String,
 }
 
-/// What the compiler says about a text, as much of it as an answer holds.
+/// The compiler's diagnostics of a text, limited to the size of an answer.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub(crate) struct Said {
     /// How many errors there are in all.
@@ -65,7 +65,7 @@ pub(crate) struct Said {
 }
 
 impl Said {
-    /// Whether there are no errors.
+    /// True if there are no errors.
     pub(crate) fn is_ok(&self) -> bool {
         self.errors == 0
     }

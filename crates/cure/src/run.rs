@@ -18,7 +18,7 @@ pub struct Request {
     pub limits: Limits,
     /// Cancels the run.
     pub stop: Stop,
-    /// What to record.
+    /// Data to record.
     pub watched: Watched,
 }
 

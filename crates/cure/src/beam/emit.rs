@@ -26,7 +26,7 @@ pub(super) struct Surroundings<'m> {
     pub most_arguments: usize,
     /// The next free label.
     pub labels: Label,
-    /// The line of a source position; 0 if it has none.
+    /// Returns the line of a source position; 0 if unknown.
     pub line: &'m dyn Fn(Span) -> u32,
 }
 

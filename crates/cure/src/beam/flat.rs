@@ -107,7 +107,7 @@ impl Op<'_> {
         }
     }
 
-    /// Whether this is a call that returns: only Y registers survive it.
+    /// True if this is a call that returns: only Y registers survive it.
     pub(super) fn calls(&self) -> bool {
         matches!(
             self,
@@ -120,7 +120,7 @@ impl Op<'_> {
         )
     }
 
-    /// Whether this needs a frame.
+    /// True if this needs a frame.
     pub(super) fn needs_frame(&self) -> bool {
         self.calls() || matches!(self, Op::Tail(Call::Apply { .. }, _))
     }
@@ -153,7 +153,7 @@ pub(super) enum Work<'m> {
     },
     Tuple(&'m [Operand]),
     Cons(&'m Operand, &'m Operand),
-    /// Whether the tuple is known to have the element.
+    /// True if the tuple is known to have the element.
     Element(&'m Operand, u32, bool),
     /// The tuple with one element replaced. The tuple may be the result of an earlier step like this.
     SetElement {
@@ -161,7 +161,7 @@ pub(super) enum Work<'m> {
         at: u32,
         value: &'m Operand,
     },
-    /// Whether this is known to be a list cell.
+    /// True if this is known to be a list cell.
     Head(&'m Operand, bool),
     Tail(&'m Operand, bool),
     Operation(Operation, &'m [Operand]),
@@ -337,7 +337,7 @@ impl<'m> Flattening<'m, '_> {
         learned.into_iter().rev().for_each(|before| self.forget(before));
     }
 
-    /// Records what holds after a test; returns what was known before.
+    /// Records the result of a test. Returns the previous knowledge.
     fn learn(&mut self, test: &form::Test) -> Option<(Var, Option<Known>)> {
         let (of, known) = match test {
             form::Test::IsTuple(Operand::Var(of), size) => (*of, Known::Tuple(*size)),

@@ -1,11 +1,11 @@
 //! BEAM files from the core form, and the same code as `.S` text. Neither needs Erlang.
 //!
-//! A module's path: each function is flattened into one sequence of operations ([`flat`]), its variables get registers
-//! ([`registers`]), and the operations become instructions ([`emit`], [`instruction`]). [`encode`] and [`chunks`] make
-//! the file from them, [`assembly`] the text. State machines become modules of their own ([`machine`]) in the core form
-//! and take the same path.
+//! A module is compiled in these steps: each function is flattened into one sequence of operations ([`flat`]), its
+//! variables get registers ([`registers`]), and the operations become instructions ([`emit`], [`instruction`]).
+//! [`encode`] and [`chunks`] make the file from them, [`assembly`] the text. State machines become separate modules
+//! ([`machine`]) in the core form and are compiled in the same way.
 //!
-//! The BEAM does not check what it loads. Two things keep the code correct: liveness follows from the order of
+//! The BEAM does not verify loaded code. Two things keep the code correct: liveness follows from the order of
 //! operations alone, and in the tests Erlang's own validator reads the text of every module.
 
 mod assembly;

@@ -24,7 +24,7 @@ pub(crate) struct Loaded {
     /// Its state machines, with their findings.
     pub machines: Vec<(Graph, Vec<Finding>)>,
     pub diagnostics: Vec<Diagnostic>,
-    /// Whether the module, or one that it needs, could not be parsed, so that its interface is unknown.
+    /// True if the module, or one that it needs, could not be parsed, so that its interface is unknown.
     pub broken: bool,
 }
 
@@ -42,7 +42,7 @@ impl Loaded {
         }
     }
 
-    /// Whether the module itself has errors.
+    /// True if the module itself has errors.
     pub(crate) fn has_errors(&self) -> bool {
         self.diagnostics.iter().any(Diagnostic::is_error)
     }
@@ -52,7 +52,7 @@ impl Loaded {
 #[derive(Debug, Clone)]
 pub(super) struct Seen {
     pub module: Name,
-    /// Whether the module imports the other one or calls into it, as opposed to only meeting its values.
+    /// True if the module imports the other one or calls into it, as opposed to only meeting its values.
     pub direct: bool,
     /// Its fingerprint; `None` if there was no such module.
     pub print: Option<u64>,

@@ -427,7 +427,7 @@ fn goto<'p>(frame: &mut Frame<'p>, block: &'p Block) {
     level.at = 0;
 }
 
-/// Whether a value matches a clause.
+/// True if a value matches a clause.
 fn is(literal: &Literal, value: &Value) -> bool {
     visit(1);
     match (literal, value) {

@@ -16,7 +16,7 @@ const MOST_SHOWN: usize = 200;
 /// The maximal indentation of a line.
 const MOST_INDENT: usize = 30;
 
-/// What to record.
+/// Kinds of recorded data.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Watched {
     /// Calls and returns of the program's own functions.
@@ -32,7 +32,7 @@ pub struct Spent {
     pub function: String,
     /// The number of calls.
     pub calls: u64,
-    /// The number of its own steps.
+    /// Number of its own steps.
     pub steps: u64,
 }
 
@@ -40,7 +40,7 @@ pub struct Spent {
 #[derive(Debug, Default)]
 pub(crate) struct Watch<'p> {
     trace: Option<Vec<String>>,
-    /// Whether the outside call has begun and its first callee has not.
+    /// True if the outside call has begun and its first callee has not.
     outside: bool,
     /// The number of lines that were dropped after the last kept one.
     more: u64,
@@ -61,7 +61,7 @@ impl<'p> Watch<'p> {
         Watch { trace, outside: false, more: 0, profile }
     }
 
-    /// Whether anything is recorded.
+    /// True if anything is recorded.
     pub(crate) fn is_on(&self) -> bool {
         self.trace.is_some() || self.profile.is_some()
     }
@@ -133,7 +133,7 @@ impl<'p> Watch<'p> {
     }
 }
 
-/// Whether a module belongs to the program and not to the standard library.
+/// True if a module belongs to the program and not to the standard library.
 fn is_own(module: &str) -> bool {
     crate::standard::source(module).is_none()
 }

@@ -30,7 +30,7 @@ pub struct Edge {
     pub trigger: Trigger,
     /// Its guard as written.
     pub guard: Option<String>,
-    /// Whether it changes the data.
+    /// True if it changes the data.
     pub acts: bool,
     /// The place of its definition.
     pub span: Span,

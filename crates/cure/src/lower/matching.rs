@@ -240,7 +240,7 @@ fn choice(mut blocks: Vec<Block>) -> Block {
     Block { steps: Vec::new(), end: End::Choice(blocks) }
 }
 
-/// Whether a shape destructures a tuple of this size or ignores it.
+/// True if a shape destructures a tuple of this size or ignores it.
 fn fits(shape: &Shape, count: usize) -> bool {
     matches!(shape, Shape::Any) || matches!(shape, Shape::Tuple(parts) if parts.len() == count)
 }

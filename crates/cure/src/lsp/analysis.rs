@@ -1,4 +1,4 @@
-//! A document together with what it can see: its modules, the types in it, and the definitions behind its names.
+//! A document with its visible environment: its modules, the types in it, and the definitions of its names.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
@@ -24,7 +24,7 @@ pub(super) struct Analysis {
     pub index: Arc<Index>,
     /// The modules of the document.
     pub modules: Vec<Arc<Outline>>,
-    /// The modules elsewhere, as far as they were needed.
+    /// Other modules, loaded on demand.
     others: RefCell<HashMap<Name, Option<Arc<Outline>>>>,
     checked: OnceCell<(Compilation, Vec<Note>)>,
 }
@@ -42,7 +42,7 @@ impl Analysis {
         Analysis { text, index, modules, others: RefCell::default(), checked: OnceCell::new() }
     }
 
-    /// Whether it is of this version of the document, with everything else as it is.
+    /// True if it is of this version of the document, with everything else as it is.
     pub(super) fn is_of(&self, document: &Document, index: &Arc<Index>) -> bool {
         Arc::ptr_eq(&self.text, &document.text) && Arc::ptr_eq(&self.index, index)
     }
@@ -78,7 +78,7 @@ impl Analysis {
         &self.checked().1
     }
 
-    /// The type of what stands exactly there.
+    /// Returns the type of the expression with exactly this span.
     pub(super) fn type_at(&self, span: Span) -> Option<&str> {
         let notes = self.types();
         let at = notes.partition_point(|note| note.span < span);
@@ -127,8 +127,8 @@ impl Analysis {
         }
     }
 
-    /// What a name means without a module before it: what the module defines itself, what it imports by name, what it
-    /// imports whole, and what the prelude has.
+    /// Returns the definitions of an unqualified name, in the order of lookup: the module itself, individually imported
+    /// names, imported modules, and the prelude.
     fn visible(
         &self,
         from: &Outline,

@@ -1,4 +1,4 @@
-//! `textDocument/hover`: the type of what stands at a place, or the head and the documentation of what it names.
+//! `textDocument/hover`: the type of an expression, or the head and documentation of a definition.
 
 use serde_json::{Value, json};
 

@@ -1,14 +1,14 @@
-//! What stands at a place of a text: which name, what kind of thing it names, and which variables are in scope there.
+//! The meaning of a position in a text: its name, the kind of that name, and the variables in scope.
 
 use crate::diagnostic::Span;
 use crate::syntax::ast::*;
 
-/// What a name can mean by its position.
+/// Kind of a name according to its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum What {
     /// A variable, by the place where it is bound.
     Variable(Span),
-    /// A function, method or constructor, of this module if one is written, with so many arguments if it is called.
+    /// A function, method or constructor, with its module if qualified, its name, and the number of arguments if called.
     Value(Option<Name>, Name, Option<usize>),
     /// A type, record or class.
     Type(Name),
@@ -28,7 +28,7 @@ pub(super) struct Named {
     pub what: What,
 }
 
-/// What is known about a place.
+/// The name at a position and its context.
 #[derive(Debug, Default)]
 pub(super) struct Place {
     /// The name there.
@@ -51,8 +51,8 @@ pub(super) fn look(module: &Module, at: u32) -> Place {
     look.place
 }
 
-/// The end of the definition that begins last before a place, with the variables of its head and its first `let`s: what is
-/// typed there next belongs to it.
+/// Returns the variables in scope after the last definition before a position: those of its head and its first `let`s.
+/// Text typed there belongs to that definition.
 pub(super) fn before(module: &Module, at: u32) -> Vec<(Name, Span)> {
     let defs = module.items.iter().flat_map(|item| match item {
         Item::Def(def) => std::slice::from_ref(def),
@@ -82,7 +82,7 @@ struct Look {
 }
 
 impl Look {
-    /// Whether the place is in the span, or directly behind it.
+    /// True if the place is in the span, or directly behind it.
     fn touches(&self, span: Span) -> bool {
         span.start <= self.at && self.at <= span.end
     }
@@ -279,7 +279,7 @@ impl Look {
         }
     }
 
-    /// `value.field`, or `A.B.function` where `A` is no variable.
+    /// Visits `value.field`, or `A.B.function` if `A` is not a variable.
     fn field(&mut self, base: &Expr, field: &Ident, arity: Option<usize>) {
         match self.path(base) {
             Some(path) => {
@@ -404,7 +404,7 @@ impl Look {
     }
 }
 
-/// Whether a name in a pattern is a variable.
+/// True if a name in a pattern is a variable.
 fn is_variable(name: &str) -> bool {
     !name.starts_with(|c: char| c.is_ascii_uppercase())
 }

@@ -60,7 +60,7 @@ impl Projects {
         }
     }
 
-    /// The project of a file. A text that is no file belongs to the first.
+    /// Returns the project of a file. A text without a file belongs to the first project.
     fn of(&mut self, path: Option<&Path>) -> &mut Project {
         let Projects { all, outside } = self;
         let found = match path {

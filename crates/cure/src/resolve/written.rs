@@ -39,9 +39,9 @@ pub(crate) struct Reader<'a> {
     pub pending: Vec<(Name, Span)>,
     /// The number of arguments of each type parameter, after its first use.
     kinds: HashMap<Name, usize>,
-    /// What `Self` is in the implementation of a trait.
+    /// Type of `Self` in the implementation of a trait.
     pub own: Option<Ty>,
-    /// Whether otherwise unknown single capital letters become type parameters.
+    /// True if otherwise unknown single capital letters become type parameters.
     pub implicit: bool,
 }
 
@@ -398,7 +398,7 @@ pub(crate) fn substitute(ty: &Ty, params: &[Name], args: &[Ty]) -> Ty {
     })
 }
 
-/// Whether a parameter of an alias is a number, because it occurs in a length or in a condition.
+/// True if a parameter of an alias is a number, because it occurs in a length or in a condition.
 pub(super) fn counts(ty: &Ty, param: &Name) -> bool {
     ty.any(&mut |part| match part {
         Ty::Seq(_, _, Len::Named(named)) => named.factors.iter().any(|(name, _)| name == param),

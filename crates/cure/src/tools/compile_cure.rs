@@ -33,10 +33,10 @@ pub(super) struct Args {
     pub output_dir: Option<PathBuf>,
 }
 
-/// What came out.
+/// Result of the compilation.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
-    /// Whether the program stands and its files are there.
+    /// True if the program has no errors and its files were written.
     pub ok: bool,
     /// The directory of the BEAM files, relative to the project's root.
     pub output_dir: PathBuf,
@@ -48,7 +48,7 @@ pub(super) struct Output {
     pub written: Vec<String>,
     /// How many names of these lists are left out, because they do not fit into an answer.
     pub left_out: usize,
-    /// The command line that runs `main/0`, from the project's root; not if there is no such function.
+    /// Command line that runs `main/0` from the project's root; absent if there is no such function.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub run: Option<String>,
     /// Errors, which leave everything as it is, and warnings.

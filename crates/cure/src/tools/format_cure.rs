@@ -21,18 +21,18 @@ pub(super) struct Args {
     pub code: Option<String>,
     /// A file of the project, relative to its root, that is formatted in place.
     pub file_path: Option<PathBuf>,
-    /// Whether nothing is changed. Default: false.
+    /// Only report, without changing the file. Default: false.
     pub check: Option<bool>,
 }
 
-/// What came out.
+/// Result of formatting.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
-    /// Whether the syntax is valid.
+    /// True if the syntax is valid.
     pub ok: bool,
-    /// Whether formatting changes anything.
+    /// True if formatting changes anything.
     pub changed: bool,
-    /// Whether the file was changed.
+    /// True if the file was changed.
     pub written: bool,
     /// The formatted code; not for a file, nor if it does not fit into an answer.
     #[serde(skip_serializing_if = "Option::is_none", default)]

@@ -16,9 +16,9 @@ use crate::cases::{NoCases, cases};
 use crate::part::Cure;
 use crate::report::{self, Said, said};
 
-/// Write a test module for a function: arguments from its types, refinements and constants, each call held to what it
-/// gives today, so it runs where run_cure may. Its main/0 gives the failed cases as texts, none where all hold. Calls that
-/// raise errors are told.
+/// Write a test module for a function. Arguments come from its types, refinements and constants. Expected values are
+/// its current results, so it runs where run_cure may. The module's main/0 returns the failed cases as texts, or an
+/// empty list. Calls that raise errors are reported.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
@@ -33,7 +33,7 @@ pub(super) struct Args {
 /// The test module.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
-    /// Whether there is one.
+    /// True if a test module was written.
     pub ok: bool,
     /// Its name.
     pub module: String,
@@ -45,7 +45,7 @@ pub(super) struct Output {
     pub raise: Vec<String>,
     /// How many more such calls and cases are left out, because they do not fit into an answer.
     pub left_out: usize,
-    /// Errors of the program, where it has any; then there is no test module.
+    /// Errors of the program. If there are any, no test module is written.
     #[serde(flatten)]
     pub said: Said,
 }

@@ -22,9 +22,9 @@ type SyntaxElementChildren = rowan::SyntaxElementChildren<CureLanguage>;
 pub(super) struct Args {
     /// The Cure code.
     pub code: String,
-    /// Whether the tree is written over lines, indented. Default: true.
+    /// Format the tree on several indented lines. Default: true.
     pub pretty_print: Option<bool>,
-    /// Whether to show the tokens, too. Default: false.
+    /// Include the tokens. Default: false.
     pub tokens: Option<bool>,
     /// The byte to begin at, for what did not fit into the last answer. Default: 0.
     pub start: Option<u32>,
@@ -33,7 +33,7 @@ pub(super) struct Args {
 /// The tree.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
-    /// Whether the syntax is valid.
+    /// True if the syntax is valid.
     pub ok: bool,
     /// The tree as text.
     #[serde(skip)]
@@ -100,7 +100,7 @@ impl Tool for GetAst {
     }
 }
 
-/// Maximum size of the syntax errors beside the tree, in bytes.
+/// Maximum size of the syntax errors in addition to the tree, in bytes.
 const SAID: usize = 16_000;
 
 /// Maximum number of characters of a token that are shown.
@@ -110,7 +110,7 @@ const LONGEST: usize = 100;
 struct Tree<'t> {
     lines: &'t Lines<'t>,
     pretty: bool,
-    /// Whether tokens are shown, too.
+    /// True if tokens are shown, too.
     tokens: bool,
     /// Where it begins.
     start: u32,
@@ -119,7 +119,7 @@ struct Tree<'t> {
     nodes: Vec<[u32; 4]>,
     /// How many parentheses are open in the text.
     open: u32,
-    /// What the data has room for.
+    /// Remaining room for the data.
     room: Room,
     /// Maximum size of the text.
     most: usize,

@@ -1,4 +1,4 @@
-//! The tools of the toolset and profile `cure`, one file each. This file lists them and holds what they share.
+//! The tools of the toolset and profile `cure`, one file each. This file contains their list and shared code.
 
 mod analyze_fsm;
 mod check_project;

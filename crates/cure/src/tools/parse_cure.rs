@@ -20,10 +20,10 @@ pub(super) struct Args {
     pub code: String,
 }
 
-/// What stands in it.
+/// Contents of the module.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
-    /// Whether the syntax is valid.
+    /// True if the syntax is valid.
     pub ok: bool,
     /// The modules, as many as fit.
     pub modules: Vec<Summary>,
@@ -39,7 +39,7 @@ pub(super) struct Output {
 pub(super) struct Summary {
     /// Its name.
     pub name: String,
-    /// What it exports; everything, where it has no list.
+    /// Exported names; all names if there is no export list.
     pub exports: Vec<String>,
     /// Imported modules.
     pub imports: Vec<String>,

@@ -21,10 +21,10 @@ pub(super) struct Args {
     pub code: String,
 }
 
-/// What came out.
+/// Result of the type check.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
-    /// Whether the program stands.
+    /// True if the program has no errors.
     pub ok: bool,
     /// The functions with their types, sorted, as many as fit.
     pub signatures: Vec<String>,

@@ -17,10 +17,10 @@ pub(super) struct Args {
     pub code: String,
 }
 
-/// What is wrong.
+/// Result of the validation.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
-    /// Whether the syntax is valid.
+    /// True if the syntax is valid.
     pub ok: bool,
     /// Every error.
     #[serde(flatten)]

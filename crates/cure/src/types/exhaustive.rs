@@ -1,8 +1,8 @@
 //! Exhaustiveness and reachability of matches.
 //!
-//! Each clause takes its share of a set of values. A set is described by what is known about each position: which
-//! constructor or literal it is or is not, and what the solver knows about numbers. Guards split a set as patterns do.
-//! The values left after the last clause are missing, if they exist.
+//! Each clause takes its share of a set of values. A set describes each position: the constructors or literals it has
+//! or excludes, and the solver's knowledge about numbers. Guards split a set as patterns do. The values left after the
+//! last clause are missing, if they exist.
 
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
@@ -58,7 +58,7 @@ pub(crate) struct Verdict {
     pub unreachable: Vec<usize>,
     /// Those among them that would not be reached if they stood first.
     pub never: Vec<usize>,
-    /// Whether the search exceeded its limits.
+    /// True if the search exceeded its limits.
     pub gave_up: bool,
 }
 
@@ -83,7 +83,7 @@ enum Known {
 struct Set {
     known: HashMap<Path, Known>,
     formulas: Vec<Formula>,
-    /// Whether a guard or a fact is involved, so that the solver must be asked.
+    /// True if a guard or a fact is involved, so that the solver must be asked.
     ask: bool,
 }
 

@@ -33,12 +33,12 @@ pub(crate) fn of<T>(text: &str, check: impl FnOnce() -> T) -> (T, Vec<Note>) {
     (value, found)
 }
 
-/// Whether the types in this text are noted.
+/// True if the types in this text are noted.
 pub(crate) fn wanted(text: &str) -> bool {
     NOTES.with_borrow(|notes| notes.as_ref().is_some_and(|notes| notes.text == text.as_ptr() as usize))
 }
 
-/// Adds what was noted in a function.
+/// Adds the notes of a function.
 pub(crate) fn add(found: impl Iterator<Item = Note>) {
     NOTES.with_borrow_mut(|notes| {
         if let Some(notes) = notes {

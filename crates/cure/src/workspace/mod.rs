@@ -1,5 +1,5 @@
-//! A project's Cure files, kept between calls: a file is read again when it has changed, and a module is checked again
-//! when its text has changed or what it sees of the modules it uses.
+//! A project's Cure files, cached between calls: a file is read again when it has changed. A module is checked again
+//! when its text or the interface of a module it uses has changed.
 //!
 //! [`Workspace::refresh`] looks at the files and gives an [`Index`], through which compilations find modules by name
 //! ([`Sources`]); [`Index::check`] checks all of them.
@@ -61,7 +61,7 @@ impl Stamp {
 #[derive(Debug)]
 pub(crate) struct Source {
     stamp: Stamp,
-    /// Whether it had been unchanged for long enough when it was read.
+    /// True if it had been unchanged for long enough when it was read.
     settled: bool,
     pub text: Arc<str>,
     /// The modules it declares, with what each imports.
@@ -225,7 +225,7 @@ pub struct Report {
     pub files: Vec<FileReport>,
     /// The number of modules in them.
     pub modules: usize,
-    /// The modules that were checked now, in that order; the others had not changed, nor what they see of others.
+    /// The modules checked now, in that order. The others and the interfaces they use had not changed.
     pub checked: Vec<Name>,
     /// Files that were left out because the project has more source than is kept.
     pub left_out: Vec<PathBuf>,
@@ -243,7 +243,7 @@ pub struct FileReport {
 }
 
 impl Report {
-    /// Whether there are no errors.
+    /// True if there are no errors.
     pub fn is_ok(&self) -> bool {
         self.files.iter().all(|file| file.problem.is_none() && !file.diagnostics.iter().any(Diagnostic::is_error))
     }

@@ -1,5 +1,5 @@
-//! What a message says to whoever has never seen the compiler: the import that is missing, the name that is meant, the
-//! keyword in the way, and the language that it is not.
+//! Messages for readers who are new to the compiler: the missing import, the intended name, the misplaced keyword, and
+//! constructs of other languages.
 
 use cure::diagnostic::Lines;
 use cure::{Limits, NoSources, compile};
@@ -195,7 +195,7 @@ fn what_is_known_everywhere_and_defined_anew_is_told() {
             "  type Ordering = {n: Int | n >= -1 and n <= 1}",
             "  typeclass Show(T) do\n    def show(x: T): String\n  end",
             "  trait Eq {\n    def eq(self, other: Self): Bool\n  }",
-            // What is made by it and by the library does not fit, and says which is which.
+            // A type of the program and one of the library with the same name do not match, and the message tells them apart.
             "  import Std.List [find/2]\n  type Option(T) = Some(T) | None\n  def f(l: List(Int)): Option(Int) = find(l, fn(x) -> x > 1 end)\n  def g(l: List(Int)): Int = match find(l, fn(x) -> x > 1 end) do\n      Some(n) -> n\n      None -> 0\n    end",
             "  type Nat = Zero | Succ(Nat)\n  type Token = Ok | Eq | Number(Int)",
         ],

@@ -50,7 +50,7 @@ pub(super) enum Focus {
 /// Contents of a field.
 #[derive(Debug, Clone)]
 pub(super) enum Entry {
-    /// Read-only.
+    /// A read-only field.
     Nothing,
     /// A text, a number, a date, or the word yes or no.
     Text(Editor),

@@ -1,13 +1,13 @@
-//! What is being typed at a place, by the tokens before it.
+//! The completion context at a position, determined from the preceding tokens.
 
 use crate::diagnostic::Span;
 use crate::syntax::SyntaxKind as K;
 use crate::syntax::lexer::lex;
 
-/// What can stand at a place.
+/// Kind of completion at a position.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Context {
-    /// A module in an import; what is typed of its path.
+    /// A module in an import, with the span of the typed path.
     Import(Span),
     /// A name that is imported from this module.
     ImportedNames(String),
@@ -21,14 +21,14 @@ pub(super) enum Context {
     Nothing,
 }
 
-/// What is being typed, and what is typed of it.
+/// The completion context, and the typed prefix.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Typed {
     pub what: Context,
     pub prefix: Span,
 }
 
-/// What is being typed at a place.
+/// Returns the completion context at a position.
 pub(super) fn at(text: &str, at: u32) -> Typed {
     let mut tokens: Vec<(K, Span)> = Vec::new();
     let mut start = 0;

@@ -1,5 +1,5 @@
-//! `textDocument/completion`: names in scope, names behind a dot, modules and names in imports. Works on what is typed so
-//! far, which is hardly ever a whole program.
+//! `textDocument/completion`: names in scope, members after a dot, modules and names in imports. Works on incomplete
+//! programs.
 
 mod context;
 
@@ -22,15 +22,15 @@ use crate::types::notes;
 /// Maximum number of proposals.
 const MOST: usize = 300;
 
-/// What is proposed.
+/// A completion item before ranking.
 struct Proposal {
     label: String,
     kind: Sort,
     detail: String,
     doc: String,
-    /// How far away it is: what is nearer comes first.
+    /// Distance of its scope. Nearer items come first.
     distance: u8,
-    /// What to insert besides, and where: an import.
+    /// Additional edit, and its position: an import.
     import: Option<(u32, String)>,
 }
 
@@ -52,7 +52,7 @@ pub(super) fn completion(analysis: &Analysis, document: &Document, at: usize, en
     let context = context::at(&analysis.text, at as u32);
     let prefix = context.prefix.of(&analysis.text).to_owned();
     let mut maker = Maker { analysis, at: at as u32, prefix: &prefix, found: Vec::new() };
-    // The whole of what is replaced: a path of modules is one name.
+    // Replaces the whole path: a path of modules is one name.
     let replaced = match &context.what {
         Context::Import(path) => {
             maker.modules(path.of(&analysis.text));
@@ -156,7 +156,7 @@ impl Maker<'_> {
         }
     }
 
-    /// What can be imported from a module by its name.
+    /// Proposes the names that can be imported from a module.
     fn imported(&mut self, module: &str) {
         let Some(outline) = self.analysis.outline(module) else { return };
         for entry in outline.entries.iter().filter(|entry| entry.exported) {
@@ -168,7 +168,7 @@ impl Maker<'_> {
         }
     }
 
-    /// What stands behind `A.B.`: the functions and constructors of the module, and modules below it.
+    /// Proposes the names after `A.B.`: functions and constructors of the module, and its submodules.
     fn members(&mut self, path: &str) {
         let Some(from) = self.analysis.module_at(self.at) else { return };
         if let Some(outline) = self.analysis.outline(&meant(from, path)) {
@@ -254,7 +254,7 @@ impl Maker<'_> {
         }
     }
 
-    /// What the module defines and imports.
+    /// Proposes the names that the module defines and imports.
     fn visible(&mut self, wanted: &dyn Fn(&Kind) -> bool) {
         let Some(from) = self.analysis.module_at(self.at).cloned() else { return };
         for entry in from.entries.iter().filter(|entry| wanted(&entry.kind)) {
@@ -294,7 +294,7 @@ impl Maker<'_> {
         }
     }
 
-    /// What the library has and the module does not import; with the import.
+    /// Proposes library names that are not imported yet, with their imports.
     fn elsewhere(&mut self, wanted: &dyn Fn(&Kind) -> bool) {
         let Some(from) = self.analysis.module_at(self.at).cloned() else { return };
         let known: Vec<String> = self.found.iter().map(|one| one.label.clone()).collect();

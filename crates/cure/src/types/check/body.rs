@@ -15,7 +15,7 @@ use super::words::Words;
 use crate::fuel;
 use crate::types::notes::{self, Note};
 
-/// What the solver can represent of a value.
+/// The solver's representation of a value.
 #[derive(Debug, Clone)]
 pub(super) enum Term {
     Opaque,
@@ -32,9 +32,9 @@ pub(super) enum Term {
     Data(Name, Vec<Term>),
 }
 
-/// How the names of what a pipe binds begin; no name of a program does.
+/// Prefix of the names bound by a pipe. No name of a program begins with it.
 pub(super) const PIPED: &str = "|>";
-/// What messages call it.
+/// Name of that value in messages.
 const BEFORE_PIPE: &str = "the value before `|>`";
 
 /// A checked expression with its type.
@@ -53,7 +53,7 @@ pub(super) struct Local {
     pub known: Known,
 }
 
-/// What is known about a variable.
+/// Knowledge about a variable.
 #[derive(Debug, Clone)]
 pub(super) enum Known {
     Term(Term),
@@ -68,7 +68,7 @@ pub(super) enum Known {
 struct Meta {
     /// Its solution.
     ty: Option<Ty>,
-    /// Whether a class is taken at it. An instance is that of the base type, so its solution has neither conditions nor
+    /// True if a class is taken at it. An instance is that of the base type, so its solution has neither conditions nor
     /// lengths.
     of_class: bool,
     /// The oldest variable whose solution mentions it; at first itself.
@@ -118,7 +118,7 @@ pub(super) struct Body<'p> {
     values: HashMap<Sym, Term>,
     /// Type parameters that have different names in the body and in the head.
     pub renamed: HashMap<Name, Name>,
-    /// What `Self` is, in a method of an instance.
+    /// Type of `Self` in a method of an instance.
     pub own: Option<Ty>,
     /// In a machine: the variable with the data of the event.
     pub event: Option<VarId>,
@@ -169,7 +169,7 @@ impl<'p> Body<'p> {
         }
     }
 
-    /// Hands on what was noted, when all types are known.
+    /// Passes on the notes when all types are known.
     pub(super) fn hand_on_notes(&mut self) {
         let noted = self.noted.take().unwrap_or_default();
         notes::add(noted.into_iter().map(|(span, ty)| Note { span, ty: self.show(&ty) }));
@@ -251,7 +251,7 @@ impl<'p> Body<'p> {
         Some(meta)
     }
 
-    /// Whether nothing older than `first` speaks of a variable.
+    /// True if nothing older than `first` speaks of a variable.
     pub(super) fn is_newer(&self, meta: u32, first: u32) -> bool {
         self.metas[meta as usize].level >= first
     }
@@ -271,8 +271,8 @@ impl<'p> Body<'p> {
         self.metas[meta as usize].of_class
     }
 
-    /// The type at which a class is taken for values of this type: the base type, all the way down. What is still
-    /// unsolved in it will be one too.
+    /// Returns the type whose instance is used for values of this type: the base type at every level. Unsolved parts
+    /// will also become base types.
     pub(super) fn for_class(&mut self, ty: &Ty) -> Ty {
         let ty = self.resolved(&self.widened(ty));
         ty.any(&mut |part| {
@@ -322,7 +322,7 @@ impl<'p> Body<'p> {
         }
     }
 
-    /// Whether a type mentions values that are newer than `first` and not determined by older values.
+    /// True if a type mentions values that are newer than `first` and not determined by older values.
     pub(super) fn speaks_of_later(&self, ty: &Ty, first: usize) -> bool {
         self.resolved(ty).any(&mut |part| match part {
             Ty::Seq(_, _, Len::Term(length)) => self.is_later(length, first),
@@ -412,7 +412,7 @@ impl<'p> Body<'p> {
         ty::show_both(&self.resolved(one), &self.resolved(other), &name)
     }
 
-    /// Whether a resolved type exceeds the size limit for types.
+    /// True if a resolved type exceeds the size limit for types.
     pub(super) fn is_large(&self, ty: &Ty) -> bool {
         ty.is_large(&|meta| self.metas[meta as usize].ty.as_ref())
     }

@@ -38,7 +38,7 @@ impl Body<'_> {
             return None;
         }
         let ty = self.shallow(ty);
-        // The instance would not keep what the type says: it is that of the base type.
+        // The instance would not preserve the refinements of the type, because it is that of the base type.
         if matches!(ty, Ty::Refined(..) | Ty::Seq(_, _, Len::Term(_))) {
             return None;
         }

@@ -45,9 +45,9 @@ impl Body<'_> {
                 let (types, result) = (types.clone(), (**result).clone());
                 self.lambda(params, body, Some((&types, &result)), expr.span)
             }
-            // What is expected says whether it is a list or a vector.
+            // The expected type decides between list and vector.
             (ExprKind::List(elements, rest), Ty::Seq(seq, element, _)) => {
-                // The length that is expected is what a choice behind the first elements needs.
+                // A choice after the first elements needs the expected length.
                 let val = if rest.is_none() && self.says_nothing(expected, element, expr) {
                     self.inferred_list(*seq, elements, None, expr.span)
                 } else {
@@ -147,7 +147,7 @@ impl Body<'_> {
         self.wrong(expr.span)
     }
 
-    /// The tree for an expression that is no longer checked; reports this once.
+    /// Returns the tree of an expression that exceeds the limits. Reports this once.
     fn too_much(&mut self, span: Span) -> Val {
         if !self.checker.spent.replace(true) {
             self.errors.push(fuel::too_much(span));
@@ -315,7 +315,7 @@ impl Body<'_> {
         self.locals.truncate(locals);
         self.facts.truncate(facts);
         let kind = TreeKind::Lambda(vars, Box::new(body.tree));
-        // What the body says is more than what was expected of it.
+        // The body's own type is more precise than the expected one.
         let exact = Ty::Fn(types.clone(), Arc::new(body.ty));
         if !self.speaks_of_later(&exact, first) {
             return Val { tree: tree(kind, span), ty: exact, term: Term::Opaque };
@@ -477,7 +477,7 @@ impl Body<'_> {
     }
 }
 
-/// Whether a call is one of a method, or of a function that asks for an instance.
+/// True if a call is one of a method, or of a function that asks for an instance.
 fn is_through_class(call: &Tree) -> bool {
     match &call.kind {
         TreeKind::Method(..) => true,

@@ -95,7 +95,7 @@ impl Body<'_> {
     }
 }
 
-/// What holds of a sum, difference, product or quotient however it is rounded.
+/// Returns facts about a sum, difference, product or quotient that hold for every rounding.
 fn facts(operator: K, a: &Linear, b: &Linear, value: &Linear) -> Vec<Formula> {
     let zero = &Linear::number(0);
     let when = |condition: Formula, then: Formula| condition.not().or(then);
@@ -132,15 +132,15 @@ fn facts(operator: K, a: &Linear, b: &Linear, value: &Linear) -> Vec<Formula> {
     }
 }
 
-/// Whether a value is multiplied or divided by a number.
+/// True if a value is multiplied or divided by a number.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Scaled {
     Product,
     Quotient,
 }
 
-/// What holds of a value that is multiplied or divided by a known number: it is no smaller, or no greater, than before. So
-/// twice what is not zero is not zero.
+/// Returns facts about a value multiplied or divided by a known number: it is not smaller, or not greater, than before.
+/// For example, twice a nonzero value is nonzero.
 fn scaled(of: &Linear, by: &Linear, value: &Linear, how: Scaled) -> Vec<Formula> {
     let Some(factor) = by.as_number().and_then(float_at).filter(|factor| *factor != 0.0) else { return Vec::new() };
     let zero = &Linear::number(0);

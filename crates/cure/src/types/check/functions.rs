@@ -48,7 +48,7 @@ pub(crate) struct Checker<'p> {
     /// The number of diagnostics inspected, and whether all of them are warnings at most.
     pub(super) looked_at: Cell<usize>,
     pub(super) sound: Cell<bool>,
-    /// Whether spent fuel has been reported.
+    /// True if spent fuel has been reported.
     pub(super) spent: Cell<bool>,
     /// The number of functions that wait for the result of another one.
     pub(super) nested: Cell<u32>,
@@ -112,7 +112,7 @@ impl<'p> Checker<'p> {
         }
     }
 
-    /// Whether there are no errors so far.
+    /// True if there are no errors so far.
     fn is_sound(&self) -> bool {
         let errors = self.errors.borrow();
         let new = &errors[self.looked_at.replace(errors.len())..];
@@ -191,7 +191,7 @@ impl<'p> Checker<'p> {
         self.finish(body, function);
     }
 
-    /// Whether the guards of all clauses leave values out, and whether every clause is reachable.
+    /// Checks that the guards of all clauses are exhaustive, and that every clause is reachable.
     fn covered(&self, body: &mut Body<'_>, group: &Group<'_>, arms: &[Option<(Option<Formula>, Span)>]) {
         let mut left: Vec<Formula> = Vec::new();
         let mut open = true;
@@ -407,7 +407,7 @@ impl Body<'_> {
         })
     }
 
-    /// The positions, with what has become known about their types since they were visited.
+    /// Returns the positions with the types inferred since they were visited.
     fn settled(&self, places: &Places, asks: bool) -> Places {
         let mut seen = places.seen.clone();
         seen.values_mut().for_each(|place| place.ty = self.resolved(&place.ty));
@@ -459,7 +459,7 @@ impl Body<'_> {
         {
             return;
         }
-        // Facts matter only if they mention what the patterns test.
+        // Facts matter only if they mention a value that the patterns test.
         let asks = places.speaks(self);
         let places = &self.settled(places, asks);
         let verdict = exhaustive::run(arms, places, self.scope, asks, &|formulas| self.possible(formulas));
@@ -486,7 +486,7 @@ impl Body<'_> {
     }
 }
 
-/// Whether two parameters have the same written type.
+/// True if two parameters have the same written type.
 fn same_text(source: &str, one: &Param, other: &Param) -> bool {
     let text = |param: &Param| param.ty.as_ref().map(|ty| ty.span.of(source));
     text(one) == text(other)

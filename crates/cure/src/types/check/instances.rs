@@ -154,7 +154,7 @@ impl Body<'_> {
     ) -> (Vec<VarId>, Tree) {
         let head = self.head(signature, class);
         if class.is_none() {
-            // In a default, the parameter of the class is one of its own.
+            // In a default, the parameter of the class is a separate one.
             let own =
                 self.given.iter().filter_map(|(_, ty, _)| if let Ty::Param(name) = ty { Some(name) } else { None });
             let own: Vec<Name> = own.filter(|name| !self.type_params.contains(name)).cloned().collect();

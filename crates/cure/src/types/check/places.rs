@@ -9,7 +9,7 @@ use crate::syntax::ast::Name;
 use crate::types::exhaustive::Path;
 
 impl Body<'_> {
-    /// Notes what is known of a position that a pattern looks at.
+    /// Records the knowledge about a position that a pattern examines.
     pub(super) fn see(&mut self, path: &Path, ty: &Ty, term: &Term, places: &mut Places) {
         let known = match (self.base(ty), term) {
             (Ty::Seq(_, _, Len::Term(length)), _) => PlaceTerm::Length(self.length(&length)),
@@ -61,7 +61,7 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    /// Whether facts that hold here mention a position.
+    /// True if facts that hold here mention a position.
     pub(super) fn speaks(&self, body: &Body<'_>) -> bool {
         let mut symbols = std::collections::HashSet::new();
         let mut involved = false;

@@ -26,7 +26,7 @@ pub(super) enum Proof {
     Unknown,
 }
 
-/// Of a match with more clauses, nothing is known of its value.
+/// Maximum number of clauses. Of a match with more, the value is unknown.
 pub(super) const MOST_WAYS: usize = 16;
 
 impl Body<'_> {
@@ -154,7 +154,7 @@ impl Body<'_> {
         }
     }
 
-    /// Whether the formula holds here.
+    /// True if the formula holds here.
     pub(super) fn prove(&self, goal: &Formula) -> Proof {
         if goal.holds(&Model::new()) && no_symbols(goal) {
             return Proof::Holds;
@@ -167,14 +167,14 @@ impl Body<'_> {
         }
     }
 
-    /// Whether this place is unreachable: the facts contradict each other, possibly even without the question.
+    /// True if this place is unreachable: the facts contradict each other, possibly even without the question.
     fn is_dead(&self) -> bool {
         let facts = self.axioms.iter().chain(&self.facts);
         let all: Vec<_> = facts.map(|formula| formula.map(&|term| self.length(term))).collect();
         matches!(satisfiable(&all, &mut BUDGET.clone()), Satisfiability::Unsat)
     }
 
-    /// Whether these formulas are satisfiable here.
+    /// True if these formulas are satisfiable here.
     pub(super) fn possible(&self, formulas: &[Formula]) -> Satisfiability {
         let known = |formula: &Formula| formula.map(&|term| self.length(term));
         let goal = Formula::And(formulas.iter().map(known).collect());
@@ -223,8 +223,8 @@ impl Body<'_> {
         });
     }
 
-    /// What to do about a value of which too little is known. Only operators tell the solver something, each call may give
-    /// another value, and what was tested already was something else: that very condition would be known.
+    /// Returns advice about a value with insufficient facts. The solver learns only from operators; each call may
+    /// return another value, and a previous test was about another condition.
     fn advice(&self, span: Span) -> String {
         let text = span.of(self.checker.source);
         let test = "with operators in `if`, `match` or a guard, or refine the type that it comes with";
@@ -272,7 +272,7 @@ impl Body<'_> {
     }
 }
 
-/// The condition as a claim for messages, which begin with what is wrong.
+/// Returns the condition as a claim for messages, which begin with the error.
 fn claim(what: &str) -> String {
     what.replacen(" does not hold", " holds", 1)
         .replacen(" may be zero", " is never zero", 1)

@@ -54,7 +54,7 @@ impl Maker {
         };
         let found: Vec<_> = scope.vars.iter().filter(|(_, known)| fits(known)).map(|(name, _)| name.clone()).collect();
         let var = (!found.is_empty()).then(|| Expr::Var(self.random.pick(&found).clone()))?;
-        // What is made of it should not be taken for more.
+        // Expressions built from it must not be treated as more precise.
         Some(if *ty == Type::Any { Expr::As(Box::new(var), Type::Any) } else { var })
     }
 

@@ -5,7 +5,7 @@ use super::tree::*;
 use super::types::is_exact;
 
 impl Maker {
-    /// An expression that is specific to its type; `None` if there is no such expression here.
+    /// Returns an expression that is specific to its type; `None` if none is possible here.
     pub(crate) fn special(&mut self, ty: &Type, depth: usize, scope: &Scope) -> Option<Expr> {
         Some(match ty {
             Type::Int => self.int(depth, scope),

@@ -332,7 +332,7 @@ pub(super) fn open_text(maker: &mut Maker, scope: &Scope) -> Option<Expr> {
     }
 }
 
-/// What a class gives back is a number of which nothing is known, whatever was known of the one it was given.
+/// Passes a value through a class method. The result is a number without known conditions.
 pub(super) fn through_class(maker: &mut Maker, scope: &Scope) -> Option<Expr> {
     maker.program.class.as_ref()?;
     let giving: Vec<usize> = (0..scope.functions)

@@ -77,7 +77,7 @@ impl Writer<'_> {
         items
     }
 
-    /// The definitions beside `main`.
+    /// Writes the definitions other than `main`.
     fn own(&self) -> Vec<String> {
         let mut items: Vec<String> = self.program.machines.iter().map(|machine| self.machine(machine)).collect();
         items.extend(self.program.definition.map(|definition| format!("  {definition}\n")));
