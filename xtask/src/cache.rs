@@ -34,7 +34,7 @@ fn root() -> Result<PathBuf> {
 /// The directory in which `install` has installed these lists. `install` runs once for the same lists, in an empty
 /// directory, under a lock; after a failure or a kill it runs again.
 pub(crate) fn installed(what: &str, lists: &[&[u8]], install: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
-    Entry::of(&root()?, what, lists).installed(what, install)
+    Entry::new(&root()?, what, lists).installed(what, install)
 }
 
 /// A directory whose contents follow from lists, such as lock files.
@@ -46,7 +46,7 @@ struct Entry {
 }
 
 impl Entry {
-    fn of(root: &Path, what: &str, lists: &[&[u8]]) -> Self {
+    fn new(root: &Path, what: &str, lists: &[&[u8]]) -> Self {
         let mut hasher = DefaultHasher::new();
         lists.hash(&mut hasher);
         let name = format!("{what}-{:016x}", hasher.finish());
@@ -125,7 +125,7 @@ impl Builds {
         let list = fs::read(lock).with_context(|| format!("could not read {}", lock.display()))?;
         let compiler = read(Command::new("rustc").arg("-vV"))?;
         let what = format!("builds-{kind}");
-        let entry = Entry::of(&root()?, &what, &[&list, compiler.as_bytes(), KEPT]);
+        let entry = Entry::new(&root()?, &what, &[&list, compiler.as_bytes(), KEPT]);
         let profiles = profiles.iter().map(|&name| name.to_owned()).collect();
         let builds = Self { what, entry, target: target.to_owned(), profiles };
         if !target.join(MARK).exists() && builds.entry.touch_if_complete() {
@@ -250,7 +250,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let mut runs = 0;
         for list in ["a", "a", "b", "a"] {
-            let dir = Entry::of(root.path(), "things", &[list.as_bytes()]).installed("things", |dir| {
+            let dir = Entry::new(root.path(), "things", &[list.as_bytes()]).installed("things", |dir| {
                 runs += 1;
                 Ok(fs::write(dir.join("list"), list)?)
             });
@@ -266,8 +266,8 @@ mod tests {
             fs::write(dir.join("half"), "")?;
             bail!("no network")
         };
-        Entry::of(root.path(), "things", &[b"a"]).installed("things", half).unwrap_err();
-        let dir = Entry::of(root.path(), "things", &[b"a"]).installed("things", |_| Ok(())).unwrap();
+        Entry::new(root.path(), "things", &[b"a"]).installed("things", half).unwrap_err();
+        let dir = Entry::new(root.path(), "things", &[b"a"]).installed("things", |_| Ok(())).unwrap();
         assert!(!dir.join("half").exists());
     }
 

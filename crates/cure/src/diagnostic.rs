@@ -31,7 +31,7 @@ impl Span {
     }
 
     /// The text of the span; empty if the span belongs to another source.
-    pub fn of(self, source: &str) -> &str {
+    pub fn text(self, source: &str) -> &str {
         source.get(self.start as usize..self.end as usize).unwrap_or("")
     }
 }

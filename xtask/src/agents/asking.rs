@@ -22,9 +22,9 @@ pub(super) const NOTE: &str = "but keep the tag";
 pub(super) const TRIALS: [&str; 5] = ["nobody there", "by command", "late", "in its own shell", "in its dialog"];
 
 /// Result of each trial: a word, or the error. `None` if the agent lacks the feature.
-pub(super) type Asked = [Option<Result<String>>; TRIALS.len()];
+pub(super) type AskingResults = [Option<Result<String>>; TRIALS.len()];
 
-pub(super) fn asks(agent: &Agent, programs: &Programs<'_>) -> Asked {
+pub(super) fn asks(agent: &Agent, programs: &Programs<'_>) -> AskingResults {
     let is_claude = agent.installation.name == super::states::CLAUDE.name;
     let shell = is_claude.then(|| in_its_shell(agent, programs));
     // Searching for tools is tested elsewhere, without a terminal.

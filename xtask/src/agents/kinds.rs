@@ -21,7 +21,7 @@ pub(super) struct Agent {
     pub(super) program: &'static str,
     /// True if Node runs it.
     pub(super) is_script: bool,
-    pub(super) setting: fn(&Place) -> Setting,
+    pub(super) setting: fn(&Environment) -> Setting,
     /// The call with which the model loads the tools, given their names.
     pub(super) before: fn(&[&str]) -> Option<Value>,
     /// The turn that calls a tool.
@@ -30,7 +30,7 @@ pub(super) struct Agent {
 }
 
 /// The environment of an agent.
-pub(super) struct Place {
+pub(super) struct Environment {
     /// Its private home.
     pub(super) home: PathBuf,
     /// Directory for its temporary files.
@@ -212,7 +212,7 @@ fn directly(tool: &str, arguments: &Value) -> Value {
     json!({ "server": SERVER, "tool": tool, "arguments": arguments })
 }
 
-fn claude(place: &Place, more: &[(&'static str, &str)]) -> Setting {
+fn claude(place: &Environment, more: &[(&'static str, &str)]) -> Setting {
     let mut env = vec![
         ("ANTHROPIC_BASE_URL", place.url.clone()),
         ("ANTHROPIC_API_KEY", "scripted".to_owned()),
@@ -221,14 +221,14 @@ fn claude(place: &Place, more: &[(&'static str, &str)]) -> Setting {
     ];
     env.extend(more.iter().map(|(name, value)| (*name, (*value).to_owned())));
     if let Server::Registered = place.server {
-        return Setting { files: Vec::new(), env, args: words(&["-p", PROMPT]).collect() };
+        return Setting { files: Vec::new(), env, args: strings(&["-p", PROMPT]).collect() };
     }
     let config = place.home.join("mcp.json");
     let servers = place.server.servers(json!({ "type": "stdio", "args": [] }), json!({ "type": "http" }), "url");
     Setting {
-        args: words(&["-p", PROMPT, "--mcp-config", text(&config), "--strict-mcp-config"])
+        args: strings(&["-p", PROMPT, "--mcp-config", text(&config), "--strict-mcp-config"])
             // As root it refuses to bypass permissions.
-            .chain(words(&["--permission-mode", "dontAsk", "--allowedTools", "mcp__hob"]))
+            .chain(strings(&["--permission-mode", "dontAsk", "--allowedTools", "mcp__hob"]))
             .collect(),
         files: vec![(config, json!({ "mcpServers": servers }).to_string())],
         env,
@@ -236,7 +236,7 @@ fn claude(place: &Place, more: &[(&'static str, &str)]) -> Setting {
 }
 
 /// Returns Claude Code as started by a person in a terminal, with its first-run questions answered.
-pub(super) fn claude_at_a_terminal(mut setting: Setting, place: &Place) -> Setting {
+pub(super) fn claude_at_a_terminal(mut setting: Setting, place: &Environment) -> Setting {
     setting.args.retain(|word| word != "-p" && word != PROMPT);
     let trusted = json!({ "hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true });
     let answered = json!({
@@ -250,7 +250,7 @@ pub(super) fn claude_at_a_terminal(mut setting: Setting, place: &Place) -> Setti
 }
 
 /// It offers tools according to the model that it assumes.
-fn codex(place: &Place, model: &str) -> Setting {
+fn codex(place: &Environment, model: &str) -> Setting {
     // Without an approval mode for the server, `codex exec` refuses its destructive tools.
     let entry =
         |server: String| format!("[mcp_servers.{SERVER}]\n{server}\ndefault_tools_approval_mode = \"approve\"\n");
@@ -286,11 +286,11 @@ env_key = "SCRIPTED_KEY"
     Setting {
         files: vec![(home.join("config.toml"), config)],
         env,
-        args: words(&["exec", "--skip-git-repo-check", PROMPT]).collect(),
+        args: strings(&["exec", "--skip-git-repo-check", PROMPT]).collect(),
     }
 }
 
-fn gemini(place: &Place) -> Setting {
+fn gemini(place: &Environment) -> Setting {
     let settings = json!({
         "security": { "auth": { "selectedType": "gemini-api-key" } },
         "general": { "enableAutoUpdate": false },
@@ -299,24 +299,24 @@ fn gemini(place: &Place) -> Setting {
         "mcpServers": place.server.servers(json!({ "args": [] }), json!({}), "httpUrl"),
     });
     let mut env = vec![("GOOGLE_GEMINI_BASE_URL", place.url.clone()), ("GEMINI_API_KEY", "scripted".to_owned())];
-    let mut args: Vec<String> = words(&["-m", "gemini-2.5-pro"]).collect();
+    let mut args: Vec<String> = strings(&["-m", "gemini-2.5-pro"]).collect();
     if !matches!(place.server, Server::Registered) {
         env.push(("GEMINI_CLI_TRUST_WORKSPACE", "true".to_owned()));
-        args.extend(words(&["--approval-mode", "yolo"]));
+        args.extend(strings(&["--approval-mode", "yolo"]));
     }
-    args.extend(words(&["-p", PROMPT]));
+    args.extend(strings(&["-p", PROMPT]));
     Setting { files: vec![(place.project.join(".gemini/settings.json"), settings.to_string())], env, args }
 }
 
-fn copilot(place: &Place, provider: &str, model: &str) -> Setting {
+fn copilot(place: &Environment, provider: &str, model: &str) -> Setting {
     let config = place.home.join("mcp.json");
     let program = json!({ "type": "local", "args": [], "tools": ["*"] });
     let servers = place.server.servers(program, json!({ "type": "http", "tools": ["*"] }), "url");
-    let mut args: Vec<String> = words(&["-p", PROMPT, "--disable-builtin-mcps", "--no-auto-update"]).collect();
+    let mut args: Vec<String> = strings(&["-p", PROMPT, "--disable-builtin-mcps", "--no-auto-update"]).collect();
     let mut files = Vec::new();
     if !matches!(place.server, Server::Registered) {
-        args.extend(words(&["--trust-folder", "--allow-all-tools"]));
-        args.extend(words(&["--additional-mcp-config", &format!("@{}", config.display())]));
+        args.extend(strings(&["--trust-folder", "--allow-all-tools"]));
+        args.extend(strings(&["--additional-mcp-config", &format!("@{}", config.display())]));
         files.push((config, json!({ "mcpServers": servers }).to_string()));
     }
     Setting {
@@ -332,7 +332,7 @@ fn copilot(place: &Place, provider: &str, model: &str) -> Setting {
     }
 }
 
-fn opencode(place: &Place) -> Setting {
+fn opencode(place: &Environment) -> Setting {
     let provider = json!({
         "npm": "@ai-sdk/openai-compatible",
         "options": { "baseURL": format!("{}/v1", place.url), "apiKey": "scripted" },
@@ -359,11 +359,11 @@ fn opencode(place: &Place) -> Setting {
             ("OPENCODE_DISABLE_LSP_DOWNLOAD", "1".to_owned()),
             ("OPENCODE_DISABLE_MODELS_FETCH", "1".to_owned()),
         ],
-        args: words(&["run", PROMPT]).collect(),
+        args: strings(&["run", PROMPT]).collect(),
     }
 }
 
-fn words(words: &[&str]) -> impl Iterator<Item = String> {
+fn strings(words: &[&str]) -> impl Iterator<Item = String> {
     words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>().into_iter()
 }
 

@@ -29,7 +29,7 @@ use crate::setup::{self, Tools, node_packages};
 use crate::workspace::{Profile, build, command_line, root, target_dir};
 
 use kinds::{AGENTS, Agent};
-use record::Seen;
+use record::Observations;
 use stage::{Programs, Stage};
 use states::{Compared, Installation, STATES};
 use tasks::Task;
@@ -54,11 +54,11 @@ struct Row {
     /// The same for a node answered by its own model.
     delegated: Result<Vec<&'static str>>,
     /// Questions to a person.
-    asked: asking::Asked,
+    asked: asking::AskingResults,
 }
 
 /// `hob doctor` compared with the agent's own list, in each of [`STATES`].
-struct Judged {
+struct DoctorComparison {
     installation: &'static Installation,
     states: Vec<Result<Option<Compared>>>,
 }
@@ -66,7 +66,7 @@ struct Judged {
 /// Result of a run.
 struct Run {
     /// Observations by hob and the model.
-    seen: Result<Seen>,
+    seen: Result<Observations>,
     /// The agent's exit status.
     ended: Result<String>,
 }
@@ -107,14 +107,14 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     let model = build(Profile::Dev, &["--quiet", "-p", "testkit", "--bin", "scripted-model"])?.join("scripted-model");
     let programs = Programs { tools: &tools, packages: &packages, hob: &hob, model: &model };
     let mut rows = Vec::new();
-    let mut judged: Vec<Judged> = Vec::new();
+    let mut judged: Vec<DoctorComparison> = Vec::new();
     for agent in chosen {
         println!("clients: {}", agent.name);
         rows.push(row(agent, &programs)?);
         // Some agents have several rows.
         if !judged.iter().any(|judged| judged.installation.name == agent.installation.name) {
             let states = STATES.iter().map(|(state, _)| states::compare(agent, *state, &programs)).collect();
-            judged.push(Judged { installation: agent.installation, states });
+            judged.push(DoctorComparison { installation: agent.installation, states });
         }
     }
     let tried = hooks::tried(&hooked, !is_page && !only_hooks, &programs)?;
@@ -122,7 +122,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     let path = root().join("docs/generated/agents.md");
     let before = || std::fs::read_to_string(&path).with_context(|| format!("could not read {path:?}"));
     let section = if only_tools {
-        hooks::kept(&before()?).unwrap_or_default().to_owned()
+        hooks::section_text(&before()?).unwrap_or_default().to_owned()
     } else {
         hooks::section(&tried, &programs)?
     };
@@ -134,7 +134,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         std::fs::write(&path, &page).with_context(|| format!("could not write {path:?}"))?;
     }
     let missed = rows.iter().filter_map(|row| row.missed(&tasks));
-    let wrong = missed.chain(judged.iter().flat_map(Judged::wrong)).chain(hooks::wrong(&tried));
+    let wrong = missed.chain(judged.iter().flat_map(DoctorComparison::wrong)).chain(hooks::wrong(&tried));
     let wrong: Vec<String> = wrong.collect();
     if !wrong.is_empty() {
         bail!("not all is right with all agents:\n  {}", wrong.join("\n  "));
@@ -143,7 +143,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     Ok(())
 }
 
-impl Judged {
+impl DoctorComparison {
     /// Returns the states in which the two reports differ, or which could not be created.
     fn wrong(&self) -> Vec<String> {
         let wrong = STATES.iter().zip(&self.states).filter_map(|((state, name), compared)| match compared {
@@ -183,7 +183,7 @@ impl Row {
 
 impl Run {
     fn missed(&self, tasks: &[Task]) -> Option<String> {
-        let demanded = |seen: &Seen| {
+        let demanded = |seen: &Observations| {
             tasks.iter().enumerate().find(|(index, task)| !task.is_unlisted && seen.of_task(*index).is_none())
         };
         Some(match (&self.seen, &self.ended) {
@@ -246,7 +246,7 @@ fn run_with(agent: &'static Agent, args: &str, programs: &Programs<'_>) -> Resul
     let ended = stdout_of(&mut command);
     let stopped = stdout_of(&mut stage.hob(&["stop"])?);
     let exchanges = model.end()?;
-    let seen = record::seen(&stage.records(), &exchanges, &place, &tasks, &turns);
+    let seen = record::evaluate(&stage.records(), &exchanges, &place, &tasks, &turns);
     // An agent that never started hob has no daemon.
     if seen.is_ok() {
         stopped.context("could not stop the daemon")?;

@@ -7,11 +7,11 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde_json::{Deserializer, Value};
 
-use super::kinds::{Place, SERVER};
+use super::kinds::{Environment, SERVER};
 use super::tasks::{Task, Turn};
 
 /// Observations of an agent's run by hob and the model.
-pub(super) struct Seen {
+pub(super) struct Observations {
     /// Number of `hob mcp` processes that the agent started.
     pub(super) starts: usize,
     /// The agent's name as given by itself.
@@ -30,7 +30,7 @@ pub(super) struct Seen {
     pub(super) calls: Vec<(usize, Call)>,
 }
 
-impl Seen {
+impl Observations {
     /// Returns the result of a task, if one reached the model.
     pub(super) fn of_task(&self, task: usize) -> Option<&Call> {
         self.calls.iter().find(|(of, _)| *of == task).map(|(_, call)| call)
@@ -67,7 +67,13 @@ pub(super) fn lines(path: &Path) -> Result<Vec<Value>> {
 }
 
 /// Evaluates the records.
-pub(super) fn seen(records: &Path, exchanges: &[Value], place: &Place, tasks: &[Task], turns: &[Turn]) -> Result<Seen> {
+pub(super) fn evaluate(
+    records: &Path,
+    exchanges: &[Value],
+    place: &Environment,
+    tasks: &[Task],
+    turns: &[Turn],
+) -> Result<Observations> {
     let mut spoken = Vec::new();
     for entry in std::fs::read_dir(records).context("could not read the records")?.flatten() {
         let path = entry.path();
@@ -92,7 +98,7 @@ pub(super) fn seen(records: &Path, exchanges: &[Value], place: &Place, tasks: &[
     let offered = |exchange: &Value| {
         let tools = exchange["tools"].as_array().into_iter().flatten();
         let tools = tools.filter(|tool| tool["is_deferred"] == false && is_ours(tool, &names));
-        Offer::of(tools.map(|tool| tool["bytes"].as_u64().unwrap_or_default() as usize))
+        Offer::new(tools.map(|tool| tool["bytes"].as_u64().unwrap_or_default() as usize))
     };
     let results = of_turns(&conversation, turns);
     let mut given = with("tools/call")
@@ -106,13 +112,13 @@ pub(super) fn seen(records: &Path, exchanges: &[Value], place: &Place, tasks: &[
     let instructions = asked.iter().filter_map(answer).find_map(|result| result["instructions"].as_str());
     let instructions = escaped(instructions.unwrap_or_default());
     let told_of = |exchange: &Value| beginning(&instructions, &exchange["body"].to_string());
-    Ok(Seen {
+    Ok(Observations {
         starts,
         client: client(first),
         revision: revision(first, answer(first)),
         methods: methods(&asked),
         tools: [
-            Offer::of(listed.iter().map(|tool| {
+            Offer::new(listed.iter().map(|tool| {
                 ["name", "description"].map(|key| tool[key].as_str().unwrap_or_default().len()).iter().sum::<usize>()
                     + tool["inputSchema"].to_string().len()
             })),
@@ -120,7 +126,7 @@ pub(super) fn seen(records: &Path, exchanges: &[Value], place: &Place, tasks: &[
             offered(told),
         ],
         instructions: [instructions.len(), told_of(conversation[0]), told_of(told)],
-        calls: of_tasks.map(|(task, result)| (task, Call::of(result, given_to(task), place))).collect(),
+        calls: of_tasks.map(|(task, result)| (task, Call::new(result, given_to(task), place))).collect(),
         found: results
             .iter()
             .filter(|(turn, _)| turn.task.is_none())
@@ -158,7 +164,7 @@ pub(super) fn results(exchanges: &[Value], turns: &[Turn]) -> Result<Vec<(usize,
 }
 
 impl Offer {
-    fn of(sizes: impl Iterator<Item = usize>) -> Self {
+    fn new(sizes: impl Iterator<Item = usize>) -> Self {
         sizes.fold(Self { tools: 0, bytes: 0 }, |so_far, size| Self {
             tools: so_far.tools + 1,
             bytes: so_far.bytes + size,
@@ -167,7 +173,7 @@ impl Offer {
 }
 
 impl Call {
-    fn of(result: &Value, (name, given): (&Value, &Value), place: &Place) -> Self {
+    fn new(result: &Value, (name, given): (&Value, &Value), place: &Environment) -> Self {
         let reached = result["text"].as_str().unwrap_or_default();
         let blocks = given["content"].as_array().into_iter().flatten();
         let text = blocks.filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join("\n");

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::kinds::{Agent, Place, Server, Setting};
+use super::kinds::{Agent, Environment, Server, Setting};
 use super::record;
 use super::tasks::{FOUR_ERRORS, Turn};
 use crate::clients::stdout_of;
@@ -55,8 +55,8 @@ impl<'a> Stage<'a> {
         self.outside.path().join("records")
     }
 
-    pub(super) fn place(&self, server: Server, model: &Model) -> Place {
-        Place {
+    pub(super) fn place(&self, server: Server, model: &Model) -> Environment {
+        Environment {
             server,
             url: format!("http://127.0.0.1:{}", model.port),
             project: self.project.path().to_owned(),

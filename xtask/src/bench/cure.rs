@@ -92,10 +92,10 @@ fn memory(bench: &Bench) -> Result<Figure> {
     let timeout = Duration::from_secs(20);
     agent.request("tools/list", json!({}), timeout)?;
     let daemon = daemon_pid(bench)?;
-    let before = Memory::of(daemon)?.resident;
+    let before = Memory::read(daemon)?.resident;
     let code = "module T do\n  def main(): String = \"#{1 + 1}\"\nend\n";
     agent.request("tools/call", json!({"name": "type_check_cure", "arguments": {"code": code}}), timeout)?;
-    let after = Memory::of(daemon)?.resident;
+    let after = Memory::read(daemon)?.resident;
     agent.finish()?;
     let what = "daemon that has checked a program, resident".to_owned();
     Ok(Figure {

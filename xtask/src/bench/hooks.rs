@@ -293,7 +293,7 @@ fn memory(bench: &Bench) -> Result<Figure> {
         let pid = child.id();
         // It has connected, or is about to.
         std::thread::sleep(Duration::from_millis(300));
-        let memory = Memory::of(pid)?.anonymous;
+        let memory = Memory::read(pid)?.anonymous;
         child.wait().context("could not wait for it")?;
         Ok(memory)
     };

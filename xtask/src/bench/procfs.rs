@@ -9,7 +9,7 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    pub(super) fn of(pid: u32) -> Result<Self> {
+    pub(super) fn read(pid: u32) -> Result<Self> {
         Ok(Self { anonymous: status_field(pid, "RssAnon:")?, resident: status_field(pid, "VmRSS:")? })
     }
 

@@ -110,7 +110,7 @@ impl Cell {
 }
 
 /// Scope of a run: all servers, some of them with the stored results of the others, or none.
-pub(super) enum What<'a> {
+pub(super) enum Scope<'a> {
     Quick,
     All,
     Some(&'a [&'a str]),
@@ -120,21 +120,21 @@ pub(super) enum What<'a> {
 /// Returns the file in the build directory that stores a server's cells, named after its program.
 const KEPT: &str = "score-code-lies";
 
-pub(super) fn run(what: &What<'_>) -> Result<()> {
+pub(super) fn run(what: &Scope<'_>) -> Result<()> {
     let path = setup::judges_path()?;
-    let is_quick = matches!(what, What::Quick);
+    let is_quick = matches!(what, Scope::Quick);
     let kept = target_dir()?.join(KEPT).join(if is_quick { "quick" } else { "whole" });
     std::fs::create_dir_all(&kept).with_context(|| format!("could not make {kept:?}"))?;
     let names: Vec<&str> = JUDGES.iter().map(Judge::program).collect();
-    if let What::Some(wanted) = what
+    if let Scope::Some(wanted) = what
         && let Some(unknown) = wanted.iter().find(|name| !names.contains(name))
     {
         bail!("there is no judge {unknown}; there are {}", names.join(", "));
     }
     let is_tried = |judge: &&Judge| match what {
-        What::Quick | What::All => true,
-        What::Some(wanted) => wanted.contains(&judge.program()),
-        What::Kept => false,
+        Scope::Quick | Scope::All => true,
+        Scope::Some(wanted) => wanted.contains(&judge.program()),
+        Scope::Kept => false,
     };
     // Most of the time is spent waiting, and rust-analyzer's trials take half of it.
     let (small, large) = JUDGES.split_at(JUDGES.len() - 1);
@@ -274,7 +274,7 @@ fn page(cells: &[Cell], measured: &[String], versions: &[String]) -> String {
             }
         }
     }
-    let wrong: Vec<String> = cells.iter().flat_map(told).collect();
+    let wrong: Vec<String> = cells.iter().flat_map(describe).collect();
     if !wrong.is_empty() {
         let _ = writeln!(page, "\n## What is wrong\n\n{}", wrong.join("\n"));
     }
@@ -291,7 +291,7 @@ fn spread(times: &[u64]) -> (String, String) {
 }
 
 /// Returns a line for each lie and each late trial of a cell.
-fn told(cell: &Cell) -> Vec<String> {
+fn describe(cell: &Cell) -> Vec<String> {
     let of = |word: &str, all: &[String]| {
         let line = |text: &String| {
             let first = text.lines().next().unwrap_or_default();

@@ -7,15 +7,15 @@ mod nodes;
 
 use anyhow::{Result, bail};
 
-use lies::What;
+use lies::Scope;
 
 /// Runs the named score.
 pub(crate) fn run(args: &[String]) -> Result<()> {
     match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["code", "lies"] => lies::run(&What::All),
-        ["code", "lies", "--quick"] => lies::run(&What::Quick),
-        ["code", "lies", "--kept"] => lies::run(&What::Kept),
-        ["code", "lies", ref judges @ ..] => lies::run(&What::Some(judges)),
+        ["code", "lies"] => lies::run(&Scope::All),
+        ["code", "lies", "--quick"] => lies::run(&Scope::Quick),
+        ["code", "lies", "--kept"] => lies::run(&Scope::Kept),
+        ["code", "lies", ref judges @ ..] => lies::run(&Scope::Some(judges)),
         ["code", "memory"] => memory::run(),
         ["code", "--quick", ref languages @ ..] => code::run(languages, true),
         ["code", ref languages @ ..] => code::run(languages, false),

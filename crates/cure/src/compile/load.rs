@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::Sources;
 use super::imports::{know, prelude};
-use super::loaded::{CacheEntry, Loaded, STANDARD, Seen};
+use super::loaded::{CacheEntry, Dependency, Loaded, STANDARD};
 use super::texts::Texts;
 use crate::diagnostic::{Diagnostic, Span, code};
 use crate::fuel::{Budget, Share, before_spent};
@@ -154,7 +154,7 @@ impl<'a> Loader<'a> {
     }
 
     /// All modules found.
-    pub(crate) fn found(self) -> HashMap<Name, Arc<Loaded>> {
+    pub(crate) fn into_modules(self) -> HashMap<Name, Arc<Loaded>> {
         let found = self.states.into_iter().filter_map(|(name, state)| match state {
             State::Done(Some(loaded)) => Some((name, loaded)),
             State::Running | State::Done(None) => None,
@@ -224,20 +224,20 @@ impl<'a> Loader<'a> {
         let Some(text) = self.sources.source(name) else { return self.done(name, None) };
         self.states.insert(name.clone(), State::Running);
         self.depth += 1;
-        let loaded = self.known(name, &text).or_else(|| self.fresh(name, &text));
+        let loaded = self.cached(name, &text).or_else(|| self.fresh(name, &text));
         self.depth -= 1;
         self.done(name, loaded)
     }
 
     /// The cached result for a module, if nothing that it sees has changed.
-    fn known(&mut self, name: &Name, text: &Arc<str>) -> Option<Arc<Loaded>> {
+    fn cached(&mut self, name: &Name, text: &Arc<str>) -> Option<Arc<Loaded>> {
         let entry = self.sources.cache()?.get(name)?;
         if !(Arc::ptr_eq(&entry.text, text) || entry.text == *text) {
             return None;
         }
         for seen in entry.seen.iter() {
             let now = self.load(&seen.module);
-            if Seen::of(&seen.module, seen.direct, now.as_deref()).print != seen.print {
+            if Dependency::new(&seen.module, seen.direct, now.as_deref()).print != seen.print {
                 return None;
             }
         }
@@ -261,7 +261,7 @@ impl<'a> Loader<'a> {
     }
 
     /// Checks a module. Also returns the interfaces it used, unless an import cycle makes them depend on the start.
-    fn check(&mut self, module: &ast::Module, text: &str, share: &Share) -> (Loaded, Option<Vec<Seen>>) {
+    fn check(&mut self, module: &ast::Module, text: &str, share: &Share) -> (Loaded, Option<Vec<Dependency>>) {
         let mut importing = Importing::default();
         if standard::is_reserved(&module.name.name) {
             let message = format!("`{}` is the name of a module of Erlang", module.name.name);
@@ -310,7 +310,8 @@ impl<'a> Loader<'a> {
         let indirect = known.iter().filter(|name| !direct.contains(*name));
         let all = direct.iter().map(|name| (name, true)).chain(indirect.map(|name| (name, false)));
         let ours = all.filter(|(name, _)| standard::source(name).is_none());
-        let seen: Vec<Seen> = ours.map(|(name, direct)| Seen::of(name, direct, self.load(name).as_deref())).collect();
+        let seen: Vec<Dependency> =
+            ours.map(|(name, direct)| Dependency::new(name, direct, self.load(name).as_deref())).collect();
         let seen = (!circular).then_some(seen);
         if broken {
             return (Loaded::broken(&module.name.name, diagnostics), seen);
@@ -342,7 +343,7 @@ impl<'a> Loader<'a> {
 /// Returns possible modules in the qualified uses of a module: `A.B` for each `A.B.f`. Its own name and its imports are
 /// excluded.
 pub(crate) fn qualified(text: &str, span: Span) -> BTreeSet<Name> {
-    let text = span.of(text);
+    let text = span.text(text);
     let mut at = 0;
     let mut words = Vec::new();
     for token in lex(text).0 {

@@ -50,7 +50,7 @@ impl Loaded {
 
 /// Everything a module saw of another one when it was checked.
 #[derive(Debug, Clone)]
-pub(super) struct Seen {
+pub(super) struct Dependency {
     pub module: Name,
     /// True if the module imports the other one or calls into it, as opposed to only meeting its values.
     pub direct: bool,
@@ -58,11 +58,11 @@ pub(super) struct Seen {
     pub print: Option<u64>,
 }
 
-impl Seen {
+impl Dependency {
     /// The current fingerprint of a module.
-    pub(super) fn of(module: &Name, direct: bool, found: Option<&Loaded>) -> Seen {
+    pub(super) fn new(module: &Name, direct: bool, found: Option<&Loaded>) -> Dependency {
         let print = found.map(|found| if direct { found.print.whole } else { found.print.known });
-        Seen { module: module.clone(), direct, print }
+        Dependency { module: module.clone(), direct, print }
     }
 }
 
@@ -74,7 +74,7 @@ pub struct ModuleCache(Mutex<HashMap<Name, CacheEntry>>);
 #[derive(Debug, Clone)]
 pub(super) struct CacheEntry {
     pub text: Arc<str>,
-    pub seen: Arc<[Seen]>,
+    pub seen: Arc<[Dependency]>,
     pub loaded: Arc<Loaded>,
 }
 

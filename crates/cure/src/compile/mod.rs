@@ -203,7 +203,7 @@ pub fn compile(text: &str, sources: &dyn Sources) -> Compilation {
     };
     let mut loader = Loader::new(text, &modules, sources);
     let loaded = loader.all();
-    let found = loader.found();
+    let found = loader.into_modules();
     duplicates(&modules, &mut diagnostics);
     for one in &loaded {
         diagnostics.extend(one.diagnostics.iter().cloned());

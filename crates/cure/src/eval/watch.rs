@@ -81,7 +81,7 @@ impl<'p> Watch<'p> {
             let own = function.arity.saturating_sub(function.captured) as usize;
             let args: Vec<_> = args.iter().take(own).map(|arg| show(arg, MOST_SHOWN)).collect();
             let after = if tail { "  (in its place)" } else { "" };
-            self.line(depth, || format!("{module}.{}({}){after}", shown(function), args.join(", ")));
+            self.line(depth, || format!("{module}.{}({}){after}", display_name(function), args.join(", ")));
         }
     }
 
@@ -123,7 +123,7 @@ impl<'p> Watch<'p> {
         let all = self.profile.iter().flat_map(HashMap::values);
         let mut spent: Vec<Spent> = all
             .map(|Account { module, function, calls, steps }| Spent {
-                function: format!("{module}.{}/{}", shown(function), function.arity - function.captured),
+                function: format!("{module}.{}/{}", display_name(function), function.arity - function.captured),
                 calls: *calls,
                 steps: *steps,
             })
@@ -139,7 +139,7 @@ fn is_own(module: &str) -> bool {
 }
 
 /// A function's name; a closure is shown under the function that contains it.
-fn shown(function: &Function) -> String {
+fn display_name(function: &Function) -> String {
     match function.name.split_once('$') {
         Some((name, _)) => format!("{name}:fn"),
         None => function.name.to_string(),

@@ -76,7 +76,7 @@ impl Graph {
             }
         }
         let initial = fsm.initial.as_ref().map(|state| state.name.to_string());
-        let text = |span: Span| span.of(source).to_owned();
+        let text = |span: Span| span.text(source).to_owned();
         let edges = fsm.transitions.iter().map(|transition| Edge {
             from: transition.from.name.to_string(),
             to: transition.to.name.to_string(),

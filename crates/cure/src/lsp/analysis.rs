@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 
 use super::documents::Document;
 use super::outline::{Entry, Kind, Outline};
-use super::place::What;
+use super::place::Symbol;
 use crate::compile::{Compilation, Sources, compile};
 use crate::diagnostic::Span;
 use crate::ir::ty;
@@ -70,7 +70,7 @@ impl Analysis {
     }
 
     fn checked(&self) -> &(Compilation, Vec<Note>) {
-        self.checked.get_or_init(|| notes::of(&self.text, || compile(&self.text, &*self.index)))
+        self.checked.get_or_init(|| notes::collect(&self.text, || compile(&self.text, &*self.index)))
     }
 
     /// The types of the expressions and variables, sorted by place; none for a text with errors in its syntax.
@@ -100,29 +100,29 @@ impl Analysis {
     }
 
     /// The definition of a name in a module of the document.
-    pub(super) fn resolve(&self, from: &Outline, what: &What) -> Option<Target> {
+    pub(super) fn resolve(&self, from: &Outline, what: &Symbol) -> Option<Target> {
         match what {
-            What::Variable(_) | What::State(_) | What::Module(_) => None,
-            What::Value(Some(path), name, arity) => {
-                let outline = self.outline(&meant(from, path))?;
+            Symbol::Variable(_) | Symbol::State(_) | Symbol::Module(_) => None,
+            Symbol::Value(Some(path), name, arity) => {
+                let outline = self.outline(&module_of_path(from, path))?;
                 target(&outline, |outline| outline.value(name, *arity).or_else(|| outline.ty(name)))
             }
-            What::Value(None, name, arity) => self.visible(from, name, &|outline, name| outline.value(name, *arity)),
-            What::Type(name) => match name.rsplit_once('.') {
+            Symbol::Value(None, name, arity) => self.visible(from, name, &|outline, name| outline.value(name, *arity)),
+            Symbol::Type(name) => match name.rsplit_once('.') {
                 Some((path, short)) => {
-                    let outline = self.outline(&meant(from, path))?;
+                    let outline = self.outline(&module_of_path(from, path))?;
                     target(&outline, |outline| outline.ty(short))
                 }
                 None => self.visible(from, name, &|outline, name| outline.ty(name)),
             },
-            What::Field(record, field) => {
-                let of = self.resolve(from, &What::Type(record.clone()))?;
+            Symbol::Field(record, field) => {
+                let of = self.resolve(from, &Symbol::Type(record.clone()))?;
                 target(&of.outline, |outline| outline.field(&of.entry.name, field))
             }
-            What::FieldOf(value, field) => {
+            Symbol::FieldOf(value, field) => {
                 let record = self.type_at(*value)?;
                 let record = record.split('(').next().unwrap_or(record);
-                self.resolve(from, &What::Field(Name::from(record), field.clone()))
+                self.resolve(from, &Symbol::Field(Name::from(record), field.clone()))
             }
         }
     }
@@ -175,7 +175,7 @@ pub(super) fn imports(outline: &Outline) -> impl Iterator<Item = &Import> {
 }
 
 /// The module that a path means in a module: behind its alias, or by its own name.
-pub(super) fn meant(from: &Outline, path: &str) -> Name {
+pub(super) fn module_of_path(from: &Outline, path: &str) -> Name {
     let aliased = imports(from).find(|import| import.alias.as_ref().is_some_and(|alias| *alias.name == *path));
     aliased.map_or_else(|| Name::from(path), |import| import.module.name.clone())
 }

@@ -200,7 +200,7 @@ impl Reader<'_> {
 
     /// The text between two places on one line.
     fn until(&self, start: u32, end: u32) -> String {
-        let text = Span { start, end }.of(self.text);
+        let text = Span { start, end }.text(self.text);
         let mut line = String::new();
         for word in text.split_whitespace() {
             if line.len() + word.len() > LONGEST {

@@ -139,17 +139,17 @@ pub(crate) fn import_of_function(name: &str, arity: Option<u32>, meant: Option<&
     }
     // Lists are the most likely intention.
     let first = *fitting.iter().find(|(module, _)| *module == "Std.List").or(fitting.first())?;
-    Some(told(fitting.iter().map(|(module, _)| *module), first.0, &format!("{name}/{}", first.1)))
+    Some(describe(fitting.iter().map(|(module, _)| *module), first.0, &format!("{name}/{}", first.1)))
 }
 
 /// The import that brings a type, a record or a class of the library.
 pub(crate) fn import_of_type(name: &str) -> Option<String> {
     let places = LIBRARY.get(name)?.iter().filter(|(_, arity)| arity.is_none());
     let modules: Vec<&str> = places.map(|(module, _)| *module).collect();
-    Some(told(modules.iter().copied(), modules.first()?, name))
+    Some(describe(modules.iter().copied(), modules.first()?, name))
 }
 
-fn told<'a>(modules: impl Iterator<Item = &'a str>, first: &str, what: &str) -> String {
+fn describe<'a>(modules: impl Iterator<Item = &'a str>, first: &str, what: &str) -> String {
     let mut modules: Vec<&str> = modules.collect();
     modules.dedup();
     match modules[..] {

@@ -11,7 +11,7 @@ use super::{modules, work};
 use crate::answer::Room;
 use crate::fsm::{Edge, Finding, Graph, mermaid};
 use crate::part::Cure;
-use crate::report::{self, Said, said};
+use crate::report::{self, Diagnosis, diagnose};
 
 /// Analyze the state machines of Cure code. Gives states, transitions, guards and timeouts; states never reached, dead
 /// ends, competing and dead transitions, each with a shortest path that shows it; and a Mermaid diagram.
@@ -33,7 +33,7 @@ pub(super) struct Output {
     pub count: usize,
     /// Errors and warnings of the whole program.
     #[serde(flatten)]
-    pub said: Said,
+    pub said: Diagnosis,
 }
 
 /// One machine.
@@ -99,7 +99,7 @@ impl Tool for AnalyzeFsm {
             let compiled = crate::compile(&args.code, &sources);
             let mut room = Room::new();
             let mut share = room.share(SAID);
-            let said = said(&compiled.diagnostics, &args.code, &mut share, Self::NAME);
+            let said = diagnose(&compiled.diagnostics, &args.code, &mut share, Self::NAME);
             room.rest(share);
             let mut machines = Vec::new();
             for (graph, findings) in compiled.machines() {

@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::run_cure::{allowed, apart};
-use super::{defined, given, modules};
+use super::{defined, modules, read_code};
 use crate::Stop;
 use crate::answer::Room;
 use crate::cases::{NoCases, cases};
 use crate::part::Cure;
-use crate::report::{self, Said, said};
+use crate::report::{self, Diagnosis, diagnose};
 
 /// Write a test module for a function. Arguments come from its types, refinements and constants. Expected values are
 /// its current results, so it runs where run_cure may. The module's main/0 returns the failed cases as texts, or an
@@ -47,7 +47,7 @@ pub(super) struct Output {
     pub left_out: usize,
     /// Errors of the program. If there are any, no test module is written.
     #[serde(flatten)]
-    pub said: Said,
+    pub said: Diagnosis,
 }
 
 pub(super) struct GenerateTests(pub Arc<Cure>);
@@ -61,7 +61,7 @@ impl Tool for GenerateTests {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let limits = allowed(&self.0)?;
-        let (code, _) = given(&cx, args.code, args.file_path.as_deref())?;
+        let (code, _) = read_code(&cx, args.code, args.file_path.as_deref())?;
         let modules = modules(&self.0, &cx);
         let turn = self.0.turn(&cx).await;
         let stop = Stop::default();
@@ -111,7 +111,7 @@ fn output(code: &str, made: Result<crate::cases::Cases, NoCases>, function: &str
                 cases: made.count,
                 left_out: made.left_out + count - raise.len(),
                 raise,
-                said: Said::default(),
+                said: Diagnosis::default(),
             })
         }
         Err(NoCases::Refused(diagnostics)) => Ok(Output {
@@ -121,7 +121,7 @@ fn output(code: &str, made: Result<crate::cases::Cases, NoCases>, function: &str
             cases: 0,
             raise: Vec::new(),
             left_out: 0,
-            said: said(&diagnostics, code, &mut Room::new(), GenerateTests::NAME),
+            said: diagnose(&diagnostics, code, &mut Room::new(), GenerateTests::NAME),
         }),
         Err(NoCases::NoFunction(there)) => {
             let function: String = function.chars().take(300).collect();

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::work;
 use crate::answer::Room;
 use crate::diagnostic::Lines;
-use crate::report::{self, Said, said};
+use crate::report::{self, Diagnosis, diagnose};
 use crate::syntax::{CureLanguage, SyntaxNode};
 
 type SyntaxElement = rowan::SyntaxElement<CureLanguage>;
@@ -47,7 +47,7 @@ pub(super) struct Output {
     pub next: Option<u32>,
     /// Syntax errors.
     #[serde(flatten)]
-    pub said: Said,
+    pub said: Diagnosis,
 }
 
 pub(super) struct GetAst;
@@ -64,7 +64,7 @@ impl Tool for GetAst {
             let parsed = crate::syntax::parse(&args.code);
             let mut room = Room::new();
             let mut share = room.share(SAID);
-            let said = said(&parsed.diagnostics, &args.code, &mut share, Self::NAME);
+            let said = diagnose(&parsed.diagnostics, &args.code, &mut share, Self::NAME);
             room.rest(share);
             let mut tree = Tree {
                 lines: &Lines::new(&args.code),
@@ -155,7 +155,7 @@ impl Tree<'_> {
         let (start, end) = (u32::from(element.text_range().start()), u32::from(element.text_range().end()));
         let (kind, name) = match &element {
             NodeOrToken::Token(token) if !self.tokens || token.kind().is_trivia() => return None,
-            NodeOrToken::Token(token) => (format!("{:?}", token.kind()), shown(token.text())),
+            NodeOrToken::Token(token) => (format!("{:?}", token.kind()), quote_token(token.text())),
             NodeOrToken::Node(node) => {
                 let (mut name, mut inner) = (format!("{:?}", node.kind()), node.clone());
                 while let Some(only) = only(&inner) {
@@ -212,7 +212,7 @@ impl Tree<'_> {
 }
 
 /// A token in quotes; of a long one, the beginning.
-fn shown(token: &str) -> String {
+fn quote_token(token: &str) -> String {
     match token.char_indices().nth(LONGEST) {
         Some((at, _)) => format!("{:?}…", &token[..at]),
         None => format!("{token:?}"),

@@ -98,7 +98,11 @@ fn inside(worktree: &Path, path: &Path) -> Result<PathBuf, ToolError> {
 }
 
 /// The text of `code`, or the text and the path of the file `file_path`.
-fn given(cx: &Context, code: Option<String>, file_path: Option<&Path>) -> Result<(String, Option<PathBuf>), ToolError> {
+fn read_code(
+    cx: &Context,
+    code: Option<String>,
+    file_path: Option<&Path>,
+) -> Result<(String, Option<PathBuf>), ToolError> {
     match (code, file_path) {
         (Some(code), None) => Ok((code, None)),
         (None, Some(path)) => {

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::work;
 use crate::answer::Room;
-use crate::report::{self, Said, said};
+use crate::report::{self, Diagnosis, diagnose};
 use crate::syntax::ast::{Item, Module};
 
 /// Parse Cure code and sum it up: modules, exports, functions, types, classes and state machines.
@@ -31,7 +31,7 @@ pub(super) struct Output {
     pub left_out: usize,
     /// Syntax errors.
     #[serde(flatten)]
-    pub said: Said,
+    pub said: Diagnosis,
 }
 
 /// One module.
@@ -73,7 +73,7 @@ impl Tool for ParseCure {
         work(args.code.len(), move || {
             let parsed = crate::syntax::parse(&args.code);
             let mut room = Room::new();
-            let said = said(&parsed.diagnostics, &args.code, &mut room, Self::NAME);
+            let said = diagnose(&parsed.diagnostics, &args.code, &mut room, Self::NAME);
             let (mut modules, mut left_out) = (Vec::new(), 0);
             for module in &crate::syntax::modules(&parsed.tree()) {
                 let (summary, left) = within(summary(module), &mut room);

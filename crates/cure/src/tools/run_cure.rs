@@ -8,10 +8,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{defined, given, modules};
+use super::{defined, modules, read_code};
 use crate::answer::Room;
 use crate::part::{Cure, Modules, RunLimits};
-use crate::report::{self, Said, said};
+use crate::report::{self, Diagnosis, diagnose};
 use crate::run::{Outcome, Request, run};
 use crate::{Failure, Limits, Run, Stop, Watched};
 
@@ -63,7 +63,7 @@ pub(super) struct Output {
     pub left_out: Option<String>,
     /// Errors of the program, where it has any; then nothing ran.
     #[serde(flatten)]
-    pub said: Said,
+    pub said: Diagnosis,
 }
 
 /// One function of a profile.
@@ -88,7 +88,7 @@ impl Tool for RunCure {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let limits = allowed(&self.0)?;
-        let (code, _) = given(&cx, args.code, args.file_path.as_deref())?;
+        let (code, _) = read_code(&cx, args.code, args.file_path.as_deref())?;
         let stop = Stop::default();
         let request = Request {
             function: args.function.unwrap_or_else(|| "main".to_owned()),
@@ -189,13 +189,13 @@ fn outcome(code: &str, modules: &Modules, request: &Request) -> Result<Output, T
         trace: Vec::new(),
         profile: Vec::new(),
         left_out: None,
-        said: Said::default(),
+        said: Diagnosis::default(),
     };
     let mut room = Room::new();
     match run(code, modules, request) {
-        Outcome::Ran(ran) => Ok(Output { ok: ran.result.is_ok(), ..of(ran, nothing) }),
+        Outcome::Ran(ran) => Ok(Output { ok: ran.result.is_ok(), ..output(ran, nothing) }),
         Outcome::Refused(diagnostics) => {
-            Ok(Output { said: said(&diagnostics, code, &mut room, RunCure::NAME), ..nothing })
+            Ok(Output { said: diagnose(&diagnostics, code, &mut room, RunCure::NAME), ..nothing })
         }
         Outcome::Faulty(names) => {
             let names = names.iter().take(20).cloned().collect::<Vec<_>>().join(", ");
@@ -223,7 +223,7 @@ const MOST_VALUE: usize = 14_000;
 /// The lines of a profile that are told.
 const MOST_PROFILE: usize = 100;
 
-fn of(ran: Run, rest: Output) -> Output {
+fn output(ran: Run, rest: Output) -> Output {
     let mut room = Room::new();
     let mut left = Vec::new();
     let mut begin = |room: &mut Room, what: &str, text: String| {

@@ -25,7 +25,7 @@ thread_local! {
 
 /// Runs a check and gives the types in this text, sorted by place. The other texts that are checked meanwhile are not
 /// noted.
-pub(crate) fn of<T>(text: &str, check: impl FnOnce() -> T) -> (T, Vec<Note>) {
+pub(crate) fn collect<T>(text: &str, check: impl FnOnce() -> T) -> (T, Vec<Note>) {
     NOTES.set(Some(Notes { text: text.as_ptr() as usize, found: Vec::new() }));
     let value = check();
     let mut found = NOTES.take().map_or_else(Vec::new, |notes| notes.found);
@@ -34,7 +34,7 @@ pub(crate) fn of<T>(text: &str, check: impl FnOnce() -> T) -> (T, Vec<Note>) {
 }
 
 /// True if the types in this text are noted.
-pub(crate) fn wanted(text: &str) -> bool {
+pub(crate) fn is_active(text: &str) -> bool {
     NOTES.with_borrow(|notes| notes.as_ref().is_some_and(|notes| notes.text == text.as_ptr() as usize))
 }
 

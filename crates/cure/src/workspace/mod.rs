@@ -46,7 +46,7 @@ struct Stamp {
 }
 
 impl Stamp {
-    fn of(data: &Metadata) -> Stamp {
+    fn new(data: &Metadata) -> Stamp {
         let nanoseconds = |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
         Stamp {
             inode: data.ino(),
@@ -84,7 +84,7 @@ impl Source {
     }
 
     /// A text that an editor holds.
-    fn held(text: &Arc<str>, before: Option<&Source>) -> Source {
+    fn from_editor(text: &Arc<str>, before: Option<&Source>) -> Source {
         Source::new(Stamp::default(), false, text.clone(), None, before)
     }
 
@@ -150,7 +150,7 @@ impl Workspace {
             if before.is_some_and(|before| Arc::ptr_eq(&before.text, text)) {
                 continue;
             }
-            let source = Source::held(text, before.map(|before| &**before));
+            let source = Source::from_editor(text, before.map(|before| &**before));
             same &= before.is_some_and(|before| Arc::ptr_eq(&before.text, &source.text));
             self.files.insert(path.clone(), Arc::new(source));
         }
@@ -166,7 +166,7 @@ impl Workspace {
         let (mut same, mut bytes, mut left_out) = (true, 0, Vec::new());
         for (path, text) in &self.open {
             let before = self.files.remove(path);
-            let source = Source::held(text, before.as_deref());
+            let source = Source::from_editor(text, before.as_deref());
             same &= before.is_some_and(|before| Arc::ptr_eq(&before.text, &source.text));
             bytes += source.text.len();
             files.insert(path.clone(), Arc::new(source));
@@ -176,7 +176,7 @@ impl Workspace {
                 continue;
             }
             let Ok(data) = std::fs::symlink_metadata(&path) else { continue };
-            let stamp = Stamp::of(&data);
+            let stamp = Stamp::new(&data);
             let before = self.files.remove(&path);
             if bytes + stamp.size.min(files::MOST_BYTES) as usize > MOST_TEXT {
                 left_out.push(path);

@@ -5,7 +5,7 @@ use cure::diagnostic::Lines;
 use cure::{Limits, NoSources, compile};
 use expect_test::{Expect, expect};
 
-fn said(text: &str) -> String {
+fn diagnose(text: &str) -> String {
     let compiled = compile(text, &NoSources);
     let lines = Lines::new(text);
     compiled.diagnostics.iter().map(|one| one.line(&lines)).collect::<Vec<_>>().join("\n")
@@ -13,7 +13,7 @@ fn said(text: &str) -> String {
 
 /// The messages about these items of a module, one after the other.
 fn check(items: &[&str], expected: Expect) {
-    let all = items.iter().map(|items| said(&format!("module T do\n{items}\nend\n")));
+    let all = items.iter().map(|items| diagnose(&format!("module T do\n{items}\nend\n")));
     expected.assert_eq(&all.collect::<Vec<_>>().join("\n"));
 }
 
@@ -135,9 +135,9 @@ fn a_byte_order_mark_says_nothing() {
     let text = "\u{feff}module T do\n  def main(): Int = 3\nend\n";
     assert_eq!(compile(text, &NoSources).run("main", Limits::default()).unwrap().result.unwrap(), "3");
     assert_eq!(cure::syntax::format(text).unwrap(), text.trim_start_matches('\u{feff}'));
-    expect!["1:10 error C0101: expected `do`, found `does`"].assert_eq(&said("\u{feff}module T does\nend\n"));
+    expect!["1:10 error C0101: expected `do`, found `does`"].assert_eq(&diagnose("\u{feff}module T does\nend\n"));
     // Elsewhere it is a character like others.
-    expect![[r#"2:21 error C0001: '\u{feff}' has no meaning here; names are made of letters a to z, digits, `_` and `?`; other letters stand in strings only"#]].assert_eq(&said("module T do\n  def main(): Int = \u{feff}3\nend\n"));
+    expect![[r#"2:21 error C0001: '\u{feff}' has no meaning here; names are made of letters a to z, digits, `_` and `?`; other letters stand in strings only"#]].assert_eq(&diagnose("module T do\n  def main(): Int = \u{feff}3\nend\n"));
 }
 
 #[test]
@@ -315,11 +315,11 @@ fn a_text_in_todays_cure_is_told_in_one_sentence() {
         "@extern(:erlang, :abs, 1)\nfn abs(x: Int) -> Int\n",
         "use Std.Io\nmod X\n  fn f() -> Int = 'c'\n",
     ] {
-        let said = said(text);
+        let said = diagnose(text);
         assert_eq!(said.lines().count(), 1, "{text}\n{said}");
         assert!(said.contains("error C0106: this is written in the newer Cure"), "{text}\n{said}");
     }
-    expect!["1:1 error C0106: this is written in the newer Cure (`mod X`, `fn f(…) -> T`), which hob does not compile: its Cure has `module X do … end` and `def f(x: Int): Int = …`"].assert_eq(&said("mod X\n  fn f(a: Int) -> Int = a\n"));
+    expect!["1:1 error C0106: this is written in the newer Cure (`mod X`, `fn f(…) -> T`), which hob does not compile: its Cure has `module X do … end` and `def f(x: Int): Int = …`"].assert_eq(&diagnose("mod X\n  fn f(a: Int) -> Int = a\n"));
     // Names like these remain names.
     check(&["  def mod(a: Int, local: Int): Int =\n    let use = a\n    use + local"], expect![""]);
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value, json};
 
-use crate::agents::kinds::{Agent, Place, Setting};
+use crate::agents::kinds::{Agent, Environment, Setting};
 use crate::agents::states::{CLAUDE, CODEX, COPILOT, GEMINI};
 
 /// Event of a hook, in hob's terms.
@@ -36,7 +36,7 @@ fn name(agent: &Agent, on: On) -> Option<&'static str> {
 }
 
 /// Adds the entries for these events to the start options of an agent.
-pub(super) fn add(agent: &Agent, setting: &mut Setting, place: &Place, hob: &Path, on: &[On]) -> Result<()> {
+pub(super) fn add(agent: &Agent, setting: &mut Setting, place: &Environment, hob: &Path, on: &[On]) -> Result<()> {
     let events = on.iter().filter_map(|on| name(agent, *on));
     let line = |event: &str| {
         let agent = agent.installation.name;

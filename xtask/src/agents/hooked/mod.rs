@@ -30,7 +30,7 @@ type Trial = (&'static str, fn(&Agent, &Programs<'_>) -> Result<Option<String>>)
 
 const TRIALS: &[Trial] = &[
     ("mail while it works", mail),
-    ("held by critical mail", held),
+    ("held by critical mail", hold_by_mail),
     ("let go by the breaker", let_go),
     ("late answer", late),
     ("the note of the session before", note),
@@ -86,7 +86,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         let cells: Vec<(&str, Result<Option<String>>)> =
             trials.map(|(name, trial)| (*name, trial(agent, &programs))).collect();
         for (name, cell) in &cells {
-            println!("  {name}: {}", shown(cell));
+            println!("  {name}: {}", format_cell(cell));
         }
         rows.push((format!("{} {version}", agent.installation.title), cells));
     }
@@ -102,7 +102,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     Ok(())
 }
 
-fn shown(cell: &Result<Option<String>>) -> String {
+fn format_cell(cell: &Result<Option<String>>) -> String {
     match cell {
         Ok(Some(said)) => said.clone(),
         Ok(None) => "–".to_owned(),
@@ -121,7 +121,7 @@ fn page(rows: &[(String, Tried<'_>)]) -> String {
     for (agent, cells) in rows {
         let _ = write!(page, "\n## {agent}\n\n| trial | what was seen |\n|---|---|\n");
         for (name, cell) in cells {
-            let _ = writeln!(page, "| {name} | {} |", shown(cell).replace('|', "\\|").replace('\n', " "));
+            let _ = writeln!(page, "| {name} | {} |", format_cell(cell).replace('|', "\\|").replace('\n', " "));
         }
     }
     page
@@ -273,7 +273,7 @@ fn mail(agent: &Agent, programs: &Programs<'_>) -> Result<Option<String>> {
 }
 
 /// An agent with critical mail is held at the end of its turn, reads the mail, and stops.
-fn held(agent: &Agent, programs: &Programs<'_>) -> Result<Option<String>> {
+fn hold_by_mail(agent: &Agent, programs: &Programs<'_>) -> Result<Option<String>> {
     let stage = Stage::new(programs)?;
     two_agents(&stage)?;
     send(&stage, "critical")?;

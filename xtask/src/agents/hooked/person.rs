@@ -22,7 +22,7 @@ pub(super) fn decides(agent: &Agent, programs: &Programs<'_>) -> Result<Option<S
         return Ok(None);
     }
     let permission = permission(agent, programs).context("permission")?;
-    let told = told(agent, programs).context("breaker")?;
+    let told = notify_user(agent, programs).context("breaker")?;
     let compacted = compacted(agent, programs).context("compaction")?;
     Ok(Some(format!("{permission}; {told}; {compacted}")))
 }
@@ -143,7 +143,7 @@ fn own_prompt(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
 }
 
 /// The user sees a message when the breaker releases the agent.
-fn told(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
+fn notify_user(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
     let stage = Stage::new(programs)?;
     let rule = "[[rule]]\nid = \"tests\"\non = \"turn_end\"\ndecide = \"deny\"\nreason = \"run the tests first\"\n";
     std::fs::write(stage.project().join("hob-policy.toml"), rule).context("could not write the policy")?;

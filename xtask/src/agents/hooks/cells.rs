@@ -119,10 +119,10 @@ impl Outcome {
 }
 
 /// Doctor's report about a fail mode: by state, the effect and whether it is guaranteed.
-type Said = HashMap<String, (String, bool)>;
+type DoctorReport = HashMap<String, (String, bool)>;
 
 pub(super) fn all(hooked: &'static Hooked, few: bool, programs: &Programs<'_>) -> Vec<Option<Result<Outcome>>> {
-    let mut said: HashMap<&str, Result<Said, String>> = HashMap::new();
+    let mut said: HashMap<&str, Result<DoctorReport, String>> = HashMap::new();
     let run = |cell: &Cell| {
         // opencode has no entries but hob's plugin.
         let is_without = cell.setup == Setup::GoneByHand && hooked.name == "opencode";
@@ -144,14 +144,14 @@ pub(super) fn all(hooked: &'static Hooked, few: bool, programs: &Programs<'_>) -
     CELLS.iter().map(run).collect()
 }
 
-fn doctor(hooked: &'static Hooked, fail: &str, programs: &Programs<'_>) -> Result<Said> {
+fn doctor(hooked: &'static Hooked, fail: &str, programs: &Programs<'_>) -> Result<DoctorReport> {
     let play = Play::new(hooked, programs)?;
     play.write("hob-policy.toml", &rule("deny"))?;
     play.install(&["--fail", fail])?;
-    said(&play)
+    read_report(&play)
 }
 
-fn said(play: &Play<'_>) -> Result<Said> {
+fn read_report(play: &Play<'_>) -> Result<DoctorReport> {
     let (hooked, report) = (play.hooked, play.doctor()?);
     let entry = gate(&report, hooked.name).with_context(|| format!("no entry was proven: {}", report["findings"]))?;
     let states = entry["states"].as_array().into_iter().flatten();
@@ -159,7 +159,7 @@ fn said(play: &Play<'_>) -> Result<Said> {
     Ok(states.map(|state| (text(&state["state"]), (text(&state["effect"]), state["holds"] == true))).collect())
 }
 
-fn outcome(hooked: &'static Hooked, cell: &Cell, said: &Said, programs: &Programs<'_>) -> Result<Outcome> {
+fn outcome(hooked: &'static Hooked, cell: &Cell, said: &DoctorReport, programs: &Programs<'_>) -> Result<Outcome> {
     let mut play = Play::new(hooked, programs)?;
     match cell.setup {
         Setup::NoRule => {}
@@ -174,7 +174,7 @@ fn outcome(hooked: &'static Hooked, cell: &Cell, said: &Said, programs: &Program
         Setup::Gone => play.remove_hob()?,
         Setup::GoneByHand => {
             play.write_by_hand()?;
-            by_hand = Some(self::said(&play)?);
+            by_hand = Some(self::read_report(&play)?);
             play.remove_hob()?;
         }
         _ => play.start_daemon()?,

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::kinds::{AGENTS, Agent};
 use super::stage::Programs;
 
-pub(super) use page::{kept, replaced};
+pub(super) use page::{replaced, section_text};
 
 /// An agent whose hooks are tested.
 pub(super) struct Hooked {

@@ -49,7 +49,7 @@ pub(super) fn section(tried: &[Tried], tables: &str) -> String {
 }
 
 /// Returns this section of a page.
-pub(in crate::agents) fn kept(page: &str) -> Option<&str> {
+pub(in crate::agents) fn section_text(page: &str) -> Option<&str> {
     let section = &page[page.find(TITLE)?..];
     let after = section[TITLE.len()..].find("\n## ").map_or(section.len(), |end| TITLE.len() + end);
     Some(&section[..after])

@@ -33,7 +33,7 @@ pub(super) fn waiting(bench: &Bench) -> Result<Vec<Figure>> {
     let daemon = daemon_pid(bench)?;
     let (mut alone, mut beside) = (Samples::default(), Samples::default());
     with_evaluations(bench, || calls(bench, &mut agents, &mut alone))?;
-    let before = Memory::of(daemon)?.anonymous;
+    let before = Memory::read(daemon)?.anonymous;
 
     let mut waits = Vec::new();
     for call in 0..CALLS {
@@ -54,7 +54,7 @@ pub(super) fn waiting(bench: &Bench) -> Result<Vec<Figure>> {
         }
         thread::sleep(Duration::from_millis(100));
     }
-    let grown = Memory::of(daemon)?.anonymous - before;
+    let grown = Memory::read(daemon)?.anonymous - before;
     with_evaluations(bench, || calls(bench, &mut agents, &mut beside))?;
     let idle = Duration::from_secs(if bench.is_quick { 10 } else { 60 });
     let used = processor_ms(daemon)?;

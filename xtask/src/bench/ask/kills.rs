@@ -40,7 +40,7 @@ struct Shared {
 
 /// Record of one agent.
 #[derive(Default)]
-struct Seen {
+struct AgentRecord {
     /// Titles of its questions.
     asked: usize,
     lost: Vec<String>,
@@ -121,7 +121,7 @@ fn under_kills(
     let answers: BTreeMap<&String, bool> =
         agents.iter().flat_map(|seen| seen.answers.iter().map(|(title, yes)| (title, *yes))).collect();
     let lost_answers = acknowledged.iter().filter(|(title, yes)| answers.get(title) != Some(yes)).count();
-    let sum = |of: fn(&Seen) -> usize| agents.iter().map(of).sum::<usize>();
+    let sum = |of: fn(&AgentRecord) -> usize| agents.iter().map(of).sum::<usize>();
     for title in agents.iter().flat_map(|seen| &seen.lost) {
         println!("  lost: {title}");
     }
@@ -169,8 +169,8 @@ fn strike(kills: usize, shared: &Shared, victims: impl Fn(&Shared, usize) -> Vec
 }
 
 /// Runs an agent that asks one question after another, and restarts when it is killed.
-fn live(bench: &Bench, number: usize, round: &str, shared: &Shared) -> Result<Seen> {
-    let mut seen = Seen::default();
+fn live(bench: &Bench, number: usize, round: &str, shared: &Shared) -> Result<AgentRecord> {
+    let mut seen = AgentRecord::default();
     let mut line: Option<Line> = None;
     let mut turn = 0;
     while !shared.ended.load(Ordering::Relaxed) {
@@ -220,7 +220,7 @@ fn live(bench: &Bench, number: usize, round: &str, shared: &Shared) -> Result<Se
 }
 
 /// Reads the answers in a result: its own, and those in additional blocks.
-fn take(result: &Value, number: usize, seen: &mut Seen) {
+fn take(result: &Value, number: usize, seen: &mut AgentRecord) {
     let mut got = Vec::new();
     let own = &result["structuredContent"];
     if own["status"] == "answered" {

@@ -25,7 +25,7 @@ pub(super) fn at_rest(bench: &Bench) -> Result<f64> {
 
 /// Returns the resident memory of the project's daemon in MiB.
 pub(super) fn resident(bench: &Bench) -> Result<f64> {
-    Ok(Memory::of(daemon_pid(bench)?)?.resident)
+    Ok(Memory::read(daemon_pid(bench)?)?.resident)
 }
 
 /// Compares a daemon whose agents have the toolset and do not use it with one without the toolset.

@@ -25,17 +25,17 @@ const FILLERS: usize = 8;
 pub(super) fn idle(bench: &Bench) -> Result<Vec<Figure>> {
     register(bench, "starter")?;
     let pid = daemon_pid(bench)?;
-    let before = Memory::of(pid)?.resident;
+    let before = Memory::read(pid)?.resident;
     let mut waiters = Vec::new();
     for number in 0..WAITERS {
         waiters.push(Connection::open(bench, &format!("idle-{number}"), "idle")?);
     }
-    let connected = Memory::of(pid)?.resident;
+    let connected = Memory::read(pid)?.resident;
     for waiter in &mut waiters {
         waiter.begin("wait_for_message", &json!({ "timeout": 600 }))?;
     }
     thread::sleep(Duration::from_secs(2));
-    let (grown, began) = (Memory::of(pid)?.resident, processor_ms(pid)?);
+    let (grown, began) = (Memory::read(pid)?.resident, processor_ms(pid)?);
     thread::sleep(Duration::from_secs(5));
     let used = processor_ms(pid)? - began;
     let figure = |what: &str, unit, value, most: Option<f64>| Figure {

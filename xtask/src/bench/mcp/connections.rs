@@ -27,14 +27,14 @@ pub(super) fn measure(bench: &Bench) -> Result<Vec<Figure>> {
     let daemon = daemon_pid(bench)?;
     // Before the slow reader: memory that the allocator keeps after it would be counted too.
     let mut figures = Vec::new();
-    let before = Memory::of(daemon)?;
+    let before = Memory::read(daemon)?;
     let mut idle = Vec::new();
     for at in 0..CONNECTIONS {
         let mut stream = connect(bench, "mcp").with_context(|| format!("connection {at}"))?;
         round_trip(&mut stream, "tools/list", 1)?;
         idle.push(stream);
     }
-    let (resident, began) = (Memory::of(daemon)?, processor_ms(daemon)?);
+    let (resident, began) = (Memory::read(daemon)?, processor_ms(daemon)?);
     std::thread::sleep(IDLE_TIME);
     let used = processor_ms(daemon)? - began;
     let memory = |what: String, value, floor, target| Figure { what, unit: "MiB", value, floor, target };

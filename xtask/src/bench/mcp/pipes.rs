@@ -96,7 +96,7 @@ impl Contender {
             server.read_lines(1)?;
         }
         measured.cold.push(started.elapsed());
-        let memory = Memory::of(server.child.id())?;
+        let memory = Memory::read(server.child.id())?;
         measured.idle = if measured.idle == 0.0 { memory.resident } else { measured.idle.min(memory.resident) };
 
         let count = bench.times(ROUND_TRIPS);

@@ -108,7 +108,7 @@ pub(super) fn without_files(bench: &Bench) -> Result<Vec<Figure>> {
             let mut line = Line::start(bench, &["mcp", toolsets])?;
             starts[of].push(begun.elapsed());
             line.request("tools/list", json!({}))?;
-            memory[of].push(Memory::of(daemon_pid(bench)?)?.resident);
+            memory[of].push(Memory::read(daemon_pid(bench)?)?.resident);
             line.pipes.finish()?;
             bench.stop()?;
         }
@@ -149,13 +149,13 @@ pub(super) fn replayed(bench: &Bench) -> Result<Vec<Figure>> {
         line.request("ping", json!({}))?;
     }
     let daemon = daemon_pid(bench)?;
-    let before = Memory::of(daemon)?.resident;
+    let before = Memory::read(daemon)?.resident;
     let (mut calls, mut pings) = (Samples::default(), Samples::default());
     for _ in 0..bench.times(10_000) {
         calls.push(line.rate()?);
         pings.push(line.request("ping", json!({}))?);
     }
-    let growth = Memory::of(daemon)?.resident - before;
+    let growth = Memory::read(daemon)?.resident - before;
     line.pipes.finish()?;
     let ms = |samples: &Samples, percent| samples.percentile(percent) / 1000.0;
     let figure = |percent: usize, target| Figure {

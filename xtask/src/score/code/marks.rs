@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use super::truth::{Definition, Place, files, is_word, word_before, word_from};
+use super::truth::{Definition, Location, files, is_word, word_before, word_from};
 use crate::setup;
 
 /// How a language marks definitions.
@@ -60,15 +60,15 @@ struct Message {
     is_error: bool,
     text: String,
     /// Location in the marked copy.
-    place: Place,
+    place: Location,
 }
 
 /// Lines inserted into a file, as numbers of the following lines of the original.
 type Inserted = BTreeMap<String, Vec<usize>>;
 
 /// Marks definitions in the copy, compiles it, and removes the marks. Empty for definitions that cannot be marked.
-pub(super) fn places(copy: &Path, marks: &Marks, some: &[Definition]) -> Result<Vec<Option<Vec<Place>>>> {
-    let mut found: Vec<Option<Vec<Place>>> = vec![Some(Vec::new()); some.len()];
+pub(super) fn places(copy: &Path, marks: &Marks, some: &[Definition]) -> Result<Vec<Option<Vec<Location>>>> {
+    let mut found: Vec<Option<Vec<Location>>> = vec![Some(Vec::new()); some.len()];
     // Some definitions cannot be marked, such as those inside a macro's arguments. The compiler names their lines.
     for _ in 0..4 {
         let (before, inserted) = mark(copy, marks, some, &found)?;
@@ -115,7 +115,7 @@ pub(super) fn places(copy: &Path, marks: &Marks, some: &[Definition]) -> Result<
 type Texts = BTreeMap<String, String>;
 
 /// Writes the marks. Returns the original files, and the positions of the inserted lines.
-fn mark(copy: &Path, marks: &Marks, some: &[Definition], found: &[Option<Vec<Place>>]) -> Result<(Texts, Inserted)> {
+fn mark(copy: &Path, marks: &Marks, some: &[Definition], found: &[Option<Vec<Location>>]) -> Result<(Texts, Inserted)> {
     let mut before = Texts::new();
     let mut inserted = Inserted::new();
     for (one, _) in some.iter().zip(found).filter(|(_, all)| all.is_some()) {
@@ -146,7 +146,7 @@ fn mark(copy: &Path, marks: &Marks, some: &[Definition], found: &[Option<Vec<Pla
 }
 
 /// Converts a location in the marked copy into one of the original.
-fn restore(place: &mut Place, inserted: &Inserted) {
+fn restore(place: &mut Location, inserted: &Inserted) {
     let original = |line: usize| {
         let lines = inserted.get(&place.file).map_or(&[][..], Vec::as_slice);
         line - lines.iter().enumerate().take_while(|(count, before)| line > *before + count).count()
@@ -155,7 +155,7 @@ fn restore(place: &mut Place, inserted: &Inserted) {
 }
 
 /// Returns the compiler's output, whether or not it succeeds. Errors are in its messages.
-fn said(command: &mut Command) -> Result<(String, String)> {
+fn output_of(command: &mut Command) -> Result<(String, String)> {
     let output = command.stdin(Stdio::null()).output().with_context(|| format!("could not run {command:?}"))?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     Ok((text(&output.stdout), text(&output.stderr)))
@@ -169,7 +169,7 @@ fn rustc(copy: &Path) -> Result<Vec<Message>> {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.args(["check", "--lib", "--all-features", "--quiet", "--message-format", "json"]).current_dir(copy);
     cargo.env("RUSTFLAGS", "--force-warn deprecated --cap-lints warn").env_remove("CARGO_TARGET_DIR");
-    let (records, errors) = said(&mut cargo)?;
+    let (records, errors) = output_of(&mut cargo)?;
     if records.is_empty() {
         bail!("cargo check failed: {errors}");
     }
@@ -190,7 +190,7 @@ fn read_rustc(line: &str) -> Result<Option<Message>> {
         // rustc warns about a mark without an effect.
         is_error: message["level"] == "error" || message["code"]["code"] == "useless_deprecated",
         text: message["message"].as_str().unwrap_or_default().to_owned(),
-        place: Place {
+        place: Location {
             file: span["file_name"].as_str().unwrap_or_default().to_owned(),
             first: at("line_start", "column_start"),
             last: at("line_end", "column_end"),
@@ -204,7 +204,7 @@ fn gcc(copy: &Path) -> Result<Vec<Message>> {
     let sources = sources.iter().filter(|path| !path.to_string_lossy().contains("fuzz"));
     let mut gcc = Command::new("g++");
     gcc.args(["-std=c++17", "-I.", "-fsyntax-only", "-fdiagnostics-format=json"]);
-    let (_, records) = said(gcc.args(sources).current_dir(copy).env("LC_ALL", "C.UTF-8"))?;
+    let (_, records) = output_of(gcc.args(sources).current_dir(copy).env("LC_ALL", "C.UTF-8"))?;
     let mut messages = Vec::new();
     for line in records.lines() {
         let all: Vec<Value> = serde_json::from_str(line).with_context(|| format!("no messages of g++: {line}"))?;
@@ -232,7 +232,7 @@ fn read_gcc(copy: &Path, one: &Value) -> Result<Option<Message>> {
     let named = if is_here { Some(column) } else { word_before(source, name, column) };
     // For example, a constructor initializes a member without naming it.
     let Some(column) = named.or(is_error.then_some(column)) else { return Ok(None) };
-    Ok(Some(Message { is_error, text: message.to_owned(), place: Place::at(&file, line, column) }))
+    Ok(Some(Message { is_error, text: message.to_owned(), place: Location::at(&file, line, column) }))
 }
 
 fn pyright(copy: &Path) -> Result<Vec<Message>> {
@@ -240,7 +240,7 @@ fn pyright(copy: &Path) -> Result<Vec<Message>> {
         "enableTypeIgnoreComments": false}"#;
     std::fs::write(copy.join("pyrightconfig.json"), settings)?;
     let program = setup::checkers()?.join("node_modules/pyright/index.js");
-    let (records, errors) = said(Command::new("node").arg(program).arg("--outputjson").current_dir(copy))?;
+    let (records, errors) = output_of(Command::new("node").arg(program).arg("--outputjson").current_dir(copy))?;
     let records: Value = serde_json::from_str(&records).with_context(|| format!("pyright failed: {errors}"))?;
     let all = records["generalDiagnostics"].as_array().context("pyright printed no diagnostics")?;
     let here = copy.canonicalize()?;
@@ -248,7 +248,7 @@ fn pyright(copy: &Path) -> Result<Vec<Message>> {
         let file = Path::new(one["file"].as_str()?).strip_prefix(&here).ok()?.to_string_lossy().into_owned();
         let at = |end: &str| (number(&one["range"][end], "line") + 1, number(&one["range"][end], "character") + 1);
         let text = one["message"].as_str()?.to_owned();
-        Some(Message { is_error: false, text, place: Place { file, first: at("start"), last: at("end") } })
+        Some(Message { is_error: false, text, place: Location { file, first: at("start"), last: at("end") } })
     };
     Ok(all.iter().filter(|one| one["rule"] == "reportDeprecated").filter_map(message).collect())
 }
@@ -261,7 +261,7 @@ mod tests {
     fn inserted_lines_are_taken_out_of_places() {
         let inserted = Inserted::from([("a".to_owned(), vec![1, 3])]);
         let restored = |line: usize| {
-            let mut place = Place::at("a", line, 1);
+            let mut place = Location::at("a", line, 1);
             restore(&mut place, &inserted);
             place.first.0
         };
@@ -276,7 +276,7 @@ mod tests {
             r#""message":"use of deprecated function `area`: hob-truth-12","spans":[{"is_primary":true,"#,
             r#""file_name":"src/a.rs","line_start":3,"line_end":3,"column_start":5,"column_end":9,"expansion":null}]}}"#,
         );
-        let place = Place { file: "src/a.rs".to_owned(), first: (3, 5), last: (3, 9) };
+        let place = Location { file: "src/a.rs".to_owned(), first: (3, 5), last: (3, 9) };
         let text = "use of deprecated function `area`: hob-truth-12".to_owned();
         assert_eq!(read_rustc(said).unwrap(), Some(Message { is_error: false, text, place }));
         assert_eq!(read_rustc(r#"{"reason":"compiler-artifact"}"#).unwrap(), None);

@@ -20,7 +20,7 @@ use crate::bench::machine;
 use crate::setup;
 use crate::workspace::{Profile, build, read, trust, write_page};
 use project::{PROJECTS, Project};
-use truth::{Definition, Place, SYMBOLS, truth};
+use truth::{Definition, Location, SYMBOLS, truth};
 
 const PAGE: &str = "docs/generated/score-code.md";
 /// Number of definitions of each language.
@@ -155,7 +155,7 @@ fn is_complete(content: &Value) -> bool {
 }
 
 /// Asks about one definition until the answer is complete, or the server is ready and the answer is incomplete. Compares it with the truth.
-fn ask(agent: &mut Agent, definition: &Definition, places: &[Place], warm: usize, tally: &mut Tally) -> Result<()> {
+fn ask(agent: &mut Agent, definition: &Definition, places: &[Location], warm: usize, tally: &mut Tally) -> Result<()> {
     let name = format!("{}:{}", definition.file, definition.line);
     let arguments = json!({ "name": name, "max_results": 5000, "context_lines": 0, "wait_ms": WAIT_MS });
     let mut call = || {
@@ -192,26 +192,26 @@ fn ask(agent: &mut Agent, definition: &Definition, places: &[Place], warm: usize
     Ok(())
 }
 
-fn compare(content: &Value, head: &str, definition: &Definition, places: &[Place], tally: &mut Tally) {
+fn compare(content: &Value, head: &str, definition: &Definition, places: &[Location], tally: &mut Tally) {
     let what = format!("{} ({}, {}:{})", definition.name, definition.kind, definition.file, definition.line);
     let before = tally.differences.len();
     let is_own =
         |file: &str, line: usize| file == definition.file && (definition.line..=definition.end).contains(&line);
     let (sites, others): (Vec<Site>, Vec<Site>) = sites(content).into_iter().partition(|one| one.verdict == "verified");
-    let places: Vec<&Place> = places.iter().filter(|one| !is_own(&one.file, one.first.0)).collect();
+    let places: Vec<&Location> = places.iter().filter(|one| !is_own(&one.file, one.first.0)).collect();
     for one in &places {
         let is_found = sites.iter().any(|site| one.holds(&site.file, site.at));
         tally.found += usize::from(is_found);
         if !is_found {
             let site = others.iter().find(|site| one.holds(&site.file, site.at));
             let said = site.map_or("not in the answer".to_owned(), |site| format!("{} ({})", site.verdict, site.class));
-            tally.differences.push(format!("{what}: {} is a use, and is {said}", one.shown()));
+            tally.differences.push(format!("{what}: {} is a use, and is {said}", one.display()));
         }
     }
     for site in sites.iter().filter(|site| !is_own(&site.file, site.at.0)) {
         // An import that repeats the name, as in `import area as area`, is one use.
         let is_same_import =
-            |one: &&&Place| site.class == "import" && (&one.file, one.first.0) == (&site.file, site.at.0);
+            |one: &&&Location| site.class == "import" && (&one.file, one.first.0) == (&site.file, site.at.0);
         let is_right =
             places.iter().any(|one| one.holds(&site.file, site.at)) || places.iter().any(|one| is_same_import(&one));
         // A compiled Rust library contains no tests.
@@ -342,7 +342,7 @@ mod tests {
         };
         let compared = |content: Value| {
             let mut tally = Tally::default();
-            compare(&content, "head", &definition, &[Place::at("a", 2, 3)], &mut tally);
+            compare(&content, "head", &definition, &[Location::at("a", 2, 3)], &mut tally);
             (tally.found, tally.right, tally.confirmed, tally.dispatched, tally.complete, tally.wrong)
         };
         let right = use_at(2, "call", "direct");

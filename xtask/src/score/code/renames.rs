@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use super::truth::{Definition, Place, files, is_word, word_from};
+use super::truth::{Definition, Location, files, is_word, word_from};
 
 /// Other modules that only a build generates.
 const PATHS: (&str, &str) =
@@ -41,7 +41,7 @@ pub(super) fn definitions(copy: &Path) -> Result<Vec<Definition>> {
 }
 
 /// Renames definitions in the copy, and restores it. Empty for definitions that cannot be renamed alone.
-pub(super) fn places(copy: &Path, some: &[Definition]) -> Result<Vec<Option<Vec<Place>>>> {
+pub(super) fn places(copy: &Path, some: &[Definition]) -> Result<Vec<Option<Vec<Location>>>> {
     let mut before = BTreeMap::new();
     for path in files(copy, &["hs"])? {
         let file = path.strip_prefix(copy).unwrap_or(&path).to_string_lossy().into_owned();
@@ -63,7 +63,7 @@ pub(super) fn places(copy: &Path, some: &[Definition]) -> Result<Vec<Option<Vec<
 }
 
 /// Returns the locations of each, or the number of one that cannot be renamed.
-type Renamed = std::result::Result<Vec<Vec<Place>>, usize>;
+type Renamed = std::result::Result<Vec<Vec<Location>>, usize>;
 
 fn rename(
     copy: &Path,
@@ -83,7 +83,7 @@ fn rename(
         });
         *text = lines.collect::<Vec<_>>().join("\n") + "\n";
     }
-    let mut places: Vec<Vec<Place>> = vec![Vec::new(); some.len()];
+    let mut places: Vec<Vec<Location>> = vec![Vec::new(); some.len()];
     // Each round reaches the modules that import those of the previous round.
     for _ in 0..40 {
         texts.iter().try_for_each(|(file, text)| std::fs::write(copy.join(file), text))?;
@@ -101,7 +101,7 @@ fn rename(
             let here = lines.get_mut(line - 1).context("an error lies in a line")?;
             let Some(at) = word_from(here, &some[number].name, *column) else { continue };
             *here = replaced(here, at, &names[number]);
-            places[number].push(Place::at(file, *line, at));
+            places[number].push(Location::at(file, *line, at));
             *text = lines.join("\n") + "\n";
             is_changed = true;
         }

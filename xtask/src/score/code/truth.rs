@@ -29,29 +29,29 @@ pub(super) struct Definition {
 
 /// A location in compiler output: lines and columns from 1, in characters; the last column is exclusive.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(super) struct Location {
     pub(super) file: String,
     pub(super) first: (usize, usize),
     pub(super) last: (usize, usize),
 }
 
-impl Place {
+impl Location {
     pub(super) fn holds(&self, file: &str, at: (usize, usize)) -> bool {
         self.file == file && self.first <= at && at < self.last
     }
 
     /// Returns the location of one character.
-    pub(super) fn at(file: &str, line: usize, column: usize) -> Place {
-        Place { file: file.to_owned(), first: (line, column), last: (line, column + 1) }
+    pub(super) fn at(file: &str, line: usize, column: usize) -> Location {
+        Location { file: file.to_owned(), first: (line, column), last: (line, column + 1) }
     }
 
-    pub(super) fn shown(&self) -> String {
+    pub(super) fn display(&self) -> String {
         format!("{}:{}:{}", self.file, self.first.0, self.first.1)
     }
 }
 
 /// A definition and its true locations.
-pub(super) type Truth = Vec<(Definition, Vec<Place>)>;
+pub(super) type Truth = Vec<(Definition, Vec<Location>)>;
 
 /// Chooses the definitions of a project, and finds their locations by compiling the copy.
 pub(super) fn truth(project: &Project, copy: &Path, symbols: usize) -> Result<Truth> {
@@ -151,7 +151,7 @@ fn tags(copy: &Path, folders: &[&str], marks: &marks::Marks) -> Result<Vec<Defin
 }
 
 /// Parses definitions and resolved identifiers from the programs' output.
-fn read_printed(said: &str, places: &mut BTreeMap<Definition, Vec<Place>>) -> Result<Vec<Definition>> {
+fn read_printed(said: &str, places: &mut BTreeMap<Definition, Vec<Location>>) -> Result<Vec<Definition>> {
     let mut definitions = BTreeMap::new();
     let mut uses: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for line in said.lines() {
@@ -165,10 +165,10 @@ fn read_printed(said: &str, places: &mut BTreeMap<Definition, Vec<Place>>) -> Re
         let mut parts = at.rsplitn(3, ':');
         let mut number = || parts.next()?.parse::<usize>().ok();
         let (column, line) = (number()?, number()?);
-        Some(Place::at(parts.next()?, line, column))
+        Some(Location::at(parts.next()?, line, column))
     };
     for (at, (kind, name)) in definitions {
-        let Place { file, first: (line, _), .. } = place(at).with_context(|| format!("no place: {at}"))?;
+        let Location { file, first: (line, _), .. } = place(at).with_context(|| format!("no place: {at}"))?;
         let definition = Definition { file, line, end: line, name: name.to_owned(), kind: kind.to_owned() };
         let all = uses.get(at).into_iter().flatten().filter_map(|at| place(at)).collect();
         places.insert(definition, all);
@@ -181,7 +181,7 @@ pub(super) fn is_word(c: char) -> bool {
 }
 
 /// Returns the positions of a word in a line: columns from 1, in characters.
-fn words<'a>(line: &str, word: &'a str) -> impl DoubleEndedIterator<Item = usize> + use<'a> {
+fn positions<'a>(line: &str, word: &'a str) -> impl DoubleEndedIterator<Item = usize> + use<'a> {
     let text: Vec<char> = line.chars().collect();
     let wanted: Vec<char> = word.chars().collect();
     let count = text.len();
@@ -196,12 +196,12 @@ fn words<'a>(line: &str, word: &'a str) -> impl DoubleEndedIterator<Item = usize
 
 /// Returns the first column of a word at or after a column.
 pub(super) fn word_from(line: &str, word: &str, column: usize) -> Option<usize> {
-    words(line, word).find(|at| *at >= column)
+    positions(line, word).find(|at| *at >= column)
 }
 
 /// Returns the last column of a word before a column.
 pub(super) fn word_before(line: &str, word: &str, column: usize) -> Option<usize> {
-    words(line, word).rfind(|at| *at < column)
+    positions(line, word).rfind(|at| *at < column)
 }
 
 /// Returns the sources below a folder, sorted.

@@ -32,7 +32,7 @@ const PATIENCE: Duration = Duration::from_secs(600);
 
 /// An answered question.
 #[derive(Debug)]
-struct Answered {
+struct AnsweredQuestion {
     worktree: &'static str,
     name: String,
     is_together: bool,
@@ -79,7 +79,7 @@ fn measure(
     command: &dyn Fn(&str) -> Command,
     scratch: &Path,
     names: &[String],
-) -> Result<(Curve, Vec<Parking>, Vec<Answered>)> {
+) -> Result<(Curve, Vec<Parking>, Vec<AnsweredQuestion>)> {
     let mut agents = Vec::new();
     for worktree in WORKTREES {
         let mut agent = Agent::start(command(worktree).args(["mcp", "code"]).stderr(Stdio::null()))?;
@@ -130,14 +130,14 @@ fn prepare(scratch: &Path) -> Result<(Vec<String>, usize)> {
 }
 
 /// Asks in each worktree in turn, then in all at once.
-fn ask_all(agents: &mut [(&'static str, Agent)], names: &[String]) -> Result<Vec<Answered>> {
+fn ask_all(agents: &mut [(&'static str, Agent)], names: &[String]) -> Result<Vec<AnsweredQuestion>> {
     let mut answered = Vec::new();
     for round in 0..IN_TURN {
         for (worktree, agent) in agents.iter_mut() {
             answered.push(ask(agent, worktree, &names[round % names.len()], false)?);
         }
     }
-    let together: Vec<Result<Vec<Answered>>> = std::thread::scope(|scope| {
+    let together: Vec<Result<Vec<AnsweredQuestion>>> = std::thread::scope(|scope| {
         let asking = agents.iter_mut().map(|(worktree, agent)| {
             scope.spawn(move || {
                 let rounds = IN_TURN..IN_TURN + TOGETHER;
@@ -155,7 +155,7 @@ fn ask_all(agents: &mut [(&'static str, Agent)], names: &[String]) -> Result<Vec
 }
 
 /// Asks until the answer is final.
-fn ask(agent: &mut Agent, worktree: &'static str, name: &str, is_together: bool) -> Result<Answered> {
+fn ask(agent: &mut Agent, worktree: &'static str, name: &str, is_together: bool) -> Result<AnsweredQuestion> {
     let since = Instant::now();
     let mut labelled = 0;
     loop {
@@ -168,7 +168,7 @@ fn ask(agent: &mut Agent, worktree: &'static str, name: &str, is_together: bool)
         if result["structuredContent"]["head"]["complete"] == true {
             println!("score: {worktree} {name}: {head}");
             let took = since.elapsed();
-            return Ok(Answered { worktree, name: name.to_owned(), is_together, labelled, took, head });
+            return Ok(AnsweredQuestion { worktree, name: name.to_owned(), is_together, labelled, took, head });
         }
         labelled += 1;
         println!("score: {worktree} {name}: not yet: {head}");
@@ -178,7 +178,7 @@ fn ask(agent: &mut Agent, worktree: &'static str, name: &str, is_together: bool)
     }
 }
 
-fn page(curve: &Curve, parked: &[Parking], answered: &[Answered], lines: usize) -> String {
+fn page(curve: &Curve, parked: &[Parking], answered: &[AnsweredQuestion], lines: usize) -> String {
     let budget = BUDGET_MIB as f64;
     let above = curve.longest_above(budget * ABOVE).as_secs_f64();
     let mut page = format!(

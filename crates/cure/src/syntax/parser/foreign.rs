@@ -152,7 +152,7 @@ impl Parser<'_> {
                 while p.begins_value() && !p.begins_assignment() && !p.begins_clause() {
                     let from = p.span_of(0);
                     height = height.max(p.deeper(|p| p.operand()));
-                    values.push(from.to(p.behind()).of(p.text));
+                    values.push(from.to(p.behind()).text(p.text));
                     if parenthesis {
                         break;
                     }
@@ -160,7 +160,7 @@ impl Parser<'_> {
             });
         });
         if !blamed {
-            let mut error = side_by_side(callee.of(self.text), is_name, parenthesis, &values.join(", "));
+            let mut error = side_by_side(callee.text(self.text), is_name, parenthesis, &values.join(", "));
             error.span = first;
             if let Some(fix) = &mut error.fix {
                 fix.span = if fix.replacement.contains(['(', '{']) { callee.to(self.behind()) } else { callee };
@@ -178,8 +178,8 @@ impl Parser<'_> {
             let from = p.span_of(0);
             p.listed(K::LParen, K::RParen, |p| p.pattern());
             if !blamed {
-                let values = from.to(p.behind()).of(p.text);
-                let mut error = side_by_side(callee.of(p.text), false, true, values);
+                let values = from.to(p.behind()).text(p.text);
+                let mut error = side_by_side(callee.text(p.text), false, true, values);
                 error.span = callee;
                 if let Some(fix) = &mut error.fix {
                     fix.span = if fix.replacement.contains('{') { callee.to(p.behind()) } else { callee };

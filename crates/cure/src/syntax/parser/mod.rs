@@ -61,7 +61,7 @@ pub fn parse(text: &str) -> Parse {
     // Line breaks are not significant, so a missing `end` shows only at the end of the text. The indentation then tells
     // which one was forgotten.
     if parse.diagnostics.iter().any(|error| matches!(error.code, code::MISSING_END | code::STRAY_END)) {
-        let (by_layout, fewer) = parse_tokens(text, tokens, errors, Some(Layout::of(text)));
+        let (by_layout, fewer) = parse_tokens(text, tokens, errors, Some(Layout::new(text)));
         if fewer <= count {
             return by_layout;
         }

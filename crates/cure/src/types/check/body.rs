@@ -50,12 +50,12 @@ pub(super) struct Val {
 pub(super) struct Local {
     pub var: VarId,
     pub ty: Ty,
-    pub known: Known,
+    pub known: Binding,
 }
 
 /// Knowledge about a variable.
 #[derive(Debug, Clone)]
-pub(super) enum Known {
+pub(super) enum Binding {
     Term(Term),
     /// Its type was unknown when it was bound; this symbol becomes its term once the type is known.
     Later(Sym),
@@ -77,7 +77,7 @@ struct Meta {
 
 /// A required dictionary.
 #[derive(Debug)]
-pub(super) struct Wanted {
+pub(super) struct Constraint {
     pub class: Name,
     pub ty: Ty,
     pub span: Span,
@@ -105,7 +105,7 @@ pub(super) struct Body<'p> {
     pub words: Words,
     pub locals: Vec<(Name, Local)>,
     pub vars: u32,
-    pub wanted: Vec<Wanted>,
+    pub wanted: Vec<Constraint>,
     /// The type parameters of the function.
     pub type_params: Vec<Name>,
     /// Variables for length parameters, and whether their value is used.
@@ -153,7 +153,7 @@ impl<'p> Body<'p> {
             renamed: HashMap::new(),
             own: None,
             event: None,
-            noted: notes::wanted(checker.source).then(Vec::new),
+            noted: notes::is_active(checker.source).then(Vec::new),
         }
     }
 
@@ -228,7 +228,7 @@ impl<'p> Body<'p> {
             && let Some((_, local)) = self.locals.last_mut()
         {
             local.ty = ty;
-            local.known = Known::Function(open);
+            local.known = Binding::Function(open);
         }
     }
 
@@ -315,7 +315,7 @@ impl<'p> Body<'p> {
     }
 
     /// The term for a number in a type; a parameter's symbol may be bound to another term.
-    pub(super) fn meant(&self, term: &Linear) -> Term {
+    pub(super) fn bound_term(&self, term: &Linear) -> Term {
         match term.as_symbol().and_then(|sym| self.values.get(&sym)) {
             None | Some(Term::Int(_)) => Term::Int(term.clone()),
             Some(other) => other.clone(),
@@ -475,14 +475,14 @@ impl<'p> Body<'p> {
         let var = self.fresh_var();
         let ty = self.opened(ty);
         let known = match known {
-            Some(Term::Opaque) | None if matches!(ty, Ty::Meta(_)) => Known::Later(self.symbol(Some(name))),
+            Some(Term::Opaque) | None if matches!(ty, Ty::Meta(_)) => Binding::Later(self.symbol(Some(name))),
             None => {
                 let mut facts = Vec::new();
                 let term = self.term_of(&ty, Some(name), &mut facts);
                 self.facts.extend(facts);
-                Known::Term(term)
+                Binding::Term(term)
             }
-            Some(term) => Known::Term(term),
+            Some(term) => Binding::Term(term),
         };
         self.locals.push((name.clone(), Local { var, ty, known }));
         var

@@ -13,7 +13,7 @@ const DEPTH: u32 = 64;
 impl Body<'_> {
     /// Requests a dictionary of this class for this type, to be found later.
     pub(super) fn want(&mut self, class: Name, ty: Ty, span: Span) -> Hole {
-        self.wanted.push(super::body::Wanted { class, ty, span });
+        self.wanted.push(super::body::Constraint { class, ty, span });
         Hole(self.wanted.len() as u32 - 1)
     }
 

@@ -265,7 +265,7 @@ impl Body<'_> {
                     if self.base(&val.ty).is_con("String") || matches!(val.ty, Ty::Wrong) {
                         (val.tree, val.term)
                     } else {
-                        (self.shown(val, value.span), Term::Opaque)
+                        (self.show_value(val, value.span), Term::Opaque)
                     }
                 }
             };
@@ -277,7 +277,7 @@ impl Body<'_> {
         Val { tree: tree(TreeKind::Operation(Operation::Join, vec![parts]), span), ty: Ty::string(), term }
     }
 
-    fn shown(&mut self, val: Val, span: Span) -> Tree {
+    fn show_value(&mut self, val: Val, span: Span) -> Tree {
         let Some(show) = self.scope.class_by_full("Std.Show.Show") else {
             self.error(code::UNKNOWN_CLASS, span, "interpolation needs the class `Show` of Std.Show");
             return val.tree;

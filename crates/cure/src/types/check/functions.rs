@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use num_traits::ToPrimitive;
 
-use super::body::{Body, Known, Local, Term};
+use super::body::{Binding, Body, Local, Term};
 use super::exprs::tree;
 use super::places::Places;
 use super::prove::Proof;
@@ -144,7 +144,7 @@ impl<'p> Checker<'p> {
                 let local = Local {
                     var: head.params[at],
                     ty: head.types[at].clone(),
-                    known: Known::Term(head.terms[at].clone()),
+                    known: Binding::Term(head.terms[at].clone()),
                 };
                 body.locals.push((param.name.name.clone(), local));
             }
@@ -314,7 +314,7 @@ impl Body<'_> {
             let var = self.fresh_var();
             head.lengths.push((var, head.params[of], more));
             self.lengths_used.insert(var, false);
-            let local = Local { var, ty: Ty::int(), known: Known::Term(Term::Int(names[name].clone())) };
+            let local = Local { var, ty: Ty::int(), known: Binding::Term(Term::Int(names[name].clone())) };
             self.locals.push((name.clone(), local));
         }
         head
@@ -488,7 +488,7 @@ impl Body<'_> {
 
 /// True if two parameters have the same written type.
 fn same_text(source: &str, one: &Param, other: &Param) -> bool {
-    let text = |param: &Param| param.ty.as_ref().map(|ty| ty.span.of(source));
+    let text = |param: &Param| param.ty.as_ref().map(|ty| ty.span.text(source));
     text(one) == text(other)
 }
 

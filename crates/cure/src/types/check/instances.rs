@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::body::{Body, Known, Local};
+use super::body::{Binding, Body, Local};
 use super::exprs::{short, tree};
 use super::functions::Checker;
 use crate::diagnostic::{Diagnostic, code};
@@ -165,8 +165,11 @@ impl Body<'_> {
         }
         for (at, param) in method.params.iter().enumerate() {
             self.once(&param.name, method.params[..at].iter().map(|other| &other.name));
-            let local =
-                Local { var: head.params[at], ty: head.types[at].clone(), known: Known::Term(head.terms[at].clone()) };
+            let local = Local {
+                var: head.params[at],
+                ty: head.types[at].clone(),
+                known: Binding::Term(head.terms[at].clone()),
+            };
             self.locals.push((param.name.name.clone(), local));
         }
         let val = self.check(value, &head.result);

@@ -67,7 +67,7 @@ impl Body<'_> {
             if !self.is_newer(root, first) || said || self.is_of_class(root) {
                 return;
             }
-            let kept = self.kept(actual);
+            let kept = self.without_unnamed_lengths(actual);
             match found.iter_mut().find(|(meta, _)| *meta == root) {
                 // A literal's type holds for the variable only if it covers all other values.
                 Some((_, known)) => *known = joined(known, &kept),
@@ -95,12 +95,12 @@ impl Body<'_> {
     }
 
     /// A type as a variable keeps it: without lengths that have no name, since each value has its own.
-    fn kept(&self, ty: &Ty) -> Ty {
+    fn without_unnamed_lengths(&self, ty: &Ty) -> Ty {
         ty.map(&mut |part| match part {
             Ty::Seq(seq, element, Len::Term(length)) => {
                 let named = length.factors.keys().all(|sym| self.symbol_name(*sym).is_some());
                 let length = if named { Len::Term(length.clone()) } else { Len::Unknown };
-                Some(Ty::Seq(*seq, Arc::new(self.kept(element)), length))
+                Some(Ty::Seq(*seq, Arc::new(self.without_unnamed_lengths(element)), length))
             }
             _ => None,
         })

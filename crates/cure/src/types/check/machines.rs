@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::body::{Body, Known, Local, Term, Val};
+use super::body::{Binding, Body, Local, Term, Val};
 use super::exprs::tree;
 use super::functions::Checker;
 use super::subtype::instantiate;
@@ -179,7 +179,7 @@ impl Checker<'_> {
                 }
                 known => known,
             };
-            body.locals.push((field.name.clone(), Local { var, ty, known: Known::Term(term) }));
+            body.locals.push((field.name.clone(), Local { var, ty, known: Binding::Term(term) }));
             changed.retain(|(known, _)| *known != at as u32 + 1);
             changed.push((at as u32 + 1, var));
         }
@@ -295,7 +295,7 @@ impl Body<'_> {
         let data = self.fresh_var();
         let event = self.fresh_var();
         self.event = Some(event);
-        let local = Local { var: event, ty: Ty::Any, known: Known::Term(Term::Opaque) };
+        let local = Local { var: event, ty: Ty::Any, known: Binding::Term(Term::Opaque) };
         self.locals.push((Name::from("event_data"), local));
         let mut lets = Vec::new();
         for (at, (name, ty)) in fields.iter().enumerate() {

@@ -163,7 +163,7 @@ impl Body<'_> {
                 Term::Int(term) | Term::Float(term) if term.as_number().is_some_and(Zero::is_zero) => {
                     "this divides by zero".to_owned()
                 }
-                _ => format!("the divisor `{}` may be zero", right.span.of(body.checker.source)),
+                _ => format!("the divisor `{}` may be zero", right.span.text(body.checker.source)),
             };
             let (ty, zero) = if float { ("Float", "0.0") } else { ("Int", "0") };
             let hint = match &right.kind {

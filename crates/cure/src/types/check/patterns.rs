@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use num_bigint::BigInt;
 
-use super::body::{Body, Known, Local, Term, Val};
+use super::body::{Binding, Body, Local, Term, Val};
 use super::exprs::short;
 use super::floats;
 use super::keep::Flow;
@@ -201,9 +201,9 @@ impl Body<'_> {
                 if let Some((_, var)) = found.bound.iter().find(|(known, _)| known == name) {
                     let before = self.locals.iter().find(|(_, local)| local.var == *var).map(|(_, local)| &local.known);
                     match (before, term) {
-                        (Some(Known::Term(Term::Int(a))), Term::Int(b))
-                        | (Some(Known::Term(Term::Float(a))), Term::Float(b))
-                        | (Some(Known::Term(Term::Word(a))), Term::Word(b)) => found.tests.push(Formula::eq(a, b)),
+                        (Some(Binding::Term(Term::Int(a))), Term::Int(b))
+                        | (Some(Binding::Term(Term::Float(a))), Term::Float(b))
+                        | (Some(Binding::Term(Term::Word(a))), Term::Word(b)) => found.tests.push(Formula::eq(a, b)),
                         _ => found.whole = false,
                     }
                     return Shape::Same(*var);
@@ -212,10 +212,10 @@ impl Body<'_> {
                     return Shape::Any;
                 }
                 let known = match term {
-                    Term::Opaque if matches!(self.base(ty), Ty::Meta(_)) => Known::Later(self.symbol(Some(name))),
+                    Term::Opaque if matches!(self.base(ty), Ty::Meta(_)) => Binding::Later(self.symbol(Some(name))),
                     // A name for counter-examples.
-                    Term::Int(_) | Term::Float(_) | Term::Word(_) => Known::Term(self.named(term, name)),
-                    known => Known::Term(known.clone()),
+                    Term::Int(_) | Term::Float(_) | Term::Word(_) => Binding::Term(self.named(term, name)),
+                    known => Binding::Term(known.clone()),
                 };
                 let var = self.fresh_var();
                 found.bound.push((name.clone(), var));

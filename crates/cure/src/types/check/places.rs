@@ -21,14 +21,14 @@ impl Body<'_> {
             (Ty::Con(..), Term::Data(tag, fields)) => PlaceTerm::Tag(tag.clone(), fields.len()),
             _ => PlaceTerm::Opaque,
         };
-        let place = Place { ty: self.resolved(ty), term: known };
+        let place = PlaceValue { ty: self.resolved(ty), term: known };
         places.seen.insert(path.clone(), place);
     }
 }
 
 /// A position in a scrutinee.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct PlaceValue {
     pub ty: Ty,
     pub term: PlaceTerm,
 }
@@ -51,7 +51,7 @@ pub(crate) enum PlaceTerm {
 pub(crate) struct Places {
     pub(super) known: HashMap<Path, (Ty, Term, Vec<Formula>)>,
     /// For exhaustiveness: the type of each position.
-    pub seen: HashMap<Path, Place>,
+    pub seen: HashMap<Path, PlaceValue>,
     /// For each position with constructors: the number of the one that it has.
     pub(super) tags: HashMap<Path, Sym>,
     /// The numbers of the texts that patterns name, by the literal.

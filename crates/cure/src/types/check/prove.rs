@@ -55,7 +55,7 @@ impl Body<'_> {
                 if let Some((name, term)) = pred.names.get_key_value(name)
                     && !named.iter().any(|(known, _)| *known == &**name)
                 {
-                    named.push((name, self.meant(term)));
+                    named.push((name, self.bound_term(term)));
                 }
             });
         }
@@ -64,7 +64,7 @@ impl Body<'_> {
             return formula;
         }
         // An opaque condition: equal values give equal results, if the values are known.
-        let sym = match said(&pred.condition, &known) {
+        let sym = match substitute(&pred.condition, &known) {
             Some(key) => self.opaque_symbol(&key),
             None => self.symbol(None),
         };
@@ -226,7 +226,7 @@ impl Body<'_> {
     /// Returns advice about a value with insufficient facts. The solver learns only from operators; each call may
     /// return another value, and a previous test was about another condition.
     fn advice(&self, span: Span) -> String {
-        let text = span.of(self.checker.source);
+        let text = span.text(self.checker.source);
         let test = "with operators in `if`, `match` or a guard, or refine the type that it comes with";
         if text.contains('(') {
             format!(
@@ -282,12 +282,12 @@ fn claim(what: &str) -> String {
 }
 
 /// A condition with its values substituted; `None` if they are not known.
-fn said<'v>(expr: &Expr, known: &dyn Fn(&str) -> Option<&'v Term>) -> Option<String> {
+fn substitute<'v>(expr: &Expr, known: &dyn Fn(&str) -> Option<&'v Term>) -> Option<String> {
     Some(match &expr.kind {
         ExprKind::Name(name) => identity(known(name)?)?,
-        ExprKind::Unary(operator, inner) => format!("{operator:?} {}", said(inner, known)?),
+        ExprKind::Unary(operator, inner) => format!("{operator:?} {}", substitute(inner, known)?),
         ExprKind::Binary(operator, _, left, right) => {
-            format!("({} {operator:?} {})", said(left, known)?, said(right, known)?)
+            format!("({} {operator:?} {})", substitute(left, known)?, substitute(right, known)?)
         }
         literal => format!("{literal:?}"),
     })

@@ -198,7 +198,7 @@ impl Body<'_> {
                 let sym = match access(&val.tree) {
                     Some(path) => {
                         let sym = self.opaque_symbol(&of_field(at, &path));
-                        self.name_symbol(sym, whole.span.of(self.checker.source));
+                        self.name_symbol(sym, whole.span.text(self.checker.source));
                         sym
                     }
                     None => self.symbol(None),

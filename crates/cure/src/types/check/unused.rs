@@ -48,7 +48,7 @@ impl Body<'_> {
 
     /// The text of an expression, if it is short enough for a message.
     fn text(&self, span: Span) -> &str {
-        let text = span.of(self.checker.source);
+        let text = span.text(self.checker.source);
         if text.len() > 60 || text.contains('\n') { "…" } else { text }
     }
 }

@@ -9,7 +9,7 @@ use super::tree::*;
 
 impl Maker {
     /// Returns a number from a list of divisors, passed through library functions that preserve what is known.
-    pub(super) fn kept(&mut self, depth: usize, scope: &Scope) -> Expr {
+    pub(super) fn conditions_through_library(&mut self, depth: usize, scope: &Scope) -> Expr {
         self.note("conditions through the library");
         let at = [ABOVE, NONZERO][self.random.below(2)];
         let list = Type::List(Box::new(Type::Refined(at)));
