@@ -82,7 +82,6 @@ struct Column {
     results: BTreeMap<String, Scenario>,
 }
 
-/// The results of a scenario.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Scenario {
     passed: u32,

@@ -145,7 +145,7 @@ fn no_arguments(rest: &[String]) -> Result<()> {
 mod tests {
     use super::*;
 
-    fn split_words(line: &str) -> Vec<String> {
+    fn split(line: &str) -> Vec<String> {
         line.split_whitespace().map(str::to_owned).collect()
     }
 
@@ -153,13 +153,10 @@ mod tests {
     fn every_task_is_in_the_help_and_gives_it() {
         for (task, _) in TASKS {
             assert!(USAGE.contains(&format!("\n  {task} ")), "{task}");
-            assert!(
-                wants_help(&split_words(&format!("{task} --help")))
-                    && wants_help(&split_words(&format!("{task} x -h")))
-            );
-            assert!(!wants_help(&split_words(task)));
+            assert!(wants_help(&split(&format!("{task} --help"))) && wants_help(&split(&format!("{task} x -h"))));
+            assert!(!wants_help(&split(task)));
         }
-        assert!(wants_help(&[]) && wants_help(&split_words("help")));
-        assert!(no_arguments(&split_words("--quick")).unwrap_err().to_string().contains("cargo xtask help"));
+        assert!(wants_help(&[]) && wants_help(&split("help")));
+        assert!(no_arguments(&split("--quick")).unwrap_err().to_string().contains("cargo xtask help"));
     }
 }

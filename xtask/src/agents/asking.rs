@@ -171,7 +171,6 @@ fn run(
     Ok(results)
 }
 
-/// A person who watches.
 pub(super) fn watch(stage: &Stage<'_>) -> Result<KillOnDrop> {
     let mut command = stage.hob(&["questions", "--watch"])?;
     let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();

@@ -35,7 +35,6 @@ use states::{Compared, Installation, STATES};
 use tasks::Task;
 use trials::Registered;
 
-/// An agent's run.
 struct Row {
     agent: &'static Agent,
     version: String,

@@ -167,7 +167,7 @@ mod tests {
 
     use super::*;
 
-    fn complaints(file: &str, text: &str) -> String {
+    fn run(file: &str, text: &str) -> String {
         check(Path::new(file), text).join("\n")
     }
 
@@ -185,14 +185,14 @@ mod tests {
     #[test]
     fn the_length_counts_up_to_the_tests_and_all_of_a_file_of_tests() {
         let long = format!("//! A.\n{}#[cfg(test)]\nmod tests {{\n{}}}\n", "\n".repeat(499), "\n".repeat(900));
-        assert_eq!(complaints("crates/a/src/a.rs", &long), "");
+        assert_eq!(run("crates/a/src/a.rs", &long), "");
         let longer = format!("//! A.\n{}", "\n".repeat(500));
         expect!["crates/a/src/a.rs: 501 lines before its tests; the limit is 500, so split off a module"]
-            .assert_eq(&complaints("crates/a/src/a.rs", &longer));
+            .assert_eq(&run("crates/a/src/a.rs", &longer));
         expect!["crates/a/tests/it/a.rs: 501 lines; the limit is 500, so split off a module"]
-            .assert_eq(&complaints("crates/a/tests/it/a.rs", &longer));
+            .assert_eq(&run("crates/a/tests/it/a.rs", &longer));
         expect!["crates/a/src/tests.rs: 501 lines; the limit is 500, so split off a module"]
-            .assert_eq(&complaints("crates/a/src/tests.rs", &longer));
+            .assert_eq(&run("crates/a/src/tests.rs", &longer));
     }
 
     #[test]
@@ -200,11 +200,9 @@ mod tests {
         let text =
             "//! A.\n// x.unwrap()\nfn f() { x.unwrap(); }\n#[cfg(test)]\nmod tests { \n fn t() { x.unwrap(); } }\n";
         expect!["crates/a/src/a.rs:3: no unwrap outside tests: return an error, or `expect` the invariant"]
-            .assert_eq(&complaints("crates/a/src/a.rs", text));
+            .assert_eq(&run("crates/a/src/a.rs", text));
         assert_eq!(
-            complaints("crates/a/src/a.rs", "//! A.\n#[cfg(test)]\nmod tests;\nfn f() { x.unwrap(); }\n")
-                .lines()
-                .count(),
+            run("crates/a/src/a.rs", "//! A.\n#[cfg(test)]\nmod tests;\nfn f() { x.unwrap(); }\n").lines().count(),
             1
         );
     }
@@ -228,12 +226,12 @@ mod tests {
             crates/a/tests/it/a.rs:2: no test is ignored: a missing program is named and counted as skipped
             crates/a/tests/it/a.rs:4: tests wait on a value (a poll of foreign state says `// polls: what`, a right sleep `// sleeps: why`)
             crates/a/tests/it/a.rs:6: nothing unfinished is committed
-            crates/a/tests/it/a.rs:11: tests wait on a value (a poll of foreign state says `// polls: what`, a right sleep `// sleeps: why`)"#]].assert_eq(&complaints("crates/a/tests/it/a.rs", &text.join("\n")));
+            crates/a/tests/it/a.rs:11: tests wait on a value (a poll of foreign state says `// polls: what`, a right sleep `// sleeps: why`)"#]].assert_eq(&run("crates/a/tests/it/a.rs", &text.join("\n")));
     }
 
     #[test]
     fn names_that_say_nothing_are_refused() {
         expect!["crates/repl/src/utils.rs: the name `utils` says nothing; put it with its owner"]
-            .assert_eq(&complaints("crates/repl/src/utils.rs", "//! A.\n"));
+            .assert_eq(&run("crates/repl/src/utils.rs", "//! A.\n"));
     }
 }

@@ -16,7 +16,6 @@ use crate::ir::form::{self, Call, Operand, Operation, Var};
 
 /// State that the functions of a module share during emission.
 pub(super) struct Surroundings<'m> {
-    /// The module's name.
     pub module: &'m str,
     /// Where each function begins.
     pub entries: HashMap<(&'m str, u32), Label>,

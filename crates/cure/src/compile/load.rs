@@ -153,7 +153,6 @@ impl<'a> Loader<'a> {
         self.elsewhere(name)
     }
 
-    /// All modules found.
     pub(crate) fn into_modules(self) -> HashMap<Name, Arc<Loaded>> {
         let found = self.states.into_iter().filter_map(|(name, state)| match state {
             State::Done(Some(loaded)) => Some((name, loaded)),

@@ -24,7 +24,6 @@ fn rank(value: &Value) -> u8 {
     }
 }
 
-/// Erlang's order of terms.
 pub(crate) fn compare(a: &Value, b: &Value) -> Ordering {
     walk(a, b, false)
 }

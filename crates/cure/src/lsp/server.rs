@@ -112,7 +112,6 @@ impl<'a> Server<'a> {
         }
     }
 
-    /// Handles a message.
     pub(super) fn message(&mut self, message: Incoming) -> io::Result<()> {
         match (message.method, message.id) {
             (Some(method), Some(id)) => {

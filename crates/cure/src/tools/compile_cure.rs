@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{file_error, modules, read_code, work, worktree};
+use super::{file_error, load, modules, work, worktree};
 use project::visible;
 
 use crate::answer::Room;
@@ -67,7 +67,7 @@ impl Tool for CompileCure {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let sources = modules(&self.0, &cx);
-        let (code, _) = read_code(&cx, None, Some(&args.file_path))?;
+        let (code, _) = load(&cx, None, Some(&args.file_path))?;
         let root = worktree(&cx)?;
         work(usize::MAX, move || {
             let directory = args.output_dir.unwrap_or_else(|| OUTPUT.into());

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{file_error, read_code, work};
+use super::{file_error, load, work};
 use crate::answer::Room;
 use crate::files;
 use crate::report::{self, Diagnosis, diagnose};
@@ -56,7 +56,7 @@ impl Tool for FormatCure {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let check = args.check.unwrap_or(false);
-        let (code, path) = read_code(&cx, args.code, args.file_path.as_deref())?;
+        let (code, path) = load(&cx, args.code, args.file_path.as_deref())?;
         work(code.len(), move || {
             let output = formatted(&code);
             let Some(path) = path else {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::run_cure::{allowed, apart};
-use super::{defined, modules, read_code};
+use super::{defined, load, modules};
 use crate::Stop;
 use crate::answer::Room;
 use crate::cases::{NoCases, cases};
@@ -61,7 +61,7 @@ impl Tool for GenerateTests {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let limits = allowed(&self.0)?;
-        let (code, _) = read_code(&cx, args.code, args.file_path.as_deref())?;
+        let (code, _) = load(&cx, args.code, args.file_path.as_deref())?;
         let modules = modules(&self.0, &cx);
         let turn = self.0.turn(&cx).await;
         let stop = Stop::default();

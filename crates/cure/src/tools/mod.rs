@@ -98,11 +98,7 @@ fn inside(worktree: &Path, path: &Path) -> Result<PathBuf, ToolError> {
 }
 
 /// The text of `code`, or the text and the path of the file `file_path`.
-fn read_code(
-    cx: &Context,
-    code: Option<String>,
-    file_path: Option<&Path>,
-) -> Result<(String, Option<PathBuf>), ToolError> {
+fn load(cx: &Context, code: Option<String>, file_path: Option<&Path>) -> Result<(String, Option<PathBuf>), ToolError> {
     match (code, file_path) {
         (Some(code), None) => Ok((code, None)),
         (None, Some(path)) => {

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{defined, modules, read_code};
+use super::{defined, load, modules};
 use crate::answer::Room;
 use crate::part::{Cure, Modules, RunLimits};
 use crate::report::{self, Diagnosis, diagnose};
@@ -88,7 +88,7 @@ impl Tool for RunCure {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let limits = allowed(&self.0)?;
-        let (code, _) = read_code(&cx, args.code, args.file_path.as_deref())?;
+        let (code, _) = load(&cx, args.code, args.file_path.as_deref())?;
         let stop = Stop::default();
         let request = Request {
             function: args.function.unwrap_or_else(|| "main".to_owned()),

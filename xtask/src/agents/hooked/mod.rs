@@ -133,7 +133,6 @@ struct Played {
     requests: Vec<String>,
     /// Output of the agent.
     said: String,
-    /// The journal of hooks.
     journal: Vec<Value>,
 }
 

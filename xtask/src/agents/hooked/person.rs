@@ -13,7 +13,6 @@ use crate::agents::states::CLAUDE;
 use crate::agents::tasks::Turn;
 use crate::agents::terminal::Terminal;
 
-/// Text of Claude Code's own prompt.
 const OWN_PROMPT: &str = "Do you want to proceed?";
 
 /// A person decides, then the user is told of a breaker, then the session is compacted.
@@ -161,7 +160,6 @@ fn notify_user(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
     Ok("its screen says why the breaker let go".to_owned())
 }
 
-/// The note is shown again after compaction.
 fn compacted(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
     let stage = Stage::new(programs)?;
     hob(&stage, &["note", NOTE])?;

@@ -32,7 +32,6 @@ struct Shared {
     ended: AtomicBool,
     /// Number of answers that arrived.
     arrived: AtomicUsize,
-    /// The processes of each agent.
     agents: [Mutex<Vec<u32>>; AGENTS],
     /// Answers acknowledged as stored, by title.
     acknowledged: Mutex<BTreeMap<String, bool>>,

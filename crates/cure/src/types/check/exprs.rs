@@ -26,7 +26,6 @@ impl Body<'_> {
         Val { tree: tree(TreeKind::Literal(Literal::atom("wrong")), span), ty: Ty::Wrong, term: Term::Opaque }
     }
 
-    /// Checks an expression against a type.
     pub(super) fn check(&mut self, expr: &Expr, expected: &Ty) -> Val {
         if fuel::is_spent() {
             return self.too_much(expr.span);
@@ -123,7 +122,6 @@ impl Body<'_> {
         }
     }
 
-    /// Infers the type of an expression.
     pub(super) fn infer(&mut self, expr: &Expr) -> Val {
         self.infer_with(expr, None)
     }

@@ -27,7 +27,6 @@ pub(super) fn float_at(place: &BigInt) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
-/// A term for a literal.
 pub(super) fn literal(value: f64) -> Term {
     Term::Float(Linear::number(place_of(value)))
 }

@@ -31,7 +31,6 @@ pub(super) enum Slot {
     Open(usize),
     /// The type is being inferred.
     Running,
-    /// The inferred type.
     Done(Ty),
 }
 

@@ -96,7 +96,6 @@ impl Maker {
         }
     }
 
-    /// An expression of a type.
     pub(crate) fn expr(&mut self, ty: &Type, depth: usize, scope: &Scope) -> Expr {
         self.budget -= 1;
         if *ty == Type::Int

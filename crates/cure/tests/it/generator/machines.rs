@@ -280,7 +280,6 @@ impl Maker {
     }
 }
 
-/// A generated conversation.
 struct Talk {
     machine: usize,
     /// True if the conversation must wait for short timeouts.

@@ -284,7 +284,6 @@ pub(super) fn length(maker: &mut Maker, scope: &Scope) -> Option<Expr> {
     })
 }
 
-/// Conditions over floats, texts and atoms.
 pub(super) fn open_text(maker: &mut Maker, scope: &Scope) -> Option<Expr> {
     maker.program.templates.extend(["chance", "filled", "other_side"]);
     let choice = |test: Expr, one: Expr, other: Expr| Expr::If(Box::new(test), Box::new(one), Box::new(other));

@@ -63,7 +63,6 @@ impl Writer<'_> {
         exprs.iter().map(|expr| self.expr(expr, 0)).collect::<Vec<_>>().join(between)
     }
 
-    /// A number in one of its notations.
     fn number(&self, value: &BigInt) -> String {
         let sign = if *value < BigInt::ZERO { "-" } else { "" };
         let digits = value.magnitude().to_string();
