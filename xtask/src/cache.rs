@@ -1,8 +1,8 @@
-//! The cache that outlives a checkout: `hob-xtask` in the user's cache directory.
+//! The cache shared by checkouts: `hob-xtask` in the user's cache directory.
 //!
-//! Owns what `setup` installs and the builds of third-party crates (`Builds`), so that a fresh clone compiles only our
-//! own crates. Each lock file has a directory of its own. Our own crates are never cached: cargo distinguishes the same
-//! crate in two checkouts only by the modification times of its files.
+//! Holds the installations of `setup` and the builds of third-party crates (`Builds`), so that a fresh clone compiles
+//! only our own crates. Each lock file has a separate directory. Our own crates are never cached: cargo distinguishes
+//! the same crate in two checkouts only by the modification times of its files.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -34,7 +34,7 @@ fn root() -> Result<PathBuf> {
 /// The directory in which `install` has installed these lists. `install` runs once for the same lists, in an empty
 /// directory, under a lock; after a failure or a kill it runs again.
 pub(crate) fn installed(what: &str, lists: &[&[u8]], install: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
-    Entry::of(&root()?, what, lists).installed(what, install)
+    Entry::new(&root()?, what, lists).installed(what, install)
 }
 
 /// A directory whose contents follow from lists, such as lock files.
@@ -46,7 +46,7 @@ struct Entry {
 }
 
 impl Entry {
-    fn of(root: &Path, what: &str, lists: &[&[u8]]) -> Self {
+    fn new(root: &Path, what: &str, lists: &[&[u8]]) -> Self {
         let mut hasher = DefaultHasher::new();
         lists.hash(&mut hasher);
         let name = format!("{what}-{:016x}", hasher.finish());
@@ -54,7 +54,7 @@ impl Entry {
         Self { done: beside("done"), lock: beside("lock"), dir: root.join(&name) }
     }
 
-    /// Whether the entry is complete; if so, this counts as a use.
+    /// True if the entry is complete. In that case this counts as a use.
     fn touch_if_complete(&self) -> bool {
         self.done.exists() && File::create(&self.done).is_ok()
     }
@@ -99,12 +99,12 @@ fn is_unused(path: &Path) -> bool {
     changed.is_ok_and(|at| SystemTime::now().duration_since(at).is_ok_and(|age| age > MAX_AGE))
 }
 
-/// What cargo knows of each crate that it built, in the directory of a profile.
+/// Cargo's fingerprints of the built crates, in the directory of a profile.
 const FINGERPRINTS: &str = ".fingerprint";
-/// Where cargo keeps what it built of each crate, in the directory of a profile. The fingerprints are copied first: should a
-/// build go on beside the copy, an old one only has its crate built again, and a new one would pass an old crate off as fresh.
+/// Directories of built crates, in the directory of a profile. Fingerprints are copied first. If a build runs
+/// concurrently, an outdated fingerprint only causes a rebuild, but a newer one would make an old crate appear fresh.
 const CRATE_DIRS: [&str; 3] = [FINGERPRINTS, "build", "deps"];
-/// Part of the key of kept builds: another number where other crates are kept.
+/// Part of the key of cached builds. Change the number when other crates are cached.
 const KEPT: &[u8] = b"2";
 
 /// The builds of the third-party crates of one lock file.
@@ -116,16 +116,16 @@ pub(crate) struct Builds {
     profiles: Vec<String>,
 }
 
-/// Marks a build directory that has its third-party crates from the cache, or has saved them there.
+/// Marks a build directory whose third-party crates came from the cache or were saved there.
 const MARK: &str = ".lent";
 
 impl Builds {
-    /// Copies the cached builds of these profiles into a new build directory; one that is in use stays as it is.
+    /// Copies the cached builds of these profiles into a new build directory. A used one is left unchanged.
     pub(crate) fn restore(kind: &str, lock: &Path, target: &Path, profiles: &[&str]) -> Result<Self> {
         let list = fs::read(lock).with_context(|| format!("could not read {}", lock.display()))?;
         let compiler = read(Command::new("rustc").arg("-vV"))?;
         let what = format!("builds-{kind}");
-        let entry = Entry::of(&root()?, &what, &[&list, compiler.as_bytes(), KEPT]);
+        let entry = Entry::new(&root()?, &what, &[&list, compiler.as_bytes(), KEPT]);
         let profiles = profiles.iter().map(|&name| name.to_owned()).collect();
         let builds = Self { what, entry, target: target.to_owned(), profiles };
         if !target.join(MARK).exists() && builds.entry.touch_if_complete() {
@@ -137,7 +137,7 @@ impl Builds {
         Ok(builds)
     }
 
-    /// Saves the builds for the next checkout unless the cache has them.
+    /// Saves the builds for other checkouts unless they are cached already.
     pub(crate) fn save(&self) -> Result<()> {
         if self.entry.touch_if_complete() {
             return Ok(());
@@ -158,8 +158,8 @@ impl Builds {
     }
 }
 
-/// Builds a crate outside of this workspace in a build directory of its own, so that no ordinary build compiles any of
-/// it. Returns the directory of its programs.
+/// Builds a crate outside this workspace in a separate build directory, so that ordinary builds do not compile it.
+/// Returns the directory of its programs.
 pub(crate) fn build_standalone(kind: &str, sources: &Path, target: &Path, profile: Profile) -> Result<PathBuf> {
     let (flag, folder) = match profile {
         Profile::Dev => ("--quiet", "debug"),
@@ -175,22 +175,22 @@ pub(crate) fn build_standalone(kind: &str, sources: &Path, target: &Path, profil
     Ok(target.join(folder))
 }
 
-/// Copies what the checkout has built for its tests into the build directory of a copy of the checkout, where cargo takes it
-/// for its own as long as the sources have the same modification times. Not the programs, which are large, but those of
-/// the integration tests: cargo builds all of these to run one of them with the features of the whole workspace.
+/// Copies test builds of the checkout into the build directory of a copy of the checkout. Cargo accepts them while the
+/// sources have the same modification times. Programs, which are large, are omitted, except those of the integration
+/// tests: cargo builds all of these to run one with the features of the whole workspace.
 pub(crate) fn lend_to_copy(target: &Path, of_copy: &Path) -> Result<()> {
     let wanted = |folder: &str, entry: &str| folder != "deps" || entry.contains('.') || split(entry).0 == "it";
     copy_crates(&target.join("debug"), &of_copy.join("debug"), &wanted)
 }
 
-/// The packages of this workspace, the fuzz targets, the made-up part, and the clients and peers outside of the workspace.
+/// Names of this workspace's packages, the fuzz targets, the made-up part, and the clients and peers outside the workspace.
 fn our_packages() -> Result<BTreeSet<String>> {
     let meta = metadata()?;
     let names = meta["packages"].as_array().into_iter().flatten().filter_map(|package| package["name"].as_str());
     Ok(names.chain(["fuzz", "garden", "peer-rmcp", "rmcp-client"]).map(str::to_owned).collect())
 }
 
-/// The hashes by which the directory of a profile tells the builds of the wanted packages.
+/// Collects the hashes that identify the wanted packages in the directory of a profile.
 fn hashes(profile: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<BTreeSet<String>> {
     let dir = profile.join(FINGERPRINTS);
     let entries = fs::read_dir(&dir).with_context(|| format!("could not list {}", dir.display()))?;
@@ -198,14 +198,14 @@ fn hashes(profile: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<BTreeSet<Stri
     Ok(names.filter(|name| wanted(split(name).0)).map(|name| split(&name).1.to_owned()).collect())
 }
 
-/// The package or crate of an entry such as `serde_json-0123456789abcdef.d`, and its hash. A crate's name does not tell the
-/// package: an example of ours has the name of a crate of others.
+/// Splits an entry such as `serde_json-0123456789abcdef.d` into package or crate and hash. The crate's name does not
+/// identify the package: one of our examples has the name of another crate.
 fn split(entry: &str) -> (&str, &str) {
     let stem = entry.split('.').next().unwrap_or(entry);
     stem.rsplit_once('-').unwrap_or((stem, ""))
 }
 
-/// Copies the wanted builds, by the folder and the name, from the directory of a profile to another.
+/// Copies the wanted builds, by folder and name, between directories of a profile.
 fn copy_crates(from: &Path, to: &Path, wanted: &dyn Fn(&str, &str) -> bool) -> Result<()> {
     CRATE_DIRS
         .iter()
@@ -223,7 +223,7 @@ fn copy_entries(from: &Path, to: &Path, wanted: &dyn Fn(&str) -> bool) -> Result
     Ok(())
 }
 
-/// Copies a file or a directory with its modification times, by which cargo decides what is fresh.
+/// Copies a file or a directory with its modification times, from which cargo decides about rebuilds.
 fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
     let meta = from.symlink_metadata()?;
     if meta.is_dir() {
@@ -250,7 +250,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let mut runs = 0;
         for list in ["a", "a", "b", "a"] {
-            let dir = Entry::of(root.path(), "things", &[list.as_bytes()]).installed("things", |dir| {
+            let dir = Entry::new(root.path(), "things", &[list.as_bytes()]).installed("things", |dir| {
                 runs += 1;
                 Ok(fs::write(dir.join("list"), list)?)
             });
@@ -266,8 +266,8 @@ mod tests {
             fs::write(dir.join("half"), "")?;
             bail!("no network")
         };
-        Entry::of(root.path(), "things", &[b"a"]).installed("things", half).unwrap_err();
-        let dir = Entry::of(root.path(), "things", &[b"a"]).installed("things", |_| Ok(())).unwrap();
+        Entry::new(root.path(), "things", &[b"a"]).installed("things", half).unwrap_err();
+        let dir = Entry::new(root.path(), "things", &[b"a"]).installed("things", |_| Ok(())).unwrap();
         assert!(!dir.join("half").exists());
     }
 
@@ -282,7 +282,7 @@ mod tests {
         }
     }
 
-    /// Also where a crate of ours has the name of another: the example `http`, and a package that everybody uses.
+    /// Also if one of our crates has the name of another: the example `http`, and a popular package.
     #[test]
     fn what_is_kept_keeps_its_times_and_leaves_out_our_own() {
         let dir = tempfile::tempdir().unwrap();

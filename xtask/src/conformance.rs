@@ -19,10 +19,10 @@ use crate::workspace::write_page;
 /// The suite's package, pinned in `xtask/clients/package.json`.
 const SUITE: &str = "@modelcontextprotocol/conformance";
 
-/// The revisions, and how many checks pass if every answer is a stream. Fewer means that some did not run.
+/// The revisions, and the number of checks that pass if every answer is a stream. A lower number means that some did not run.
 const REVISIONS: [(&str, u32); 2] = [("2025-11-25", 83), ("2026-07-28", 197)];
 
-/// Scenarios that the suite runs without requiring them, and that must pass here.
+/// Optional scenarios of the suite that must pass here.
 const EXTRA: [(&str, &[&str]); 2] = [
     ("2025-11-25", &["json-schema-2020-12", "server-session-lifecycle", "server-sse-polling"]),
     (
@@ -66,9 +66,10 @@ pub(crate) fn run() -> Result<()> {
     println!("\n{page}");
     write_page("docs/generated/conformance.md", &page)?;
     let complaints: Vec<String> = columns.iter().flat_map(complaints).collect();
-    match complaints.is_empty() {
-        true => Ok(()),
-        false => bail!("the official suite is not passed whole:\n  {}", complaints.join("\n  ")),
+    if complaints.is_empty() {
+        Ok(())
+    } else {
+        bail!("the official suite is not passed whole:\n  {}", complaints.join("\n  "))
     }
 }
 
@@ -76,12 +77,11 @@ pub(crate) fn run() -> Result<()> {
 struct Column {
     revision: &'static str,
     way: &'static str,
-    /// How many checks must pass.
+    /// Expected number of passed checks.
     expected: u32,
     results: BTreeMap<String, Scenario>,
 }
 
-/// The results of a scenario.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Scenario {
     passed: u32,
@@ -99,7 +99,7 @@ fn run_suite(node: &Path, suite: &Path, url: &str, revision: &str) -> Result<BTr
         .output()
         .context("could not start the suite")?;
     let read = read_results(results.path())?;
-    // The results describe failed checks better; this is for a run that failed without any.
+    // Failed checks explain an error better. This is for a run that failed without any.
     if !output.status.success() && read.values().all(|scenario| scenario.wrong.is_empty()) {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         bail!("the suite ended with {} for {revision} at {url}: {said}", output.status);

@@ -1,8 +1,8 @@
-//! `cargo xtask demo`: shows the product's main job as an agent does it.
+//! `cargo xtask demo`: shows the product's main functions from an agent's perspective.
 //!
-//! Starts `hob mcp`, speaks MCP with it over pipes, and works with a live GHCi: a type, an endless evaluation that is
-//! interrupted, the diagnostics of a broken module. Then an agent asks about code, and another a person, who answers on the command line. Each step is checked; the first unexpected result ends the
-//! demonstration with the reason. Without GHCi, a shorter demonstration runs in Python.
+//! Starts `hob mcp`, speaks MCP with it over pipes, and works with a live GHCi: a type, an endless evaluation that is interrupted, the
+//! diagnostics of a broken module. Then an agent asks about code, and another asks a person, who answers on the command line. Each step is
+//! checked; the first unexpected result ends the demonstration with the reason. Without GHCi, a shorter demonstration runs in Python.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -53,7 +53,7 @@ pub(crate) fn run() -> Result<()> {
         "\nThe project is a folder with an empty hob.toml. The agent starts `hob mcp` in it, as it would start any MCP server."
     );
     let played = play(&hob, dir, has_ghci);
-    // Also after a failure, so that nothing is left running.
+    // Runs after a failure too, so that no process is left.
     let stopped = Command::new(&hob).arg("stop").current_dir(dir).stdin(Stdio::null()).output();
     played?;
     let stopped = stopped.context("could not run `hob stop`")?;
@@ -114,7 +114,7 @@ def total(shapes: list[Shape]) -> float:
     return sum(map(area, shapes)) + area(Circle())
 ";
 
-/// Questions about code: a language server verifies each answer, which says so. The demonstration installs the server if it can.
+/// Asks about code. A language server verifies each answer. The demonstration installs the server if possible.
 fn code(hob: &Path, dir: &Path) -> Result<()> {
     println!("\nAn agent asks about code, geometry.py:\n\n{}", indented(GEOMETRY));
     std::fs::write(dir.join("geometry.py"), GEOMETRY).context("could not write geometry.py")?;
@@ -151,7 +151,7 @@ fn code(hob: &Path, dir: &Path) -> Result<()> {
     conversation.agent.finish()
 }
 
-/// A prompt file is saved and is a tool; without a model the agent answers it, and its answer is checked.
+/// Saves a prompt file, which becomes a tool. Without a model the agent answers it, and its answer is checked.
 fn node(conversation: &mut Conversation, dir: &Path) -> Result<()> {
     println!("\nA prompt is saved as a file, nodes/rate.node.md:\n\n{}", indented(NODE));
     std::fs::create_dir(dir.join("nodes")).context("could not make nodes/")?;
@@ -178,10 +178,10 @@ fn node(conversation: &mut Conversation, dir: &Path) -> Result<()> {
     conversation.call("node_submit", right, "the typed value", |result| status(result) == "accepted").map(drop)
 }
 
-/// An agent asks, `hob answer` answers, and the answer comes beside the agent's next result.
+/// An agent asks, `hob answer` answers, and the answer arrives with the agent's next result.
 fn question(hob: &Path, dir: &Path) -> Result<()> {
     println!("\nAnother agent asks its person, and goes on:");
-    // An agent is a program of its own: what descends from one may not answer.
+    // The agent is a separate program, because a descendant of an agent may not answer.
     let script = dir.join("agent.sh");
     std::fs::write(&script, "\"$1\" mcp; exit $?\n").context("could not write the agent's script")?;
     let mut agent = Agent::start(Command::new("sh").arg(&script).arg(hob).current_dir(dir))?;
@@ -278,7 +278,7 @@ impl Conversation {
         self.call("repl_eval", json!({ "code": code }), wanted, is_right).map(drop)
     }
 
-    /// Starts code that never ends, checks that it runs, and interrupts it.
+    /// Starts endless code, checks that it runs, and interrupts it.
     fn interrupt_endless(&mut self, code: &str) -> Result<()> {
         let arguments = json!({ "code": code, "wait_ms": 1000 });
         self.call("repl_eval", arguments, "a running evaluation", |result| status(result) == "running")?;

@@ -1,4 +1,4 @@
-//! The sources of our own dependencies, which cargo keeps on this machine: real code that nobody wrote for a test.
+//! The sources of our dependencies, kept by cargo on this machine: real code that was not written for a test.
 
 use std::path::{Path, PathBuf};
 
@@ -10,14 +10,14 @@ use crate::workspace::{cargo, read};
 pub(crate) struct Dependency {
     pub(crate) name: String,
     pub(crate) version: String,
-    /// Where its sources are.
+    /// Directory of its sources.
     pub(crate) dir: PathBuf,
 }
 
-/// The endings of what counts as source.
+/// Extensions of source files.
 const SOURCES: &[&str] = &["rs", "c", "h", "cc", "cpp", "py", "js", "ts"];
 
-/// All dependencies from a registry, by name and version.
+/// Returns all registry dependencies, by name and version.
 pub(crate) fn dependencies() -> Result<Vec<Dependency>> {
     let said = read(cargo().args(["metadata", "--format-version", "1", "--locked"]))?;
     let metadata: serde_json::Value = serde_json::from_str(&said).context("`cargo metadata` did not print JSON")?;
@@ -33,7 +33,7 @@ pub(crate) fn dependencies() -> Result<Vec<Dependency>> {
     Ok(all)
 }
 
-/// Copies the sources of a dependency; how many lines they have.
+/// Copies the sources of a dependency. Returns the number of lines.
 pub(crate) fn copy(from: &Path, to: &Path) -> Result<usize> {
     let mut lines = 0;
     let entries = std::fs::read_dir(from).with_context(|| format!("could not list {from:?}"))?;
@@ -53,10 +53,10 @@ pub(crate) fn copy(from: &Path, to: &Path) -> Result<usize> {
     Ok(lines)
 }
 
-/// A dependency of ours that needs none itself.
+/// A dependency without dependencies.
 pub(crate) const ALONE: &str = "regex-syntax";
 
-/// Copies the sources of [`ALONE`] as a crate that needs no others; how many lines they have.
+/// Copies the sources of [`ALONE`] as a standalone crate. Returns the number of lines.
 pub(crate) fn crate_alone(to: &Path) -> Result<usize> {
     let all = dependencies()?;
     let one = all.iter().rfind(|one| one.name == ALONE).with_context(|| format!("{ALONE} is no dependency"))?;
@@ -70,8 +70,8 @@ pub(crate) fn crate_alone(to: &Path) -> Result<usize> {
     Ok(lines)
 }
 
-/// Copies dependencies until they have so many lines; how many they have then. Those with most generated code, bindings of
-/// whole systems, are left out: nobody asks about them.
+/// Copies dependencies until they have the wanted number of lines. Returns the number of lines. Bindings to whole
+/// systems, which are mostly generated, are skipped.
 pub(crate) fn copy_lines(to: &Path, wanted: usize) -> Result<usize> {
     const GENERATED: &[&str] =
         &["windows", "linux-raw-sys", "libc", "web-sys", "libsqlite3", "tree-sitter-", "unicode", "encoding"];
@@ -85,11 +85,11 @@ pub(crate) fn copy_lines(to: &Path, wanted: usize) -> Result<usize> {
     bail!("the sources of all dependencies have {lines} lines, fewer than {wanted}")
 }
 
-/// Numbers that look random and are the same in every run (xorshift).
+/// Pseudorandom numbers from a fixed seed (xorshift).
 pub(crate) struct Chance(pub(crate) u64);
 
 impl Chance {
-    /// A number below a limit.
+    /// Returns a number below a limit.
     pub(crate) fn below(&mut self, limit: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -98,7 +98,7 @@ impl Chance {
     }
 }
 
-/// The names of functions that a text defines, by a plain look at its lines.
+/// Returns the names of functions defined in a text, found line by line.
 pub(crate) fn functions(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter(|line| !line.trim_start().starts_with("//")).filter_map(|line| {
         let (before, after) = line.split_once("fn ")?;

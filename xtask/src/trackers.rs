@@ -1,5 +1,5 @@
-//! `cargo xtask trackers`: builds the issue tracker `br` (crate `beads_rust`), plays a piece of work with it, and keeps what it
-//! printed and wrote as fixtures of `crates/work`, with its version. Not part of CI: the build takes minutes.
+//! `cargo xtask trackers`: builds the issue tracker `br` (crate `beads_rust`), performs some work with it, and stores
+//! its output and files as fixtures of `crates/work`, with its version. Not part of CI: the build takes minutes.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,12 +10,12 @@ use serde_json::Value;
 use crate::cache::installed;
 use crate::workspace::{cargo, read, root, run};
 
-/// The crate, and the version that the fixtures are of.
+/// The crate, and the version of the fixtures.
 const CRATE: &str = "beads_rust";
 const VERSION: &str = "0.1.45";
 const FIXTURES: &str = "crates/work/tests/it/fixtures/br";
 
-/// Builds it, plays, and writes the fixtures.
+/// Builds the tracker, performs the work, and writes the fixtures.
 pub(crate) fn run_task() -> Result<()> {
     let br = build()?;
     let temp = tempfile::tempdir().context("could not make a directory")?;
@@ -46,7 +46,7 @@ pub(crate) fn run_task() -> Result<()> {
     let brackets = play.create(&work, &["Lex brackets", "--priority", "0"])?;
     let lexer = play.create(&work, &["Choose a lexer", "--type", "chore"])?;
     let old = play.create(&work, &["An old bug", "--type", "bug"])?;
-    // What is blocked cannot be begun.
+    // A blocked issue cannot be started.
     play.br(&work, &["update", &lists, "--status", "in_progress"])?;
     play.br(&work, &["dep", "add", &lists, &brackets])?;
     play.br(&work, &["dep", "add", &lists, &lexer])?;
@@ -56,7 +56,7 @@ pub(crate) fn run_task() -> Result<()> {
     play.br(&work, &["sync", "--flush-only"])?;
     play.record(&work, &fixtures.join("first"))?;
 
-    // Somebody else adds an issue; after a pull, the program imports it.
+    // Another person adds an issue. After a pull, the program imports it.
     play.git(&work, &["add", "--all"])?;
     play.git(&work, &["commit", "-q", "-m", "Issues"])?;
     play.git(&work, &["clone", "-q", ".", "../other"])?;
@@ -76,7 +76,7 @@ pub(crate) fn run_task() -> Result<()> {
     run(Command::new("git").args(["diff", "--stat", "--", FIXTURES]).current_dir(root()))
 }
 
-/// The program, built once for each version, and kept in the user's cache.
+/// Returns the program, which is built once for each version and kept in the user's cache.
 fn build() -> Result<PathBuf> {
     let directory = installed("br", &[CRATE.as_bytes(), VERSION.as_bytes()], |directory| {
         let mut install = cargo();
@@ -97,7 +97,7 @@ fn build() -> Result<PathBuf> {
     Ok(directory.join("bin/br"))
 }
 
-/// The program in a home of its own.
+/// The program with a private home.
 struct Play {
     br: PathBuf,
     home: PathBuf,
@@ -129,7 +129,7 @@ impl Play {
         issue["id"].as_str().map(str::to_owned).with_context(|| format!("an issue without an id: {said}"))
     }
 
-    /// Keeps what it prints and has written. What is asked is what hob asks.
+    /// Stores its output and files. The queries are those that hob makes.
     fn record(&self, directory: &Path, fixtures: &Path) -> Result<()> {
         std::fs::create_dir_all(fixtures).context("could not make a directory")?;
         let keep = |name: &str, text: &str| {

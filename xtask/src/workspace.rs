@@ -1,5 +1,4 @@
-//! Where things are in this checkout, and how a task runs another program: it prints the command line and checks the
-//! exit.
+//! Paths of this checkout, and execution of other programs: a task prints the command line and checks the exit status.
 
 use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
@@ -17,7 +16,7 @@ pub(crate) fn root() -> PathBuf {
 /// The `cargo` that runs xtask, or the one on `PATH`.
 pub(crate) fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    // Some build scripts run again if these change, and everything that depends on them is built again.
+    // Some build scripts run again if these variables change, and their dependents are rebuilt.
     let of_xtask = |name: &str| name.starts_with("CARGO_MANIFEST_") || name.starts_with("CARGO_PKG_");
     std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(of_xtask)).for_each(|(name, _)| {
         command.env_remove(name);
@@ -39,9 +38,9 @@ pub(crate) fn target_dir() -> Result<PathBuf> {
     Ok(PathBuf::from(dir))
 }
 
-/// Set by `cargo xtask test` for the tasks beside the tests: all programs for tests are built. Alone, a program has fewer
-/// features than with the whole workspace, so that cargo would build it and much of what it depends on once more, and
-/// replace the file that the tests are running.
+/// Set by `cargo xtask test` for tasks that run concurrently with the tests: all programs are built already. Built
+/// alone, a program has fewer features than with the whole workspace. Cargo would then rebuild it with many
+/// dependencies, and replace the file that the tests are running.
 pub(crate) const IS_BUILT: &str = "HOB_XTASK_IS_BUILT";
 
 /// Builds the named programs and returns their directory.
@@ -61,8 +60,8 @@ pub(crate) fn build(profile: Profile, args: &[&str]) -> Result<PathBuf> {
     }))
 }
 
-/// A temporary project: a directory with an empty `hob.toml`, which makes it a root. Fails inside of a git repository,
-/// where the daemon would serve the repository instead.
+/// A temporary project: a directory with an empty `hob.toml`, which makes it a root. Creation fails inside a git
+/// repository, where the daemon would serve the repository instead.
 pub(crate) fn temporary_project() -> Result<tempfile::TempDir> {
     let project = tempfile::tempdir().context("could not make a project to work in")?;
     let mut git = Command::new("git");
@@ -85,7 +84,7 @@ pub(crate) enum Profile {
     Release,
 }
 
-/// Writes a generated page, and leaves one that is the same untouched.
+/// Writes a generated page unless it is unchanged.
 pub(crate) fn write_page(file: &str, page: &str) -> Result<()> {
     let path = root().join(file);
     if std::fs::read_to_string(&path).is_ok_and(|before| before == page) {
@@ -94,7 +93,7 @@ pub(crate) fn write_page(file: &str, page: &str) -> Result<()> {
     std::fs::write(&path, page).with_context(|| format!("could not write {path:?}"))
 }
 
-/// Prints the command line and runs it; its output goes to ours.
+/// Prints the command line and runs it with our output.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     let line = command_line(command);
     println!("$ {line}");
@@ -105,13 +104,13 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Prints the command line and runs it; its output is shown only if it fails.
+/// Prints the command line and runs it. Shows its output only if it fails.
 pub(crate) fn run_quietly(command: &mut Command) -> Result<()> {
     println!("$ {}", command_line(command));
     read(command).map(drop)
 }
 
-/// Runs a command and returns its stdout; an error holds its stderr.
+/// Runs a command and returns its stdout. An error contains its stderr.
 pub(crate) fn read(command: &mut Command) -> Result<String> {
     let line = command_line(command);
     let output = command.stdin(Stdio::null()).output().with_context(|| format!("could not start `{line}`"))?;
@@ -121,13 +120,13 @@ pub(crate) fn read(command: &mut Command) -> Result<String> {
     String::from_utf8(output.stdout).with_context(|| format!("`{line}` did not print UTF-8"))
 }
 
-/// Whether a command starts and exits with success; its output is discarded.
+/// True if a command starts and succeeds. Its output is discarded.
 pub(crate) fn succeeds(command: &mut Command) -> bool {
     let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     quiet.status().is_ok_and(|status| status.success())
 }
 
-/// The path of a program on `PATH`.
+/// Finds a program on `PATH`.
 pub(crate) fn on_path(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|dir| dir.join(program)).find(|file| is_executable(file))
@@ -138,10 +137,10 @@ fn is_executable(file: &Path) -> bool {
     file.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
-/// The command line as a person would type it.
+/// Returns the command line as a person would type it.
 pub(crate) fn command_line(command: &Command) -> String {
     let program = Path::new(command.get_program());
-    // Cargo's variable holds the full path; a person types the name.
+    // Cargo's variable contains the full path; a person types the name.
     let program = program.file_name().filter(|name| *name == "cargo").unwrap_or(program.as_os_str());
     let words = std::iter::once(program).chain(command.get_args());
     let quoted = words.map(|word| {
@@ -152,8 +151,8 @@ pub(crate) fn command_line(command: &Command) -> String {
     quoted.collect::<Vec<_>>().join(" ")
 }
 
-/// A child that is killed when its owner goes away, so that an error leaves nothing running. No effect on one that has
-/// ended and was waited for.
+/// A child that is killed when this is dropped, so that an error leaves nothing running. No effect after it has ended
+/// and was waited for.
 pub(crate) struct KillOnDrop(pub(crate) Child);
 
 impl KillOnDrop {
@@ -191,7 +190,7 @@ impl Drop for KillOnDrop {
     }
 }
 
-/// Has hob trust the code of the project of this command, so that rust-analyzer is started in it.
+/// Makes hob trust the project of this command, so that rust-analyzer is started in it.
 pub(crate) fn trust(hob: &mut Command) -> Result<()> {
     let granted = hob.args(["trust", "--yes"]).stdin(Stdio::null()).output().context("could not run `hob trust`")?;
     if !granted.status.success() {

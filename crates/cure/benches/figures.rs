@@ -1,5 +1,5 @@
-//! How long the compiler takes, one `name<TAB>microseconds` a line: the median of repeated runs after one uncounted
-//! warm-up. `cargo xtask bench cure` runs this program and sets each figure beside its target and its floor.
+//! Times of the compiler, one `name<TAB>microseconds` per line: the median of repeated runs after one uncounted
+//! warm-up. `cargo xtask bench cure` runs this program and compares each figure with its target and its floor.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use cure::{NoSources, Workspace, beam, compile, syntax};
 
-// Its output is what it is for.
+// Printing is the purpose of this program.
 #[allow(clippy::print_stdout)]
 fn main() {
     let quick = std::env::args().any(|arg| arg == "--quick");
@@ -94,7 +94,7 @@ fn project(dir: &Path, times: usize, say: &dyn Fn(&str, f64)) {
     say("check 200 modules", timed(|| check(200..=200)));
     let (mut bodies, mut heads, mut nothing) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..times {
-        // What is measured is a change that has settled: files of this very moment are read again each time.
+        // Measures a change that has settled, because files modified at this very moment are read again each time.
         write(100, text(100, round + 2, true));
         bodies.push(timed(|| check(1..=1)));
         write(0, text(0, round + 2, round % 2 == 1));
@@ -106,7 +106,7 @@ fn project(dir: &Path, times: usize, say: &dyn Fn(&str, f64)) {
     say("check again, nothing", middle(nothing));
 }
 
-/// Many small functions, about so many bytes.
+/// Returns many small functions of about `bytes` bytes in total.
 fn functions(bytes: usize) -> String {
     let mut text = String::from("module Big do\n");
     let mut at = 0;
@@ -121,7 +121,7 @@ fn functions(bytes: usize) -> String {
     text
 }
 
-/// One function with one match, about so many bytes.
+/// Returns one function with one match of about `bytes` bytes.
 fn clauses(bytes: usize) -> String {
     let mut text = String::from("module Big do\n  def f(n: Int): Int =\n    match n do\n");
     let mut at = 0;

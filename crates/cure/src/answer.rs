@@ -1,11 +1,11 @@
-//! The size of an answer: a model reads all of it, so it holds at most [`MOST_BYTES`], and says what it leaves out.
+//! The size of an answer: a model reads all of it, so it holds at most [`MOST_BYTES`], and names what it omits.
 
 use serde::Serialize;
 
 /// Maximum size of an answer, as text and as JSON, in bytes.
 pub(crate) const MOST_BYTES: usize = 50_000;
 
-/// What is kept free for titles, totals and hints.
+/// Space reserved for titles, totals and hints.
 const FRAME: usize = 2_000;
 
 /// How many bytes an answer still has room for.
@@ -23,14 +23,14 @@ impl Room {
         self.0
     }
 
-    /// A share of what is left; it is taken out of this room.
+    /// Takes a share out of the remaining room.
     pub(crate) fn share(&mut self, bytes: usize) -> Room {
         let bytes = bytes.min(self.0);
         self.0 -= bytes;
         Room(bytes)
     }
 
-    /// Gives back what a share did not use.
+    /// Returns the unused part of a share.
     pub(crate) fn rest(&mut self, of: Room) {
         self.0 += of.0;
     }
@@ -45,7 +45,7 @@ impl Room {
         fits
     }
 
-    /// Whether all of these fit.
+    /// True if all of these fit.
     pub(crate) fn holds<T: Serialize>(&self, all: &[T]) -> bool {
         all.iter().map(|item| size(item) + 1).sum::<usize>() <= self.0
     }

@@ -31,7 +31,7 @@ impl Span {
     }
 
     /// The text of the span; empty if the span belongs to another source.
-    pub fn of(self, source: &str) -> &str {
+    pub fn text(self, source: &str) -> &str {
         source.get(self.start as usize..self.end as usize).unwrap_or("")
     }
 }
@@ -121,11 +121,11 @@ pub mod code {
     pub struct Pair(pub Code, pub Code);
 
     codes! {
-        /// A character that is no part of the language.
+        /// A character that is not part of the language.
         CHARACTER = 1;
         /// A string, atom, character list or interpolation without its end.
         UNTERMINATED = 2;
-        /// Something that begins like a number and is none that can be read.
+        /// A malformed number.
         NUMBER = 3;
         /// The text is larger than the compiler takes.
         TOO_LARGE = 4;
@@ -169,7 +169,7 @@ pub mod code {
         RESERVED_MODULE = 210;
         /// Modules that import each other.
         IMPORT_CYCLE = 211;
-        /// A type or a class of the library that is defined anew.
+        /// A redefinition of a type or a class of the library.
         ANEW = 212;
         /// Two types do not fit.
         MISMATCH = 301;
@@ -195,7 +195,7 @@ pub mod code {
         INFINITE_TYPE = 312;
         /// A type with more parts than a type may have.
         LARGE_TYPE = 313;
-        /// A value that nobody uses.
+        /// An unused value.
         UNUSED = 316;
         /// A value that does not fit its refinement.
         REFUTED = 401;
@@ -306,7 +306,7 @@ impl Diagnostic {
         self
     }
 
-    /// Whether the program is rejected because of this diagnostic.
+    /// True if the program is rejected because of this diagnostic.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }
@@ -369,7 +369,7 @@ impl<'a> Lines<'a> {
     pub fn place(&self, at: u32) -> (usize, usize) {
         let line = self.starts.partition_point(|start| *start <= at) - 1;
         let end = floor(self.text, at) as u32;
-        // A byte order mark is not seen, so it is no column.
+        // A byte order mark is invisible, so it does not count as a column.
         let mark = if line == 0 && self.text.starts_with('\u{feff}') { 3.min(end) } else { 0 };
         let start = self.starts[line] + mark;
         let (known, column) = self.last.get();

@@ -130,7 +130,7 @@ pub fn cure_files(roots: &[PathBuf]) -> Vec<PathBuf> {
     files
 }
 
-/// Whether a path has the extension of Cure files.
+/// True if a path has the extension of Cure files.
 pub fn is_cure(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "cure")
 }

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use crate::diagnostic::{Diagnostic, Span, code};
 
 thread_local! {
-    /// The remaining budget of the current module. Outside a module there is no limit.
+    /// The remaining budget of the current module. Unlimited outside a module.
     static LEFT: Cell<u64> = const { Cell::new(u64::MAX) };
 }
 
@@ -25,7 +25,7 @@ pub(crate) fn spend(units: usize) -> bool {
     })
 }
 
-/// Whether the budget is spent.
+/// True if the budget is spent.
 pub(crate) fn is_spent() -> bool {
     LEFT.get() == 0
 }

@@ -1,4 +1,4 @@
-//! Bounds on the diagnostics of one text: nobody reads ten thousand errors, and they would fill an answer of megabytes.
+//! Limits on the diagnostics of one text: ten thousand errors help no reader, and would need megabytes.
 
 use crate::diagnostic::{Diagnostic, Severity, Span, code};
 
@@ -85,7 +85,7 @@ pub(crate) fn counted(diagnostics: &[Diagnostic]) -> Count {
     count
 }
 
-/// Whether a diagnostic only counts those that are left out.
+/// True if a diagnostic only counts those that are left out.
 pub(crate) fn closes(one: &Diagnostic) -> bool {
     one.code == code::TOO_MANY
 }

@@ -90,8 +90,8 @@ impl Cure {
         found.1
     }
 
-    /// Checks everything at or below a path of a worktree; what has not changed is not checked again. If the path is
-    /// outside the configured directories, its own directory is added for this check.
+    /// Checks everything at or below a path of a worktree, without repeating unchanged modules. If the path is outside
+    /// the configured directories, its own directory is added for this check.
     pub fn check(&self, worktree: &Path, below: &Path) -> Report {
         let below = below.canonicalize().unwrap_or_else(|_| below.to_owned());
         let mut roots = self.roots(worktree);

@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use crate::answer::Room;
 use crate::part::Cure;
-use crate::report::{said, text};
+use crate::report::{diagnose, text};
 use crate::resources::Shelf;
 use crate::tools::checked;
 
@@ -38,7 +38,7 @@ fn attached(contents: Contents) -> Message {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Module {
-    /// What the module is to do.
+    /// Purpose of the module.
     purpose: String,
     /// Its name, such as Geometry.Shapes.
     name: Option<String>,
@@ -68,7 +68,7 @@ impl Prompt for WriteModule {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct StateMachine {
-    /// What the machine is to do: its states, and what moves it from one to the next.
+    /// Purpose of the machine: its states, and the events that change them.
     purpose: String,
 }
 
@@ -109,7 +109,7 @@ impl Prompt for FixErrors {
 
     async fn get(&self, cx: Context, args: Errors) -> Result<Vec<Message>, ToolError> {
         let (diagnostics, code) = checked(&self.0, &cx, args.code).await?;
-        let found = text(&said(&diagnostics, &code, &mut Room::new(), "type_check_cure"));
+        let found = text(&diagnose(&diagnostics, &code, &mut Room::new(), "type_check_cure"));
         let found = if found.is_empty() { "It finds nothing.".to_owned() } else { found };
         let task = format!(
             "This is what the compiler says about the program above, as line:column, severity, code and message:\n\n\

@@ -109,7 +109,7 @@ mod tests {
     use crate::diagnostic::code;
     use expect_test::expect;
 
-    fn shown(text: &str, span: Span, related: Option<Span>) -> String {
+    fn draw(text: &str, span: Span, related: Option<Span>) -> String {
         let mut error = Diagnostic::error(code::EXPECTED, span, "wrong").label("here").hint("mend it");
         if let Some(span) = related {
             error = error.related(span, "opened here");
@@ -135,14 +135,14 @@ mod tests {
               |       ^ here
               |
               = help: mend it"#]]
-        .assert_eq(&shown(text, at(")"), Some(at("("))));
+        .assert_eq(&draw(text, at(")"), Some(at("("))));
         let end = text.len() as u32;
         assert!(
-            shown(text, Span { start: end, end }, None).contains("a.cure:6:1"),
+            draw(text, Span { start: end, end }, None).contains("a.cure:6:1"),
             "{}",
-            shown(text, Span { start: end, end }, None)
+            draw(text, Span { start: end, end }, None)
         );
-        assert!(shown("", Span { start: 0, end: 1 }, None).contains("a.cure:1:1"));
+        assert!(draw("", Span { start: 0, end: 1 }, None).contains("a.cure:1:1"));
     }
 
     #[test]
@@ -158,14 +158,14 @@ mod tests {
                   |
                   = note: opened here: a.cure:1:1
                   = help: mend it"#]]
-        .assert_eq(&shown(&far, Span::new(at, at + 1), Some(Span { start: 0, end: 1 })));
+        .assert_eq(&draw(&far, Span::new(at, at + 1), Some(Span { start: 0, end: 1 })));
         let wide = "ž".repeat(100_000);
         expect![[r#"
             error[C0101]: wrong
             --> a.cure:1:50001
              = help: mend it"#]]
-        .assert_eq(&shown(&wide, Span { start: 100_000, end: 100_002 }, None));
+        .assert_eq(&draw(&wide, Span { start: 100_000, end: 100_002 }, None));
         // Only the beginning of a span that covers everything is drawn.
-        assert!(shown(&far, Span::new(0, far.len()), None).starts_with("error[C0101]: wrong\n --> a.cure:1:1\n"));
+        assert!(draw(&far, Span::new(0, far.len()), None).starts_with("error[C0101]: wrong\n --> a.cure:1:1\n"));
     }
 }

@@ -27,9 +27,9 @@ pub(crate) struct Reported {
     pub end_line: usize,
     /// The column behind its end.
     pub end_column: usize,
-    /// What is wrong.
+    /// The error or warning.
     pub message: String,
-    /// What to do.
+    /// Suggested fix.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub hints: Vec<String>,
     /// A replacement that is safe to make.
@@ -40,19 +40,19 @@ pub(crate) struct Reported {
 /// A replacement.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Replace {
-    /// What it does.
+    /// Description of the change.
     pub title: String,
     /// The first byte that goes.
     pub start: u32,
     /// Behind the last byte that goes.
     pub end: u32,
-    /// What comes.
+    /// New text.
     pub replacement: String,
 }
 
-/// What the compiler says about a text, as much of it as an answer holds.
+/// The compiler's diagnostics of a text, limited to the size of an answer.
 #[derive(Debug, Default, Serialize, JsonSchema)]
-pub(crate) struct Said {
+pub(crate) struct Diagnosis {
     /// How many errors there are in all.
     pub errors: usize,
     /// How many warnings there are in all.
@@ -64,15 +64,15 @@ pub(crate) struct Said {
     pub more: Option<String>,
 }
 
-impl Said {
-    /// Whether there are no errors.
+impl Diagnosis {
+    /// True if there are no errors.
     pub(crate) fn is_ok(&self) -> bool {
         self.errors == 0
     }
 }
 
 /// The diagnostics of a text for the answer of a tool.
-pub(crate) fn said(diagnostics: &[Diagnostic], text: &str, room: &mut Room, tool: &str) -> Said {
+pub(crate) fn diagnose(diagnostics: &[Diagnostic], text: &str, room: &mut Room, tool: &str) -> Diagnosis {
     let Count { errors, warnings } = limit::counted(diagnostics);
     let lines = Lines::new(text);
     let mut told: Vec<&Diagnostic> = diagnostics.iter().filter(|one| !limit::closes(one)).collect();
@@ -88,7 +88,7 @@ pub(crate) fn said(diagnostics: &[Diagnostic], text: &str, room: &mut Room, tool
     let diagnostics = room.first(told);
     let left = (errors + warnings).saturating_sub(diagnostics.len());
     let more = (left > 0).then(|| format!("{left} more are left out: mend these, then call {tool} again"));
-    Said { errors, warnings, diagnostics, more }
+    Diagnosis { errors, warnings, diagnostics, more }
 }
 
 /// A diagnostic as the tools report it.
@@ -115,14 +115,14 @@ pub(crate) fn reported(found: &Diagnostic, lines: &Lines) -> Reported {
 }
 
 /// The diagnostics as lines for a model; the last line tells of those that are left out.
-pub(crate) fn text(said: &Said) -> String {
+pub(crate) fn text(said: &Diagnosis) -> String {
     let lines = said.diagnostics.iter().map(line);
     let more = said.more.as_ref().map(|more| format!("… {} in all; {more}", total(said)));
     lines.chain(more).collect::<Vec<_>>().join("\n")
 }
 
 /// `1 error and 2 warnings`
-fn total(said: &Said) -> String {
+fn total(said: &Diagnosis) -> String {
     let count = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     match (said.errors, said.warnings) {
         (errors, 0) => count(errors, "error"),
@@ -142,7 +142,7 @@ pub(crate) fn line(one: &Reported) -> String {
 }
 
 /// The title, then the diagnostics.
-pub(crate) fn under(title: &str, said: &Said) -> String {
+pub(crate) fn under(title: &str, said: &Diagnosis) -> String {
     if said.diagnostics.is_empty() && said.more.is_none() {
         title.to_owned()
     } else {

@@ -18,7 +18,7 @@ pub struct Request {
     pub limits: Limits,
     /// Cancels the run.
     pub stop: Stop,
-    /// What to record.
+    /// Data to record.
     pub watched: Watched,
 }
 
@@ -94,7 +94,7 @@ mod tests {
     use crate::NoSources;
     use expect_test::expect;
 
-    fn said(function: &str, args: &[&str]) -> String {
+    fn run_text(function: &str, args: &[&str]) -> String {
         let text = "module T do\n  type Shape = Dot | Circle(Int)\n  def area(s: Shape): Int = match s do Dot -> 0 Circle(r) -> 3 * r * r end\n  \
                     def half(a: Int, b: {n: Int | n != 0}): Int = a / b\n  def twice(s: String): String = s <> s\n  \
                     def same<A: Show>(a: A): String = \"#{a}\"\n  def main(): Int = area(Circle(1))\nend\n\
@@ -111,17 +111,17 @@ mod tests {
     #[test]
     fn a_function_with_arguments() {
         let all = [
-            said("main", &[]),
-            said("U.main", &[]),
-            said("area", &["Circle(2)"]),
-            said("T.half", &["-7", "1 + 1 # two"]),
-            said("twice", &["\"ab\""]),
-            said("same", &["[1, 2]"]),
-            said("half", &["1", "0"]),
-            said("twice", &["ab"]),
-            said("hidden", &[]),
-            said("main", &["1"]),
-            said("twice", &["\"a\") end"]),
+            run_text("main", &[]),
+            run_text("U.main", &[]),
+            run_text("area", &["Circle(2)"]),
+            run_text("T.half", &["-7", "1 + 1 # two"]),
+            run_text("twice", &["\"ab\""]),
+            run_text("same", &["[1, 2]"]),
+            run_text("half", &["1", "0"]),
+            run_text("twice", &["ab"]),
+            run_text("hidden", &[]),
+            run_text("main", &["1"]),
+            run_text("twice", &["\"a\") end"]),
         ];
         expect![[r#"
             3

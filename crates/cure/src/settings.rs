@@ -13,7 +13,7 @@ use serde::Deserialize;
 pub struct CureSettings {
     /// The directories where modules are found, relative to the worktree; empty for the whole worktree.
     pub roots: Vec<PathBuf>,
-    /// Whether programs may be run. They run in an interpreter without files, network or processes, and cost the daemon
+    /// True if programs may be run. They run in an interpreter without files, network or processes, and cost the daemon
     /// only time and memory.
     pub run: bool,
     /// Maximum steps of a run.

@@ -35,12 +35,12 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     MODULES.iter().map(|(name, _)| *name)
 }
 
-/// Whether a module belongs to the prelude, so that it cannot use the prelude itself.
+/// True if a module belongs to the prelude, so that it cannot use the prelude itself.
 pub(crate) fn before_prelude(name: &str) -> bool {
     PRELUDE.contains(&name)
 }
 
-/// Whether a module of this name would hide one that Erlang needs.
+/// True if a module of this name would hide one that Erlang needs.
 pub(crate) fn is_reserved(name: &str) -> bool {
     const RESERVED: &[&str] = &[
         "application",

@@ -1,3 +1,3 @@
-//! Faces: what shows hob to a person. So far forms on a terminal, by which a question is answered.
+//! User interfaces for people. So far: terminal forms for answering questions.
 
 pub mod form;

@@ -1,11 +1,11 @@
-//! What is delivered: changes of paths, and how two changes of one path become one.
+//! Change batches, and the merging of successive changes to one path.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What a path names. A symbolic link is never followed, and what is neither file, directory nor link is never opened.
+/// Kind of file at a path. Symbolic links are never followed; FIFOs, sockets and devices are never opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum FileKind {
     File,
@@ -17,12 +17,12 @@ pub enum FileKind {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ChangeKind {
-    /// The path was not there, or was ignored.
+    /// The path did not exist before, or was ignored.
     Created,
-    /// Its content, its attributes or its kind are others. Directories are never modified, unless they replace a file or
+    /// Its content, attributes or file kind changed. A directory is reported as modified only if it replaces a file or
     /// another directory.
     Modified,
-    /// The path is gone, or is ignored now.
+    /// The path was deleted, or is now ignored.
     Removed,
 }
 
@@ -31,18 +31,18 @@ pub struct Change {
     /// Relative to the root.
     pub path: Arc<Path>,
     pub kind: ChangeKind,
-    /// What the path names; of a removed one, what it named.
+    /// Kind of file at the path; for a removed path, its previous kind.
     pub file: FileKind,
 }
 
-/// Changes in the order of their paths, each path once: a parent comes before what is in it.
+/// Changes sorted by path, each path once. A directory comes before its contents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Batch {
     pub changes: Vec<Change>,
 }
 
-/// Changes that are not delivered yet. A path created and removed meanwhile leaves nothing behind, so there are never more
-/// than paths before and after together.
+/// Changes not delivered yet. A path that is created and then removed leaves no entry, so the size is bounded by the
+/// paths before plus the paths after.
 #[derive(Debug, Default)]
 pub(crate) struct Pending(BTreeMap<Arc<Path>, (ChangeKind, FileKind)>);
 

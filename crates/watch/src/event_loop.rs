@@ -1,9 +1,9 @@
-//! The thread that owns everything: it waits for what was heard, looks at it, and publishes what is different.
+//! The watching thread: it waits for reported paths, examines them and publishes the differences.
 //!
-//! Events only say where to look; what is reported is the difference of what stands there to what is known. A file is
-//! looked at alone. A directory that came, went or moved is watched first and scanned then, with all below it, so that what
-//! was made in it before its watch is found and what is made after is heard. Where events cannot be had, or are lost, the
-//! whole tree is scanned. The scan itself: [`crate::scan`].
+//! An event only tells where to look; the change reported is the difference between the disk and the known tree. A file
+//! is examined alone. A directory that was created, removed or moved is first watched and then scanned recursively, so
+//! that no change is lost in between. Where events are unavailable or lost, the whole tree is scanned
+//! ([`crate::scan`]).
 
 use std::collections::BTreeSet;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -14,19 +14,19 @@ use std::time::{Duration, Instant};
 use rustix::fs::OFlags;
 
 use crate::files::{self, Failure, Stamp};
-use crate::inbox::{Dirty, Heard, Inbox, Reply, Schedule, Work};
-use crate::mode::{Mode, Status, Why};
+use crate::inbox::{Dirty, EventDetail, Inbox, Reply, Schedule, Work};
+use crate::mode::{Mode, PollReason, Status};
 use crate::rules::{self, Rules};
 use crate::source::Source;
 use crate::subscription::Publisher;
 use crate::tree::Tree;
 use crate::{Options, SyncError};
 
-/// How long a cookie may take before the tree is scanned instead.
+/// Timeout of a cookie, after which the tree is scanned instead.
 const COOKIE: Duration = Duration::from_secs(3);
-/// How long after inotify failed it is tried again.
+/// Delay before inotify is retried after a failure.
 const RETRY: Duration = Duration::from_secs(60);
-/// A scan is made so seldom that it takes no more than one part of these of the time.
+/// Scanning takes at most one part in this many of the time.
 const SCAN_SHARE: u32 = 20;
 
 pub(crate) struct EventLoop {
@@ -36,21 +36,21 @@ pub(crate) struct EventLoop {
     publisher: Arc<Publisher>,
     pub(crate) tree: Tree,
     pub(crate) rules: Rules,
-    /// Only while the kernel is listened to.
+    /// Set only while inotify is used.
     pub(crate) source: Option<Source>,
     mode: Mode,
-    /// What the root was that is watched.
+    /// Stamp of the watched root.
     root_stamp: Option<Stamp>,
-    /// Who waits for the cookie that is on its way.
+    /// Callers that wait for the cookie that was sent.
     waiting: Vec<Reply>,
     cookie_until: Option<Instant>,
     scans: u64,
     rescan_at: Instant,
     poll_at: Instant,
     retry_at: Instant,
-    /// Why inotify is no longer enough, found while looking.
-    pub(crate) failed: Option<Why>,
-    /// The last look could not be finished, for a reason that will pass.
+    /// Reason found during a scan why inotify is no longer sufficient.
+    pub(crate) failed: Option<PollReason>,
+    /// The last scan was incomplete for a temporary reason.
     pub(crate) is_unfinished: bool,
     pub(crate) is_truncated: bool,
     pub(crate) unreadable: BTreeSet<PathBuf>,
@@ -82,7 +82,7 @@ impl EventLoop {
         }
     }
 
-    /// Until the last handle is gone; `ready` is called after the first scan.
+    /// Runs until the last handle is dropped. Calls `ready` after the first scan.
     pub(crate) fn run(mut self, ready: impl FnOnce()) {
         self.rebuild();
         ready();
@@ -107,7 +107,7 @@ impl EventLoop {
         }
     }
 
-    /// Somebody waits: for a cookie, or else for a full scan.
+    /// Serves the waiting callers with a cookie, or else with a full scan.
     fn sync(&mut self) {
         if !self.is_unfinished && self.source.as_ref().is_some_and(Source::send_cookie) {
             self.waiting = self.inbox.take_syncs();
@@ -119,7 +119,7 @@ impl EventLoop {
         }
     }
 
-    /// Begins anew, with a new inotify instance if that is to be had, and compares everything.
+    /// Starts again, with a new inotify instance if possible, and compares the whole tree.
     fn rebuild(&mut self) {
         let begun = Instant::now();
         self.source = None;
@@ -127,8 +127,8 @@ impl EventLoop {
         let epoch = self.begin();
         let Some(root) = self.open_root() else { return self.finish(begun) };
         let why = match files::shared_file_system(root.as_fd()) {
-            _ if self.options.polling => Some(Why::Asked),
-            Some(name) => Some(Why::FileSystem { name, path: PathBuf::new() }),
+            _ if self.options.polling => Some(PollReason::Requested),
+            Some(name) => Some(PollReason::FileSystem { name, path: PathBuf::new() }),
             None => None,
         };
         self.failed = why.or_else(|| {
@@ -143,7 +143,7 @@ impl EventLoop {
         self.finish(begun);
     }
 
-    /// Compares everything without inotify, and returns to it if what kept from it is over.
+    /// Compares the whole tree without inotify, and returns to inotify if the reason for polling is gone.
     fn poll(&mut self) {
         let begun = Instant::now();
         let before = self.root_stamp.map(|stamp| stamp.identity());
@@ -153,16 +153,16 @@ impl EventLoop {
             return self.rebuild();
         }
         if let (Some(root), Mode::Polling { why }) = (root, self.mode.clone()) {
-            if why != Why::NoRoot {
+            if why != PollReason::NoRoot {
                 self.failed = Some(why.clone());
                 self.scan_all(root.as_fd());
             }
             let is_over = match why {
-                Why::Asked | Why::FileSystem { .. } => false,
-                Why::NoRoot => true,
-                Why::MaxWatches { limit } => self.tree.directories() <= limit,
-                Why::MaxEntries { .. } => !self.is_truncated,
-                Why::KernelWatches | Why::Inotify { .. } => begun >= self.retry_at,
+                PollReason::Requested | PollReason::FileSystem { .. } => false,
+                PollReason::NoRoot => true,
+                PollReason::MaxWatches { limit } => self.tree.directories() <= limit,
+                PollReason::MaxEntries { .. } => !self.is_truncated,
+                PollReason::KernelWatches | PollReason::Inotify { .. } => begun >= self.retry_at,
             };
             if is_over {
                 return self.rebuild();
@@ -174,13 +174,13 @@ impl EventLoop {
     fn scan_all(&mut self, root: BorrowedFd<'_>) {
         self.scan(root, Path::new(""));
         if self.is_truncated && self.tree.len() < self.options.max_entries {
-            // What is gone made room.
+            // Removed paths made room.
             self.is_truncated = false;
             self.scan(root, Path::new(""));
         }
     }
 
-    /// From here on a full scan sees everything that happened before: who waits now is answered by it.
+    /// Begins a full scan, which sees every earlier change. It answers all callers that wait now.
     fn begin(&mut self) -> u64 {
         self.cookie_until = None;
         self.waiting.extend(self.inbox.take_syncs());
@@ -195,7 +195,7 @@ impl EventLoop {
         let mode = match self.failed.take() {
             _ if self.is_truncated => {
                 self.source = None;
-                Mode::Polling { why: Why::MaxEntries { limit: self.options.max_entries } }
+                Mode::Polling { why: PollReason::MaxEntries { limit: self.options.max_entries } }
             }
             Some(why) => Mode::Polling { why },
             None => Mode::Inotify,
@@ -212,7 +212,7 @@ impl EventLoop {
         self.answer();
     }
 
-    /// The root as it stands now; without one nothing is known any longer.
+    /// Opens the current root. If that fails, the tree becomes empty.
     fn open_root(&mut self) -> Option<OwnedFd> {
         match files::open_root(&self.root) {
             Ok((root, stamp)) => {
@@ -222,12 +222,12 @@ impl EventLoop {
             Err(Failure::Unknown(errno)) => {
                 tracing::warn!(root = ?self.root, %errno, "the root cannot be opened");
                 self.is_unfinished = true;
-                self.failed = Some(Why::NoRoot);
+                self.failed = Some(PollReason::NoRoot);
                 None
             }
             Err(_) => {
                 self.root_stamp = None;
-                self.failed = Some(Why::NoRoot);
+                self.failed = Some(PollReason::NoRoot);
                 self.forget(Path::new(""));
                 self.rules.forget(Path::new(""));
                 None
@@ -235,12 +235,12 @@ impl EventLoop {
         }
     }
 
-    /// Looks where something was heard.
+    /// Examines the reported paths.
     fn look(&mut self, dirty: Dirty, has_cookie: bool) {
         if self.source.is_none() {
             return;
         }
-        let root_moved = dirty.get(Path::new("")).is_some_and(|heard| heard.moved);
+        let root_moved = dirty.get(Path::new("")).is_some_and(|detail| detail.moved);
         let same = |stamp: &Stamp| self.root_stamp.filter(|before| before.identity() == stamp.identity());
         let opened = files::open_root(&self.root).ok().filter(|_| !root_moved);
         let opened = opened.and_then(|(root, stamp)| same(&stamp).map(|before| (root, stamp, before)));
@@ -252,7 +252,7 @@ impl EventLoop {
         self.read_rules_again(root.as_fd(), &dirty);
         let mut scanned = None;
         let mut parent: Option<(&Path, OwnedFd)> = None;
-        for (path, heard) in &dirty {
+        for (path, detail) in &dirty {
             let Some((dir, name)) = path.parent().zip(path.file_name()) else { continue };
             if !self.tree.is_directory(dir) {
                 continue;
@@ -269,13 +269,13 @@ impl EventLoop {
                 };
             }
             let (_, opened) = parent.as_ref().expect("it was opened just now");
-            if self.look_at(opened.as_fd(), path, Path::new(name), *heard) && !is_below(path, scanned) {
+            if self.look_at(opened.as_fd(), path, Path::new(name), *detail) && !is_below(path, scanned) {
                 self.scan(root.as_fd(), path);
                 scanned = Some(path.as_path());
             }
         }
         if self.failed.is_some() || self.is_truncated {
-            // What was not watched in time may have changed already.
+            // Directories without a watch may have changed already.
             self.rebuild_without_source();
             return;
         }
@@ -289,7 +289,7 @@ impl EventLoop {
         }
     }
 
-    /// Scans what other rules hold for now.
+    /// Rescans directories whose ignore rules changed.
     fn read_rules_again(&mut self, root: BorrowedFd<'_>, dirty: &Dirty) {
         let changed = dirty.keys().filter(|path| path.file_name().is_some_and(|name| name == rules::FILE));
         let dirs: Vec<&Path> = changed.filter_map(|path| path.parent()).collect();
@@ -305,15 +305,15 @@ impl EventLoop {
         }
     }
 
-    /// Whether it is a directory to scan.
-    fn look_at(&mut self, parent: BorrowedFd<'_>, path: &Path, name: &Path, heard: Heard) -> bool {
+    /// Examines one path. Returns true if it is a directory to scan.
+    fn look_at(&mut self, parent: BorrowedFd<'_>, path: &Path, name: &Path, detail: EventDetail) -> bool {
         let stamp = match files::stat(parent, name) {
             Ok(stamp) => stamp,
             Err(Failure::Gone) => {
                 self.forget(path);
                 return false;
             }
-            // The parent may not be searched any more: its own event has it scanned.
+            // The parent can no longer be searched. Its own event causes a scan.
             Err(Failure::Denied) => return false,
             Err(Failure::Unknown(_)) => {
                 self.is_unfinished = true;
@@ -324,14 +324,14 @@ impl EventLoop {
             self.forget(path);
             return false;
         }
-        let is_other = self.take_down(path, stamp, heard.written || heard.moved);
-        stamp.is_directory() && self.tree.contains(path) && (is_other || heard.moved || self.unreadable.contains(path))
+        let is_other = self.take_down(path, stamp, detail.written || detail.moved);
+        stamp.is_directory() && self.tree.contains(path) && (is_other || detail.moved || self.unreadable.contains(path))
     }
 
     fn rebuild_without_source(&mut self) {
         let why = self.failed.take();
         self.source = None;
-        let why = why.unwrap_or(Why::MaxEntries { limit: self.options.max_entries });
+        let why = why.unwrap_or(PollReason::MaxEntries { limit: self.options.max_entries });
         self.mode = Mode::Polling { why };
         self.poll();
     }
@@ -355,11 +355,11 @@ impl EventLoop {
     fn answer(&mut self) {
         for reply in self.waiting.drain(..) {
             let answer = match &self.mode {
-                Mode::Polling { why: Why::MaxEntries { limit } } => Err(SyncError::MaxEntries { limit: *limit }),
+                Mode::Polling { why: PollReason::MaxEntries { limit } } => Err(SyncError::MaxEntries { limit: *limit }),
                 _ if self.is_unfinished => Err(SyncError::Unfinished),
                 _ => Ok(()),
             };
-            // Who asked may be gone.
+            // The caller may have stopped waiting.
             let _ = reply.send(answer);
         }
     }

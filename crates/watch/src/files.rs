@@ -1,5 +1,5 @@
-//! How files are looked at: from the root's descriptor on, never through a symbolic link, and nothing is opened but
-//! directories and regular files.
+//! Access to files: relative to the root's descriptor and never through a symbolic link. Only directories and regular
+//! files are opened.
 
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
@@ -13,10 +13,10 @@ use rustix::io::Errno;
 
 use crate::FileKind;
 
-/// File times come from the kernel's clock tick, at most 10 ms long: a second change in the same one leaves no trace.
+/// File times have the resolution of the kernel's clock tick, at most 10 ms. A second change within one tick is invisible.
 const RACY: u64 = 50_000_000;
 
-/// What tells a file from what it was.
+/// Metadata that identifies a version of a file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stamp {
     pub(crate) kind: FileKind,
@@ -55,7 +55,7 @@ impl Stamp {
             mode: stat.st_mode,
             modified: (stat.st_mtime, stat.st_mtime_nsec),
             changed,
-            // In both directions, so that a server's clock in the future is not a change for ever.
+            // Compared in both directions, so that a server clock in the future does not cause a change at every look.
             is_racy: now.abs_diff(at) < u128::from(RACY),
         }
     }
@@ -64,12 +64,12 @@ impl Stamp {
         self.kind == FileKind::Directory
     }
 
-    /// Looked at so soon after its last change that another one might not show.
+    /// True if the file was examined so soon after its last change that another change might be invisible.
     pub(crate) fn is_racy(&self) -> bool {
         self.is_racy
     }
 
-    /// Another directory stands there, or others may read it.
+    /// True if the directory was replaced, or its permissions changed.
     pub(crate) fn has_other_access(&self, before: &Self) -> bool {
         (self.device, self.inode, self.mode) != (before.device, before.inode, before.mode)
     }
@@ -79,14 +79,14 @@ impl Stamp {
     }
 }
 
-/// Why something could not be looked at.
+/// Reason why a path could not be examined.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
-    /// It is not there, or is something else.
+    /// The path does not exist, or is a different kind of file.
     Gone,
-    /// It may not be read, or its path is too long.
+    /// Permission was denied, or the path is too long.
     Denied,
-    /// For a reason that lies elsewhere (no descriptors, no memory, a broken disk): nothing is known.
+    /// Another error (no descriptors, no memory, a broken disk). The state is unknown.
     Unknown(Errno),
 }
 
@@ -102,20 +102,20 @@ impl From<Errno> for Failure {
 
 const DIRECTORY: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// The root, to look from, and what it is. It is opened for each round and never kept: an open directory that is removed
-/// does not say so.
+/// Opens the root. It is reopened for each round, because an open descriptor does not show that the directory was
+/// removed.
 pub(crate) fn open_root(root: &Path) -> Result<(OwnedFd, Stamp), Failure> {
     let opened = rustix::fs::open(root, DIRECTORY | OFlags::PATH, Mode::empty())?;
     let stamp = Stamp::new(&rustix::fs::fstat(&opened)?);
     Ok((opened, stamp))
 }
 
-/// A directory to look in ([`OFlags::PATH`]) or to read ([`OFlags::RDONLY`]).
+/// Opens a directory to look up names ([`OFlags::PATH`]) or to read it ([`OFlags::RDONLY`]).
 pub(crate) fn open_directory(root: BorrowedFd<'_>, path: &Path, how: OFlags) -> Result<OwnedFd, Failure> {
     let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
     match rustix::fs::openat2(root, path, DIRECTORY | how, Mode::empty(), resolve) {
-        // Before Linux 5.6 and in some sandboxes: a step at a time.
+        // `openat2` is missing (before Linux 5.6) or forbidden (some sandboxes): open one component at a time.
         Err(Errno::NOSYS | Errno::PERM) => {
             let mut names = path.iter().peekable();
             let mut opened: Option<OwnedFd> = None;
@@ -130,13 +130,13 @@ pub(crate) fn open_directory(root: BorrowedFd<'_>, path: &Path, how: OFlags) -> 
     }
 }
 
-/// What a name in the opened directory stands for, without following it.
+/// Returns the stamp of a name in the opened directory without following it.
 pub(crate) fn stat(directory: BorrowedFd<'_>, name: &Path) -> Result<Stamp, Failure> {
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
     Ok(Stamp::new(&rustix::fs::statat(directory, name, flags)?))
 }
 
-/// The names in the directory opened for reading, sorted; at most so many.
+/// Returns the sorted names in the opened directory, at most `limit`, and true if there are more.
 pub(crate) fn names(directory: BorrowedFd<'_>, limit: usize) -> Result<(Vec<OsString>, bool), Failure> {
     let mut names = Vec::new();
     for entry in Dir::read_from(directory)? {
@@ -154,10 +154,10 @@ pub(crate) fn names(directory: BorrowedFd<'_>, limit: usize) -> Result<(Vec<OsSt
     Ok((names, false))
 }
 
-/// The content of a regular file in the opened directory, if it is one and no longer than `limit`.
+/// Reads a regular file of at most `limit` bytes in the opened directory.
 pub(crate) fn read_regular(directory: BorrowedFd<'_>, name: &Path, limit: usize) -> Result<Option<Vec<u8>>, Failure> {
     let is_file = |stat: &Stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
-    // Opening a device can have effects; should one take the file's place just now, it does not block at least.
+    // Opening a device can have side effects. If one replaces the file after this check, opening it at least does not block.
     if !is_file(&rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)?) {
         return Ok(None);
     }
@@ -172,10 +172,10 @@ pub(crate) fn read_regular(directory: BorrowedFd<'_>, name: &Path, limit: usize)
     Ok((content.len() <= limit).then_some(content))
 }
 
-/// The name of a file system on which others can change files without this kernel's knowledge (`statfs(2)`).
+/// Returns the name of a file system that other machines can change without this kernel's knowledge (`statfs(2)`).
 pub(crate) fn shared_file_system(opened: BorrowedFd<'_>) -> Option<&'static str> {
     let found = rustix::fs::fstatfs(opened).ok()?.f_type;
-    // The field is signed on some architectures, and the magic numbers have 32 bits.
+    // The field is signed on some architectures; the magic numbers have 32 bits.
     shared_by_magic(found as u32)
 }
 
@@ -199,7 +199,7 @@ fn shared_by_magic(magic: u32) -> Option<&'static str> {
     })
 }
 
-/// Whether an absolute path below the root is still one that the kernel takes, with a name to come.
+/// True if the absolute path leaves room for a file name within the kernel's path limit.
 pub(crate) fn fits(root: &Path, path: &Path) -> bool {
     const PATH_MAX: usize = 4096;
     const NAME_MAX: usize = 255;

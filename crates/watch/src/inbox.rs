@@ -1,5 +1,5 @@
-//! Where the watching thread finds its work: paths that were heard of, and what callers ask. Nobody who puts something in
-//! ever waits for the thread, because the kernel keeps only so many events.
+//! The queue of the watching thread: reported paths and requests of callers. Adding to it never waits for the thread,
+//! because the kernel's event queue is bounded.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,24 +10,24 @@ use tokio::sync::oneshot;
 
 use crate::SyncError;
 
-/// Paths heard of at most before a full scan is the shorter way.
+/// Maximum number of reported paths. Above it a full scan is faster.
 const MAX_DIRTY: usize = 65_536;
 
-/// What was heard of a path, besides that something happened to it.
+/// Details of an event, besides the fact that it occurred.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Heard {
-    /// Its content was written, even if no time stamp shows it.
+pub(crate) struct EventDetail {
+    /// The content was written, even if no time stamp shows it.
     pub(crate) written: bool,
-    /// It came, went or moved: what is known below it holds no longer.
+    /// The path was created, removed or moved. What is known below it may be outdated.
     pub(crate) moved: bool,
 }
 
-pub(crate) type Dirty = BTreeMap<PathBuf, Heard>;
+pub(crate) type Dirty = BTreeMap<PathBuf, EventDetail>;
 pub(crate) type Reply = oneshot::Sender<Result<(), SyncError>>;
 
 #[derive(Default)]
 struct State {
-    /// Counts the inotify instances; what an earlier one still says is not heard.
+    /// Number of the current inotify instance. Events of earlier instances are ignored.
     epoch: u64,
     dirty: Dirty,
     first: Option<Instant>,
@@ -45,25 +45,25 @@ pub(crate) struct Inbox {
     changed: Condvar,
 }
 
-/// When the thread wants to be woken at the latest, and for what.
+/// Deadlines at which the thread wants to wake, by purpose.
 #[derive(Clone, Copy)]
 pub(crate) struct Schedule {
     pub(crate) quiet: Duration,
     pub(crate) max_delay: Duration,
-    /// A cookie is on its way, and is overdue then.
+    /// Deadline of the cookie that was sent.
     pub(crate) cookie_until: Option<Instant>,
     pub(crate) poll_at: Option<Instant>,
-    /// No rescan before, unless somebody waits for it.
+    /// Earliest time of the next rescan, unless a caller is waiting for it.
     pub(crate) rescan_at: Instant,
 }
 
 pub(crate) enum Work {
     Stop,
-    /// Events are lost, or the cookie is overdue.
+    /// Events were lost, or the cookie is overdue.
     Rescan,
-    /// What was heard is to be looked at; with the cookie, if that came.
+    /// Paths to examine, and whether the cookie arrived.
     Look(Dirty, bool),
-    /// Somebody waits, and no cookie is on its way.
+    /// A caller is waiting and no cookie has been sent.
     Sync,
     Poll,
 }
@@ -73,7 +73,7 @@ impl Inbox {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn heard(&self, epoch: u64, path: PathBuf, heard: Heard) {
+    pub(crate) fn report(&self, epoch: u64, path: PathBuf, detail: EventDetail) {
         let mut state = self.lock();
         if state.epoch != epoch || state.lost {
             return;
@@ -81,13 +81,13 @@ impl Inbox {
         let now = Instant::now();
         state.last = Some(now);
         let before = state.dirty.entry(path).or_default();
-        before.written |= heard.written;
-        before.moved |= heard.moved;
+        before.written |= detail.written;
+        before.moved |= detail.moved;
         if state.dirty.len() > MAX_DIRTY {
             drop(state);
             return self.lost(epoch);
         }
-        // The thread knows when to look at more of the same.
+        // The thread already has a deadline for further paths.
         if state.first.is_none() {
             state.first = Some(now);
             self.changed.notify_one();
@@ -126,7 +126,7 @@ impl Inbox {
         self.changed.notify_one();
     }
 
-    /// There is no thread any longer: who waits is told by the dropped reply.
+    /// Marks the thread as ended. Dropped replies notify the waiting callers.
     pub(crate) fn end(&self) {
         let mut state = self.lock();
         state.has_ended = true;
@@ -137,7 +137,7 @@ impl Inbox {
         self.lock().is_stopped
     }
 
-    /// A new beginning: whatever was heard is told by the full scan that follows.
+    /// Starts an epoch. Earlier reports are discarded, because a full scan follows.
     pub(crate) fn begin_epoch(&self) -> u64 {
         let mut state = self.lock();
         let syncs = std::mem::take(&mut state.syncs);
@@ -149,7 +149,7 @@ impl Inbox {
         std::mem::take(&mut self.lock().syncs)
     }
 
-    /// Waits for something to do.
+    /// Waits for work.
     pub(crate) fn wait(&self, schedule: &Schedule) -> Work {
         let mut state = self.lock();
         loop {

@@ -1,17 +1,16 @@
-//! One watcher for a worktree: what is in it that is not ignored, batches of what changes, and [`Watcher::sync`], after
-//! which all that happened before is in them.
+//! Watches a worktree: a view of its paths that are not ignored, batches of changes, and [`Watcher::sync`], which
+//! returns when all earlier changes are delivered.
 //!
-//! - [`Watcher`] is a handle; one thread owns inotify, the tree and every look at the disk ([`event_loop`]). Nothing of it
-//!   blocks an async thread.
-//! - [`Subscription`] gets the batches. One that does not listen gets them merged.
-//! - [`Mode`] says how the tree is watched: where inotify cannot be had, fails or sees too little, full scans are compared.
+//! - [`Watcher`] is a handle. One thread owns inotify, the tree and all disk access ([`event_loop`]), so no async
+//! thread blocks.
+//! - [`Subscription`] receives the batches. A slow subscriber receives them merged.
+//! - [`Mode`] tells how the tree is watched. Where inotify is unavailable or insufficient, full scans are compared.
 //!
-//! Three things inotify cannot say: a write through a memory mapping is seen when the file is closed, a root whose parent
-//! is moved is missed at the next event or sync only, and the rules of git are those of the `.gitignore` files alone, also
-//! for what is tracked.
+//! Limits: a write through a memory mapping is seen when the file is closed. A root whose parent is moved is missed
+//! until the next event or sync. Only `.gitignore` files are applied, and they hide tracked files too.
 //!
-//! A checkout is not trusted: links are not followed, FIFOs and devices not opened, sizes limited. It knows nothing of
-//! projects or languages. Linux only. Start at [`event_loop`].
+//! A checkout is untrusted: links are not followed, FIFOs and devices are not opened, sizes are limited. The crate
+//! knows nothing of projects or languages. Linux only. Start at [`event_loop`].
 
 mod change;
 mod event_loop;
@@ -33,7 +32,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 pub use change::{Batch, Change, ChangeKind, FileKind};
-pub use mode::{Mode, Status, Why};
+pub use mode::{Mode, PollReason, Status};
 pub use options::Options;
 pub use subscription::{Subscription, View};
 
@@ -41,7 +40,7 @@ use event_loop::EventLoop;
 use inbox::Inbox;
 use subscription::Publisher;
 
-/// A handle on the watcher of one tree. With the last one everything ends: the thread, the watches, the subscriptions.
+/// A handle to the watcher of one tree. Dropping the last handle ends the thread, the watches and the subscriptions.
 #[derive(Clone)]
 pub struct Watcher(Arc<Handle>);
 
@@ -69,7 +68,7 @@ pub enum StartError {
     Ended,
 }
 
-/// Why the batches may not tell everything that happened before.
+/// Reasons why earlier changes may be missing from the batches.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SyncError {
     #[error("what changed is not known after {after:?}; the disk is slow or the tree is large")]
@@ -83,7 +82,7 @@ pub enum SyncError {
 }
 
 impl Watcher {
-    /// Starts to watch, and returns after the first scan. The root may be gone later and come back.
+    /// Starts the watcher and returns after the first scan. The root may later disappear and reappear.
     pub async fn start(root: impl Into<PathBuf>, options: Options) -> Result<Self, StartError> {
         let root = root.into();
         let inbox = Arc::new(Inbox::default());
@@ -116,12 +115,12 @@ impl Watcher {
         Ok(Self(Arc::new(handle)))
     }
 
-    /// What is there now, and the batches of what changes from there on.
+    /// Returns the current view and a subscription to the changes that follow it.
     pub fn subscribe(&self) -> (View, Subscription) {
         self.0.publisher.subscribe()
     }
 
-    /// Returns when everything that happened on disk before the call is in the view and with the subscribers.
+    /// Waits until every change made before the call is in the view and delivered to the subscribers.
     pub async fn sync(&self) -> Result<(), SyncError> {
         let (reply, answer) = oneshot::channel();
         self.0.inbox.sync(reply);
@@ -132,12 +131,12 @@ impl Watcher {
         }
     }
 
-    /// The paths known now.
+    /// Returns the known paths.
     pub fn view(&self) -> View {
         self.0.publisher.view()
     }
 
-    /// How many batches of changes there were so far, the first scan among them: it grows with each.
+    /// Returns the number of batches published so far, including the first scan.
     pub fn batches(&self) -> u64 {
         self.0.publisher.batches()
     }
@@ -159,7 +158,7 @@ fn resolve(root: PathBuf) -> Result<PathBuf, StartError> {
     }
 }
 
-/// Says that the thread ended, however it did.
+/// Marks the watcher as ended when the thread exits, even by a panic.
 struct End {
     publisher: Arc<Publisher>,
     inbox: Arc<Inbox>,

@@ -1,32 +1,32 @@
-//! How the tree is watched and why not better: what `hob doctor` shows.
+//! Watch mode and status, as shown by `hob doctor`.
 
 use std::fmt;
 use std::path::PathBuf;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// The kernel says what happens.
+    /// The kernel reports changes.
     Inotify,
-    /// A full scan is compared with the last one, every so often and for each [`sync`](crate::Watcher::sync).
-    Polling { why: Why },
+    /// hob compares full scans, at an interval and for each [`sync`](crate::Watcher::sync).
+    Polling { why: PollReason },
 }
 
-/// Why the tree is polled.
+/// Reason for polling.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Why {
-    /// [`Options::polling`](crate::Options::polling).
-    Asked,
-    /// The root directory is not there at the moment, or cannot be opened.
+pub enum PollReason {
+    /// Requested by [`Options::polling`](crate::Options::polling).
+    Requested,
+    /// The root directory does not exist at the moment, or cannot be opened.
     NoRoot,
-    /// What other machines change on this kind of file system, inotify does not see.
+    /// inotify does not report changes made by other machines on this kind of file system.
     FileSystem { name: &'static str, path: PathBuf },
-    /// More directories than [`Options::max_watches`](crate::Options::max_watches).
+    /// The tree has more directories than [`Options::max_watches`](crate::Options::max_watches).
     MaxWatches { limit: usize },
-    /// More paths than [`Options::max_entries`](crate::Options::max_entries): the view is not complete.
+    /// The tree has more paths than [`Options::max_entries`](crate::Options::max_entries). The view is incomplete.
     MaxEntries { limit: usize },
-    /// `ENOSPC`: the user has no watches left.
+    /// `ENOSPC`: the user's limit of inotify watches is reached.
     KernelWatches,
-    /// inotify is missing, or its limit of instances is reached (`EMFILE`), or it failed as the text says.
+    /// inotify is missing, its instance limit is reached (`EMFILE`), or it failed with this error.
     Inotify { error: String },
 }
 
@@ -39,10 +39,10 @@ impl fmt::Display for Mode {
     }
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for PollReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Asked => f.write_str("asked for"),
+            Self::Requested => f.write_str("asked for"),
             Self::NoRoot => f.write_str("the root directory cannot be opened"),
             Self::FileSystem { name, path } if path.as_os_str().is_empty() => {
                 write!(f, "the root is on {name}, where inotify does not see what others change")
@@ -69,18 +69,18 @@ impl fmt::Display for Why {
     }
 }
 
-/// What there is to say about a watcher.
+/// Status of a watcher.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
     pub mode: Mode,
-    /// Directories known, the root among them.
+    /// Number of known directories, including the root.
     pub directories: usize,
-    /// Paths known, directories among them, without the root.
+    /// Number of known paths, directories included, without the root.
     pub entries: usize,
-    /// Full scans after the first: each poll, and each time that events were lost or the root was another.
+    /// Full scans after the first: polls, and rescans after lost events or a replaced root.
     pub rescans: u64,
-    /// Directories whose content cannot be read, and so is not known.
+    /// Directories that cannot be read. Their contents are unknown.
     pub unreadable: Vec<PathBuf>,
-    /// `.gitignore` files whose rules do not hold: too large, too many, or no regular file.
+    /// `.gitignore` files that are not applied: too large, too many, or not a regular file.
     pub rules_refused: Vec<PathBuf>,
 }

@@ -1,27 +1,27 @@
-//! What a caller chooses: times, limits and what is not watched. The defaults suit a worktree on a local disk.
+//! Options of a watcher: times, limits and ignored paths. The defaults suit a worktree on a local disk.
 
 use std::time::Duration;
 
-/// How a [`Watcher`](crate::Watcher) works.
+/// Options of a [`Watcher`](crate::Watcher).
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// A batch is delivered once nothing has happened for this long…
+    /// A batch is delivered when nothing has changed for this long…
     pub quiet: Duration,
-    /// …and under constant change at the latest after this long.
+    /// …and at the latest after this long while changes continue.
     pub max_delay: Duration,
-    /// What is not watched, as lines of a `.gitignore` at the root. They take precedence over every `.gitignore` of the
-    /// checkout. `.git` is never watched.
+    /// Paths to ignore, as lines of a `.gitignore` at the root. They take precedence over every `.gitignore` of the
+    /// checkout. `.git` is always ignored.
     pub ignored: Vec<String>,
-    /// How often a full scan looks for changes where inotify cannot. A slow scan is made less often: no more than a
-    /// twentieth of the time goes into scanning.
+    /// Interval between full scans where inotify cannot be used. Slow scans run less often: scanning takes at most a
+    /// twentieth of the time.
     pub poll_every: Duration,
-    /// Poll from the start, where the caller knows that inotify sees too little.
+    /// Polls from the start, for a caller that knows that inotify is insufficient.
     pub polling: bool,
-    /// Directories watched at most; beyond it the tree is polled.
+    /// Maximum number of watched directories. Above it the tree is polled.
     pub max_watches: usize,
-    /// Paths known at most; what is beyond it is not seen, and [`sync`](crate::Watcher::sync) says so.
+    /// Maximum number of known paths. Paths above it are not seen, and [`sync`](crate::Watcher::sync) returns an error.
     pub max_entries: usize,
-    /// How long [`sync`](crate::Watcher::sync) waits.
+    /// Timeout of [`sync`](crate::Watcher::sync).
     pub sync_timeout: Duration,
 }
 

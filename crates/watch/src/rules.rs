@@ -1,7 +1,7 @@
-//! What is ignored: `.git`, the caller's patterns, and every `.gitignore` from the root down, the nearest first. Not read
-//! are `.git/info/exclude` and a user's global excludes: agents of several users see one tree alike.
+//! Ignore rules: `.git`, the caller's patterns, and every `.gitignore` from the root down, the nearest first.
+//! `.git/info/exclude` and global excludes are not read, so that agents of several users see the same tree.
 //!
-//! A `.gitignore` comes from a checkout: links and FIFOs of that name are not opened, and size, lines and number are limited.
+//! A `.gitignore` comes from a checkout: links and FIFOs are not opened, and size, lines and number of files are limited.
 
 use std::collections::{BTreeSet, HashMap};
 use std::os::fd::BorrowedFd;
@@ -33,7 +33,7 @@ struct Loaded {
 }
 
 impl Rules {
-    /// A pattern that is none is left out, as in a `.gitignore`.
+    /// Compiles the caller's patterns. Invalid patterns are skipped, as in a `.gitignore`.
     pub(crate) fn new(given: &[String]) -> Self {
         let given = compile(given.iter().map(String::as_str)).unwrap_or_else(Gitignore::empty);
         Self { given, files: HashMap::new(), bytes: 0, refused: BTreeSet::new() }
@@ -63,8 +63,8 @@ impl Rules {
         false
     }
 
-    /// Reads the `.gitignore` of the opened directory, unless what was read before still stands. Fails only for a reason
-    /// that will pass.
+    /// Reads the `.gitignore` of the opened directory unless the cached rules are current. Fails only for temporary
+    /// reasons.
     pub(crate) fn load(&mut self, dir: &Path, opened: BorrowedFd<'_>) -> Result<(), Failure> {
         let stamp = match files::stat(opened, Path::new(FILE)) {
             Ok(stamp) => stamp,
@@ -102,7 +102,7 @@ impl Rules {
         Ok(())
     }
 
-    /// The directory has no `.gitignore`, or is to be read again.
+    /// Discards the rules of a directory that has no `.gitignore` or must be read again.
     pub(crate) fn forget(&mut self, dir: &Path) {
         if let Some(loaded) = self.files.remove(dir) {
             self.bytes -= loaded.bytes;
@@ -120,7 +120,7 @@ impl Rules {
 fn compile<'a>(lines: impl Iterator<Item = &'a str>) -> Option<Gitignore> {
     let mut builder = GitignoreBuilder::new("");
     for line in lines {
-        // A line that is no pattern ignores nothing.
+        // An invalid line ignores nothing.
         let _ = builder.add_line(None, line);
     }
     builder.build().ok()

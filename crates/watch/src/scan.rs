@@ -1,7 +1,7 @@
-//! How a directory and all below it is read: opened and watched first, listed then, compared with what is known.
+//! Scanning of a directory tree: each directory is opened and watched, then listed, then compared with the known tree.
 //!
-//! It goes down by a list of what is left and not by calling itself, opens one directory at a time from the root's
-//! descriptor, and ends at the limits of the options.
+//! The scan is iterative, opens one directory at a time relative to the root's descriptor, and stops at the limits of
+//! the options.
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
@@ -10,10 +10,10 @@ use rustix::fs::OFlags;
 
 use crate::event_loop::EventLoop;
 use crate::files::{self, Failure, Stamp};
-use crate::mode::Why;
+use crate::mode::PollReason;
 
 impl EventLoop {
-    /// Scans the directory, which is known. Its entry stays, even if it is gone meanwhile: its parent says so.
+    /// Scans a known directory. Its entry stays even if it was removed meanwhile; the scan of its parent reports that.
     pub(crate) fn scan(&mut self, root: BorrowedFd<'_>, start: &Path) {
         self.tree.begin_scan();
         let mut left = vec![start.to_path_buf()];
@@ -81,34 +81,34 @@ impl EventLoop {
         Ok(())
     }
 
-    /// A mount below the root may be of a file system that others write to.
+    /// Checks for a mount below the root whose file system other machines can change.
     fn look_for_others(&mut self, root: BorrowedFd<'_>, path: &Path, stamp: Stamp) {
         if self.source.is_none() || self.is_on_device(stamp.device) {
             return;
         }
         let opened = files::open_directory(root, path, OFlags::PATH).ok();
         if let Some(name) = opened.and_then(|opened| files::shared_file_system(opened.as_fd())) {
-            self.failed = Some(Why::FileSystem { name, path: path.to_path_buf() });
+            self.failed = Some(PollReason::FileSystem { name, path: path.to_path_buf() });
             self.source = None;
         }
     }
 
-    /// Takes a path down as it stands now; whether it is another than before.
+    /// Records the current stamp of a path. Returns true if the path is new or replaced.
     pub(crate) fn take_down(&mut self, path: &Path, stamp: Stamp, written: bool) -> bool {
         if self.tree.len() >= self.options.max_entries && !self.tree.contains(path) {
             self.is_truncated = true;
             return false;
         }
-        let found = self.tree.set(path, stamp, written);
-        if found.replaces_directory {
+        let update = self.tree.set(path, stamp, written);
+        if update.replaces_directory {
             let mut gone = self.tree.forget_below(path);
             gone.push(path.to_path_buf());
             self.let_go(&gone);
         }
-        found.is_other
+        update.is_other
     }
 
-    /// Takes out a path that is gone or ignored, and everything below it.
+    /// Removes a deleted or ignored path and everything below it.
     pub(crate) fn forget(&mut self, path: &Path) {
         let gone = self.tree.forget(path);
         self.let_go(&gone);

@@ -1,17 +1,16 @@
-//! One inotify instance: a watch for each directory that is not ignored, and the cookie.
+//! An inotify instance, with a watch for each directory that is not ignored and the cookie file.
 //!
-//! What is watched is what was opened, never what a path leads to by then: where a link to the root has taken a directory's
-//! place, the path leads to the root, whose watch would answer to two names and go with the second. So a directory is
-//! watched by the descriptor it is read with, through `/proc/self/fd`.
+//! Watches are set on an opened directory through `/proc/self/fd`, never on a path. If a link to the root replaced a
+//! directory, its path would lead to the root. The root's watch would then have two names and be removed with the
+//! second.
 //!
-//! A directory has one watch, whatever its paths: one that moved may be found at its new path before it is missed at the
-//! old one, and a bind mount shows it twice. So a watch has all the paths that it was asked for, what it says is said of each
-//! of them, and it goes with the last. A path that is no longer right tells nothing but where to look.
+//! A directory has one watch but may have several paths: a moved directory may be found at its new path before the old
+//! one is missed, and a bind mount shows it twice. A watch therefore keeps every path; its events count for each, and
+//! it is removed with the last. A stale path only causes an extra look.
 //!
-//! The cookie is a file without a name in the temporary directory. The kernel queues events of one instance in the order in
-//! which they happened, whatever the file system, so when the cookie's own event arrives, all earlier ones have. No file in
-//! the checkout, where git, compilers and other watchers would see it; none in a directory outside, where a crash leaves it
-//! behind and a cleaner of old files takes it away.
+//! The cookie is an unnamed file in the temporary directory. The kernel queues the events of one instance in order,
+//! whatever the file system. When the cookie's event arrives, all earlier events have arrived. A cookie in the checkout
+//! would be visible to git, compilers and other watchers; one in another directory would remain after a crash.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -27,8 +26,8 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use rustix::io::Errno;
 
-use crate::inbox::{Heard, Inbox};
-use crate::mode::Why;
+use crate::inbox::{EventDetail, Inbox};
+use crate::mode::PollReason;
 
 const OF_DIRECTORY: WatchFlags = WatchFlags::ATTRIB
     .union(WatchFlags::CREATE)
@@ -39,7 +38,7 @@ const OF_DIRECTORY: WatchFlags = WatchFlags::ATTRIB
     .union(WatchFlags::MOVE)
     .union(WatchFlags::MOVE_SELF);
 
-/// How many bytes of events are read at once.
+/// Size of the event buffer in bytes.
 const BUFFER: usize = 64 << 10;
 
 pub(crate) struct Source {
@@ -48,58 +47,58 @@ pub(crate) struct Source {
     cookie: Option<File>,
 }
 
-/// What the source and the thread that reads its events share.
+/// State shared by the source and the thread that reads its events.
 struct Instance {
     inotify: OwnedFd,
-    /// Written to when the source is gone.
+    /// Written to when the source is dropped.
     stop: OwnedFd,
     watches: Mutex<Watches>,
 }
 
-/// Which watch a path has, and which paths a watch has.
+/// Maps paths to watches and watches to paths.
 #[derive(Default)]
 struct Watches {
-    of_path: HashMap<PathBuf, i32>,
+    by_path: HashMap<PathBuf, i32>,
     paths: HashMap<i32, Vec<PathBuf>>,
 }
 
 impl Source {
-    pub(crate) fn start(limit: usize, inbox: &Arc<Inbox>, epoch: u64) -> Result<Self, Why> {
-        let inotify = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).map_err(why)?;
-        let stop = eventfd(0, EventfdFlags::CLOEXEC).map_err(why)?;
+    pub(crate) fn start(limit: usize, inbox: &Arc<Inbox>, epoch: u64) -> Result<Self, PollReason> {
+        let inotify = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).map_err(polling_reason)?;
+        let stop = eventfd(0, EventfdFlags::CLOEXEC).map_err(polling_reason)?;
         let instance = Arc::new(Instance { inotify, stop, watches: Mutex::default() });
         let cookie = tempfile::tempfile();
         let cookie = cookie.inspect_err(|error| tracing::warn!(%error, "no cookie: each sync is a full scan")).ok();
         let of_cookie = cookie.as_ref().map(|file| instance.add(file.as_fd(), WatchFlags::MODIFY)).transpose();
-        let of_cookie = of_cookie.map_err(why)?;
+        let of_cookie = of_cookie.map_err(polling_reason)?;
         let (of_thread, inbox) = (instance.clone(), inbox.clone());
         let thread = std::thread::Builder::new().name("watch-inotify".to_owned());
         let spawned = thread.spawn(move || of_thread.read(of_cookie, &inbox, epoch));
-        spawned.map_err(|error| Why::Inotify { error: error.to_string() })?;
+        spawned.map_err(|error| PollReason::Inotify { error: error.to_string() })?;
         Ok(Self { instance, limit, cookie })
     }
 
-    /// Watches the opened directory, which is at this path; says whether it may.
-    pub(crate) fn watch(&mut self, path: &Path, opened: BorrowedFd<'_>) -> Result<bool, Why> {
-        // Before its first event is read the watch has its path.
+    /// Watches the opened directory at this path. Returns false if it may not be read.
+    pub(crate) fn watch(&mut self, path: &Path, opened: BorrowedFd<'_>) -> Result<bool, PollReason> {
+        // The lock is held until the watch has its path, before its first event is read.
         let mut watches = self.instance.watches.lock();
-        if !watches.of_path.contains_key(path) && watches.of_path.len() >= self.limit {
-            return Err(Why::MaxWatches { limit: self.limit });
+        if !watches.by_path.contains_key(path) && watches.by_path.len() >= self.limit {
+            return Err(PollReason::MaxWatches { limit: self.limit });
         }
         match self.instance.add(opened, OF_DIRECTORY) {
             Ok(watch) => self.instance.remove(watches.set(path, watch)),
             Err(Errno::ACCESS) => return Ok(false),
-            Err(errno) => return Err(why(errno)),
+            Err(errno) => return Err(polling_reason(errno)),
         }
         Ok(true)
     }
 
-    /// For a directory that is ignored now, or that went.
+    /// Removes the watch of a directory that is now ignored or was removed.
     pub(crate) fn unwatch(&mut self, path: &Path) {
         self.instance.remove(self.instance.watches.lock().forget(path));
     }
 
-    /// Whether a cookie is on its way.
+    /// Returns true if a cookie was sent.
     pub(crate) fn send_cookie(&self) -> bool {
         self.cookie.as_ref().is_some_and(|file| rustix::fs::ftruncate(file, 0).is_ok())
     }
@@ -111,12 +110,12 @@ impl Drop for Source {
     }
 }
 
-fn why(errno: Errno) -> Why {
+fn polling_reason(errno: Errno) -> PollReason {
     match errno {
-        Errno::NOSPC => Why::KernelWatches,
-        // What is watched is open, so that is not what is missing.
-        Errno::NOENT => Why::Inotify { error: "there is no /proc".to_owned() },
-        _ => Why::Inotify { error: errno.to_string() },
+        Errno::NOSPC => PollReason::KernelWatches,
+        // The directory is open, so `ENOENT` means that `/proc` is missing.
+        Errno::NOENT => PollReason::Inotify { error: "there is no /proc".to_owned() },
+        _ => PollReason::Inotify { error: errno.to_string() },
     }
 }
 
@@ -125,14 +124,14 @@ impl Instance {
         inotify::add_watch(&self.inotify, format!("/proc/self/fd/{}", opened.as_raw_fd()), events)
     }
 
-    /// The kernel may have removed it before: what is deleted has no watch.
+    /// The kernel may have removed the watch already, because the directory was deleted.
     fn remove(&self, watch: Option<i32>) {
         if let Some(watch) = watch {
             let _ = inotify::remove_watch(&self.inotify, watch);
         }
     }
 
-    /// Takes notes of all events, until the source is gone.
+    /// Records all events until the source is dropped.
     fn read(&self, cookie: Option<i32>, inbox: &Inbox, epoch: u64) {
         let mut buffer = vec![MaybeUninit::uninit(); BUFFER];
         let mut reader = inotify::Reader::new(&self.inotify, &mut buffer);
@@ -157,10 +156,10 @@ impl Instance {
                 }
             } else {
                 let name = event.file_name().map(|name| OsStr::from_bytes(name.to_bytes()));
-                let heard = heard(events);
+                let detail = classify(events);
                 let mut watches = self.watches.lock();
                 for path in watches.paths.get(&watch).into_iter().flatten() {
-                    inbox.heard(epoch, name.map_or_else(|| path.clone(), |name| path.join(name)), heard);
+                    inbox.report(epoch, name.map_or_else(|| path.clone(), |name| path.join(name)), detail);
                 }
                 if events.contains(ReadFlags::IGNORED) {
                     watches.end(watch);
@@ -169,7 +168,7 @@ impl Instance {
         }
     }
 
-    /// Waits for events, or for the end.
+    /// Waits for events. Returns true if the source was dropped.
     fn is_stopped(&self) -> bool {
         let mut both = [&self.inotify, &self.stop].map(|fd| PollFd::new(fd, PollFlags::IN));
         match poll(&mut both, None) {
@@ -180,9 +179,9 @@ impl Instance {
 }
 
 impl Watches {
-    /// Gives a path its watch; the one it had, if that has no path any longer.
+    /// Assigns a watch to a path. Returns the previous watch if no other path uses it.
     fn set(&mut self, path: &Path, watch: i32) -> Option<i32> {
-        let before = self.of_path.insert(path.to_path_buf(), watch);
+        let before = self.by_path.insert(path.to_path_buf(), watch);
         if before == Some(watch) {
             return None;
         }
@@ -190,9 +189,9 @@ impl Watches {
         before.and_then(|before| self.part(before, path))
     }
 
-    /// The path's watch, if that has no other.
+    /// Removes a path. Returns its watch if no other path uses it.
     fn forget(&mut self, path: &Path) -> Option<i32> {
-        let watch = self.of_path.remove(path)?;
+        let watch = self.by_path.remove(path)?;
         self.part(watch, path)
     }
 
@@ -202,22 +201,22 @@ impl Watches {
         paths.is_empty().then(|| self.paths.remove(&watch)).map(|_| watch)
     }
 
-    /// The kernel has removed the watch.
+    /// Handles the kernel's removal of a watch.
     fn end(&mut self, watch: i32) {
         for path in self.paths.remove(&watch).unwrap_or_default() {
-            if self.of_path.get(&path) == Some(&watch) {
-                self.of_path.remove(&path);
+            if self.by_path.get(&path) == Some(&watch) {
+                self.by_path.remove(&path);
             }
         }
     }
 }
 
-fn heard(events: ReadFlags) -> Heard {
+fn classify(events: ReadFlags) -> EventDetail {
     match () {
-        () if events.contains(ReadFlags::MODIFY) => Heard { written: true, moved: false },
-        // After a write through a mapping there is only the end of writing.
-        () if events.intersects(ReadFlags::ATTRIB | ReadFlags::CLOSE_WRITE) => Heard::default(),
-        () => Heard { written: false, moved: true },
+        () if events.contains(ReadFlags::MODIFY) => EventDetail { written: true, moved: false },
+        // A write through a memory mapping is reported only when the file is closed.
+        () if events.intersects(ReadFlags::ATTRIB | ReadFlags::CLOSE_WRITE) => EventDetail::default(),
+        () => EventDetail { written: false, moved: true },
     }
 }
 
@@ -234,13 +233,13 @@ mod tests {
             (None, None, None)
         );
         assert_eq!((watches.forget(at("old")), watches.forget(at("old"))), (None, None));
-        // Another directory took its place.
+        // Another directory replaced it.
         assert_eq!((watches.set(at("new"), 2), watches.forget(at("new"))), (Some(1), Some(2)));
-        // The end of a watch is heard late.
+        // The event that ends a watch arrives late.
         assert_eq!((watches.set(at("a"), 3), watches.set(at("a"), 4)), (None, Some(3)));
         watches.end(3);
-        assert_eq!(watches.of_path.get(at("a")), Some(&4));
+        assert_eq!(watches.by_path.get(at("a")), Some(&4));
         watches.end(4);
-        assert_eq!((watches.of_path.len(), watches.paths.len()), (0, 0));
+        assert_eq!((watches.by_path.len(), watches.paths.len()), (0, 0));
     }
 }

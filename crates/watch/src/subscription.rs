@@ -1,5 +1,5 @@
-//! What others see of the tree: the view, and a subscription to what changes. A subscriber that does not listen gets its
-//! batches as one; none is dropped, and what waits for it is never more than the paths before and after.
+//! The view of the tree, and subscriptions to its changes. Pending batches of a slow subscriber are merged, never
+//! dropped. Their size is bounded by the paths before plus the paths after.
 
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
@@ -11,12 +11,12 @@ use tokio::sync::Notify;
 use crate::change::{Batch, ChangeKind, FileKind, Pending};
 use crate::mode::Status;
 
-/// The paths known at one moment, relative to the root, with what they name. Cheap to clone.
+/// A snapshot of the known paths, relative to the root, with their file kinds. Cheap to clone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct View(Arc<BTreeMap<Arc<Path>, FileKind>>);
 
 impl View {
-    /// In the order of paths: a directory comes before what is in it.
+    /// Returns the paths in order: a directory comes before its contents.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&Arc<Path>, FileKind)> {
         self.0.iter().map(|(path, kind)| (path, *kind))
     }
@@ -34,7 +34,7 @@ impl View {
     }
 }
 
-/// The batches that come after the view it was made with. It does not keep the watcher.
+/// The batches that follow the view it was created with. It does not keep the watcher alive.
 #[derive(Debug)]
 pub struct Subscription(Arc<Slot>);
 
@@ -57,8 +57,8 @@ impl Slot {
 }
 
 impl Subscription {
-    /// Waits for the next batch, which is never empty; nothing once the watcher has ended. Cancel safe: a batch is taken in
-    /// the poll that returns it.
+    /// Waits for the next batch, which is never empty. Returns `None` once the watcher has ended. Cancel safe: a batch
+    /// is removed in the poll that returns it.
     pub async fn next(&mut self) -> Option<Batch> {
         loop {
             if let Some(batch) = self.try_next() {
@@ -71,19 +71,19 @@ impl Subscription {
         }
     }
 
-    /// What is there already.
+    /// Returns the pending batch, if any, without waiting.
     pub fn try_next(&mut self) -> Option<Batch> {
         let mut waiting = self.0.lock();
         (!waiting.changes.is_empty()).then(|| waiting.changes.take())
     }
 }
 
-/// What the watching thread writes and its handles read.
+/// State that the watching thread writes and the handles read.
 pub(crate) struct Publisher(Mutex<Published>);
 
 struct Published {
     view: View,
-    /// How many batches there were.
+    /// Number of batches published so far.
     batches: u64,
     status: Status,
     slots: Vec<Weak<Slot>>,
@@ -99,7 +99,7 @@ impl Publisher {
         self.0.lock()
     }
 
-    /// Delivers the changes to everybody.
+    /// Delivers the changes to all subscribers.
     pub(crate) fn publish(&self, changes: &mut Pending, status: Status) {
         let mut published = self.lock();
         published.status = status;

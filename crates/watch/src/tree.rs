@@ -1,4 +1,4 @@
-//! What is known of the tree: each path with its stamp, and what has changed since it was published last.
+//! The known tree: each path with its stamp, and the changes since the last publication.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -12,9 +12,9 @@ use crate::files::Stamp;
 pub(crate) struct Tree {
     entries: BTreeMap<Arc<Path>, Entry>,
     directories: usize,
-    /// Counts the scans; what the last one did not find is gone.
+    /// Number of the current scan. Entries with an older number were not found by it.
     scan: u64,
-    /// Events are missing, so a stamp that might hide a change counts as one.
+    /// Events may be missing, so a stamp that might hide a change counts as a change.
     pub(crate) in_doubt: bool,
     pub(crate) changes: Pending,
 }
@@ -24,11 +24,11 @@ struct Entry {
     scan: u64,
 }
 
-/// What [`Tree::set`] found, for directories.
-pub(crate) struct Found {
-    /// It may hold other things than known, or be watched no longer.
+/// Result of [`Tree::set`], for directories.
+pub(crate) struct Update {
+    /// Its contents may be outdated, or it is no longer watched.
     pub(crate) is_other: bool,
-    /// There was a directory, and there is none.
+    /// The path was a directory before and is not one now.
     pub(crate) replaces_directory: bool,
 }
 
@@ -37,7 +37,7 @@ impl Tree {
         self.entries.len()
     }
 
-    /// With the root.
+    /// Returns the number of directories, including the root.
     pub(crate) fn directories(&self) -> usize {
         self.directories + 1
     }
@@ -46,20 +46,20 @@ impl Tree {
         self.entries.contains_key(path)
     }
 
-    /// The root always is one.
+    /// True if the path is a directory; always true for the root.
     pub(crate) fn is_directory(&self, path: &Path) -> bool {
         path.as_os_str().is_empty() || self.entries.get(path).is_some_and(|entry| entry.stamp.is_directory())
     }
 
-    /// Takes down what stands at the path; `written` says that it changed, whatever the stamps show.
-    pub(crate) fn set(&mut self, path: &Path, stamp: Stamp, written: bool) -> Found {
+    /// Records the stamp of a path. `written` means that its content changed, whatever the stamps show.
+    pub(crate) fn set(&mut self, path: &Path, stamp: Stamp, written: bool) -> Update {
         let scan = self.scan;
         let Some(entry) = self.entries.get_mut(path) else {
             let path: Arc<Path> = path.into();
             self.directories += usize::from(stamp.is_directory());
             self.changes.add(&path, ChangeKind::Created, stamp.kind);
             self.entries.insert(path, Entry { stamp, scan });
-            return Found { is_other: true, replaces_directory: false };
+            return Update { is_other: true, replaces_directory: false };
         };
         let before = std::mem::replace(entry, Entry { stamp, scan }).stamp;
         let was_directory = before.is_directory();
@@ -73,13 +73,13 @@ impl Tree {
             self.changes.add(path, ChangeKind::Modified, stamp.kind);
         }
         self.directories = self.directories + usize::from(stamp.is_directory()) - usize::from(was_directory);
-        Found {
+        Update {
             is_other: stamp.kind != before.kind || stamp.has_other_access(&before),
             replaces_directory: was_directory && !stamp.is_directory(),
         }
     }
 
-    /// Takes out the path and everything below it; the directories among them.
+    /// Removes the path and everything below it. Returns the removed directories.
     pub(crate) fn forget(&mut self, path: &Path) -> Vec<PathBuf> {
         let gone: Vec<_> = self.below(path, |_| true);
         self.remove(gone)
@@ -94,14 +94,14 @@ impl Tree {
         self.scan += 1;
     }
 
-    /// What stands below a directory that could not be read for reasons of ours stays as it was known.
+    /// Keeps the known entries below a directory that could not be read because of a temporary error.
     pub(crate) fn keep_below(&mut self, path: &Path) {
         for at in self.below(path, |_| true) {
             self.entries.get_mut(&at).expect("it was there just now").scan = self.scan;
         }
     }
 
-    /// Takes out what the scan of the directory did not find below it.
+    /// Removes the entries below the directory that the scan did not find. Returns the removed directories.
     pub(crate) fn end_scan(&mut self, dir: &Path) -> Vec<PathBuf> {
         let gone = self.below(dir, |(at, entry)| entry.scan != self.scan && ***at != *dir);
         self.remove(gone)

@@ -1,5 +1,5 @@
-//! Questions to a person, asked by a real agent: with nobody there, with somebody who answers on the command line, answered
-//! late, and that the agent's own shell cannot answer for its person. In its dialog: `dialogs`.
+//! Questions to a person from a real agent: nobody watches, a person answers on the command line, the answer is late,
+//! and the agent's own shell tries to answer. For its dialog, see `dialogs`.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -15,24 +15,24 @@ use super::tasks::{Task, Turn, task, turns};
 use crate::clients::stdout_of;
 use crate::workspace::KillOnDrop;
 
-/// What the person adds, by which an answer is known.
+/// The person's note, which identifies an answer.
 pub(super) const NOTE: &str = "but keep the tag";
 
 /// The trials, in the order of the page's columns.
 pub(super) const TRIALS: [&str; 5] = ["nobody there", "by command", "late", "in its own shell", "in its dialog"];
 
-/// How each went: a word, or what was wrong. `None` where the agent has no such thing.
-pub(super) type Asked = [Option<Result<String>>; TRIALS.len()];
+/// Result of each trial: a word, or the error. `None` if the agent lacks the feature.
+pub(super) type AskingResults = [Option<Result<String>>; TRIALS.len()];
 
-pub(super) fn asks(agent: &Agent, programs: &Programs<'_>) -> Asked {
+pub(super) fn asks(agent: &Agent, programs: &Programs<'_>) -> AskingResults {
     let is_claude = agent.installation.name == super::states::CLAUDE.name;
     let shell = is_claude.then(|| in_its_shell(agent, programs));
-    // A search for tools is tried enough without a terminal.
+    // Searching for tools is tested elsewhere, without a terminal.
     let dialog = (is_claude && (agent.before)(&[]).is_none()).then(|| dialogs::by_keys(agent, programs));
     [Some(nobody(agent, programs)), Some(by_command(agent, programs)), Some(late(agent, programs)), shell, dialog]
 }
 
-/// Nobody watches: that is said, and is no "no".
+/// Nobody watches: the result says so, and does not count as "no".
 fn nobody(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
     let stage = Stage::new(programs)?;
     let results = play(agent, &stage, vec![confirm("ask", json!({}))], |_| Ok(()))?;
@@ -40,7 +40,7 @@ fn nobody(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
     Ok("unavailable".to_owned())
 }
 
-/// `hob questions --watch` runs, and the answer by `hob answer` lets the agent go on at once.
+/// While `hob questions --watch` runs, an answer by `hob answer` lets the agent continue immediately.
 fn by_command(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
     let stage = Stage::new(programs)?;
     let watch = watch(&stage)?;
@@ -62,7 +62,7 @@ fn by_command(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
     Ok("answered".to_owned())
 }
 
-/// The call gives up after a second; the answer that comes then reaches the model with the next result, once.
+/// The call times out after a second. A later answer reaches the model with the next result, once.
 fn late(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
     let stage = Stage::new(programs)?;
     let watch = watch(&stage)?;
@@ -91,10 +91,10 @@ fn late(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
     }
 }
 
-/// What the agent's own shell tries, and each is refused with its reason.
+/// Commands that the agent's own shell tries; each is refused with its reason.
 fn in_its_shell(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
     let stage = Stage::new(programs)?;
-    // Something that needs to be granted.
+    // A setting that needs a grant.
     std::fs::write(stage.project().join("hob.toml"), "[mail]\nspace = \"ours\"\n")
         .context("could not write hob.toml")?;
     let hob = programs.hob.display();
@@ -136,7 +136,7 @@ pub(super) fn confirm(name: &'static str, more: Value) -> Task {
     task(name, "confirm_action", arguments)
 }
 
-/// Runs the agent with these tasks, and `beside` meanwhile; gives what reached the model, by task.
+/// Runs the agent with these tasks, and `beside` concurrently. Returns the results that reached the model, by task.
 fn play(
     agent: &Agent,
     stage: &Stage<'_>,
@@ -156,7 +156,7 @@ fn run(
 ) -> Result<Vec<(usize, String)>> {
     let model = stage.model(turns)?;
     let mut setting = (agent.setting)(&stage.place(stage.direct("")?, &model));
-    // For the shell, which is a tool of its own there.
+    // The agent has a separate tool for the shell.
     if let Some(allowed) = setting.args.iter_mut().find(|arg| *arg == "mcp__hob") {
         allowed.push_str(",Bash");
     }
@@ -171,7 +171,6 @@ fn run(
     Ok(results)
 }
 
-/// Somebody who watches.
 pub(super) fn watch(stage: &Stage<'_>) -> Result<KillOnDrop> {
     let mut command = stage.hob(&["questions", "--watch"])?;
     let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
@@ -187,9 +186,10 @@ pub(super) fn answer(stage: &Stage<'_>) -> Result<()> {
 
 pub(super) fn wants(results: &[(usize, String)], task: usize, text: &str) -> Result<()> {
     let mut of_task = results.iter().filter(|(of, _)| *of == task);
-    match of_task.any(|(_, result)| result.contains(text)) {
-        true => Ok(()),
-        false => bail!("{text:?} did not reach the model: {results:?}"),
+    if of_task.any(|(_, result)| result.contains(text)) {
+        Ok(())
+    } else {
+        bail!("{text:?} did not reach the model: {results:?}")
     }
 }
 

@@ -1,7 +1,7 @@
-//! Questions to a person in Claude Code's own dialog, answered by keys at a terminal: each tool, every kind of field, Escape,
-//! an answer that was given elsewhere while the dialog stood, and a daemon that died meanwhile.
+//! Questions in Claude Code's own dialog, answered by keys in a terminal: each tool, every kind of field, Escape, an
+//! answer given elsewhere while the dialog is open, and a daemon that is killed meanwhile.
 //!
-//! What stands on its screen is that of one version, so a newer one may need other keys.
+//! The expected screens are those of one version. A newer one may need other keys.
 
 use std::process::Command;
 use std::time::Duration;
@@ -17,23 +17,23 @@ use super::tasks::{Task, task, turns};
 use super::terminal::Terminal;
 use crate::workspace::succeeds;
 
-/// What stands on the screen while a dialog is up.
+/// Text on the screen while a dialog is open.
 const DIALOG: &str = "requests your input";
-/// What stands there when the agent waits for a prompt.
+/// Text on the screen while the agent waits for a prompt.
 const WAITS: &str = "❯";
-/// How long a person looks at a dialog at least.
+/// Minimum time for which a person looks at a dialog.
 const LOOK: Duration = Duration::from_millis(600);
-/// How often the person begins anew.
+/// Number of attempts of the person.
 const TRIES: usize = 5;
-/// What the scripted model says while it has no tools.
+/// Text of the scripted model while it has no tools.
 const NOT_YET: &str = "No tool here is named";
-/// What the scripted model says when there is no more to do.
+/// Text of the scripted model when it has finished.
 const CLOSING: &str = "The script ends here.";
 
-/// The last thing on the screen before a form is sent.
+/// Last text on the screen before a form is sent.
 const ACCEPT: &str = "❯ Accept";
 
-/// A step of a person: keys, and what stands on the screen then.
+/// A step of the person: keys, and the text on the screen afterwards.
 type Step = (Key, &'static str);
 
 enum Key {
@@ -84,7 +84,7 @@ const FORM: &[Step] = &[
     (Press("Down"), ACCEPT),
 ];
 
-/// All of it in one session.
+/// Runs everything in one session.
 pub(super) fn by_keys(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
     let stage = Stage::new(programs)?;
     let tasks = tasks();
@@ -108,7 +108,7 @@ pub(super) fn by_keys(agent: &Agent, programs: &Programs<'_>) -> Result<String> 
     Ok("accepted: three tools, a form, after a restart; Escape; answered elsewhere".to_owned())
 }
 
-/// What reached the model of each task.
+/// Returns the result of each task that reached the model.
 const EXPECTED: &[&[&str]] = &[
     &["answered by", "in this program's own dialog (", "confirmed: true"],
     &["in this program's own dialog (", "selected: \"pg\"", "note: \"for now\""],
@@ -167,7 +167,7 @@ fn answer_all(stage: &Stage<'_>, terminal: &Terminal<'_>) -> Result<()> {
         [("Delete the branch?", CONFIRM), ("Which store?", SELECT), ("flaky", GUIDE), ("The release", FORM)]
     {
         dialog(terminal, title)?;
-        // It shows the first lines alone, and says so.
+        // The dialog shows only the first lines, and says so.
         if title == "The release" && !terminal.text()?.contains("There is more than this shows") {
             bail!("nothing says that there is more: {}", terminal.text()?);
         }
@@ -175,7 +175,7 @@ fn answer_all(stage: &Stage<'_>, terminal: &Terminal<'_>) -> Result<()> {
     }
     // It closes the question.
     leave(terminal, "Push?")?;
-    // What was answered elsewhere stands in the way of the agent until the dialog is closed, and comes then.
+    // An answer given elsewhere reaches the agent only after the dialog is closed.
     dialog(terminal, "Merge?")?;
     answer(stage)?;
     until("the answer to be stored", || Ok((!open(stage)?).then_some(())))?;
@@ -183,7 +183,7 @@ fn answer_all(stage: &Stage<'_>, terminal: &Terminal<'_>) -> Result<()> {
         bail!("the dialog is gone, though nobody closed it");
     }
     leave(terminal, "Merge?")?;
-    // Its ticket outlives the daemon.
+    // Its ticket survives the daemon.
     dialog(terminal, "Tag?")?;
     let pid = stage.status()?["daemon"]["pid"].to_string();
     if !succeeds(Command::new("kill").args(["-KILL", &pid])) {
@@ -191,7 +191,7 @@ fn answer_all(stage: &Stage<'_>, terminal: &Terminal<'_>) -> Result<()> {
     }
     let face = watch(stage)?;
     take(terminal, CONFIRM)?;
-    // Now somebody watches: the answer is taken before a dialog is up, and the agent goes on with it.
+    // Now a person watches: the answer arrives before a dialog is opened, and the agent continues with it.
     until("the last question", || Ok(open(stage)?.then_some(())))?;
     answer(stage)?;
     let screen = terminal.until(CLOSING)?;
@@ -199,7 +199,7 @@ fn answer_all(stage: &Stage<'_>, terminal: &Terminal<'_>) -> Result<()> {
     if screen.contains(DIALOG) { bail!("a dialog is up: {screen}") } else { Ok(()) }
 }
 
-/// Starts the work, once the agent has the tools: a prompt that comes sooner is answered without them.
+/// Starts the work once the agent has the tools. An earlier prompt would be answered without them.
 fn begin(stage: &Stage<'_>, terminal: &Terminal<'_>) -> Result<()> {
     until("the agent to connect", || {
         let status = stage.status()?;
@@ -209,7 +209,7 @@ fn begin(stage: &Stage<'_>, terminal: &Terminal<'_>) -> Result<()> {
     terminal.until(WAITS)?;
     let mut refused = 0;
     while refused < TRIES {
-        // Where it is typed, above the lower border.
+        // Above the lower border of the input box.
         let typed = format!("{PROMPT}\n──");
         terminal.enter(PROMPT, &typed)?;
         terminal.press_away("Enter", &typed)?;
@@ -236,15 +236,15 @@ fn is_up(screen: &str, title: &str) -> bool {
     screen.split_once(DIALOG).is_some_and(|(_, dialog)| dialog.contains(title))
 }
 
-/// Closes the dialog, after a look at it: what is closed sooner than a person can read was closed by nobody. The next one may
-/// be up at once, and is left alone.
+/// Closes the dialog after a pause. A dialog closed faster than a person can read does not count as closed by a person.
+/// The next dialog may open immediately, and is left open.
 fn leave(terminal: &Terminal<'_>, title: &str) -> Result<()> {
     dialog(terminal, title)?;
     std::thread::sleep(LOOK);
     terminal.press_while("Escape", |screen| is_up(screen, title))
 }
 
-/// Goes through the steps, and accepts.
+/// Performs the steps, and accepts.
 fn take(terminal: &Terminal<'_>, steps: &[Step]) -> Result<()> {
     for (key, shown) in steps {
         match key {

@@ -1,4 +1,4 @@
-//! The agents: which package each comes in, and how it is started without a person, an account or the network.
+//! The agents: the package of each, and how it starts without a person, an account or the network.
 
 use std::path::{Path, PathBuf};
 
@@ -6,59 +6,59 @@ use serde_json::{Value, json};
 
 use super::states::{CLAUDE, CODEX, COPILOT, GEMINI, Installation, OPENCODE};
 
-/// What the agent is told; the model says what is in the script whatever that is.
+/// The prompt. The model follows the script whatever the prompt says.
 pub(super) const PROMPT: &str = "Go through the script.";
 
-/// The name that agents know the server by.
+/// The agents' name of the server.
 pub(super) const SERVER: &str = "hob";
 
-/// A coding agent, in one of the ways to configure it.
+/// A coding agent in one of its configurations.
 pub(super) struct Agent {
     pub(super) name: &'static str,
-    /// As a list in `xtask/agents` pins it.
+    /// Name of the package as pinned in `xtask/agents`.
     pub(super) package: &'static str,
-    /// In its package.
+    /// Path of the program in its package.
     pub(super) program: &'static str,
-    /// Whether Node runs it.
+    /// True if Node runs it.
     pub(super) is_script: bool,
-    pub(super) setting: fn(&Place) -> Setting,
-    /// What the model must call before it has the tools, given their names.
+    pub(super) setting: fn(&Environment) -> Setting,
+    /// The call with which the model loads the tools, given their names.
     pub(super) before: fn(&[&str]) -> Option<Value>,
     /// The turn that calls a tool.
     pub(super) call: fn(&str, &Value) -> Value,
     pub(super) installation: &'static Installation,
 }
 
-/// Where an agent runs.
-pub(super) struct Place {
-    /// A home of its own.
+/// The environment of an agent.
+pub(super) struct Environment {
+    /// Its private home.
     pub(super) home: PathBuf,
-    /// For its temporary files.
+    /// Directory for its temporary files.
     pub(super) temporary: PathBuf,
     pub(super) project: PathBuf,
-    /// How it reaches hob.
+    /// The connection to hob.
     pub(super) server: Server,
     /// The model's address, without a path.
     pub(super) url: String,
 }
 
-/// How an agent reaches hob.
+/// Connection of an agent to hob.
 pub(super) enum Server {
-    /// It starts this program.
+    /// The agent starts this program.
     Program(PathBuf),
     Http {
         url: String,
         token: String,
     },
-    /// As `hob init --allow` registers it, and allows it.
+    /// Registered and allowed by `hob init --allow`.
     Registered,
-    /// Not at all: what it does by itself is looked at.
+    /// None, to observe the agent alone.
     Nothing,
 }
 
 impl Server {
-    /// The servers of most agents: one entry, `program` for one that is started, with the command in it; `http` with the fields of URL
-    /// and headers.
+    /// Returns the server entry that most agents use: `program` with the command for a started server, `http` with the
+    /// fields for URL and headers.
     fn servers(&self, program: Value, http: Value, url_field: &str) -> Value {
         let entry = match self {
             Server::Program(path) => {
@@ -78,21 +78,21 @@ impl Server {
     }
 }
 
-/// What an agent is started with.
+/// Start options of an agent.
 pub(super) struct Setting {
-    /// Files to write first.
+    /// Files to write before the start.
     pub(super) files: Vec<(PathBuf, String)>,
     pub(super) env: Vec<(&'static str, String)>,
     pub(super) args: Vec<String>,
 }
 
 impl Agent {
-    /// The list in `xtask/agents` that has its package: CI installs one alone.
+    /// Name of the list in `xtask/agents` that pins its package; CI installs only one.
     pub(super) fn list(&self) -> &'static str {
         if self.installation.name == CLAUDE.name { "claude" } else { "others" }
     }
 
-    /// Its package, below the directory of all lists.
+    /// Directory of its package, relative to that of all lists.
     pub(super) fn directory(&self, packages: &Path) -> PathBuf {
         packages.join(self.list()).join("node_modules").join(self.package)
     }
@@ -130,7 +130,7 @@ pub(super) const AGENTS: [Agent; 9] = [
         is_script: false,
         setting: |place| codex(place, "gpt-5.5"),
         before: |tools| {
-            // It gives 8 unless told otherwise, and finds others than those that are named.
+            // By default it returns 8 results, which include unrequested tools.
             Some(json!({ "tool": "tool_search", "arguments": { "query": tools.join(" "), "limit": 20 } }))
         },
         call: directly,
@@ -212,7 +212,7 @@ fn directly(tool: &str, arguments: &Value) -> Value {
     json!({ "server": SERVER, "tool": tool, "arguments": arguments })
 }
 
-fn claude(place: &Place, more: &[(&'static str, &str)]) -> Setting {
+fn claude(place: &Environment, more: &[(&'static str, &str)]) -> Setting {
     let mut env = vec![
         ("ANTHROPIC_BASE_URL", place.url.clone()),
         ("ANTHROPIC_API_KEY", "scripted".to_owned()),
@@ -221,22 +221,22 @@ fn claude(place: &Place, more: &[(&'static str, &str)]) -> Setting {
     ];
     env.extend(more.iter().map(|(name, value)| (*name, (*value).to_owned())));
     if let Server::Registered = place.server {
-        return Setting { files: Vec::new(), env, args: words(&["-p", PROMPT]).collect() };
+        return Setting { files: Vec::new(), env, args: strings(&["-p", PROMPT]).collect() };
     }
     let config = place.home.join("mcp.json");
     let servers = place.server.servers(json!({ "type": "stdio", "args": [] }), json!({ "type": "http" }), "url");
     Setting {
-        args: words(&["-p", PROMPT, "--mcp-config", text(&config), "--strict-mcp-config"])
+        args: strings(&["-p", PROMPT, "--mcp-config", text(&config), "--strict-mcp-config"])
             // As root it refuses to bypass permissions.
-            .chain(words(&["--permission-mode", "dontAsk", "--allowedTools", "mcp__hob"]))
+            .chain(strings(&["--permission-mode", "dontAsk", "--allowedTools", "mcp__hob"]))
             .collect(),
         files: vec![(config, json!({ "mcpServers": servers }).to_string())],
         env,
     }
 }
 
-/// Claude Code as a person starts it at a terminal, with what it asks a newcomer answered.
-pub(super) fn claude_at_a_terminal(mut setting: Setting, place: &Place) -> Setting {
+/// Returns Claude Code as started by a person in a terminal, with its first-run questions answered.
+pub(super) fn claude_at_a_terminal(mut setting: Setting, place: &Environment) -> Setting {
     setting.args.retain(|word| word != "-p" && word != PROMPT);
     let trusted = json!({ "hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true });
     let answered = json!({
@@ -249,9 +249,9 @@ pub(super) fn claude_at_a_terminal(mut setting: Setting, place: &Place) -> Setti
     setting
 }
 
-/// How it offers tools depends on the model that it believes to talk to.
-fn codex(place: &Place, model: &str) -> Setting {
-    // Without an approval mode for the server, `codex exec` refuses its tools that may destroy.
+/// It offers tools according to the model that it assumes.
+fn codex(place: &Environment, model: &str) -> Setting {
+    // Without an approval mode for the server, `codex exec` refuses its destructive tools.
     let entry =
         |server: String| format!("[mcp_servers.{SERVER}]\n{server}\ndefault_tools_approval_mode = \"approve\"\n");
     let server = match &place.server {
@@ -286,11 +286,11 @@ env_key = "SCRIPTED_KEY"
     Setting {
         files: vec![(home.join("config.toml"), config)],
         env,
-        args: words(&["exec", "--skip-git-repo-check", PROMPT]).collect(),
+        args: strings(&["exec", "--skip-git-repo-check", PROMPT]).collect(),
     }
 }
 
-fn gemini(place: &Place) -> Setting {
+fn gemini(place: &Environment) -> Setting {
     let settings = json!({
         "security": { "auth": { "selectedType": "gemini-api-key" } },
         "general": { "enableAutoUpdate": false },
@@ -299,24 +299,24 @@ fn gemini(place: &Place) -> Setting {
         "mcpServers": place.server.servers(json!({ "args": [] }), json!({}), "httpUrl"),
     });
     let mut env = vec![("GOOGLE_GEMINI_BASE_URL", place.url.clone()), ("GEMINI_API_KEY", "scripted".to_owned())];
-    let mut args: Vec<String> = words(&["-m", "gemini-2.5-pro"]).collect();
+    let mut args: Vec<String> = strings(&["-m", "gemini-2.5-pro"]).collect();
     if !matches!(place.server, Server::Registered) {
         env.push(("GEMINI_CLI_TRUST_WORKSPACE", "true".to_owned()));
-        args.extend(words(&["--approval-mode", "yolo"]));
+        args.extend(strings(&["--approval-mode", "yolo"]));
     }
-    args.extend(words(&["-p", PROMPT]));
+    args.extend(strings(&["-p", PROMPT]));
     Setting { files: vec![(place.project.join(".gemini/settings.json"), settings.to_string())], env, args }
 }
 
-fn copilot(place: &Place, provider: &str, model: &str) -> Setting {
+fn copilot(place: &Environment, provider: &str, model: &str) -> Setting {
     let config = place.home.join("mcp.json");
     let program = json!({ "type": "local", "args": [], "tools": ["*"] });
     let servers = place.server.servers(program, json!({ "type": "http", "tools": ["*"] }), "url");
-    let mut args: Vec<String> = words(&["-p", PROMPT, "--disable-builtin-mcps", "--no-auto-update"]).collect();
+    let mut args: Vec<String> = strings(&["-p", PROMPT, "--disable-builtin-mcps", "--no-auto-update"]).collect();
     let mut files = Vec::new();
     if !matches!(place.server, Server::Registered) {
-        args.extend(words(&["--trust-folder", "--allow-all-tools"]));
-        args.extend(words(&["--additional-mcp-config", &format!("@{}", config.display())]));
+        args.extend(strings(&["--trust-folder", "--allow-all-tools"]));
+        args.extend(strings(&["--additional-mcp-config", &format!("@{}", config.display())]));
         files.push((config, json!({ "mcpServers": servers }).to_string()));
     }
     Setting {
@@ -332,7 +332,7 @@ fn copilot(place: &Place, provider: &str, model: &str) -> Setting {
     }
 }
 
-fn opencode(place: &Place) -> Setting {
+fn opencode(place: &Environment) -> Setting {
     let provider = json!({
         "npm": "@ai-sdk/openai-compatible",
         "options": { "baseURL": format!("{}/v1", place.url), "apiKey": "scripted" },
@@ -359,11 +359,11 @@ fn opencode(place: &Place) -> Setting {
             ("OPENCODE_DISABLE_LSP_DOWNLOAD", "1".to_owned()),
             ("OPENCODE_DISABLE_MODELS_FETCH", "1".to_owned()),
         ],
-        args: words(&["run", PROMPT]).collect(),
+        args: strings(&["run", PROMPT]).collect(),
     }
 }
 
-fn words(words: &[&str]) -> impl Iterator<Item = String> {
+fn strings(words: &[&str]) -> impl Iterator<Item = String> {
     words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>().into_iter()
 }
 

@@ -1,10 +1,10 @@
-//! `cargo xtask clients agents`: what real coding agents make of `hob mcp`, without a person and without an account.
+//! `cargo xtask clients agents`: real coding agents with `hob mcp`, without a person and without an account.
 //!
-//! Each agent runs in a project and a home of its own against the scripted model (`crates/testkit`), which calls tools of
-//! hob; what hob said is recorded on the way to the agent, what reached the model by the model. The page tells the
-//! difference. Which agents, and how they start: `kinds`; where they run: `stage`; what the model does: `tasks`; what
-//! else they go through: `trials`, and with questions to a person `asking` and `dialogs`; their hooks: `hooks`; whether `hob
-//! doctor` is right about each: `states`; what is told from the records: `record`; the page: `page`.
+//! Each agent runs in a separate project and home with the scripted model (`crates/testkit`), which calls hob's tools.
+//! hob's messages are recorded on the way to the agent, and the model records what reaches it. The page shows the
+//! difference. Agents and their start: `kinds`; environment: `stage`; script of the model: `tasks`; further trials:
+//! `trials`; questions to a person: `asking` and `dialogs`; hooks: `hooks`; accuracy of `hob doctor`: `states`;
+//! evaluation of the records: `record`; the page: `page`.
 
 mod asking;
 mod dialogs;
@@ -29,50 +29,49 @@ use crate::setup::{self, Tools, node_packages};
 use crate::workspace::{Profile, build, command_line, root, target_dir};
 
 use kinds::{AGENTS, Agent};
-use record::Seen;
+use record::Observations;
 use stage::{Programs, Stage};
 use states::{Compared, Installation, STATES};
 use tasks::Task;
 use trials::Registered;
 
-/// An agent's run.
 struct Row {
     agent: &'static Agent,
     version: String,
-    /// As one would type it, with placeholders for what differs from run to run.
+    /// The command line, with placeholders for parts that vary.
     started: String,
-    /// With results as agents get them.
+    /// With results in the form for agents.
     run: Run,
-    /// With structured content too, as they would get it if they were no agents.
+    /// With structured content too, as for clients that are not agents.
     with_both: Run,
-    /// As `hob init` registers it.
+    /// Registered by `hob init`.
     registered: Result<Registered>,
-    /// The tasks whose right results did not reach the model over HTTP.
+    /// Tasks whose correct results did not reach the model over HTTP.
     over_http: Result<Vec<&'static str>>,
-    /// The same after the agent was killed in mid-evaluation and started again.
+    /// The same after the agent was killed during an evaluation and restarted.
     killed: Result<Vec<&'static str>>,
-    /// The same for a node that its model answers itself.
+    /// The same for a node answered by its own model.
     delegated: Result<Vec<&'static str>>,
     /// Questions to a person.
-    asked: asking::Asked,
+    asked: asking::AskingResults,
 }
 
-/// `hob doctor` beside the agent's own list, in each of [`STATES`].
-struct Judged {
+/// `hob doctor` compared with the agent's own list, in each of [`STATES`].
+struct DoctorComparison {
     installation: &'static Installation,
     states: Vec<Result<Option<Compared>>>,
 }
 
-/// What came of a run.
+/// Result of a run.
 struct Run {
-    /// What hob and the model saw of it.
-    seen: Result<Seen>,
-    /// How the agent ended.
+    /// Observations by hob and the model.
+    seen: Result<Observations>,
+    /// The agent's exit status.
     ended: Result<String>,
 }
 
-/// The task: all agents, or those whose names have one of the words in them; `--hob FILE` tests a program that is built,
-/// `--hooks` only hooks, `--tools` all else: of the page each leaves the other's part as it is.
+/// Runs the task for all agents, or for those whose names contain one of the words. `--hob FILE` tests a built program,
+/// `--hooks` only hooks, and `--tools` everything else. Each leaves the other's part of the page unchanged.
 pub(crate) fn run(args: &[String]) -> Result<()> {
     let (mut names, mut hob, mut only_hooks, mut only_tools) = (Vec::new(), None, false, false);
     let mut words = args.iter();
@@ -87,7 +86,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     let is_chosen =
         |agent: &&Agent| names.is_empty() || names.iter().any(|name| agent.name.to_lowercase().contains(name.as_str()));
     let chosen: Vec<&Agent> = AGENTS.iter().filter(is_chosen).filter(|_| !only_hooks).collect();
-    // CI has no time for all that the page shows.
+    // CI runs only a part.
     let is_page = names.is_empty();
     let mut hooked = hooks::chosen(&names)?;
     if !is_page && !only_hooks {
@@ -107,33 +106,34 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     let model = build(Profile::Dev, &["--quiet", "-p", "testkit", "--bin", "scripted-model"])?.join("scripted-model");
     let programs = Programs { tools: &tools, packages: &packages, hob: &hob, model: &model };
     let mut rows = Vec::new();
-    let mut judged: Vec<Judged> = Vec::new();
+    let mut judged: Vec<DoctorComparison> = Vec::new();
     for agent in chosen {
         println!("clients: {}", agent.name);
         rows.push(row(agent, &programs)?);
         // Some agents have several rows.
         if !judged.iter().any(|judged| judged.installation.name == agent.installation.name) {
             let states = STATES.iter().map(|(state, _)| states::compare(agent, *state, &programs)).collect();
-            judged.push(Judged { installation: agent.installation, states });
+            judged.push(DoctorComparison { installation: agent.installation, states });
         }
     }
     let tried = hooks::tried(&hooked, !is_page && !only_hooks, &programs)?;
     let tasks = tasks::tasks();
     let path = root().join("docs/generated/agents.md");
     let before = || std::fs::read_to_string(&path).with_context(|| format!("could not read {path:?}"));
-    let section = match only_tools {
-        true => hooks::kept(&before()?).unwrap_or_default().to_owned(),
-        false => hooks::section(&tried, &programs)?,
+    let section = if only_tools {
+        hooks::section_text(&before()?).unwrap_or_default().to_owned()
+    } else {
+        hooks::section(&tried, &programs)?
     };
     let page = if only_hooks { before()? } else { page::page(&rows, &judged, &tasks)? };
     let page = hooks::replaced(&page, &section);
     println!("\n{}", if only_hooks { &section } else { &page });
-    // A part of the agents is no page.
+    // The page is written only for all agents.
     if is_page {
         std::fs::write(&path, &page).with_context(|| format!("could not write {path:?}"))?;
     }
     let missed = rows.iter().filter_map(|row| row.missed(&tasks));
-    let wrong = missed.chain(judged.iter().flat_map(Judged::wrong)).chain(hooks::wrong(&tried));
+    let wrong = missed.chain(judged.iter().flat_map(DoctorComparison::wrong)).chain(hooks::wrong(&tried));
     let wrong: Vec<String> = wrong.collect();
     if !wrong.is_empty() {
         bail!("not all is right with all agents:\n  {}", wrong.join("\n  "));
@@ -142,8 +142,8 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     Ok(())
 }
 
-impl Judged {
-    /// The states in which the two words differ, or that could not be made.
+impl DoctorComparison {
+    /// Returns the states in which the two reports differ, or which could not be created.
     fn wrong(&self) -> Vec<String> {
         let wrong = STATES.iter().zip(&self.states).filter_map(|((state, name), compared)| match compared {
             Ok(None) => None,
@@ -156,7 +156,7 @@ impl Judged {
 }
 
 impl Row {
-    /// Why its run does not count, if so.
+    /// Returns the reason why a run does not count.
     fn missed(&self, tasks: &[Task]) -> Option<String> {
         let trial = |trial: &Result<Vec<&str>>| match trial {
             Ok(missed) if missed.is_empty() => None,
@@ -182,7 +182,7 @@ impl Row {
 
 impl Run {
     fn missed(&self, tasks: &[Task]) -> Option<String> {
-        let demanded = |seen: &Seen| {
+        let demanded = |seen: &Observations| {
             tasks.iter().enumerate().find(|(index, task)| !task.is_unlisted && seen.of_task(*index).is_none())
         };
         Some(match (&self.seen, &self.ended) {
@@ -197,7 +197,7 @@ impl Run {
     }
 }
 
-/// Installs the pinned packages of these lists; gives the directory that has those of each.
+/// Installs the pinned packages of these lists. Returns the directory of each.
 fn installed(tools: &Tools, lists: impl Iterator<Item = &'static str>) -> Result<PathBuf> {
     let dir = target_dir()?.join("tools/agents");
     let bin = tools.python.parent().context("a program lies in a folder")?;
@@ -232,7 +232,7 @@ fn version(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
     Ok(manifest["version"].as_str().unwrap_or_default().trim_end_matches("-linux-x64").to_owned())
 }
 
-/// Runs the agent once; also gives how it was started. `args` are further ones of `hob mcp`.
+/// Runs the agent once with further arguments of `hob mcp`. Also returns how it was started.
 fn run_with(agent: &'static Agent, args: &str, programs: &Programs<'_>) -> Result<(String, Run)> {
     let tasks = tasks::tasks();
     let turns = tasks::turns(&tasks, agent.before, agent.call);
@@ -245,8 +245,8 @@ fn run_with(agent: &'static Agent, args: &str, programs: &Programs<'_>) -> Resul
     let ended = stdout_of(&mut command);
     let stopped = stdout_of(&mut stage.hob(&["stop"])?);
     let exchanges = model.end()?;
-    let seen = record::seen(&stage.records(), &exchanges, &place, &tasks, &turns);
-    // An agent that never started hob left no daemon to stop.
+    let seen = record::evaluate(&stage.records(), &exchanges, &place, &tasks, &turns);
+    // An agent that never started hob has no daemon.
     if seen.is_ok() {
         stopped.context("could not stop the daemon")?;
     }

@@ -1,4 +1,4 @@
-//! What came of it, as a page: how each agent speaks to hob, what reached the model, and how each was started.
+//! The page of results: each agent's protocol, the results that reached the model, and the start of each agent.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -7,17 +7,17 @@ use std::process::Command;
 use anyhow::Result;
 
 use super::asking::TRIALS;
-use super::kinds::{Place, Server, Setting};
+use super::kinds::{Environment, Server, Setting};
 use super::record::{Call, Offer};
 use super::states::STATES;
 use super::tasks::Task;
-use super::{Judged, Row};
+use super::{DoctorComparison, Row};
 use crate::workspace::read;
 
-/// Characters of a result that are shown.
+/// Maximum number of characters shown of a result.
 const EXCERPT: usize = 400;
 
-pub(super) fn page(rows: &[Row], judged: &[Judged], tasks: &[Task]) -> Result<String> {
+pub(super) fn page(rows: &[Row], judged: &[DoctorComparison], tasks: &[Task]) -> Result<String> {
     let day = read(Command::new("date").args(["-u", "+%F"]))?;
     let mut page = format!(
         "\
@@ -72,10 +72,7 @@ names, and searches; what it then gets is at the end.
                 let call = run.seen.as_ref().ok().and_then(|seen| seen.of_task(index));
                 call.map_or_else(|| "-".to_owned(), cell)
             });
-            let _ = match now == both {
-                true => write!(page, " {now} |"),
-                false => write!(page, " {now} ({both}) |"),
-            };
+            let _ = if now == both { write!(page, " {now} |") } else { write!(page, " {now} ({both}) |") };
         }
         page.push('\n');
     }
@@ -91,14 +88,14 @@ names, and searches; what it then gets is at the end.
         });
         let _ = writeln!(page, "| {} | {http} | {killed} | {delegated} |", row.agent.name);
     }
-    asked(&mut page, rows);
+    push_asking(&mut page, rows);
     for row in rows {
         details(&mut page, row, tasks);
     }
     Ok(page)
 }
 
-fn asked(page: &mut String, rows: &[Row]) {
+fn push_asking(page: &mut String, rows: &[Row]) {
     page.push_str(
         "\n## Questions to a person\n\nAsked without a terminal: nobody watches; `hob answer` while `hob questions --watch` runs and no \
          dialog is up yet; `wait_s: 1`, answered\nafter `timed_out`; and whether the agent's own shell can answer. In its dialog, by keys at a terminal: each tool and a form of every kind of\nfield; \
@@ -121,7 +118,7 @@ fn asked(page: &mut String, rows: &[Row]) {
     }
 }
 
-/// What `hob init` leaves to a person, and whether the agent works with what `hob init --allow` wrote.
+/// The steps that `hob init` leaves to a person, and whether the agent works after `hob init --allow`.
 fn registered(page: &mut String, rows: &[Row]) {
     page.push_str(
         "\n## Registered by `hob init`\n\nWhat it says is left for a person, and whether the agent then works with what `hob init --allow` \
@@ -143,7 +140,7 @@ fn registered(page: &mut String, rows: &[Row]) {
     }
 }
 
-fn doctor(page: &mut String, judged: &[Judged]) {
+fn doctor(page: &mut String, judged: &[DoctorComparison]) {
     page.push_str(
         "\n## `hob doctor` beside the agent's own list\n\nWhat `mcp list` says of hob, then whether `hob doctor` calls the agent ok. \
          A list that says \"listed\" starts nothing, and\nknows nothing of programs that are not there or are not hob. Cursor has no \
@@ -209,8 +206,8 @@ fn cell(call: &Call) -> String {
     format!("{what}, {}", call.bytes)
 }
 
-/// The files, the environment and the command line of an agent, without what differs from run to run.
-pub(super) fn started(setting: &Setting, command: &str, node: &Path, packages: &Path, place: &Place) -> String {
+/// Returns the files, environment and command line of an agent, without parts that vary.
+pub(super) fn started(setting: &Setting, command: &str, node: &Path, packages: &Path, place: &Environment) -> String {
     let mut text = String::new();
     for (path, file) in &setting.files {
         let _ = writeln!(text, "{}:", path.display());

@@ -1,5 +1,5 @@
-//! What is told from the records of one run: what the agent said to hob, what hob listed and answered, and what of that
-//! reached the model.
+//! Evaluation of the records of one run: the agent's requests, hob's listing and answers, and the part that reached the
+//! model.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -7,67 +7,73 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde_json::{Deserializer, Value};
 
-use super::kinds::{Place, SERVER};
+use super::kinds::{Environment, SERVER};
 use super::tasks::{Task, Turn};
 
-/// What hob and the model saw of an agent.
-pub(super) struct Seen {
-    /// The processes of `hob mcp` that the agent started.
+/// Observations of an agent's run by hob and the model.
+pub(super) struct Observations {
+    /// Number of `hob mcp` processes that the agent started.
     pub(super) starts: usize,
-    /// As the agent names itself.
+    /// The agent's name as given by itself.
     pub(super) client: String,
-    /// The revision of MCP that its requests speak.
+    /// The MCP revision of its requests.
     pub(super) revision: String,
-    /// Requests and notifications besides calls, by method.
+    /// Requests and notifications other than calls, by method.
     pub(super) methods: Vec<String>,
-    /// What hob listed, then what the model was offered with its first turn and with its last.
+    /// Tools listed by hob, then those offered to the model in its first and last turns.
     pub(super) tools: [Offer; 3],
-    /// The bytes of text that the model got when it first searched for tools.
+    /// Size of the text of the model's first search for tools, in bytes.
     pub(super) found: usize,
-    /// Bytes of the server's instructions: all, then those that the model was told with its first turn and with its last.
+    /// Size of the server's instructions in bytes: all, then those shown to the model in its first and last turns.
     pub(super) instructions: [usize; 3],
-    /// The results that reached the model, in order, and the tasks that they belong to.
+    /// The results that reached the model, in order, with their tasks.
     pub(super) calls: Vec<(usize, Call)>,
 }
 
-impl Seen {
-    /// The result of a task, if one reached the model.
+impl Observations {
+    /// Returns the result of a task, if one reached the model.
     pub(super) fn of_task(&self, task: usize) -> Option<&Call> {
         self.calls.iter().find(|(of, _)| *of == task).map(|(_, call)| call)
     }
 }
 
-/// Tools, and the bytes of their names, descriptions and schemas.
+/// Number of tools, and the size of their names, descriptions and schemas in bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Offer {
     pub(super) tools: usize,
     pub(super) bytes: usize,
 }
 
-/// A result, as it left hob and as it reached the model.
+/// A result, as sent by hob and as received by the model.
 pub(super) struct Call {
     pub(super) tool: String,
-    /// What reached the model, with words for the directories of this run.
+    /// The text that reached the model, with placeholders for directories.
     pub(super) text: String,
     pub(super) bytes: usize,
     pub(super) has_text: bool,
     pub(super) has_json: bool,
-    /// Whether at least the text's beginning is there.
+    /// True if at least the beginning of the text arrived.
     pub(super) is_cut: bool,
-    /// Of the text and of the JSON that hob gave.
+    /// Sizes of hob's text and JSON.
     pub(super) given: [usize; 2],
-    /// Whether hob said that it is an error.
+    /// True if hob marked it as an error.
     pub(super) is_error: bool,
 }
 
-/// The messages of a file, one a line; the last may be cut off.
+/// Reads the messages of a file, one per line. The last may be truncated.
 pub(super) fn lines(path: &Path) -> Result<Vec<Value>> {
     let text = std::fs::read_to_string(path).with_context(|| format!("could not read {}", path.display()))?;
     Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
 }
 
-/// What was seen.
-pub(super) fn seen(records: &Path, exchanges: &[Value], place: &Place, tasks: &[Task], turns: &[Turn]) -> Result<Seen> {
+/// Evaluates the records.
+pub(super) fn evaluate(
+    records: &Path,
+    exchanges: &[Value],
+    place: &Environment,
+    tasks: &[Task],
+    turns: &[Turn],
+) -> Result<Observations> {
     let mut spoken = Vec::new();
     for entry in std::fs::read_dir(records).context("could not read the records")?.flatten() {
         let path = entry.path();
@@ -76,7 +82,7 @@ pub(super) fn seen(records: &Path, exchanges: &[Value], place: &Place, tasks: &[
         }
     }
     let starts = spoken.len();
-    // Of several processes, the one that did most.
+    // Of several processes, the one with the most messages.
     let most = spoken.into_iter().max_by_key(|(asked, _)| asked.len());
     let (asked, said) = most.context("the agent did not start hob")?;
     let answer = |request: &Value| said.iter().find(|message| message["id"] == request["id"]).map(|it| &it["result"]);
@@ -92,7 +98,7 @@ pub(super) fn seen(records: &Path, exchanges: &[Value], place: &Place, tasks: &[
     let offered = |exchange: &Value| {
         let tools = exchange["tools"].as_array().into_iter().flatten();
         let tools = tools.filter(|tool| tool["is_deferred"] == false && is_ours(tool, &names));
-        Offer::of(tools.map(|tool| tool["bytes"].as_u64().unwrap_or_default() as usize))
+        Offer::new(tools.map(|tool| tool["bytes"].as_u64().unwrap_or_default() as usize))
     };
     let results = of_turns(&conversation, turns);
     let mut given = with("tools/call")
@@ -100,19 +106,19 @@ pub(super) fn seen(records: &Path, exchanges: &[Value], place: &Place, tasks: &[
         .map(|call| (&call["params"]["name"], answer(call).unwrap_or(&Value::Null)))
         .peekable();
     let of_tasks = results.iter().filter_map(|(turn, result)| Some((turn.task?, *result)));
-    // An agent whose model calls what it does not know says so by itself.
+    // An agent whose model calls an unknown tool reports that itself.
     let mut given_to =
         |task: usize| given.next_if(|(name, _)| **name == tasks[task].tool).unwrap_or((&Value::Null, &Value::Null));
     let instructions = asked.iter().filter_map(answer).find_map(|result| result["instructions"].as_str());
     let instructions = escaped(instructions.unwrap_or_default());
     let told_of = |exchange: &Value| beginning(&instructions, &exchange["body"].to_string());
-    Ok(Seen {
+    Ok(Observations {
         starts,
         client: client(first),
         revision: revision(first, answer(first)),
         methods: methods(&asked),
         tools: [
-            Offer::of(listed.iter().map(|tool| {
+            Offer::new(listed.iter().map(|tool| {
                 ["name", "description"].map(|key| tool[key].as_str().unwrap_or_default().len()).iter().sum::<usize>()
                     + tool["inputSchema"].to_string().len()
             })),
@@ -120,7 +126,7 @@ pub(super) fn seen(records: &Path, exchanges: &[Value], place: &Place, tasks: &[
             offered(told),
         ],
         instructions: [instructions.len(), told_of(conversation[0]), told_of(told)],
-        calls: of_tasks.map(|(task, result)| (task, Call::of(result, given_to(task), place))).collect(),
+        calls: of_tasks.map(|(task, result)| (task, Call::new(result, given_to(task), place))).collect(),
         found: results
             .iter()
             .filter(|(turn, _)| turn.task.is_none())
@@ -130,13 +136,13 @@ pub(super) fn seen(records: &Path, exchanges: &[Value], place: &Place, tasks: &[
     })
 }
 
-/// The exchanges of the scripted conversation.
+/// Returns the exchanges of the scripted conversation.
 fn conversation(exchanges: &[Value]) -> Vec<&Value> {
     let is_auxiliary = |exchange: &&Value| exchange["turn"].is_null() || exchange["turn"] == "auxiliary";
     exchanges.iter().filter(|exchange| !is_auxiliary(exchange)).collect()
 }
 
-/// The turns that were said, each a call, and the results that reached the model, in order.
+/// Returns the turns, each a call, and the results that reached the model, in order.
 fn of_turns<'a>(conversation: &[&'a Value], turns: &'a [Turn]) -> Vec<(&'a Turn, &'a Value)> {
     let results =
         conversation.last().and_then(|last| last["results"].as_array()).map(Vec::as_slice).unwrap_or_default();
@@ -146,7 +152,7 @@ fn of_turns<'a>(conversation: &[&'a Value], turns: &'a [Turn]) -> Vec<(&'a Turn,
     said.into_iter().filter_map(turn).zip(results).collect()
 }
 
-/// The text of each result that reached the model, and the task that it belongs to.
+/// Returns the text of each result that reached the model, with its task.
 pub(super) fn results(exchanges: &[Value], turns: &[Turn]) -> Result<Vec<(usize, String)>> {
     let conversation = conversation(exchanges);
     conversation.last().context("the model was offered no tools")?;
@@ -158,7 +164,7 @@ pub(super) fn results(exchanges: &[Value], turns: &[Turn]) -> Result<Vec<(usize,
 }
 
 impl Offer {
-    fn of(sizes: impl Iterator<Item = usize>) -> Self {
+    fn new(sizes: impl Iterator<Item = usize>) -> Self {
         sizes.fold(Self { tools: 0, bytes: 0 }, |so_far, size| Self {
             tools: so_far.tools + 1,
             bytes: so_far.bytes + size,
@@ -167,7 +173,7 @@ impl Offer {
 }
 
 impl Call {
-    fn of(result: &Value, (name, given): (&Value, &Value), place: &Place) -> Self {
+    fn new(result: &Value, (name, given): (&Value, &Value), place: &Environment) -> Self {
         let reached = result["text"].as_str().unwrap_or_default();
         let blocks = given["content"].as_array().into_iter().flatten();
         let text = blocks.filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join("\n");
@@ -192,7 +198,7 @@ impl Call {
     }
 }
 
-/// Whether a tool that the model is offered is one that hob listed.
+/// True if a tool offered to the model is one of hob's.
 fn is_ours(tool: &Value, listed: &BTreeSet<&str>) -> bool {
     let has = |key: &str| tool[key].as_str().is_some_and(|text| text.contains(SERVER));
     (has("name") || has("namespace")) && listed.iter().any(|name| is_named(&tool["name"], name))
@@ -203,21 +209,21 @@ fn is_named(name: &Value, tool: &str) -> bool {
     before.is_some_and(|before| before.is_empty() || before.ends_with(|c: char| !c.is_alphanumeric()))
 }
 
-/// The bytes of the longest beginning of the text that the body has.
+/// Returns the length of the longest prefix of the text that the body contains.
 fn beginning(text: &str, body: &str) -> usize {
     let ends: Vec<usize> = text.char_indices().map(|(at, c)| at + c.len_utf8()).collect();
     let longest = ends.partition_point(|end| body.contains(&text[..*end]));
-    // A word or two are in every text.
+    // Every text contains a word or two of another.
     longest.checked_sub(1).map_or(0, |last| ends[last]).checked_sub(20).map_or(0, |more| more + 20)
 }
 
-/// Text as it stands in JSON, where it is a part of a string.
+/// Returns the text as it appears inside a JSON string.
 fn escaped(text: &str) -> String {
     let quoted = Value::from(text.trim()).to_string();
     quoted.trim_matches('"').to_owned()
 }
 
-/// Whether the JSON is in the text, however it is spaced and however its numbers are written.
+/// True if the text contains the JSON, in any spacing and number format.
 fn has_json(text: &str, json: &Value) -> bool {
     text.match_indices('{').any(|(at, _)| {
         let first = Deserializer::from_str(&text[at..]).into_iter().next();
@@ -254,7 +260,7 @@ fn revision(first: &Value, answer: Option<&Value>) -> String {
     settled.or(asked).unwrap_or("?").to_owned()
 }
 
-/// Each method besides calls, with how often it came.
+/// Counts each method other than calls.
 fn methods(asked: &[Value]) -> Vec<String> {
     let all: Vec<&str> = asked.iter().filter_map(|message| message["method"].as_str()).collect();
     let names: BTreeSet<&str> = all.iter().copied().filter(|method| *method != "tools/call").collect();

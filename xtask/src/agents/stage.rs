@@ -1,4 +1,4 @@
-//! Where an agent runs: a project, a home and a scripted model of its own.
+//! Environment of an agent: a project, a home and a scripted model.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
@@ -9,20 +9,20 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::kinds::{Agent, Place, Server, Setting};
+use super::kinds::{Agent, Environment, Server, Setting};
 use super::record;
 use super::tasks::{FOUR_ERRORS, Turn};
 use crate::clients::stdout_of;
 use crate::setup::Tools;
 use crate::workspace::temporary_project;
 
-/// How long something may take to be seen.
+/// Timeout for an expected event.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The programs that take part.
+/// The programs involved.
 pub(super) struct Programs<'a> {
     pub(super) tools: &'a Tools,
-    /// The agents' packages.
+    /// Directory of the agents' packages.
     pub(super) packages: &'a Path,
     pub(super) hob: &'a Path,
     pub(super) model: &'a Path,
@@ -50,13 +50,13 @@ impl<'a> Stage<'a> {
         Ok(stage)
     }
 
-    /// What went through hob.
+    /// Files that record hob's messages.
     pub(super) fn records(&self) -> PathBuf {
         self.outside.path().join("records")
     }
 
-    pub(super) fn place(&self, server: Server, model: &Model) -> Place {
-        Place {
+    pub(super) fn place(&self, server: Server, model: &Model) -> Environment {
+        Environment {
             server,
             url: format!("http://127.0.0.1:{}", model.port),
             project: self.project.path().to_owned(),
@@ -72,7 +72,7 @@ impl<'a> Stage<'a> {
         Model::start(self.programs.model, &script, self.outside.path())
     }
 
-    /// The agent's command line, with its files in place.
+    /// Returns the agent's command line, and writes its files.
     pub(super) fn agent(&self, agent: &Agent, setting: &Setting) -> Result<Command> {
         for (path, text) in &setting.files {
             std::fs::create_dir_all(path.parent().expect("a file lies in a folder"))
@@ -84,7 +84,7 @@ impl<'a> Stage<'a> {
         Ok(command)
     }
 
-    /// The agent's program, without arguments.
+    /// Returns the agent's program without arguments.
     pub(super) fn program(&self, agent: &Agent) -> Result<Command> {
         let program = agent.directory(self.programs.packages).join(agent.program);
         let mut command = self.command(if agent.is_script { &self.programs.tools.node } else { &program })?;
@@ -94,26 +94,26 @@ impl<'a> Stage<'a> {
         Ok(command)
     }
 
-    /// A command of hob in the project.
+    /// Returns a command of hob in the project.
     pub(super) fn hob(&self, args: &[&str]) -> Result<Command> {
         let mut command = self.command(self.programs.hob)?;
         command.args(args);
         Ok(command)
     }
 
-    /// What `hob status` says; null without a daemon.
+    /// Returns the output of `hob status`; null without a daemon.
     pub(super) fn status(&self) -> Result<Value> {
-        // Without a daemon it says so with its exit code.
+        // Without a daemon, the exit code says so.
         let output = self.hob(&["status", "--json"])?.output().context("could not ask for the status")?;
         Ok(serde_json::from_slice(&output.stdout).unwrap_or_default())
     }
 
-    /// Ends the daemon.
+    /// Stops the daemon.
     pub(super) fn stop(&self) -> Result<()> {
         stdout_of(&mut self.hob(&["stop"])?).map(drop).context("could not stop the daemon")
     }
 
-    /// The processes of a program that run with this stage's home.
+    /// Returns the processes of a program that use this home.
     pub(super) fn processes(&self, program: &Path) -> Vec<String> {
         let home = format!("HOME={}", self.home().display());
         let is_ours = |process: &Path| {
@@ -134,12 +134,12 @@ impl<'a> Stage<'a> {
         self.outside().join("home")
     }
 
-    /// What holds the home, the temporary directory and whatever else is beside them.
+    /// Returns the parent of the home, the temporary directory and related files.
     pub(super) fn outside(&self) -> &Path {
         self.outside.path()
     }
 
-    /// A program with this stage's home, in its project.
+    /// Returns a command with this home, run in its project.
     pub(super) fn command(&self, program: &Path) -> Result<Command> {
         let (path, outside) = (self.programs.tools.path()?, self.outside.path());
         let mut command = Command::new(program);
@@ -154,12 +154,12 @@ impl<'a> Stage<'a> {
         Ok(command)
     }
 
-    /// A program that is `hob mcp` with these arguments, as the agent's own child.
+    /// Returns a program that runs `hob mcp` with these arguments as the agent's direct child.
     pub(super) fn direct(&self, args: &str) -> Result<Server> {
         self.server("hob-direct", &format!("exec '{}' mcp{args}\n", self.programs.hob.display()))
     }
 
-    /// A program that is `hob mcp` and writes down what goes through it, each process to its own files.
+    /// Returns a program that runs `hob mcp` and records its messages, each process in its own files.
     pub(super) fn recorded(&self, args: &str) -> Result<Server> {
         let (records, hob) = (self.records(), self.programs.hob.display());
         let records = records.display();
@@ -196,7 +196,7 @@ impl Model {
         Ok(Self { child, port, record })
     }
 
-    /// Ends it and gives what it was asked.
+    /// Stops it and returns the requests it received.
     pub(super) fn end(mut self) -> Result<Vec<Value>> {
         drop(self.child.stdin.take());
         self.child.wait().context("the model did not end")?;
@@ -206,13 +206,13 @@ impl Model {
 
 impl Drop for Model {
     fn drop(&mut self) {
-        // It ends with its stdin; after an error there may be no one else to close that.
+        // It ends with its stdin. After an error nobody else may close that.
         drop(self.child.stdin.take());
         let _ = self.child.wait();
     }
 }
 
-/// Waits until something is there.
+/// Waits until a condition holds.
 pub(super) fn until<T>(what: &str, mut there: impl FnMut() -> Result<Option<T>>) -> Result<T> {
     let deadline = Instant::now() + PATIENCE;
     loop {

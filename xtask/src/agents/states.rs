@@ -1,7 +1,7 @@
-//! Whether `hob doctor` is right: in eight states of an installation, its word beside that of the agent's own list of servers.
+//! Accuracy of `hob doctor`: its report compared with the agent's own list of servers in eight states of an installation.
 //!
-//! Each state is made as a person makes it: `hob init` in a project and a home of their own, then one thing changed. The
-//! agent's list is that of its `mcp list`, which for some starts the servers and for some only reads the files.
+//! Each state is created as a person would: `hob init` in a new project and home, then one change. The agent's list is
+//! its `mcp list`. Some agents start the servers for it, and some only read the files.
 
 use std::path::{Path, PathBuf};
 
@@ -15,17 +15,17 @@ use crate::clients::stdout_of;
 /// A state of an installation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// `hob init`, and nothing more.
+    /// `hob init` only.
     Fresh,
     /// Everything is allowed, then the folder's trust is withdrawn.
     Untrusted,
-    /// Everything is allowed, then the server is switched off.
+    /// Everything is allowed, then the server is disabled.
     Disabled,
-    /// The file that registers it is cut short.
+    /// The file that registers it is truncated.
     Broken,
-    /// The entry starts a program that is not there.
+    /// The entry starts a missing program.
     Missing,
-    /// A server named hob that starts something else.
+    /// A server named hob that starts another program.
     Foreign,
     /// Everything is allowed in the main worktree, and the agent starts in a linked one.
     Linked,
@@ -44,18 +44,18 @@ pub(super) const STATES: [(State, &str); 8] = [
     (State::Ready, "ready"),
 ];
 
-/// What the agent's own list says of the server named hob.
+/// State of the server named hob in the agent's own list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Listed {
-    /// It was started and answered.
+    /// Started, and it answered.
     Connected,
-    /// It is among those that would be started; the list starts none.
+    /// Configured; the list starts no servers.
     Named,
-    /// It was started, and is no server.
+    /// Started, but it is not a server.
     Failed,
-    /// It waits for a yes, or is switched off.
+    /// Awaiting approval, or disabled.
     Off,
-    /// There is no server of that name.
+    /// Not listed.
     Absent,
 }
 
@@ -71,21 +71,21 @@ impl Listed {
     }
 }
 
-/// How an agent is registered, and what a person changes then.
+/// Registration of an agent, and the changes that a person makes.
 pub(super) struct Installation {
-    /// Its name for `hob init`.
+    /// Its name in `hob init`.
     pub(super) name: &'static str,
-    /// As `hob doctor` calls it.
+    /// Its name in `hob doctor`.
     pub(super) title: &'static str,
-    /// The project's file with the entry.
+    /// The project file with the entry.
     file: &'static str,
-    /// Withdraws the trust that `hob init --allow` gave, given home and project; `None` if the agent asks for none.
+    /// Withdraws the trust given by `hob init --allow`, for a home and project; `None` if the agent asks for none.
     untrusted: fn(&Path, &Path) -> Option<Edit>,
-    /// Switches the server off.
+    /// Disables the server.
     disabled: fn(&Path, &Path) -> Edit,
 }
 
-/// A change of a file: `from` becomes `to`; without `from` it is all that the file holds.
+/// A change of a file: replaces `from` by `to`, or the whole contents without `from`.
 struct Edit {
     file: PathBuf,
     from: Option<String>,
@@ -175,17 +175,17 @@ pub(super) const OPENCODE: Installation = Installation {
     },
 };
 
-/// A state as both tell it.
+/// A state according to both reports.
 pub(super) struct Compared {
     pub(super) listed: Listed,
-    /// Whether `hob doctor` says that the agent starts hob.
+    /// True if `hob doctor` reports that the agent starts hob.
     pub(super) is_ready: bool,
-    /// What it says.
+    /// The text of the report.
     pub(super) said: String,
 }
 
 impl Compared {
-    /// Whether the two agree. A list that starts nothing cannot know of a program that is not there, or is not hob.
+    /// True if the two agree. A list that starts nothing cannot detect a missing program or one that is not hob.
     pub(super) fn agrees(&self, state: State) -> bool {
         let is_program = matches!(state, State::Missing | State::Foreign);
         match self.listed {
@@ -201,7 +201,7 @@ impl Compared {
     }
 }
 
-/// Both words in a state; `None` where the agent has no such state.
+/// Returns both reports in a state; `None` if the agent has no such state.
 pub(super) fn compare(agent: &Agent, state: State, programs: &Programs<'_>) -> Result<Option<Compared>> {
     let stage = Stage::new(programs)?;
     let (home, project) = (stage.home(), stage.project());
@@ -236,12 +236,12 @@ pub(super) fn compare(agent: &Agent, state: State, programs: &Programs<'_>) -> R
     }
     let listed = listed(agent, &stage, &place)?;
     let (is_ready, said) = doctor(agent, &stage, &place)?;
-    // Not every list starts a daemon.
+    // Some lists start no daemon.
     drop(stage.hob(&["stop"])?.output());
     Ok(Some(Compared { listed, is_ready, said }))
 }
 
-/// A program as all the formats write it.
+/// Returns a program in the notation of all formats.
 fn written(program: impl AsRef<Path>) -> String {
     format!("\"{}\"", program.as_ref().display())
 }
@@ -250,7 +250,7 @@ fn listed(agent: &Agent, stage: &Stage<'_>, place: &Path) -> Result<Listed> {
     let mut command = stage.program(agent)?;
     command.args(["mcp", "list"]).current_dir(place);
     let output = command.output().with_context(|| format!("could not start {}", agent.name))?;
-    // Some fail over a file that they cannot read, and show it.
+    // Some fail because of an unreadable file, and show it.
     if !output.status.success() {
         return Ok(Listed::Absent);
     }
@@ -260,7 +260,7 @@ fn listed(agent: &Agent, stage: &Stage<'_>, place: &Path) -> Result<Listed> {
     Ok(line.map_or(Listed::Absent, word_of))
 }
 
-/// What the line of a server says.
+/// Parses the line of a server.
 fn word_of(line: &str) -> Listed {
     let has = |words: &[&str]| words.iter().any(|word| line.contains(word));
     match () {
@@ -271,16 +271,16 @@ fn word_of(line: &str) -> Listed {
     }
 }
 
-/// Whether a line of a list is that of the server.
+/// True if a line of a list is the server's.
 fn is_about_hob(line: &str) -> bool {
     let words = line.split(|c: char| !(c.is_alphanumeric() || c == '/' || c == '_')).filter(|word| !word.is_empty());
     words.take(3).any(|word| word == "hob")
 }
 
-/// What `hob doctor` says of the agent.
+/// Returns doctor's report about the agent.
 fn doctor(agent: &Agent, stage: &Stage<'_>, place: &Path) -> Result<(bool, String)> {
     let mut command = stage.hob(&["doctor", "--json"])?;
-    // Its exit code tells of problems.
+    // A nonzero exit code reports problems.
     let output = command.current_dir(place).output().context("could not start `hob doctor`")?;
     let report: Value = serde_json::from_slice(&output.stdout).context("`hob doctor --json` printed no JSON")?;
     let findings = report["findings"].as_array().context("`hob doctor --json` has no findings")?;

@@ -1,20 +1,20 @@
-//! What the scripted model does: a line of tasks, each a call of one tool of hob.
+//! The script of the model: a series of tasks, each a call of one of hob's tools.
 
 use serde_json::{Value, json};
 
-/// The file that `reload` loads: four mistakes that GHC reports at once.
+/// The file that `reload` loads: four errors that GHC reports together.
 pub(super) const FOUR_ERRORS: (&str, &str) = (
     "Four.hs",
     "module Four where\n\none :: Int\none = \"1\"\n\ntwo :: Bool\ntwo = 'b'\n\nthree :: String\nthree = ()\n\nfour :: Char\nfour = True\n",
 );
 
-/// A task.
+/// A task of the script.
 pub(super) struct Task {
     /// Its name in the tables.
     pub(super) name: &'static str,
     pub(super) tool: &'static str,
     pub(super) arguments: Value,
-    /// Whether the default listing leaves its tool out.
+    /// True if the default listing omits its tool.
     pub(super) is_unlisted: bool,
 }
 
@@ -30,7 +30,7 @@ pub(super) fn tasks() -> Vec<Task> {
         task("evaluate", "repl_eval", json!({ "code": "1+1" })),
         task("raise", "repl_eval", json!({ "code": "1/0" })),
         task("fail to compile", "repl_eval", json!({ "code": "def f(:" })),
-        // As much as hob gives unless told otherwise.
+        // hob's default limit.
         task("long output", "repl_eval", json!({ "code": "for i in range(1000): print(i, 'abcdefgh')" })),
         task("start GHCi", "repl_start", json!({ "profile": "ghci", "session": "hs" })),
         task("four errors", "repl_reload", json!({ "session": "hs", "targets": [FOUR_ERRORS.0] })),
@@ -40,7 +40,7 @@ pub(super) fn tasks() -> Vec<Task> {
         task("send to nobody", "send_message", json!({ "to": "stranger", "content": "Hello." })),
         task("more tools", "more_tools", json!({ "toolset": "repl" })),
         Task { is_unlisted: true, ..task("one of them", "repl_list", json!({})) },
-        // A session is a child of its daemon.
+        // A session is a child process of its daemon.
         task("kill the daemon", "repl_eval", json!({ "code": "import os; os.kill(os.getppid(), 9)" })),
         task("evaluate again", "repl_eval", json!({ "code": "1+1" })),
         Task { is_unlisted: true, ..task("list again", "repl_list", json!({})) },
@@ -49,13 +49,13 @@ pub(super) fn tasks() -> Vec<Task> {
 
 /// A turn of the model.
 pub(super) struct Turn {
-    /// As the scripted model reads it.
+    /// The turn in the scripted model's format.
     pub(super) script: Value,
-    /// The task that it does; `None` where the agent's model must first search for its tools.
+    /// The task; `None` if the model must first search for its tools.
     pub(super) task: Option<usize>,
 }
 
-/// The model's turns. `search` is what it must call before it has the tools of these names.
+/// Returns the model's turns. `search` is the call that loads the tools of these names.
 pub(super) fn turns(
     tasks: &[Task],
     search: fn(&[&str]) -> Option<Value>,

@@ -1,4 +1,4 @@
-//! An agent at a terminal of its own: tmux, keys pressed into it, and what stands on its screen.
+//! An agent in its own terminal: tmux, keys sent to it, and its screen.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,12 +8,12 @@ use anyhow::{Context, Result, bail};
 
 use super::stage::{Stage, until};
 
-/// How long a program has to take a key.
+/// Timeout for the effect of a key.
 const AGAIN: Duration = Duration::from_secs(2);
-/// Columns and lines: a form of every kind of field fits.
+/// Columns and lines, large enough for a form with every kind of field.
 const SIZE: [&str; 4] = ["-x", "100", "-y", "50"];
 
-/// A program at a terminal, which ends with the value.
+/// A program in a terminal, which is killed when this is dropped.
 pub(super) struct Terminal<'a> {
     stage: &'a Stage<'a>,
     socket: PathBuf,
@@ -25,7 +25,7 @@ impl<'a> Terminal<'a> {
         let terminal = Self { stage, socket: stage.home().join("tmux") };
         let mut tmux = terminal.tmux()?;
         tmux.envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        // The terminal that tmux is in; those inside get tmux's own.
+        // The terminal of tmux itself; programs inside have tmux's own type.
         tmux.env("TERM", "xterm");
         tmux.args(["-f", "/dev/null", "new-session", "-d"]).args(SIZE).arg("--");
         tmux.arg(program.get_program()).args(program.get_args());
@@ -36,18 +36,18 @@ impl<'a> Terminal<'a> {
         Ok(terminal)
     }
 
-    /// Presses a key, as tmux names it, and waits until this is shown: a program may take two keys at once for another.
+    /// Presses a key by its tmux name, and waits until the text is shown. A program may read two quick keys as another key.
     pub(super) fn press(&self, key: &str, shown: &str) -> Result<()> {
         self.send(&[key])?;
         self.until(shown).map(drop).with_context(|| format!("after {key}"))
     }
 
-    /// Presses a key until this is not shown any more.
+    /// Presses a key until the text is no longer shown.
     pub(super) fn press_away(&self, key: &str, shown: &str) -> Result<()> {
         self.press_while(key, |screen| screen.contains(shown))
     }
 
-    /// Presses a key while the screen is such a one: what was drawn just now may not take keys yet.
+    /// Presses a key while the screen matches. A screen that was just drawn may not accept keys yet.
     pub(super) fn press_while(&self, key: &str, is_there: impl Fn(&str) -> bool) -> Result<()> {
         let mut pressed: Option<Instant> = None;
         let gone = until(&format!("what {key} ends"), || {
@@ -63,13 +63,13 @@ impl<'a> Terminal<'a> {
         gone.with_context(|| format!("the screen shows {:?}", self.text()))
     }
 
-    /// Types a text, and waits until this is shown.
+    /// Types a text, and waits until the other text is shown.
     pub(super) fn enter(&self, text: &str, shown: &str) -> Result<()> {
         self.send(&["-l", text])?;
         self.until(shown).map(drop).with_context(|| format!("after {text:?}"))
     }
 
-    /// Waits until this is shown; the whole screen.
+    /// Waits until the text is shown. Returns the screen.
     pub(super) fn until(&self, shown: &str) -> Result<String> {
         let mut last = String::new();
         let found = until(&format!("{shown:?}"), || {
@@ -80,7 +80,7 @@ impl<'a> Terminal<'a> {
         Ok(last)
     }
 
-    /// What stands on the screen.
+    /// Returns the text of the screen.
     pub(super) fn text(&self) -> Result<String> {
         let shown = self.tmux()?.args(["capture-pane", "-p"]).output().context("could not ask tmux")?;
         Ok(String::from_utf8_lossy(&shown.stdout).into_owned())

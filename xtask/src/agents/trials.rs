@@ -1,5 +1,5 @@
-//! What else an agent goes through: hob as `hob init` registers it, hob over HTTP, a death of the agent in mid-evaluation,
-//! and a node that its model answers itself.
+//! Further trials of an agent: hob registered by `hob init`, hob over HTTP, the agent killed during an evaluation, and
+//! a node answered by its own model.
 
 use std::process::{Command, Stdio};
 
@@ -21,18 +21,18 @@ output: { schema: { reason: string, score: integer 1..5 } }
 Rate this text: {{ text | data }}
 ";
 
-/// A task, and what its result has in it if all is well.
+/// A task, and the expected text of its result.
 type Expected = (Task, &'static str);
 
-/// The agent with what `hob init` writes, and nothing else.
+/// The agent with the files written by `hob init` only.
 pub(super) struct Registered {
-    /// What `hob init` says is left for a person.
+    /// The steps that `hob init` leaves to a person.
     pub(super) left: Vec<String>,
-    /// After `hob init --allow`: the tasks whose right results did not reach the model.
+    /// After `hob init --allow`: the tasks whose correct results did not reach the model.
     pub(super) missed: Vec<&'static str>,
 }
 
-/// Registers hob as a person does, and starts the agent with what that wrote.
+/// Registers hob as a person does, and starts the agent with the files written.
 pub(super) fn registered(agent: &Agent, programs: &Programs<'_>) -> Result<Registered> {
     let stage = Stage::new(programs)?;
     let expected = vec![
@@ -52,7 +52,7 @@ pub(super) fn registered(agent: &Agent, programs: &Programs<'_>) -> Result<Regis
     Ok(Registered { left, missed })
 }
 
-/// The agent over HTTP: the tasks whose right results did not reach its model.
+/// Runs the agent over HTTP. Returns the tasks whose correct results did not reach its model.
 pub(super) fn over_http(agent: &Agent, programs: &Programs<'_>) -> Result<Vec<&'static str>> {
     let stage = Stage::new(programs)?;
     let mut serve = stage.hob(&["serve", "--http", "127.0.0.1:0"])?;
@@ -76,8 +76,8 @@ pub(super) fn over_http(agent: &Agent, programs: &Programs<'_>) -> Result<Vec<&'
     Ok(missed)
 }
 
-/// The agent is killed in mid-evaluation and started again. Gives what was wrong then: the tasks whose right results did
-/// not reach the second one's model.
+/// Kills the agent during an evaluation and restarts it. Returns the tasks whose correct results did not reach the
+/// second model.
 pub(super) fn killed(agent: &Agent, programs: &Programs<'_>) -> Result<Vec<&'static str>> {
     let stage = Stage::new(programs)?;
     let first = [
@@ -119,8 +119,8 @@ pub(super) fn killed(agent: &Agent, programs: &Programs<'_>) -> Result<Vec<&'sta
     Ok(missed)
 }
 
-/// A node without a model, which the agent's own model answers: a wrong value comes back with its problems, and a right one is
-/// accepted. Gives the tasks whose right results did not reach that model.
+/// Runs a node without a model, answered by the agent's own model. An invalid value is returned with its problems, and
+/// a valid one is accepted. Returns the tasks whose correct results did not reach that model.
 pub(super) fn delegated(agent: &Agent, programs: &Programs<'_>) -> Result<Vec<&'static str>> {
     let stage = Stage::new(programs)?;
     std::fs::create_dir(stage.project().join("nodes"))
@@ -143,7 +143,7 @@ pub(super) fn delegated(agent: &Agent, programs: &Programs<'_>) -> Result<Vec<&'
     Ok(missed)
 }
 
-/// Plays the tasks, and gives those whose results lack what is expected.
+/// Runs the tasks. Returns those whose results lack the expected text.
 fn played(agent: &Agent, stage: &Stage<'_>, server: Server, expected: Vec<Expected>) -> Result<Vec<&'static str>> {
     let (tasks, texts): (Vec<Task>, Vec<&str>) = expected.into_iter().unzip();
     let turns = turns(&tasks, agent.before, agent.call);
@@ -152,7 +152,7 @@ fn played(agent: &Agent, stage: &Stage<'_>, server: Server, expected: Vec<Expect
     outcome(&tasks, &texts, &turns, model, &mut stage.agent(agent, &(agent.setting)(&place))?)
 }
 
-/// Runs the agent to its end, and gives the tasks whose results lack these texts.
+/// Runs the agent to its end. Returns the tasks whose results lack these texts.
 fn outcome(
     tasks: &[Task],
     texts: &[&str],

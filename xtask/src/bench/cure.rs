@@ -1,4 +1,4 @@
-//! `cargo xtask bench cure`: how long the Cure compiler takes, and how much memory it leaves in the daemon.
+//! `cargo xtask bench cure`: time of the Cure compiler, and the memory it leaves in the daemon.
 //!
 //! The crate's bench `figures` measures the times within one process; this file compares each with its floor and
 //! target.
@@ -24,7 +24,7 @@ const PAGE: Page = Page {
             of 50 KB; of a compilation, the bare write of the same bytes.",
 };
 
-/// Measures everything; fails when a target is missed.
+/// Measures everything. Fails if a target is missed.
 pub(super) fn run(is_quick: bool) -> Result<()> {
     let mut command: Command = cargo();
     command.args(["bench", "--quiet", "-p", "cure", "--bench", "figures"]).current_dir(root());
@@ -85,17 +85,17 @@ fn times(micros: &HashMap<&str, f64>) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// How much memory the daemon holds after it has checked a program, and before.
+/// Measures the daemon's memory before and after it has checked a program.
 fn memory(bench: &Bench) -> Result<Figure> {
     let mut agent = Agent::start(&mut bench.hob(&["mcp", "cure"]))?;
     agent.initialize()?;
     let timeout = Duration::from_secs(20);
     agent.request("tools/list", json!({}), timeout)?;
     let daemon = daemon_pid(bench)?;
-    let before = Memory::of(daemon)?.resident;
+    let before = Memory::read(daemon)?.resident;
     let code = "module T do\n  def main(): String = \"#{1 + 1}\"\nend\n";
     agent.request("tools/call", json!({"name": "type_check_cure", "arguments": {"code": code}}), timeout)?;
-    let after = Memory::of(daemon)?.resident;
+    let after = Memory::read(daemon)?.resident;
     agent.finish()?;
     let what = "daemon that has checked a program, resident".to_owned();
     Ok(Figure {

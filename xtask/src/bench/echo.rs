@@ -1,5 +1,5 @@
-//! The round trip of a small call: through front-end and daemon, to the daemon's socket directly, and through minimal
-//! programs that do as much.
+//! The round trip of a small call: through front-end and daemon, directly to the daemon's socket, and through minimal
+//! programs that do the same.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
@@ -13,7 +13,7 @@ use super::report::{Figure, Target};
 use super::{Bench, Samples};
 use crate::agent::Pipes;
 
-/// Calls of one contender before the turn of the next.
+/// Number of calls of one contender before the turn of the next.
 const TURN: usize = 100;
 
 pub(super) fn measure(bench: &Bench) -> Result<Vec<Figure>> {

@@ -1,5 +1,5 @@
-//! `cargo xtask bench hooks`: what an agent waits for at each of its events, beside spawning an empty program and beside hooks
-//! in one line of Node and of Python, all in one interleaved run. Each contender is started as an agent starts it: a process
+//! `cargo xtask bench hooks`: the delay of an agent at each of its events, compared with an empty program and with
+//! one-line hooks in Node and Python, in one interleaved run. Each contender starts as an agent starts it: a process
 //! with the event on its standard input.
 
 use std::io::{Read, Write};
@@ -28,13 +28,13 @@ const PAGE: Page = Page {
             notes in the journal of hooks: from the event's arrival to its line, with the policy's file read and compared.",
 };
 
-/// A hook in one line.
+/// A one-line hook.
 const NODE: &str = "let s='';process.stdin.on('data',d=>s+=d).on('end',()=>{JSON.parse(s)})";
 const PYTHON: &str = "import json,sys;json.load(sys.stdin)";
 
-/// How many sessions have an event at once.
+/// Number of sessions with concurrent events.
 const SESSIONS: usize = 50;
-/// The bytes of the large event.
+/// Size of the large event in bytes.
 const LARGE: usize = 1 << 20;
 
 /// Measures everything.
@@ -65,7 +65,7 @@ pub(super) fn run(is_quick: bool) -> Result<()> {
     Ok(())
 }
 
-/// A policy of so many rules, of which none meets the events here.
+/// Returns a policy of `count` rules, none of which matches these events.
 fn policy(bench: &Bench, rules: usize) -> Result<()> {
     let rule = |number: usize| {
         format!(
@@ -77,7 +77,7 @@ fn policy(bench: &Bench, rules: usize) -> Result<()> {
     std::fs::write(bench.dir().join("hob-policy.toml"), text).context("could not write the policy")
 }
 
-/// The daemon runs and has decided.
+/// Waits until the daemon runs and has decided.
 fn started(bench: &Bench) -> Result<()> {
     read(&mut bench.hob(&["questions"]))?;
     for _ in 0..20 {
@@ -86,7 +86,7 @@ fn started(bench: &Bench) -> Result<()> {
     Ok(())
 }
 
-/// As Claude Code writes it: a line.
+/// Returns the event as one line, in Claude Code's form.
 fn event(session: &str, command: &str) -> Vec<u8> {
     json!({
         "session_id": session, "transcript_path": "/tmp/transcript.jsonl", "cwd": "/tmp", "permission_mode": "default",
@@ -98,7 +98,7 @@ fn event(session: &str, command: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-/// The time from the start of a program to its end, with this input. It must succeed and print nothing.
+/// Measures a program from start to end with this input. It must succeed and print nothing.
 fn timed(command: &mut Command, input: &[u8]) -> Result<Duration> {
     let begun = Instant::now();
     let mut child = spawned(command)?;
@@ -126,7 +126,7 @@ fn hook(bench: &Bench, input: &[u8]) -> Result<Duration> {
     timed(&mut hook_command(bench), input).context("hob hook")
 }
 
-/// One run of each, in turn.
+/// Runs each of them once, in turn.
 fn runs(bench: &Bench, tools: &Tools) -> Result<Vec<Figure>> {
     let [mut floor, mut ours, mut node, mut python]: [Samples; 4] = Default::default();
     let input = event("s", "git push origin main && cargo test");
@@ -159,7 +159,7 @@ fn runs(bench: &Bench, tools: &Tools) -> Result<Vec<Figure>> {
     ])
 }
 
-/// What the daemon notes of its decisions, with 100 rules and with 1,000.
+/// Measures the daemon's own records of its decisions, with 100 rules and with 1,000.
 fn decisions(bench: &Bench) -> Result<Vec<Figure>> {
     let mut figures = Vec::new();
     for (rules, target) in [(100, 100.0), (1000, 1000.0)] {
@@ -188,7 +188,7 @@ fn journal(bench: &Bench, last: usize) -> Result<Vec<Value>> {
     lines.context("the journal of hooks is no JSON")
 }
 
-/// An event of a mebibyte.
+/// Measures an event of one mebibyte.
 fn large(bench: &Bench) -> Result<Vec<Figure>> {
     let [mut floor, mut ours]: [Samples; 2] = Default::default();
     let mut payload: Value = serde_json::from_slice(&event("s", "true"))?;
@@ -208,7 +208,7 @@ fn large(bench: &Bench) -> Result<Vec<Figure>> {
     }])
 }
 
-/// All sessions at once, while one of them waits for a person.
+/// Measures all sessions at once while one of them waits for a person.
 fn crowd(bench: &Bench) -> Result<Vec<Figure>> {
     let rule = "[[rule]]\nid = \"person\"\non = \"tool_before\"\ncommand = \"release\"\ndecide = \"person\"\n";
     std::fs::write(bench.dir().join("hob-policy.toml"), rule).context("could not write the policy")?;
@@ -281,7 +281,7 @@ fn crowds(bench: &Bench) -> Result<Vec<Figure>> {
     Ok(vec![figure(50), figure(99)])
 }
 
-/// The client while it waits for a daemon that is stopped.
+/// Measures the client while it waits for a stopped daemon.
 fn memory(bench: &Bench) -> Result<Figure> {
     let daemon = daemon_pid(bench)?;
     let signal = |name: &str| -> Result<()> { read(Command::new("kill").args([name, &daemon.to_string()])).map(drop) };
@@ -293,7 +293,7 @@ fn memory(bench: &Bench) -> Result<Figure> {
         let pid = child.id();
         // It has connected, or is about to.
         std::thread::sleep(Duration::from_millis(300));
-        let memory = Memory::of(pid)?.anonymous;
+        let memory = Memory::read(pid)?.anonymous;
         child.wait().context("could not wait for it")?;
         Ok(memory)
     };
@@ -308,7 +308,7 @@ fn memory(bench: &Bench) -> Result<Figure> {
     })
 }
 
-/// The first event, which starts the daemon.
+/// Measures the first event, which starts the daemon.
 fn cold(bench: &Bench) -> Result<Vec<Figure>> {
     let [mut floor, mut ours]: [Samples; 2] = Default::default();
     let input = event("s", "git status");

@@ -18,9 +18,9 @@ pub(super) fn measure(bench: &Bench) -> Result<Vec<Figure>> {
     agent.initialize()?;
     agent.request("tools/list", json!({}), Duration::from_secs(10))?;
     let daemon = daemon_pid(bench)?;
-    let floor = Memory::of(empty.pid())?;
-    let front = Memory::of(agent.pid())?;
-    let back = Memory::of(daemon)?;
+    let floor = Memory::read(empty.pid())?;
+    let front = Memory::read(agent.pid())?;
+    let back = Memory::read(daemon)?;
     agent.finish()?;
     empty.finish()?;
     let figure = |what: &str, value, floor, target| Figure {

@@ -1,7 +1,7 @@
-//! `cargo xtask bench`: what the product costs compared with the least that could do the same, in one interleaved run.
+//! `cargo xtask bench`: cost of the product compared with the minimum for the same work, in one interleaved run.
 //!
-//! Every figure stands beside its floor, a committed program or a bare pipe, measured in the same minutes on the same
-//! machine: on a shared machine only ratios and differences mean something. One file per part; this one runs them, and
+//! Every figure is shown with its floor, a committed program or a bare pipe, measured in the same minutes on the same
+//! machine. On a shared machine only ratios and differences are meaningful. One file per part; this one runs them, and
 //! [`report`] prints and writes the results.
 
 mod ask;
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     }
     let is_quick = args.iter().any(|arg| arg == "--quick");
     let wanted: Vec<&str> = args.iter().map(String::as_str).filter(|arg| *arg != "--quick").collect();
-    // These have programs to build and a page of their own.
+    // These have separate programs to build and separate pages.
     if wanted == ["mcp"] {
         return mcp::run(is_quick);
     }
@@ -141,7 +141,7 @@ impl Bench {
         Ok(())
     }
 
-    /// `full` times, or a tenth of it in a quick run.
+    /// Returns `full`, or a tenth of it in a quick run.
     fn times(&self, full: usize) -> usize {
         if self.is_quick { (full / 10).max(3) } else { full }
     }

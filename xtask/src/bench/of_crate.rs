@@ -1,4 +1,4 @@
-//! Benches whose figures a crate's own bench program measures in one process; each task sets them beside floors and targets.
+//! Benches whose figures come from a crate's own bench program in one process. Each task adds floors and targets.
 
 use std::collections::HashMap;
 use std::process::Command;
@@ -8,8 +8,8 @@ use anyhow::{Result, bail};
 use super::report::{self, Figure, Page};
 use crate::workspace::{cargo, read, root};
 
-/// Runs the bench `figures` of a crate with these arguments, has its values (by name, in microseconds where nothing else is said) made figures, and
-/// writes the page; fails when a target is missed.
+/// Runs a crate's bench `figures` with these arguments, converts its values (by name, in microseconds by default) to
+/// figures, and writes the page. Fails if a target is missed.
 pub(super) fn run(
     package: &str,
     page: &Page,

@@ -1,4 +1,4 @@
-//! Benches with parts, counts of kills and a page of their own: what their command lines have in common.
+//! Common command line of benches with parts, counts of kills and a separate page.
 
 use anyhow::{Context, Result, bail};
 
@@ -6,16 +6,16 @@ use super::Bench;
 use super::report::{self, Figure, Page};
 use crate::workspace::{Profile, build};
 
-/// A part: its name, and the function that measures it in a project of its own.
+/// A part: its name, and the function that measures it in a new project.
 pub(super) type Part = (&'static str, fn(&Bench, &Options) -> Result<Vec<Figure>>);
 
 pub(super) struct Options {
-    /// How often daemons are killed.
+    /// Number of kills of daemons.
     pub(super) kills: usize,
 }
 
-/// Runs all parts of this bench, or the named ones; all of them write its page. `kills` is how often daemons are killed
-/// unless the command line says so.
+/// Runs all parts of this bench, or the named ones. A run of all parts writes its page. `kills` is the default number
+/// of kills.
 pub(super) fn run(bench: (&str, &Page), parts: &[Part], args: &[&str], is_quick: bool, kills: usize) -> Result<()> {
     let (mut wanted, mut options) = (Vec::new(), Options { kills });
     let mut args = args.iter().copied().filter(|arg| *arg != "--");

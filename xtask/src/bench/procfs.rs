@@ -1,4 +1,4 @@
-//! What a process uses, as `/proc` reports it.
+//! Resource usage of a process, from `/proc`.
 
 use anyhow::{Context, Result};
 
@@ -9,11 +9,11 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    pub(super) fn of(pid: u32) -> Result<Self> {
+    pub(super) fn read(pid: u32) -> Result<Self> {
         Ok(Self { anonymous: status_field(pid, "RssAnon:")?, resident: status_field(pid, "VmRSS:")? })
     }
 
-    /// The maximum that was ever resident.
+    /// Maximum resident memory so far.
     pub(super) fn peak(pid: u32) -> Result<f64> {
         status_field(pid, "VmHWM:")
     }
@@ -27,7 +27,7 @@ fn status_field(pid: u32, name: &str) -> Result<f64> {
     Ok(kib / 1024.0)
 }
 
-/// The processor time that a process has used, in ms.
+/// Returns the processor time used by a process in ms.
 pub(super) fn processor_ms(pid: u32) -> Result<f64> {
     let text =
         std::fs::read_to_string(format!("/proc/{pid}/stat")).with_context(|| format!("process {pid} is gone"))?;

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 
 use crate::workspace::{read, root, run};
 
-/// A measured value beside its floor.
+/// A measured value with its floor.
 pub(super) struct Figure {
     pub(super) what: String,
     /// The unit of value, floor and target.
@@ -31,7 +31,7 @@ pub(super) enum Target {
 }
 
 impl Figure {
-    /// Whether the value meets the target; `None` without a target.
+    /// True if the value meets the target; `None` without a target.
     pub(super) fn is_met(&self) -> Option<bool> {
         let floor = self.floor.map_or(f64::NAN, |(_, floor)| floor);
         self.target.map(|target| match target {
@@ -78,7 +78,7 @@ pub(super) struct Page {
     pub(super) file: &'static str,
     /// The command that writes the page.
     pub(super) task: &'static str,
-    /// What is measured and against which floors, in sentences; may be empty.
+    /// Description of the measurements and floors, in sentences; may be empty.
     pub(super) about: &'static str,
 }
 

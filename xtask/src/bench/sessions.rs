@@ -1,5 +1,5 @@
-//! Concurrent sessions: what an evaluation costs while seven other sessions are in mid-evaluation or one of them
-//! restarts; and how long a session takes from its start to its first prompt, compared with GHCi on bare pipes.
+//! Concurrent sessions: cost of an evaluation while seven other sessions evaluate or one of them restarts, and the time
+//! from a session's start to its first prompt, compared with GHCi on bare pipes.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use super::report::{Figure, Target};
 use super::{Bench, Samples, median};
 use crate::agent::{Pipes, text};
 
-/// The seven other sessions: profile, and code that takes long without using the processor.
+/// The seven other sessions: profile, and code that runs long without using the processor.
 const OTHERS: [(&str, &str); 7] = [
     ("ghci", "Control.Concurrent.threadDelay 1000000000"),
     ("python", "import time; time.sleep(1000)"),
@@ -22,7 +22,7 @@ const OTHERS: [(&str, &str); 7] = [
     ("ghci", "getLine"),
     ("bash", "sleep 1000"),
 ];
-/// Evaluations in one state before the turn of the next.
+/// Number of evaluations in one state before the turn of the next.
 const TURN: usize = 100;
 
 pub(super) fn measure(bench: &Bench) -> Result<Vec<Figure>> {
@@ -33,7 +33,7 @@ pub(super) fn measure(bench: &Bench) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// One session evaluates: beside idle ones, while the others evaluate, and while another one restarts again and again.
+/// Evaluates in one session: next to idle ones, while the others evaluate, and while another one restarts continuously.
 fn concurrent(bench: &Bench) -> Result<Vec<Figure>> {
     let mut agent = Contender::pipes(&mut bench.hob(&["mcp"]))?;
     agent.initialize()?;
@@ -103,7 +103,7 @@ fn turn(agent: &mut Contender, samples: &mut Samples, count: usize) -> Result<()
     Ok(())
 }
 
-/// From start to first prompt, alternating with GHCi on bare pipes, which also gets a prompt of its own.
+/// Measures from start to first prompt, alternating with GHCi on bare pipes, which also gets a custom prompt.
 fn first_prompt(bench: &Bench) -> Result<Vec<Figure>> {
     let mut agent = Contender::pipes(&mut bench.hob(&["mcp"]))?;
     agent.initialize()?;

@@ -1,7 +1,7 @@
-//! `cargo xtask bench work`: what a question about the work costs beside one `git status`, and what many who ask cost GitHub.
+//! `cargo xtask bench work`: cost of a question about the work compared with one `git status`, and the load of many questions on GitHub.
 //!
-//! The crate's bench `figures` measures in one process, with the real `git` and `gh` and a fixture of GitHub; this file sets
-//! each beside its floor and target.
+//! The crate's bench `figures` measures in one process, with the real `git` and `gh` and a fixture of GitHub. This file
+//! compares each figure with its floor and target.
 
 use std::collections::HashMap;
 
@@ -17,11 +17,11 @@ const PAGE: Page = Page {
             and gh are the real ones, GitHub is a fixture on this machine. The deadline of a question to GitHub is 5 s.",
 };
 
-/// What git's part may take beyond its floor, in milliseconds, and how many times the floor.
+/// Limits of git's part: milliseconds above its floor, and multiples of the floor.
 const BEYOND_MS: f64 = 5.0;
 const TIMES: f64 = 1.5;
 
-/// Measures everything; fails when a target is missed.
+/// Measures everything. Fails if a target is missed.
 pub(super) fn run(is_quick: bool) -> Result<()> {
     of_crate::run("work", &PAGE, is_quick, &[], |values| figures(values, is_quick))
 }

@@ -1,4 +1,4 @@
-//! The floor for a round trip: the least work that answers JSON-RPC lines, one at a time and without parsing them.
+//! The floor for a round trip: the minimum work to answer JSON-RPC lines, one at a time and without parsing them.
 //!
 //! Without an argument it serves its standard streams; with a path, one connection on a Unix socket there.
 

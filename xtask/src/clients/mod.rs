@@ -1,12 +1,12 @@
 //! `cargo xtask clients`: independent clients against `hob mcp`. The Python package and both generations of the
-//! TypeScript SDK, each in every era it speaks, list the tools, evaluate in GHCi, and take a node from its first save to its
-//! end; the Python package also calls every tool of the Cure compiler and asks where the work stands, and both packages of
-//! today answer questions to a person in their dialogs.
+//! TypeScript SDK, each in every era it supports, list the tools, evaluate in GHCi, and take a node from its first save
+//! to its end. The Python package also calls every tool of the Cure compiler and asks about the work. Both current
+//! packages answer questions in their dialogs.
 //! Parent processes of several kinds start `hob mcp` with a socketpair, with pipes, with a file as input, and from a shell
 //! before any daemon runs.
 //!
-//! The scripts are in `xtask/clients/`. Each row is one process; all rows of a run but those of nodes share one project and
-//! its daemon. What clients can do with the MCP library is in [`matrix`].
+//! The scripts are in `xtask/clients/`. Each row is one process; all rows of a run except those of nodes share one
+//! project and its daemon. The features of the MCP library are tested in [`matrix`].
 
 mod nodes;
 mod tidepool;
@@ -27,7 +27,7 @@ use crate::workspace::{Profile, build, root, temporary_project};
 pub(crate) const MODERN: &str = "2026-07-28";
 /// The last revision that opens with `initialize`.
 pub(crate) const LEGACY: &str = "2025-11-25";
-/// How long a row may take, so that none hangs the run.
+/// Timeout of a row, so that none hangs the run.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Runs the libraries' clients, or with `agents` the coding agents.
@@ -67,7 +67,7 @@ fn run_rows(tools: &Tools) -> Result<()> {
     let node_parent = || script(&tools.node, &scripts.join("parent.mjs"), &[&hob, dir, &requests]);
     row("Node parent (socketpair)", "initialize", node_parent().and_then(|out| handshake_is_answered(&out)));
 
-    // Node resolves packages from the script's directory, so the scripts go beside the packages.
+    // Node resolves packages from the script's directory, so the scripts are placed next to the packages.
     setup::copy_scripts(&["sdk1.mjs", "sdk2.mjs"], &scripts, &tools.scripts)?;
     let python = scripts.join("client.py");
     for (mode, version) in [("legacy", LEGACY), ("auto", MODERN), (MODERN, MODERN)] {
@@ -94,7 +94,7 @@ fn run_rows(tools: &Tools) -> Result<()> {
     for (mode, version) in [("legacy", LEGACY), (MODERN, MODERN)] {
         row("Python mcp 2.3.0, work", mode, tidepool::check(&tools.python, &python, &hob, mode, version));
     }
-    // Both scripts read their calls beside themselves.
+    // Both scripts read their calls from their own directory.
     setup::copy_scripts(&["ask2.mjs", "ask.json"], &scripts, &tools.scripts)?;
     let (python, typescript) = (scripts.join("ask.py"), tools.scripts.join("ask2.mjs"));
     for (mode, version) in [("legacy", LEGACY), (MODERN, MODERN)] {
@@ -129,7 +129,7 @@ fn print_rows(rows: &[Row]) -> Result<()> {
     Ok(())
 }
 
-/// An agent's first messages, as lines.
+/// Returns an agent's first messages, as lines.
 fn handshake() -> String {
     let info =
         json!({ "protocolVersion": LEGACY, "capabilities": {}, "clientInfo": { "name": "parent", "version": "1" } });
@@ -201,7 +201,7 @@ fn report(command: &mut Command, version: &str) -> Result<Value> {
     Ok(report)
 }
 
-/// What the answer of each tool of the Cure compiler must contain.
+/// Expected text in the answer of each tool of the Cure compiler.
 const CURE_ANSWERS: [(&str, &str); 13] = [
     ("analyze_fsm", "FSM: Lamp"),
     ("check_project", "✓ 1 module in 1 file"),
@@ -246,7 +246,7 @@ fn check_cure(interpreter: &Path, script: &Path, hob: &Path, dir: &Path, mode: &
     Ok(format!("{version}, {} tools of the compiler", CURE_ANSWERS.len()))
 }
 
-/// Runs a client's script whose person accepts, declines and cancels the dialog of each asking tool, and checks its report.
+/// Runs a client's script that accepts, declines and cancels the dialog of each asking tool, and checks its report.
 fn check_ask(interpreter: &Path, script: &Path, hob: &Path, dir: &Path, mode: &str, version: &str) -> Result<String> {
     let report = report_of(interpreter, script, hob, dir, mode, version)?;
     let values = json!({

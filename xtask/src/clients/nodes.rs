@@ -1,5 +1,5 @@
-//! Nodes through independent clients: from an empty project, a prompt file from its first save to its end, answered by the
-//! offline engine; the version of another worktree; and a node that its caller answers.
+//! Nodes through independent clients: a prompt file in an empty project from its first save to its end, answered by the
+//! offline engine; the version of another worktree; and a node answered by its caller.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader};
@@ -13,13 +13,13 @@ use super::{LEGACY, MODERN, report, stdout_of};
 use crate::setup::{self, Tools};
 use crate::workspace::{KillOnDrop, Profile, build, root, target_dir, temporary_project};
 
-/// A client: its name, interpreter, script, and the eras that it speaks with the revision of each.
+/// A client: its name, interpreter, script, and its eras with the revision of each.
 type Client<'a> = (&'static str, &'a Path, PathBuf, &'static [(&'static str, &'static str)]);
 
 /// All eras of a client.
 const ERAS: &[(&str, &str)] = &[("legacy", LEGACY), ("auto", MODERN), (MODERN, MODERN)];
 
-/// Runs every client in every era that it speaks, each in a project of its own, and hands name, era and outcome to `row`.
+/// Runs every client in every era that it supports, each in a new project. Passes name, era and outcome to `row`.
 pub(super) fn rows(tools: &Tools, hob: &Path, mut row: impl FnMut(&str, &str, Result<String>)) -> Result<()> {
     let scripts = root().join("xtask/clients");
     setup::copy_scripts(&["nodes.mjs", "nodes1.mjs", "nodes2.mjs"], &scripts, &tools.scripts)?;
@@ -43,11 +43,11 @@ pub(super) fn rows(tools: &Tools, hob: &Path, mut row: impl FnMut(&str, &str, Re
     Ok(())
 }
 
-/// The offline engine, which ends when this is dropped.
+/// The offline engine, which is stopped when this is dropped.
 struct Engine {
     url: String,
     _process: KillOnDrop,
-    /// It ends with this.
+    /// Stopped with this value.
     _stdin: ChildStdin,
 }
 
@@ -66,7 +66,7 @@ impl Engine {
     }
 }
 
-/// A repository with a linked worktree, and nothing in it but a `hob.toml` that names the model.
+/// Creates a repository with a linked worktree, which contains only a `hob.toml` that names the model.
 struct Empty {
     main: tempfile::TempDir,
     beside: tempfile::TempDir,
@@ -98,12 +98,12 @@ impl Empty {
     }
 }
 
-/// Checks what a script printed.
+/// Checks the output of a script.
 fn check(report: &Value) -> Result<()> {
     let score = |schema: &str| report[schema]["properties"]["result"]["properties"]["score"]["maximum"].clone();
     let hash = |version: &str| report["hashes"][version].as_str().unwrap_or_default();
     let attempt = &report["ledger"]["attempts"][0];
-    // What a client is not told differently is not announced: a body, and a file that its last good version stands for.
+    // No notification is sent for changes that a client cannot see: a body, or a file replaced by its last valid version.
     let announced = json!({
         "saved": 1, "body edited": 1, "schema edited": 2, "broken": 2, "deleted": 3, "own, come and gone": 5,
     });

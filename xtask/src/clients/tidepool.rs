@@ -1,6 +1,6 @@
-//! The tools of Tidepool's profile through the Python package. `exo_status` and `exo_reconstitute`: on a branch `bd-ID/slug`, on a branch of a GitHub issue with
-//! its pull request, and in a repository with nothing. GitHub is the fixture of the tests, asked by the real `gh`. `find_callers`, `show_fields` and `show_constructors`: with every field that
-//! Tidepool's answers have.
+//! The tools of Tidepool's profile through the Python package. `exo_status` and `exo_reconstitute`: on a branch `bd-ID/slug`, on
+//! a branch of a GitHub issue with its pull request, and in an empty repository. GitHub is the tests' fixture, queried by the
+//! real `gh`. `find_callers`, `show_fields` and `show_constructors`: with every field of Tidepool's answers.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::report;
 use crate::workspace::{KillOnDrop, Profile, build, run_quietly, temporary_project};
 
-/// Every documented field of the parts that are objects.
+/// Every documented field of the object-valued parts.
 const BEAD: &[&str] = &[
     "id",
     "title",
@@ -50,7 +50,7 @@ const ISSUES: &str = r#"{"id":"tidepool-a1","title":"Parse lists","description":
 {"id":"tidepool-b2","title":"Print lists","status":"open","priority":2,"issue_type":"task","dependencies":[{"depends_on_id":"tidepool-a1","type":"blocks"}]}
 "#;
 
-/// What is asked about, and every field of Tidepool's answers.
+/// The questions, and every field of Tidepool's answers.
 const GEO: &str =
     "module Geo where\ndata Shape = Circle { radius :: !Double } | Dot\narea :: Shape -> Double\narea s = radius s\n";
 const MAIN: &str = "module Main where\nimport Geo (area, Shape (..))\nmain :: IO ()\nmain =\n  print (area Dot)\n";
@@ -132,7 +132,7 @@ pub(super) fn check(interpreter: &Path, script: &Path, hob: &Path, mode: &str, v
     Ok(format!("{version}, 5 tools in 3 repositories, {fields} documented fields"))
 }
 
-/// Checks the answers about code; how many fields they have.
+/// Checks the answers about code. Returns the number of fields.
 fn about_code(answers: &Value) -> Result<usize> {
     let of = |tool: &str| answer(&answers[tool]).with_context(|| tool.to_owned());
     let (callers, record, sum) = (of("find_callers")?, of("show_fields")?, of("show_constructors")?);
@@ -163,7 +163,7 @@ fn about_code(answers: &Value) -> Result<usize> {
         + has(&sum["constructors"][0], CONSTRUCTOR)?)
 }
 
-/// The object of an answer, whose text is the same as JSON.
+/// Returns the object of an answer, whose text is the same JSON.
 fn answer(answer: &Value) -> Result<Value> {
     let text: Value =
         serde_json::from_str(answer["text"].as_str().context("no text")?).context("the text is no JSON")?;
@@ -173,7 +173,7 @@ fn answer(answer: &Value) -> Result<Value> {
     Ok(text)
 }
 
-/// How many fields there are; all of those that are documented.
+/// Counts the fields, and checks that all documented ones exist.
 fn has(object: &Value, fields: &[&str]) -> Result<usize> {
     match fields.iter().find(|field| object.get(field).is_none()) {
         Some(missing) => bail!("{missing} is not in {object}"),

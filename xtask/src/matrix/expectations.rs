@@ -1,15 +1,15 @@
-//! What each client must have seen, and how its report compares.
+//! The expected observations of each client, and the comparison with its report.
 
 use serde_json::{Value, json};
 
-/// What a client may do with a server: the columns of the table.
+/// Capabilities of a client: the columns of the table.
 pub(super) const CAPABILITIES: [&str; 6] = ["tools", "progress", "cancel", "ask", "resources", "prompts"];
 
 /// The outcome of one capability.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Cell {
     Passed,
-    /// Passed as far as the client supports it; what it does not support.
+    /// Passed as far as the client supports it; the text names the unsupported part.
     Partial(String),
     Unsupported(String),
     Failed(String),

@@ -1,5 +1,4 @@
-//! The MCP Inspector's command line. Each command is a connection of its own, so only what one request can do is
-//! tested.
+//! The MCP Inspector's command line. Each command uses a new connection, so only single requests are tested.
 
 use std::process::Command;
 

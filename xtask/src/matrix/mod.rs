@@ -2,8 +2,8 @@
 //! that it supports, against the example `everything`. The TypeScript clients also show that a progress report never
 //! arrives in one read with its answer.
 //!
-//! The clients are in `xtask/clients/` and report what they saw; [`expectations`] holds what they must have seen. The
-//! table is written to `docs/generated/clients.md`, which marks what a client does not support.
+//! The clients are in `xtask/clients/` and report their observations; [`expectations`] holds the expected ones. The
+//! table is written to `docs/generated/clients.md`, which marks unsupported features.
 
 mod expectations;
 mod inspector;
@@ -86,9 +86,10 @@ pub(crate) fn run(tools: &Tools) -> Result<()> {
     println!("\n{page}");
     write_page("docs/generated/clients.md", &page)?;
     let complaints = table::complaints(&rows, &races);
-    match complaints.is_empty() {
-        true => Ok(()),
-        false => bail!("clients did not see what they must:\n  {}", complaints.join("\n  ")),
+    if complaints.is_empty() {
+        Ok(())
+    } else {
+        bail!("clients did not see what they must:\n  {}", complaints.join("\n  "))
     }
 }
 
@@ -127,15 +128,15 @@ impl Servers {
     }
 }
 
-/// The outcome of a thousand calls whose report and answer follow each other immediately.
+/// Outcome of a thousand calls whose report and answer follow each other immediately.
 struct Race {
     client: &'static str,
     server: &'static str,
     transport: &'static str,
     mode: &'static str,
-    /// How many of the thousand reports the client saw, and how many errors it raised.
+    /// Number of reports that the client saw, and number of errors that it raised.
     outcome: Result<(u64, usize)>,
-    /// How many reports the client must see.
+    /// Number of reports that the client must see.
     expected: u64,
 }
 
@@ -165,11 +166,8 @@ fn races(tools: &Tools, servers: &Servers) -> Result<Vec<Race>> {
             let reported = race["reported"].as_u64().context("no count of reports")?;
             Ok((reported, race["surprises"].as_array().map_or(0, Vec::len)))
         };
-        // Not over HTTP+SSE: the server cannot see what was read, so a client that stalls may lose a report.
-        let transports = match client == sdk1.0 {
-            true => ["stdio", "http", "websocket"].as_slice(),
-            false => &["stdio", "http"],
-        };
+        // Not over HTTP+SSE: the server cannot detect reading, so a stalled client may lose a report.
+        let transports = if client == sdk1.0 { ["stdio", "http", "websocket"].as_slice() } else { &["stdio", "http"] };
         for transport in transports.iter().copied() {
             let outcome = raced(&servers.target(transport), transport);
             races.push(Race { client, server: "everything", transport, mode, outcome, expected: 1000 });

@@ -1,5 +1,5 @@
-//! `cargo xtask score code lies`: questions to real language servers that are disturbed, by the trials that the tests of
-//! `crates/code` run a few of. A final answer that is wrong is a lie; one that comes later than it may is late.
+//! `cargo xtask score code lies`: questions to real language servers under disturbance, with the trials of which the
+//! tests of `crates/code` run a few. A wrong final answer is a lie; one after the time limit is late.
 
 use std::ffi::OsStr;
 use std::fmt::Write;
@@ -15,15 +15,15 @@ use crate::setup;
 use crate::workspace::{cargo, read, target_dir, write_page};
 
 const PAGE: &str = "docs/generated/score-code-lies.md";
-/// A judge, and how it is tried.
+/// A language server, and its trials.
 struct Judge {
-    /// As the trials name it.
+    /// Its name in the trials.
     of_trials: &'static str,
     name: &'static str,
     test: &'static str,
-    /// How many trials of each kind.
+    /// Number of trials of each kind.
     trials: usize,
-    /// Prints its version.
+    /// Command that prints its version.
     version: &'static [&'static str],
 }
 
@@ -42,7 +42,7 @@ impl Judge {
     }
 }
 
-/// A rust-analyzer reads the standard library at each start.
+/// rust-analyzer reads the standard library at each start.
 const JUDGES: &[Judge] = &[
     Judge::new(("Ty", "ty"), "ty_never_lies", 10, &["ty", "--version"]),
     Judge::new(("Tsc", "TypeScript 7"), "tsc_never_lies", 10, &["tsc", "--version"]),
@@ -65,13 +65,13 @@ const DISTURBANCES: &[(&str, &str)] = &[
     ("OverBudget", "over budget"),
 ];
 
-/// What became of the trials of one kind.
+/// Results of the trials of one kind.
 #[derive(Debug)]
 struct Cell {
     judge: String,
     disturbance: String,
     trials: usize,
-    /// First answers that were final and right, or not final.
+    /// First answers: final and right, or not final.
     right: usize,
     labelled: usize,
     lies: Vec<String>,
@@ -79,7 +79,7 @@ struct Cell {
     late: Vec<String>,
     final_ms: Vec<u64>,
     naive_ms: Vec<u64>,
-    /// How often the naive client's server had to be started again.
+    /// Number of restarts of the naive client's server.
     naive_restarts: usize,
 }
 
@@ -109,34 +109,34 @@ impl Cell {
     }
 }
 
-/// What to try: all judges, some of them beside what was measured of the others last, or none.
-pub(super) enum What<'a> {
+/// Scope of a run: all servers, some of them with the stored results of the others, or none.
+pub(super) enum Scope<'a> {
     Quick,
     All,
     Some(&'a [&'a str]),
     Kept,
 }
 
-/// Where in the build directory the cells of each judge are kept, in a file of its program's name.
+/// Returns the file in the build directory that stores a server's cells, named after its program.
 const KEPT: &str = "score-code-lies";
 
-pub(super) fn run(what: &What<'_>) -> Result<()> {
+pub(super) fn run(what: &Scope<'_>) -> Result<()> {
     let path = setup::judges_path()?;
-    let is_quick = matches!(what, What::Quick);
+    let is_quick = matches!(what, Scope::Quick);
     let kept = target_dir()?.join(KEPT).join(if is_quick { "quick" } else { "whole" });
     std::fs::create_dir_all(&kept).with_context(|| format!("could not make {kept:?}"))?;
     let names: Vec<&str> = JUDGES.iter().map(Judge::program).collect();
-    if let What::Some(wanted) = what
+    if let Scope::Some(wanted) = what
         && let Some(unknown) = wanted.iter().find(|name| !names.contains(name))
     {
         bail!("there is no judge {unknown}; there are {}", names.join(", "));
     }
     let is_tried = |judge: &&Judge| match what {
-        What::Quick | What::All => true,
-        What::Some(wanted) => wanted.contains(&judge.program()),
-        What::Kept => false,
+        Scope::Quick | Scope::All => true,
+        Scope::Some(wanted) => wanted.contains(&judge.program()),
+        Scope::Kept => false,
     };
-    // Most of the time is waiting, and a rust-analyzer's trials are half of it.
+    // Most of the time is spent waiting, and rust-analyzer's trials take half of it.
     let (small, large) = JUDGES.split_at(JUDGES.len() - 1);
     let try_all = |judges: &'static [Judge]| {
         judges.iter().filter(is_tried).try_for_each(|judge| run_trials(judge, is_quick, &path, &kept))
@@ -175,7 +175,7 @@ pub(super) fn run(what: &What<'_>) -> Result<()> {
     }
 }
 
-/// Runs the trials of a judge, and keeps what they say.
+/// Runs the trials of a server, and stores their output.
 fn run_trials(judge: &Judge, is_quick: bool, path: &OsStr, kept: &Path) -> Result<()> {
     let mut tests = cargo();
     tests
@@ -190,13 +190,13 @@ fn run_trials(judge: &Judge, is_quick: bool, path: &OsStr, kept: &Path) -> Resul
     let mut all = String::new();
     for line in BufReader::new(said).lines() {
         let line = line.context("could not read what the trials say")?;
-        // The test program's own words may stand before it.
+        // The test program's own output may precede it.
         if let Some((_, cell)) = line.split_once("score: ") {
             println!("score: {cell}");
             let _ = writeln!(all, "{cell}");
         }
     }
-    // Whatever failed is in the cells, or they are too few.
+    // Any failure is visible in the cells, or in their number.
     tests.wait().context("could not wait for the trials")?;
     let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let load = load.split(' ').take(3).collect::<Vec<_>>().join(" ");
@@ -206,14 +206,14 @@ fn run_trials(judge: &Judge, is_quick: bool, path: &OsStr, kept: &Path) -> Resul
         .with_context(|| format!("could not write {file:?}"))
 }
 
-/// The cells of a judge, and when they were measured at which load.
+/// The cells of a server, and the time and load of their measurement.
 fn read_kept(said: &str) -> Result<(Vec<Cell>, String)> {
     let (when, cells) = said.split_once('\n').context("nothing was kept")?;
     let cells = cells.lines().map(|cell| Cell::read(cell).with_context(|| format!("no cell: {cell}")));
     Ok((cells.collect::<Result<_>>()?, when.to_owned()))
 }
 
-/// What must not be.
+/// Returns the violations.
 fn failures(cells: &[Cell]) -> Vec<String> {
     let sum = |of: fn(&Cell) -> usize| cells.iter().map(of).sum::<usize>();
     let counts = [
@@ -274,7 +274,7 @@ fn page(cells: &[Cell], measured: &[String], versions: &[String]) -> String {
             }
         }
     }
-    let wrong: Vec<String> = cells.iter().flat_map(told).collect();
+    let wrong: Vec<String> = cells.iter().flat_map(describe).collect();
     if !wrong.is_empty() {
         let _ = writeln!(page, "\n## What is wrong\n\n{}", wrong.join("\n"));
     }
@@ -282,7 +282,7 @@ fn page(cells: &[Cell], measured: &[String], versions: &[String]) -> String {
     page
 }
 
-/// The middle one and the longest.
+/// Formats the median and the maximum.
 fn spread(times: &[u64]) -> (String, String) {
     let mut times = times.to_vec();
     times.sort_unstable();
@@ -290,8 +290,8 @@ fn spread(times: &[u64]) -> (String, String) {
     (shown(times.get(times.len() / 2)), shown(times.last()))
 }
 
-/// Each lie and late trial of a cell, in a line.
-fn told(cell: &Cell) -> Vec<String> {
+/// Returns a line for each lie and each late trial of a cell.
+fn describe(cell: &Cell) -> Vec<String> {
     let of = |word: &str, all: &[String]| {
         let line = |text: &String| {
             let first = text.lines().next().unwrap_or_default();

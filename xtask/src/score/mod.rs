@@ -1,4 +1,4 @@
-//! `cargo xtask score`: how often answers are right, by truth that the engine under test has no part in. One file per truth.
+//! `cargo xtask score`: accuracy of answers, measured against truth that is independent of the tested engine. One file per truth.
 
 mod code;
 mod lies;
@@ -7,15 +7,15 @@ mod nodes;
 
 use anyhow::{Result, bail};
 
-use lies::What;
+use lies::Scope;
 
 /// Runs the named score.
 pub(crate) fn run(args: &[String]) -> Result<()> {
     match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["code", "lies"] => lies::run(&What::All),
-        ["code", "lies", "--quick"] => lies::run(&What::Quick),
-        ["code", "lies", "--kept"] => lies::run(&What::Kept),
-        ["code", "lies", ref judges @ ..] => lies::run(&What::Some(judges)),
+        ["code", "lies"] => lies::run(&Scope::All),
+        ["code", "lies", "--quick"] => lies::run(&Scope::Quick),
+        ["code", "lies", "--kept"] => lies::run(&Scope::Kept),
+        ["code", "lies", ref judges @ ..] => lies::run(&Scope::Some(judges)),
         ["code", "memory"] => memory::run(),
         ["code", "--quick", ref languages @ ..] => code::run(languages, true),
         ["code", ref languages @ ..] => code::run(languages, false),

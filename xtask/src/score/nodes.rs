@@ -1,6 +1,6 @@
-//! `cargo xtask score nodes`: generated schemas on the offline engine, a real model server whose answers are the shortest that its
-//! decoder lets through. What a node returns is judged by Python's `jsonschema`, which no part of the engine is. The test that
-//! does it with fewer schemas in CI prints the figures; this file sets them on a page.
+//! `cargo xtask score nodes`: generated schemas on the offline engine, a real model server that returns the shortest
+//! answers that its decoder permits. Python's `jsonschema`, an independent validator, checks each value. The test that
+//! runs fewer schemas in CI prints the figures; this file writes them to a page.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -13,7 +13,7 @@ use crate::workspace::{cargo, read, write_page};
 const PAGE: &str = "docs/generated/score-nodes.md";
 const TEST: &str = "engine::valid::nothing_invalid_gets_out";
 const SCHEMAS: usize = 2_000;
-/// What became of a call that gave no value, as the test names it.
+/// Reason why a call gave no value, in the test's terms.
 const CLASSES: &[(&str, &str)] = &[
     ("Invalid", "let through by the decoder, refused here"),
     ("Truncated", "cut at the limit of tokens"),
@@ -28,7 +28,7 @@ pub(super) fn run(is_quick: bool) -> Result<()> {
     let schemas = if is_quick { 200 } else { SCHEMAS };
     let mut command = cargo();
     command.args(["test", "--quiet", "-p", "nodes", "--test", "it", "--", "--exact", TEST, "--nocapture"]);
-    // What is missing is a failure, and not a test that is skipped.
+    // A missing program is an error here, where a test would be skipped.
     let said = read(command.env("HOB_NODE_SCHEMAS", schemas.to_string()).env("CI", "1"))?;
     let figures: BTreeMap<&str, usize> = said
         .lines()

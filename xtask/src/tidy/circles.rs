@@ -1,25 +1,25 @@
-//! Circles of modules: two modules at the top of a crate that use each other are one module, or hide a third below both.
+//! Module cycles: two top-level modules of a crate that use each other are one module, or hide a third below both.
 //!
-//! Paths are read as text, from `crate::` on; what a file names by `super::` stays within its module. Tests may use what they
-//! test.
+//! Paths are read as text, starting with `crate::`. Paths that start with `super::` stay within their module. Tests may
+//! use the code they test.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::sources::tests_start;
 
-/// Circles with a reason. A pair leaves the table with its circle.
+/// Cycles with a reason. Remove a pair when its cycle is gone.
 const KNOWN: &[(&str, &str, &str)] = &[
-    // `Repl` owns what is published, and publishing is its method.
+    // `Repl` owns the published state, and publishing is its method.
     ("repl", "resources", "sessions"),
 ];
 
-/// Which modules each module at the top of a crate uses.
+/// The modules used by each top-level module of a crate.
 #[derive(Default)]
 pub(super) struct Uses(BTreeMap<(String, String), BTreeSet<String>>);
 
 impl Uses {
-    /// Adds what one file uses; `file` is relative to the root.
+    /// Adds the uses in one file; `file` is relative to the root.
     pub(super) fn add(&mut self, file: &Path, text: &str) {
         let parts: Vec<_> = file.iter().map(|part| part.to_string_lossy()).collect();
         let ["crates", krate, "src", top, ..] = parts.iter().map(AsRef::as_ref).collect::<Vec<&str>>()[..] else {
@@ -35,7 +35,7 @@ impl Uses {
         used.extend(used_modules(&code.join("\n")).filter(|module| *module != top).map(str::to_owned));
     }
 
-    /// Complaints about each circle that is not known, and each known one that is none.
+    /// Reports each unknown cycle, and each known one that no longer exists.
     pub(super) fn check(&self) -> Vec<String> {
         let found: BTreeSet<(&str, &str, &str)> = self
             .0
@@ -60,7 +60,7 @@ impl Uses {
     }
 }
 
-/// The modules that a text names behind `crate::`, alone or in braces.
+/// Returns the modules that a text names after `crate::`, alone or in braces.
 fn used_modules(code: &str) -> impl Iterator<Item = &str> {
     code.split("crate::")
         .skip(1)
@@ -75,7 +75,7 @@ fn used_modules(code: &str) -> impl Iterator<Item = &str> {
         .filter(|name| !name.is_empty())
 }
 
-/// The members of a list in braces, up to its end.
+/// Returns the members of a list in braces.
 fn top_level(list: &str) -> Vec<&str> {
     let (mut members, mut from, mut depth) = (Vec::new(), 0, 0_u32);
     for (at, c) in list.char_indices() {

@@ -1,5 +1,5 @@
-//! Which crate may depend on which: this table lists every allowed edge between our crates. A new edge changes the
-//! architecture, so it is added here deliberately.
+//! Permitted dependencies: this table lists every allowed edge between our crates. A new edge changes the architecture,
+//! so it is added here deliberately.
 
 use serde_json::Value;
 
@@ -33,7 +33,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
 /// Crates that may use only the feature `wire` of `mcp`, which needs no async runtime.
 const WIRE_ONLY: &[&str] = &["client", "ui"];
 
-/// Names that say nothing: such code belongs to the module that uses it.
+/// Meaningless names. Such code belongs to the module that uses it.
 pub(crate) const FORBIDDEN_NAMES: &[&str] =
     &["core", "common", "util", "utils", "helper", "helpers", "misc", "manager"];
 

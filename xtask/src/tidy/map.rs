@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 const MAP: &str = "ARCHITECTURE.md";
-/// A longer map would not be read.
+/// Maximum length. A longer map would not be read.
 const MAX_LINES: usize = 250;
 
 /// Checks the map of the tree at `root`.
@@ -36,7 +36,7 @@ pub(crate) fn check(root: &Path) -> Result<Vec<String>> {
     Ok(complaints)
 }
 
-/// The paths of this repository that a line names in back-ticks: files by their extension, directories by a trailing
+/// Returns the repository paths that a line names in backticks: files by their extension, directories by a trailing
 /// slash or their first component. Paths that exist only at run time (`~/`, `$VAR/`) do not count.
 fn named_paths(line: &str) -> impl Iterator<Item = &str> {
     line.split('`').skip(1).step_by(2).filter(|name| {

@@ -1,9 +1,8 @@
-//! `cargo xtask tidy`: the rules of this repository that no compiler checks.
+//! `cargo xtask tidy`: the rules of this repository that the compiler does not check.
 //!
-//! Owns the result only. Each family of rules returns a list of complaints: [`edges`] (which crate may depend on which),
-//! [`sources`] (headers, length, forbidden calls and names), [`modules`] (undeclared files), [`circles`] (modules that use
-//! each other), [`parts`] (where parts are named), [`map`] (the paths in ARCHITECTURE.md), [`language`] (idioms, names, commit
-//! subjects), [`prose`] (lengths in user pages).
+//! Prints the result. Each family of rules returns a list of complaints: [`edges`] (crate dependencies), [`sources`]
+//! (headers, length, forbidden calls and names), [`modules`] (undeclared files), [`circles`] (module cycles), [`parts`]
+//! (where parts are named), [`map`] (paths in ARCHITECTURE.md).
 
 mod circles;
 mod edges;
@@ -41,8 +40,8 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
-/// How many packages of others may be locked. Each takes time to build and is code that others may change, so a new one has to be
-/// worth it or replace another.
+/// Maximum number of third-party packages in the lock file. Each takes time to build and adds third-party code, so a
+/// new one must be worth it or replace another.
 const MAX_LOCKED: usize = 405;
 
 fn check_lock(lock: &str) -> Option<String> {

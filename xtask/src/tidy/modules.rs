@@ -1,5 +1,5 @@
-//! Undeclared files: a Rust file without a `mod` line is not compiled, so a test in it never runs. Nor is a tool served
-//! that is not in its list.
+//! Undeclared files: a Rust file without a `mod` line is not compiled, so its tests never run. Likewise a tool is not
+//! served unless it is in its list.
 
 use std::path::{Path, PathBuf};
 
@@ -35,7 +35,7 @@ pub(crate) fn check(root: &Path, files: &[PathBuf]) -> Result<Vec<String>> {
     Ok(complaints)
 }
 
-/// The file that has to declare this one. `None` for a crate's root, `Some(None)` if there is no such file.
+/// Returns the file that must declare this one. `None` for a crate's root, `Some(None)` if there is no such file.
 fn declaring(root: &Path, file: &Path) -> Option<Option<PathBuf>> {
     let dir = file.parent()?;
     let name = file.file_name()?.to_string_lossy();
@@ -55,7 +55,7 @@ fn declaring(root: &Path, file: &Path) -> Option<Option<PathBuf>> {
     Some(candidates.into_iter().find(|path| root.join(path).is_file()))
 }
 
-/// The files that may declare the module of the directory `dir`.
+/// Returns the files that may declare the module of the directory `dir`.
 fn declaring_above(dir: &Path) -> Vec<PathBuf> {
     let Some(up) = dir.parent() else { return Vec::new() };
     let sibling = up.file_name().zip(up.parent()).map(|(name, top)| top.join(format!("{}.rs", name.to_string_lossy())));
@@ -70,14 +70,14 @@ fn module_name(file: &Path) -> String {
     file.parent().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// The files beside `file` that the declaring text names with `#[path]`: they may declare it too.
+/// Returns sibling files that the declaring text includes with `#[path]`. They may declare it too.
 fn path_attributes<'a>(text: &'a str, file: &'a Path) -> impl Iterator<Item = PathBuf> + 'a {
     let names =
         text.lines().map(str::trim).filter(|line| line.starts_with("#[path")).filter_map(|line| line.split('"').nth(1));
     names.filter_map(|name| Some(file.parent()?.join(name)))
 }
 
-/// Whether the text has a `mod` line for the module, or a `#[path]` with the file's name.
+/// True if the text has a `mod` line for the module, or a `#[path]` with the file's name.
 fn declares(text: &str, stem: &str, file: &Path) -> bool {
     let wanted = [format!("mod {stem};"), format!("mod r#{stem};")];
     let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();

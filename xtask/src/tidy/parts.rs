@@ -1,13 +1,13 @@
-//! Where no part may be named: a part joins the daemon in `crates/daemon/src/parts`, and the rest of the daemon loops
-//! over the list. Settings, journal and front-end learn from each part what they need. Tests may name parts, since they
-//! have to serve one.
+//! Rules on naming parts: a part joins the daemon in `crates/daemon/src/parts`, and the rest of the daemon loops over
+//! the list. Settings, journal and front-end get what they need from each part. Tests may name parts, since they must
+//! serve one.
 
 use std::path::Path;
 
 use super::edges;
 use super::sources::tests_start;
 
-/// Crates that may not name a part, and the directory that is exempt.
+/// Crates that may not name a part, and the exempt directory of each.
 const BELOW_PARTS: [&str; 3] = ["crates/daemon/src", "crates/project/src", "crates/client/src"];
 const PARTS_DIR: &str = "crates/daemon/src/parts";
 
@@ -18,7 +18,7 @@ pub(crate) fn check(file: &Path, text: &str) -> Vec<String> {
     }
     let code = text.lines().take(tests_start(file, text)).enumerate();
     let code = code.filter(|(_, line)| !line.trim_start().starts_with("//"));
-    // Whether another crate's module of that name is imported.
+    // True if another crate's module of that name is imported.
     let is_module = |part: &str| {
         let imported = text.lines().filter_map(|line| line.strip_prefix("use "));
         let of_others = imported.filter(|path| !path.trim_start_matches(':').starts_with(part));
@@ -35,7 +35,7 @@ pub(crate) fn check(file: &Path, text: &str) -> Vec<String> {
     .collect()
 }
 
-/// Whether a line names the part: as a crate (`mail::` at the start of a path), or at the start of a string (`"mail"`,
+/// True if a line names the part: as a crate (`mail::` at the start of a path), or at the start of a string (`"mail"`,
 /// `"repl_eval"`, `"cure.roots"`).
 fn names_part(line: &str, part: &str, is_module: bool) -> bool {
     let is_crate = |at: usize| {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::edges::FORBIDDEN_NAMES;
 
-/// Retired words of our own and the field's words that replaced them. No file or type may have a retired name.
+/// Retired terms of our own and the standard terms that replaced them. No file or type may use a retired one.
 const RETIRED: &[(&str, &str)] = &[
     ("look_out", "busy_wait"),
     ("LookOut", "BusyWait"),
@@ -56,7 +56,7 @@ const RETIRED: &[(&str, &str)] = &[
     ("house_tests", "fixture"),
 ];
 
-/// How many lines a file may have before its tests, or in all if it holds nothing but tests.
+/// Maximum number of lines before a file's tests, or in total for a file of tests.
 const MAX_LINES: usize = 500;
 
 /// Checks one file, whose path is relative to the root.
@@ -81,7 +81,7 @@ pub(crate) fn check(file: &Path, text: &str) -> Vec<String> {
     if length > MAX_LINES {
         complaints.push(format!("{shown}: {length} lines{which}; the limit is {MAX_LINES}, so split off a module"));
     }
-    // Types with a schema and the library's interface need a description, even of one word.
+    // Types with a schema and the library's interface need a description, even a one-word one.
     let described = text.contains("JsonSchema") || file.starts_with("crates/mcp");
     let (mut is_paused, mut before) = (false, "");
     for (index, line) in text.lines().enumerate() {
@@ -128,19 +128,19 @@ pub(super) fn tests_start(file: &Path, text: &str) -> usize {
     start.unwrap_or(lines.len())
 }
 
-/// Whether the line is a documentation comment of one word, or `The tool.`
+/// True for a documentation comment of one word, or `The tool.`
 fn says_nothing(line: &str) -> bool {
     let comment = line.trim_start().strip_prefix("/// ").and_then(|comment| comment.strip_suffix('.'));
     comment.is_some_and(|comment| comment.chars().all(char::is_alphabetic) || comment == "The tool")
 }
 
-/// The rule that the line breaks. A test with paused time may sleep, since that takes no time.
+/// Returns the rule that the line breaks. A test with paused time may sleep, since that takes no time.
 fn forbidden_call(line: &str, is_test: bool, is_paused: bool) -> Option<&'static str> {
     let code = line.trim_start();
     if code.starts_with("//") {
         return None;
     }
-    // In two halves, so that this file does not break its own rules.
+    // Split in two, so that this file does not break its own rules.
     let has = |head: &str, tail: &str| code.find(head).is_some_and(|at| code[at + head.len()..].starts_with(tail));
     if has("#[ig", "nore") {
         return Some("no test is ignored: a missing program is named and counted as skipped");
@@ -167,7 +167,7 @@ mod tests {
 
     use super::*;
 
-    fn said(file: &str, text: &str) -> String {
+    fn run(file: &str, text: &str) -> String {
         check(Path::new(file), text).join("\n")
     }
 
@@ -185,14 +185,14 @@ mod tests {
     #[test]
     fn the_length_counts_up_to_the_tests_and_all_of_a_file_of_tests() {
         let long = format!("//! A.\n{}#[cfg(test)]\nmod tests {{\n{}}}\n", "\n".repeat(499), "\n".repeat(900));
-        assert_eq!(said("crates/a/src/a.rs", &long), "");
+        assert_eq!(run("crates/a/src/a.rs", &long), "");
         let longer = format!("//! A.\n{}", "\n".repeat(500));
         expect!["crates/a/src/a.rs: 501 lines before its tests; the limit is 500, so split off a module"]
-            .assert_eq(&said("crates/a/src/a.rs", &longer));
+            .assert_eq(&run("crates/a/src/a.rs", &longer));
         expect!["crates/a/tests/it/a.rs: 501 lines; the limit is 500, so split off a module"]
-            .assert_eq(&said("crates/a/tests/it/a.rs", &longer));
+            .assert_eq(&run("crates/a/tests/it/a.rs", &longer));
         expect!["crates/a/src/tests.rs: 501 lines; the limit is 500, so split off a module"]
-            .assert_eq(&said("crates/a/src/tests.rs", &longer));
+            .assert_eq(&run("crates/a/src/tests.rs", &longer));
     }
 
     #[test]
@@ -200,9 +200,9 @@ mod tests {
         let text =
             "//! A.\n// x.unwrap()\nfn f() { x.unwrap(); }\n#[cfg(test)]\nmod tests { \n fn t() { x.unwrap(); } }\n";
         expect!["crates/a/src/a.rs:3: no unwrap outside tests: return an error, or `expect` the invariant"]
-            .assert_eq(&said("crates/a/src/a.rs", text));
+            .assert_eq(&run("crates/a/src/a.rs", text));
         assert_eq!(
-            said("crates/a/src/a.rs", "//! A.\n#[cfg(test)]\nmod tests;\nfn f() { x.unwrap(); }\n").lines().count(),
+            run("crates/a/src/a.rs", "//! A.\n#[cfg(test)]\nmod tests;\nfn f() { x.unwrap(); }\n").lines().count(),
             1
         );
     }
@@ -226,12 +226,12 @@ mod tests {
             crates/a/tests/it/a.rs:2: no test is ignored: a missing program is named and counted as skipped
             crates/a/tests/it/a.rs:4: tests wait on a value (a poll of foreign state says `// polls: what`, a right sleep `// sleeps: why`)
             crates/a/tests/it/a.rs:6: nothing unfinished is committed
-            crates/a/tests/it/a.rs:11: tests wait on a value (a poll of foreign state says `// polls: what`, a right sleep `// sleeps: why`)"#]].assert_eq(&said("crates/a/tests/it/a.rs", &text.join("\n")));
+            crates/a/tests/it/a.rs:11: tests wait on a value (a poll of foreign state says `// polls: what`, a right sleep `// sleeps: why`)"#]].assert_eq(&run("crates/a/tests/it/a.rs", &text.join("\n")));
     }
 
     #[test]
     fn names_that_say_nothing_are_refused() {
         expect!["crates/repl/src/utils.rs: the name `utils` says nothing; put it with its owner"]
-            .assert_eq(&said("crates/repl/src/utils.rs", "//! A.\n"));
+            .assert_eq(&run("crates/repl/src/utils.rs", "//! A.\n"));
     }
 }

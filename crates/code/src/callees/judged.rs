@@ -1,4 +1,4 @@
-//! What each call of a body means by a judge's word. What is found by names alone is narrowed to that, or replaced by it.
+//! Resolves each call of a body with a language server. Candidates found by name are narrowed to the result, or replaced by it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::judgement::{Judgement, Verdict};
 use crate::syntax::{Kind, Language, family};
 use crate::verdict::{At, Call, Meaning, Meanings, Name, Target, meanings, recalled, remember};
 
-/// Has the calls judged; what is said of the answer, and the texts that it rests on.
+/// Resolves the calls. Returns the judgement of the answer and the texts it is based on.
 pub(crate) async fn judge(call: &Call<'_>, found: &mut Callees) -> (Judgement, Texts) {
     let mut judged = Judgement { is_certain: true, ..Judgement::default() };
     let mut texts = found.texts.clone();
@@ -30,7 +30,7 @@ pub(crate) async fn judge(call: &Call<'_>, found: &mut Callees) -> (Judgement, T
             Name { path: site.path.clone(), at: site.at, word: found.callees[*callee].name.clone() }
         };
         let names: Vec<Name> = here.iter().map(name).collect();
-        // A body that names nothing calls nothing, whoever says so.
+        // A body that names nothing calls nothing.
         let Some(file) = names.first().map(|name| name.path.clone()) else { continue };
         let Meanings { of, texts: more } = meanings(call, of, &file, &names, &found.texts, &mut judged).await;
         texts.extend(more);
@@ -41,7 +41,7 @@ pub(crate) async fn judge(call: &Call<'_>, found: &mut Callees) -> (Judgement, T
     for (at, (number, site)) in calls.into_iter().enumerate() {
         let callee = &found.callees[number];
         let one = match &said[&at] {
-            // Nobody has come to it, and a local of the name is bound in the body: most likely it is that one.
+            // Not yet resolved, and the body binds a local of that name: most likely the local is meant.
             Meaning::Undecided(code) if callee.is_value && callee.is_local && !code.is_judged() => None,
             Meaning::Undecided(code) => Some(Callee { verdict: Verdict::Undecided(*code), ..alone(callee, site) }),
             Meaning::Is(targets) => match resolve(callee, targets, site.language) {
@@ -70,16 +70,16 @@ pub(crate) async fn judge(call: &Call<'_>, found: &mut Callees) -> (Judgement, T
     (judged, texts)
 }
 
-/// What a site means.
+/// Meaning of a site.
 enum Resolution {
     Callee {
         definitions: Vec<Definition>,
         is_local: bool,
         made_at: Option<(Arc<Path>, usize, Kind)>,
     },
-    /// It makes data and calls nothing.
+    /// Constructs data and calls nothing.
     Data,
-    /// It passes on what is no function.
+    /// Passes on a value that is not a function.
     NoCall,
 }
 
@@ -90,7 +90,7 @@ fn resolve(callee: &Callee, targets: &[Target], language: Language) -> Resolutio
     if declared.iter().any(is_candidate) {
         declared.retain(is_candidate);
     }
-    // Overloads are one, but in C++, where each has a body.
+    // Overloads count as one, except in C++, where each has a body.
     let is_same = |next: &Definition, one: &Definition| (&next.path, &next.label) == (&one.path, &one.label);
     declared.dedup_by(|next, one| is_same(next, one) && one.language != Language::Cpp);
     let is_function =
@@ -104,7 +104,7 @@ fn resolve(callee: &Callee, targets: &[Target], language: Language) -> Resolutio
             let made_at = targets.first().map(|target| (target.path.clone(), target.line, target.stands));
             Resolution::Callee { definitions: Vec::new(), is_local: false, made_at }
         }
-        // What an embedded field of Go holds is called by its type's name.
+        // An embedded field of Go has the name of its type.
         (all, _)
             if makes_data
                 && all.iter().all(is_data)
@@ -117,7 +117,7 @@ fn resolve(callee: &Callee, targets: &[Target], language: Language) -> Resolutio
     }
 }
 
-/// The name of a definition, which an import may have given another.
+/// Returns the name of a definition, which an import may have renamed.
 fn last_name(definition: &Definition, callee: &Callee) -> String {
     match definition.label.rsplit(['.', ':']).next() {
         Some(name) if !name.is_empty() => name.to_owned(),
@@ -137,7 +137,7 @@ fn alone(callee: &Callee, site: CallSite) -> Callee {
     }
 }
 
-/// What was judged, as it is kept: a definition of the project, and a site that means it.
+/// Returns the judgements to store: a definition of the project, and a site that resolves to it.
 fn judgements(found: &Callees, calls: &[(usize, CallSite)], said: &BTreeMap<usize, Meaning>) -> Vec<(At, At)> {
     let mut all = Vec::new();
     for (at, (number, site)) in calls.iter().enumerate() {
@@ -151,7 +151,7 @@ fn judgements(found: &Callees, calls: &[(usize, CallSite)], said: &BTreeMap<usiz
     all
 }
 
-/// What was confirmed earlier of what nobody judges now.
+/// Adds calls that were confirmed earlier and cannot be verified now.
 async fn recall(call: &Call<'_>, callees: &mut Vec<Callee>, texts: &Texts) {
     let open = |callee: &Callee| matches!(callee.verdict, Verdict::Undecided(code) if !code.is_judged());
     let mut all: Vec<Callee> = Vec::new();

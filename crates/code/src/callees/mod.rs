@@ -1,6 +1,6 @@
-//! What the body of a definition calls: every name in it that is called or passed on, and the definitions of the project
-//! that have that name. Only names are compared: what else the site says (a qualifier, a receiver, the file) leaves
-//! definitions out, and several that are left are all given. A judge then says what each call means: [`judge`].
+//! Calls in the body of a definition: every name that is called or passed on, and the project's definitions of that
+//! name. Candidates are found by name and narrowed by qualifier, receiver and file; all that remain are given. A
+//! language server then resolves each call: [`judge`].
 
 mod judged;
 
@@ -28,29 +28,29 @@ pub(crate) struct CallSite {
     pub language: Language,
     pub line: usize,
     pub column: usize,
-    /// Where it begins in its file's text.
+    /// Offset in the text of its file.
     pub at: usize,
 }
 
-/// What is called.
+/// A called definition.
 #[derive(Debug)]
 pub(crate) struct Callee {
     pub name: String,
-    /// What it may be; none if the project has none of the name.
+    /// Candidate definitions; empty if the project has none of that name.
     pub definitions: Vec<Definition>,
-    /// Whether it is passed on and not called here.
+    /// True if the name is passed on rather than called.
     pub is_value: bool,
-    /// Whether it is a parameter or a variable of the body, which holds what is called.
+    /// True if a parameter or variable of the body holds the function.
     pub is_local: bool,
-    /// Where the judge leads to, if nothing is declared there, and what stands there: a module, a macro that makes it.
+    /// The location given by the language server if no declaration is there, and its kind: a module, or a macro that generates it.
     pub made_at: Option<(Arc<Path>, usize, Kind)>,
-    /// The same for all sites.
+    /// Verdict, the same for all sites.
     pub verdict: Verdict,
     pub sites: Vec<CallSite>,
 }
 
 impl Callee {
-    /// Whether it is none of the project's.
+    /// True if it is not defined in the project.
     pub(crate) fn is_external(&self) -> bool {
         match (&self.definitions[..], &self.made_at) {
             ([], None) => true,
@@ -59,7 +59,7 @@ impl Callee {
         }
     }
 
-    /// Whether it comes to the same as another one, but for its sites.
+    /// True if it differs from another one only in its sites.
     fn is_same(&self, other: &Callee) -> bool {
         let place = |one: &Definition| (one.path.clone(), one.at);
         self.name == other.name
@@ -69,50 +69,50 @@ impl Callee {
     }
 }
 
-/// What was found.
+/// Result of the search.
 #[derive(Debug)]
 pub(crate) struct Callees {
     pub definitions: Vec<Definition>,
-    /// In the order of their first calls.
+    /// In the order of the first calls.
     pub callees: Vec<Callee>,
-    /// What C++ declares as functions of namespaces.
+    /// Functions that C++ declares in namespaces.
     functions: BTreeSet<String>,
-    /// How many sites are no calls after all, by the judge's word.
+    /// Number of sites that are not calls according to the language server.
     pub refuted: usize,
     pub files: usize,
     pub skipped: Vec<Skipped>,
-    /// The texts of the files that have the bodies.
+    /// Texts of the files that contain the bodies.
     pub texts: Texts,
 }
 
-/// How a name stands where it is called: what of that tells definitions apart.
+/// Syntax of a called name, as far as it distinguishes definitions.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct CallForm {
     name: String,
     family: &'static str,
     path: Arc<Path>,
-    /// What stands before it: a module, a type, `self`.
+    /// Qualifier: a module, a type, `self`.
     before: Option<String>,
     is_member: bool,
     is_value: bool,
-    /// Whether a local of that name is bound in the body.
+    /// True if the body binds a local of that name.
     is_bound: bool,
-    /// Whether an import gives it the name that it has here.
+    /// True if an import renamed it.
     is_imported: bool,
-    /// Whether it is made by a word or shape of its own: `new`, braces.
+    /// True if it is constructed by syntax: `new`, braces.
     constructs: bool,
-    /// The type around the body.
+    /// Type that encloses the body.
     own: Vec<String>,
 }
 
-/// The callees of a name's definitions.
+/// Returns the callees of a name's definitions.
 pub(crate) fn callees(scope: &Scope, asked: &str) -> Result<Callees, NoAnswer> {
     let found = define(scope, asked)?;
     if found.definitions.is_empty() {
         let problem = format!("`{}` is {}, so its body is unknown", found.question.name, found.undefined());
         return Err(NoAnswer(format!("{problem}; find_callers shows who calls it")));
     }
-    // Counts only names in the bodies.
+    // Only the bodies matter here.
     let mut skipped: Vec<Skipped> = found.skipped.into_iter().filter(|one| one.why != Why::Broken).collect();
     let mut called: Vec<(CallForm, CallSite)> = Vec::new();
     let mut texts = Texts::new();
@@ -140,8 +140,8 @@ pub(crate) fn callees(scope: &Scope, asked: &str) -> Result<Callees, NoAnswer> {
     for (called, site) in called {
         let of_name = declared.get(&called.name).map(Vec::as_slice).unwrap_or_default();
         let definitions = resolve(&called, of_name);
-        // A value that is no function of the project is a local, a constant, or not worth a line; that it is a local only a
-        // judge tells where the body binds one of its name.
+        // A value that is not a function of the project is a local or a constant, and is dropped. If the body binds a
+        // local of that name, only the language server can tell.
         let is_function = |one: &Definition| matches!(one.kind, Kind::Function | Kind::Method | Kind::Macro);
         let may_be = if called.is_bound { of_name } else { &definitions[..] };
         let is_data = !definitions.is_empty() && definitions.iter().all(|one| one.kind == Kind::Constructor);
@@ -166,7 +166,7 @@ pub(crate) fn callees(scope: &Scope, asked: &str) -> Result<Callees, NoAnswer> {
     Ok(Callees { definitions: found.definitions, callees, functions, refuted: 0, files, skipped, texts })
 }
 
-/// Adds a callee, or its sites to those of the same.
+/// Adds a callee, or adds its sites to an equal one.
 fn add(callees: &mut Vec<Callee>, callee: Callee) {
     match callees.iter_mut().find(|known| known.is_same(&callee)) {
         Some(known) => known.sites.extend(callee.sites),
@@ -174,7 +174,7 @@ fn add(callees: &mut Vec<Callee>, callee: Callee) {
     }
 }
 
-/// The names that a body calls or passes on, of all names in its file.
+/// Returns the names that a body calls or passes on, from all names in its file.
 fn calls(body: &Definition, text: &[u8], all: &[Occurrence]) -> Vec<(CallForm, CallSite)> {
     let lines = Lines::new(text);
     let name = |one: &Occurrence| String::from_utf8_lossy(bare_name(&text[one.bytes.clone()])).into_owned();
@@ -187,7 +187,7 @@ fn calls(body: &Definition, text: &[u8], all: &[Occurrence]) -> Vec<(CallForm, C
         all.iter().filter(|one| one.class == Class::Binding && one.declares.is_none()).map(|one| name(one)).collect();
     let mut found = Vec::new();
     for one in all {
-        // `Circle { … }` and `Circle 1` make data and call nothing; a class runs its constructor.
+        // `Circle { … }` and `Circle 1` construct data and call nothing; a class runs its constructor.
         let is_class = !matches!(body.language, Language::Rust | Language::Haskell | Language::Go | Language::C);
         let is_wanted = match one.class {
             Class::Call | Class::Value => true,
@@ -203,7 +203,7 @@ fn calls(body: &Definition, text: &[u8], all: &[Occurrence]) -> Vec<(CallForm, C
         let is_member =
             one.is_member || one.tokens.is_some() && before.as_deref().is_some_and(|_| is_dot(text, &one.bytes));
         let is_bound = !is_member && !one.is_qualified && bound.contains(&name);
-        // What an import calls otherwise is looked for by its own name.
+        // A name renamed by an import is looked up by its original name.
         let own_name = imported.get(name.as_str()).filter(|_| !is_bound && !is_member && before.is_none()).cloned();
         let called = CallForm {
             is_imported: own_name.is_some(),
@@ -224,7 +224,7 @@ fn calls(body: &Definition, text: &[u8], all: &[Occurrence]) -> Vec<(CallForm, C
     found
 }
 
-/// Words that the tokens of a macro hold and that are no names.
+/// True for keywords among the tokens of a macro.
 fn is_keyword(language: Language, word: &[u8]) -> bool {
     language == Language::Rust
         && matches!(word, b"if" | b"match" | b"while" | b"return" | b"in" | b"for" | b"fn" | b"mut")
@@ -234,8 +234,8 @@ fn is_dot(text: &[u8], place: &Range<usize>) -> bool {
     text[..place.start].trim_ascii_end().ends_with(b".")
 }
 
-/// The word before a name that it is reached through: `Shape` in `Shape::area`, `self` in `self.area`, `G` in `G.area`. Empty
-/// if that is no word.
+/// Returns the qualifier before a name: `Shape` in `Shape::area`, `self` in `self.area`, `G` in `G.area`. Empty if it
+/// is not a word.
 fn before(language: Language, text: &[u8], start: usize) -> Option<String> {
     let before = text[..start].trim_ascii_end();
     let rest = before
@@ -255,7 +255,7 @@ fn before(language: Language, text: &[u8], start: usize) -> Option<String> {
     Some(String::from_utf8_lossy(last_word(rest)).into_owned())
 }
 
-/// The definitions that a called name can mean.
+/// Returns the definitions that a called name can refer to.
 fn resolve(called: &CallForm, all: &[Definition]) -> Vec<Definition> {
     if called.is_bound {
         return Vec::new();
@@ -264,7 +264,7 @@ fn resolve(called: &CallForm, all: &[Definition]) -> Vec<Definition> {
     let is_called = |one: &Definition| match one.kind {
         Kind::Function | Kind::Method | Kind::Macro | Kind::Constructor => true,
         Kind::Class | Kind::Struct => called.constructs || matches!(called.family, "Python" | SCRIPTS | C_AND_CPP),
-        // A function by assignment, a pointer to one.
+        // A function held by a variable, or a function pointer.
         Kind::Variable | Kind::Constant | Kind::Field => !called.is_value,
         _ => false,
     };
@@ -288,7 +288,7 @@ fn resolve(called: &CallForm, all: &[Definition]) -> Vec<Definition> {
             }
         }
         Some("crate" | "super") => left.retain(|one| !is_method(one)),
-        // A receiver says nothing of its type, unless it is a module or a type.
+        // The type of a receiver is unknown, unless it is a module or a type.
         Some(name) if called.is_member => {
             if left.iter().any(|one| in_module(one, name)) && by_dot {
                 left.retain(|one| in_module(one, name));
@@ -296,11 +296,11 @@ fn resolve(called: &CallForm, all: &[Definition]) -> Vec<Definition> {
                 left.retain(is_method);
             }
         }
-        // `Vec::new` is nobody else's `new`.
+        // `Vec::new` cannot be the `new` of another type.
         Some(name) if !name.is_empty() && called.family != "Haskell" => left.retain(|one| in_module(one, name)),
         Some(_) => {}
         None => {
-            // Without a receiver no method is meant, but where methods see each other.
+            // Without a receiver no method is meant, except in languages where methods are in scope.
             if called.family != C_AND_CPP && called.family != "Haskell" {
                 left.retain(|one| !is_method(one));
             }
@@ -311,13 +311,13 @@ fn resolve(called: &CallForm, all: &[Definition]) -> Vec<Definition> {
             }
         }
     }
-    // C++ names a constructor as its class.
+    // In C++ a constructor has the name of its class.
     let makes =
         |one: &Definition| one.kind == Kind::Method && one.inside.last().is_some_and(|of| of.contains(&called.name));
     if left.iter().any(makes) {
         left.retain(makes);
     }
-    // A prototype and what it announces are one.
+    // A prototype and its definition count as one.
     if left.iter().any(|one| !one.is_signature)
         && left.iter().all(|one| matches!(one.language, Language::C | Language::Cpp | Language::Haskell))
     {
@@ -330,7 +330,7 @@ fn is_upper(name: &str) -> bool {
     name.starts_with(char::is_uppercase)
 }
 
-/// All definitions of some names.
+/// Returns all definitions of some names.
 fn declared(scope: &Scope, names: &HashSet<&[u8]>) -> (BTreeMap<String, Vec<Definition>>, usize, Vec<Skipped>) {
     let places = |language: Language, text: &[u8]| -> Vec<Range<usize>> {
         let is_wanted =
@@ -365,10 +365,9 @@ fn declared(scope: &Scope, names: &HashSet<&[u8]>) -> (BTreeMap<String, Vec<Defi
     (found, searched.files, skipped)
 }
 
-/// Whether a declaration of a name could stand at a place, by what stands before it in its line. It keeps files from being
-/// parsed that only call.
+/// True if the text before a name in its line permits a declaration. It avoids parsing files that only call the name.
 fn may_declare(language: Language, text: &[u8], start: usize) -> bool {
-    // Only what stands next to it is looked at: a line may be as long as its file.
+    // Only the adjacent text is examined, because a line may be as long as its file.
     let mut before = in_line(&text[..start]);
     if language == Language::Rust {
         before = before.strip_suffix(b"r#").map_or(before, in_line);
@@ -385,7 +384,7 @@ fn may_declare(language: Language, text: &[u8], start: usize) -> bool {
     }
 }
 
-/// The text without the blanks at its end; empty if nothing else stands in its last line.
+/// Returns the text without trailing blanks; empty if its last line is blank.
 fn in_line(text: &[u8]) -> &[u8] {
     let end = text.iter().rposition(|byte| !byte.is_ascii_whitespace() || *byte == b'\n');
     end.filter(|end| text[*end] != b'\n').map_or(b"", |end| &text[..=end])

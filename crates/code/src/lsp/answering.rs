@@ -1,21 +1,21 @@
-//! What a server asks of its client: every request gets an answer, since some servers wait for it for ever.
+//! Answers to requests of a server. Every request is answered, because some servers wait forever otherwise.
 
 use serde_json::{Map, Value, json};
 
-/// What answers need to know.
+/// Data needed for answers.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Answering {
-    /// The settings by section (`rust-analyzer`), for `workspace/configuration`.
+    /// Settings by section (`rust-analyzer`), for `workspace/configuration`.
     pub settings: Map<String, Value>,
-    /// For `workspace/workspaceFolders`.
+    /// Folders for `workspace/workspaceFolders`.
     pub folders: Value,
 }
 
-/// The error of JSON-RPC for a method that is not known.
+/// JSON-RPC error code for an unknown method.
 const UNKNOWN_METHOD: i64 = -32601;
 
 impl Answering {
-    /// The whole answer to a request.
+    /// Builds the complete answer to a request.
     pub(crate) fn answer(&self, id: &Value, method: &str, params: &Value) -> Value {
         let result = match method {
             "workspace/configuration" => {
@@ -25,7 +25,7 @@ impl Answering {
             "workspace/workspaceFolders" => self.folders.clone(),
             "workspace/applyEdit" => json!({"applied": false, "failureReason": "this client only reads"}),
             "window/showDocument" => json!({"success": false}),
-            // Whom it asks is nobody: no button is pressed.
+            // The server asks a user, and there is none: no button is pressed.
             "window/showMessageRequest"
             | "window/workDoneProgress/create"
             | "client/registerCapability"
@@ -39,7 +39,7 @@ impl Answering {
         json!({"jsonrpc": "2.0", "id": id, "result": result})
     }
 
-    /// The settings below a section, which may be `python.analysis`; null if there are none.
+    /// Returns the settings of a section such as `python.analysis`; null if there are none.
     fn section(&self, section: &str) -> Value {
         if section.is_empty() {
             return Value::Object(self.settings.clone());

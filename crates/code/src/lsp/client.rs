@@ -1,7 +1,7 @@
-//! A connection to one server: requests with their answers, notifications, and the end.
+//! A connection to one server: requests, notifications, and its end.
 //!
-//! Two tasks read and write; they end with their stream. A request that is given up is cancelled on the server. No answer is
-//! ever made up: what does not come is a [`Failure`].
+//! Two tasks read and write; each ends with its stream. A dropped request is cancelled on the server. No answer is ever
+//! made up: a missing one is a [`Failure`].
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 use super::places::Range;
 use super::{Answering, framing};
 
-/// Why there is no answer.
+/// Reason why a request has no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Failure {
     #[error("the server has ended")]
@@ -31,18 +31,18 @@ pub(crate) enum Failure {
     Odd { method: &'static str },
 }
 
-/// What a server says unasked, as far as it matters here.
+/// A message from the server that is not an answer, reduced to the relevant cases.
 #[derive(Debug)]
 pub(crate) enum Event {
     Notification {
         method: String,
         params: Value,
     },
-    /// The stream ended or made no sense any more.
+    /// The stream ended or became invalid.
     Closed,
 }
 
-/// A handle; the last one ends the connection.
+/// A handle. Dropping the last one closes the connection.
 #[derive(Clone)]
 pub(crate) struct Client(Arc<Inner>);
 
@@ -57,11 +57,11 @@ struct Inner {
 #[derive(Default)]
 struct Waiting {
     requests: Mutex<Requests>,
-    /// The parts of open files that are not compiled, as the server said it last; it does before it answers about them.
+    /// Parts of open files that are not compiled, as last reported. The server reports them before it answers questions.
     inactive: Mutex<HashMap<PathBuf, Vec<Range>>>,
 }
 
-/// What clangd says of a file (`textDocument/inactiveRegions`, an extension).
+/// clangd's message about a file (`textDocument/inactiveRegions`, an extension).
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Inactive {
@@ -78,8 +78,8 @@ struct Identifier {
 struct Requests {
     open: HashMap<i64, oneshot::Sender<Result<Value, Refusal>>>,
     is_closed: bool,
-    /// Since when the server owes an answer and has given none. One that was given up is owed all the same: a server answers
-    /// what is cancelled too.
+    /// Time since which an answer is outstanding. A cancelled request still counts, because a server answers cancelled
+    /// requests too.
     owed_since: Option<Instant>,
 }
 
@@ -88,20 +88,20 @@ struct Refusal {
     message: String,
 }
 
-/// How many requests a server has at once.
+/// Maximum number of concurrent requests to a server.
 const AT_ONCE: usize = 8;
-/// How many messages wait to be written; a server that does not read gets no more.
+/// Capacity of the output queue. A server that does not read gets no further messages.
 const UNWRITTEN: usize = 1024;
-/// The content was modified while it was computed, and the server cancelled: ask again (LSP 3.17, "ErrorCodes").
+/// Errors for content that was modified during a request and for cancellation by the server: retry (LSP 3.17, "ErrorCodes").
 const AGAIN: [i64; 2] = [-32801, -32802];
-/// The pause before asking again; doubled each time.
+/// Delay before a retry; doubled each time.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// The notifications that say how a server is.
+/// Notifications about the server's status.
 const HEARD: [&str; 3] = ["$/progress", "experimental/serverStatus", "language/status"];
 
 impl Client {
-    /// Connects to a server by its input and output. Events end with [`Event::Closed`].
+    /// Connects to a server through its input and output. The last event is [`Event::Closed`].
     pub(crate) fn new(
         input: impl AsyncWrite + Unpin + Send + 'static,
         output: impl AsyncRead + Unpin + Send + 'static,
@@ -122,7 +122,7 @@ impl Client {
         (Client(Arc::new(Inner { out, waiting, next: AtomicI64::new(1), slots })), heard)
     }
 
-    /// Asks, and asks again while the server says that the content changed meanwhile. Dropping the future cancels the request.
+    /// Sends a request, and retries while the content changes meanwhile. Dropping the future cancels the request.
     pub(crate) async fn request(
         &self,
         method: &'static str,
@@ -163,29 +163,29 @@ impl Client {
         }
     }
 
-    /// Tells the server something.
+    /// Sends a notification.
     pub(crate) async fn notify(&self, method: &str, params: Value) -> Result<(), Failure> {
         let message = json!({"jsonrpc": "2.0", "method": method, "params": params});
         self.0.out.send(framing::framed(&message)).await.map_err(|_| Failure::Closed)
     }
 
-    /// Whether a line of an open file is not compiled, as far as the server says it.
+    /// True if the server reported the line of an open file as not compiled.
     pub(crate) fn is_inactive(&self, path: &Path, line: u32) -> bool {
         let inactive = self.0.waiting.inactive.lock();
         inactive.get(path).is_some_and(|regions| {
-            // They end at the end of their last line, or at the beginning of the next one.
+            // A region ends at the end of its last line, or at the beginning of the next one.
             let is_in = |one: &Range| one.start.line <= line && (line, 0) < (one.end.line, one.end.character);
             regions.iter().any(is_in)
         })
     }
 
-    /// Since when the server owes an answer and has given none.
+    /// Returns the time since which an answer is outstanding.
     pub(crate) fn silent_since(&self) -> Option<Instant> {
         self.0.waiting.requests.lock().owed_since
     }
 }
 
-/// A request that is cancelled if it is given up.
+/// A request that is cancelled when dropped.
 struct PendingRequest<'a> {
     client: &'a Inner,
     id: i64,
@@ -195,7 +195,7 @@ impl Drop for PendingRequest<'_> {
     fn drop(&mut self) {
         if self.client.waiting.requests.lock().open.remove(&self.id).is_some() {
             let cancel = json!({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": self.id}});
-            // A server that reads nothing computes nothing either.
+            // A server that does not read its input does not compute either.
             let _ = self.client.out.try_send(framing::framed(&cancel));
         }
     }
@@ -214,7 +214,7 @@ impl Waiting {
     fn close(&self) {
         let mut requests = self.requests.lock();
         requests.is_closed = true;
-        // Whoever waits learns it from the dropped sender.
+        // The dropped senders notify the waiting callers.
         requests.open.clear();
     }
 
@@ -247,7 +247,7 @@ impl Waiting {
 async fn write(mut input: impl AsyncWrite + Unpin, mut unwritten: mpsc::Receiver<Vec<u8>>) {
     while let Some(frame) = unwritten.recv().await {
         if input.write_all(&frame).await.is_err() {
-            // The reader learns of the end.
+            // The reader notices the end.
             return;
         }
     }
@@ -280,7 +280,7 @@ async fn read(
         };
         if let Some(id) = message.get("id") {
             let answer = framing::framed(&answering.answer(id, &method, &message["params"]));
-            // One that asks a thousand things and reads no answer is no server.
+            // A server that sends thousands of requests without reading the answers is faulty.
             let Some(out) = answers.upgrade() else { return };
             if out.try_send(answer).is_err() {
                 return;
@@ -303,7 +303,7 @@ mod tests {
 
     const SOON: Duration = Duration::from_secs(5);
 
-    /// A server that a test plays.
+    /// A server simulated by a test.
     struct Played {
         input: BufReader<DuplexStream>,
         output: DuplexStream,
@@ -350,7 +350,7 @@ mod tests {
         let asked = server.next().await;
         let cancelled = server.next().await;
         assert_eq!((&cancelled["method"], &cancelled["params"]["id"]), (&json!("$/cancelRequest"), &asked["id"]));
-        // It owes an answer all the same.
+        // The answer is still outstanding.
         assert!(client.silent_since().is_some() && client.0.waiting.requests.lock().open.is_empty());
     }
 

@@ -4,12 +4,12 @@ use std::io;
 
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt};
 
-/// The longest message that is taken, in bytes.
+/// Maximum size of a message in bytes.
 const MAX_MESSAGE: usize = 256 << 20;
-/// The longest header.
+/// Maximum size of a header in bytes.
 const MAX_HEADER: usize = 8 << 10;
 
-/// A message with its header.
+/// Returns the message with its header.
 pub(crate) fn framed(message: &serde_json::Value) -> Vec<u8> {
     let body = message.to_string();
     let mut frame = format!("Content-Length: {}\r\n\r\n", body.len()).into_bytes();
@@ -17,10 +17,10 @@ pub(crate) fn framed(message: &serde_json::Value) -> Vec<u8> {
     frame
 }
 
-/// The next message; `None` at the end of the stream.
+/// Reads the next message; `None` at the end of the stream.
 ///
 /// # Errors
-/// A header that has no length or a wrong one, and an end in the middle of a message. What follows means nothing then.
+/// Fails for a header with a missing or invalid length, and for an incomplete message. The stream is unusable then.
 pub(crate) async fn read(stream: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Option<Vec<u8>>> {
     let mut length = None;
     let mut taken = 0;
@@ -49,7 +49,7 @@ pub(crate) async fn read(stream: &mut (impl AsyncBufRead + Unpin)) -> io::Result
     if length > MAX_MESSAGE {
         return Err(odd("a message of more than 256 MiB"));
     }
-    // What is claimed is not allocated before it is there.
+    // The claimed length is not allocated before the bytes arrive.
     let mut body = Vec::new();
     take(stream, length, &mut body).await?;
     Ok(Some(body))
@@ -70,7 +70,7 @@ mod tests {
 
     use super::*;
 
-    /// A stream that gives its bytes in pieces of a size.
+    /// Returns a stream that yields its bytes in pieces of this size.
     fn pieces(bytes: &[u8], size: usize) -> impl AsyncBufRead + Unpin {
         BufReader::with_capacity(size, std::io::Cursor::new(bytes.to_vec()))
     }

@@ -1,8 +1,8 @@
-//! The Language Server Protocol (3.17) as a client speaks it: framing, requests and their answers, positions, and what a
-//! server may ask. Knows no particular server and no process: [`Client`] takes two streams.
+//! A client for the Language Server Protocol (3.17): framing, requests, positions, and answers to servers. Independent
+//! of particular servers and processes: [`Client`] takes two streams.
 //!
-//! The few messages that are used are written here by hand: the generated crates of types describe several hundred, and take
-//! longer to compile than all of this part's own code.
+//! The few messages in use are written by hand. Generated protocol crates describe several hundred, and take longer to
+//! compile than all of this part's code.
 
 mod answering;
 mod client;

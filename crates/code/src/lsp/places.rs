@@ -1,11 +1,11 @@
-//! Places in answers: a server may give one, several, or links.
+//! Locations in answers: a server may return one, several, or links.
 
 use std::path::PathBuf;
 
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Zero-based; `character` counts code units of the encoding that was agreed on.
+/// A position. Zero-based; `character` counts code units of the negotiated encoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 pub(crate) struct Position {
     pub line: u32,
@@ -18,16 +18,16 @@ pub(crate) struct Range {
     pub end: Position,
 }
 
-/// A place in a file.
+/// A location in a file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Location {
     pub path: PathBuf,
     pub range: Range,
-    /// The whole declaration, if that was said too.
+    /// The range of the whole declaration, if the server gave it.
     pub whole: Option<Range>,
 }
 
-/// The form of `Location` and `LocationLink` together.
+/// Union of `Location` and `LocationLink`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct LocationOrLink {
@@ -38,7 +38,7 @@ struct LocationOrLink {
     target_selection_range: Option<Range>,
 }
 
-/// The places of an answer; `None` if it is not one of places. Places that are in no file count as absent.
+/// Parses the locations of an answer; `None` if it is malformed. Locations outside files are dropped.
 pub(crate) fn locations(answer: Value) -> Option<Vec<Location>> {
     let all = match answer {
         Value::Null => Vec::new(),

@@ -1,12 +1,12 @@
-//! Offsets in a text as positions of the protocol, and back. A line ends with a line feed; a carriage return before it belongs
-//! to the line for offsets, as servers that take `\r\n` as the end never point at it.
+//! Conversion between byte offsets and protocol positions. A line ends with a line feed. A carriage return before it
+//! belongs to the line, because servers that treat `\r\n` as the line end never point at it.
 
 use memchr::memchr_iter;
 use serde_json::{Value, json};
 
 use super::places::Position;
 
-/// What `character` counts.
+/// Unit of `character`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Encoding {
     Utf8,
@@ -15,10 +15,10 @@ pub(crate) enum Encoding {
 }
 
 impl Encoding {
-    /// What is offered to a server, the dearest last.
+    /// Encodings offered to a server, the most expensive last.
     pub(crate) const OFFERED: [&str; 3] = ["utf-8", "utf-32", "utf-16"];
 
-    /// What the server chose; UTF-16 if it says nothing.
+    /// Returns the server's choice; UTF-16 by default.
     pub(crate) fn chosen(capabilities: &Value) -> Encoding {
         match capabilities["positionEncoding"].as_str() {
             Some("utf-8") => Encoding::Utf8,
@@ -36,7 +36,7 @@ impl Encoding {
     }
 }
 
-/// The lines of a text.
+/// The line index of a text.
 pub(crate) struct Positions<'a> {
     text: &'a str,
     starts: Vec<usize>,
@@ -49,7 +49,7 @@ impl<'a> Positions<'a> {
         Positions { text, starts, encoding }
     }
 
-    /// The position of an offset, as a request has it.
+    /// Returns the position of an offset for a request.
     pub(crate) fn at(&self, offset: usize) -> Value {
         let line = self.starts.partition_point(|start| *start <= offset) - 1;
         let before = self.text.get(self.starts[line]..offset).unwrap_or_default();
@@ -57,7 +57,7 @@ impl<'a> Positions<'a> {
         json!({"line": line, "character": character})
     }
 
-    /// The offset of a position; `None` if the text has no such place.
+    /// Returns the offset of a position; `None` if the text has no such position.
     pub(crate) fn offset(&self, position: Position) -> Option<usize> {
         let line = position.line as usize;
         let start = *self.starts.get(line)?;
@@ -93,7 +93,7 @@ mod tests {
         let character = |encoding| Positions::new(text, encoding).at(after_crab)["character"].clone();
         assert_eq!((character(Encoding::Utf8), character(Encoding::Utf16)), (json!(6), json!(4)));
         assert_eq!(character(Encoding::Utf32), json!(3));
-        // A place inside of a character is none.
+        // A position inside a character is invalid.
         assert_eq!(Positions::new(text, Encoding::Utf16).offset(Position { line: 1, character: 3 }), None);
     }
 }

@@ -1,9 +1,9 @@
-//! Paths as `file:` URIs (RFC 8089), as servers write them.
+//! Conversion between paths and `file:` URIs (RFC 8089), as servers write them.
 
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-/// The URI of an absolute path.
+/// Returns the URI of an absolute path.
 pub(crate) fn of_path(path: &Path) -> String {
     let mut uri = "file://".to_owned();
     for &byte in path.as_os_str().as_bytes() {
@@ -15,7 +15,7 @@ pub(crate) fn of_path(path: &Path) -> String {
     uri
 }
 
-/// The path of a `file:` URI on this machine; `None` if it is anything else.
+/// Returns the path of a `file:` URI on this machine; `None` for any other URI.
 pub(crate) fn to_path(uri: &str) -> Option<PathBuf> {
     let path = uri.strip_prefix("file://")?;
     let path = path.strip_prefix("localhost").unwrap_or(path);

@@ -1,4 +1,4 @@
-//! The constructors of a type, and what a match writes for each: a name, or the texts that tell the values of a member of a union.
+//! The constructors of a type, and how a match names each: by name, or by the literal texts that discriminate the members of a union.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +9,10 @@ use crate::typed::{ResolvedType, types};
 
 use super::Sum;
 
-/// How many of them are looked at.
+/// Maximum number of constructors examined.
 const MOST_CONSTRUCTORS: usize = 256;
 
-/// The constructors of a type, with what a match writes for each.
+/// Returns the constructors of a type, and how a match names each.
 pub(crate) fn sum(scope: &Scope, one: &ResolvedType) -> Sum {
     let language = one.definition.language;
     let script = matches!(language, Language::TypeScript | Language::Tsx);
@@ -25,22 +25,22 @@ pub(crate) fn sum(scope: &Scope, one: &ResolvedType) -> Sum {
         || language == Language::Python && one.definition.kind != Kind::Class;
     for made in one.shape.constructors.iter().take(MOST_CONSTRUCTORS) {
         let marks = match script && !made.name.starts_with(['"', '\'']) {
-            // A member of a union is told by the values that its fields have as type.
+            // A member of a union is discriminated by the literal types of its fields.
             true => tags(scope, &made.name, &mut named),
             false => Vec::new(),
         };
         if script && is_union && opaque.is_none() && is_opaque(scope, &made.name, !marks.is_empty()) {
             opaque = Some(made.name.clone());
         }
-        // `geo.Circle` in a union of Python is matched as `Circle`, too.
+        // `geo.Circle` in a Python union is also matched as `Circle`.
         let bare = made.name.trim_matches(['"', '\'']);
         let bare = if language == Language::Python { bare.rsplit('.').next().unwrap_or(bare) } else { bare };
         let bare = bare.to_owned();
-        // `geo.Circle` stands for what its last name means.
+        // `geo.Circle` refers to its last name.
         let at = text.get(made.at..).and_then(|rest| memchr::memmem::find(rest, bare.as_bytes()));
         match at.filter(|_| is_union && is_name(&bare)) {
             Some(at) => members.push((made.at + at, bare.clone())),
-            // Go declares them beside the type.
+            // Go declares constructors outside the type.
             None => {
                 declared.push(made.at..made.at + 1);
                 made_at.push(made.at);
@@ -65,8 +65,8 @@ pub(crate) fn sum(scope: &Scope, one: &ResolvedType) -> Sum {
     }
 }
 
-/// The texts and names that mark the values of a member of a union: `kind: 'circle'`, `kind: Kind.Circle`, `kind: typeof Kind.circle`;
-/// the names are added to those that are known, behind what has them.
+/// Returns the texts and names that discriminate a member of a union: `kind: 'circle'`, `kind: Kind.Circle`, `kind:
+/// typeof Kind.circle`. Names are added to the known ones, with their qualifiers.
 fn tags(scope: &Scope, member: &str, named: &mut BTreeSet<(String, String)>) -> Vec<String> {
     let quoted = |of: &str| -> Option<String> {
         let quote = of.chars().next().filter(|first| matches!(first, '"' | '\''))?;
@@ -87,7 +87,7 @@ fn tags(scope: &Scope, member: &str, named: &mut BTreeSet<(String, String)>) -> 
     fields.iter().filter_map(|of| quoted(of).or_else(|| by_name(of))).collect()
 }
 
-/// `Kind` and `Circle` of `geo.Kind.Circle`.
+/// Splits off the last two names: `Kind` and `Circle` of `geo.Kind.Circle`.
 fn held_by(of: &str) -> Option<(&str, &str)> {
     let (qualifier, name) = of.rsplit_once('.')?;
     let holder = qualifier.rsplit('.').next().unwrap_or(qualifier);
@@ -98,25 +98,25 @@ fn is_enum(scope: &Scope, name: &str) -> bool {
     member_types(scope, name).is_some_and(|types| types.iter().any(|one| one.definition.kind == Kind::Enum))
 }
 
-/// The types of the fields of a member that is written out: `{ kind: 'circle'; radius: number }`.
+/// Returns the field types of an inline member: `{ kind: 'circle'; radius: number }`.
 fn field_types(member: &str) -> Option<Vec<String>> {
     let fields = member.strip_prefix('{')?.trim_end_matches('}').split([';', ',']);
     Some(fields.filter_map(|field| Some(field.split_once(':')?.1.trim().to_owned())).collect())
 }
 
-/// The value of a field without a written type: `readonly kind = 'circle' as const`.
+/// Returns the literal value of a field without a written type: `readonly kind = 'circle' as const`.
 fn constant(field: &Field) -> Option<String> {
     Some(field.default.as_deref()?.trim_end_matches("as const").trim().to_owned())
 }
 
-/// The types of a member of a union that the project declares: of `Ok<T>` those of `Ok`.
+/// Returns the project types in a member of a union: for `Ok<T>` those of `Ok`.
 fn member_types(scope: &Scope, member: &str) -> Option<Vec<ResolvedType>> {
     let name = member.split('<').next().unwrap_or(member).trim();
     let found = if is_name(name) { types(scope, name).ok() } else { None };
     found.map(|(_, types)| types)
 }
 
-/// Types that no text tells apart from others.
+/// Types that no literal discriminates.
 const WITHOUT_TAGS: &[&str] = &[
     "Array",
     "Buffer",
@@ -145,8 +145,8 @@ const WITHOUT_TAGS: &[&str] = &[
     "void",
 ];
 
-/// Whether something other than known texts and members of enums may tell the values of a member of a union of TypeScript:
-/// `ReturnType<typeof add>`, `Kind.Circle`, `{ code: typeof Code.a }`. A match by that is not seen.
+/// True if the values of a TypeScript union member may be discriminated by something other than known texts and enum
+/// members: `ReturnType<typeof add>`, `Kind.Circle`, `{ code: typeof Code.a }`. Such matches are not detected.
 fn is_opaque(scope: &Scope, member: &str, has_tags: bool) -> bool {
     if let Some(fields) = field_types(member) {
         return fields.iter().any(|of| is_one_value(scope, of, has_tags));
@@ -160,7 +160,7 @@ fn is_opaque(scope: &Scope, member: &str, has_tags: bool) -> bool {
     }
     let Some(types) = member_types(scope, member) else { return true };
     types.iter().any(|one| {
-        // What it inherits is not read.
+        // Inherited fields are not read.
         let inherits = !has_tags && one.raw.split('{').next().is_some_and(|head| head.contains(" extends "));
         let is_told = |field: &Field| match field.of.is_empty() {
             true => constant(field).is_some_and(|value| value.contains('.') && is_one_value(scope, &value, has_tags)),
@@ -170,8 +170,8 @@ fn is_opaque(scope: &Scope, member: &str, has_tags: bool) -> bool {
     })
 }
 
-/// Whether a type of a field may have one value only, which is neither a known text nor an enum's member: a number, a constant's type. Where
-/// a text tells the member already, names and truth values are not looked into.
+/// True if a field type may have a single value that is neither a known text nor an enum member: a number, the type of
+/// a constant. If a text already discriminates the member, names and booleans are not examined.
 fn is_one_value(scope: &Scope, of: &str, has_tags: bool) -> bool {
     if of.starts_with("typeof ") || of.starts_with(['`', '-']) || of.starts_with(|c: char| c.is_ascii_digit()) {
         return true;

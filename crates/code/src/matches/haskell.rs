@@ -1,4 +1,4 @@
-//! Where Haskell takes values apart.
+//! Matches in Haskell.
 
 use tree_sitter::Node;
 
@@ -27,12 +27,12 @@ pub(super) fn read(text: Text<'_>, node: Node<'_>) -> Option<Match> {
             };
             Some(Match { bytes: node.byte_range(), form, arms, otherwise: INCOMPLETE })
         }
-        // All clauses of a function are one match; it stands at the first.
+        // All clauses of a function form one match, located at the first.
         "function" => {
             let name = name(text, node)?;
             let is_clause =
                 |other: &Node<'_>| other.kind() == "function" && self::name(text, *other).as_ref() == Some(&name);
-            // Only clauses that name a constructor are asked for, and the first need not.
+            // The search finds only clauses that name a constructor, and the first clause may not.
             let mut first = node;
             while let Some(clause) = before(first).filter(is_clause) {
                 first = clause;
@@ -72,7 +72,7 @@ pub(super) fn read(text: Text<'_>, node: Node<'_>) -> Option<Match> {
     }
 }
 
-/// The declaration before or after one, without the comments between.
+/// Returns the previous or next declaration, skipping comments.
 fn before(node: Node<'_>) -> Option<Node<'_>> {
     std::iter::successors(node.prev_named_sibling(), Node::prev_named_sibling).find(|node| !is_comment(node))
 }
@@ -85,13 +85,13 @@ fn is_comment(node: &Node<'_>) -> bool {
     matches!(node.kind(), "comment" | "haddock" | "pragma" | "cpp")
 }
 
-/// The name of a function's clause.
+/// Returns the name of a function's clause.
 fn name(text: Text<'_>, node: Node<'_>) -> Option<String> {
     let infix = || children(node).into_iter().find(|child| child.kind() == "infix")?.child_by_field_name("operator");
     node.child_by_field_name("name").or_else(infix).map(|name| text.node_text(name))
 }
 
-/// What a clause, an alternative or a lambda takes: one pattern, or several beside each other.
+/// Returns the patterns of a clause, an alternative or a lambda.
 fn head(text: Text<'_>, node: Node<'_>) -> Option<Pattern> {
     if let Some(pattern) = node.child_by_field_name("pattern") {
         return Some(pattern_of(text, pattern));

@@ -1,5 +1,5 @@
-//! Whose constructors a match names, by a judge's word. A name that means another type's is left out of its match, and a match
-//! that is left with none is refuted.
+//! Resolves with a language server to which type the constructors in a match belong. Names of other types are removed,
+//! and a match without remaining names is refuted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -13,18 +13,18 @@ use crate::search::Scope;
 use crate::syntax::family;
 use crate::verdict::{At, Call, Meaning, Meanings, Name, Target, meanings, recalled, remember};
 
-/// What the judge said.
+/// Results of the language server.
 pub(crate) struct Assessment {
     pub judged: Judgement,
-    /// How many matches are another type's.
+    /// Number of matches on another type.
     pub refuted: usize,
-    /// The texts that the answer rests on.
+    /// Texts that the answer is based on.
     pub texts: Texts,
-    /// Of each place that was asked about.
+    /// Verdict for each resolved position.
     verdicts: BTreeMap<At, Verdict>,
 }
 
-/// Asks whose constructor each name is that could be one of ours. `all` are the matches with every such name.
+/// Resolves each name that could be a wanted constructor. `all` are the matches with every such name.
 pub(crate) async fn judge(call: &Call<'_>, sum: &Sum, all: &Matches) -> Assessment {
     let mut judged = Judgement { is_certain: true, ..Judgement::default() };
     let places: BTreeMap<At, &String> = all
@@ -42,7 +42,7 @@ pub(crate) async fn judge(call: &Call<'_>, sum: &Sum, all: &Matches) -> Assessme
     let (members, of) = of.split_at(sum.members.len());
     let mut declared: Vec<(Arc<Path>, Range<usize>)> =
         sum.declared.iter().map(|bytes| (sum.file.clone(), bytes.clone())).collect();
-    // While a member of a union is not known, what is none of the others may be it.
+    // While one member of a union is unresolved, any remaining name may be that member.
     let mut unknown = None;
     for member in members {
         match member {
@@ -57,7 +57,7 @@ pub(crate) async fn judge(call: &Call<'_>, sum: &Sum, all: &Matches) -> Assessme
         |target: &Target| declared.iter().any(|(path, bytes)| *path == target.path && bytes.contains(&target.at));
     let verdict = |meaning: &Meaning| match meaning {
         Meaning::Undecided(code) => Verdict::Undecided(*code),
-        // A text that is compared with a local says nothing of the type.
+        // Comparing a text with a local gives no information about the type.
         Meaning::Is(targets) if targets.iter().all(|target| target.is_bound) => Verdict::Undecided(Code::Dynamic),
         Meaning::Is(targets) if targets.iter().all(ours) => Verdict::Confirmed,
         Meaning::Is(_) => unknown.map_or(Verdict::Refuted, Verdict::Undecided),
@@ -116,10 +116,10 @@ pub(crate) async fn judge(call: &Call<'_>, sum: &Sum, all: &Matches) -> Assessme
 }
 
 impl Assessment {
-    /// The matches as they are by that: with what is another type's left out. Blocks.
+    /// Applies the verdicts to the matches: names of other types are removed. Blocks.
     pub(crate) fn apply(&mut self, scope: &Scope, sum: &Sum, change: &Change, by_name: Matches) -> Matches {
         let known: BTreeSet<At> = by_name.sites.iter().flat_map(places).collect();
-        // What is undecided is shown only where its name speaks for it.
+        // An undecided name is shown only if its qualifier is compatible.
         let is_out = |(at, verdict): (&At, &Verdict)| match verdict {
             Verdict::Refuted => Some(at.clone()),
             Verdict::Undecided(_) if !known.contains(at) => Some(at.clone()),
@@ -128,7 +128,7 @@ impl Assessment {
         let out: BTreeSet<At> = self.verdicts.iter().filter_map(is_out).collect();
         let open =
             self.verdicts.iter().filter(|(at, verdict)| matches!(verdict, Verdict::Undecided(_)) && out.contains(at));
-        // Somebody's constructor, behind another type's name: it may be an alias of ours.
+        // A constructor qualified by another type's name may belong to an alias of the wanted type.
         self.judged.is_certain &= open.count() == 0;
         let mut found = match out.is_empty() && known.len() == self.verdicts.len() {
             true => by_name,
@@ -140,7 +140,7 @@ impl Assessment {
             let is_open = |verdict: &&Verdict| matches!(verdict, Verdict::Undecided(_));
             let is_earlier = |verdict: &&Verdict| **verdict == Verdict::Earlier;
             let doubted = verdicts.iter().find(is_open).or_else(|| verdicts.iter().find(is_earlier));
-            // The members of a union may be those of another one, too, which has more.
+            // The members of this union may also belong to a larger union.
             let may_be_another = site.has_others && !site.has_wildcard && !sum.members.is_empty();
             let own = if may_be_another { Verdict::Undecided(Code::Dynamic) } else { Verdict::Confirmed };
             site.verdict = doubted.copied().unwrap_or(own);

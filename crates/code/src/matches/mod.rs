@@ -1,10 +1,10 @@
-//! Where values of a type are taken apart, and what a new constructor, or one less, does there. A match is found by the
-//! constructors that it names: one that names none is not seen. A judge then says which of these names are the type's.
+//! Places that match on values of a type, and the effect of adding or removing a constructor. A match is found by the
+//! constructors that it names. A language server then verifies that these names belong to the type.
 //!
-//! - [`pattern`]: patterns of every language as one tree, and what a branch takes; [`judge`]: whose constructors they name.
-//! - `constructors`: what a match writes for each constructor of a type.
-//! - `rust`, `haskell`, `python`, `switch`: how each language writes them.
-//! - `tokens`: those in the arguments of Rust's macros.
+//! - [`pattern`]: patterns of all languages in one tree, and their coverage; [`judge`]: the types of their constructors.
+//! - `constructors`: how a match names each constructor of a type.
+//! - `rust`, `haskell`, `python`, `switch`: the syntax of each language.
+//! - `tokens`: matches in the arguments of Rust macros.
 
 mod constructors;
 mod haskell;
@@ -36,7 +36,7 @@ use pattern::{Coverage, Match, Otherwise};
 pub(crate) use constructors::sum;
 pub(crate) use judged::{Assessment, judge};
 
-/// What a change does to a match.
+/// Effect of a change on a match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -60,48 +60,48 @@ impl Effect {
     }
 }
 
-/// What is to change.
+/// The planned change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Change {
     Add,
     Remove(String),
 }
 
-/// A type, by the constructors that tell its values apart.
+/// A type and its constructors.
 #[derive(Debug)]
 pub(crate) struct Sum {
     pub name: String,
     pub language: Language,
-    /// The file that declares it.
+    /// File that declares it.
     pub file: Arc<Path>,
-    /// Each with what a match writes for it: its name, or the texts that mark its values.
+    /// Constructors with the ways a match names each: its name, or the texts that discriminate its values.
     pub constructors: Vec<(String, Vec<String>)>,
-    /// Where in that file what a match writes is declared.
+    /// Ranges in that file that declare these names and texts.
     pub declared: Vec<Range<usize>>,
-    /// Where in that file the names of constructors stand.
+    /// Offsets of the constructors' names in that file.
     pub made_at: Vec<usize>,
-    /// Names in that file of types whose values it takes, and which are declared elsewhere.
+    /// Offsets and names in that file of member types that are declared elsewhere.
     pub members: Vec<(usize, String)>,
-    /// Whether it is a union of TypeScript, whose values are told by one of their members: a judge is asked whose that is.
+    /// True for a TypeScript union whose values are discriminated by a field. The field is then resolved.
     pub is_union: bool,
-    /// The names that mark its values, behind what has them: `Kind.Circle`.
+    /// Discriminating names with their qualifiers: `Kind.Circle`.
     pub tags: BTreeSet<(String, String)>,
-    /// A member of a union whose values may be told by texts that are not known.
+    /// A member of the union whose values may have unknown discriminators.
     pub opaque: Option<String>,
-    /// That file.
+    /// Text of that file.
     pub text: Arc<[u8]>,
 }
 
-/// Which names are constructors of the type.
+/// Filter for names that are constructors of the type.
 #[derive(Debug, Clone)]
 pub(crate) enum Ours {
-    /// Those that have no other type before them.
+    /// Names without another type as qualifier.
     ByName,
-    /// All but these places.
+    /// All names except those at these positions.
     But(BTreeSet<At>),
 }
 
-/// A place where a value is taken apart.
+/// A match on values of the type.
 #[derive(Debug)]
 pub(crate) struct Site {
     pub path: Arc<Path>,
@@ -111,18 +111,18 @@ pub(crate) struct Site {
     pub form: &'static str,
     pub names: Vec<String>,
     pub has_wildcard: bool,
-    /// Whether it also names what is no constructor of the type.
+    /// True if it also names constructors of another type.
     pub has_others: bool,
     pub missing: Vec<String>,
     pub effect: Effect,
     pub how: String,
     pub verdict: Verdict,
-    /// The constructors in its patterns, or what is compared with their texts.
+    /// Positions of the constructors in its patterns, or of the values compared with their texts.
     pub places: BTreeSet<(usize, String)>,
     pub text: String,
 }
 
-/// A name in tokens of a macro.
+/// A name among the tokens of a macro.
 #[derive(Debug)]
 pub(crate) struct Unread {
     pub path: Arc<Path>,
@@ -131,22 +131,22 @@ pub(crate) struct Unread {
     pub name: String,
 }
 
-/// What was found.
+/// Result of the search.
 #[derive(Debug)]
 pub(crate) struct Matches {
-    /// By path and line.
+    /// Sorted by path and line.
     pub sites: Vec<Site>,
     pub files: usize,
     pub skipped: Vec<Skipped>,
-    /// Where an import gives a constructor another name, under which it is not found.
+    /// Imports that rename a constructor. Uses of the new name are not found.
     pub renamed: Vec<(Arc<Path>, usize)>,
-    /// Where a constructor may be named in tokens of a macro that are no code by themselves.
+    /// Positions among macro tokens that do not parse but may name a constructor.
     pub unread: Vec<Unread>,
-    /// The texts of the files that were read.
+    /// Texts of the files that were read.
     pub texts: Texts,
 }
 
-/// The matches over a type, and what the change does to each.
+/// Returns the matches on a type, and the effect of the change on each.
 pub(crate) fn matches(scope: &Scope, sum: &Sum, change: &Change, ours: &Ours) -> Matches {
     let family = crate::syntax::family(sum.language);
     let marks: Vec<&str> = sum.constructors.iter().flat_map(|(_, marks)| marks.iter().map(String::as_str)).collect();
@@ -186,13 +186,13 @@ pub(crate) fn matches(scope: &Scope, sum: &Sum, change: &Change, ours: &Ours) ->
     Matches { sites, files: searched.files, skipped, renamed, unread, texts }
 }
 
-/// What was found in a file.
+/// Results in one file.
 struct InFile {
     sites: Vec<Site>,
-    /// The lines in which an import gives a constructor another name.
+    /// Lines of imports that rename a constructor.
     renamed: Vec<usize>,
     unread: Vec<Unread>,
-    /// The first and last lines of the parts that name a constructor and that the grammar cannot read.
+    /// First and last lines of the parts that name a constructor but do not parse.
     unread_lines: Vec<(usize, usize)>,
 }
 
@@ -213,13 +213,13 @@ fn in_file(scope: &Scope, hit: &Hit, sum: &Sum, change: &Change, ours: &Ours) ->
     }
     let (mut found, unread) = (tokens.found, tokens.unread);
     found.extend(others);
-    // The clauses of a function come to the same match.
+    // The clauses of a function form one match.
     found.sort_by_key(|one: &Match| (one.bytes.start, one.bytes.end));
     found.dedup_by(|one, other| one.bytes == other.bytes && one.form == other.form);
     let lines = Lines::new(&hit.text);
     let path: Arc<Path> = hit.path.as_path().into();
     let is_ours = |name: &str, qualifier: Option<&str>, at: usize| {
-        // A text is no name.
+        // A text is not a name.
         let is_text = || sum.is_union && qualifier.is_some() && !sum.tags.iter().any(|(_, tag)| tag == name);
         !is_text()
             && sum.constructors.iter().any(|(_, marks)| marks.iter().any(|mark| mark == name))
@@ -261,7 +261,7 @@ fn in_file(scope: &Scope, hit: &Hit, sum: &Sum, change: &Change, ours: &Ours) ->
     Some(InFile { unread: unread.collect(), renamed: renamed(scope, hit, sum, &lines), unread_lines, sites })
 }
 
-/// The name that stands there in tokens, if it is no text, and not another type's.
+/// Returns the name at a position among tokens, unless it is inside a string or belongs to another type.
 fn unread_at(
     root: Node<'_>,
     at: usize,
@@ -276,7 +276,7 @@ fn unread_at(
     (!is_out).then(|| Unread { path: path.clone(), at, line: lines.line(at), name: text.node_text(node) })
 }
 
-/// The lines in which an import gives a constructor another name.
+/// Returns the lines of imports that rename a constructor.
 fn renamed(scope: &Scope, hit: &Hit, sum: &Sum, lines: &Lines<'_>) -> Vec<usize> {
     let marks = || sum.constructors.iter().flat_map(|(_, marks)| marks);
     let places = hit.starts.iter().filter_map(|start| {
@@ -293,7 +293,7 @@ fn renamed(scope: &Scope, hit: &Hit, sum: &Sum, lines: &Lines<'_>) -> Vec<usize>
     all.iter().filter(|one| one.alias.is_some()).map(|one| lines.line(one.bytes.start)).collect()
 }
 
-/// Where a match stands.
+/// Location of a match.
 struct MatchContext<'a> {
     path: &'a Arc<Path>,
     lines: &'a Lines<'a>,
@@ -341,7 +341,7 @@ fn site(sum: &Sum, change: &Change, one: &Match, judged: Coverage, place: MatchC
     }
 }
 
-/// Whether what stands before a constructor is its type, a module or a package: another type's constructor is another.
+/// True if the qualifier of a constructor is its type, a module or a package, and not another type.
 fn is_ours(sum: &Sum, qualifier: &str, text: Text<'_>) -> bool {
     let is_type = qualifier.starts_with(char::is_uppercase) && sum.language != Language::Haskell;
     // `use Shape as S`, `type S = Shape`.
@@ -363,30 +363,30 @@ struct Text<'a> {
 }
 
 impl Text<'_> {
-    /// What a node says.
+    /// Returns the text of a node.
     fn node_text(self, node: Node<'_>) -> String {
         String::from_utf8_lossy(self.bytes.get(node.byte_range()).unwrap_or_default()).into_owned()
     }
 }
 
-/// The named children of a node, and wildcards, which have no name in some grammars; without comments.
+/// Returns the named children of a node without comments. Includes wildcards, which are unnamed in some grammars.
 fn children(node: Node<'_>) -> Vec<Node<'_>> {
     let mut cursor = node.walk();
     let is_part = |child: &Node<'_>| (child.is_named() || child.kind() == "_") && !child.kind().contains("comment");
     node.children(&mut cursor).filter(is_part).collect()
 }
 
-/// Whether code begins with a word of failure.
+/// True if code begins with a failing call.
 fn fails(said: String, words: &[&str]) -> bool {
     let said = said.trim_start_matches(['{', ' ', '\t', '\n', '\r', '(']);
     let said = said.strip_prefix("return ").unwrap_or(said);
     words.iter().any(|word| said.starts_with(word))
 }
 
-/// How deep trees are read.
+/// Maximum depth of trees.
 const MAX_DEPTH: usize = 2000;
 
-/// Visits the nodes around the places, parents first.
+/// Visits the nodes around the offsets, parents first.
 fn descend<'t>(cursor: &mut TreeCursor<'t>, starts: &[usize], visit: &mut impl FnMut(Node<'t>)) {
     let mut depth = 0;
     loop {

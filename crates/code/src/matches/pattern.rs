@@ -1,22 +1,22 @@
-//! Patterns of every language as one tree, and what a branch takes of a constructor that is not there yet.
+//! Patterns of all languages in one tree, and the effect of a new constructor on a branch.
 
 use std::collections::BTreeSet;
 
 /// A pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Pattern {
-    /// Takes everything: a wildcard, a name that binds.
+    /// Matches everything: a wildcard, or a name that binds.
     Any,
-    /// Takes what one constructor made, or a tuple; each part with its position or field.
+    /// Matches the values of one constructor, or a tuple; each part has a position or a field name.
     Of {
         name: String,
         qualifier: Option<String>,
-        /// What a judge is asked about: where the name stands, or what is compared with a text.
+        /// Offset to resolve: the name, or the value compared with a text.
         at: usize,
         parts: Vec<(String, Pattern)>,
     },
     Either(Vec<Pattern>),
-    /// Takes some values, by what is no constructor: a number, a range.
+    /// Matches some values without a constructor: a number, a range.
     Other,
 }
 
@@ -25,7 +25,7 @@ impl Pattern {
         Pattern::Of { name: name.into(), qualifier, at, parts: Vec::new() }
     }
 
-    /// Parts that stand beside each other: a tuple, the arguments of a function.
+    /// Combines adjacent parts: a tuple, or the arguments of a function.
     pub(super) fn beside(parts: impl IntoIterator<Item = Pattern>) -> Pattern {
         let parts = numbered(parts);
         Pattern::Of { name: format!("({})", parts.len()), qualifier: None, at: 0, parts }
@@ -33,13 +33,13 @@ impl Pattern {
 }
 
 impl Pattern {
-    /// The elements of a slice, of which more may stand where the rest does.
+    /// Combines the elements of a slice, with a possible rest at this index.
     pub(super) fn sequence(elements: Vec<Pattern>, rest: Option<usize>) -> Pattern {
         if elements.is_empty() && rest.is_some() {
             return Pattern::Any;
         }
         let count = elements.len();
-        // Those behind the rest are counted from the end.
+        // Elements after the rest are counted from the end.
         let number = |at: usize| match rest {
             Some(rest) if at >= rest => format!("-{}", count - at),
             _ => at.to_string(),
@@ -54,17 +54,17 @@ pub(super) fn numbered(parts: impl IntoIterator<Item = Pattern>) -> Vec<(String,
     parts.into_iter().enumerate().map(|(number, part)| (number.to_string(), part)).collect()
 }
 
-/// A branch.
+/// A branch of a match.
 #[derive(Debug, Clone)]
 pub(super) struct Arm {
     pub pattern: Pattern,
-    /// Whether a condition can refuse what the pattern takes.
+    /// True if a condition can reject what the pattern accepts.
     pub is_guarded: bool,
-    /// What happens in it, if it was written for what should not be.
+    /// The failing call in the branch, if the branch is for impossible cases.
     pub refuses: Option<&'static str>,
 }
 
-/// What happens to a value that no branch takes.
+/// Result for a value that no branch accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Otherwise {
     Breaks(&'static str),
@@ -72,17 +72,17 @@ pub(super) enum Otherwise {
     Absorbs(&'static str),
 }
 
-/// A place where a value is taken apart.
+/// A place that matches on a value.
 #[derive(Debug)]
 pub(super) struct Match {
-    /// Where it begins and ends.
+    /// Byte range of the match.
     pub bytes: std::ops::Range<usize>,
     pub form: &'static str,
     pub arms: Vec<Arm>,
     pub otherwise: Otherwise,
 }
 
-/// How much of a constructor's values a pattern takes.
+/// Share of a constructor's values that a pattern accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Takes {
     Nothing,
@@ -90,28 +90,28 @@ enum Takes {
     All,
 }
 
-/// The steps to a place within patterns: a constructor and its part.
+/// Path to a position within patterns: a constructor and its part.
 type Way = Vec<(String, String)>;
 
-/// Whether a name, behind a qualifier, at a place, is one of the constructors that are asked about.
+/// Decides whether a name, with its qualifier and offset, is one of the wanted constructors.
 pub(super) type IsOurs<'a> = &'a dyn Fn(&str, Option<&str>, usize) -> bool;
 
-/// What a match says about a type's constructors.
+/// A match, as it concerns the constructors of a type.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Coverage {
-    /// The constructors that it names.
+    /// Constructors named by the match.
     pub names: Vec<String>,
-    /// What a judge is asked about.
+    /// Positions to resolve with the language server.
     pub places: BTreeSet<(usize, String)>,
-    /// Whether a branch takes all others.
+    /// True if a branch accepts all other values.
     pub has_wildcard: bool,
-    /// Whether something else is named where they are.
+    /// True if names other than these constructors occur in their place.
     pub has_others: bool,
-    /// What happens to one that is not there yet; `None` if other parts of the patterns decide.
+    /// Result for a new constructor; `None` if other parts of the patterns decide.
     pub new: Option<Otherwise>,
 }
 
-/// Reads a match. `None` if it names no constructor of ours.
+/// Reads a match. Returns `None` if it names no wanted constructor.
 pub(super) fn judged(one: &Match, is_ours: IsOurs<'_>) -> Option<Coverage> {
     let mut ways: Vec<(Way, Vec<(usize, String)>)> = Vec::new();
     let mut others: Vec<(Way, Vec<(usize, String)>)> = Vec::new();
@@ -138,7 +138,7 @@ pub(super) fn judged(one: &Match, is_ours: IsOurs<'_>) -> Option<Coverage> {
     Some(Coverage { names, places, has_wildcard, has_others, new })
 }
 
-/// What becomes of a new constructor at one place; and whether a branch takes all of it.
+/// Returns the result for a new constructor at one position, and whether a branch accepts all of it.
 fn taken(one: &Match, way: &Way) -> (bool, Option<Otherwise>) {
     let mut is_partly = false;
     for arm in &one.arms {
@@ -151,7 +151,7 @@ fn taken(one: &Match, way: &Way) -> (bool, Option<Otherwise>) {
                 return (true, Some(new));
             }
             Takes::All => {}
-            // A guard counts for nothing, so a guarded part does not either.
+            // A guard may fail, so a guarded branch guarantees nothing.
             Takes::Some => is_partly |= !arm.is_guarded,
             Takes::Nothing => {}
         }
@@ -159,7 +159,7 @@ fn taken(one: &Match, way: &Way) -> (bool, Option<Otherwise>) {
     (false, (!is_partly).then_some(one.otherwise))
 }
 
-/// Collects where our constructors stand.
+/// Collects the positions of wanted constructors.
 fn named(pattern: &Pattern, way: &mut Way, is_ours: IsOurs<'_>, ways: &mut Vec<(Way, Vec<(usize, String)>)>) {
     match pattern {
         Pattern::Any | Pattern::Other => {}
@@ -180,7 +180,7 @@ fn named(pattern: &Pattern, way: &mut Way, is_ours: IsOurs<'_>, ways: &mut Vec<(
     }
 }
 
-/// How much a pattern takes of the values that have something new at a place.
+/// Returns the share that a pattern accepts of the values with a new constructor at a position.
 fn takes(pattern: &Pattern, way: &[(String, String)]) -> Takes {
     match pattern {
         Pattern::Any => Takes::All,
@@ -189,7 +189,7 @@ fn takes(pattern: &Pattern, way: &[(String, String)]) -> Takes {
         Pattern::Of { name, parts, .. } => {
             let Some(((of, part), rest)) = way.split_first() else { return Takes::Nothing };
             if of != name {
-                // Slices of other lengths may take the same values.
+                // Slices of other lengths may accept the same values.
                 return if of.starts_with('[') && name.starts_with('[') { Takes::Some } else { Takes::Nothing };
             }
             let at = |wanted: &str| parts.iter().find(|(label, _)| label == wanted).map(|(_, inner)| inner);
@@ -200,13 +200,13 @@ fn takes(pattern: &Pattern, way: &[(String, String)]) -> Takes {
     }
 }
 
-/// Whether a pattern takes everything, as far as it says itself.
+/// True if the pattern is known to accept everything.
 fn is_open(pattern: &Pattern) -> bool {
     match pattern {
         Pattern::Any => true,
         Pattern::Other => false,
         Pattern::Either(all) => all.iter().any(is_open),
-        // A tuple has one shape; of others nobody knows here whether there are more.
+        // A tuple has one shape. Whether other constructors have alternatives is unknown here.
         Pattern::Of { name, parts, .. } => name.starts_with('(') && parts.iter().all(|(_, part)| is_open(part)),
     }
 }

@@ -1,4 +1,4 @@
-//! Where Python takes values apart: `match`.
+//! Matches in Python: `match`.
 
 use tree_sitter::Node;
 
@@ -35,7 +35,7 @@ pub(super) fn read(text: Text<'_>, node: Node<'_>) -> Option<Match> {
     Some(Match { bytes: node.byte_range(), form: "match", arms: arms.collect(), otherwise })
 }
 
-/// Whether a match ends a function that is said to return a value, so that a value that no case takes is an error.
+/// True if the match ends a function that must return a value, so that an unhandled value is a type error.
 fn must_return(text: Text<'_>, node: Node<'_>) -> bool {
     let Some(body) = node.parent().filter(|body| body.kind() == "block") else { return false };
     let returns = body.parent().and_then(|function| function.child_by_field_name("return_type"));
@@ -64,7 +64,7 @@ fn pattern_of(text: Text<'_>, node: Node<'_>) -> Pattern {
             None => Pattern::Other,
         },
         "dotted_name" => match dotted(node) {
-            // A name alone binds.
+            // A plain name binds.
             (_, None, _) => Pattern::Any,
             (name, qualifier, at) => Pattern::named(name, qualifier, at),
         },

@@ -1,4 +1,4 @@
-//! Where Rust takes values apart.
+//! Matches in Rust.
 
 use tree_sitter::Node;
 
@@ -61,12 +61,12 @@ pub(super) fn read(text: Text<'_>, node: Node<'_>) -> Option<Match> {
     }
 }
 
-/// The pattern in a `match_pattern`.
+/// Returns the pattern in a `match_pattern`.
 fn inner(node: Node<'_>) -> Option<Node<'_>> {
     node.child(0)
 }
 
-/// The word at the end.
+/// Returns the last word.
 pub(super) fn last_word(before: &[u8]) -> String {
     String::from_utf8_lossy(crate::syntax::last_word(before)).into_owned()
 }
@@ -126,7 +126,7 @@ fn pattern_of(text: Text<'_>, node: Node<'_>) -> Pattern {
     }
 }
 
-/// What stands before `..`; positions after it are not known.
+/// Returns the parts before `..`. Positions after it are unknown.
 fn upto_rest(mut parts: Vec<Node<'_>>) -> Vec<Node<'_>> {
     if let Some(rest) = parts.iter().position(|part| part.kind() == "remaining_field_pattern") {
         parts.truncate(rest);

@@ -12,7 +12,7 @@ const C_REFUSES: &[&str] =
     &["abort(", "throw", "assert(false", "assert(0", "std::abort(", "__builtin_unreachable(", "std::unreachable("];
 const REFUSED: &str = "run-time failure: the default fails";
 
-/// `is_union`: whether a judge is asked what is compared, rather than what it is compared with.
+/// Reads a switch. For a union, the compared value is resolved rather than the texts it is compared with.
 pub(super) fn read(text: Text<'_>, node: Node<'_>, is_union: bool) -> Option<Match> {
     let falls = Otherwise::FallsThrough("no case runs");
     let (form, cases, otherwise) = match node.kind() {
@@ -21,7 +21,7 @@ pub(super) fn read(text: Text<'_>, node: Node<'_>, is_union: bool) -> Option<Mat
         }
         "switch_statement" => {
             let body = node.child_by_field_name("body")?;
-            // Only the compilers of C and C++ can be told to complain.
+            // Only C and C++ compilers have an option for a warning.
             let how = if body.kind() == "compound_statement" { "no case runs; -Wswitch tells" } else { "no case runs" };
             let otherwise = match must_return(text, node) {
                 true => Otherwise::Breaks("compile error (TS2366) unless `strict` is off: the function has to return"),
@@ -31,7 +31,7 @@ pub(super) fn read(text: Text<'_>, node: Node<'_>, is_union: bool) -> Option<Mat
         }
         _ => return None,
     };
-    // What a text is compared with: `kind` in `shape.kind`.
+    // The value compared with a text: `kind` in `shape.kind`.
     let value = node.child_by_field_name("value");
     let mut compared = value;
     while let Some(inner) = compared.filter(|one| one.kind() == "parenthesized_expression") {
@@ -43,14 +43,14 @@ pub(super) fn read(text: Text<'_>, node: Node<'_>, is_union: bool) -> Option<Mat
     Some(Match { bytes: node.byte_range(), form, arms, otherwise })
 }
 
-/// What a switch compares.
+/// Kind of comparison in a switch.
 #[derive(Clone, Copy)]
 struct Compared {
     at: Option<usize>,
     is_union: bool,
 }
 
-/// Whether a switch ends a function of TypeScript that has to return a value, so that a value that no case takes is an error.
+/// True if the switch ends a TypeScript function that must return a value, so that an unhandled value is a compile error.
 fn must_return(text: Text<'_>, node: Node<'_>) -> bool {
     let Some(body) = node.parent().filter(|body| body.kind() == "statement_block") else { return false };
     let returns = body.parent().and_then(|function| function.child_by_field_name("return_type"));
@@ -66,7 +66,7 @@ fn arm(text: Text<'_>, case: Node<'_>, compared: Compared) -> Option<Arm> {
         let mut cursor = case.walk();
         case.children_by_field_name(field, &mut cursor).collect()
     };
-    // What stands after the colon.
+    // Text after the colon.
     let said = || {
         let whole = text.node_text(case);
         whole.split_once(':').map(|(_, said)| said.trim().to_owned()).unwrap_or_default()
@@ -96,7 +96,7 @@ fn arm(text: Text<'_>, case: Node<'_>, compared: Compared) -> Option<Arm> {
     }
 }
 
-/// What a case compares with: a name, behind a type or a package, or a text.
+/// Reads the value of a case: a name, possibly qualified by a type or package, or a text.
 fn value(text: Text<'_>, node: Node<'_>, compared: Compared) -> Pattern {
     let named = |name: &str, before: &str| match node.child_by_field_name(name) {
         Some(name) => {

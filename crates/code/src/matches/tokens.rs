@@ -1,5 +1,5 @@
-//! Matches in the arguments of Rust's macros, which the grammar leaves as tokens: their text is parsed anew, as what stands
-//! between brackets, or else part by part. What is no code by itself is not read, and said to be so.
+//! Matches in the arguments of Rust macros, which the grammar leaves as tokens. Bracketed groups are parsed as code, or
+//! else each part separately. Tokens that do not parse are reported as unread.
 
 use std::ops::Range;
 use std::time::Instant;
@@ -10,31 +10,31 @@ use super::pattern::{Arm, Match, Otherwise, Pattern};
 use super::{Text, children, descend, rust};
 use crate::syntax::{Language, parse};
 
-/// How often the arguments of macros in each other are parsed anew.
+/// Maximum nesting of macros that are parsed.
 const MAX_DEPTH: usize = 12;
 
-/// What is read of a file.
+/// State of reading a file.
 pub(super) struct Reader<'a> {
     text: &'a [u8],
-    /// Where constructors are named, in order.
+    /// Sorted offsets of constructor names.
     starts: &'a [usize],
     until: Instant,
     pub(super) found: Vec<Match>,
-    /// The names that stand in tokens which are no code by themselves.
+    /// Offsets of names in tokens that do not parse.
     pub(super) unread: Vec<usize>,
 }
 
-/// A part of the file that was parsed by itself, between other bytes.
+/// A part of the file that was parsed separately, with added text around it.
 struct Part<'a> {
     text: Text<'a>,
-    /// Where it begins in the file, and how many bytes were put before it.
+    /// Offset of the part in the file, and number of bytes added before it.
     at: usize,
     before: usize,
     depth: usize,
 }
 
 impl Part<'_> {
-    /// Where a place of the part is in the file.
+    /// Converts an offset of the part into one of the file.
     fn in_file(&self, at: usize) -> usize {
         (at + self.at).saturating_sub(self.before)
     }
@@ -59,7 +59,7 @@ impl<'a> Reader<'a> {
     fn node(&mut self, part: &Part<'_>, node: Node<'_>) {
         match node.kind() {
             "macro_invocation" => self.invocation(part, node),
-            // `select! { Shape::Dot = next() => … }`: a pattern, before which macros have no `let`.
+            // `select! { Shape::Dot = next() => … }`: a pattern without the `let` of a statement.
             "assignment_expression" if part.depth > 0 => {
                 let left = node.child_by_field_name("left").map(|left| part.range(left));
                 let starts = left.map(|left| self.within(&left)).unwrap_or_default();
@@ -88,7 +88,7 @@ impl<'a> Reader<'a> {
         let mut commas = commas.map(|comma| part.range(comma));
         let Some(first) = commas.next() else { return };
         let end = if form == "matches!" { commas.last() } else { commas.next() };
-        // A comma within the pattern stands in brackets; the last of `matches!` may end it.
+        // A comma within the pattern is inside brackets. `matches!` permits a trailing comma.
         let is_end =
             |comma: &Range<usize>| form != "matches!" || self.text[comma.end..inner.end].trim_ascii().is_empty();
         let end = end.filter(is_end).map_or(inner.end, |comma| comma.start);
@@ -103,11 +103,11 @@ impl<'a> Reader<'a> {
         self.pattern(pattern, part.depth, |arms| Match { bytes, form, arms, otherwise });
     }
 
-    /// The pattern of `matches!`, and the condition behind it.
+    /// Reads the pattern of `matches!` and its condition.
     fn pattern(&mut self, place: Range<usize>, depth: usize, of: impl FnOnce(Vec<Arm>) -> Match) {
         let mut arms = None;
         let is_read = self.parsed("match x{", place.clone(), "=>1}", depth, |reader, part, node| {
-            // What was put around it is no match of the file.
+            // The added text is not a match of the file.
             if arms.is_none() && node.kind() == "match_expression" {
                 arms = rust::read(part.text, node).map(|one| moved(one, part).arms);
             } else if !matches!(node.kind(), "source_file" | "expression_statement") {
@@ -120,9 +120,9 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What stands between commas: an expression, or not read.
+    /// Reads the text between commas as an expression, or reports it as unread.
     fn piece(&mut self, place: Range<usize>, depth: usize) {
-        // The comma that ends what is before belongs to nothing.
+        // The comma that ends the previous part is skipped.
         let from = place.start + usize::from(self.text[place.clone()].starts_with(b","));
         let place = from..place.end;
         if !self.parsed("(", place.clone(), ");", depth, Reader::node) {
@@ -130,7 +130,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The tokens of a macro: a list, a block, or pieces between what separates them.
+    /// Reads the tokens of a macro: a list, a block, or pieces between separators.
     fn tokens(&mut self, part: &Part<'_>, tokens: Node<'_>, depth: usize) {
         if self.parsed("", part.range(tokens), ";", depth, Reader::node) {
             return;
@@ -160,12 +160,12 @@ impl<'a> Reader<'a> {
         if !is_pattern && self.parsed("(", place.clone(), ");", depth, Reader::node) {
             return;
         }
-        // Blocks are code all the same; but what follows a name may be the fields of a pattern.
+        // Blocks are code in any case, but braces after a name may be the fields of a pattern.
         let mut blocks = Vec::new();
         for (before, token) in std::iter::once(None).chain(held.iter().map(Some)).zip(held) {
             let is_block = token.kind() == "token_tree" && part.text.node_text(*token).starts_with('{');
             let is_after_name = before.is_some_and(|before| before.kind() == "identifier");
-            // Before a pattern it is what the branch before does.
+            // A block before a pattern is the body of the previous branch.
             if is_block && !is_after_name && (!is_pattern || before.is_none()) {
                 self.tokens(part, *token, depth + 1);
                 blocks.push(part.range(*token));
@@ -175,7 +175,7 @@ impl<'a> Reader<'a> {
         self.unread.extend(self.within(&place).iter().filter(is_outside));
     }
 
-    /// Parses a part of the file between other bytes, and visits what is in it. Whether it is whole, or of no interest.
+    /// Parses a part of the file with added text around it, and visits its nodes. Returns true if it parses, or is irrelevant.
     fn parsed(
         &mut self,
         before: &str,
@@ -203,13 +203,13 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What stands within the brackets of tokens, in the file.
+/// Returns the range within the brackets of tokens, in the file.
 fn inner(part: &Part<'_>, tokens: Node<'_>) -> Range<usize> {
     let whole = part.range(tokens);
     whole.start + 1..(whole.end - 1).max(whole.start + 1)
 }
 
-/// A match of a part, in the file.
+/// Converts a match of a part into one of the file.
 fn moved(one: Match, part: &Part<'_>) -> Match {
     let arms = one.arms.into_iter().map(|arm| Arm { pattern: moved_pattern(arm.pattern, part), ..arm });
     Match { bytes: part.in_file(one.bytes.start)..part.in_file(one.bytes.end), arms: arms.collect(), ..one }

@@ -1,4 +1,4 @@
-//! What the servers may cost: which one is ended when they need more memory than they may have, or nobody asks them.
+//! Memory budget of the servers: which server is stopped when they exceed it or when it is idle.
 
 use std::collections::VecDeque;
 use std::sync::Weak;
@@ -7,32 +7,32 @@ use std::time::Duration;
 use super::Servers;
 use crate::server::{Order, Server, State};
 
-/// What one server costs.
+/// Cost of a server.
 #[derive(Debug, Clone)]
 pub(super) struct Cost {
-    /// Resident bytes of all its processes.
+    /// Resident memory of all its processes in bytes.
     pub memory: u64,
-    /// How many questions it is answering.
+    /// Number of questions in progress.
     pub asking: usize,
-    /// Since the end of the last question, or its start.
+    /// Time since the last question ended, or since the start.
     pub idle: Duration,
     pub is_ready: bool,
 }
 
-/// What is to be done with one.
+/// Action for a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// Ended until the next question.
+    /// Stop it until the next question.
     Park,
-    /// Ended though it is asked, until there is room: it would be started again at once.
+    /// Stop it although it is in use, until there is memory. Otherwise it would be restarted immediately.
     Hold,
     OverBudget,
 }
 
-/// A server that nobody asks for this long is ended.
+/// A server that is idle for this long is stopped.
 pub(super) const IDLE: Duration = Duration::from_secs(15 * 60);
 
-/// Which server is to be ended next, by its number; nothing if they all may stay.
+/// Returns the number of the server to stop next, and how; `None` if all may stay.
 pub(super) fn next(costs: &[Cost], budget: u64) -> Option<(usize, Verdict)> {
     if let Some(alone) = costs.iter().position(|cost| cost.memory > budget) {
         return Some((alone, Verdict::OverBudget));
@@ -46,7 +46,7 @@ pub(super) fn next(costs: &[Cost], budget: u64) -> Option<(usize, Verdict)> {
         if let Some(idle) = least_used(&|cost| cost.asking == 0) {
             return Some((idle, Verdict::Park));
         }
-        // One that still loads loses least, the last that came first.
+        // The most recently started loading server loses the least work.
         let loading = (0..costs.len()).filter(|number| !costs[*number].is_ready);
         let last = loading.min_by_key(|number| costs[*number].idle);
         return last.or_else(|| least_used(&|_| true)).map(|number| (number, Verdict::Hold));
@@ -54,8 +54,8 @@ pub(super) fn next(costs: &[Cost], budget: u64) -> Option<(usize, Verdict)> {
     least_used(&|cost| cost.asking == 0 && cost.idle >= IDLE).map(|number| (number, Verdict::Park))
 }
 
-/// Which idle servers are to be ended, by their numbers, so that one that is held can start; `None` while it has to wait. What
-/// loads for somebody may need all that is left.
+/// Returns the idle servers to stop, by number, so that a held one can start; `None` while it must wait. A server that
+/// is loading for a caller may need all of the remaining memory.
 pub(super) fn room(costs: &[Cost], need: u64, budget: u64) -> Option<Vec<usize>> {
     if costs.iter().any(|cost| cost.asking > 0 && !cost.is_ready) {
         return None;
@@ -72,7 +72,7 @@ pub(super) fn room(costs: &[Cost], need: u64, budget: u64) -> Option<Vec<usize>>
     Some(ended)
 }
 
-/// The default: two fifths of the machine's memory, at most 4 GiB.
+/// Returns the default budget: two fifths of the machine's memory, at most 4 GiB.
 pub(super) fn default_budget() -> u64 {
     const MOST: u64 = 4 << 30;
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
@@ -81,16 +81,16 @@ pub(super) fn default_budget() -> u64 {
     kib.map_or(MOST, |kib| (kib * 1024 / 5 * 2).min(MOST))
 }
 
-/// Keeps the servers within their budget, until there are none. Memory is measured, not asked for.
+/// Keeps the servers within their budget until none is left. Memory is measured.
 pub(super) async fn keep_within(servers: Weak<Servers>, budget: u64, every: Duration) {
-    // Those that wait for room, with what each is known to need.
+    // Servers held for lack of memory, with the amount each is known to need.
     let mut held: VecDeque<(Server, u64)> = VecDeque::new();
     loop {
         tokio::time::sleep(every).await;
         let Some(servers) = servers.upgrade() else { return };
         let all: Vec<Server> = {
             let mut servers = servers.lock();
-            // The next one to be started finds out whether anybody keeps them.
+            // The next server to start checks whether this task is running.
             servers.is_kept = !servers.all.is_empty();
             servers.all.values().cloned().collect()
         };
@@ -117,7 +117,7 @@ pub(super) async fn keep_within(servers: Weak<Servers>, budget: u64, every: Dura
                 held.push_back((server, memory));
             }
         }
-        // What nobody waits for any more may start with its next question. Of the others the one that waits longest is first.
+        // Servers without waiting questions may start with the next one. Of the others, the longest waiting is first.
         let (waiting, left) = held.into_iter().partition(|(server, _)| server.in_use().0 > 0);
         held = waiting;
         for (server, _) in Vec::from(left) {
@@ -135,7 +135,7 @@ pub(super) async fn keep_within(servers: Weak<Servers>, budget: u64, every: Dura
 }
 
 impl Server {
-    /// What it costs now.
+    /// Returns the current cost.
     fn cost(&self, memory: u64) -> Cost {
         let (asking, idle) = self.in_use();
         Cost { memory, asking, idle, is_ready: self.snapshot().state == State::Ready }
@@ -163,7 +163,7 @@ mod tests {
         check(&[cost(60, 1, 9, true), cost(40, 0, 1, true)], Some(&[1]));
         check(&[cost(80, 1, 9, true), cost(10, 0, 1, true)], None);
         check(&[], Some(&[]));
-        // One that needs more than there is shows it when it is alone.
+        // A server that needs more than the budget is detected when it runs alone.
         assert_eq!(room(&[cost(1, 0, 0, true)], 200, 100), Some(vec![0]));
     }
 
@@ -174,7 +174,7 @@ mod tests {
         check(&[cost(60, 0, 9, true), cost(40, 0, 20, true)], None);
         check(&[cost(60, 0, 9, true), cost(50, 0, 20, true)], Some((1, Verdict::Park)));
         check(&[cost(60, 0, 9, true), cost(50, 1, 20, true)], Some((0, Verdict::Park)));
-        // All are asked: the one that has just begun to load.
+        // All are in use: the one that began to load last is stopped.
         check(&[cost(60, 1, 9, true), cost(30, 1, 20, false), cost(30, 1, 2, false)], Some((2, Verdict::Hold)));
         check(&[cost(60, 1, 9, true), cost(50, 1, 20, true)], Some((1, Verdict::Hold)));
         check(&[cost(30, 0, 9, true), cost(101, 1, 0, true)], Some((1, Verdict::OverBudget)));

@@ -1,4 +1,4 @@
-//! What a program gets of its caller's environment, and whether it starts there.
+//! The environment of a server, derived from its caller's, and whether the configured command can start in it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,7 +8,7 @@ use process::Spec;
 use super::Options;
 use crate::programs;
 
-/// The environment that a server gets of its caller's: without the checkout in the search path, unless its programs may run.
+/// Returns a server's environment. The checkout is removed from the search path unless its programs may run.
 pub(super) fn environment(options: &Options, env: &BTreeMap<String, String>, worktree: &Path) -> Vec<(String, String)> {
     let mut env: Vec<(String, String)> = env.clone().into_iter().collect();
     if !options.settings.project_servers {
@@ -18,7 +18,7 @@ pub(super) fn environment(options: &Options, env: &BTreeMap<String, String>, wor
     env
 }
 
-/// Why the command of the settings cannot be started there.
+/// Returns why the configured command cannot be started.
 pub(super) fn unusable(
     options: &Options,
     command: &[String],

@@ -1,5 +1,5 @@
-//! The servers of a project: which one judges a language in a worktree, started when first asked for, shared by all callers,
-//! and ended when they cost more than they may.
+//! The servers of a project: started on the first question about a language in a worktree, shared by all callers, and
+//! stopped when they exceed the memory budget.
 
 mod budget;
 mod environment;
@@ -31,24 +31,24 @@ use environment::{environment, unusable};
 use revision::Worktrees;
 pub(crate) use roots::{has_mark, root_of};
 
-/// Tells whether the person trusts the code of a worktree. Blocks.
+/// Returns true if the person trusts the code of a worktree. Blocks.
 pub type Trusts = Arc<dyn Fn(&Path) -> bool + Send + Sync>;
 
-/// How servers are run.
+/// Options for running servers.
 #[derive(Clone)]
 pub struct Options {
     pub settings: CodeSettings,
-    /// Servers whose command waits for a grant.
+    /// Servers whose configured command needs a grant.
     pub withheld: Vec<String>,
-    /// Whether the person trusts a worktree, so that its code may run.
+    /// Decides whether code of a worktree may run.
     pub trusts: Trusts,
-    /// Makes the directory of which [`Options::state_dir`] is a part.
+    /// Creates the directory that contains [`Options::state_dir`].
     pub prepare: Arc<dyn Fn() -> std::io::Result<()> + Send + Sync>,
-    /// Where servers keep what they make, outside of the worktrees.
+    /// Directory for servers' own files, outside the worktrees.
     pub state_dir: PathBuf,
-    /// Where verdicts are kept for when nobody judges; none are kept without it.
+    /// Directory for verdicts that are reused when no server is available; `None` disables it.
     pub kept_dir: Option<PathBuf>,
-    /// Where running servers are recorded, for [`process::records::sweep`] after a crash.
+    /// Directory for records of running servers, for [`process::records::sweep`] after a crash.
     pub records_dir: Option<PathBuf>,
     pub guard: Guard,
     pub timing: Timing,
@@ -59,12 +59,12 @@ pub use tried::{Tried, tries};
 pub use would::{Checked, checked, runner_of_code};
 
 impl Options {
-    /// How many bytes the programs that judge may have.
+    /// Returns the memory budget of the servers in bytes.
     pub(crate) fn memory(&self) -> u64 {
         self.settings.memory.map_or_else(budget::default_budget, |mib| mib << 20)
     }
 
-    /// For looking at what would be started.
+    /// Returns options for describing what would be started.
     fn unstarted(settings: CodeSettings, withheld: Vec<String>, trusts: Trusts) -> Options {
         Options {
             settings,
@@ -83,21 +83,21 @@ impl Options {
 
 /// All servers of a project.
 pub(crate) struct Pool {
-    /// `None` where no server may be started at all.
+    /// `None` if no server may be started.
     options: Option<Options>,
     servers: Arc<Servers>,
     /// One server starts at a time.
     starting: Arc<Semaphore>,
     worktrees: Worktrees,
     kept: Option<Arc<VerdictStore>>,
-    /// What programs say of their version, while their files stay as they are.
+    /// Versions printed by programs, cached while their files are unchanged.
     versions: Mutex<HashMap<PathBuf, Version>>,
     haskell: Projects,
 }
 
-/// What a program said of its version.
+/// The version printed by a program.
 struct Version {
-    /// When its file was written.
+    /// Modification time of its file.
     written: Option<SystemTime>,
     asked: Instant,
     said: Result<Option<u32>, String>,
@@ -105,11 +105,11 @@ struct Version {
 
 type Servers = Mutex<StartedServers>;
 
-/// The servers that were started and not ended.
+/// The running servers.
 #[derive(Default)]
 struct StartedServers {
     all: BTreeMap<Key, Server>,
-    /// Whether somebody keeps them within their budget.
+    /// True if a task keeps them within their budget.
     is_kept: bool,
 }
 
@@ -120,20 +120,20 @@ struct Key {
     worktree: PathBuf,
 }
 
-/// Who judges a language.
+/// The judge of a language.
 pub(crate) enum Lookup {
     Server(Server),
     None { state: State, code: Code, text: String },
 }
 
-/// A program that can judge, or why there is none.
+/// A program that can judge, or the reason why there is none.
 pub(crate) enum Program {
     Runs {
         profile: &'static Profile,
         command: Vec<String>,
     },
     None {
-        /// What the settings name, if that is what cannot run.
+        /// The configured command, if that is what cannot run.
         named: Option<String>,
         state: State,
         code: Code,
@@ -155,7 +155,7 @@ impl Pool {
         }
     }
 
-    /// The server that judges a language for a file of a worktree; it is started if there is none yet.
+    /// Returns the server that judges a language for a file of a worktree. Starts it if necessary.
     pub(crate) async fn seek(&self, caller: &Caller, worktree: &Path, family: &'static str, file: &Path) -> Lookup {
         let Some(options) = &self.options else {
             let text = format!("no language server for {family}");
@@ -214,7 +214,7 @@ impl Pool {
         Lookup::Server(server.clone())
     }
 
-    /// The program that would judge a language, if all that it runs is trusted. Starts no server.
+    /// Returns the program that would judge a language if everything that it runs is trusted. Starts no server.
     pub(crate) fn program(
         &self,
         options: &Options,
@@ -240,7 +240,7 @@ impl Pool {
         Program::None { named: None, state: State::NotTrusted, code: Code::NotGranted, text }
     }
 
-    /// The program that would judge a language.
+    /// Returns the program that would judge a language.
     fn installed(
         &self,
         options: &Options,
@@ -287,7 +287,7 @@ impl Pool {
             let places = programs::places(&profile.command[0], path, worktree);
             let lacks = |program: &PathBuf| toolchain::lacks(profile, program, root, env);
             let executable = || places.iter().filter(|program| programs::is_executable(program));
-            // As a shell looks for it. rustup, too, runs the next one where the toolchain has none.
+            // As a shell would search. Like rustup, the next one is used if the toolchain lacks the program.
             let on_path =
                 executable().find(|program| lacks(program).is_none()).or_else(|| executable().next()).cloned();
             if let (None, Some(program)) = (&on_path, places.first()) {
@@ -296,7 +296,7 @@ impl Pool {
                 refused = refused.or(Some(none(State::Absent, Code::Absent, text)));
             }
             let local = profile.local.iter().map(|place| root.join(place)).find(|program| program.is_file());
-            // Why a program does not judge, if it does not.
+            // Returns why a program cannot judge; `None` if it can.
             let unfit = |program: &Path| {
                 let least = profile.least?;
                 let shown = project::visible::path(program);
@@ -350,7 +350,7 @@ impl Pool {
         })
     }
 
-    /// The first number of what a program says of its version; `Err` with why it does not run.
+    /// Returns the major version that a program prints; `Err` with the reason if it does not run.
     fn version(&self, program: &Path, env: &BTreeMap<String, String>) -> Result<Option<u32>, String> {
         let written = std::fs::metadata(program).and_then(|metadata| metadata.modified()).ok();
         if let Some(known) = self.versions.lock().get(program)
@@ -371,7 +371,7 @@ impl Pool {
         said
     }
 
-    /// What is known of the revision of a worktree. Without servers nothing is watched.
+    /// Returns the known revision of a worktree. Without servers, no worktree is watched.
     pub(crate) async fn revision(&self, caller: &Caller, worktree: &Path) -> Revision {
         match &self.options {
             Some(_) => self.worktrees.entry(worktree).revision(&caller.env).await,
@@ -379,22 +379,22 @@ impl Pool {
         }
     }
 
-    /// What was confirmed before.
+    /// Returns the verdicts confirmed earlier.
     pub(crate) fn verdict_store(&self) -> Option<&Arc<VerdictStore>> {
         self.kept.as_ref()
     }
 
-    /// What GHC compiles.
+    /// Returns the projects compiled with GHC.
     pub(crate) fn haskell(&self) -> &Projects {
         &self.haskell
     }
 
-    /// The environment of a program that judges, as its caller has it.
+    /// Returns the environment of a program that judges, derived from the caller's.
     pub(crate) fn environment(&self, env: &BTreeMap<String, String>, worktree: &Path) -> Vec<(String, String)> {
         self.options.as_ref().map(|options| environment(options, env, worktree)).unwrap_or_default()
     }
 
-    /// All servers.
+    /// Returns all servers.
     pub(crate) fn all(&self) -> Vec<Server> {
         self.servers.lock().all.values().cloned().collect()
     }
@@ -403,7 +403,7 @@ impl Pool {
         self.options.as_ref()
     }
 
-    /// Ends the servers of a worktree and starts them again as this caller would have started them; what they were, each.
+    /// Restarts the servers of a worktree with this caller's environment. Returns them with their previous states.
     pub(crate) async fn restart(&self, caller: &Caller, worktree: &Path) -> Vec<(Server, State)> {
         let taken: Vec<(Key, Server)> = {
             let mut servers = self.servers.lock();
@@ -415,7 +415,7 @@ impl Pool {
         for (key, server) in taken {
             let state = server.snapshot().state;
             server.end().await;
-            // Its root is found again by any file in it.
+            // Its root is found again from any file in it.
             let file = key.root.strip_prefix(worktree).unwrap_or(Path::new("")).join("any");
             let _ = self.seek(caller, worktree, key.family, &file).await;
             were.push((server, state));
@@ -423,7 +423,7 @@ impl Pool {
         were
     }
 
-    /// Ends all servers; nothing of them is left then.
+    /// Stops all servers and waits until their processes have ended.
     pub(crate) async fn end(&self) {
         self.haskell.end();
         let servers = std::mem::take(&mut self.servers.lock().all);
@@ -436,7 +436,7 @@ impl Pool {
     }
 }
 
-/// A name for a directory.
+/// Returns a file name for a directory.
 fn hash(path: &Path) -> String {
     format!("{:016x}", BuildHasherDefault::<DefaultHasher>::default().hash_one(path))
 }

@@ -1,5 +1,5 @@
-//! A worktree as it changes: its watcher, how many batches of changes that has seen, and how many files git finds changed.
-//! Nothing here makes an answer wait: the watcher starts, and git counts, beside it.
+//! Revision of a worktree: its watcher, the number of change batches, and the number of files that git finds changed.
+//! It delays no answer: the watcher starts, and git counts, in the background.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::{OsStr, OsString};
@@ -15,7 +15,7 @@ use tokio::sync::OnceCell;
 
 use crate::judgement::Revision;
 
-/// The worktrees that were asked about.
+/// The worktrees of earlier questions.
 #[derive(Default)]
 pub(super) struct Worktrees(Mutex<HashMap<PathBuf, Arc<Worktree>>>);
 
@@ -25,7 +25,7 @@ impl Worktrees {
         self.0.lock().entry(root.to_owned()).or_insert_with(new).clone()
     }
 
-    /// Ends all watchers.
+    /// Stops all watchers.
     pub(super) fn clear(&self) {
         self.0.lock().clear();
     }
@@ -37,7 +37,7 @@ pub(super) struct Worktree {
     counted: Mutex<Counted>,
 }
 
-/// What git counted, and when.
+/// The last count by git, and its time.
 #[derive(Debug, Default)]
 struct Counted {
     at: Option<At>,
@@ -45,16 +45,16 @@ struct Counted {
     is_counting: bool,
 }
 
-/// What a count holds for: a number of batches, and a commit.
+/// State to which a count applies: number of batches, and commit.
 type At = (u64, String);
 
-/// How long an answer waits for changes that are not known yet.
+/// Maximum time that an answer waits for pending changes.
 const SYNC: Duration = Duration::from_millis(100);
-/// What git may take.
+/// Limits of a git command.
 const BOUNDS: Bounds = Bounds { deadline: Duration::from_secs(10), stdout: 64 << 20, stderr: 4096 };
 
 impl Worktree {
-    /// Its watcher, which is started if there is none; `None` if it cannot be watched.
+    /// Returns the watcher, started if necessary; `None` if the worktree cannot be watched.
     pub(super) async fn watcher(&self) -> Option<::watch::Watcher> {
         let options = ::watch::Options { ignored: vec!["/.hob/".to_owned()], ..::watch::Options::default() };
         match self.watcher.get_or_try_init(|| ::watch::Watcher::start(&self.root, options)).await {
@@ -66,7 +66,7 @@ impl Worktree {
         }
     }
 
-    /// What is known of its revision now. What is not known is looked up for the next question.
+    /// Returns the known revision. Missing parts are computed for the next question.
     pub(super) async fn revision(self: Arc<Worktree>, env: &BTreeMap<String, String>) -> Revision {
         let commit = project::head_commit(&self.root);
         let Some(watcher) = self.watcher.get() else {
@@ -90,7 +90,7 @@ impl Worktree {
         Revision { commit, changed, stamp: Some(stamp) }
     }
 
-    /// Has git count.
+    /// Runs git to count the changed files.
     async fn count(self: Arc<Worktree>, at: At, env: BTreeMap<String, String>) {
         let files = changed(&self.root, &env).await;
         let is_still = match self.watcher.get() {
@@ -106,7 +106,7 @@ impl Worktree {
     }
 }
 
-/// How many files differ from the commit, those that git does not know yet among them.
+/// Counts the files that differ from the commit, including untracked ones.
 async fn changed(root: &Path, env: &BTreeMap<String, String>) -> Option<u64> {
     let places = ["rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir", "--show-toplevel"];
     let finding = [("LC_ALL", "C"), ("GIT_OPTIONAL_LOCKS", "0"), ("GIT_NO_LAZY_FETCH", "1")];

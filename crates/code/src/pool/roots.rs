@@ -1,10 +1,10 @@
-//! Where what a server reads begins, by the files that mark a directory.
+//! Root directories of servers, found by marker files.
 
 use std::path::{Path, PathBuf};
 
 use crate::server::profile::Profile;
 
-/// The outermost directory between the worktree and the file that has one of the marks; the worktree if none has.
+/// Returns the outermost directory between the worktree and the file that has a marker; the worktree if there is no marker.
 pub(crate) fn root_of(worktree: &Path, file: &Path, profile: &Profile) -> PathBuf {
     let mut directories: Vec<&Path> = file.parent().into_iter().flat_map(Path::ancestors).collect();
     directories.reverse();
@@ -13,7 +13,7 @@ pub(crate) fn root_of(worktree: &Path, file: &Path, profile: &Profile) -> PathBu
     found.unwrap_or_else(|| worktree.to_owned())
 }
 
-/// Whether a directory has a file that marks it: of this name, or with this extension (`*.cabal`).
+/// True if the directory contains a marker: a file with this name, or with this extension (`*.cabal`).
 pub(crate) fn has_mark(directory: &Path, mark: &str) -> bool {
     let Some(end) = mark.strip_prefix('*') else { return directory.join(mark).is_file() };
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();

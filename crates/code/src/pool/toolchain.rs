@@ -1,4 +1,4 @@
-//! Whether the toolchain of Rust that rustup would choose has a program: rustup's stand-in of that name is there without it.
+//! Checks whether rustup's chosen toolchain contains a program. rustup's proxy of that name exists even without it.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt as _;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::server::profile::Profile;
 
-/// Says that the toolchain which rustup would choose lacks a server, and how to get it.
+/// Reports that the toolchain chosen by rustup lacks a server, and how to install it.
 pub(super) fn lacks(
     profile: &Profile,
     program: &Path,
@@ -22,20 +22,20 @@ pub(super) fn lacks(
     Some(format!("{name} is not installed for the toolchain {toolchain} ({install})"))
 }
 
-/// A toolchain that lacks a program.
+/// A toolchain without a program.
 #[derive(Debug, PartialEq)]
 struct Lacking {
     toolchain: String,
     is_installed: bool,
 }
 
-/// What the files of rustup say.
+/// Contents of rustup's files.
 struct Rustup<'a> {
     env: &'a BTreeMap<String, String>,
     home: PathBuf,
 }
 
-/// The toolchain that is chosen at a folder and lacks the program. `None` if it has it, or if that cannot be told.
+/// Returns the toolchain chosen in a folder if it lacks the program. `None` if it has it, or if that is unknown.
 fn without(program: &Path, folder: &Path, env: &BTreeMap<String, String>) -> Option<Lacking> {
     if !is_stand_in(program) {
         return None;
@@ -54,7 +54,7 @@ fn without(program: &Path, folder: &Path, env: &BTreeMap<String, String>) -> Opt
 }
 
 impl Rustup<'_> {
-    /// As rustup chooses: by the environment, an override of a folder, a file of a folder, or its default.
+    /// Chooses as rustup does: by the environment, a folder override, a toolchain file, or the default.
     fn chosen(&self, folder: &Path) -> Option<String> {
         if let Some(name) = self.env.get("RUSTUP_TOOLCHAIN") {
             return Some(name.clone());
@@ -75,7 +75,7 @@ impl Rustup<'_> {
     }
 }
 
-/// The toolchain that a file names. `None` for a path, and for what is no such file.
+/// Parses the toolchain named in a file. `None` for a path, or if the file is not a toolchain file.
 fn named(text: &str, default: Option<&toml::Value>) -> Option<String> {
     let Ok(table) = text.parse::<toml::Table>() else {
         let name = text.trim();
@@ -89,8 +89,8 @@ fn named(text: &str, default: Option<&toml::Value>) -> Option<String> {
     }
 }
 
-/// Whether a directory of toolchains is the one of a name, which may lack the machine: `1.96.0` of
-/// `1.96.0-x86_64-unknown-linux-gnu`, but `nightly` not of `nightly-2026-01-01-x86_64-unknown-linux-gnu`.
+/// True if a toolchain directory matches a name, which may omit the host: `1.96.0` matches
+/// `1.96.0-x86_64-unknown-linux-gnu`, but `nightly` does not match `nightly-2026-01-01-x86_64-unknown-linux-gnu`.
 fn is_named(known: &str, name: &str) -> bool {
     let machine = known.strip_prefix(name).map(|rest| rest.strip_prefix('-').unwrap_or(rest));
     machine.is_some_and(|machine| {
@@ -98,7 +98,7 @@ fn is_named(known: &str, name: &str) -> bool {
     })
 }
 
-/// Whether a program is rustup by another name: a link to it, or the same file.
+/// True if the program is a proxy of rustup: a link to it, or the same file.
 fn is_stand_in(program: &Path) -> bool {
     let is_link = program.canonicalize().is_ok_and(|real| real.file_name().is_some_and(|name| name == "rustup"));
     let file = |path: &Path| path.metadata().ok().map(|metadata| (metadata.dev(), metadata.ino()));

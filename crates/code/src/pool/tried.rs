@@ -1,4 +1,4 @@
-//! What `hob doctor --try` asks: one question for each language of the project.
+//! The questions of `hob doctor --try`: one for each language of the project.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -12,16 +12,16 @@ use crate::syntax::{Kind, Language, declarations, family};
 #[derive(Debug, PartialEq, Eq)]
 pub struct Tried {
     pub language: &'static str,
-    /// A function, as the tools take names; `None` if none is declared.
+    /// Name of a function, in the tools' syntax; `None` if no function is declared.
     pub name: Option<String>,
-    /// Whether a server for it could be installed.
+    /// True if a server for the language can be installed.
     pub has_server: bool,
 }
 
-/// How long functions are looked for in the files of one language.
+/// Time limit of the search for functions of one language.
 const BUDGET: Duration = Duration::from_secs(2);
 
-/// A function of each language to ask about: one whose uses are certain, otherwise the first. Blocks.
+/// Chooses a function of each language: one whose uses are certain if possible, otherwise the first. Blocks.
 pub fn tries(root: &Path) -> Vec<Tried> {
     let scope = Scope::for_root(root, BUDGET);
     let (files, _, _) = list(&scope, usize::MAX);

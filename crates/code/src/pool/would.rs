@@ -1,4 +1,4 @@
-//! The server that would check a language here, for `code_status` and `hob doctor`. Starts none.
+//! The server that would check a language, for `code_status` and `hob doctor`. Starts no server.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::server::{State, profile};
 use crate::settings::CodeSettings;
 use crate::syntax::{Language, family};
 
-/// The program that would be started for a language, or that the settings name; its state; and why it would not be started.
+/// The program that would be started or that the settings name, its state, and the reason why it would not be started.
 pub(crate) type Would = (Option<String>, &'static str, Option<String>);
 
 impl Pool {
@@ -34,30 +34,30 @@ impl Pool {
     }
 }
 
-/// What `hob doctor` says of a language of the project.
+/// The result of `hob doctor` for a language of the project.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Checked {
     pub language: &'static str,
     pub has_server: bool,
-    /// Whether the settings name a program that cannot run.
+    /// True if the settings name a program that cannot run.
     pub is_misnamed: bool,
-    /// Whether its server runs code of the project.
+    /// True if its server runs code of the project.
     pub runs_code: bool,
-    /// The program and where its root is, or what is missing and how to get it.
+    /// The program and its root, or what is missing and how to get it.
     pub detail: String,
 }
 
-/// The server for a directory that would run code of the project, if it has the marks of one.
+/// Returns the server that would run project code in a directory, judged by its marker files.
 pub fn runner_of_code(root: &Path) -> Option<&'static str> {
     let is_marked = |profile: &&profile::Profile| profile.roots.iter().any(|mark| has_mark(root, mark));
     let runners = profile::all().iter().filter(|profile| profile.runs_code.is_some());
     runners.into_iter().find(is_marked).map(|profile| profile.name.as_str())
 }
 
-/// How long the files are looked through.
+/// Time limit for looking through the files.
 const BUDGET: Duration = Duration::from_secs(2);
 
-/// The server of each language of a worktree, with this environment.
+/// Returns the server of each language of a worktree in this environment.
 pub fn checked(
     root: &Path,
     settings: &CodeSettings,
@@ -67,7 +67,7 @@ pub fn checked(
 ) -> Vec<Checked> {
     let scope = Scope::for_root(root, BUDGET);
     let (files, _, _) = list(&scope, usize::MAX);
-    // Nothing is missing here where no server is known.
+    // A language without a known server lacks nothing.
     let has_one = |family: &&str| profile::all().iter().any(|profile| profile.family == *family);
     let families: BTreeSet<&'static str> =
         files.iter().filter_map(|file| Language::by_name(file)).map(family).filter(has_one).collect();
@@ -82,7 +82,7 @@ pub fn checked(
     families.into_iter().map(one).collect()
 }
 
-/// What its server would miss at the root.
+/// Describes what its server would lack without a marker at the root.
 fn without_root(root: &Path, family: &str) -> String {
     let marks = profile::all().iter().filter(|profile| profile.family == family).flat_map(|profile| &profile.roots);
     let marks: Vec<&str> = marks.map(String::as_str).collect();

@@ -1,4 +1,4 @@
-//! The actor of one server: it starts the program, follows its state, answers orders, and starts it again when it ends.
+//! The actor of one server: it starts the program, tracks its state, executes orders, and restarts it.
 
 use std::time::{Duration, Instant};
 
@@ -15,13 +15,13 @@ pub(super) struct Actor {
     shown: watch::Sender<ServerSnapshot>,
     group: watch::Sender<Option<Group>>,
     pub life: u64,
-    /// How often it died since it was last ready.
+    /// Number of crashes since it was last ready.
     deaths: usize,
-    /// Whether it waits for room, rather than for a question.
+    /// True if it waits for memory rather than for a question.
     is_held: bool,
 }
 
-/// What ends a pause.
+/// Event that ends a pause.
 enum Next {
     Again,
     End,
@@ -52,7 +52,7 @@ impl Actor {
                     self.rest(State::Parked, None).await
                 }
                 Ending::OverBudget => self.rest(State::OverBudget, None).await,
-                // The pool tries it again, with another actor.
+                // The pool tries it again with a new actor.
                 Ending::CannotStart { exit, stderr } => self.rest(State::CannotStart { exit, stderr }, None).await,
                 Ending::Crashed { exit, stderr } => {
                     let retry_in = self.pause();
@@ -69,18 +69,18 @@ impl Actor {
         }
     }
 
-    /// How long until it is started again; never by itself after the last pause.
+    /// Returns the delay before the next restart; `None` after the last one.
     fn pause(&mut self) -> Option<Duration> {
         self.deaths += 1;
         self.start.timing.restarts.get(self.deaths - 1).copied()
     }
 
-    /// It was ready: what happened before no longer counts.
+    /// Resets the count of crashes, because the server was ready.
     pub(super) fn is_well(&mut self) {
         self.deaths = 0;
     }
 
-    /// Waits without a program.
+    /// Waits while no program runs.
     async fn rest(&mut self, state: State, retry_in: Option<Duration>) -> Next {
         let is_parked = state == State::Parked;
         self.show(state, |seen| seen.pid = None);
@@ -107,7 +107,7 @@ impl Actor {
                     }
                     Some(Order::Release) if is_parked => {
                         self.is_held = false;
-                        // A question that has just come sees it, and asks again.
+                        // A question that has just arrived sees this state, and asks again.
                         self.show(State::Parked, |_| {});
                     }
                     Some(Order::Doubt | Order::LookBeyond(_) | Order::Park | Order::Hold | Order::Wake | Order::Release | Order::OverBudget) => {}
@@ -117,7 +117,7 @@ impl Actor {
         }
     }
 
-    /// Shows a state, and writes it down if it is another one.
+    /// Publishes a state, and logs it if it changed.
     pub(super) fn show(&self, state: State, change: impl FnOnce(&mut ServerSnapshot)) {
         let mut changed = None;
         self.shown.send_modify(|seen| {
@@ -148,7 +148,7 @@ impl Actor {
         self.group.send_replace(group);
     }
 
-    /// Ends what is left of a life.
+    /// Kills the remaining processes of a session.
     pub(super) async fn reap(&self, group: &Group) {
         self.show_group(None);
         let ladder = Ladder { close_wait: Duration::ZERO, term_wait: Duration::from_millis(300), ..Ladder::default() };

@@ -1,5 +1,5 @@
-//! Files that a server reads and the watcher of the worktree does not see: modules in folders that are ignored or linked,
-//! crates outside of the root. They are looked at before each question, and the server is told of those that changed.
+//! Files that a server reads but the watcher of the worktree does not cover: modules in ignored or linked folders, and
+//! crates outside the root. They are checked before each question, and changes are sent to the server.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
@@ -13,9 +13,9 @@ use crate::lsp::of_path;
 pub(super) struct Beyond(HashMap<PathBuf, Option<Stamp>>);
 
 impl Beyond {
-    /// What changed since the last look, as the protocol has it: one that was never looked at may have. Blocks.
+    /// Returns the changes since the last check in the protocol's form. A file checked for the first time counts as changed. Blocks.
     pub(super) fn changes(&mut self, files: BTreeSet<PathBuf>) -> Vec<Value> {
-        // One that is not brought in any more may be again.
+        // A file that is no longer used may be used again later.
         let gone: Vec<PathBuf> =
             self.0.keys().filter(|path| !files.contains(*path) && !path.exists()).cloned().collect();
         let mut changes = Vec::new();

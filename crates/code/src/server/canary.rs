@@ -1,5 +1,5 @@
-//! What is known for certain, to ask a server that says it is ready: definitions whose uses in other files the syntax tier
-//! cannot mistake. A server that does not name them all has not read everything, whatever it says.
+//! Readiness probes: definitions with uses in other files that the syntax tier identifies with certainty. A server that
+//! does not name all of these uses has not read the whole project.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,37 +14,37 @@ use crate::lsp::{Client, Encoding, Positions, locations, of_path};
 use crate::search::{MAX_PARSED, Scope, list, read};
 use crate::syntax::{C_AND_CPP, Class, Kind, Language, SCRIPTS, declarations, family, names_module};
 
-/// A definition with uses that are certain.
+/// A definition whose uses are certain.
 #[derive(Debug, Clone)]
 pub(crate) struct Probe {
     pub name: String,
-    /// The definition's document, then those of the uses.
+    /// The definition's document, then the documents of the uses.
     pub documents: Vec<Document>,
-    /// Where the definition's name begins.
+    /// Offset of the definition's name.
     pub at: usize,
-    /// The uses: which document, where.
+    /// The uses: index of the document, and offset.
     pub uses: Vec<(usize, usize)>,
 }
 
-/// What there is to ask.
+/// The chosen probes.
 #[derive(Debug, Default)]
 pub(crate) struct Chosen {
-    /// Empty if nothing is certain.
+    /// Empty if no use is certain.
     pub probes: Vec<Probe>,
-    /// Then any document, for those (clangd) that load nothing before they have one.
+    /// Any document to open, for servers that load nothing before the first one (clangd).
     pub any: Option<Document>,
 }
 
-/// How many are asked for.
+/// Maximum number of probes.
 const MOST: usize = 3;
-/// How many files are looked at for them, how many names are tried, and how long.
+/// Limits of the search: number of files, number of names, and time.
 const FILES: usize = 60;
 const NAMES: usize = 40;
 const BUDGET: Duration = Duration::from_secs(2);
-/// In how many files uses of one are expected.
+/// Number of files in which uses of one name are expected.
 const USES: usize = 4;
 
-/// Chooses what to ask. Blocks.
+/// Chooses the probes. Blocks.
 pub(crate) fn choose(root: &Path, wanted: &str) -> Chosen {
     let scope = Scope::for_root(root, BUDGET);
     let (files, _, _) = list(&scope, usize::MAX);
@@ -60,7 +60,7 @@ pub(crate) fn choose(root: &Path, wanted: &str) -> Chosen {
 fn certain(root: &Path, scope: &Scope, files: &[PathBuf]) -> Vec<Probe> {
     let mut probes: Vec<Probe> = Vec::new();
     let mut tried = 0;
-    // Spread over the tree: neighbours have much in common.
+    // Files are spread over the tree, because neighbours have much in common.
     let step = files.len().div_ceil(FILES).max(1);
     for path in files.iter().step_by(step) {
         let Some((text, language)) = read(path).ok().and_then(|text| {
@@ -77,7 +77,7 @@ fn certain(root: &Path, scope: &Scope, files: &[PathBuf]) -> Vec<Probe> {
             if probes.len() == MOST || tried == NAMES || Instant::now() >= scope.until {
                 return probes;
             }
-            // One of each file.
+            // One name per file.
             if one.kind != Kind::Function || one.name.len() < 4 || one.name == "main" || probes.len() > here {
                 continue;
             }
@@ -88,7 +88,7 @@ fn certain(root: &Path, scope: &Scope, files: &[PathBuf]) -> Vec<Probe> {
     probes
 }
 
-/// Words in the name of a file or folder that mostly is built on some machines alone.
+/// Words in file or directory names that usually mark platform-specific code.
 const MACHINES: &[&str] = &[
     "windows",
     "win",
@@ -129,7 +129,7 @@ const MACHINES: &[&str] = &[
     "s390x",
 ];
 
-/// Whether some builds leave out the file or parts of it, by its path from the root and its text: a judge that does not name a
+/// True if some builds leave out the file or parts of it, judged by its path and text. A server that does not name a
 /// use in there may be right.
 fn is_conditional(path: &Path, language: Language, text: &[u8]) -> bool {
     let text = String::from_utf8_lossy(text);
@@ -149,7 +149,7 @@ fn is_conditional(path: &Path, language: Language, text: &[u8]) -> bool {
                 || text.split("[cfg").skip(1).any(is_other)
                 || ["cfg_if!", "cfg_select!"].iter().any(|word| text.contains(word))
         }
-        // What guards a header against a second inclusion is not told apart: there are other files.
+        // Include guards are not recognized: there are enough other files.
         Language::C | Language::Cpp => lines.any(|line| {
             let directive = line.strip_prefix('#').map(str::trim_start);
             directive.is_some_and(|directive| directive.starts_with("if"))
@@ -159,15 +159,15 @@ fn is_conditional(path: &Path, language: Language, text: &[u8]) -> bool {
     }
 }
 
-/// The certain uses of a name, if there are any.
+/// Returns a probe for the name if its uses are certain.
 fn probe(scope: &Scope, name: &str) -> Option<Probe> {
     let found = find(scope, name, LineOptions { context_lines: 0, most: 0 }).ok()?;
     let [definition] = &found.definitions[..] else { return None };
     let is_local = |path: &Path| {
-        // One that may bind the name itself proves nothing: a pattern of JavaScript takes it out of an object.
+        // A use that may itself bind the name proves nothing, such as a JavaScript pattern that destructures an object.
         found.sites.iter().any(|site| *site.path == *path && !matches!(site.class, Class::Import | Class::Call))
     };
-    // What a module of CommonJS exports by its value is not named by all that uses it.
+    // Uses of a value exported by a CommonJS module need not name it.
     let requires = |site: &Site| {
         let text = found.texts.get(&site.path);
         family(site.language) == SCRIPTS && text.is_none_or(|text| memchr::memmem::find(text, b"require(").is_some())
@@ -176,14 +176,14 @@ fn probe(scope: &Scope, name: &str) -> Option<Probe> {
         let mut imports = found.sites.iter().filter(|site| *site.path == *path && site.class == Class::Import);
         imports.any(|site| found.texts.get(&site.path).is_some_and(|text| is_of_the_file(text, site, &definition.path)))
     };
-    // What a template calls is looked up where it is used.
+    // Names in a template are resolved where it is instantiated.
     let is_compiled = |site: &Site| {
         let extension = site.path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
         let text = found.texts.get(&site.path).map(|text| &text[..]).unwrap_or_default();
         let is_source = matches!(extension, "c" | "cc" | "cpp" | "cxx" | "c++");
         family(site.language) != C_AND_CPP || is_source && memchr::memmem::find(text, b"template").is_none()
     };
-    // There names are in scope without an import.
+    // In these languages names are in scope without an import.
     let needs_import = !matches!(definition.language, Language::Go | Language::C | Language::Cpp);
     let certain: Vec<_> = found
         .sites
@@ -222,7 +222,7 @@ fn probe(scope: &Scope, name: &str) -> Option<Probe> {
     (!uses.is_empty()).then(|| Probe { name: name.to_owned(), documents, at: definition.at, uses })
 }
 
-/// Whether an import takes its name from the file that defines it: `from json import load` is another one's.
+/// True if the import takes its name from the defining file. `from json import load` does not.
 fn is_of_the_file(text: &[u8], import: &Site, definition: &Path) -> bool {
     if family(import.language) == SCRIPTS {
         let rest = text[import.at..].split(|byte| *byte == b';').next().unwrap_or_default();
@@ -245,12 +245,12 @@ fn is_of_the_file(text: &[u8], import: &Site, definition: &Path) -> bool {
 }
 
 fn document(scope: &Scope, path: &Arc<Path>, language: Language, texts: &crate::answer::Texts) -> Option<Document> {
-    // Servers do not agree on whether a byte order mark is a character of the first line.
+    // Servers disagree on whether a byte order mark counts as a character of the first line.
     let text = std::str::from_utf8(texts.get(path)?).ok().filter(|text| !text.starts_with('\u{feff}'))?;
     Some(Document { path: scope.root.join(path), language, text: text.into() })
 }
 
-/// Asks for the uses of what is certain.
+/// Asks the server for the uses of the probes.
 pub(super) async fn ask(client: &Client, encoding: Encoding, probes: &[Probe], within: Duration) -> Canary {
     for probe in probes {
         let Some(document) = probe.documents.first() else { continue };
@@ -279,7 +279,7 @@ pub(super) async fn ask(client: &Client, encoding: Encoding, probes: &[Probe], w
     agrees(probes)
 }
 
-/// By the names of what was asked for. A function of C is declared in one file and defined in another: it is named once.
+/// Returns agreement, with the names of the probes. A C function that is declared and defined in two files is listed once.
 fn agrees(probes: &[Probe]) -> Canary {
     let mut names: Vec<String> = Vec::new();
     for probe in probes {

@@ -1,5 +1,5 @@
-//! The documents that a server has open: those of the last questions, with the very texts that the syntax tier read. An open
-//! document hides the file from the server, so one whose file has changed since is closed before the next question.
+//! Documents that a server has open: those of the last questions, with the same texts that the syntax tier read. An
+//! open document hides the file on disk, so a document whose file changed is closed before the next question.
 
 use std::collections::{BTreeSet, HashMap};
 use std::os::unix::fs::MetadataExt as _;
@@ -14,24 +14,24 @@ use super::profile::language_id;
 use crate::lsp::{Client, Failure, of_path};
 use crate::syntax::Language;
 
-/// A text to open.
+/// A document to open.
 #[derive(Debug, Clone)]
 pub(crate) struct Document {
-    /// From the root of the file system.
+    /// Absolute path.
     pub path: PathBuf,
     pub language: Language,
     pub text: Arc<str>,
 }
 
 impl Document {
-    /// As it is on disk; `None` for what is no text of a known language. Blocks.
+    /// Reads the file; `None` unless it is text in a known language. Blocks.
     pub(super) fn read(path: PathBuf) -> Option<Document> {
         let language = Language::by_name(&path)?;
         let text = String::from_utf8(crate::search::read(&path).ok()?).ok()?;
         Some(Document { path, language, text: text.into() })
     }
 
-    /// Whether its file has this text still; a byte order mark is no part of a text. Blocks.
+    /// True if the file still has this text, ignoring a byte order mark. Blocks.
     pub(super) fn is_on_disk(&self) -> bool {
         fn bare(text: &[u8]) -> &[u8] {
             text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)
@@ -50,26 +50,26 @@ pub(crate) struct Documents {
 struct Open {
     version: i64,
     text: Arc<str>,
-    /// The file's, if it surely has that text.
+    /// Stamp of the file, if it is certain to have this text.
     stamp: Option<Stamp>,
     used: u64,
 }
 
-/// What tells that a file changed: the time at which it or what is known of it changed, which nobody sets, its number and size.
+/// Stamp that changes with the file: status change time, which programs cannot set, inode number and size.
 pub(super) type Stamp = (i64, i64, u64, u64);
 
-/// How many are open at once.
+/// Maximum number of open documents.
 const MOST: usize = 200;
 
 impl Documents {
-    /// What to tell the server so that it has these, and nothing that is out of date.
+    /// Returns the notifications that open the wanted documents and close outdated ones.
     pub(crate) fn bring(&mut self, wanted: &[Document]) -> Vec<(&'static str, Value)> {
         self.clock += 1;
         let mut told = Vec::new();
         for document in wanted {
             let uri = of_path(&document.path);
             let stamp = stamp(&document.path);
-            // The text was read before: what stands in the file by now may be another one.
+            // The text was read earlier, so the file may have changed since.
             let of_text = |known: Option<Stamp>| stamp.filter(|_| known == stamp || document.is_on_disk());
             match self.open.get_mut(&document.path) {
                 Some(open) => {
@@ -113,33 +113,32 @@ impl Documents {
         told
     }
 
-    /// What to tell the server so that none is open.
+    /// Returns the notifications that close all documents.
     pub(crate) fn close_all(&mut self) -> Vec<(&'static str, Value)> {
         self.open.drain().map(|(path, _)| closed(&path)).collect()
     }
 
-    /// Whether the server has a text for it that is not the file's.
+    /// True if the server has a text for the path that differs from the file.
     pub(crate) fn has(&self, path: &Path) -> bool {
         self.open.contains_key(path)
     }
 }
 
-/// Files that changed, of which a server's index is as old as its start, or what it keeps of them may be: they are open for each
-/// question.
+/// Changed files for which a server's index or cache may be outdated. They are opened for each question.
 #[derive(Debug, Default)]
 pub(crate) struct Changed(BTreeSet<PathBuf>);
 
-/// With more it is started anew, and reads them for its index.
+/// Above this number the server is restarted, and reads them for its index.
 const MOST_CHANGED: usize = 60;
 
 impl Changed {
-    /// Whether they are too many now.
+    /// Adds files. Returns true if there are now too many.
     pub(super) fn add(&mut self, files: impl Iterator<Item = PathBuf>) -> bool {
         self.0.extend(files);
         self.0.len() > MOST_CHANGED
     }
 
-    /// The URIs of the files whose texts a server is told.
+    /// Returns the URIs of those files that occur in the notifications.
     pub(super) fn among(&self, told: &[(&'static str, Value)]) -> Vec<Value> {
         let uris: Vec<_> = self.0.iter().map(|path| json!(of_path(path))).collect();
         let texts =
@@ -147,7 +146,7 @@ impl Changed {
         texts.map(|(_, params)| params["textDocument"]["uri"].clone()).filter(|uri| uris.contains(uri)).collect()
     }
 
-    /// These documents, and those of the files that are not among them.
+    /// Returns the documents, extended by the changed files that are not among them.
     pub(super) async fn with(&self, documents: &[Document]) -> Vec<Document> {
         let mut all = documents.to_vec();
         let is_there = |path: &PathBuf| documents.iter().any(|one| one.path == *path);
@@ -160,8 +159,8 @@ impl Changed {
     }
 }
 
-/// Follows until a server has read these documents, and those before: what is asked of a document waits for it. Never true of a
-/// server that ends before.
+/// Returns a receiver that turns true once the server has read these documents and all earlier ones. It never turns
+/// true if the server ends first.
 pub(super) fn caught_up(
     client: &Client,
     fresh: Vec<Value>,
@@ -190,8 +189,8 @@ pub(super) fn caught_up(
     caught_up
 }
 
-/// What to tell a server of files that changed and are not open, so that it reads those that it would take for what they were:
-/// some (ty) look at size and time alone, unless a file was open. Blocks.
+/// Returns the notifications that make a server read changed files again although they are not open. Some servers (ty)
+/// compare only size and time unless a file was open. Blocks.
 pub(crate) fn read_again(changed: Vec<PathBuf>) -> Vec<(&'static str, Value)> {
     let documents = back_dated(changed).into_iter().filter_map(Document::read).take(MOST);
     documents.flat_map(|document| [opened(&document), closed(&document.path)]).collect()
@@ -217,13 +216,13 @@ pub(super) fn stamp(path: &Path) -> Option<Stamp> {
     Some((metadata.ctime(), metadata.ctime_nsec(), metadata.ino(), metadata.len()))
 }
 
-/// Those that say that they changed earlier than they did. Blocks.
+/// Returns the files whose modification time is older than their change. Blocks.
 pub(super) fn back_dated(mut changed: Vec<PathBuf>) -> Vec<PathBuf> {
     changed.retain(|path| is_back_dated(path));
     changed
 }
 
-/// Whether a file says that it changed earlier than it did, as one that was copied with its time.
+/// True if the file's modification time is older than its change, as for a copy that preserves times.
 fn is_back_dated(path: &Path) -> bool {
     let metadata = std::fs::symlink_metadata(path).ok().filter(std::fs::Metadata::is_file);
     metadata.is_some_and(|one| (one.mtime(), one.mtime_nsec()) < (one.ctime(), one.ctime_nsec()))
@@ -245,22 +244,22 @@ mod tests {
         let methods = |told: Vec<(&'static str, Value)>| told.into_iter().map(|(method, _)| method).collect::<Vec<_>>();
         let (a, b) = (file("a.rs", "a"), file("b.rs", "b"));
         assert_eq!(methods(documents.bring(&[a.clone(), b.clone()])), ["textDocument/didOpen"; 2]);
-        // Nothing is said twice.
+        // Nothing is sent twice.
         assert_eq!(methods(documents.bring(std::slice::from_ref(&a))), [""; 0]);
         let a = file("a.rs", "a new");
         assert_eq!(methods(documents.bring(std::slice::from_ref(&a))), ["textDocument/didChange"]);
-        // Changed behind the server's back, and not asked for: it reads the file itself again.
+        // Changed on disk and not requested: the server reads the file itself again.
         file("b.rs", "other");
         assert_eq!(methods(documents.bring(std::slice::from_ref(&a))), ["textDocument/didClose"]);
         assert!(documents.open.contains_key(&a.path) && !documents.open.contains_key(&b.path));
         std::fs::remove_file(&a.path).unwrap();
         assert_eq!(methods(documents.bring(&[])), ["textDocument/didClose"]);
-        // Changed between being read and being brought.
+        // Changed between reading and opening.
         let read = file("c.rs", "c");
         file("c.rs", "d");
         assert_eq!(methods(documents.bring(std::slice::from_ref(&read))), ["textDocument/didOpen"]);
         assert_eq!(methods(documents.bring(&[])), ["textDocument/didClose"]);
-        // The least recently used go first.
+        // The least recently used are closed first.
         let many: Vec<Document> = (0..MOST).map(|number| file(&format!("{number}.rs"), "x")).collect();
         documents.bring(&many[..1]);
         documents.bring(&many[1..]);

@@ -1,15 +1,15 @@
-//! A language server as a judge: one actor owns its process, documents and state; [`Server`] is the handle.
+//! A language server used to verify uses. One actor owns its process, documents and state; [`Server`] is the handle.
 //!
-//! - `state`: the closed set of states, and what the server's own signals say.
-//! - `canary`: what is known for certain, to ask a server that says it is ready.
-//! - `beyond`: what it reads and nobody watches.
-//! - `documents`: the texts that it has open, which are those that the syntax tier read.
-//! - `profile`: what differs between servers, as data.
-//! - `scratch`: where their temporary files lie.
-//! - `settled`: whether one round of questions is enough.
+//! - `state`: the states, and the server's own signals.
+//! - `canary`: readiness probes for a server that reports that it is ready.
+//! - `beyond`: files that the server reads but the watcher does not cover.
+//! - `documents`: the open documents, with the same texts that the syntax tier read.
+//! - `profile`: differences between servers, as data.
+//! - `scratch`: directories for temporary files.
+//! - `settled`: decides whether one round of questions is enough.
 //! - `start_files`: the files that decide whether it can start.
 //!
-//! Start with `actor.rs`. Nothing here decides what an answer means.
+//! Start with `actor.rs`. The meaning of answers is decided elsewhere.
 
 mod actor;
 mod beyond;
@@ -42,50 +42,50 @@ pub(crate) use state::State;
 use crate::journal::Record;
 use crate::lsp::{Client, Encoding};
 
-/// What to start, and for whom.
+/// Parameters of a start.
 #[derive(Clone)]
 pub(crate) struct Start {
     pub profile: Arc<Profile>,
     /// The program and its arguments.
     pub command: Vec<String>,
-    /// What it reads; its working directory.
+    /// Root of the project, and working directory of the program.
     pub root: PathBuf,
     pub worktree: PathBuf,
     pub env: Vec<(String, String)>,
-    /// A directory for all servers, outside of the worktree.
+    /// Directory of all servers, outside the worktree.
     pub servers_dir: PathBuf,
-    /// One in there for all servers of its kind, and one of its own.
+    /// Directory of all servers of this kind, and the private one of this server; both in `servers_dir`.
     pub state_dir: PathBuf,
     pub own_dir: PathBuf,
     pub guard: Guard,
     pub records: Option<PathBuf>,
     pub timing: Timing,
     pub journal: Option<Journal>,
-    /// The files of the worktree, watched; `None` if that cannot be.
+    /// Watcher of the worktree; `None` if watching is impossible.
     pub watcher: Option<::watch::Watcher>,
-    /// Whoever holds it starts.
+    /// Permit to start: one server starts at a time.
     pub starting: Arc<Semaphore>,
 }
 
-/// Where records go.
+/// Receiver of log records.
 pub type Journal = Arc<dyn Fn(Record) + Send + Sync>;
 
-/// How long things take at most.
+/// Timeouts and intervals.
 #[derive(Debug, Clone)]
 pub struct Timing {
-    /// A server that says it is ready, and denies what is known, is doubtful after this long.
+    /// Time after which a server that reports that it is ready but fails the probes is doubtful.
     pub doubtful_after: Duration,
-    /// One that neither answers nor computes for this long is killed.
+    /// Time after which a server that neither answers nor uses the processor is killed.
     pub hung_after: Duration,
-    /// The pauses before it is started again.
+    /// Delays before restarts.
     pub restarts: Vec<Duration>,
-    /// Ready for this long, what it died of before no longer counts.
+    /// Time of readiness after which earlier crashes no longer count.
     pub well_after: Duration,
-    /// Between two answers that must be equal where nothing is known for certain.
+    /// Interval between two answers that must be equal if there are no probes.
     pub settling: Duration,
-    /// One request.
+    /// Timeout of a request.
     pub request: Duration,
-    /// How often the memory of all servers is measured.
+    /// Interval at which the memory of all servers is measured.
     pub measured_every: Duration,
 }
 
@@ -103,30 +103,30 @@ impl Default for Timing {
     }
 }
 
-/// How a server is, as others see it.
+/// Published status of a server.
 #[derive(Debug, Clone)]
 pub(crate) struct ServerSnapshot {
     pub state: State,
-    /// Since when it is in this state.
+    /// Time of the last change of state.
     pub since: Instant,
     pub version: Option<String>,
-    /// What became of the questions whose answers are known; `None` before they were asked.
+    /// Results of the readiness probes; `None` before they were asked.
     pub canary: Option<Canary>,
-    /// What it says that it could not load.
+    /// The server's message about what it failed to load.
     pub trouble: Option<String>,
     pub pid: Option<i32>,
     pub started: Option<Instant>,
-    /// Which life it is in.
+    /// Number of the current life, which counts starts.
     pub life: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Canary {
-    /// It named all uses of these.
+    /// It named all uses of these definitions.
     Agrees(Vec<String>),
-    /// What it lacks.
+    /// A use that it did not name.
     Lacks(String),
-    /// Nothing in the project is certain.
+    /// The project has no certain uses.
     None,
 }
 
@@ -140,7 +140,7 @@ impl Canary {
     }
 }
 
-/// A connection on which a question can be asked now.
+/// A connection on which questions can be asked.
 #[derive(Clone)]
 pub(crate) struct Session {
     pub client: Client,
@@ -150,29 +150,29 @@ pub(crate) struct Session {
     pub timing: Timing,
 }
 
-/// What a server is told to do.
+/// An order to the actor.
 pub(crate) enum Order {
-    /// Make it have these texts and know of all changes; answered with the session, or nothing if it is not up.
+    /// Open these documents and deliver all changes. The reply is a session, or `None` if the server is not running.
     Open {
         documents: Vec<Document>,
         reply: oneshot::Sender<Option<Session>>,
     },
-    /// These are part of the project and not watched: it is told of what changed, before the next texts.
+    /// Check these files of the project, which are not watched. Changes are delivered before the next documents.
     LookBeyond(BTreeSet<PathBuf>),
-    /// It was seen not to name a use: what is known is asked again.
+    /// The server missed a use: repeat the readiness probes.
     Doubt,
-    /// End it until the next question, or for good.
+    /// Stop the server until the next question, or permanently.
     Park,
-    /// End it though it is asked: the question waits until there is room for it again.
+    /// Stop the server although it is in use. The question waits until there is memory for it.
     Hold,
-    /// There is room for one that was held: for the question that waits, or for the next one.
+    /// Resume a held server, for the waiting question or for the next one.
     Wake,
     Release,
     OverBudget,
     End,
 }
 
-/// A handle on a server. The actor ends with the last one.
+/// A handle to a server. The actor ends with the last handle.
 #[derive(Clone)]
 pub(crate) struct Server {
     pub profile: Arc<Profile>,
@@ -185,11 +185,11 @@ pub(crate) struct Server {
     start_files: Arc<StartFiles>,
 }
 
-/// Who asks a server.
+/// Questions to a server.
 #[derive(Debug)]
 struct Questions {
     asking: usize,
-    /// When the last one ended.
+    /// End of the last question.
     last: Instant,
 }
 
@@ -204,9 +204,9 @@ impl Drop for Asking {
     }
 }
 
-/// How long a server that could not start is left alone where nothing has changed.
+/// Time before a server that failed to start is tried again although nothing changed.
 pub(crate) const TRIED_EVERY: Duration = Duration::from_secs(60);
-/// How many orders may wait: each waiting question has one.
+/// Capacity of the order queue. Each waiting question has one order.
 const ORDERS: usize = 64;
 
 impl Server {
@@ -232,26 +232,26 @@ impl Server {
         Server { profile, root, worktree, orders, seen, group: group_seen, questions, start_files }
     }
 
-    /// It is being asked, until that is dropped.
+    /// Counts a question until the returned guard is dropped.
     pub(crate) fn asking(&self) -> Asking {
         self.questions.lock().asking += 1;
         Asking(self.questions.clone())
     }
 
-    /// How many questions it answers, and how long ago the last ended.
+    /// Returns the number of questions in progress, and the time since the last one ended.
     pub(crate) fn in_use(&self) -> (usize, Duration) {
         let questions = self.questions.lock();
         (questions.asking, questions.last.elapsed())
     }
 
-    /// Whether it could not start and another try may succeed.
+    /// True if the server failed to start and another attempt may succeed.
     pub(crate) fn may_start_now(&self) -> bool {
         let seen = self.seen.borrow();
         matches!(seen.state, State::CannotStart { .. })
             && (seen.since.elapsed() >= TRIED_EVERY || self.start_files.have_changed())
     }
 
-    /// What it says less without, and where to get it.
+    /// Returns the features missing without a marker file, and how to get one.
     pub(crate) fn lacks(&self) -> Option<&str> {
         let has_root = || self.profile.roots.iter().any(|mark| self.root.join(mark).is_file());
         self.profile.without_roots.as_deref().filter(|_| !has_root())
@@ -261,17 +261,17 @@ impl Server {
         self.seen.borrow().clone()
     }
 
-    /// Follows how it is.
+    /// Returns a receiver of status changes.
     pub(crate) fn watch(&self) -> watch::Receiver<ServerSnapshot> {
         self.seen.clone()
     }
 
-    /// Its processes, while it is up.
+    /// Returns the process group while the server runs.
     pub(crate) fn group(&self) -> Option<process::Group> {
         self.group.borrow().clone()
     }
 
-    /// A session in which the server has these texts; `None` if it is not up. A parked one is started.
+    /// Opens the documents and returns a session; `None` if the server is not running. Starts a parked server.
     pub(crate) async fn open(&self, documents: Vec<Document>) -> Option<Session> {
         let (reply, session) = oneshot::channel();
         self.orders.send(Order::Open { documents, reply }).await.ok()?;
@@ -281,11 +281,11 @@ impl Server {
     }
 
     pub(crate) async fn order(&self, order: Order) {
-        // One that is gone needs no orders.
+        // If the actor has ended, the order has no effect.
         let _ = self.orders.send(order).await;
     }
 
-    /// Ends it and waits until nothing of it is left.
+    /// Stops the server and waits until all its processes have ended.
     pub(crate) async fn end(&self) {
         self.order(Order::End).await;
         let mut seen = self.seen.clone();

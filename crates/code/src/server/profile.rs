@@ -1,4 +1,4 @@
-//! What differs between servers, as data: `profiles/*.toml`.
+//! Differences between language servers, as data: `profiles/*.toml`.
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -8,124 +8,124 @@ use serde_json::{Map, Value};
 
 use crate::syntax::{C_AND_CPP, Language, family};
 
-/// A kind of server.
+/// A kind of language server.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Profile {
-    /// Also the name of its table in the settings.
+    /// Name of the server, and of its table in the settings.
     pub name: String,
-    /// The languages that it judges, which use each other's names.
+    /// Family of languages that it judges. Languages of a family use each other's names.
     pub family: String,
     pub command: Vec<String>,
-    /// The first of these files that there is at the root is copied into a directory of the server's own, `{own}` in its
-    /// arguments.
+    /// Files to copy: the first one that exists at the root is copied into the server's private directory, `{own}` in
+    /// its arguments.
     #[serde(default)]
     pub copies: Vec<String>,
-    /// The command where there is none of them.
+    /// Command to use if none of these files exists.
     #[serde(default)]
     pub without_copies: Vec<String>,
-    /// Files that mark a directory as the root of what it reads; paths from there.
+    /// Marker files of a root directory, as relative paths.
     pub roots: Vec<String>,
-    /// What is less without any of them, and where to get one.
+    /// Features missing without a marker file, and how to get one.
     pub without_roots: Option<String>,
-    /// Where a checkout may bring one, from the root.
+    /// Directories of a checkout that may contain the program, relative to the root.
     #[serde(default)]
     pub local: Vec<String>,
     pub signal: Signal,
-    /// The extensions of files that others include, and of whose change it knows by size and time in seconds: only what is opened
-    /// after it surely reads them anew.
+    /// Extensions of files that other files include. The server detects their changes by size and a time in seconds;
+    /// only documents opened after a change are certain to read them again.
     #[serde(default)]
     pub included: Vec<String>,
-    /// Whether it keeps what it read by a file's time of change alone, and takes it up again when the file is closed: what has
-    /// that of an earlier text stays open.
+    /// True if the server caches texts by modification time alone and reuses them when a file is closed. A file with
+    /// the modification time of an earlier text therefore stays open.
     #[serde(default)]
     pub keeps_by_time: bool,
-    /// What it runs of the project, as the rest of a sentence: it is started only where the person trusts the project. Without it,
-    /// the profile says why it runs nothing.
+    /// Project code that the server runs, as the end of a sentence. Such a server starts only in a trusted project.
+    /// Otherwise the profile states why the server runs nothing.
     pub runs_code: Option<String>,
-    /// What a person runs to get it.
+    /// Command with which a person installs the server.
     pub install: String,
-    /// What its first load does, and how long that takes.
+    /// Description of the first load, and how long it takes.
     pub first_load: Option<String>,
-    /// The section of its settings that it takes with `initialize`.
+    /// Section of its settings to send with `initialize`.
     pub options: Option<String>,
-    /// The first version that is a server.
+    /// First version that includes a language server.
     pub least: Option<u32>,
-    /// By section.
+    /// Settings by section.
     #[serde(default)]
     pub settings: Map<String, Value>,
-    /// What it may judge besides.
+    /// Optional settings that let it judge more.
     pub wider: Option<Wider>,
     #[serde(default)]
     pub rules: Rules,
 }
 
-/// What differs between the languages that servers judge.
+/// Differences between the languages of a family.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Rules {
-    /// Whether a condition may leave code out, about which the server is silent then.
+    /// True if conditional compilation may exclude code, about which the server is then silent.
     pub has_conditions: bool,
-    /// Whether members override those of bases or implement those of interfaces.
+    /// True if members override members of bases or implement interfaces.
     pub overrides: bool,
-    /// Decorators and attributes that call nothing; with `::` or `_` at the end whatever begins so.
+    /// Decorators and attributes that call nothing. A trailing `::` or `_` matches a prefix.
     pub inert: Vec<String>,
-    /// The modules that inert decorators are of; an empty one for what stands alone.
+    /// Modules that define these decorators; an empty string for unqualified ones.
     pub modules: Vec<String>,
-    /// Methods that the language or its own libraries call.
+    /// Methods called by the language or its standard library.
     pub called: Vec<String>,
 }
 
-/// The rules of a family of languages.
+/// Returns the rules of a language family.
 pub(crate) fn rules(family: &str) -> &'static Rules {
     static NONE: Rules =
         Rules { has_conditions: false, overrides: false, inert: Vec::new(), modules: Vec::new(), called: Vec::new() };
     all().iter().find(|profile| profile.family == family).map_or(&NONE, |profile| &profile.rules)
 }
 
-/// Extensions of files that no judge reads.
+/// Extensions of files that no server reads.
 const PROSE: &[&str] = &["adoc", "csv", "log", "md", "rst", "svg", "tsv"];
 
 impl Profile {
-    /// Whether what a file holds may change what it says: no prose does, and no other language.
+    /// True if the contents of the file may change the server's answers. Prose and unrelated languages do not.
     pub(crate) fn may_read(&self, path: &Path) -> bool {
         let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-        // Go reads headers of C for what `import "C"` gives.
+        // Go reads C headers for `import "C"`.
         let reads = |of: &str| of == self.family || self.family == family(Language::Go) && of == C_AND_CPP;
         let is_of_others = Language::by_name(path).is_some_and(|language| !reads(family(language)));
         !PROSE.contains(&extension) && !is_of_others
     }
 
-    /// Whether others may include a file, so that what is open is opened anew when it changes.
+    /// True if other files may include this file. Open documents are then reopened when it changes.
     pub(crate) fn is_included(&self, path: &Path) -> bool {
         let extension = path.extension().and_then(|extension| extension.to_str());
         extension.is_some_and(|extension| self.included.iter().any(|one| one == extension))
     }
 }
 
-/// Settings with which a server judges more, where a program says that it can.
+/// Settings with which a server judges more, if a check command succeeds.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Wider {
-    /// The program and its arguments, run at the root with the server's environment.
+    /// The check command and its arguments, run at the root with the server's environment.
     pub if_succeeds: Vec<String>,
-    /// By section; they join the others.
+    /// Additional settings by section.
     pub settings: Map<String, Value>,
 }
 
-/// How it says that it has read everything.
+/// Signal by which a server reports that it has loaded everything.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Signal {
-    /// It does not.
+    /// No signal.
     None,
-    /// `experimental/serverStatus`, quiescent.
+    /// `experimental/serverStatus` with `quiescent`.
     Status,
     /// The end of the progress with this title or token.
     Progress(String),
 }
 
-/// The built-in ones, the first of a family being the first that is looked for.
+/// Returns the built-in profiles. Within a family, the first is preferred.
 pub(crate) fn all() -> &'static [Profile] {
     static ALL: LazyLock<Vec<Profile>> = LazyLock::new(|| {
         [
@@ -143,7 +143,7 @@ pub(crate) fn all() -> &'static [Profile] {
     &ALL
 }
 
-/// What the protocol calls a language.
+/// Returns the protocol's identifier of a language.
 pub(crate) fn language_id(language: Language, extension: Option<&str>) -> &'static str {
     match language {
         Language::Rust => "rust",

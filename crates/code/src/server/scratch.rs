@@ -1,5 +1,5 @@
-//! Where the temporary files of one life of a server lie: a directory of its own, so that one that is killed leaves nothing
-//! behind (clangd its preambles, rust-analyzer copies of macros, gopls folders of builds).
+//! Directories for the temporary files of a server, one per life. A killed server would leave such files behind: clangd
+//! preambles, rust-analyzer copies of macros, gopls build folders.
 
 use std::fs::DirBuilder;
 use std::io;
@@ -8,16 +8,16 @@ use std::path::{Path, PathBuf};
 
 use process::Nonce;
 
-/// The directory of one life.
+/// Temporary directory of one life.
 pub(super) struct Scratch(PathBuf);
 
-/// The directories of all lives, in that of all servers.
+/// Parent of all such directories, in the directory of all servers.
 const ALL: &str = "tmp";
-/// How much of a session's nonce names its directory: the paths of sockets are short.
+/// Number of digits of the session's nonce in the directory name. Socket paths must be short.
 const DIGITS: usize = 8;
 
 impl Scratch {
-    /// Makes the directory of a session.
+    /// Creates the directory of a session.
     pub(super) fn make(servers: &Path, nonce: &Nonce) -> io::Result<Scratch> {
         let path = servers.join(ALL).join(&nonce.as_str()[..DIGITS]);
         DirBuilder::new().recursive(true).mode(0o700).create(&path)?;
@@ -28,15 +28,15 @@ impl Scratch {
         &self.0
     }
 
-    /// Removes it; its session has ended.
+    /// Removes the directory after the session has ended.
     pub(super) async fn remove(self) {
         let path = self.0;
-        // What cannot be removed now is when the next daemon starts.
+        // A directory that cannot be removed now is removed when the next daemon starts.
         let _ = tokio::task::spawn_blocking(move || remove(&path)).await;
     }
 }
 
-/// Removes what the servers of former lives left, those whose record is still among `records` excepted. For the start of a
+/// Removes the directories of earlier sessions, except those with a record in `records`. Called at the start of a
 /// daemon, after [`process::records::sweep`]. Blocks.
 pub fn sweep_scratch(servers: &Path, records: &Path) {
     let names = |directory: &Path| {
@@ -78,7 +78,7 @@ mod tests {
         std::fs::remove_file(gone.0).unwrap();
         sweep_scratch(&servers, &records);
         assert!(!gone.1.path().exists() && running.1.path().exists());
-        // Where there is nothing, nothing is missing.
+        // A missing directory is not an error.
         sweep_scratch(&folder.path().join("none"), &records);
     }
 }

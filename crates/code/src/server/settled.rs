@@ -1,19 +1,19 @@
-//! Whether one round of questions to a server is enough.
+//! Decides whether one round of questions to a server is enough.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-/// What is known since files changed, or since a server said that it was ready and nothing was certain: one round is enough
-/// once two of them, some time apart, confirmed what a server that has not read the project cannot know.
+/// Rounds since the last change of files, or since a server without probes reported that it is ready. One round is
+/// enough after two rounds, some time apart, confirmed uses that only a loaded server can know.
 #[derive(Debug, Clone)]
 pub(crate) struct Certainty(Arc<Mutex<Evidence>>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Evidence {
     None,
-    /// One round, which ended then.
+    /// One confirming round, which ended then.
     Once(Instant),
     Enough,
 }
@@ -31,12 +31,12 @@ impl Certainty {
         *self.0.lock() == Evidence::Enough
     }
 
-    /// Whether both are about the same changes.
+    /// True if both refer to the same changes.
     pub(crate) fn is_same(&self, other: &Certainty) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// A round that began then has confirmed something. Whether that is enough.
+    /// Records that a round which began then confirmed a use. Returns true if one round is now enough.
     pub(crate) fn confirm(&self, began: Instant, pause: Duration) -> bool {
         let mut evidence = self.0.lock();
         *evidence = match *evidence {
@@ -47,7 +47,7 @@ impl Certainty {
         *evidence == Evidence::Enough
     }
 
-    /// Two rounds of a question differ.
+    /// Records that two rounds of a question differ.
     pub(crate) fn doubt(&self) {
         let mut evidence = self.0.lock();
         if matches!(*evidence, Evidence::Once(_)) {

@@ -1,5 +1,4 @@
-//! What a server is started with: its program, its settings, what the client says of itself; and what it says on its standard
-//! error.
+//! Start of a server: its program, its settings, the client's capabilities, and its standard error.
 
 use std::collections::VecDeque;
 use std::io::Read;
@@ -19,7 +18,7 @@ use crate::programs;
 const STDERR_LINES: usize = 8;
 const STDERR_LINE: u64 = 400;
 
-/// Starts the program as that session, with a directory for its temporary files.
+/// Starts the program for the session, with a directory for its temporary files.
 pub(super) fn spawn(start: &Start, has_copies: bool, nonce: Nonce, scratch: &Path) -> Result<Child, String> {
     let command = command(start, has_copies);
     let (program, args) = command.split_first().ok_or("its command is empty")?;
@@ -32,7 +31,7 @@ pub(super) fn spawn(start: &Start, has_copies: bool, nonce: Nonce, scratch: &Pat
     spec.spawn().map_err(|error| error.to_string())
 }
 
-/// The program and its arguments, with what it reads copied to where they say.
+/// Returns the program and its arguments, with the copied files substituted.
 fn command(start: &Start, has_copies: bool) -> Vec<String> {
     let profile = &start.profile;
     let mut command = start.command.clone();
@@ -44,7 +43,7 @@ fn command(start: &Start, has_copies: bool) -> Vec<String> {
     command.into_iter().map(|word| word.replace("{own}", &own)).collect()
 }
 
-/// Copies what the server reads beside what it writes; whether there is any. `Err` says why it cannot be.
+/// Copies the profile's files into the private directory. Returns true if there are any.
 pub(super) async fn copied(start: &Start) -> Result<bool, String> {
     let (start, place) = (start.clone(), start.own_dir.display().to_string());
     let copied = tokio::task::spawn_blocking(move || copy(&start));
@@ -57,7 +56,7 @@ pub(super) async fn copied(start: &Start) -> Result<bool, String> {
     Err(format!("copy what it reads to {place}: {problem}"))
 }
 
-/// How long copying may take, and how large such a file may be.
+/// Timeout of copying, and maximum size of such a file.
 const COPIED_WITHIN: Duration = Duration::from_secs(10);
 const MOST_COPIED: u64 = 256 << 20;
 
@@ -67,7 +66,7 @@ fn copy(start: &Start) -> std::io::Result<bool> {
         return Ok(false);
     };
     let refused = |what: String| std::io::Error::other(format!("{} {what}", project::visible::path(from)));
-    // Builds beside the checkout are linked by the same name; any other file is none of the server's.
+    // A build directory outside the checkout is linked under the same name. Any other file is not the server's.
     let real = from.canonicalize()?;
     if real.file_name() != Some(name) {
         return Err(refused(format!(
@@ -86,10 +85,10 @@ fn copy(start: &Start) -> std::io::Result<bool> {
     Ok(true)
 }
 
-/// A server yields to whoever waits for an answer.
+/// Niceness of a server: interactive programs go first.
 const NICE: i32 = 5;
 
-/// The settings of the profile, with its own directory in them.
+/// Returns the settings of the profile with the private directory substituted.
 fn settings(start: &Start) -> Map<String, Value> {
     fn fill(value: &mut Value, state: &str) {
         match value {
@@ -107,11 +106,11 @@ fn settings(start: &Start) -> Map<String, Value> {
     }
 }
 
-/// How long the program may take that says whether a server can judge more.
+/// Timeout of the check command for wider settings.
 const WIDER_WITHIN: Duration = Duration::from_secs(10);
 const WIDER_OUTPUT: usize = 4 * 1024 * 1024;
 
-/// The settings, widened if the profile can be wider and its program says so.
+/// Returns the settings, including the wider ones if the profile has them and its check command succeeds.
 pub(super) async fn widened(start: &Start) -> Map<String, Value> {
     let mut settings = settings(start);
     let Some(wider) = &start.profile.wider else { return settings };
@@ -128,7 +127,7 @@ pub(super) async fn widened(start: &Start) -> Map<String, Value> {
     settings
 }
 
-/// Joins two trees of settings; the second holds where both have a value.
+/// Merges two trees of settings. The second takes precedence.
 fn join(settings: &mut Map<String, Value>, more: Map<String, Value>) {
     for (name, value) in more {
         match (settings.get_mut(&name), value) {
@@ -138,7 +137,7 @@ fn join(settings: &mut Map<String, Value>, more: Map<String, Value>) {
     }
 }
 
-/// What a client says of itself (LSP 3.17, "Initialize Request").
+/// Builds the parameters of `initialize` (LSP 3.17, "Initialize Request").
 pub(super) fn initialize(start: &Start, settings: &Map<String, Value>) -> Value {
     let uri = of_path(&start.root);
     let options = start.profile.options.as_ref().and_then(|section| settings.get(section));
@@ -161,7 +160,7 @@ pub(super) fn initialize(start: &Start, settings: &Map<String, Value>) -> Value 
                 "synchronization": {"dynamicRegistration": false},
                 "definition": {"linkSupport": true},
                 "references": {},
-                // An extension of clangd: which parts of an open file are not compiled.
+                // A clangd extension: the parts of an open file that are not compiled.
                 "inactiveRegionsCapabilities": {"inactiveRegions": true},
             },
             "experimental": {"serverStatusNotification": true},
@@ -169,8 +168,8 @@ pub(super) fn initialize(start: &Start, settings: &Map<String, Value>) -> Value 
     })
 }
 
-/// `1.96.0 (abc 2026-01-01)` is 1.96.0, and `clangd version 22.1.1 linux` is 22.1.1. gopls says how it was built, as JSON; a
-/// distribution's has no version in there but that of Go.
+/// Shortens a version: `1.96.0 (abc 2026-01-01)` gives 1.96.0, `clangd version 22.1.1 linux` gives 22.1.1. gopls prints
+/// its build as JSON; a distribution's build contains only the version of Go.
 pub(super) fn short_version(said: &str) -> String {
     let version = match serde_json::from_str(said) {
         Ok(Value::Object(built)) => {
@@ -192,11 +191,11 @@ pub(super) fn short_version(said: &str) -> String {
     project::visible(version.trim()).chars().take(40).collect()
 }
 
-/// Keeps the last lines of the standard error, so that the pipe never fills. The frames of a stack come after what happened
-/// and are left out: they would be all that is kept.
+/// Keeps the last lines of standard error, so that the pipe never fills. Stack frames are dropped: they follow the
+/// actual message and would displace it.
 pub(super) async fn keep_last(pipe: impl tokio::io::AsyncRead + Unpin, lines: Arc<Mutex<VecDeque<String>>>) {
     let mut pipe = BufReader::new(pipe);
-    // A long line comes in parts.
+    // A long line arrives in parts.
     let mut in_frame = false;
     loop {
         let mut line = Vec::new();
@@ -219,7 +218,7 @@ pub(super) async fn keep_last(pipe: impl tokio::io::AsyncRead + Unpin, lines: Ar
     }
 }
 
-/// Whether a line is one of a stack's, or says that one comes: as Rust, LLVM, glibc, Node and Go print it.
+/// True for a line of a stack trace or its heading, as printed by Rust, LLVM, glibc, Node and Go.
 fn is_frame(line: &str) -> bool {
     let text = line.trim_start();
     let is_indented = text.len() < line.len();

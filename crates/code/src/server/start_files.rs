@@ -1,12 +1,12 @@
-//! The files that decide whether a server can start: its program, and what a version manager chooses by. When one of them
-//! changes, a server that could not start is worth another try.
+//! The files that decide whether a server can start: its program and the files read by version managers. If one
+//! changes, a server that failed to start may be tried again.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::Start;
 
-/// Files at the root by which version managers choose what runs.
+/// Files at the root from which version managers choose a version.
 const CHOICES: &[&str] = &[
     "rust-toolchain.toml",
     "rust-toolchain",
@@ -18,16 +18,16 @@ const CHOICES: &[&str] = &[
     "package.json",
 ];
 
-/// How such files were at the start of a server.
+/// The state of these files when the server was started.
 #[derive(Debug)]
 pub(super) struct StartFiles {
-    /// The program, a file or a name on the search path.
+    /// The program: a file, or a name on the search path.
     files: Vec<PathBuf>,
     toolchains: Option<PathBuf>,
     before: Vec<Stamp>,
 }
 
-/// When a file was written, and its size; `None` without a file.
+/// Modification time and size; `None` if the file does not exist.
 type Stamp = Option<(SystemTime, u64)>;
 
 impl StartFiles {
@@ -50,7 +50,7 @@ impl StartFiles {
     }
 }
 
-/// The files, and the directories into which rustup installs components.
+/// Returns the stamps of the files and of the directories into which rustup installs components.
 fn stamps(files: &[PathBuf], toolchains: Option<&Path>) -> Vec<Stamp> {
     let stamp = |path: &PathBuf| {
         let metadata = path.metadata().ok()?;

@@ -1,4 +1,4 @@
-//! How a server is: one closed set of states, and what its own signals say.
+//! The states of a server, and the signals it sends while loading.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -7,42 +7,42 @@ use serde_json::Value;
 
 use super::profile::Signal;
 
-/// How a server is. None of these is ever an empty list.
+/// State of a server. A state without a server is never reported as an empty list of uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum State {
     /// No program of this kind was found.
     Absent,
-    /// Switched off by a setting.
+    /// Disabled in the settings.
     Disabled,
-    /// It would run code of a project that the person does not trust.
+    /// It would run code of an untrusted project.
     NotTrusted,
-    /// The program is up and has not said hello.
+    /// The program runs but has not completed `initialize`.
     Starting,
     Loading {
         percent: Option<u8>,
     },
-    /// Its own signal says so, and it answered what is known.
+    /// It reports that it is ready, and it answered the readiness probes correctly.
     Ready,
-    /// Its own signal says so, and what is known it does not answer.
+    /// It reports that it is ready, but it fails the readiness probes.
     Doubtful,
-    /// Ended to save memory; the next question starts it.
+    /// Stopped to save memory. The next question starts it.
     Parked,
-    /// It ended before it said hello, or was not started at all: with the lines of its standard error. Treated as not installed.
+    /// It exited before it completed `initialize`, or failed to start; with the last lines of standard error. Treated as not installed.
     CannotStart {
         exit: Option<String>,
         stderr: Vec<String>,
     },
-    /// The last lines of its standard error, and when it is started again; never by itself if that is `None`.
+    /// The last lines of its standard error, and the time of the next restart; `None` if it is not restarted automatically.
     Crashed {
         exit: String,
         stderr: Vec<String>,
         retry_in: Option<Duration>,
     },
-    /// It was killed, as it neither answered nor computed.
+    /// It was killed because it neither answered nor used the processor.
     Hung {
         retry_in: Option<Duration>,
     },
-    /// It needs more memory alone than all servers may have.
+    /// It alone needs more memory than the budget of all servers.
     OverBudget,
 }
 
@@ -71,7 +71,7 @@ impl State {
         }
     }
 
-    /// Whether waiting may change it.
+    /// True if waiting may change the state.
     pub(crate) fn may_pass(&self) -> bool {
         match self {
             State::Absent | State::Disabled | State::NotTrusted | State::OverBudget | State::CannotStart { .. } => {
@@ -83,30 +83,30 @@ impl State {
     }
 }
 
-/// Whether its program is up.
+/// True if its program is running.
 impl State {
     pub(crate) fn is_up(&self) -> bool {
         matches!(self, State::Starting | State::Loading { .. } | State::Ready | State::Doubtful)
     }
 }
 
-/// A progress of which nothing was heard for this long is forgotten: clangd never ends one if a file is deleted meanwhile. What
-/// is known for certain decides then.
+/// Progress without reports for this long is discarded, because clangd never ends one for a file that was deleted. The
+/// readiness probes then decide.
 const FORGOTTEN: Duration = Duration::from_secs(5);
 
-/// The first lines of a message, in one.
+/// Joins the first lines of a message into one.
 fn first_lines(message: &str) -> String {
     let lines: Vec<&str> = message.lines().map(str::trim).filter(|line| !line.is_empty()).take(3).collect();
     project::visible(&lines.join(" / ").chars().take(300).collect::<String>())
 }
 
-/// What the server itself says of its loading.
+/// The server's own reports about its loading.
 #[derive(Debug)]
 pub(crate) struct Signals {
     of: Signal,
-    /// The progress that runs, by token: the title, and how far it is.
+    /// Progress in flight, by token: the title and the percentage.
     running: HashMap<String, (String, Option<u8>)>,
-    /// Whether what the profile waits for was seen to begin, and when it was last heard of.
+    /// True if the awaited progress was seen to begin; and the time of its last report.
     began: bool,
     heard: Instant,
     said_ready: bool,
@@ -125,7 +125,7 @@ impl Signals {
         }
     }
 
-    /// Hears a notification; whether it matters.
+    /// Processes a notification. Returns true if it is relevant.
     pub(crate) fn hear(&mut self, method: &str, params: &Value) -> bool {
         match method {
             "experimental/serverStatus" => {
@@ -174,7 +174,7 @@ impl Signals {
         matches!(&self.of, Signal::Progress(wanted) if wanted == token || wanted == title)
     }
 
-    /// Whether it says that it is ready, as far as it says anything.
+    /// True if the server reports that it is ready, or reports nothing at all.
     pub(crate) fn says_ready(&self) -> bool {
         match &self.of {
             Signal::None => true,
@@ -186,12 +186,12 @@ impl Signals {
         }
     }
 
-    /// What it says that it could not load, if anything.
+    /// Returns the server's message about what it failed to load.
     pub(crate) fn trouble(&self) -> Option<&str> {
         self.trouble.as_deref()
     }
 
-    /// Whether it has nothing to report that the profile waits for: then only what is known tells.
+    /// True if the awaited progress has begun, or the profile awaits none. In the latter case only the probes show readiness.
     pub(crate) fn has_begun(&self) -> bool {
         self.began || self.said_ready
     }

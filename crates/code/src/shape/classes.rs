@@ -1,11 +1,11 @@
-//! What the constructors of a class say of it: the fields that they declare or assign, and how it is made.
+//! Constructors of a class: the fields that they declare or assign, and how objects are created.
 
 use tree_sitter::Node;
 
 use super::{Field, Reading, around};
 use crate::syntax::{Declaration, Kind, Language, SCRIPTS, family, named_children};
 
-/// How a class is made, where that is no constructor that a pattern could name.
+/// A way to create an object that a pattern cannot name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct MadeBy {
     pub signature: String,
@@ -14,7 +14,7 @@ pub(crate) struct MadeBy {
 }
 
 impl Reading<'_> {
-    /// Whether a member makes objects of the class that holds it.
+    /// True if the member creates objects of its class.
     fn makes(&self, member: &Declaration, class: &Declaration) -> bool {
         let name = match self.language {
             Language::Python => "__init__",
@@ -25,13 +25,13 @@ impl Reading<'_> {
         member.name == name && matches!(member.kind, Kind::Method | Kind::Function)
     }
 
-    /// How a class is made.
+    /// Returns how objects of a class are created.
     pub(super) fn made_by(&self, class: &Declaration) -> Vec<MadeBy> {
         let makers = class.members.iter().filter(|member| self.makes(member, class));
         makers.map(|one| MadeBy { signature: one.signature.clone(), line: 0, at: one.at }).collect()
     }
 
-    /// The fields that a constructor declares as its parameters, or by assigning them to the object that it makes.
+    /// Returns the fields that a constructor declares as parameters, or assigns to the new object.
     pub(super) fn of_constructor(&self, root: Node<'_>, member: &Declaration, class: &Declaration) -> Vec<Field> {
         let node = around(root, member.at, member.name.len()).filter(|_| self.makes(member, class));
         let Some(node) = node else { return Vec::new() };
@@ -45,7 +45,7 @@ impl Reading<'_> {
         fields
     }
 
-    /// The parameters of TypeScript that are fields: `constructor(private name: string)`.
+    /// Returns TypeScript's parameter properties: `constructor(private name: string)`.
     fn properties(&self, constructor: Node<'_>) -> Vec<Field> {
         let parameters = constructor.child_by_field_name("parameters");
         let is_property = |parameter: &Node<'_>| {
@@ -65,7 +65,7 @@ impl Reading<'_> {
         parameters.into_iter().flat_map(named_children).filter(is_property).filter_map(field).collect()
     }
 
-    /// What the statements of a body assign: `self.name = …` in Python, `this.name = …` in JavaScript.
+    /// Returns the fields assigned in a body: `self.name = …` in Python, `this.name = …` in JavaScript.
     fn assigned(&self, body: Node<'_>) -> Vec<Field> {
         let (own, object, property, kind) = match self.language {
             Language::Python => ("self", "object", "attribute", "assignment"),
@@ -91,11 +91,11 @@ impl Reading<'_> {
         fields
     }
 
-    /// The name that a type is only another one of: `Circle` of `type Round = geo::Circle<f64>`.
+    /// Returns the type for which a declaration is an alias: `Circle` of `type Round = geo::Circle<f64>`.
     pub(super) fn alias(&self, root: Node<'_>, declaration: &Declaration) -> Option<String> {
         let mut node =
             around(root, declaration.at, declaration.name.len()).filter(|_| declaration.kind == Kind::Type)?;
-        // Python's name is a type of its own.
+        // In Python the name is a separate type.
         if node.kind() == "type" {
             node = node.parent()?;
         }
@@ -111,7 +111,7 @@ impl Reading<'_> {
             let is_of_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | ':' | '.' | '\'');
             !name.is_empty() && name.chars().all(is_of_name) && !name.starts_with(|c: char| c.is_ascii_digit())
         };
-        // A list of it is another type. C may declare it there.
+        // A list of the type is a different type. C may declare the type here.
         let is_whole = rest.is_empty() || rest.len() > 2 && rest.ends_with(['>', ']', '}']);
         (is_name(name) && is_whole).then(|| name.to_owned())
     }

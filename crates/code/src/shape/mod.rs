@@ -1,4 +1,4 @@
-//! The fields and constructors of a type, as its declaration writes them.
+//! The fields and constructors of a type, as written in its declaration.
 
 mod classes;
 mod sums;
@@ -16,15 +16,15 @@ use crate::syntax::{Declaration, Kind, Language, named_children, parse};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub(crate) struct Field {
-    /// A number for a field without a name.
+    /// The name; a number for a field without a name.
     pub name: String,
-    /// As written; empty if it is not said.
+    /// The type as written; empty if none is written.
     #[serde(rename = "type")]
     pub of: String,
-    /// Whether it is evaluated when constructed; absent outside of Haskell.
+    /// True if the field is strict; only in Haskell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub strict: Option<bool>,
-    /// The constructor that has it.
+    /// The constructor that has the field.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub constructor: Option<String>,
     pub line: usize,
@@ -34,7 +34,7 @@ pub(crate) struct Field {
     pub optional: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<String>,
-    /// Where its name stands.
+    /// Offset of the name.
     #[serde(skip)]
     pub at: usize,
 }
@@ -44,11 +44,11 @@ pub(crate) struct Field {
 #[schemars(inline)]
 pub(crate) struct Constructor {
     pub name: String,
-    /// The types of its fields.
+    /// Types of the fields.
     pub fields: Vec<String>,
     pub is_record: bool,
     pub field_names: Vec<String>,
-    /// What it makes, where that is written: in a GADT.
+    /// The result type, where it is written: in a GADT.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -66,13 +66,13 @@ pub(crate) struct Shape {
     pub fields: Vec<Field>,
     pub constructors: Vec<Constructor>,
     pub is_gadt: bool,
-    /// How a class is made that has no constructors which a pattern could name.
+    /// Ways to create a class without constructors that a pattern could name.
     pub made_by: Vec<MadeBy>,
-    /// What the type is only another name of.
+    /// The type for which this is an alias.
     pub alias: Option<String>,
 }
 
-/// The fields and constructors of a declaration.
+/// Returns the fields and constructors of a declaration.
 pub(crate) fn shape(language: Language, text: &[u8], declaration: &Declaration, until: Instant) -> Shape {
     let Some(tree) = parse(language, text, until) else { return Shape::default() };
     let reading = Reading { language, text };
@@ -95,7 +95,7 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// What a node says, on one line.
+    /// Returns the text of a node on one line.
     fn node_text(&self, node: Node<'_>) -> String {
         let text = String::from_utf8_lossy(&self.text[node.byte_range()]).into_owned();
         text.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -123,7 +123,7 @@ impl Reading<'_> {
         }
     }
 
-    // Most languages: what the outline calls fields and constructors.
+    // Most languages: the fields and constructors of the outline.
     fn members(&self, root: &Node<'_>, declaration: &Declaration) -> Shape {
         let mut shape = Shape::default();
         for member in &declaration.members {
@@ -134,7 +134,7 @@ impl Reading<'_> {
                     let doc = member.doc.clone();
                     shape.constructors.push(Constructor { doc, ..self.constructor(member.name.clone(), member.at) });
                 }
-                // It may also declare fields.
+                // A constructor may also declare fields.
                 Kind::Method => {
                     let is_known = |field: &Field| shape.fields.iter().any(|known| known.name == field.name);
                     let more = self.of_constructor(*root, member, declaration);
@@ -168,7 +168,7 @@ impl Reading<'_> {
         }
     }
 
-    /// The type of a field; of one that is embedded all but its tag.
+    /// Returns the type of a field; for an embedded one, everything except its tag.
     fn go_type(&self, node: Node<'_>) -> Option<String> {
         let field = std::iter::successors(Some(node), Node::parent).find(|one| one.kind() == "field_declaration")?;
         let of = field.child_by_field_name("type")?;
@@ -178,7 +178,7 @@ impl Reading<'_> {
         }
     }
 
-    /// The declaration without the name: what C writes around it is its type.
+    /// Returns the declaration without the name. C writes the type around the name.
     fn c_type(&self, node: Node<'_>, member: &Declaration) -> String {
         let Some(of) = node.child_by_field_name("type") else { return String::new() };
         let mut cursor = node.walk();
@@ -342,12 +342,12 @@ impl Reading<'_> {
         }
     }
 
-    /// A type without its mark, and whether a field of it is strict.
+    /// Returns a type without its strictness mark, and whether the field is strict.
     fn strictness(&self, node: Node<'_>, all_strict: bool) -> (String, bool) {
         let inner = |node: Node<'_>| {
             let of = node.child_by_field_name("type").unwrap_or(node);
             let text = self.node_text(of);
-            // Parentheses only set the field apart.
+            // Parentheses only delimit the field.
             match of.kind() {
                 "parens" => text[1..text.len() - 1].trim().to_owned(),
                 _ => text,
@@ -362,7 +362,7 @@ impl Reading<'_> {
     }
 }
 
-/// The node that declares the name at an offset: the nearest with more than the name in it.
+/// Returns the node that declares the name at an offset: the nearest one larger than the name.
 fn around(root: Node<'_>, at: usize, length: usize) -> Option<Node<'_>> {
     let mut node = root.named_descendant_for_byte_range(at, at + length)?;
     loop {

@@ -1,5 +1,5 @@
-//! Types that are one of several, in languages whose declaration has no list of constructors: unions of TypeScript and
-//! Python, Python's enums, Go's groups of constants.
+//! Sum types in languages whose declaration has no list of constructors: unions in TypeScript and Python, enums in
+//! Python, groups of constants in Go.
 
 use tree_sitter::Node;
 
@@ -7,7 +7,7 @@ use super::{Constructor, Reading, Shape, around};
 use crate::syntax::{Declaration, Kind, Language, named_children};
 
 impl Reading<'_> {
-    /// Adds what the type is one of.
+    /// Adds the alternatives of the type.
     pub(super) fn sum(&self, root: Node<'_>, declaration: &Declaration, shape: &mut Shape) {
         let node = around(root, declaration.at, declaration.name.len());
         match (self.language, declaration.kind) {
@@ -16,7 +16,7 @@ impl Reading<'_> {
                 shape.constructors.extend(value.into_iter().flat_map(|value| self.united(value, "union_type")));
             }
             (Language::Python, Kind::Type) => {
-                // `type Shape = Circle | Square`; the name's own node is its `type`.
+                // `type Shape = Circle | Square`; the node of the name itself has the kind `type`.
                 let statement = node.and_then(|node| match node.kind() {
                     "type" => node.parent(),
                     _ => Some(node),
@@ -50,7 +50,7 @@ impl Reading<'_> {
         }
     }
 
-    /// The members of a union, which is written as operators between two.
+    /// Returns the members of a union written with a binary operator.
     fn united(&self, value: Node<'_>, operator: &str) -> Vec<Constructor> {
         let mut open: Vec<Node<'_>> = Some(value).into_iter().filter(|value| value.kind() == operator).collect();
         let mut found = Vec::new();
@@ -64,7 +64,7 @@ impl Reading<'_> {
         found
     }
 
-    /// The constants of a type in Go: the first of a group names it, the others go on with it.
+    /// Returns the constants of a type in Go. The first constant of a group names the type, and the others continue it.
     fn constants(&self, root: Node<'_>, name: &str) -> Vec<Constructor> {
         let mut found = Vec::new();
         for group in named_children(root).into_iter().filter(|node| node.kind() == "const_declaration") {

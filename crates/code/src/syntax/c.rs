@@ -1,4 +1,4 @@
-//! C and C++.
+//! Grammar of C and C++.
 
 use tree_sitter::Node;
 
@@ -61,7 +61,7 @@ const RULES: &Table = &[
 
 fn classify(trail: &Trail<'_, '_>) -> Option<Class> {
     let is_label = matches!(trail.kind(1), "labeled_statement" | "goto_statement");
-    // A parameter of a macro is no name of anything else's.
+    // A parameter of a macro is unrelated to other names.
     if is_label || trail.kind(1) == "preproc_params" {
         return None;
     }
@@ -80,7 +80,7 @@ fn classify(trail: &Trail<'_, '_>) -> Option<Class> {
     if trail.kind(1) == "type_descriptor" && matches!(trail.kind(2), "compound_literal_expression" | "new_expression") {
         return Some(Class::Construct);
     }
-    // `(*area)(1)` and `(&area)(1)` call what `area(1)` does.
+    // `(*area)(1)` and `(&area)(1)` are calls like `area(1)`.
     let is_called = trail.kind(1) == "pointer_expression"
         && trail.kind(2) == "parenthesized_expression"
         && (trail.kind(3), trail.field(2)) == ("call_expression", "function");
@@ -105,7 +105,7 @@ fn classify(trail: &Trail<'_, '_>) -> Option<Class> {
     })
 }
 
-/// Whether a name in the body of a `#define` is a parameter of it: what stands there is put in its place.
+/// True if a name in the body of a `#define` is one of its parameters, which is substituted.
 pub(super) fn is_parameter_of_macro(trail: &Trail<'_, '_>) -> bool {
     let definition = trail.up(1).filter(|definition| definition.kind() == "preproc_function_def");
     let parameters = definition.and_then(|definition| definition.child_by_field_name("parameters"));
@@ -116,15 +116,15 @@ pub(super) fn is_parameter_of_macro(trail: &Trail<'_, '_>) -> bool {
     })
 }
 
-/// `using Other = geo::Circle;` and `namespace g = geo;` give another name.
+/// Returns the alias of `using Other = geo::Circle;` and `namespace g = geo;`.
 fn alias(_: &Trail<'_, '_>) -> Option<String> {
     None
 }
 
-/// The name at the end of a chain of declarators, the scopes it names, and whether it is a function's.
+/// Returns the name at the end of a chain of declarators, its scopes, and whether it names a function.
 fn declarator<'t>(trail: &Trail<'_, 't>, node: Node<'t>) -> Option<(Node<'t>, Vec<String>, bool)> {
     let (mut node, mut within, mut is_function, mut is_pointer) = (node, Vec::new(), false, false);
-    // The declarators of a line that a person wrote are fewer.
+    // Lines written by people have fewer declarators.
     for _ in 0..32 {
         node = match node.kind() {
             "qualified_identifier" => {
@@ -154,7 +154,7 @@ fn bare(scope: &str) -> String {
     scope.split('<').next().unwrap_or(scope).trim().to_owned()
 }
 
-/// A class; one that is in another one may be defined outside of that: `struct Entity::Impl {}`.
+/// Returns a class. A nested class may be defined outside its container: `struct Entity::Impl {}`.
 fn class<'t>(trail: &Trail<'_, 't>, kind: Kind) -> Vec<Declared<'t>> {
     let Some(mut name) = trail.node().child_by_field_name("name") else { return Vec::new() };
     let mut within = Vec::new();
@@ -209,7 +209,7 @@ fn declared<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
     }
 }
 
-/// Whether a prototype of C++ whose name begins there has no body to lead on to (`= 0`): a server gives its overriders for it.
+/// True if the C++ prototype whose name is at `at` is pure virtual (`= 0`). A server then returns its overriders.
 pub(crate) fn is_pure_virtual(text: &[u8], at: usize) -> bool {
     let rest = text.get(at..).unwrap_or_default();
     let end = rest.iter().position(|byte| matches!(byte, b';' | b'{')).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What a file declares: its outline, and for one declaration signature, documentation and members.
+//! Declarations of a file: its outline, and the signature, documentation and members of each.
 
 use std::ops::Range;
 use std::time::Instant;
@@ -10,7 +10,7 @@ use tree_sitter::{Node, TreeCursor};
 use super::trail::{Step, Trail};
 use super::{Language, parse};
 
-/// What is declared.
+/// Kind of a declaration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -29,15 +29,15 @@ pub enum Kind {
     Variable,
     Module,
     Macro,
-    /// An implementation for a type: no definition of the type's name.
+    /// An implementation for a type. It does not define the type's name.
     Impl,
-    /// What does not parse, where a judge sees a declaration.
+    /// A declaration that does not parse, but that the language server reports.
     #[serde(skip)]
     Unknown,
 }
 
 impl Kind {
-    /// The name in results.
+    /// Returns the name used in results.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Kind::Function => "function",
@@ -59,12 +59,12 @@ impl Kind {
         }
     }
 
-    /// Whether what stands inside is said to be inside of it.
+    /// True if declarations inside name it as their container.
     fn encloses(self) -> bool {
         !matches!(self, Kind::Field | Kind::Type | Kind::Macro)
     }
 
-    /// Whether it is a type, which can have fields and constructors.
+    /// True for a type, which can have fields and constructors.
     pub(crate) fn is_type(self) -> bool {
         matches!(self, Kind::Struct | Kind::Enum | Kind::Union | Kind::Class | Kind::Interface | Kind::Type)
     }
@@ -74,19 +74,19 @@ impl Kind {
     }
 }
 
-/// A declaration around a place.
+/// An enclosing declaration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Container {
-    /// What is shown.
+    /// Label for results.
     pub label: String,
-    /// By what it may be named: a method is found by its type and by its trait.
+    /// Names by which it can be referred to: a method is found by its type and by its trait.
     pub names: Vec<String>,
     pub kind: Kind,
-    /// Where its name stands.
+    /// Offset of its name.
     pub at: usize,
 }
 
-/// The declarations around the end of a trail, outermost first.
+/// Returns the declarations that enclose the end of a trail, outermost first.
 pub(super) fn containers(language: Language, trail: &Trail<'_, '_>) -> Vec<Container> {
     let mut places = Vec::new();
     let name = trail.node().id();
@@ -107,12 +107,12 @@ pub(super) fn containers(language: Language, trail: &Trail<'_, '_>) -> Vec<Conta
     places
 }
 
-/// The type whose implementation is the nearest of these, if it has a name.
+/// Returns the type of the innermost implementation, if it has a name.
 pub(crate) fn implemented(places: &[Container]) -> Option<String> {
     places.iter().rev().find(|place| place.kind == Kind::Impl).and_then(|place| place.names.first().cloned())
 }
 
-/// The scope that a declaration names itself: a receiver in Go, a class before `::` in C++.
+/// Returns the scope that a declaration itself names: a receiver in Go, a class before `::` in C++.
 fn outside(within: &[String], kind: Kind, at: usize) -> Vec<Container> {
     match kind {
         Kind::Impl => Vec::new(),
@@ -123,33 +123,33 @@ fn outside(within: &[String], kind: Kind, at: usize) -> Vec<Container> {
     }
 }
 
-/// A declaration with what it holds.
+/// A declaration and its members.
 #[derive(Debug, Clone)]
 pub(crate) struct Declaration {
     pub name: String,
     pub kind: Kind,
     pub within: Vec<String>,
     pub is_signature: bool,
-    /// Where its name stands.
+    /// Offset of its name.
     pub at: usize,
-    /// All of it, with what belongs to it before: attributes, decorators, `export`.
+    /// Its whole range, including attributes, decorators and `export` before it.
     pub bytes: Range<usize>,
-    /// What comes before its body, on one line.
+    /// The text before its body, on one line.
     pub signature: String,
-    /// The comment before it, or the string that documents it.
+    /// The comment before it, or its docstring.
     pub doc: Option<String>,
-    /// Whether that string stands in its body.
+    /// True if the docstring is inside its body.
     pub has_docstring: bool,
     pub members: Vec<Declaration>,
 }
 
-/// How deep declarations are looked for: deeper trees are expressions.
+/// Maximum depth of the search for declarations. Deeper trees are expressions.
 const MAX_DEPTH: usize = 200;
-/// The longest signature and documentation, in bytes.
+/// Maximum size of a signature and of documentation, in bytes.
 const MAX_SIGNATURE: usize = 240;
 const MAX_DOC: usize = 600;
 
-/// All declarations of a text but those inside of functions. `None` if it cannot be parsed in time.
+/// Returns all declarations except those inside functions. `None` if parsing takes too long.
 pub(crate) fn declarations(language: Language, text: &[u8], until: Instant) -> Option<Vec<Declaration>> {
     let tree = parse(language, text, until)?;
     let mut cursor = tree.walk();
@@ -159,7 +159,7 @@ pub(crate) fn declarations(language: Language, text: &[u8], until: Instant) -> O
     Some(merged(language, found))
 }
 
-/// The declaration whose name stands at an offset.
+/// Returns the declaration whose name is at an offset.
 pub(crate) fn described(language: Language, text: &[u8], at: usize, until: Instant) -> Option<Declaration> {
     fn find(all: Vec<Declaration>, at: usize) -> Option<Declaration> {
         all.into_iter().find_map(|one| match one.at == at {
@@ -203,7 +203,7 @@ fn descend<'t>(
                         false => signature.clone(),
                     };
                     let name = match (one.kind, language) {
-                        // The first is the whole head: `Show T`.
+                        // The first name is the whole head: `Show T`.
                         (Kind::Impl, Language::Haskell) => one.within.first().cloned().unwrap_or(name),
                         (Kind::Impl, _) => one.within.join(" "),
                         _ => name,
@@ -231,7 +231,7 @@ fn descend<'t>(
     cursor.goto_parent();
 }
 
-/// Of `a, b :: Int` what is said of one.
+/// Returns the part of a joint signature `a, b :: Int` for one name.
 fn signature_of(language: Language, name: &str, whole: &str) -> String {
     match whole.find("::").filter(|_| language == Language::Haskell) {
         Some(at) if name.starts_with(|c: char| c.is_alphabetic() || c == '_') => format!("{name} {}", &whole[at..]),
@@ -240,19 +240,19 @@ fn signature_of(language: Language, name: &str, whole: &str) -> String {
     }
 }
 
-/// Haskell writes a function as its signature and several clauses: they are one declaration.
+/// Merges a Haskell function's signature and clauses into one declaration.
 fn merged(language: Language, all: Vec<Declaration>) -> Vec<Declaration> {
     if language != Language::Haskell {
         return all;
     }
     let mut merged: Vec<Declaration> = Vec::with_capacity(all.len());
-    // Which one was met last.
+    // Index of the previous declaration.
     let mut last = 0;
     for one in all {
         let is_clause = matches!(one.kind, Kind::Function | Kind::Method) && one.doc.is_none() && !one.is_signature;
         let is_same =
             |known: &Declaration| known.name == one.name && known.kind == one.kind && known.within == one.within;
-        // A signature of several names stands before the clauses of all of them.
+        // A signature of several names precedes the clauses of all of them.
         let known = merged
             .iter()
             .enumerate()
@@ -265,7 +265,7 @@ fn merged(language: Language, all: Vec<Declaration>) -> Vec<Declaration> {
                     true => known.bytes.end = one.bytes.end,
                     false => known.bytes = one.bytes,
                 }
-                // The name where the body is.
+                // The position of the name is taken from the first clause.
                 if known.is_signature {
                     known.at = one.at;
                 }
@@ -281,7 +281,7 @@ fn merged(language: Language, all: Vec<Declaration>) -> Vec<Declaration> {
     merged
 }
 
-/// A declaration with what wraps it: `export`, decorators, templates, the statement.
+/// Returns the range of a declaration including wrappers: `export`, decorators, templates, the statement.
 pub(super) fn extent(trail: &Trail<'_, '_>) -> Range<usize> {
     const WRAPPERS: &[&str] = &[
         // `res.send = function send(body) {}`.
@@ -292,7 +292,7 @@ pub(super) fn extent(trail: &Trail<'_, '_>) -> Range<usize> {
         "ambient_declaration",
         "expression_statement",
     ];
-    // These wrap one declaration or a list of them.
+    // These nodes wrap one declaration or a list of them.
     const LISTS: &[&str] =
         &["type_declaration", "lexical_declaration", "variable_declaration", "const_declaration", "var_declaration"];
     let mut node = trail.node();
@@ -307,10 +307,10 @@ pub(super) fn extent(trail: &Trail<'_, '_>) -> Range<usize> {
     node.byte_range()
 }
 
-/// What comes before the body, on one line.
+/// Returns the text before the body, on one line.
 fn signature(trail: &Trail<'_, '_>, whole: &Range<usize>) -> String {
     let node = trail.node();
-    // `res.contentType = res.type = function …` has the body of the last one.
+    // `res.contentType = res.type = function …` has the body of the last assignment.
     let right = std::iter::successors(node.child_by_field_name("right"), |right| right.child_by_field_name("right"));
     let right = right.last();
     let value = || node.child_by_field_name("value").or(right);
@@ -320,7 +320,7 @@ fn signature(trail: &Trail<'_, '_>, whole: &Range<usize>) -> String {
         .or_else(|| node.child_by_field_name("match").filter(|_| matches!(node.kind(), "function" | "bind")))
         .or_else(|| node.child_by_field_name("type").and_then(|of| body_of_type(of)))
         .or_else(|| node.child_by_field_name("declarations"));
-    // The first comment of a body may stand before it.
+    // The first comment of a body may precede it.
     let before = std::iter::successors(body.and_then(|body| body.prev_sibling()), Node::prev_sibling)
         .find(|node| !node.kind().contains("comment"));
     let end = before.map(|node| node.end_byte()).or(body.map(|body| body.start_byte())).unwrap_or(whole.end);
@@ -333,7 +333,7 @@ fn signature(trail: &Trail<'_, '_>, whole: &Range<usize>) -> String {
     shortened(line.trim_end_matches([',', ';']), MAX_SIGNATURE)
 }
 
-/// Go's structs and interfaces have their body in the type.
+/// Returns the body of a Go struct or interface, which is part of the type.
 fn body_of_type(of: Node<'_>) -> Option<Node<'_>> {
     match of.kind() {
         "struct_type" | "interface_type" => (0..of.child_count())
@@ -343,7 +343,7 @@ fn body_of_type(of: Node<'_>) -> Option<Node<'_>> {
     }
 }
 
-/// A text of at most `max` bytes, cut at a character.
+/// Truncates a text to at most `max` bytes at a character boundary.
 pub(crate) fn shortened(text: &str, max: usize) -> String {
     if text.len() <= max {
         return text.to_owned();
@@ -352,7 +352,7 @@ pub(crate) fn shortened(text: &str, max: usize) -> String {
     format!("{}…", &text[..end])
 }
 
-/// The comments right before a declaration.
+/// Returns the comments immediately before a declaration.
 fn comment(trail: &Trail<'_, '_>) -> Option<String> {
     let mut lines: Vec<String> = Vec::new();
     for up in 0..trail.steps.len() {
@@ -381,14 +381,14 @@ fn comment(trail: &Trail<'_, '_>) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// A line of a comment without its marks.
+/// Returns a line of a comment without its markers.
 fn bare_comment(line: &str) -> &str {
     let line = line.trim().trim_end_matches("*/").trim_end_matches("-}");
     let marks = ["///", "//!", "//", "/**", "/*", "-- |", "-- ^", "{-|", "{-", "--", "#", "*"];
     marks.into_iter().find_map(|mark| line.strip_prefix(mark)).unwrap_or(line).trim()
 }
 
-/// Python's string at the beginning of a body.
+/// Returns a Python docstring.
 fn docstring(trail: &Trail<'_, '_>) -> Option<String> {
     let node = trail.node();
     if !matches!(node.kind(), "function_definition" | "class_definition") {

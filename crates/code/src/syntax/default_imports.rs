@@ -1,18 +1,18 @@
-//! Modules of JavaScript and TypeScript as files name them.
+//! Module specifiers in JavaScript and TypeScript.
 
 use std::path::{Path, PathBuf};
 
-/// The name of what a module exports as a whole: an importing file chooses its own name.
+/// Name of a module's default export. Each importing file chooses its own name for it.
 pub(crate) const DEFAULT: &str = "default";
 
-/// Whether the source of an import means a module: `./geo`, `../geo/index.js` and `..` by their place, `@/lib/geo` by its last name.
+/// True if an import specifier refers to a module: `./geo`, `../geo/index.js` and `..` by path, `@/lib/geo` by its last name.
 pub(crate) fn names_module(path: &Path, source: &str, module: &Path) -> bool {
     let stem = module.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     let folder = module.parent().unwrap_or(Path::new(""));
     if source.starts_with('.') {
         let file = beside(path, source);
         let is_file = |file: &Path| file == module || file == module.with_extension("");
-        // `geo.js` may be written for `geo.ts`.
+        // `geo.js` may refer to `geo.ts`.
         return is_file(&file)
             || file.extension().is_some() && is_file(&file.with_extension(""))
             || file == folder && matches!(stem, "index" | "lib" | "main");
@@ -27,7 +27,7 @@ pub(crate) fn names_module(path: &Path, source: &str, module: &Path) -> bool {
     }
 }
 
-/// Returns the path that a relative source means.
+/// Resolves a relative specifier to a path.
 fn beside(module: &Path, source: &str) -> PathBuf {
     let mut path = module.parent().map(PathBuf::from).unwrap_or_default();
     for part in source.split('/') {

@@ -1,4 +1,4 @@
-//! Go.
+//! Grammar of Go.
 
 use tree_sitter::Node;
 
@@ -22,7 +22,7 @@ const RULES: &Table = &[
     ("type_instantiation_expression", "type", Rule::Through),
     ("index_expression", "operand", Rule::Through),
     ("call_expression", "function", Rule::Is(Class::Call)),
-    // `area[int](1)` looks like a conversion to a type; what is defined tells the two apart.
+    // `area[int](1)` parses as a conversion to a type. The definitions tell the two apart.
     ("type_conversion_expression", "type", Rule::Is(Class::Call)),
     ("composite_literal", "type", Rule::Is(Class::Construct)),
     ("package_clause", "", Rule::Is(Class::Mention)),
@@ -84,7 +84,7 @@ fn classify(trail: &Trail<'_, '_>) -> Option<Class> {
     })
 }
 
-/// Whether what looks like a type is a function with its type arguments: `area[int, string]`, not `Pair[int, string].Area`.
+/// True if a type node is a function with type arguments: `area[int, string]`, not `Pair[int, string].Area`.
 fn is_expression(trail: &Trail<'_, '_>) -> bool {
     let up = through(trail, RULES);
     match trail.kind(up + 1) {
@@ -127,7 +127,7 @@ fn declared<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
     }
 }
 
-/// A field without a name of its own has that of its type: `*geo.Circle[int]` is `Circle`.
+/// Returns the embedded field, which has the name of its type: `*geo.Circle[int]` is `Circle`.
 fn embedded(field: Node<'_>) -> Option<Declared<'_>> {
     let mut name = field.child_by_field_name("type")?;
     loop {
@@ -139,7 +139,7 @@ fn embedded(field: Node<'_>) -> Option<Declared<'_>> {
     }
 }
 
-/// `(c *Circle[T, U])` is `Circle`.
+/// Returns the receiver's type: `Circle` for `(c *Circle[T, U])`.
 fn receiver_type(receiver: &str) -> String {
     let of = receiver.trim_matches(['(', ')']).split('[').next().unwrap_or_default();
     of.trim_end().rsplit([' ', '*']).next().unwrap_or_default().to_owned()

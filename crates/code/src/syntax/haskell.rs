@@ -1,4 +1,4 @@
-//! Haskell.
+//! Grammar of Haskell.
 
 use tree_sitter::Node;
 
@@ -15,8 +15,8 @@ pub(super) static GRAMMAR: Grammar = Grammar {
     alias: |_| None,
 };
 
-/// The text as the grammar reads it: it takes no blank, and no carriage return, between the first backslash of a gap in a string
-/// and the end of the line. What stands elsewhere stays where it is. `None` if nothing changes.
+/// Rewrites string gaps for the grammar, which rejects blanks and carriage returns between the first backslash of a gap
+/// and the line end. All offsets stay the same. `None` if nothing changes.
 pub(super) fn respaced(text: &[u8]) -> Option<Vec<u8>> {
     let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r');
     let mut respaced: Option<Vec<u8>> = None;
@@ -85,7 +85,7 @@ fn classify(trail: &Trail<'_, '_>) -> Option<Class> {
     })
 }
 
-/// A constructor that gets its arguments constructs.
+/// Classifies a constructor that is applied to arguments as a construction.
 fn called(trail: &Trail<'_, '_>) -> Class {
     if is_upper(&trail.name()) { Class::Construct } else { Class::Call }
 }
@@ -102,7 +102,7 @@ enum Where {
     Type,
 }
 
-/// What kind of thing the node `up` steps above is part of.
+/// Returns the kind of context of the node `up` steps above.
 fn place(trail: &Trail<'_, '_>, up: usize) -> Where {
     for up in up..trail.steps.len() - 1 {
         match (trail.kind(up + 1), trail.field(up)) {
@@ -142,14 +142,14 @@ fn place(trail: &Trail<'_, '_>, up: usize) -> Where {
     Where::Expression
 }
 
-/// Whether an expression is the head of an application, or an operand of `$`, `$!` or `&` that takes the other.
+/// True if an expression is the head of an application, or the function operand of `$`, `$!` or `&`.
 fn is_applied(trail: &Trail<'_, '_>, up: usize) -> bool {
     let mut up = up;
     let mut applied = false;
     loop {
         match (trail.kind(up + 1), trail.field(up)) {
             ("apply", "function") => {
-                // A type is no argument.
+                // A type is not an argument.
                 let argument = trail.up(up + 1).and_then(|apply| apply.child_by_field_name("argument"));
                 applied |= argument.is_none_or(|argument| argument.kind() != "type_application");
             }
@@ -161,7 +161,7 @@ fn is_applied(trail: &Trail<'_, '_>, up: usize) -> bool {
     if applied {
         return true;
     }
-    // The grammar knows no fixities: `f . g $ x` nests to the right, and what stands left of the nearer operator decides.
+    // The grammar ignores fixities: `f . g $ x` nests to the right. The nearest operator to the right decides.
     let operator = |node: Option<Node<'_>>| {
         node.and_then(|infix| infix.child_by_field_name("operator"))
             .map(|operator| trail.text_of(operator).into_owned())
@@ -185,7 +185,7 @@ fn is_applied(trail: &Trail<'_, '_>, up: usize) -> bool {
 
 fn declared<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
     let node = trail.node();
-    // What stands in a function is nobody else's.
+    // Declarations inside a function are local.
     let is_local = || {
         let up = trail.above(1).nearest(&["local_binds", "class_declarations", "instance_declarations", "let", "do"]);
         up.is_some_and(|up| !matches!(trail.kind(up + 1), "class_declarations" | "instance_declarations"))
@@ -260,7 +260,7 @@ fn declared<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
     }
 }
 
-/// `(<+>)` is `<+>`.
+/// Strips the parentheses: `(<+>)` is `<+>`.
 fn bare(name: Node<'_>) -> Node<'_> {
     match name.kind() {
         "prefix_id" | "parens" => name.named_child(0).unwrap_or(name),

@@ -1,5 +1,4 @@
-//! What hands a declaration to other code without its name: decorators and attributes, and the bases of the class that it is a
-//! member of.
+//! Ways in which a declaration reaches other code without its name: decorators, attributes, and the bases of its class.
 
 use std::ops::Range;
 
@@ -7,20 +6,20 @@ use tree_sitter::Node;
 
 use super::trail::{Trail, named_children, text_of};
 
-/// What stands around a declaration.
+/// The context of a declaration.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Marks {
-    /// Decorators and attributes of the declaration and of what it is a member of, without their marks: `app.route("/")`.
+    /// Decorators and attributes of the declaration and of its containers, without their markers: `app.route("/")`.
     pub decorators: Vec<String>,
-    /// Where the last names of the bases and interfaces stand, of the class that it is a member of, or that it is.
+    /// Ranges of the last names of the bases and interfaces of its class, or of the class that it is.
     pub bases: Vec<Range<usize>>,
-    /// Whether one of the bases has no name: a call, a condition, what does not parse.
+    /// True if a base has no name: a call, a condition, or text that does not parse.
     pub has_nameless_base: bool,
-    /// Where the name of that class stands.
+    /// Range of that class's name.
     pub class: Option<Range<usize>>,
 }
 
-/// What stands around the declaration of the name at the end of a trail.
+/// Returns the context of the declaration whose name is at the end of a trail.
 pub(super) fn marks(trail: &Trail<'_, '_>) -> Marks {
     let mut marks = Marks::default();
     let mut is_of_a_class = false;
@@ -30,11 +29,11 @@ pub(super) fn marks(trail: &Trail<'_, '_>) -> Marks {
     for up in 0..trail.steps.len() {
         let Some(node) = trail.up(up) else { break };
         match kind(node.kind()) {
-            // An object type is no class: its members are its own.
+            // An object type is not a class: its members belong to it alone.
             Kind::Literal => break,
-            // What stands in the code of a function belongs to no class.
+            // Code inside a function belongs to no class.
             Kind::Function if is_in_body(node) => break,
-            // What is around a class gives nothing to its members.
+            // The context of a class does not apply to its members.
             Kind::Class | Kind::Function | Kind::Member if is_of_a_class => break,
             Kind::Function | Kind::Member => marks.decorated(node, trail.text),
             Kind::Class => {
@@ -52,12 +51,12 @@ pub(super) fn marks(trail: &Trail<'_, '_>) -> Marks {
 
 enum Kind {
     Class,
-    /// A module of Rust: an attribute at it may change all that is in it.
+    /// A Rust module. An attribute on it may change everything inside.
     Module,
     Function,
-    /// A type that is written where it is used.
+    /// A type written inline.
     Literal,
-    /// A member that is no function by its syntax: `go = () => {}`.
+    /// A member whose syntax is not that of a method: `go = () => {}`.
     Member,
     Other,
 }
@@ -94,7 +93,7 @@ fn kind(word: &str) -> Kind {
 }
 
 impl Marks {
-    /// Takes what a class is made from.
+    /// Collects the bases of a class.
     fn take_bases(&mut self, class: Node<'_>) {
         // The trait of an implementation in Rust.
         self.bases.extend(class.child_by_field_name("trait").and_then(last_name).map(|name| name.byte_range()));
@@ -114,7 +113,7 @@ impl Marks {
             for part in parts {
                 let base = match part.kind() {
                     "type_arguments" | "access_specifier" | "virtual" | "attribute_declaration" => continue,
-                    // `metaclass=Meta`; the others are told to the base.
+                    // `metaclass=Meta`. Other arguments are passed to the base.
                     "keyword_argument" => {
                         let name = part.child_by_field_name("name").map(|name| name.byte_range().len());
                         match part.child_by_field_name("value").filter(|_| name == Some("metaclass".len())) {
@@ -133,7 +132,7 @@ impl Marks {
         }
     }
 
-    /// Takes the decorators and attributes of a declaration: within it, and before it.
+    /// Collects the decorators and attributes of a declaration, inside it and before it.
     fn decorated(&mut self, node: Node<'_>, text: &[u8]) {
         let is_mark = |node: &Node<'_>| matches!(node.kind(), "decorator" | "attribute_item");
         let mut all: Vec<Node<'_>> = named_children(node).into_iter().filter(is_mark).collect();
@@ -150,7 +149,7 @@ impl Marks {
     }
 }
 
-/// The name that stands for a base: `Base` in `geo.Base[int]` and `geo::Base<int>`.
+/// Returns the name of a base: `Base` in `geo.Base[int]` and `geo::Base<int>`.
 fn last_name(node: Node<'_>) -> Option<Node<'_>> {
     let part = |field| node.child_by_field_name(field).and_then(last_name);
     match node.kind() {
@@ -193,7 +192,7 @@ mod tests {
         check(Language::Python, text, "A(", &["dataclass"], &["Base", "B", "M"]);
         let text = "class A(made(), B, total=False, metaclass=M):\n    def here(self): pass\n";
         check(Language::Python, text, "here", &[], &["B", "M", "?"]);
-        // A function within a method is no method.
+        // A function within a method is not a method.
         let text = "class A(B):\n    def go(self):\n        def here(): pass\n";
         check(Language::Python, text, "here", &[], &[]);
     }

@@ -1,8 +1,8 @@
-//! What a file says by its syntax alone: where a name stands, what it does there, and what is declared.
+//! Syntactic analysis of a file: positions of a name, their roles, and declarations.
 //!
-//! [`Language`] is what a file is written in; one module per language says how its tree is read. [`occurrences`] finds the
-//! places of a name in one file, [`declarations`] all that the file declares. Nothing here resolves a name: that two places
-//! have the same name does not mean that they mean the same thing.
+//! [`Language`] is the language of a file; one module per language reads its tree. [`occurrences`] finds the positions
+//! of a name in one file, [`declarations`] everything that the file declares. Names are not resolved here: two equal
+//! names may mean different things.
 
 mod c;
 mod declaration;
@@ -43,7 +43,7 @@ pub(crate) use trail::named_children;
 use trail::{Declared, Trail};
 pub(crate) use trees::unkept;
 
-/// What a name does where it stands.
+/// Role of a name at its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -63,7 +63,7 @@ pub enum Class {
 }
 
 impl Class {
-    /// Every one.
+    /// All classes.
     pub const ALL: [Class; 12] = [
         Class::Call,
         Class::Value,
@@ -79,7 +79,7 @@ impl Class {
         Class::Mention,
     ];
 
-    /// The name in results.
+    /// Returns the name used in results.
     pub fn word(self) -> &'static str {
         match self {
             Class::Call => "call",
@@ -98,7 +98,7 @@ impl Class {
     }
 }
 
-/// What a file is written in.
+/// Language of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
@@ -114,11 +114,11 @@ pub enum Language {
     Haskell,
 }
 
-/// The families of more than one language.
+/// Names of the families with more than one language.
 pub(crate) const SCRIPTS: &str = "TypeScript, JavaScript";
 pub(crate) const C_AND_CPP: &str = "C, C++";
 
-/// The languages that use each other's names and have one judge, as answers name them.
+/// Returns the family of a language, as named in answers. Languages of a family use each other's names and share a server.
 pub(crate) fn family(language: Language) -> &'static str {
     match language {
         Language::TypeScript | Language::Tsx | Language::JavaScript => SCRIPTS,
@@ -127,25 +127,25 @@ pub(crate) fn family(language: Language) -> &'static str {
     }
 }
 
-/// Whether `x.name` can be a function without being called.
+/// True if `x.name` can be a function without being called.
 pub(crate) fn has_bound_methods(language: Language) -> bool {
     matches!(language, Language::Python | Language::TypeScript | Language::Tsx | Language::JavaScript | Language::Go)
 }
 
-/// How a language's tree is read.
+/// Rules for reading the tree of a language.
 struct Grammar {
     language: fn() -> tree_sitter::Language,
-    /// The kinds of the leaves that are names.
+    /// Node kinds of the leaves that are names.
     names: &'static [&'static str],
-    /// What the node at the end of the trail declares.
+    /// Returns the declarations of the node at the end of the trail.
     declared: for<'t> fn(&Trail<'_, 't>) -> Vec<Declared<'t>>,
-    /// What the name at the end of the trail does; `None` if it is no name after all (a lifetime, a label).
+    /// Returns the role of the name at the end of the trail; `None` if it is not a name (a lifetime, a label).
     classify: fn(&Trail<'_, '_>) -> Option<Class>,
-    /// The other name that an import or a re-export gives to the name at the end of the trail.
+    /// Returns the other name that an import or a re-export gives to the name at the end of the trail.
     alias: fn(&Trail<'_, '_>) -> Option<String>,
 }
 
-/// What no header of C has.
+/// Texts that do not occur in C headers.
 const OF_CPP: [&str; 12] = [
     "::",
     ": public",
@@ -162,7 +162,7 @@ const OF_CPP: [&str; 12] = [
 ];
 
 impl Language {
-    /// The language of a file by its name; a header's by what it holds.
+    /// Determines the language of a file by its name; for a header, by its contents.
     pub(crate) fn detect(path: &Path, text: &[u8]) -> Option<Language> {
         let language = Language::by_name(path)?;
         let is_header = path.extension().is_some_and(|extension| extension == "h");
@@ -173,7 +173,7 @@ impl Language {
         })
     }
 
-    /// The language of a file by its name alone.
+    /// Determines the language of a file by its name alone.
     pub(crate) fn by_name(path: &Path) -> Option<Language> {
         Some(match path.extension()?.to_str()? {
             "rs" => Language::Rust,
@@ -184,17 +184,17 @@ impl Language {
             "go" => Language::Go,
             "c" | "h" => Language::C,
             "cc" | "cpp" | "cxx" | "c++" | "hpp" | "hh" | "hxx" => Language::Cpp,
-            // What headers include, and modules.
+            // Included implementation files, and modules.
             "ipp" | "inl" | "tpp" | "tcc" | "txx" | "ixx" | "cppm" => Language::Cpp,
             "hs" | "hsc" => Language::Haskell,
             _ => return None,
         })
     }
 
-    /// Those that are known, for people.
+    /// The supported languages, for messages.
     pub(crate) const KNOWN: &str = "Haskell, Rust, Python, TypeScript, JavaScript, Go, C and C++";
 
-    /// The name that people use.
+    /// Returns the name for messages.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Language::Rust => "Rust",
@@ -224,31 +224,31 @@ impl Language {
 }
 
 thread_local! {
-    /// A parser takes a while to make and is used by one thread at a time.
+    /// Creating a parser is slow, and a parser is used by one thread at a time.
     static PARSERS: RefCell<HashMap<Language, Parser>> = RefCell::default();
 }
 
-/// The first and last lines of the parts of a text that its grammar cannot read. Blocks.
+/// Returns the first and last lines of the parts that do not parse. Blocks.
 pub(crate) fn unread_in(language: Language, text: &[u8], until: Instant) -> Vec<(usize, usize)> {
     parse(language, text, until).map(|tree| unread_lines(&tree)).unwrap_or_default()
 }
 
-/// Whether a text has no part that the parser does not know. Blocks.
+/// True if the whole text parses. Blocks.
 pub(crate) fn is_whole(language: Language, text: &[u8], until: Instant) -> bool {
     parse(language, text, until).is_some_and(|tree| !tree.root_node().has_error())
 }
 
-/// The processor time that one file may take, so that a busy machine loses none: text that is no program, or made to be
-/// slow, takes minutes.
+/// Limit of processor time for one file, independent of the load. Text that is not code, or is made to be slow, can
+/// take minutes.
 const MAX_PARSE: Duration = Duration::from_secs(3);
 
-/// What this thread has computed so far, where the kernel says it (proc(5), `schedstat`).
+/// Returns this thread's processor time, if the kernel reports it (proc(5), `schedstat`).
 fn processor_time() -> Option<Duration> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     Some(Duration::from_nanos(text.split_ascii_whitespace().next()?.parse().ok()?))
 }
 
-/// The tree of a text, errors included. `None` if it takes too long.
+/// Parses a text, including errors. `None` if it takes too long.
 pub(crate) fn parse(language: Language, text: &[u8], until: Instant) -> Option<Tree> {
     if let Some(tree) = trees::cached(language, text) {
         return Some(tree);
@@ -270,13 +270,13 @@ fn parse_anew(language: Language, text: &[u8], until: Instant) -> Option<Tree> {
         .then(|| typescript::respaced(text))
         .flatten()
         .and_then(|respaced| parse_text(language, &respaced, until));
-    // What is written otherwise counts where more of the file is read by it.
+    // The rewritten text is used if more of the file parses with it.
     let unread_bytes = |tree: &Tree| unread(tree).iter().map(|node| node.byte_range().len() + 1).sum::<usize>();
     let is_better = |further: &Tree| unread_bytes(further) < unread_bytes(&tree);
     Some(further.filter(is_better).unwrap_or(tree))
 }
 
-/// The outermost parts of a tree that its grammar cannot read.
+/// Returns the outermost nodes that do not parse.
 fn unread(tree: &Tree) -> Vec<Node<'_>> {
     let (mut open, mut unread) = (vec![tree.root_node()], Vec::new());
     while let Some(node) = open.pop() {
@@ -290,7 +290,7 @@ fn unread(tree: &Tree) -> Vec<Node<'_>> {
     unread
 }
 
-/// The first and last lines of the parts of a text that its grammar cannot read, in order and apart from each other.
+/// Returns the first and last lines of the parts that do not parse, sorted and disjoint.
 fn unread_lines(tree: &Tree) -> Vec<(usize, usize)> {
     let lines = |node: &Node<'_>| {
         let (start, end) = (node.start_position(), node.end_position());
@@ -330,7 +330,7 @@ fn parse_text(language: Language, text: &[u8], until: Instant) -> Option<Tree> {
         let options = ParseOptions::new().progress_callback(&mut is_late);
         let tree = parser.parse_with_options(&mut |at, _| text.get(at..).unwrap_or_default(), None, Some(options));
         if tree.is_none() {
-            // It would go on where it stopped, with another text.
+            // Otherwise the parser would continue where it stopped, with another text.
             parser.reset();
         }
         tree

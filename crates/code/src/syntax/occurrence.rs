@@ -1,4 +1,4 @@
-//! The places of a name in one file: one walk down the tree, only where the name is mentioned.
+//! Positions of a name in one file, found in one walk down the tree along the mentions of the name.
 
 use std::ops::Range;
 use std::time::Instant;
@@ -11,67 +11,67 @@ use super::rules::is_word;
 use super::trail::{Step, Trail};
 use super::{Class, Language, parse, unread_lines};
 
-/// A name at one place of a file.
+/// A name at one position of a file.
 #[derive(Debug, Clone)]
 pub(crate) struct Occurrence {
     pub bytes: Range<usize>,
     pub class: Class,
-    /// The declarations around it, outermost first.
+    /// The enclosing declarations, outermost first.
     pub enclosing: Vec<Container>,
-    /// What is declared here under this name.
+    /// The declaration of this name here.
     pub declares: Option<Declares>,
-    /// The other name that an import or a re-export gives it here.
+    /// The other name that an import or a re-export gives it.
     pub alias: Option<String>,
-    /// Whether the file's syntax is broken around this place.
+    /// True if the surrounding syntax does not parse.
     pub is_broken: bool,
-    /// The tokens of a macro that it stands in, which the parser does not understand.
+    /// The macro tokens that contain it, which the parser does not understand.
     pub tokens: Option<Tokens>,
-    /// Whether it is reached through a value: `x.name`.
+    /// True if it is accessed through a value: `x.name`.
     pub is_member: bool,
-    /// Whether what it is inside of is named: `geo::name`.
+    /// True if it is qualified: `geo::name`.
     pub is_qualified: bool,
 }
 
 impl Occurrence {
-    /// Whether an embedded field of Go is declared here: a use of its type, whose name it has.
+    /// True if an embedded field of Go is declared here. It is also a use of its type, whose name it has.
     pub(crate) fn embeds(&self) -> bool {
         self.class == Class::Type && self.declares.as_ref().is_some_and(|declares| declares.kind == Kind::Field)
     }
 }
 
-/// What is known of the tokens of a macro.
+/// Facts about the tokens of a macro.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Tokens {
-    /// Whether they are code as any other, as far as the macro is known.
+    /// True if they are known to be ordinary code.
     pub are_code: bool,
-    /// Where the innermost brackets begin.
+    /// Offset of the innermost opening bracket.
     pub opened_at: Option<usize>,
-    /// Where the name of the macro stands in whose definition they are.
+    /// Offset of the macro's name if they belong to its definition.
     pub defined_at: Option<usize>,
 }
 
-/// A declaration at the place of its name.
+/// A declaration, found at its name.
 #[derive(Debug, Clone)]
 pub(crate) struct Declares {
     pub kind: Kind,
     pub within: Vec<String>,
     pub is_signature: bool,
-    /// The whole declaration.
+    /// Range of the whole declaration.
     pub bytes: Range<usize>,
     pub marks: Marks,
 }
 
-/// What was parsed of a file.
+/// Result of parsing a file.
 #[derive(Debug)]
 pub(crate) struct Parsed {
     pub all: Vec<Occurrence>,
-    /// The first and last lines of the parts that the grammar cannot read: what they declare and use is known in part. The macros
-    /// of C are no syntax: there they count only if a name stands in one.
+    /// First and last lines of the parts that do not parse, whose declarations and uses are known only in part. C
+    /// macros are not syntax, so there such a part counts only if it contains the name.
     pub unread: Vec<(usize, usize)>,
 }
 
-/// The places of a name in a text. `starts` are the offsets at which the text has it, in order; `None` if it cannot be
-/// parsed in time.
+/// Returns the positions of a name in a text. `starts` are the sorted offsets at which the text contains it. `None` if
+/// parsing takes too long.
 pub(crate) fn occurrences(
     language: Language,
     text: &[u8],
@@ -83,7 +83,7 @@ pub(crate) fn occurrences(
     parsed_at(language, text, &places, until)
 }
 
-/// All names in a part of a text. `None` if it cannot be parsed in time.
+/// Returns all names in a part of a text. `None` if parsing takes too long.
 pub(crate) fn occurrences_within(
     language: Language,
     text: &[u8],
@@ -97,7 +97,7 @@ pub(crate) fn occurrences_within(
     Some(found)
 }
 
-/// The words of a text as its language has them, and in Haskell the operators.
+/// Returns the words of a text in its language, and in Haskell also the operators.
 pub(crate) fn word_ranges(language: Language, text: &[u8]) -> Vec<Range<usize>> {
     let is_more = |byte: u8| match language {
         Language::Haskell => byte == b'\'',
@@ -124,7 +124,7 @@ pub(crate) fn word_ranges(language: Language, text: &[u8]) -> Vec<Range<usize>> 
     words
 }
 
-/// The names at places of a text, which are in order. `None` if it cannot be parsed in time.
+/// Returns the names at sorted positions of a text. `None` if parsing takes too long.
 pub(crate) fn occurrences_at(
     language: Language,
     text: &[u8],
@@ -134,7 +134,7 @@ pub(crate) fn occurrences_at(
     parsed_at(language, text, places, until).map(|parsed| parsed.all)
 }
 
-/// The names at places of a text, which are in order, and whether all of it is known. `None` if it cannot be parsed in time.
+/// Returns the names at sorted positions of a text, and whether they are complete. `None` if parsing takes too long.
 pub(crate) fn parsed_at(language: Language, text: &[u8], places: &[Range<usize>], until: Instant) -> Option<Parsed> {
     let tree = parse(language, text, until)?;
     let mut all = Vec::new();
@@ -179,7 +179,7 @@ fn occurrence(language: Language, trail: &Trail<'_, '_>) -> Option<Occurrence> {
     };
     let is_name = grammar.names.contains(&node.kind()) && node.byte_range() == bytes;
     if !is_name {
-        // The body of a macro in C is one token.
+        // The body of a C macro is one token.
         let is_undefined = || trail.up(1).is_some_and(|parent| trail.text_of(parent).starts_with("#undef"));
         if node.kind() == "preproc_arg" && trail.kind(1) == "preproc_call" && is_undefined() {
             return Some(plain(Class::Mention));
@@ -188,7 +188,7 @@ fn occurrence(language: Language, trail: &Trail<'_, '_>) -> Option<Occurrence> {
             return None;
         }
         if node.kind() == "preproc_arg" {
-            // A word in a text of it: `printf("error: %s", x)`.
+            // A word in a string of the body: `printf("error: %s", x)`.
             let before = &trail.text[node.start_byte()..bytes.start];
             let quotes = before.windows(2).filter(|pair| pair[1] == b'"' && pair[0] != b'\\').count();
             if (quotes + usize::from(before.first() == Some(&b'"'))) % 2 == 1 {
@@ -203,7 +203,7 @@ fn occurrence(language: Language, trail: &Trail<'_, '_>) -> Option<Occurrence> {
     let declares = declared_here(language, trail);
     let class = match &declares {
         Some(declares) if declares.is_signature => Class::Signature,
-        // An embedded field of Go has no name but its type's.
+        // An embedded field of Go has only the name of its type.
         Some(declares) if declares.kind == Kind::Field && node.kind() == "type_identifier" => Class::Type,
         Some(_) => Class::Binding,
         None => (grammar.classify)(trail)?,
@@ -241,17 +241,17 @@ fn is_member(trail: &Trail<'_, '_>) -> bool {
         "field_expression" | "attribute" | "member_expression" | "selector_expression" => {
             matches!(trail.field(0), "field" | "attribute" | "property")
         }
-        // `geo.Area[int](1)` in Go is written as types are.
+        // `geo.Area[int](1)` in Go parses as a type.
         "qualified_type" => trail.field(0) == "name",
-        // `const { area } = shape` takes a member under its name.
+        // `const { area } = shape` reads a member under its name.
         _ => trail.node().kind() == "shorthand_property_identifier_pattern",
     }
 }
 
-/// What a node around the name declares under it. The nearest decides.
+/// Returns the declaration of the name. The nearest enclosing node decides.
 fn declared_here(language: Language, trail: &Trail<'_, '_>) -> Option<Declares> {
     let name = trail.node();
-    // Nothing is declared further away from its name than this: the declarators of C are the deepest.
+    // A declaration is never further from its name than this; C declarators are the deepest.
     (0..trail.steps.len().min(10)).find_map(|up| {
         let above = trail.above(up);
         let declared = (language.grammar().declared)(&above).into_iter();
@@ -263,14 +263,14 @@ fn declared_here(language: Language, trail: &Trail<'_, '_>) -> Option<Declares> 
     })
 }
 
-/// Visits the deepest node around each of the places, in their order, for as long as `visit` says so.
+/// Visits the deepest node at each position in order, until `visit` returns false.
 fn walk<'t>(tree: &'t Tree, places: &[Range<usize>], mut visit: impl FnMut(&[Step<'t>], &Range<usize>) -> bool) {
     let mut cursor = tree.walk();
     let mut steps = vec![step(&cursor)];
     for place in places {
         let (start, end) = (place.start, place.end);
         let holds = |step: &Step<'_>| step.node.start_byte() <= start && end <= step.node.end_byte();
-        // From where the last place was: to the next sibling, or up.
+        // The walk continues from the previous position: to the next sibling, or up.
         let mut is_settled = false;
         while !holds(&steps[steps.len() - 1]) && steps.len() > 1 {
             if steps[steps.len() - 1].node.start_byte() <= start && cursor.goto_next_sibling() {

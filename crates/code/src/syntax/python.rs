@@ -1,4 +1,4 @@
-//! Python.
+//! Grammar of Python.
 
 use super::declaration::Kind;
 use super::rules::{Rule, Table, around, direct, is_upper, through};
@@ -65,7 +65,7 @@ fn classify(trail: &Trail<'_, '_>) -> Option<Class> {
             _ => Class::FieldRead,
         });
     }
-    // A dotted name in a pattern is looked up; a plain one binds.
+    // A dotted name in a pattern is looked up; a plain name binds.
     if trail.kind(1) == "dotted_name" && trail.kind(2) == "case_pattern" {
         let is_plain = trail.up(1).is_some_and(|dotted| dotted.named_child_count() == 1);
         let binds = is_plain && !is_upper(&trail.name());
@@ -89,7 +89,7 @@ fn alias(trail: &Trail<'_, '_>) -> Option<String> {
 
 fn declared<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
     let node = trail.node();
-    // The function or class that the node stands in; the module if none.
+    // The enclosing function or class, or the module.
     let scope =
         || trail.above(1).nearest(&["function_definition", "class_definition", "lambda"]).map(|up| trail.kind(up + 1));
     match node.kind() {
@@ -120,7 +120,7 @@ fn declared<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
     }
 }
 
-/// The names that a target outside of functions gives: `a, (b, *c) = …`, `with f() as d`.
+/// Returns the names bound by a target outside functions: `a, (b, *c) = …`, `with f() as d`.
 fn bound<'t>(target: tree_sitter::Node<'t>, scope: Option<&str>) -> Vec<Declared<'t>> {
     let kind = match scope {
         None => Kind::Variable,
@@ -142,7 +142,7 @@ fn bound<'t>(target: tree_sitter::Node<'t>, scope: Option<&str>) -> Vec<Declared
     names
 }
 
-/// `Shape = Circle | Square`, `Shape = Union[Circle, Square]`.
+/// True for a union: `Shape = Circle | Square`, `Shape = Union[Circle, Square]`.
 fn is_union(trail: &Trail<'_, '_>, assignment: tree_sitter::Node<'_>) -> bool {
     let Some(right) = assignment.child_by_field_name("right") else { return false };
     match right.kind() {
@@ -156,7 +156,7 @@ fn is_union(trail: &Trail<'_, '_>, assignment: tree_sitter::Node<'_>) -> bool {
                 let name = part.trim().rsplit('.').next().unwrap_or_default();
                 is_upper(name) && name.chars().all(|c| c.is_alphanumeric() || c == '_')
             };
-            // `FLAG_A | FLAG_B` joins bits.
+            // `FLAG_A | FLAG_B` combines flags.
             let has_lower = text.chars().any(char::is_lowercase);
             has_lower && text.split('|').all(is_type)
         }
@@ -164,11 +164,11 @@ fn is_union(trail: &Trail<'_, '_>, assignment: tree_sitter::Node<'_>) -> bool {
     }
 }
 
-/// The methods that give an object its attributes, as Python calls them and the frameworks for tests.
+/// Methods that set an object's attributes, called by Python or by test frameworks.
 pub(crate) const MAKES_ATTRIBUTES: &[&str] =
     &["__init__", "__post_init__", "setUp", "asyncSetUp", "setup_method", "setup"];
 
-/// `self.radius = …` in `__init__` declares a field, and in a method of that kind what nothing before it in the class does.
+/// Returns the field declared by `self.radius = …` in `__init__`, or in a similar method if nothing earlier in the class declares it.
 fn attribute_of_self<'t>(trail: &Trail<'_, 't>, left: tree_sitter::Node<'t>) -> Vec<Declared<'t>> {
     let function = trail.nearest(&["function_definition"]).and_then(|up| trail.up(up));
     let method = function.and_then(|function| function.child_by_field_name("name")).map(|name| trail.text_of(name));

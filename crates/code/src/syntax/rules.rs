@@ -1,19 +1,19 @@
-//! Tables of rules, by which the languages say what a name does: by the way its node stands in its parent.
+//! Rule tables that classify a name by the position of its node in the parent.
 
 use super::Class;
 use super::trail::Trail;
 
-/// What follows from how a node stands in its parent.
+/// Consequence of a node's position in its parent.
 #[derive(Clone, Copy)]
 pub(super) enum Rule {
     Is(Class),
-    /// The parent stands for the node: ask how the parent stands in its own.
+    /// The parent stands for the node: apply the rules to the parent.
     Through,
-    /// Nothing, and no parent further up decides either.
+    /// No class, and outer parents do not decide either.
     Stop,
 }
 
-/// A parent's kind, the field in it (empty for any), and what follows.
+/// A parent's kind, the field in it (empty for any), and the rule.
 pub(super) type Table = [(&'static str, &'static str, Rule)];
 
 fn look(table: &Table, parent: &str, field: &str) -> Option<Rule> {
@@ -22,7 +22,7 @@ fn look(table: &Table, parent: &str, field: &str) -> Option<Rule> {
     table.iter().find(fits).map(|(_, _, rule)| *rule)
 }
 
-/// What the place of the name itself says.
+/// Classifies the name by its own position.
 pub(super) fn direct(trail: &Trail<'_, '_>, table: &Table) -> Option<Class> {
     match look(table, trail.kind(through(trail, table) + 1), trail.field(through(trail, table)))? {
         Rule::Is(class) => Some(class),
@@ -30,7 +30,7 @@ pub(super) fn direct(trail: &Trail<'_, '_>, table: &Table) -> Option<Class> {
     }
 }
 
-/// How far up the node is that stands for the name.
+/// Returns how many steps up the node is that stands for the name.
 pub(super) fn through(trail: &Trail<'_, '_>, table: &Table) -> usize {
     let mut up = 0;
     while let Some(Rule::Through) = look(table, trail.kind(up + 1), trail.field(up)) {
@@ -39,7 +39,7 @@ pub(super) fn through(trail: &Trail<'_, '_>, table: &Table) -> usize {
     up
 }
 
-/// What the nearest node around the name says that says anything.
+/// Classifies the name by the nearest enclosing node that has a rule.
 pub(super) fn around(trail: &Trail<'_, '_>, table: &Table) -> Option<Class> {
     for up in 0..trail.steps.len() - 1 {
         match look(table, trail.kind(up + 1), trail.field(up)) {
@@ -51,22 +51,22 @@ pub(super) fn around(trail: &Trail<'_, '_>, table: &Table) -> Option<Class> {
     None
 }
 
-/// Whether a name begins as constructors do where that matters.
+/// True if the name starts like a constructor where case matters.
 pub(super) fn is_upper(name: &str) -> bool {
     name.starts_with(|c: char| c.is_uppercase() || c == ':')
 }
 
-/// Whether a byte can be part of a name. Beyond ASCII every character counts: the parser decides.
+/// True if the byte can be part of a name. Every non-ASCII character counts; the parser decides.
 pub(crate) fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
 }
 
-/// The word that a text ends with; empty if it ends with none.
+/// Returns the word at the end of a text; empty if there is none.
 pub(crate) fn last_word(text: &[u8]) -> &[u8] {
     text.iter().rposition(|byte| !is_word(*byte)).map_or(text, |at| &text[at + 1..])
 }
 
-/// Where the last bracket of a kind, `(` or `{`, opens that a text leaves open.
+/// Returns the offset of the last unclosed `(` or `{` of a text.
 pub(crate) fn unclosed(text: &[u8], bracket: u8) -> Option<usize> {
     let mut depth = 0usize;
     text.iter().rposition(|byte| {
@@ -81,12 +81,12 @@ pub(crate) fn unclosed(text: &[u8], bracket: u8) -> Option<usize> {
     })
 }
 
-/// A name without the mark that makes it one in Rust where it is a keyword: `r#match`.
+/// Returns a name without the raw prefix of Rust: `r#match`.
 pub(crate) fn bare_name(name: &[u8]) -> &[u8] {
     name.strip_prefix(b"r#").unwrap_or(name)
 }
 
-/// What comes after the type arguments that a text of Rust begins with: `::<Vec<u8>>`, and ends an expression.
+/// Returns the text after leading Rust type arguments: `::<Vec<u8>>`, which end an expression.
 fn after_arguments(text: &[u8]) -> Option<&[u8]> {
     let arguments = text.strip_prefix(b"::")?.trim_ascii_start();
     if !arguments.starts_with(b"<") {
@@ -105,7 +105,7 @@ fn after_arguments(text: &[u8]) -> Option<&[u8]> {
     (!rest.starts_with(b"::")).then_some(rest)
 }
 
-/// What a name in the tokens of a macro does, by the bytes around it: before a parenthesis it is called.
+/// Classifies a name among macro tokens by the bytes around it. Before a parenthesis it is called.
 pub(super) fn in_tokens(trail: &Trail<'_, '_>) -> Class {
     let after = trail.text[trail.at.1..].trim_ascii_start();
     let before = trail.text[..trail.at.0].trim_ascii_end();

@@ -1,4 +1,4 @@
-//! Rust.
+//! Grammar of Rust.
 
 use memchr::memmem;
 use tree_sitter::Node;
@@ -16,9 +16,8 @@ pub(super) static GRAMMAR: Grammar = Grammar {
     alias,
 };
 
-/// The text as the grammar reads it, without the words of const traits, which are newer: Rust's own library has them, and an
-/// `impl` that does not parse loses the type of all that is in it. What stands elsewhere stays where it is. `None` if nothing
-/// changes.
+/// Removes the keywords of const traits for the grammar, which is older. Rust's standard library uses them, and the
+/// members of an `impl` that does not parse lose their type. All offsets stay the same. `None` if nothing changes.
 pub(super) fn respaced(text: &[u8]) -> Option<Vec<u8>> {
     const BOUND: &[u8] = b"[const] ";
     const WORD: &[u8] = b"const ";
@@ -62,7 +61,7 @@ const RULES: &Table = &[
     ("compound_assignment_expr", "left", Rule::Is(Class::Binding)),
 ];
 
-/// Where a name that nothing else decides is bound, or in upper case matched.
+/// Positions where an otherwise unclassified name is bound or, in upper case, matched.
 const PATTERNS: &Table = &[
     ("match_pattern", "condition", Rule::Stop),
     ("block", "", Rule::Stop),
@@ -122,10 +121,10 @@ fn classify(trail: &Trail<'_, '_>) -> Option<Class> {
     })
 }
 
-/// How long the tokens of `matches!` are that are read for each name in them.
+/// Maximum size of `matches!` tokens that are read for each name in them.
 const MOST_OF_MATCHES: usize = 4096;
 
-/// Whether a name stands in the pattern of `matches!(x, A | B(_) if …)`, before its condition.
+/// True if a name is in the pattern of `matches!(x, A | B(_) if …)`, before its condition.
 fn is_in_matches(trail: &Trail<'_, '_>) -> bool {
     let of_tokens = (1..trail.steps.len()).filter(|up| trail.kind(*up) == "token_tree");
     for up in of_tokens {
@@ -142,13 +141,13 @@ fn is_in_matches(trail: &Trail<'_, '_>) -> bool {
             commas += usize::from(token.kind() == ",");
             is_condition |= commas > 0 && token.kind() == "if";
         }
-        // `assert_matches!` goes on with what it says.
+        // `assert_matches!` continues with its message.
         return !is_condition && (commas == 1 || commas > 1 && !name.ends_with(b"assert_matches"));
     }
     false
 }
 
-/// What a name does in a pattern of which only the tokens are known.
+/// Classifies a name in a pattern of which only the tokens are known.
 fn in_pattern_of_tokens(trail: &Trail<'_, '_>) -> Class {
     let after = trail.text[trail.at.1..].trim_ascii_start();
     let before = trail.text[..trail.at.0].trim_ascii_end();
@@ -205,7 +204,7 @@ fn declared<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
     Declared::named(node, kind)
 }
 
-/// `geo::Circle<T>` and `&'a mut Circle` are `Circle`.
+/// Returns the bare type: `Circle` for `geo::Circle<T>` and `&'a mut Circle`.
 fn bare_type(text: &str) -> String {
     let text = text.split('<').next().unwrap_or(text);
     let text = text.rsplit("::").next().unwrap_or(text).trim();
@@ -240,8 +239,8 @@ const OF_EXPRESSIONS: &[&str] = &[
     "writeln",
 ];
 
-/// Whether the tokens of macros around a name are code as any other: the arguments of macros that take expressions, and what a
-/// macro is defined as.
+/// True if the macro tokens around a name are ordinary code: the arguments of macros that take expressions, and the
+/// body of a macro definition.
 pub(super) fn in_code(trail: &Trail<'_, '_>) -> bool {
     let is_known = |node: Node<'_>| OF_EXPRESSIONS.contains(&&*trail.text_of(node));
     (0..trail.steps.len()).all(|up| {

@@ -1,4 +1,4 @@
-//! JavaScript and TypeScript, with and without JSX.
+//! Grammar of JavaScript and TypeScript, with and without JSX.
 
 use tree_sitter::Node;
 
@@ -102,7 +102,7 @@ fn classify(trail: &Trail<'_, '_>) -> Option<Class> {
     })
 }
 
-/// What the member does whose name, or key, is the node at the end of the trail.
+/// Classifies the member whose name or key is the node at the end of the trail.
 pub(super) fn of_member(trail: &Trail<'_, '_>) -> Class {
     let up = 1 + through(&trail.above(1), RULES);
     match (trail.kind(up + 1), trail.field(up)) {
@@ -116,7 +116,7 @@ pub(super) fn of_member(trail: &Trail<'_, '_>) -> Class {
     }
 }
 
-/// Whether the name stands before `= require(…)`, also in a pattern.
+/// True if the name stands before `= require(…)`, directly or in a pattern.
 fn is_required(trail: &Trail<'_, '_>) -> bool {
     let Some(up) = trail.nearest(&["variable_declarator"]).filter(|up| *up > 0) else { return false };
     let value = trail.up(up).and_then(|node| node.child_by_field_name("value"));
@@ -129,7 +129,7 @@ fn is_require(trail: &Trail<'_, '_>, value: Option<Node<'_>>) -> bool {
     function.is_some_and(|function| trail.text_of(function) == "require")
 }
 
-/// The name under which a module of CommonJS exports what the name means: `exports.area = area`, `module.exports = { area }`,
+/// Returns the name under which a CommonJS module exports the name: `exports.area = area`, `module.exports = { area }`,
 /// `exports.area = require("./area")`.
 fn exported_as(trail: &Trail<'_, '_>) -> Option<String> {
     let left = |assignment: usize| {
@@ -185,8 +185,8 @@ fn alias(trail: &Trail<'_, '_>) -> Option<String> {
     matches!(other.kind(), "identifier" | "default").then(|| trail.text_of(other).into_owned())
 }
 
-/// What an object type is the type of, that is written within a declaration: `server` in `interface Config { server: { host:
-/// string } }`. Its members are none of what is around it.
+/// Returns the names to which an inline object type belongs: `server` in `interface Config { server: { host: string }
+/// }`. Its members are not members of the outer declaration.
 fn holders(trail: &Trail<'_, '_>) -> Vec<String> {
     let mut names = Vec::new();
     let mut is_written_there = false;
@@ -265,7 +265,7 @@ fn is_function(node: Option<Node<'_>>) -> bool {
     })
 }
 
-/// Whether what stands there is in an object that a variable, an export or another such object holds.
+/// True if the node is in an object held by a variable, an export or another such object.
 fn is_of_named_object(trail: &Trail<'_, '_>) -> bool {
     let mut up = 1;
     while trail.kind(up) == "object" && trail.kind(up + 1) == "pair" {
@@ -279,13 +279,13 @@ fn is_of_named_object(trail: &Trail<'_, '_>) -> bool {
         )
 }
 
-/// A member of a class: a method, if its value is a function.
+/// Returns a member of a class. It is a method if its value is a function.
 fn member<'t>(node: Node<'t>, field: &str) -> Vec<Declared<'t>> {
     let kind = if is_function(node.child_by_field_name("value")) { Kind::Method } else { Kind::Field };
     node.child_by_field_name(field).map(|name| Declared::new(name, kind)).into_iter().collect()
 }
 
-/// A variable outside of functions, and any function that has a name by its variable.
+/// Returns a variable outside functions, or a function named by its variable.
 fn variable<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
     let node = trail.node();
     let Some(name) = node.child_by_field_name("name") else { return Vec::new() };
@@ -298,14 +298,14 @@ fn variable<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
     match is_function(value) {
         true => vec![Declared::new(name, Kind::Function)],
         false if value.is_some_and(|value| value.kind() == "class") => vec![Declared::new(name, Kind::Class)],
-        // What another module gives is declared there.
+        // A value from another module is declared in that module.
         false if is_require(trail, value) => Vec::new(),
         false if outside => vec![Declared::new(name, Kind::Variable)],
         false => Vec::new(),
     }
 }
 
-/// The variables that a pattern gives to others: `export const { reset } = slice.actions`.
+/// Returns the variables bound and exported by a pattern: `export const { reset } = slice.actions`.
 fn taken_out<'t>(trail: &Trail<'_, 't>, pattern: Node<'t>) -> Vec<Declared<'t>> {
     let is_common = || memchr::memmem::find(trail.text, b"module.exports").is_some();
     let is_given = trail.kind(2) == "export_statement" || trail.kind(2) == "program" && is_common();
@@ -326,8 +326,8 @@ fn taken_out<'t>(trail: &Trail<'_, 't>, pattern: Node<'t>) -> Vec<Declared<'t>> 
     names
 }
 
-/// A function or a class that an expression names, as a member or what a module exports: `module.exports = class Shape {}`. What
-/// is given to a call by its own name is a value, and so is what is assigned to a member of another name.
+/// Returns a function or class named by an expression, as a member or as a module's export: `module.exports = class
+/// Shape {}`. A named function passed to a call, or assigned to a member of another name, is a value.
 fn expression<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
     let declared = match (trail.kind(1), trail.field(0)) {
         ("pair", "value") => named_value(trail, trail.node(), None),
@@ -337,7 +337,7 @@ fn expression<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
     declared.into_iter().collect()
 }
 
-/// What a value declares by its own name, and by the assignment that it stands in.
+/// Returns the declaration of a value with its own name, and of the assignment around it.
 fn named_value<'t>(trail: &Trail<'_, 't>, value: Node<'t>, assignment: Option<Node<'t>>) -> Option<Declared<'t>> {
     let kind = match value.kind() {
         "class" => Kind::Class,
@@ -356,8 +356,8 @@ fn named_value<'t>(trail: &Trail<'_, 't>, value: Node<'t>, assignment: Option<No
     Some(Declared { within, ..Declared::new(name, kind) })
 }
 
-/// What a member is assigned to: `View`, `prototype` of `View.prototype.lookup`; nothing for what a module exports, and where it is
-/// no name.
+/// Returns the object whose member is assigned: `View`, `prototype` of `View.prototype.lookup`. Empty for exports of a
+/// module, and if the object is not a name.
 fn receiver(trail: &Trail<'_, '_>, member: Node<'_>) -> Vec<String> {
     let Some(object) = member.child_by_field_name("object") else { return Vec::new() };
     let text = trail.text_of(object);
@@ -369,7 +369,7 @@ fn receiver(trail: &Trail<'_, '_>, member: Node<'_>) -> Vec<String> {
     }
 }
 
-/// Whether an assignment in the constructor of a class makes a field that the class does not declare: `this.radius = radius`.
+/// True if an assignment in a class's constructor creates a field that the class does not declare: `this.radius = radius`.
 fn makes_field(trail: &Trail<'_, '_>, name: Node<'_>) -> bool {
     let function =
         trail.nearest(&["method_definition", "function_declaration", "function_expression", "arrow_function"]);
@@ -385,7 +385,7 @@ fn makes_field(trail: &Trail<'_, '_>, name: Node<'_>) -> bool {
     class.is_some_and(|class| !named_children(class).into_iter().any(declares))
 }
 
-/// What gives a member of a module a value that has no name of its own.
+/// Expressions that give a module's member an anonymous value.
 const MADE: &[&str] = &[
     "array",
     "await_expression",
@@ -400,8 +400,8 @@ const MADE: &[&str] = &[
     "true",
 ];
 
-/// The members that an assignment declares: `exports.area = function …`, `Shape.prototype.area = …`, both of `res.contentType =
-/// res.type = …`.
+/// Returns the members declared by an assignment: `exports.area = function …`, `Shape.prototype.area = …`, both of
+/// `res.contentType = res.type = …`.
 fn assigned<'t>(trail: &Trail<'_, 't>, node: Node<'t>) -> Vec<Declared<'t>> {
     let [left, right] = ["left", "right"].map(|field| node.child_by_field_name(field));
     let Some((left, right)) = left.filter(|left| left.kind() == "member_expression").zip(right) else {
@@ -416,7 +416,7 @@ fn assigned<'t>(trail: &Trail<'_, 't>, node: Node<'t>) -> Vec<Declared<'t>> {
     let Some(value) = std::iter::successors(Some(right), inner).last() else { return Vec::new() };
     let is_of_module = || matches!(&*trail.text_of(object), "exports" | "module.exports");
     let kind = match value.kind() {
-        // A function or a class that has the name itself declares it.
+        // A function or class with that name declares it.
         _ if names_itself(trail, right, name) => None,
         _ if is_function(Some(value)) => Some(Kind::Function),
         "class" => Some(Kind::Class),
@@ -429,7 +429,7 @@ fn assigned<'t>(trail: &Trail<'_, 't>, node: Node<'t>) -> Vec<Declared<'t>> {
     one.into_iter().chain(others).collect()
 }
 
-/// The same, with what a value declares by its own name.
+/// Returns the same, including the declarations of values with their own names.
 fn all_assigned<'t>(trail: &Trail<'_, 't>, node: Node<'t>) -> Vec<Declared<'t>> {
     let all = assigned(trail, node);
     match node.child_by_field_name("right") {

@@ -1,6 +1,6 @@
-//! The trees that were parsed last, by the whole text: one question looks at a file from several sides, and the next one often at
-//! the same file. What has changed on disk has another text, so nothing here is ever out of date. What nobody has
-//! used for some seconds goes, and its memory with it.
+//! A cache of recently parsed trees, keyed by the full text. One question reads a file several times, and the next one
+//! often reads the same file. A changed file has a different text, so entries are never outdated. After some idle
+//! seconds the cache is cleared.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -12,11 +12,11 @@ use tree_sitter::Tree;
 
 use super::Language;
 
-/// How many bytes the texts have together; their trees take some thirty times that.
+/// Maximum total size of the texts in bytes. Trees take about thirty times as much.
 const MOST_BYTES: usize = 1 << 20;
-/// How many there are.
+/// Maximum number of trees.
 const MOST: usize = 64;
-/// How long nobody must have parsed anything, until all are dropped.
+/// Idle time after which the cache is cleared.
 const REST: Duration = Duration::from_secs(5);
 
 thread_local! {
@@ -27,10 +27,10 @@ static LAST: LazyLock<Mutex<Trees>> = LazyLock::new(Mutex::default);
 
 #[derive(Default)]
 struct Trees {
-    /// The one that was used last is at the end.
+    /// Ordered by use; the most recent is last.
     kept: VecDeque<CachedTree>,
     bytes: usize,
-    /// When something was parsed last, while a thread waits for the rest that follows.
+    /// Time of the last parse, while a thread waits to clear the cache.
     used: Option<Instant>,
 }
 
@@ -40,14 +40,14 @@ struct CachedTree {
     tree: Tree,
 }
 
-/// The tree of this very text, if it is there. Whoever parses asks first, so this is also what counts as use.
+/// Returns the cached tree of this text. Every parse asks here first, so this also counts as use.
 pub(super) fn cached(language: Language, text: &[u8]) -> Option<Tree> {
     let (found, was_at_rest) = {
         let mut last = LAST.lock();
         (last.find(language, text), last.used.replace(Instant::now()).is_none())
     };
     if was_at_rest && std::thread::Builder::new().name("code-trees".to_owned()).spawn(rest).is_err() {
-        // The next one tries again.
+        // If the thread cannot be started, the next parse tries again.
         LAST.lock().used = None;
     }
     found
@@ -56,13 +56,13 @@ pub(super) fn cached(language: Language, text: &[u8]) -> Option<Tree> {
 pub(super) fn keep(language: Language, text: &[u8], tree: &Tree) {
     if text.len() <= MOST_BYTES / 2 && !IS_UNKEPT.get() {
         let kept = CachedTree { language, text: text.into(), tree: tree.clone() };
-        // To free a tree takes a while, during which nobody has to wait.
+        // Freeing a tree takes time, so it happens without the lock.
         let over = LAST.lock().add(kept);
         drop(over);
     }
 }
 
-/// Waits until nobody has parsed for a while; then what is kept, and what all the parsing left of free memory, goes back.
+/// Waits until the cache is idle, then clears it and returns free memory to the system.
 fn rest() {
     let over = loop {
         let left = LAST.lock().left(Instant::now());
@@ -75,8 +75,8 @@ fn rest() {
     process::allocator::trim();
 }
 
-/// What this thread parses meanwhile is not kept: of many files each is looked at once, and a tree that is freed at once costs
-/// less.
+/// Runs a closure whose parses on this thread are not cached. It is cheaper for a search that reads each of many files
+/// once.
 pub(crate) fn unkept<T>(parse: impl FnOnce() -> T) -> T {
     struct Before(bool);
     impl Drop for Before {
@@ -97,7 +97,7 @@ impl Trees {
         Some(tree)
     }
 
-    /// All that is kept, if nothing was parsed for so long; else how long it still takes.
+    /// Empties the cache if it was idle long enough; otherwise returns the remaining time.
     fn left(&mut self, now: Instant) -> Result<Trees, Duration> {
         let passed = self.used.map_or(REST, |used| now.saturating_duration_since(used));
         match REST.checked_sub(passed).filter(|left| !left.is_zero()) {
@@ -106,9 +106,9 @@ impl Trees {
         }
     }
 
-    /// What there is no room for any more.
+    /// Adds a tree. Returns the trees that were evicted.
     fn add(&mut self, one: CachedTree) -> Vec<CachedTree> {
-        // Two may parse one text at the same time.
+        // Two threads may parse the same text at the same time.
         if self.find(one.language, &one.text).is_some() {
             return vec![one];
         }
@@ -175,7 +175,7 @@ mod tests {
         trees.add(cached_tree("fn a() {}"));
         assert_eq!(trees.left(began + Duration::from_secs(2)).err(), Some(REST - Duration::from_secs(2)));
         assert_eq!(trees.left(began + REST).map(|over| over.kept.len()).ok(), Some(1));
-        // The next parse has another thread wait.
+        // The next parse starts another waiting thread.
         assert!(trees.kept.is_empty() && trees.bytes == 0 && trees.used.is_none());
     }
 

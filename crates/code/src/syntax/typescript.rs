@@ -1,18 +1,17 @@
-//! TypeScript that its compiler reads and the grammar does not, written so that the grammar reads it and nothing moves.
+//! Rewrites TypeScript that the compiler accepts but the grammar does not, without moving any text.
 
 use super::rules::is_word;
 
-/// Words that stand where the grammar does not know them, with what stands around them. Without them the rest means the same to
-/// a search by name.
+/// Words unknown to the grammar, with their context. Without them, the rest means the same to a search by name.
 const UNKNOWN_WORDS: &[(&str, &str)] =
     &[("export type *", "type"), ("import defer *", "defer"), ("static accessor ", "accessor"), ("static [", "static")];
 
-/// How far the type parameters of a call signature, and the comments before it, are looked through: in bytes and lines.
+/// Limits for reading the type parameters of a call signature and the comments before it, in bytes and lines.
 const MOST_BYTES: usize = 10_000;
 const MOST_LINES: usize = 200;
 
-/// The text with blanks for words that the grammar does not know, and `;` before the call signatures that need it to be told from
-/// the type before them. `None` if there is nothing of that.
+/// Replaces unknown words by blanks, and inserts `;` before call signatures that would otherwise continue the type
+/// before them. `None` if nothing changes.
 pub(super) fn respaced(text: &[u8]) -> Option<Vec<u8>> {
     let mut respaced = text.to_vec();
     for (whole, word) in UNKNOWN_WORDS {
@@ -34,7 +33,7 @@ pub(super) fn respaced(text: &[u8]) -> Option<Vec<u8>> {
     (respaced != text).then_some(respaced)
 }
 
-/// Whether a line begins with the type parameters of a call signature, after a member that no `;` ends.
+/// True if a line begins with the type parameters of a call signature, after a member without `;`.
 fn is_call_signature(text: &[u8], at: usize) -> bool {
     let line = text[..at].iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
     let is_first = line < at && text[line..at].iter().all(|byte| b" \t".contains(byte));
@@ -46,7 +45,7 @@ fn is_call_signature(text: &[u8], at: usize) -> bool {
     ends_member && !before.ends_with(b"=>") && has_parameters(&text[at..])
 }
 
-/// Whether a text begins with type parameters and the parenthesis of what they belong to.
+/// True if a text begins with type parameters followed by a parenthesis.
 fn has_parameters(text: &[u8]) -> bool {
     let text = &text[..text.len().min(MOST_BYTES)];
     let mut depth = 0usize;
@@ -61,7 +60,7 @@ fn has_parameters(text: &[u8]) -> bool {
     end.is_some_and(|end| text[end + 1..].trim_ascii_start().starts_with(b"("))
 }
 
-/// How long the words are that stand at a place before a type parameter and tell its variance: `in`, `out`, `in out`; 0 if none.
+/// Returns the length of the variance words before a type parameter: `in`, `out`, `in out`; 0 if there are none.
 fn variance(text: &[u8], at: usize) -> usize {
     let is_apart = at.checked_sub(1).is_some_and(|before| b"<, \t\n".contains(&text[before]));
     if !is_apart {
@@ -79,7 +78,7 @@ fn variance(text: &[u8], at: usize) -> usize {
     if length > 0 && is_parameter && follows() { length } else { 0 }
 }
 
-/// The last line of a text that is neither empty nor a comment, without the blanks around it.
+/// Returns the last line that is neither empty nor a comment, trimmed.
 fn last_line(text: &[u8]) -> &[u8] {
     let is_comment = |line: &[u8]| line.starts_with(b"//") || line.starts_with(b"*") || line.starts_with(b"/*");
     let mut lines = text.rsplit(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).take(MOST_LINES);

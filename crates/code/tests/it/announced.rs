@@ -1,4 +1,4 @@
-//! Functions that are declared in one file and defined in another: prototypes, and the files that tell what others define.
+//! Functions declared in one file and defined in another: prototypes and declaration files.
 
 use expect_test::expect;
 use serde_json::json;

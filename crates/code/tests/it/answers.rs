@@ -1,11 +1,11 @@
-//! What an answer says first, what it lists first, and how large its structured form is.
+//! The first line of an answer, the order of its list, and the size of its structured form.
 
 use serde_json::{Value, json};
 
 use crate::projects;
 use crate::worktree::Worktree;
 
-/// Sixty calls on a parameter without a type, before the one of a typed object.
+/// Sixty calls on an untyped parameter, before the call on a typed object.
 fn many_untyped() -> String {
     let calls = (0..60).map(|number| format!("    runner.invoke({number})\n")).collect::<String>();
     format!("def run(runner, ctx):\n{calls}    ctx.invoke(1)\n")

@@ -1,4 +1,4 @@
-//! Functions and values that JavaScript declares by an assignment to a member.
+//! Functions and values that JavaScript declares by assigning to a member.
 
 use expect_test::expect;
 use serde_json::json;

@@ -1,12 +1,12 @@
-//! An edit that keeps a file's size and time of change, as copies with their times do. A server that looks at nothing else
-//! must not answer for the file as it was.
+//! Edits that preserve a file's size and modification time, as copies do. A server that checks nothing else must not
+//! answer from the old text.
 
 use serde_json::json;
 
 use crate::judged::{JudgedProject, sites};
 use crate::projects;
 
-/// Writes a text of the same length, with the time that the file had.
+/// Writes a text of the same length, and restores the modification time.
 fn edit(judged: &JudgedProject, name: &str, text: &str) {
     let path = judged.path().join(name);
     let before = std::fs::metadata(&path).unwrap();
@@ -32,7 +32,7 @@ fn ty_knows_a_file_that_no_question_has_opened() {
     edit(&judged, "api.py", "from alt import *\n");
     assert!(ask("geo.py:area").is_empty());
     assert_eq!(ask("alt.py:area"), ["uses.py:3 call confirmed alt.py:1"]);
-    // One that was opened for a question, and is not for the next.
+    // A file opened for one question and not for the next.
     judged.write("more.py", "def other(x):\n    return x\n\nfrom geo import *\n");
     judged.write("late.py", "from more import area, other\n\nother(area(1))\n");
     assert_eq!(ask("other"), ["late.py:3 call confirmed more.py:1"]);
@@ -40,7 +40,7 @@ fn ty_knows_a_file_that_no_question_has_opened() {
     assert!(ask("geo.py:area").is_empty());
 }
 
-/// Asks for the uses of a name of a file, before and after another file leads elsewhere.
+/// Asks for the uses of a name before and after another file redirects it.
 fn check(program: &str, judged: &JudgedProject, asked: (&str, &str), api: (&str, &str, &str), uses: &str) {
     if !testkit::has_program(program) {
         return;
@@ -84,7 +84,7 @@ fn others_know_it_too() {
             .write("uses/uses.go", "package uses\n\nimport \"made/geo\"\n\nfunc Run(it geo.Api) { it.Area() }\n");
         let api = ("geo/api.go", "package geo\n\ntype Api = Geo\n", "package geo\n\ntype Api = Alt\n");
         check("gopls", &go, ("geo/geo.go:Area", "geo/alt.go:Area"), api, "uses/uses.go");
-        // And back, now that it is open.
+        // And back again, now that it is open.
         edit(&go, api.0, api.1);
         assert_eq!(go.final_places("geo/geo.go:Area"), ["uses/uses.go:5"]);
         assert!(go.final_places("geo/alt.go:Area").is_empty());

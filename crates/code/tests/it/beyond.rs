@@ -1,5 +1,5 @@
-//! What Rust compiles with the project and nobody watches: a module in a linked folder, a crate outside of the root. A server
-//! is told of what changes there.
+//! Rust code outside the watched tree: a module in a linked folder, and a crate outside the root. The server is told of
+//! changes there.
 
 use serde_json::json;
 

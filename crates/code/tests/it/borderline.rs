@@ -1,5 +1,5 @@
-//! The table of borderline forms in `docs/generated/code-forms.md`: every example of every row is asked about, and the last
-//! column is written from the answers.
+//! The table of borderline forms in `docs/generated/code-forms.md`. Every example of every row is queried, and the last
+//! column is generated from the answers.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::worktree::{Worktree, every_class};
 
-/// What declares the names that the examples use.
+/// Declarations of the names in the examples.
 const DECLARED: [(&str, &str, &str); 9] = [
     ("Rust", "rs", "pub fn area(x: i32) -> i32 { x }\npub struct Circle(i32);\n"),
     ("Python", "py", "def area(x):\n    return x\nclass Circle:\n    pass\n"),
@@ -24,7 +24,7 @@ const DECLARED: [(&str, &str, &str); 9] = [
     ("", "", ""),
 ];
 
-/// The pieces of code in a cell: between one backtick or two.
+/// Returns the code in a cell, between single or double backticks.
 fn spans(cell: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut rest = cell;
@@ -38,7 +38,7 @@ fn spans(cell: &str) -> Vec<String> {
     found
 }
 
-/// What the name of the example does, in the order of its places.
+/// Returns the classes of the example's name, in order of position.
 fn classes(language: &str, example: &str) -> Vec<String> {
     let (_, extension, declared) = DECLARED.iter().find(|(name, ..)| *name == language).expect("a known language");
     let worktree = Worktree::new();
@@ -71,7 +71,7 @@ fn every_row_of_the_table_holds() {
         let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
         let [form, languages, examples, _] = cells[..] else { panic!("no row of four cells: {row}") };
         let languages: Vec<&str> = languages.split(", ").collect();
-        // Examples of one language are set apart by commas, those of the next by a semicolon after the code.
+        // Examples of one language are separated by commas, languages by a semicolon after the code.
         let groups: Vec<Vec<String>> = examples
             .split("`; `")
             .map(|group| {
@@ -88,7 +88,7 @@ fn every_row_of_the_table_holds() {
                 found.push(classes(language, example));
             }
         }
-        // One form is one class in every language.
+        // One form has one class in every language.
         found.dedup();
         let is: Vec<String> =
             found.iter().map(|all| all.iter().map(|one| format!("`{one}`")).collect::<Vec<_>>().join(", ")).collect();

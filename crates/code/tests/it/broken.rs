@@ -1,4 +1,4 @@
-//! Files that do not parse: what they may define is not said to be defined nowhere, and no declaration is its own use.
+//! Files that do not parse: names they may define are not reported as undefined, and no declaration is its own use.
 
 use serde_json::json;
 
@@ -35,7 +35,7 @@ fn a_file_that_has_another_name_of_it_and_does_not_parse_is_told() {
         .write("a.py", "from geo import area as surface\n")
         .write("b.py", "from a import surface\nsurface()\ndef broken(:\n")
         .write("c.py", format!("from a import surface\nsurface()\nx = '{}'\n", "x".repeat(30_000)))
-        // In another language the name is another one.
+        // In another language it is a different name.
         .write("d.js", "surface(\n");
     let (answer, text) = worktree.ask("find_callers", json!({"name": "area"})).unwrap();
     for file in ["b.py", "c.py"] {

@@ -1,11 +1,11 @@
-//! What a definition calls, in every language.
+//! Callees of a definition, in every language.
 
 use expect_test::{Expect, expect};
 use serde_json::json;
 
 use crate::worktree::Worktree;
 
-/// The callees of a name, without the head.
+/// Returns the callees of a name, without the head line.
 fn check(files: &[(&str, &str)], name: &str, expected: Expect) {
     let worktree = Worktree::new();
     for (path, text) in files {
@@ -229,7 +229,7 @@ fn overloads_of_cpp_are_told_apart_where_a_using_brings_them() {
           lib::helper  function lib.cpp:3  at 5
           lib::helper  function lib.cpp:2  at 7"#]]
     .assert_eq(&text);
-    // Each place is a use of what is said to be called there.
+    // Each call is a use of the callee.
     for (line, places) in [("lib.cpp:2", vec![4, 5, 7]), ("lib.cpp:3", vec![5])] {
         let (callers, text) = judged.until_final("find_callers", json!({"name": line}));
         let all = callers["call_sites"].as_array().unwrap().iter();

@@ -1,5 +1,5 @@
-//! Servers that end before they say hello: the answer says so at once, with what to do, and nothing is started again until
-//! something has changed.
+//! Servers that exit before they complete `initialize`: the answer says so immediately, with the fix. There is no
+//! restart until something changes.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::judged::JudgedProject;
 use crate::no_judge::{program, python, script};
 
-/// The first line of an answer that waits for long, which comes at once.
+/// Returns the first line of an answer with a long time limit, which arrives immediately.
 fn first_line(judged: &JudgedProject) -> String {
     let since = Instant::now();
     let (answer, text) = judged.ask("find_callers", json!({"name": "area", "wait_ms": 60_000})).unwrap();
@@ -30,7 +30,7 @@ fn rust() -> JudgedProject {
     judged
 }
 
-/// A judge, its program, a script in the place of that program, and what the answer says.
+/// A server, its program, a script that replaces the program, and the expected answer.
 type Case = (fn() -> JudgedProject, &'static str, &'static str, &'static [&'static str]);
 
 #[test]
@@ -93,7 +93,7 @@ fn a_server_that_cannot_start_is_not_waited_for() {
         }
         assert!(starts(&judged) < 2, "{name} {text}: {:?}", judged.records());
     }
-    // A script whose interpreter is missing is not even started.
+    // A script with a missing interpreter fails to start.
     let mut judged = plain_python();
     let bin = tempfile::tempdir().unwrap();
     program(&bin.path().join("ty"), "#!/nowhere/python\n", 0o755);

@@ -1,4 +1,4 @@
-//! A function of Haskell is its signature and all its clauses.
+//! A Haskell function is its signature and all its clauses.
 
 use serde_json::{Value, json};
 
@@ -115,7 +115,7 @@ fn an_outline_leaves_out_what_builds_make() {
         all.collect::<Vec<_>>()
     };
     assert_eq!(outlined(""), ["src/target/mod.rs"]);
-    // What is asked about by its name is shown.
+    // A definition requested by name is shown.
     assert_eq!(outlined("web/node_modules/x"), ["web/node_modules/x/index.js"]);
     assert_eq!(outlined("target"), ["target/debug/made.rs"]);
 }

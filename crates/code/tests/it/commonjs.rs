@@ -1,4 +1,4 @@
-//! What a module of CommonJS exports, under whatever name others have it.
+//! Exports of CommonJS modules, under any name that importers use.
 
 use expect_test::expect;
 

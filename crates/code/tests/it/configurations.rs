@@ -1,5 +1,5 @@
-//! Definitions of one name of which each configuration compiles another one: the judge knows one of them, and a final answer
-//! about the other may not rest on that.
+//! Several definitions of one name, each compiled in a different configuration. The server knows one of them, and a
+//! final answer about another must not rely on it.
 
 use serde_json::json;
 
@@ -68,9 +68,9 @@ fn c() {
         assert_eq!(sites(&answer).len(), 1, "{name} {text}");
         assert!(sites(&answer)[0].starts_with("a.c:7"), "{name} {text}");
     }
-    // What a build leaves out may be called in another one.
+    // Code that one build leaves out may be called in another build.
     judged.check_open(&[("a.c:3", &["a.c:7 call undecided -"])]);
-    // What is static is its file's.
+    // A static function belongs to its file.
     let (answer, text) = judged.until_final("find_callers", json!({"name": "win.c:own"}));
     assert_eq!((&answer["total"], &answer["head"]["other"]), (&json!(0), &json!(1)), "{text}");
 }
@@ -84,7 +84,7 @@ fn two_programs_in_c_have_functions_of_one_name() {
         .write("one.c", program("one"))
         .write("two.c", program("two"))
         .write("more.c", "int usage(int of);\nint more(void) { return usage(2); }\n");
-    // Each file calls its own; of the third one nobody knows.
+    // Each file calls its own definition; the third one is unknown.
     let (answer, text) = judged.ask("find_callers", json!({"name": "one.c:usage", "wait_ms": 20_000})).unwrap();
     let said = sites(&answer);
     assert!(said.contains(&"one.c:2 call confirmed one.c:1".to_owned()), "{text}");

@@ -1,11 +1,11 @@
-//! Constructors that are asked for by themselves: they are called by the name of their class, or by no name. Operators likewise.
+//! Constructors as targets of questions: they are called by the name of their class, or implicitly. Operators likewise.
 
 use serde_json::json;
 
 use crate::judged::{JudgedProject, sites};
 use crate::projects;
 
-/// What is said of the callers of a name, however sure.
+/// Returns the callers of a name with any verdict.
 fn callers(judged: &JudgedProject, name: &str) -> Vec<String> {
     let (answer, _) = judged.until_judged("find_callers", json!({"name": name, "refuted": true}));
     sites(&answer)
@@ -21,7 +21,7 @@ fn of_cpp() {
          int made() {\n  Point one(1);\n  Point two = one + one;\n  return two.x;\n}\n",
     );
     let made = ["geo.cpp:7 construct confirmed geo.cpp:3", "geo.cpp:10 construct confirmed geo.cpp:3"];
-    // `std::make_shared<Point>(1)` would be another.
+    // `std::make_shared<Point>(1)` would be a different call.
     judged.check_open(&[("Point::Point", &made)]);
     let (answer, text) = judged.until_final("find_uses", json!({"name": "Point", "classes": ["construct", "type"]}));
     assert_eq!(sites(&answer).iter().filter(|site| site.contains("construct")).count(), 2, "{text}");
@@ -33,7 +33,7 @@ fn of_cpp() {
          template <class T> void start(T& t) {\n  t.go();\n}\nvoid g(Car c) {\n  start(c);\n}\n",
     );
     assert_eq!(callers(&judged, "Call::operator()"), ["geo.cpp:5 call confirmed geo.cpp:2"]);
-    // clangd names whatever has the name.
+    // clangd returns everything of that name.
     assert_eq!(callers(&judged, "Boat::go"), ["geo.cpp:10 call undecided -"]);
     assert_eq!(callers(&judged, "Car::go"), ["geo.cpp:10 call undecided -"]);
 }

@@ -1,4 +1,4 @@
-//! Names that a pattern declares for others: tuples of Python, what TypeScript takes out of an object.
+//! Names declared by patterns: Python tuples, TypeScript destructuring.
 
 use expect_test::expect;
 

@@ -1,4 +1,4 @@
-//! Members that a pattern takes out of an object, and what modules of CommonJS export.
+//! Members that a pattern destructures, and exports of CommonJS modules.
 
 use serde_json::json;
 

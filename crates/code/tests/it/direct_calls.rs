@@ -1,4 +1,4 @@
-//! Calls of which the object shows that they run no override: what is made there, what a local is made as, objects of classes beside.
+//! Calls whose receiver excludes overrides: new objects, locals initialized with them, objects of sibling classes.
 
 use expect_test::expect;
 

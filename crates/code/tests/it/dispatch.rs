@@ -1,4 +1,4 @@
-//! What is called without its own name: a trait's method and its implementations, operators, what other crates call.
+//! Calls without the definition's own name: trait methods and implementations, operators, calls by other crates.
 
 use serde_json::json;
 
@@ -45,7 +45,7 @@ fn a_call_through_a_trait_is_a_use_of_both_sides(judged: &JudgedProject) {
     assert_eq!((&answer["total"], &answer["head"]["verified"]), (&json!(2), &json!(2)), "{text}");
     let (answer, text) = judged.until_final("find_callees", json!({"name": "raw"}));
     assert_eq!((&answer["callees"][0]["name"], &answer["total"]), (&json!("match"), &json!(1)), "{text}");
-    // Nothing names an operator's method.
+    // An operator's method is never named.
     let (answer, text) = judged.ask("find_callers", json!({"name": "P::add", "wait_ms": 20_000})).unwrap();
     assert_eq!(answer["head"]["complete"], false, "{text}");
     assert!(text.contains("P::add implements Add, a trait that the project does not define"), "{text}");

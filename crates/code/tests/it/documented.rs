@@ -1,4 +1,4 @@
-//! What documents a definition: shown once, and no part of its signature.
+//! Documentation of a definition: shown once, and not part of its signature.
 
 use expect_test::expect;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Fields that Go embeds: each has the name of its type, is declared by it, and is a use of it.
+//! Embedded fields in Go: each has the name of its type, is declared by it, and is a use of it.
 
 use serde_json::json;
 
@@ -61,7 +61,7 @@ fn what_names_an_embedded_field_uses_its_type() {
         ("main.go:12", "field_read"),
     ];
     assert_eq!(sites(&answer), expected.map(|(place, class)| confirmed(place, class)), "{text}");
-    // The field alone.
+    // Only the field.
     let (answer, text) = judged.until_final("find_uses", json!({"name": "Far.Base"}));
     assert_eq!(
         sites(&answer),

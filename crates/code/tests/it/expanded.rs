@@ -1,12 +1,12 @@
-//! Results as these tests read them: what a result leaves out is filled in, and there is one object for each place, in the order
-//! of the places, with its verdict in the words of the code: confirmed, earlier, undecided, refuted.
+//! Results in the form that these tests read: omitted values are filled in, and each location has one object, in order,
+//! with its verdict spelled out: confirmed, earlier, undecided, refuted.
 
 use serde_json::{Map, Value, json};
 
-/// Fills a result in.
+/// Fills in a result.
 pub(crate) fn expanded(mut result: Value) -> Value {
     let Some(answer) = result.as_object_mut() else { return result };
-    // The results for Tidepool leave nothing out.
+    // Results for Tidepool omit nothing.
     if answer.contains_key("warning") {
         return result;
     }
@@ -95,7 +95,7 @@ fn uses(answer: &mut Map<String, Value>) {
             (is_local, text(one, "file"), one["line"].as_u64(), one["column"].as_u64())
         });
     }
-    // An answer without places does not say which tool gave it.
+    // An answer without locations does not tell which tool gave it.
     answer.insert("call_sites".to_owned(), json!(all));
     answer.insert("uses".to_owned(), json!(all));
 }

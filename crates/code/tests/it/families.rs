@@ -1,4 +1,4 @@
-//! Languages that one server judges have one name, wherever they are named.
+//! Languages with a common server have one name everywhere.
 
 use std::collections::{BTreeMap, BTreeSet};
 

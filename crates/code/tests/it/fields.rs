@@ -1,4 +1,4 @@
-//! Fields where they stand without what they belong to.
+//! Uses of fields without their object.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Haskell, judged by the `.hie` files of the GHC that is installed.
+//! Haskell, verified with the `.hie` files of the installed GHC.
 
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -161,7 +161,7 @@ fn fields_types_and_constructors_are_told_apart() {
           Uses.hs:11 construct confirmed Geo.hs:14
     "#]],
     );
-    // A pragma is a use; a module of that name is none.
+    // A pragma is a use; a module of that name is not.
     check(
         &judged,
         "find_uses",
@@ -352,13 +352,13 @@ fn an_answer_comes_in_time_while_ghc_compiles_and_is_right_after_each_change() {
     );
     assert_eq!(sites(&answer), ["Uses.hs:8 call undecided -"], "{text}");
     assert_eq!(judged.final_places("surface"), ["Uses.hs:8"]);
-    // A text whose time is older than that of what GHC made of the one before.
+    // The source is older than GHC's output for its previous version.
     judged.write("Uses.hs", USES.replace("total = G.surface (Circle 1 \"a\")", "total = G.area (Circle 1 \"a\")"));
     let past = SystemTime::now() - Duration::from_secs(3600);
     std::fs::File::options().write(true).open(judged.path().join("Uses.hs")).unwrap().set_modified(past).unwrap();
     let (_, text) = judged.until_final("find_callers", json!({"name": "surface"}));
     assert!(text.starts_with("No callers in this project, complete"), "{text}");
-    // What one file changes is another one's meaning.
+    // A change in one file changes meanings in another.
     judged.write("Names.hs", format!("{NAMES}\nsurface :: Int\nsurface = 1\n"));
     judged.write("Geo.hs", GEO.replace("surface, ", "").replace("surface", "inner"));
     judged.write("Uses.hs", USES);

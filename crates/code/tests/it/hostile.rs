@@ -1,4 +1,4 @@
-//! Checkouts that want to run code of their own when a question is asked.
+//! Checkouts that try to run their own code when a question is asked.
 
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -8,12 +8,12 @@ use serde_json::json;
 use crate::judged::JudgedProject;
 use crate::no_judge::program;
 
-/// A program that leaves a mark, and then does something.
+/// Returns a program that leaves a mark and then runs a command.
 fn marking(marks: &Path, name: &str, then: &str) -> String {
     format!("#!/bin/sh\ntouch {}/{name}\n{then}\n", marks.display())
 }
 
-/// What has run.
+/// Returns the marks of the programs that ran.
 fn marks(marks: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(marks).unwrap();
     let mut names: Vec<String> =
@@ -22,7 +22,7 @@ fn marks(marks: &Path) -> Vec<String> {
     names
 }
 
-/// A crate whose build script, procedural macro and compiler leave a mark each.
+/// A crate whose build script, procedural macro and compiler each leave a mark.
 fn hostile_crate(judged: &JudgedProject, place: &Path) {
     let mark = |name: &str| format!("let _ = std::fs::write({:?}, \"\");", place.join(name));
     judged
@@ -64,7 +64,7 @@ fn nothing_of_a_crate_runs_before_the_project_is_trusted() {
         let (answer, text) = judged.ask(tool, json!({"name": "surface"})).unwrap();
         let wait = "hob does not start rust-analyzer here before you trust this project (it runs the project's build scripts, \
                     macros and toolchain): run `hob trust`";
-        // A definition needs no judge.
+        // A definition needs no language server.
         assert!(text.contains(wait) || tool == "show_definition" || answer["callees"] == json!([]), "{tool}: {text}");
     }
     let (answer, _) = judged.ask("find_matches", json!({"type_name": "surface"})).map_err(|_| ()).unwrap_or_default();
@@ -76,7 +76,7 @@ fn nothing_of_a_crate_runs_before_the_project_is_trusted() {
     assert_eq!(answer["call_sites"].as_array().map(Vec::len), Some(2), "by syntax: {answer:#}");
     assert_eq!(marks(place.path()), [""; 0]);
 
-    // Trust is looked up at the next question. A toolchain of the project's own is followed then, and only then.
+    // Trust is checked at the next question. Only then is the project's own toolchain used.
     judged.is_trusted.store(true, Ordering::Relaxed);
     judged.ask("find_callers", json!({"name": "surface", "wait_ms": 20_000})).unwrap();
     if std::fs::read_link(which("rust-analyzer")).is_ok_and(|real| real.ends_with("rustup")) {
@@ -94,7 +94,7 @@ fn which(name: &str) -> std::path::PathBuf {
     std::env::split_paths(&path).map(|directory| directory.join(name)).find(|place| place.is_file()).unwrap()
 }
 
-/// The servers whose profile says that they run nothing of a project need no trust, and run nothing.
+/// Servers whose profile states that they run no project code need no trust, and run none.
 #[test]
 fn the_other_servers_run_nothing_of_a_checkout() {
     let place = tempfile::tempdir().unwrap();
@@ -102,7 +102,7 @@ fn the_other_servers_run_nothing_of_a_checkout() {
     judged.is_trusted.store(false, Ordering::Relaxed);
     let root = judged.path().canonicalize().unwrap();
     let marker = |name: &str| marking(place.path(), name, "exit 1");
-    // Python: an interpreter, and what it would run when it starts.
+    // Python: an interpreter, and the code it would run at startup.
     for python in ["python", "python3"] {
         program(&root.join(".venv/bin").join(python), &marker("python"), 0o755);
     }
@@ -128,7 +128,7 @@ fn the_other_servers_run_nothing_of_a_checkout() {
         .write("tsconfig.json", "{\"compilerOptions\": {\"plugins\": [{\"name\": \"lure\"}]}, \"include\": [\"*.ts\"]}")
         .write("geo.ts", "export function surface(side: number) { return side }\n")
         .write("uses.ts", "import { surface } from './geo';\nsurface(1);\n");
-    // C: plugins, a compiler to be asked, settings of clangd.
+    // C: plugins, a compiler to query, clangd settings.
     let library = place.path().join("lure.so");
     let source = format!(
         "#include <fcntl.h>\n__attribute__((constructor)) static void run(void) {{ open(\"{}/library\", O_CREAT | O_WRONLY, 0600); }}\n",
@@ -151,7 +151,7 @@ fn the_other_servers_run_nothing_of_a_checkout() {
         .write(".clangd", format!("CompileFlags:\n  Compiler: {}\n", root.join("cc").display()))
         .write("geo.c", "int volume(int side) { return side; }\n")
         .write("uses.c", "int volume(int);\nint use(void) { return volume(1); }\n");
-    // Go: options of the compiler of C, and commands in comments.
+    // Go: C compiler options, and commands in comments.
     judged
         .write("go.mod", "module made\n\ngo 1.19\n")
         .write("geo.go", format!("package made\n\n// #cgo CFLAGS: -fplugin={}\nimport \"C\"\n\n//go:generate touch generated\nfunc length() int {{ return 1 }}\n", library.display()))
@@ -163,7 +163,7 @@ fn the_other_servers_run_nothing_of_a_checkout() {
         if !testkit::has_program(server) || server == "tsc" && !testkit::has_program("node") {
             continue;
         }
-        // gopls does not come to an end with options that the compiler of C may not have.
+        // gopls does not finish if the C compiler is given forbidden options.
         if server == "gopls" {
             judged.ask("find_callers", json!({"name": name})).unwrap();
         } else {

@@ -1,10 +1,10 @@
-//! What C++ uses without naming it: constructors of variables, members and values, and what a macro's text names.
+//! Implicit uses in C++: constructors of variables, members and values, and names in the text of a macro.
 
 use serde_json::{Value, json};
 
 use crate::projects;
 
-/// Each use with its class and `via`.
+/// Returns each use with its class and `via`.
 fn uses(answer: &Value) -> Vec<String> {
     let all = answer["uses"].as_array().or(answer["call_sites"].as_array()).unwrap().iter();
     let word = |one: &Value, name: &str| one[name].as_str().unwrap_or("-").to_owned();

@@ -1,5 +1,5 @@
-//! Who may call a definition without naming it: what a decorator or an attribute gives it to, and what stands above its class
-//! and is none of the project's. No answer about it is final.
+//! Possible callers that do not name a definition: through decorators, attributes, and external base classes. No answer
+//! about such a definition is final.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::judged::JudgedProject;
 use crate::projects;
 
-/// What keeps the answer about the callers of a name from being final; nothing if it is final.
+/// Returns the reason why the answer about the callers of a name is not final; empty if it is final.
 fn keeps(judged: &JudgedProject, name: &str) -> Option<String> {
     let until = Instant::now() + testkit::patience().max(Duration::from_secs(240));
     loop {
@@ -28,7 +28,7 @@ fn keeps(judged: &JudgedProject, name: &str) -> Option<String> {
     }
 }
 
-/// The beginning of what keeps each from being final; an empty one for what is final.
+/// Returns the beginning of each reason; empty for a final answer.
 fn check(judged: &JudgedProject, all: &[(&str, &str)]) {
     for (name, expected) in all {
         let said = keeps(judged, name).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Answers come when the caller's time is over, also where a server never answers.
+//! An answer arrives within the caller's time limit even if the server never answers.
 
 use std::time::{Duration, Instant};
 
@@ -27,7 +27,7 @@ fn of_many_candidates_the_references_are_taken() {
     if !has_python() {
         return;
     }
-    // It never says what is defined somewhere.
+    // It never answers requests for definitions.
     let judged = lying("ty", "silent", 0.0);
     judged
         .write("geo.py", "def area(side):\n    return side\n")

@@ -1,4 +1,4 @@
-//! What an `#if` of C and C++ leaves out is judged by nobody: clangd guesses there by the text.
+//! Code excluded by an `#if` in C and C++ stays undecided, because clangd only guesses there.
 
 use serde_json::json;
 

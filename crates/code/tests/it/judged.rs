@@ -1,4 +1,4 @@
-//! A worktree whose language servers run: real ones, or one that lies.
+//! A worktree with running language servers: real ones, or a fake one.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,17 +17,17 @@ use crate::worktree::{Worktree, outcome_parts};
 
 pub(crate) struct JudgedProject {
     pub worktree: Worktree,
-    /// Goes with it.
+    /// Dropped with the worktree.
     state: tempfile::TempDir,
     options: Options,
     pub questions: Arc<Questions>,
     runtime: Runtime,
     records: Arc<Mutex<Vec<Value>>>,
-    /// Where programs are looked for; the test's own places if none.
+    /// Search path for programs; the test's own if `None`.
     pub search_path: Option<String>,
-    /// Whether the person trusts the worktree; so it is at first.
+    /// True if the person trusts the worktree, which is the initial state.
     pub is_trusted: Arc<AtomicBool>,
-    /// More of the caller's environment.
+    /// Additional environment of the caller.
     pub env: BTreeMap<String, String>,
 }
 
@@ -69,20 +69,20 @@ impl JudgedProject {
         }
     }
 
-    /// Another life of the daemon: with the same state, and these settings.
+    /// Starts another daemon on the same state with these settings.
     pub(crate) fn begin_again(&mut self, settings: CodeSettings) {
         self.runtime.block_on(self.questions.end());
         self.questions = Questions::with_judges(Options { settings, ..self.options.clone() });
     }
 
-    /// The temporary files of the servers.
+    /// Returns the temporary files of the servers.
     pub(crate) fn scratch(&self) -> Vec<PathBuf> {
         let mut open = vec![self.state.path().join("servers/tmp")];
         let mut files = Vec::new();
         while let Some(path) = open.pop() {
             match std::fs::read_dir(&path) {
                 Ok(entries) => open.extend(entries.flatten().map(|entry| entry.path())),
-                // It went while it was looked for.
+                // It was removed during the search.
                 Err(_) if !path.exists() => {}
                 Err(_) => files.push(path),
             }
@@ -95,12 +95,12 @@ impl JudgedProject {
         self
     }
 
-    /// How many tasks run for the questions and the servers.
+    /// Returns the number of tasks for questions and servers.
     pub(crate) fn tasks(&self) -> usize {
         self.runtime.metrics().num_alive_tasks()
     }
 
-    /// What was written into the journal.
+    /// Returns the contents of the journal.
     pub(crate) fn records(&self) -> Vec<Value> {
         self.records.lock().unwrap().clone()
     }
@@ -109,12 +109,12 @@ impl JudgedProject {
         self.worktree.path()
     }
 
-    /// What a tool answers: its structured result and its text; `Err` with what it refuses.
+    /// Returns a tool's structured result and text; `Err` with its error.
     pub(crate) fn ask(&self, name: &str, arguments: Value) -> Result<(Value, String), String> {
         outcome_parts(name, self.outcome(name, &arguments))
     }
 
-    /// The structured result of a tool as it is sent.
+    /// Returns the structured result of a tool as sent.
     pub(crate) fn structured(&self, name: &str, arguments: &Value) -> String {
         self.outcome(name, arguments).unwrap().structured.unwrap().get().to_owned()
     }
@@ -135,12 +135,12 @@ impl JudgedProject {
         self.runtime.block_on(tool.call(Context::detached(Arc::new(caller)), Some(&arguments)))
     }
 
-    /// Asks until the answer is final. Idle machines need seconds for these projects; a crowded one is only waited for.
+    /// Asks until the answer is final. These projects take seconds on an idle machine, and longer under load.
     pub(crate) fn until_final(&self, name: &str, arguments: Value) -> (Value, String) {
         self.until(name, arguments, |head| head["complete"] == true)
     }
 
-    /// Asks until the judge is ready and has said what it says, final or not.
+    /// Asks until the server is ready and has answered, final or not.
     pub(crate) fn until_judged(&self, name: &str, arguments: Value) -> (Value, String) {
         self.until(name, arguments, |head| {
             let passes = ["loading", "out_of_time", "stale"];
@@ -162,7 +162,7 @@ impl JudgedProject {
         }
     }
 
-    /// The places of the final answer about the callers of a name, by file and line: `src/uses.rs:3`.
+    /// Returns the locations in the final answer about the callers of a name, by file and line: `src/uses.rs:3`.
     pub(crate) fn final_places(&self, name: &str) -> Vec<String> {
         let (answer, _) = self.until_final("find_callers", json!({"name": name}));
         let mut places: Vec<(String, u64)> = answer["call_sites"]
@@ -175,7 +175,7 @@ impl JudgedProject {
         places.into_iter().map(|(file, line)| format!("{file}:{line}")).collect()
     }
 
-    /// What is said of each call of these, refuted ones too, as [`sites`] has it.
+    /// Returns the calls of these names, including refuted ones, in the form of [`sites`].
     pub(crate) fn check_callers(&self, all: &[(&str, &[&str])]) {
         for (name, expected) in all {
             let (answer, text) = self.until_final("find_callers", json!({"name": name, "refuted": true}));
@@ -183,7 +183,7 @@ impl JudgedProject {
         }
     }
 
-    /// The same of answers that a judge leaves open in part.
+    /// Returns the same for answers that stay partly undecided.
     pub(crate) fn check_open(&self, all: &[(&str, &[&str])]) {
         for (name, expected) in all {
             let (answer, text) = self.until_judged("find_callers", json!({"name": name, "refuted": true}));
@@ -192,7 +192,7 @@ impl JudgedProject {
         }
     }
 
-    /// What is said of each use of a name, refuted ones too: whether that is final, then the sites as [`sites`] has them.
+    /// Returns whether the answer about a name is final, and its uses, including refuted ones, in the form of [`sites`].
     pub(crate) fn verdicts(&self, tool: &str, name: &str) -> String {
         let (answer, _) = self.until_judged(tool, json!({"name": name, "refuted": true}));
         let is_final = if answer["head"]["complete"] == true { "final" } else { "open" };
@@ -207,7 +207,7 @@ impl Drop for JudgedProject {
     }
 }
 
-/// The sites of an answer: `src/uses.rs:3 call confirmed src/geo.rs:1`.
+/// Returns the sites of an answer: `src/uses.rs:3 call confirmed src/geo.rs:1`.
 pub(crate) fn sites(answer: &Value) -> Vec<String> {
     let all = answer["uses"].as_array().or(answer["call_sites"].as_array()).unwrap();
     let text = |site: &Value, field: &str| site[field].as_str().unwrap_or("-").to_owned();

@@ -1,5 +1,5 @@
-//! Verdicts that outlive the server that gave them: shown as confirmed earlier while nobody judges, as long as both files are
-//! what they were, and never final.
+//! Verdicts stored beyond the life of the server: shown as confirmed earlier while no server answers and both files are
+//! unchanged. They are never final.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,14 @@ use serde_json::json;
 use crate::judged::{JudgedProject, sites};
 use crate::lies::{has_python, liar, lying, project};
 
-/// Another life of the daemon, in which the server never says a word.
+/// Starts another daemon in which the server never answers.
 fn with_one_that_is_mute(judged: &mut JudgedProject) {
     let mute = ServerSettings { command: Some(["sleep", "3600"].map(str::to_owned).to_vec()), enabled: None };
     let servers = BTreeMap::from([("ty".to_owned(), mute)]);
     judged.begin_again(CodeSettings { servers, ..CodeSettings::default() });
 }
 
-/// What is found without a judge: the verdicts, and the line of the head up to the colon.
+/// Returns the verdicts without a server, and the head line up to the colon.
 fn now(judged: &JudgedProject, name: &str) -> (Vec<String>, String) {
     let (answer, text) = judged.ask("find_callers", json!({"name": name, "wait_ms": 0})).unwrap();
     assert_eq!(answer["head"]["complete"], false, "{text}");
@@ -40,19 +40,19 @@ fn what_was_confirmed_is_known_in_the_next_life() {
     let earlier =
         ["passed.py:2 value earlier geo.py:1", "uses.py:5 call earlier geo.py:1", "uses.py:7 call earlier geo.py:1"];
     let (found, head) = now(&judged, "geo.py:area");
-    // What was refuted is not kept: it is open again.
+    // A refuted verdict is not stored: it is undecided again.
     assert_eq!(found[..2], earlier[..2]);
     assert_eq!((found[2].as_str(), found[3].as_str()), ("uses.py:6 call undecided -", earlier[2]));
     assert_eq!(head, "3 callers, verified earlier and unchanged since. 1 more call by name, not checked yet");
-    // One of the files is another one now.
+    // One of the files has changed.
     judged.write("uses.py", "from geo import area\n\ndef run():\n    return area(2)\n");
     let (found, head) = now(&judged, "geo.py:area");
     assert_eq!(found, ["passed.py:2 value earlier geo.py:1", "uses.py:4 call undecided -"]);
     assert_eq!(head, "1 caller, verified earlier and unchanged since. 1 more call by name, not checked yet");
-    // The definition's own file is.
+    // The definition's own file has changed.
     judged.write("geo.py", "def area(side):\n    return 2 * side\n");
     assert_eq!(now(&judged, "geo.py:area").1, "2 places by name, not checked yet");
-    // Both are what they were.
+    // Both are unchanged again.
     project(&judged);
     assert!(now(&judged, "geo.py:area").0.contains(&earlier[1].to_owned()));
 }
@@ -74,7 +74,7 @@ fn without_a_server_it_is_known_too() {
         head.starts_with("3 callers, verified earlier and unchanged since. 1 more call by name, unchecked"),
         "{head}"
     );
-    // Judged again, they are confirmed, and nothing of before is left over.
+    // Verified again, they are confirmed, and no earlier verdict remains.
     let servers = BTreeMap::from([("ty".to_owned(), liar("honest", 0.0))]);
     judged.begin_again(CodeSettings { servers, ..CodeSettings::default() });
     let (answer, _) = judged.until_final("find_callers", json!({"name": "geo.py:area"}));
@@ -98,7 +98,7 @@ fn what_a_definition_calls_is_known_too() {
     assert_eq!((&answer["head"]["complete"], &answer["head"]["earlier"]), (&json!(false), &json!(4)), "{text}");
     assert!(text.starts_with("3 callees; 4 calls verified earlier and unchanged since · ty "), "{text}");
     assert_eq!(callees(&text), wanted.map(|line| line.replace("  at", "  verified earlier at")));
-    // And so is who calls what was called.
+    // The same holds for callers and callees.
     let (found, _) = now(&judged, "surface");
     assert_eq!(found, ["uses.py:7 call earlier geo.py:4"]);
 }

@@ -1,6 +1,6 @@
-//! A language server that lies on purpose: a real process that is empty for a while, ends its progress early, withholds a
-//! file, gives old positions or a wrong file, falls silent, or dies in the middle of an answer. Whatever it does, an answer is
-//! right or not final, and says how the server is.
+//! A fake language server that misbehaves: a real process that is empty for a while, ends its progress early, withholds
+//! a file, gives outdated positions or a wrong file, falls silent, or dies while answering. In each case an answer must
+//! be right or not final, and must report the server's state.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::judged::JudgedProject;
 
-/// The uses of `area` of geo.py.
+/// The uses of `area` in geo.py.
 const TRUTH: [&str; 3] = ["passed.py:2", "uses.py:5", "uses.py:7"];
 
 pub(crate) fn timing() -> Timing {
@@ -54,7 +54,7 @@ pub(crate) fn has_python() -> bool {
     testkit::has_program("python3")
 }
 
-/// The places of an answer that is final, which are the truth; of another, how the judge is.
+/// Returns the locations of a final answer, which must be the truth; otherwise the server's state.
 fn check(answer: &Value, text: &str, truth: &[&str]) -> Option<String> {
     let head = &answer["head"];
     if head["complete"] != true {
@@ -75,7 +75,7 @@ pub(crate) fn ask(judged: &JudgedProject, wait_ms: u64) -> (Value, String) {
     judged.ask("find_callers", json!({"name": "geo.py:area", "wait_ms": wait_ms})).unwrap()
 }
 
-/// Asks until it is final; how the server was meanwhile.
+/// Asks until the answer is final. Returns the server's states meanwhile.
 fn until_final(judged: &JudgedProject, truth: &[&str], wait_ms: u64) -> Vec<String> {
     let until = Instant::now() + testkit::patience().max(Duration::from_secs(120));
     let mut states = Vec::new();
@@ -89,7 +89,7 @@ fn until_final(judged: &JudgedProject, truth: &[&str], wait_ms: u64) -> Vec<Stri
     }
 }
 
-/// Asks so many times; no answer is final.
+/// Asks `times` times and asserts that no answer is final.
 pub(crate) fn never_final(judged: &JudgedProject, times: usize, wait_ms: u64) -> Vec<String> {
     let states = (0..times).map(|_| {
         let (answer, text) = ask(judged, wait_ms);
@@ -119,7 +119,7 @@ fn empty_for_a_while() {
     project(&judged);
     let states = until_final(&judged, &TRUTH, 200);
     assert!(states.len() > 2, "{states:?}");
-    // A fifth of a second may be too short for a judge that is ready, and that is said.
+    // A fifth of a second may be too short for a ready server, and the answer says so.
     let is_honest = |state: &String| state.ends_with(" loading") || state.starts_with("ready out_of_time");
     assert!(states.iter().all(is_honest), "{states:?}");
     assert!(states.iter().any(|state| state == "doubtful loading"), "{states:?}");
@@ -156,7 +156,7 @@ fn one_that_loads_with_its_first_document_is_given_one_at_once() {
         return;
     }
     let judged = lying("gopls", "lazy", 0.0);
-    // Too short a name to be certain of: nothing is asked before the question.
+    // The name is too short for a probe, so nothing is asked before the question.
     judged
         .write("go.mod", "module made\n")
         .write("geo.go", "package geo\n\nfunc run() int { return 1 }\n")
@@ -168,7 +168,7 @@ fn one_that_loads_with_its_first_document_is_given_one_at_once() {
         judged.ask("code_status", json!({"restart": true})).unwrap();
         took
     });
-    // One that has nothing to load is believed after a second.
+    // A server with nothing to load is trusted after a second.
     let fastest = times.min().unwrap();
     assert!(fastest < Duration::from_secs(1), "{fastest:?}");
 }
@@ -218,7 +218,7 @@ fn a_wrong_file_where_nothing_is_certain() {
     }
     for mode in ["wrong", "old"] {
         let judged = lying("ty", mode, 0.0);
-        // No use in another file is certain, so there is no canary.
+        // No use in another file is certain, so there are no readiness probes.
         judged.write("geo.py", "def area(side):\n    return area(side - 1)\n").write("noise.py", "x = 1\n\ny = 2\n");
         let states = never_final(&judged, 3, 1_000);
         assert!(states.iter().skip(1).all(|state| state.contains("stale")), "{mode}: {states:?}");
@@ -249,7 +249,7 @@ fn one_that_reads_nothing_while_it_is_told_a_lot_is_seen_as_hung() {
     let timing = Timing { hung_after: Duration::from_secs(2), restarts: Vec::new(), ..timing() };
     let judged = JudgedProject::with(CodeSettings { servers, ..CodeSettings::default() }, timing);
     project(&judged);
-    // More documents than wait for one that reads nothing.
+    // More documents than the queue of a server that reads nothing.
     for number in 0..1500 {
         let name = number / 190;
         judged.write(&format!("many/f{number:04}.py"), format!("from many.of{name} import twin{name}\ntwin{name}()\n"));
@@ -278,7 +278,7 @@ fn death_in_the_middle_of_an_answer() {
     project(&judged);
     let mut states = Vec::new();
     let until = Instant::now() + testkit::patience().max(Duration::from_secs(120));
-    // It is right twice in each life, for the canary and one question: a final answer may come, and is right.
+    // The server is right twice in each life, for the probes and one question. A final answer is possible, and must be right.
     while !states.iter().any(|state: &String| state.starts_with("crashed crashed")) {
         assert!(Instant::now() < until, "{states:?}");
         let (answer, text) = ask(&judged, 1_000);
@@ -292,7 +292,7 @@ fn where_nothing_is_certain_two_rounds_agree_after_each_change() {
         return;
     }
     let judged = lying("ty", "dies", 5.0);
-    // A name of three letters is too short to be certain of: nothing is known before the question.
+    // A name of three letters is too short for a probe: nothing is known before the question.
     judged.write("geo.py", "def run():\n    return 1\n").write("uses.py", "from geo import run\nrun()\n");
     let is_final = || {
         let (answer, text) = judged.ask("find_callers", json!({"name": "run", "wait_ms": 20_000})).unwrap();
@@ -301,7 +301,7 @@ fn where_nothing_is_certain_two_rounds_agree_after_each_change() {
         assert_eq!(status["servers"][0]["probe"], "none", "{text}");
     };
     let has_died = || judged.records().iter().any(|record| record["record"] == "code_server_ended");
-    // Two rounds, then one; two more after a change: it has answered five times.
+    // Two rounds, then one, then two after a change: five answers.
     is_final();
     is_final();
     judged.write("more.py", "import geo\n");
@@ -321,7 +321,7 @@ fn who_never_waits_is_told_once_two_answers_agree() {
     until_final(&judged, &TRUTH, 10_000);
     judged.write("uses.py", "from geo import area\n\n\narea(1)\n");
     until_final(&judged, &["passed.py:2", "uses.py:4"], 0);
-    // Of one that nobody calls nothing is confirmed, so that two rounds are needed.
+    // For a function without callers nothing is confirmed, so two rounds are needed.
     judged.write("more.py", "def unused(x):\n    return x\n");
     let (answer, text) = judged.ask("find_callers", json!({"name": "unused", "wait_ms": 10_000})).unwrap();
     assert_eq!((&answer["head"]["complete"], &answer["total"]), (&json!(true), &json!(0)), "{text}");
@@ -343,12 +343,12 @@ fn one_that_does_not_start_says_why() {
         }
         assert!(Instant::now() < until, "{text}");
     }
-    // The person who mended it starts it again.
+    // After fixing it, the person restarts it.
     let (status, _) = judged.ask("code_status", json!({"restart": true})).unwrap();
     assert_eq!(status["servers"][0]["server"], "ty");
 }
 
-/// The states of the servers, by name.
+/// Returns the states of the servers by name.
 fn states(judged: &JudgedProject) -> BTreeMap<String, String> {
     let (status, _) = judged.ask("code_status", json!({})).unwrap();
     let word = |server: &Value, field: &str| server[field].as_str().unwrap().to_owned();
@@ -375,7 +375,7 @@ fn two_that_do_not_fit_together_are_parked_in_turn() {
         let (_, text) = judged.until_final("find_callers", json!({"name": name}));
         assert!(text.contains("checked by "), "{text}");
     }
-    // Whoever is asked runs; the other one is ended within a measurement or two.
+    // The server in use runs; the other one is stopped within one or two measurements.
     let until = Instant::now() + testkit::patience().max(Duration::from_secs(120));
     while states(&judged) != BTreeMap::from([("gopls", "ready"), ("ty", "parked")].map(|(a, b)| (a.into(), b.into()))) {
         assert!(Instant::now() < until, "{:?}", states(&judged));
@@ -390,7 +390,7 @@ fn those_that_load_at_once_wait_for_each_other_instead_of_being_parked_in_turn()
     let servers = BTreeMap::from([("ty".to_owned(), liar("slow", 1.0))]);
     // Two of the four fit.
     let settings = CodeSettings { memory: Some(140), servers, ..CodeSettings::default() };
-    // One that is asked too early is not believed for long.
+    // A server that is asked too early is soon asked again.
     let timing = Timing {
         doubtful_after: Duration::from_secs(30),
         measured_every: timing().measured_every,
@@ -420,7 +420,7 @@ fn those_that_load_at_once_wait_for_each_other_instead_of_being_parked_in_turn()
     for record in judged.records().iter().filter(|record| record["record"] == "code_server_started") {
         *starts.entry(record["root"].as_str().unwrap().to_owned()).or_default() += 1;
     }
-    // Each was held once at most.
+    // Each was held at most once.
     assert!(starts.len() == 4 && starts.values().all(|count| *count <= 2), "{starts:?}");
 }
 
@@ -435,7 +435,7 @@ fn one_that_needs_more_than_all_may_have_is_ended() {
     let until = Instant::now() + testkit::patience().max(Duration::from_secs(120));
     loop {
         let (answer, text) = ask(&judged, 1_000);
-        // It may have been right before it was measured.
+        // It may have answered correctly before the measurement.
         let state = check(&answer, &text, &TRUTH);
         if state.as_deref() == Some("over_budget over_a_limit") {
             assert!(text.contains("[code] memory"), "{text}");
@@ -450,7 +450,7 @@ fn a_restart_leaves_no_task_behind() {
     if !has_python() {
         return;
     }
-    // Whoever keeps the servers within their budget finds none between an end and a start.
+    // The budget task finds no servers between an end and a start.
     let servers = BTreeMap::from([("ty".to_owned(), liar("honest", 0.0))]);
     let timing = Timing { measured_every: Duration::from_secs(3600), ..timing() };
     let judged = JudgedProject::with(CodeSettings { servers, ..CodeSettings::default() }, timing);
@@ -461,7 +461,7 @@ fn a_restart_leaves_no_task_behind() {
         assert_eq!(status["restarted"].as_array().unwrap().len(), 1, "{text}");
         judged.tasks()
     };
-    // How many tasks a server has differs with how far it is.
+    // The number of tasks of a server depends on its progress.
     let (before, times) = (restart(), 16);
     let after = (0..times).fold(before, |_, _| restart());
     assert!(after < before + times / 2, "{before} tasks, then {after}");

@@ -1,4 +1,4 @@
-//! What language servers leave behind when they are killed: nothing. Their temporary files lie in a directory of their own.
+//! Killed language servers leave no files behind: their temporary files are in a separate directory.
 
 use code::{CodeSettings, Timing};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::judged::JudgedProject;
 use crate::lies::{has_python, liar, timing};
 
-/// A project in C whose judge is clangd, and one in Go whose judge is heavy.
+/// A C project with clangd, and a Go project with a server that needs much memory.
 fn project(judged: &JudgedProject) {
     let folder = judged.path().canonicalize().unwrap();
     let entry = |file: &str| json!({"directory": folder, "file": file, "arguments": ["cc", "-c", file]});
@@ -41,7 +41,7 @@ fn a_killed_clangd_and_a_parked_one_leave_nothing() {
     }
     let heavy = || [("gopls".to_owned(), liar("heavy", 200.0))].into();
     let settings = |memory| CodeSettings { memory, servers: heavy(), ..CodeSettings::default() };
-    // What is killed is not started again.
+    // A killed server is not restarted.
     let timing = Timing { restarts: Vec::new(), measured_every: timing().measured_every, ..Timing::default() };
     let mut judged = JudgedProject::with(settings(None), timing);
     project(&judged);
@@ -52,7 +52,7 @@ fn a_killed_clangd_and_a_parked_one_leave_nothing() {
     testkit::kill_hard(i32::try_from(one["pid"].as_i64().unwrap()).unwrap());
     until("nothing is left of one that was killed", || judged.scratch().is_empty());
 
-    // Together they need more than they may have, none of them alone.
+    // Together they exceed the budget, but neither does alone.
     judged.begin_again(settings(Some(290)));
     judged.until_final("find_callers", area());
     until("its preambles lie in its own directory", || has_preamble(&judged));

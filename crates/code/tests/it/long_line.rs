@@ -1,4 +1,4 @@
-//! A line of 20 MB, as generated code has it: every tool answers in bounded time.
+//! A line of 20 MB, as in generated code: every tool answers in bounded time.
 
 use std::time::{Duration, Instant};
 
@@ -31,7 +31,7 @@ fn every_tool_answers_beside_a_line_of_20_mb() {
         ),
     ];
     for (extension, declared, call, end) in sources {
-        // The whole length once: a build for tests is slow.
+        // The full length is used once, because a test build is slow.
         let megabytes = if extension == "js" { 20 } else { 4 };
         let worktree = Worktree::new();
         worktree.write(&format!("a.{extension}"), declared);
@@ -50,7 +50,7 @@ fn every_tool_answers_beside_a_line_of_20_mb() {
         ];
         for (tool, arguments) in questions {
             let since = Instant::now();
-            // Whether it answers or refuses is shown elsewhere.
+            // Other tests check whether it answers or refuses.
             let _ = worktree.ask(tool, arguments);
             let took = since.elapsed();
             assert!(took < Duration::from_secs(20).max(testkit::patience()), "{tool} in {extension}: {took:?}");

@@ -1,5 +1,5 @@
-//! What types hold and how they are made, where their declaration alone does not say it: fields of constructors, other names of
-//! a type, and what a macro makes.
+//! Contents and construction of types that their declaration alone does not show: fields of constructors, type aliases,
+//! and macro output.
 
 use expect_test::{Expect, expect};
 use serde_json::json;
@@ -11,14 +11,14 @@ fn text_of(worktree: &Worktree, tool: &str, name: &str) -> String {
     text
 }
 
-/// The fields of a type in one file.
+/// Returns the fields of a type in one file.
 fn fields(file: &str, text: &str, name: &str, expected: Expect) {
     let worktree = Worktree::new();
     worktree.write(file, text);
     expected.assert_eq(&text_of(&worktree, "show_fields", name));
 }
 
-/// Its constructors.
+/// Returns its constructors.
 fn constructors(file: &str, text: &str, name: &str, expected: Expect) {
     let worktree = Worktree::new();
     worktree.write(file, text);
@@ -155,7 +155,7 @@ fn another_name_of_a_type_leads_to_it() {
         let said = text_of(&worktree, "show_fields", name);
         assert_eq!(said.lines().last(), Some(field), "{file} {text}: {said}");
     }
-    // In another file, and with both places in the result.
+    // In another file, and with both locations in the result.
     let worktree = Worktree::new();
     worktree
         .write("geo.rs", "pub struct Circle { pub radius: f64 }\n")
@@ -177,7 +177,7 @@ fn what_a_macro_may_make_is_said_where_it_is() {
     let (_, text) = worktree.ask("find_callers", json!({"name": "made"})).unwrap();
     expect!["not defined in this project by its own text; the call of a macro at lib.rs:2 has it, and may define it"]
         .assert_eq(text.lines().nth(1).unwrap());
-    // Within a function it stands for a value.
+    // Inside a function it refers to a value.
     expect!["`gone` is not defined in this project; find_uses shows where it is used"]
         .assert_eq(&refused("show_definition", "gone"));
 }

@@ -1,4 +1,4 @@
-//! Answers about code, asked as an agent asks: by the tools.
+//! Answers about code, requested through the tools as by an agent.
 
 #![allow(clippy::unwrap_used)]
 

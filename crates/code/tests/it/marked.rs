@@ -1,5 +1,5 @@
-//! Fixtures in every language: beside each line stands what the name does there, in the order of its columns. `def` is a
-//! definition, `call@Shape.twice` a call inside of that declaration; `%` stands for the name.
+//! Marked fixtures in every language: each line lists the roles of the name, by column. `def` is a definition,
+//! `call@Shape.twice` a call inside that declaration; `%` stands for the name.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,13 +8,13 @@ use serde_json::json;
 
 use crate::worktree::{Worktree, every_class};
 
-/// Sites by file and line: the class, what is around it, the column.
+/// Sites by file and line: class, container, column.
 type Sites = BTreeMap<(String, u64), Vec<(String, String)>>;
 
-/// A column, a class, and what is around it.
+/// Column, class and container.
 type MarkedSite = (u64, String, String);
 
-/// What the marks of a text say.
+/// Parses the marks of a text.
 fn marks(file: &str, name: &str, text: &str, sites: &mut Sites) {
     for (number, line) in text.lines().enumerate() {
         let Some((_, marks)) = line.split_once("//~ ").or(line.split_once("#~ ")).or(line.split_once("-- ~ ")) else {
@@ -28,7 +28,7 @@ fn marks(file: &str, name: &str, text: &str, sites: &mut Sites) {
     }
 }
 
-/// What find_uses says of the name.
+/// Returns the uses according to find_uses.
 fn sites(worktree: &Worktree, name: &str) -> Sites {
     let result =
         worktree.result("find_uses", json!({"name": name, "classes": every_class(), "max_results": 5000, "path": ""}));
@@ -52,17 +52,17 @@ fn sites(worktree: &Worktree, name: &str) -> Sites {
         .collect()
 }
 
-/// How a fixture is written anew, with the same meaning.
+/// Rewrites a fixture without changing its meaning.
 type Change = fn(&str) -> String;
 
-/// How many uses are marked, and how many of them are found with their class.
+/// Counts the marked uses, and those found with their class.
 #[derive(Default, Clone, Copy)]
 struct Counts {
     marked: usize,
     found: usize,
 }
 
-/// Compares what is marked with what is found, and lists every difference with its place.
+/// Compares the marks with the results, and lists every difference with its location.
 fn differences(language: &str, change: Change) -> (Vec<String>, Counts) {
     let worktree = Worktree::new();
     // `haskell-radius` is about another name.

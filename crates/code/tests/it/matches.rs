@@ -1,11 +1,11 @@
-//! What a new constructor does to every form of match, in every language that has them: a rule and a row each.
+//! Effect of a new constructor on every form of match in every language: one rule and one row each.
 
 use expect_test::{Expect, expect};
 use serde_json::json;
 
 use crate::worktree::Worktree;
 
-/// Each match on a line: where, form, effect, how, and whether a branch takes everything.
+/// Returns each match on a line: location, form, effect, how, and whether a branch accepts everything.
 fn check(file: &str, text: &str, type_name: &str, change: &str, expected: Expect) {
     let worktree = Worktree::new();
     worktree.write(file, text);

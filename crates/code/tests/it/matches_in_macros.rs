@@ -1,4 +1,4 @@
-//! Matches in the arguments of Rust's macros.
+//! Matches in the arguments of Rust macros.
 
 use expect_test::expect;
 use serde_json::{Value, json};
@@ -72,7 +72,7 @@ fn what_is_no_code_by_itself_is_said() {
         ("fn f() { select! { Some(Kind::B(_)) = next() => {} } }", 1),
         ("fn f() { quote! { if let Some(Kind::B(_)) = #x {} } }", 1),
         ("fn f() { rows! { one: Kind::A } }", 0),
-        // Another type's, a text, a comment.
+        // A constructor of another type, a string, a comment.
         ("fn f(k: Other) { pick!(k, Other::A => 1); }", 0),
         ("fn f() { pick!(1, \"A\" => /* A */ 1); }", 0),
     ] {

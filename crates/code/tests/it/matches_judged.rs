@@ -1,5 +1,5 @@
-//! Whose constructors a match names, by real language servers: one of another type's of the same name is refuted, an alias of
-//! the type is seen through. Where a server is not installed the test says so and is skipped; CI has them all.
+//! The types of constructors in matches, with real language servers: a constructor of another type is refuted, an alias
+//! is resolved. A test is skipped with a message if its server is not installed; CI has all of them.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::judged::JudgedProject;
 
-/// The final answer: its first line, then each match with its effect and verdict.
+/// Returns the first line of the final answer, then each match with its effect and verdict.
 fn check(judged: &JudgedProject, type_name: &str, expected: Expect) {
     let (answer, text) = judged.until_final("find_matches", json!({"type_name": type_name}));
     assert_eq!(answer["warning"], json!(null));
@@ -55,7 +55,7 @@ pub(crate) fn rust(judged: &JudgedProject) {
             src/uses.rs:7 matches! absorbs confirmed
             src/uses.rs:16 matches! absorbs confirmed"#]],
     );
-    // What the judge is silent on, in code that is not compiled and in a macro's body, the grammar may exclude.
+    // Where the server is silent (code that is not compiled, a macro's body), the grammar may exclude a site.
     for (name, uses) in
         [("Span::end", ["src/silent.rs:13 confirmed"]), ("src/silent.rs:1", ["src/silent.rs:2 confirmed"])]
     {
@@ -178,7 +178,7 @@ fn what_no_text_tells_apart_is_never_final() {
     let judged = JudgedProject::new();
     let kinds = "export enum Kind { Circle, Square }\nexport enum Mode { On, Off }\nexport const Code = { a: 1, b: 2 } as const;\n\
                  export type Dot = 'dot';\nexport interface Side { length: number }\nexport interface Tagged<T> { kind: T }\n";
-    // Each union, what switches over its values, and whether the answer may be final.
+    // Each union, a switch over its values, and whether the answer may be final.
     let cases = [
         (
             "interface A { kind: Kind.Circle } interface B { kind: Kind.Square } TYPE A | B",
@@ -270,7 +270,7 @@ fn go() {
             1 match, complete: 1 absorbs · checked by gopls
             main.go:9 switch absorbs confirmed"#]],
     );
-    // The next daemon has no server, and knows what was confirmed.
+    // The next daemon has no server but knows the confirmed verdicts.
     let off = ServerSettings { command: None, enabled: Some(false) };
     let servers = BTreeMap::from([("gopls".to_owned(), off)]);
     judged.begin_again(CodeSettings { servers, ..CodeSettings::default() });

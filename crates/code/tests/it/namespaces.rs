@@ -1,4 +1,4 @@
-//! Namespaces of C++: what is defined outside of its own, and what an outline shows of it. Destructors, by their own name.
+//! C++ namespaces: definitions outside their namespace, and their outline. Destructors, by their own name.
 
 use expect_test::expect;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Object types that TypeScript writes within others: their members are their own.
+//! Inline object types in TypeScript: their members belong to them alone.
 
 use expect_test::expect;
 

@@ -1,5 +1,5 @@
-//! Judges that are missing, too old, not executable or not granted: each gives an answer that says so, with what to do, in the
-//! time that the call had.
+//! Servers that are missing, outdated, not executable or not granted: each answer says so, with the fix, within the
+//! time limit.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt as _;
@@ -14,11 +14,11 @@ use crate::judged::JudgedProject;
 
 const WAIT_MS: u64 = 1_000;
 
-/// What the answer says instead of a verdict. It is not final, and comes in time.
+/// Returns the sentence that replaces the verdict. The answer is not final, and arrives in time.
 fn explanation(judged: &JudgedProject, name: &str) -> String {
     let since = Instant::now();
     let (answer, text) = judged.ask("find_callers", json!({"name": name, "wait_ms": WAIT_MS})).unwrap();
-    // A crowded machine is only waited for.
+    // The limit is generous for loaded machines.
     let late = Duration::from_millis(WAIT_MS + 500).max(testkit::patience());
     assert!(since.elapsed() < late, "{:?}", since.elapsed());
     assert_eq!(answer["head"]["complete"], false, "{text}");
@@ -26,7 +26,7 @@ fn explanation(judged: &JudgedProject, name: &str) -> String {
     text.lines().next().unwrap().replace(&judged.path().canonicalize().unwrap().display().to_string(), "[root]")
 }
 
-/// A program, or a file that is none.
+/// Writes a program, or a file that is not executable.
 pub(crate) fn program(path: &Path, text: &str, mode: u32) {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(path, text).unwrap();
@@ -80,14 +80,14 @@ fn a_program_of_the_search_path_that_is_not_executable_is_named() {
     judged.search_path = Some(format!("{}:/usr/bin:/bin", first.path().display()));
     let text = explanation(&judged, "area");
     assert!(text.contains(&format!("{}/ty is not executable: chmod +x", first.path().display())), "{text}");
-    // As a shell does it: one that is executable is taken, wherever it comes.
+    // As in a shell: the first executable file is used.
     program(&second.path().join("ty"), "#!/bin/sh\necho no workspace >&2; exit 3\n", 0o755);
     judged.search_path = Some(format!("{}:{}:/usr/bin:/bin", first.path().display(), second.path().display()));
     let text = explanation(&judged, "area");
     assert!(text.contains("ty cannot start (exit status 3): no workspace"), "{text}");
 }
 
-/// Python judged by this program, by the settings.
+/// Python with this program in the settings.
 fn commanded(program: &Path) -> JudgedProject {
     let command = vec![program.display().to_string(), "server".to_owned()];
     let ty = ServerSettings { command: Some(command), enabled: None };
@@ -110,7 +110,7 @@ fn a_command_that_cannot_run_is_named_with_its_line() {
     program(&named, "#!/bin/sh\n", 0o644);
     let text = explanation(&judged, "area");
     assert!(text.contains("/my-ty is not executable by this user: "), "{text}");
-    // It is looked for anew at each question.
+    // It is searched for again at each question.
     program(&named, "#!/bin/sh\necho no workspace >&2; exit 3\n", 0o755);
     let text = explanation(&judged, "area");
     assert!(text.contains("ty cannot start (exit status 3): no workspace"), "{text}");
@@ -144,12 +144,12 @@ fn a_server_in_node_modules_does_not_run_before_it_is_granted() {
         text.contains("node_modules/.bin/tsc comes with the checkout and does not run: `project_servers = true`"),
         "{text}"
     );
-    // Nor where the search path leads into the checkout.
+    // Nor if the search path leads into the checkout.
     judged.search_path =
         Some(format!("{}/node_modules/.bin:/usr/bin:/bin", judged.path().canonicalize().unwrap().display()));
     let text = explanation(&judged, "area");
     assert!(text.contains("comes with the checkout and does not run"), "{text}");
-    // By a link to a directory of it, and by a link to the program itself.
+    // Through a link to a directory, and a link to the program itself.
     let links = tempfile::tempdir().unwrap();
     let inside = judged.path().canonicalize().unwrap();
     std::os::unix::fs::symlink(&inside, links.path().join("checkout")).unwrap();

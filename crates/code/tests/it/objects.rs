@@ -1,4 +1,4 @@
-//! What the object tells through which a member is reached: classes beside ours, copies of fields, functions that properties hold.
+//! Conclusions from the object of a member access: unrelated classes, copies of fields, functions held by properties.
 
 use expect_test::expect;
 

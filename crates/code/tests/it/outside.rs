@@ -1,5 +1,5 @@
-//! Names that the project does not define, by real language servers: each mention is told by what it means there. Where a
-//! server is not installed the test says so and is skipped; CI has them all.
+//! Names from outside the project, with real language servers: each mention is resolved by its meaning. A test is
+//! skipped with a message if its server is not installed; CI has all of them.
 
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};
@@ -8,8 +8,8 @@ use crate::judged::JudgedProject;
 use crate::projects;
 use crate::worktree::Worktree;
 
-/// The text of the final answer. Where the standard library lies is the machine's, and whether Python's has its sources or
-/// only the server's stubs.
+/// Returns the text of the final answer. The location of the standard library depends on the machine, and so does
+/// whether Python's has its sources or only the server's stubs.
 fn check(judged: &JudgedProject, tool: &str, name: &str, expected: Expect) -> Value {
     let (answer, text) = judged.until_final(tool, json!({"name": name}));
     assert_eq!(answer["warning"], json!(null));
@@ -54,7 +54,7 @@ fn what_the_standard_library_of_rust_has(judged: &JudgedProject) {
     let files: Vec<&str> =
         answer["call_sites"].as_array().unwrap().iter().map(|site| site["definition"].as_str().unwrap()).collect();
     assert!(files.iter().all(|file| file.starts_with('/')), "{files:?}");
-    // The standard library writes it in a `const impl`.
+    // The standard library has it in a `const impl`.
     check(
         judged,
         "find_callers",
@@ -66,7 +66,7 @@ fn what_the_standard_library_of_rust_has(judged: &JudgedProject) {
             src/lib.rs
               7  a  call  all.push(1);"#]],
     );
-    // The project has one of that name; its qualifier tells which is meant.
+    // The project also has one of that name; the qualifier tells them apart.
     check(
         judged,
         "find_callers",

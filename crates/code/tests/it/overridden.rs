@@ -1,5 +1,5 @@
-//! A call through a base class may run what overrides the method: such calls are uses of the override, and what they name is
-//! the method of the base class.
+//! Calls through a base class that may run an override: they are uses of the override, and they name the method of the
+//! base.
 
 use serde_json::json;
 
@@ -34,7 +34,7 @@ fn a_call_through_a_base_class_of_cpp_may_run_the_override() {
     let of_x = "uses.cpp:11 call refuted -";
     judged.check_callers(&[
         ("A::go", &["uses.cpp:3 call confirmed geo.cpp:2 interface", "uses.cpp:7 call confirmed geo.cpp:2", of_x]),
-        // Two classes below.
+        // Two levels below.
         (
             "B::go",
             &["uses.cpp:3 call confirmed geo.hpp:3 interface", "uses.cpp:7 call confirmed geo.hpp:3 interface", of_x],
@@ -127,7 +127,7 @@ fn a_class_beside_may_be_run_in_python() {
          def other(x: X):\n    x.go()\n",
     );
     let refuted = ["geo.py:4 call refuted -", "geo.py:11 call refuted -", "geo.py:12 call refuted -"];
-    // `View`, which stands beside it in the head of `Page`, has the method too.
+    // `View`, another base of `Page`, has the method too.
     judged.check_open(&[("Mixin.go", &[refuted[0], refuted[1], refuted[2], "geo.py:14 call refuted -"])]);
     let of_x = "geo.py:14 call confirmed geo.py:9";
     judged.check_callers(&[("X.go", &[refuted[0], refuted[1], refuted[2], of_x])]);

@@ -1,5 +1,5 @@
-//! What overrides a member where no server says so, as the bases that classes name tell it: class variables of Python, static
-//! members of JavaScript, methods of C++ templates. And what is taken for a class and is a variable that holds one.
+//! Overrides that the server does not report, found through the bases of classes: Python class variables, static
+//! members in JavaScript, methods of C++ templates. Also variables that hold a class.
 
 use expect_test::expect;
 

@@ -1,4 +1,4 @@
-//! Functions that a call, a lambda or a class gives, and who passes them on through their module.
+//! Functions passed on by a call, a lambda or a class through their module.
 
 use expect_test::expect;
 

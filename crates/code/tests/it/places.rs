@@ -1,4 +1,4 @@
-//! Places in questions, as compilers, editors and shells write them: a file, a line, a column, whole or from a folder on.
+//! Locations in questions, as written by compilers, editors and shells: file, line, column; absolute or relative to a folder.
 
 use expect_test::{Expect, expect};
 use serde_json::json;
@@ -14,7 +14,7 @@ fn geo() -> Worktree {
     worktree
 }
 
-/// What show_definition finds, as its first line says it, or refuses, in a shell that stands in a folder.
+/// Returns the first line or the error of show_definition in a given working directory.
 fn first_line(worktree: &Worktree, folder: &str, name: &str) -> String {
     let root = worktree.path().canonicalize().unwrap();
     let name = name.replace("[root]", root.to_str().unwrap());
@@ -53,7 +53,7 @@ fn a_column_means_the_name_that_stands_there() {
             src/geo.rs:5:19: src/geo.rs:1-3 struct Circle
         "#]],
     );
-    // A keyword and a space mean the line; so does what is beyond its end.
+    // A keyword or a space means the whole line, and so does a column beyond its end.
     check(
         &geo(),
         "",
@@ -104,7 +104,7 @@ fn a_path_is_whole_or_begins_where_it_is_typed() {
         src/geo.rs:9: src/geo.rs:9-11 function square
     "#]],
     );
-    // The end of a path is enough while one file has it.
+    // The end of a path suffices if it is unique.
     check(
         &worktree,
         "",
@@ -142,7 +142,7 @@ fn a_path_is_whole_or_begins_where_it_is_typed() {
         geo.rs:6: geo.rs is ambiguous: lib/geo.rs, src/geo.rs; write more of the path
     "#]],
     );
-    // An agent has paths from answers, which begin at the root.
+    // An agent uses paths from answers, which are relative to the root.
     let (outlined, _) = worktree.ask_in("src", "outline", json!({"path": "other"})).unwrap();
     assert_eq!(outlined["files"][0]["path"], "src/other/geo.py");
     worktree.ask("outline", json!({"path": "other"})).unwrap_err();

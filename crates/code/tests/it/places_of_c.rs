@@ -1,10 +1,10 @@
-//! What a name does in C and C++ where syntax alone has to know it.
+//! Classes of names in C and C++ where only syntax can decide.
 
 use serde_json::{Value, json};
 
 use crate::worktree::{Worktree, every_class};
 
-/// `line:column class` of each use.
+/// Returns `line:column class` of each use.
 fn uses(file: &str, text: &str, name: &str) -> Vec<String> {
     let worktree = Worktree::new();
     worktree.write(file, text);

@@ -1,5 +1,5 @@
-//! The tools of Tidepool's control server, as `--profile tidepool` serves them: every field of its results, and a test for
-//! each of its faults.
+//! The tools of Tidepool's control server, as served by `--profile tidepool`: every field of the results, and a test
+//! for each of its bugs.
 
 use code::tools::Questions;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::worktree::Worktree;
 
 impl Worktree {
-    /// What a tool of the profile answers; its text is its JSON.
+    /// Calls a tool of the profile; its text is its JSON.
     fn tidepool(&self, name: &str, arguments: Value) -> Value {
         let (result, text) = self.ask_of(&code::tools::tidepool(&Questions::new()), name, arguments).unwrap();
         assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), result);
@@ -181,7 +181,7 @@ fn the_count_of_what_is_filtered_is_exact() {
     worktree.write("Geo.hs", "module Geo (area) where\n-- area\narea :: Int -> Int\narea x = x\n");
     worktree.write("Main.hs", "import Geo (area)\nx = area 1\ny = \"area\"\n");
     let result = worktree.tidepool("find_callers", json!({"name": "area"}));
-    // The export, the comment, the signature, the import and the string; the definition is none.
+    // Mentions: the export, the comment, the signature, the import and the string, but not the definition.
     assert_eq!((&result["total"], &result["filtered_count"]), (&json!(1), &json!(5)), "{result:#}");
 }
 

@@ -1,11 +1,11 @@
-//! Projects as the judge of each language wants them, without a source file. `None` where it is not installed, which is said;
-//! CI has them all.
+//! Minimal projects for the server of each language, without source files. `None`, with a message, if it is not
+//! installed; CI has all of them.
 
 use serde_json::json;
 
 use crate::judged::JudgedProject;
 
-/// A crate with a feature, `extra`; its lock file says that all it needs is there.
+/// A crate with a feature, `extra`; its lock file has no dependencies.
 pub(crate) fn rust() -> Option<JudgedProject> {
     let manifest =
         "[package]\nname = \"made\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[features]\nextra = []\n[workspace]\n";
@@ -23,17 +23,17 @@ pub(crate) fn typescript() -> Option<JudgedProject> {
     made(&["tsc", "node"], "tsconfig.json", options)
 }
 
-/// Modules of CommonJS, as they are without a `tsconfig.json`.
+/// CommonJS modules without a `tsconfig.json`.
 pub(crate) fn javascript() -> Option<JudgedProject> {
     made(&["tsc", "node"], "package.json", "{\"name\": \"made\"}\n")
 }
 
-/// A module.
+/// A Go module.
 pub(crate) fn go() -> Option<JudgedProject> {
     made(&["gopls", "go"], "go.mod", "module made\n\ngo 1.19\n")
 }
 
-/// These files of C and C++ are compiled, each by itself.
+/// These C and C++ files are compiled, each separately.
 pub(crate) fn c(files: &[&str]) -> Option<JudgedProject> {
     let judged = made(&["clangd"], "compile_commands.json", "[]")?;
     let folder = judged.path().canonicalize().unwrap();

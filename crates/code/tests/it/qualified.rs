@@ -1,10 +1,10 @@
-//! Names with a qualifier: a module's own things come before those of its types.
+//! Qualified names: items of the module itself take precedence over members of its types.
 
 use serde_json::json;
 
 use crate::worktree::Worktree;
 
-/// The places of the definitions that a name means.
+/// Returns the locations of the definitions of a name.
 fn defined(worktree: &Worktree, name: &str) -> Vec<String> {
     let answer = worktree.result("show_definition", json!({"name": name}));
     let place = |one: &serde_json::Value| format!("{}:{}", one["file"].as_str().unwrap(), one["line"]);
@@ -19,7 +19,7 @@ fn a_module_names_its_function_before_the_methods_of_its_types() {
     worktree.write("src/lib.rs", format!("pub mod inline {{\n{types}pub fn run() {{}}\n}}\npub fn run() {{}}\n"));
     assert_eq!(defined(&worktree, "a::run"), ["src/a.rs:6"]);
     assert_eq!(defined(&worktree, "inline::run"), ["src/lib.rs:7"]);
-    // What the module itself does not have.
+    // A name that the module itself does not have.
     assert_eq!(defined(&worktree, "a::only"), ["src/a.rs:4"]);
     assert_eq!(defined(&worktree, "b::run"), ["src/b.rs:3"]);
     assert_eq!(defined(&worktree, "a::S::run"), ["src/a.rs:3"]);

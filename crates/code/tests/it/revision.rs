@@ -1,5 +1,4 @@
-//! What an answer says of the revision that it was made from: the commit, how many files differ from it, and a number that
-//! grows with every batch of changes.
+//! The revision in an answer: the commit, the number of files that differ from it, and a counter of change batches.
 
 use std::process::Command;
 
@@ -14,7 +13,7 @@ fn git(judged: &JudgedProject, args: &[&str]) {
     assert!(git.output().unwrap().status.success(), "{args:?}");
 }
 
-/// The revision, asked for until it is as wanted: the watcher and git are not waited for by an answer.
+/// Asks until the revision is as expected, because an answer does not wait for the watcher or git.
 fn until(judged: &JudgedProject, wanted: impl Fn(&Value) -> bool) -> Value {
     testkit::until("the revision is known", || {
         let (answer, _) = judged.ask("find_uses", json!({"name": "area", "wait_ms": 0})).unwrap();
@@ -28,7 +27,7 @@ fn the_commit_the_changes_and_the_batches() {
     judged.write("geo.hs", "module Geo where\narea = 1\nuse = area\n").write("old.hs", "module Old where\n");
     let first = until(&judged, |revision| revision["stamp"].is_u64());
     assert_eq!((&first["commit"], &first["changed"]), (&json!(null), &json!(null)));
-    // Filters of the repository do not run when its files are counted.
+    // Repository filters do not run while its files are counted.
     judged.write(".gitattributes", "*.hs filter=mine\n");
     git(&judged, &["init", "-q"]);
     git(&judged, &["add", "."]);
@@ -47,7 +46,7 @@ fn the_commit_the_changes_and_the_batches() {
     let commit = &dirty["commit"].as_str().unwrap()[..7];
     assert!(text.lines().next().unwrap().ends_with(&format!(" · {commit} + 3 changed")), "{text}");
     assert!(!judged.path().join("ran").exists());
-    // A commit alone changes no file, and is another revision.
+    // A commit alone changes no file, but is another revision.
     git(&judged, &["-c", "filter.mine.clean=", "add", "-A"]);
     git(&judged, &["-c", "filter.mine.clean=", "commit", "-qm", "two"]);
     let committed = until(&judged, |revision| revision["changed"] == 0);

@@ -1,4 +1,4 @@
-//! What is asked of rust-analyzer in a project of one crate: it takes so long to start that one server learns of all the texts.
+//! All questions to rust-analyzer in one crate: because it starts slowly, one server reads all the texts.
 
 use crate::{
     back_dated, beyond, broken, callees, configurations, dispatch, implicit_callers, matches_judged, objects, outside,
@@ -8,13 +8,13 @@ use crate::{
 #[test]
 fn one_server_for_all() {
     let Some(judged) = projects::rust() else { return };
-    // First what the project does not define: the others leave files.
+    // External names come first, because the others leave files.
     outside::rust(&judged);
     dispatch::traits(&judged);
     implicit_callers::attributes_of_rust(&judged);
     configurations::rust(&judged);
     objects::names_of_rust_that_modules_and_traits_share(&judged);
-    // These have a project for themselves.
+    // These use a project of their own.
     let parts = [
         silent::what_is_silent_is_judged_by_its_words,
         servers::rust_analyzer_confirms_and_refutes,

@@ -1,11 +1,11 @@
-//! Real language servers as judges, one each. Where one is not installed the test says so and is skipped; CI has them all.
+//! Real language servers, one test each. A test is skipped with a message if its server is not installed; CI has all of them.
 
 use expect_test::expect;
 use serde_json::json;
 
 use crate::judged::{JudgedProject, sites};
 
-/// The files of a project, but those of the judge's own that no build could do without.
+/// Returns the files of a project except those that the server needs for a build.
 fn files(judged: &JudgedProject) -> Vec<String> {
     let mut open = vec![judged.path().to_owned()];
     let mut files = Vec::new();
@@ -22,7 +22,7 @@ fn files(judged: &JudgedProject) -> Vec<String> {
     files
 }
 
-/// The answer, final, with the text; the judge writes nothing into the project.
+/// Returns the text of the final answer, and asserts that the server writes nothing into the project.
 fn final_answer(judged: &JudgedProject, name: &str) -> String {
     let before = files(judged);
     let (answer, text) = judged.until_final("find_callers", json!({"name": name}));
@@ -31,13 +31,13 @@ fn final_answer(judged: &JudgedProject, name: &str) -> String {
     format!("{}\n\n{text}", sites(&answer).join("\n"))
 }
 
-/// What a definition calls, by the judge: the whole text of the final answer, with what is outside by its last folder.
+/// Returns the callees: the text of the final answer, with external paths shortened to their last folder.
 fn final_callees(judged: &JudgedProject, name: &str) -> String {
     let (answer, text) = judged.until_final("find_callees", json!({"name": name, "external": true}));
     assert_eq!(answer["warning"], json!(null));
     let is_final = |callee: &serde_json::Value| callee["verdict"] == "confirmed";
     assert!(answer["callees"].as_array().unwrap().iter().all(is_final), "{answer:#}");
-    // Where the standard library lies is the machine's.
+    // The location of the standard library depends on the machine.
     let lines = text.lines().map(|line| {
         let words = line.split(' ').map(|word| match word.rsplit_once('/') {
             Some((_, file)) if word.starts_with('/') => format!("/…/{}", file.split(':').next().unwrap()),
@@ -48,7 +48,7 @@ fn final_callees(judged: &JudgedProject, name: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The version of the only server that runs.
+/// Returns the version of the only running server.
 fn version(judged: &JudgedProject) -> String {
     let (status, text) = judged.ask("code_status", json!({})).unwrap();
     let version = status["servers"][0]["version"].as_str().unwrap_or_else(|| panic!("no version: {text}")).to_owned();
@@ -113,7 +113,7 @@ pub(crate) fn rust_analyzer_confirms_and_refutes(judged: &JudgedProject) {
           area  function src/other.rs:1  at 6
           perimeter  function src/geo.rs:5  at 7"#]]
     .assert_eq(&final_callees(judged, "src/uses.rs:run"));
-    // Edited, added and removed by others.
+    // Edited, added and removed by other programs.
     judged
         .write("src/lib.rs", "pub mod geo;\npub mod more;\npub mod other;\n")
         .write("src/more.rs", "use crate::geo::area;\npub fn more() -> f64 {\n    area(1.0)\n}\n");
@@ -272,7 +272,7 @@ fn gopls_confirms_and_refutes() {
         .write("geo/more.go", "package geo\n\nfunc More() float64 {\n\treturn Area(3)\n}\n")
         .write("main.go", "package main\n\nimport \"made/other\"\n\nfunc main() {\n\tother.Area()\n}\n");
     assert_eq!(judged.final_places("geo/geo.go:Area"), ["geo/geo.go:8", "geo/more.go:4"]);
-    // One that a distribution built says `master` and the version of Go.
+    // A distribution's build reports `master` and the version of Go.
     let version = version(&judged);
     assert!(version.starts_with('v') || version.contains("(go1."), "{version}");
 }

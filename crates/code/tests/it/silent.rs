@@ -1,12 +1,12 @@
-//! What rust-analyzer is silent on: code that only some features compile, code for other machines, the bodies of macros. It is
-//! judged with all features where they are at hand; of the rest the grammar and the words before a name exclude what they can.
+//! Code about which rust-analyzer is silent: disabled features, other platforms, macro bodies. All features are enabled
+//! where their dependencies are available. For the rest, grammar and qualifiers exclude what they can.
 
 use serde_json::json;
 
 use crate::judged::{JudgedProject, sites};
 use crate::projects;
 
-/// A module that only a feature compiles uses a method.
+/// A module behind a feature uses a method.
 fn featured(judged: &JudgedProject) {
     judged
         .write(
@@ -16,7 +16,7 @@ fn featured(judged: &JudgedProject) {
         .write("src/more.rs", "use crate::A;\nfn more(a: &A) { a.area() }\n");
 }
 
-/// One server for all: it learns of each text.
+/// One server for all texts.
 pub(crate) fn what_is_silent_is_judged_by_its_words(judged: &JudgedProject) {
     featured(judged);
     what_only_a_feature_compiles_is_judged(judged);
@@ -38,7 +38,7 @@ fn where_something_is_missing_the_usual_features_are() {
 
     let Some(mut judged) = projects::rust() else { return };
     featured(&judged);
-    // A cargo that says what it says where a crate was never fetched.
+    // A cargo that behaves as if a crate had never been fetched.
     let programs = tempfile::tempdir().unwrap();
     let path = std::env::var("PATH").unwrap();
     let cargo = programs.path().join("cargo");
@@ -51,7 +51,7 @@ fn where_something_is_missing_the_usual_features_are() {
     assert!(text.contains("in code that this build leaves out"), "{text}");
 }
 
-/// Two types with methods and fields of the same names, reached where the judge says nothing.
+/// Two types with methods and fields of the same names, used where the server is silent.
 fn text(more: &str) -> String {
     format!(
         "pub struct Circle {{ size: u8 }}\n\
@@ -76,7 +76,7 @@ fn what_another_type_owns_is_none_of_it(judged: &JudgedProject) {
     assert_eq!(sites(&answer), ["src/lib.rs:5 call confirmed src/lib.rs:2"], "{text}");
     let (answer, text) = judged.until_final("find_uses", json!({"name": "Circle.size"}));
     assert_eq!(answer["total"], 1, "{text}");
-    // Of its own type nobody says it.
+    // The receiver's own type is not stated.
     let (answer, text) = judged.ask("find_callers", json!({"name": "Line::made", "wait_ms": 20_000})).unwrap();
     assert_eq!(answer["head"]["complete"], false, "{text}");
     assert_eq!(answer["head"]["unverified"], 3, "{text}");

@@ -1,4 +1,4 @@
-//! Syntax that a compiler accepts: it is read, or its lines are named.
+//! Syntax that a compiler accepts: it is read, or its lines are reported.
 
 use expect_test::expect;
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::projects;
 use crate::worktree::Worktree;
 
-/// What the grammar of TypeScript does not know by itself.
+/// Syntax that the TypeScript grammar does not know.
 const NEW: &str = "\
 export type * from './other';
 export interface ParseBody {
@@ -24,7 +24,7 @@ export class Cell<in T, out U, in out V> {
 export function parse(): void {}
 ";
 
-/// What no rule makes readable: `in` after a type without a `;`.
+/// Unsupported syntax: `in` after a type without a `;`.
 const UNREADABLE: &str = "\
 export interface Parameter {
   name: string

@@ -1,4 +1,4 @@
-//! Files that a compiler reads and the search does not: an answer is not final where they may have something of it.
+//! Files that a compiler reads but the search does not: an answer is not final if they may contain a result.
 
 use std::time::{Duration, Instant};
 
@@ -42,7 +42,7 @@ fn a_file_that_git_ignores_and_a_link_are_named() {
 fn rules_above_the_root_leave_nothing_out() {
     let home = tempfile::tempdir().unwrap();
     std::fs::write(home.path().join(".gitignore"), "lib/\n").unwrap();
-    // Its reader would never end.
+    // Reading it would never end.
     std::os::unix::fs::symlink("/dev/zero", home.path().join(".ignore")).unwrap();
     let worktree = Worktree::within(home.path());
     worktree.write("src/geo.rs", "pub fn area() {}\n").write("lib/uses.rs", "fn q() { crate::area(); }\n");
@@ -61,7 +61,7 @@ fn what_include_brings_in_is_named_unless_it_was_searched() {
     worktree.write("src/a.rs", "include!(\"inc.in\");\n");
     let said = reasons_for(&worktree, "area");
     assert!(said.len() == 1 && said[0].starts_with("src/a.rs: brings in a file with include!"), "{said:?}");
-    // What is generated no answer speaks of.
+    // Answers never mention generated files.
     worktree.write("src/a.rs", "include!(concat!(env!(\"OUT_DIR\"), \"/g.rs\"));\n");
     assert!(reasons_for(&worktree, "area").is_empty());
 }

@@ -1,4 +1,4 @@
-//! A worktree with files, and the tools that are asked about it.
+//! A worktree with files, and calls of the tools on it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ impl Worktree {
         Worktree(tempfile::tempdir().unwrap())
     }
 
-    /// One that lies in a folder.
+    /// A worktree inside a folder.
     pub(crate) fn within(folder: &Path) -> Worktree {
         Worktree(tempfile::tempdir_in(folder).unwrap())
     }
@@ -38,7 +38,7 @@ impl Worktree {
         self
     }
 
-    /// What a tool of a list answers: its structured result and its text; `Err` with what it refuses.
+    /// Calls a tool of a list. Returns its structured result and text; `Err` with its error.
     pub(crate) fn ask_of(
         &self,
         tools: &[Arc<dyn AnyTool>],
@@ -48,7 +48,7 @@ impl Worktree {
         self.ask_as(testkit::caller(self.path(), ""), tools, name, arguments)
     }
 
-    /// The same in a shell that stands in a folder.
+    /// The same from a shell in a folder.
     pub(crate) fn ask_in(&self, folder: &str, name: &str, arguments: Value) -> Result<(Value, String), String> {
         let caller = testkit::caller(self.path(), "");
         let caller = project::Caller { cwd: self.path().join(folder), role: project::Role::Control, ..caller };
@@ -69,18 +69,18 @@ impl Worktree {
         outcome_parts(name, outcome)
     }
 
-    /// What a tool of the toolset answers.
+    /// Calls a tool of the toolset.
     pub(crate) fn ask(&self, name: &str, arguments: Value) -> Result<(Value, String), String> {
         self.ask_of(&code::tools::tools(&Questions::new()), name, arguments)
     }
 
-    /// Its structured result.
+    /// Returns its structured result.
     pub(crate) fn result(&self, name: &str, arguments: Value) -> Value {
         self.ask(name, arguments).unwrap().0
     }
 }
 
-/// What came of a call of this tool: its structured result and its text; `Err` with what it refuses.
+/// Calls this tool. Returns its structured result and text; `Err` with its error.
 pub(crate) fn outcome_parts(name: &str, outcome: Result<Outcome, ToolError>) -> Result<(Value, String), String> {
     match outcome {
         Ok(outcome) if outcome.is_error => Err(outcome.content[0].as_text().unwrap().to_owned()),

@@ -51,7 +51,7 @@ fn an_unknown_name_gets_the_nearest() {
         json!({"name": "other::area"}),
         expect!["there is no `other::area`; `area` is geo.rs:1 function area"],
     );
-    // No keyword is near to a name; of a type it is said what it has.
+    // Keywords are not suggested for a name; for a type, its members are.
     worktree.write("shape.py", "class Nine:\n    def area(self): return None\n    width = 1\n");
     refused(
         &worktree,
@@ -65,7 +65,7 @@ fn an_unknown_name_gets_the_nearest() {
         json!({"name": "Nine.depth"}),
         expect!["`depth` is not in the source files of [root]; Nine has width, area"],
     );
-    // A use that nothing declares is a name from outside, unless what it is said to be of is in no file.
+    // A used name without a declaration is external, unless its qualifier occurs in no file.
     worktree.write("local.py", "def run(thing):  # gadget\n    return thing.sort()\nclass Mapping: pass\n");
     refused(
         &worktree,
@@ -142,7 +142,7 @@ fn more_than_a_hundred_homonyms_are_listed_and_none_is_guessed() {
         (&result["definitions"][0]["file"], &result["definitions"][0]["line"]),
         (&json!("src/m042.rs"), &json!(1))
     );
-    // Which of them a call means is not known, so each is shown.
+    // The called definition is unknown, so each candidate is shown.
     assert_eq!(result["total"], 110);
 }
 
@@ -150,7 +150,7 @@ fn more_than_a_hundred_homonyms_are_listed_and_none_is_guessed() {
 fn of_very_many_homonyms_the_first_are_listed_and_the_rest_is_not_parsed() {
     let worktree = Worktree::new();
     for number in 0..20 {
-        // What only uses it is parsed last.
+        // Files that only use the name are parsed last.
         worktree.write(&format!("src/a{number:03}.rs"), "fn run(a: A) { let _ = a.new; }\n");
         worktree.write(&format!("src/m{number:03}.rs"), "pub fn new() {}\nstruct A { pub new: u8 }\n");
     }
@@ -169,7 +169,7 @@ fn of_very_many_homonyms_the_first_are_listed_and_the_rest_is_not_parsed() {
         );
         assert!(said.ends_with("; src/m009.rs:2 field A::new; and others"), "{tool} {said}");
     }
-    // The clauses of Haskell are one definition.
+    // The clauses of a Haskell function are one definition.
     let clauses: String = (0..220).map(|number| format!("area {number} = {number}\n")).collect();
     worktree.write("Geo.hs", "module Geo where\n".to_owned() + &clauses);
     assert_eq!(worktree.result("find_callers", json!({"name": "area"}))["definitions"][0]["file"], "Geo.hs");
@@ -231,7 +231,7 @@ fn odd_bytes_links_and_folders_that_cannot_be_read() {
     let result = worktree.result("find_callers", json!({"name": "area"}));
     assert_eq!(result["call_sites"][0]["column"], 9, "{result:#}");
     assert_eq!((&result["head"]["files"], &result["head"]["skipped"]), (&json!(3), &Value::Null));
-    // Root reads everything.
+    // Root can read everything.
     let folder = worktree.path().join("locked");
     std::fs::create_dir(&folder).unwrap();
     std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o000)).unwrap();
@@ -269,11 +269,11 @@ fn a_name_from_outside_of_the_project_is_answered() {
 fn a_file_that_is_slow_to_parse_is_given_up_and_named() {
     let worktree = Worktree::new();
     worktree.write("a.py", "def area():\n    pass\narea()\n");
-    // Broken in a way that the parser cannot mend: it took more than ten seconds.
+    // Syntax that the parser cannot recover from: it took more than ten seconds.
     worktree.write("slow.rs", "fn f() { area() }\n".to_owned() + &"if a < b < c { [ ( <\n".repeat(90_000));
     let result = worktree.result("find_callers", json!({"name": "area"}));
     assert_eq!((&result["call_sites"][0]["file"], &result["total"]), (&json!("a.py"), &json!(1)));
-    // The limit is processor time; on a busy machine the whole budget may end before it.
+    // The limit is processor time; on a busy machine the time budget may end first.
     let said = result["head"]["reasons"][1]["text"].as_str().unwrap();
     let reasons = ["slow.rs: takes longer than 3 s to parse: searched as text", "slow.rs: out of time, after 10 s"];
     assert!(reasons.contains(&said), "{result:#}");
@@ -328,7 +328,7 @@ fn the_same_name_in_another_language_is_counted_and_not_listed() {
         a.rs
           2  f  call  fn f() { area() }"#]]
     .assert_eq(&text);
-    // What one language declares of the other is a definition of both.
+    // A declaration in one language of a definition in the other counts for both.
     worktree.write("b.c", "int area(void);\nint g(void) { return area(); }\n");
     assert_eq!(worktree.result("find_callers", json!({"name": "area"}))["total"], 2);
 }
@@ -367,7 +367,7 @@ fn a_project_that_may_not_be_written_is_answered_and_stays_as_it_was() {
     ] {
         worktree.ask(tool, arguments).unwrap();
     }
-    // Root may write: what matters to it is that nothing did.
+    // Root may write: it only matters that nothing did.
     assert_eq!(all(), before);
     modes(0o644, 0o755);
 }
@@ -383,7 +383,7 @@ fn an_unreadable_file_is_named() {
     if !is_readable {
         assert_eq!(result["head"]["reasons"][1]["text"], "locked.rs: unreadable", "{result:#}");
     }
-    // A pipe that nobody writes to is no file, and is not waited for.
+    // A named pipe without a writer is skipped without waiting.
     let pipe = worktree.path().join("pipe.rs");
     let made = std::process::Command::new("mkfifo").arg(&pipe).status();
     assert!(made.is_ok_and(|status| status.success()));

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::instruction::{After, Function, Instruction, Register, Source, Test};
-use super::{Code, Written};
+use super::{Code, EmittedFunction};
 use crate::eval::value::float;
 use crate::ir::form::Literal;
 
@@ -15,7 +15,7 @@ pub(super) fn text(code: &Code<'_>) -> String {
     line(&mut out, &format!("{{exports, [{}]}}.", exports.join(",")));
     line(&mut out, "{attributes, []}.");
     line(&mut out, &format!("{{labels, {}}}.", code.labels));
-    for Written { name, arity, entry, instructions } in &code.functions {
+    for EmittedFunction { name, arity, entry, instructions } in &code.functions {
         line(&mut out, &format!("\n{{function, {}, {arity}, {entry}}}.", atom(name)));
         for one in instructions {
             line(&mut out, &format!("  {}.", instruction(one, code)));

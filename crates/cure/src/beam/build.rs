@@ -29,10 +29,8 @@ pub fn build(compilation: &Compilation, file: &str, text: &str, sources: &dyn So
     let forms = compilation.forms();
     let is_own = |name: &str| compilation.syntax().iter().any(|module| *module.name.name == *name);
     let origin = |name: &str| {
-        let (file, text) = match is_own(name) {
-            true => (file.to_owned(), text.into()),
-            false => (format!("{name}.cure"), sources.source(name)?),
-        };
+        let (file, text) =
+            if is_own(name) { (file.to_owned(), text.into()) } else { (format!("{name}.cure"), sources.source(name)?) };
         Some(Origin { file, text })
     };
     let mut files = program(&forms, &origin)?;

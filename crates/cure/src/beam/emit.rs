@@ -16,7 +16,6 @@ use crate::ir::form::{self, Call, Operand, Operation, Var};
 
 /// State that the functions of a module share during emission.
 pub(super) struct Surroundings<'m> {
-    /// The module's name.
     pub module: &'m str,
     /// Where each function begins.
     pub entries: HashMap<(&'m str, u32), Label>,
@@ -26,7 +25,7 @@ pub(super) struct Surroundings<'m> {
     pub most_arguments: usize,
     /// The next free label.
     pub labels: Label,
-    /// The line of a source position; 0 if it has none.
+    /// Returns the line of a source position; 0 if unknown.
     pub line: &'m dyn Fn(Span) -> u32,
 }
 
@@ -304,9 +303,10 @@ impl<'m> Emitter<'m, '_> {
             Work::Tuple(parts) => {
                 let parts = self.sources(parts);
                 let into = self.into(var);
-                self.push(match parts.is_empty() {
-                    true => Instruction::Move(Source::EmptyTuple, into),
-                    false => Instruction::PutTuple(parts, into),
+                self.push(if parts.is_empty() {
+                    Instruction::Move(Source::EmptyTuple, into)
+                } else {
+                    Instruction::PutTuple(parts, into)
                 });
             }
             Work::Cons(head, tail) => {

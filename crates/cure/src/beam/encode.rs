@@ -329,7 +329,7 @@ impl<'m> Encoder<'m> {
     }
 }
 
-/// Of a call that goes on, of one that returns, and of one that returns with a frame.
+/// Chooses among the opcodes of a call that continues, one that returns, and one that returns with a frame.
 fn opcode_after(after: After, [next, returns, framed]: [u8; 3]) -> u8 {
     match after {
         After::Next => next,

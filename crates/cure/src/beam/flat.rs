@@ -107,7 +107,7 @@ impl Op<'_> {
         }
     }
 
-    /// Whether this is a call that returns: only Y registers survive it.
+    /// True if this is a call that returns: only Y registers survive it.
     pub(super) fn calls(&self) -> bool {
         matches!(
             self,
@@ -120,7 +120,7 @@ impl Op<'_> {
         )
     }
 
-    /// Whether this needs a frame.
+    /// True if this needs a frame.
     pub(super) fn needs_frame(&self) -> bool {
         self.calls() || matches!(self, Op::Tail(Call::Apply { .. }, _))
     }
@@ -153,7 +153,7 @@ pub(super) enum Work<'m> {
     },
     Tuple(&'m [Operand]),
     Cons(&'m Operand, &'m Operand),
-    /// Whether the tuple is known to have the element.
+    /// True if the tuple is known to have the element.
     Element(&'m Operand, u32, bool),
     /// The tuple with one element replaced. The tuple may be the result of an earlier step like this.
     SetElement {
@@ -161,7 +161,7 @@ pub(super) enum Work<'m> {
         at: u32,
         value: &'m Operand,
     },
-    /// Whether this is known to be a list cell.
+    /// True if this is known to be a list cell.
     Head(&'m Operand, bool),
     Tail(&'m Operand, bool),
     Operation(Operation, &'m [Operand]),
@@ -200,7 +200,7 @@ struct Ways {
 
 /// Facts about a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Known {
+enum Shape {
     Tuple(u32),
     Cons,
 }
@@ -251,7 +251,7 @@ struct Flattening<'m, 'l> {
     ops: Vec<Op<'m>>,
     labels: &'l mut Label,
     variables: u32,
-    known: HashMap<Var, Known>,
+    known: HashMap<Var, Shape>,
 }
 
 impl<'m> Flattening<'m, '_> {
@@ -337,25 +337,25 @@ impl<'m> Flattening<'m, '_> {
         learned.into_iter().rev().for_each(|before| self.forget(before));
     }
 
-    /// Records what holds after a test; returns what was known before.
-    fn learn(&mut self, test: &form::Test) -> Option<(Var, Option<Known>)> {
+    /// Records the result of a test. Returns the previous knowledge.
+    fn learn(&mut self, test: &form::Test) -> Option<(Var, Option<Shape>)> {
         let (of, known) = match test {
-            form::Test::IsTuple(Operand::Var(of), size) => (*of, Known::Tuple(*size)),
-            form::Test::IsTagged(Operand::Var(of), size, _) => (*of, Known::Tuple(*size)),
-            form::Test::IsCons(Operand::Var(of)) => (*of, Known::Cons),
+            form::Test::IsTuple(Operand::Var(of), size) => (*of, Shape::Tuple(*size)),
+            form::Test::IsTagged(Operand::Var(of), size, _) => (*of, Shape::Tuple(*size)),
+            form::Test::IsCons(Operand::Var(of)) => (*of, Shape::Cons),
             _ => return None,
         };
         Some((of, self.known.insert(of, known)))
     }
 
-    fn forget(&mut self, (of, before): (Var, Option<Known>)) {
+    fn forget(&mut self, (of, before): (Var, Option<Shape>)) {
         match before {
             Some(known) => self.known.insert(of, known),
             None => self.known.remove(&of),
         };
     }
 
-    fn knows(&self, of: &Operand, what: impl Fn(Known) -> bool) -> bool {
+    fn knows(&self, of: &Operand, what: impl Fn(Shape) -> bool) -> bool {
         matches!(of, Operand::Var(of) if self.known.get(of).is_some_and(|known| what(*known)))
     }
 
@@ -370,7 +370,7 @@ impl<'m> Flattening<'m, '_> {
             Value::Tuple(parts) => Work::Tuple(parts),
             Value::Cons(head, tail) => Work::Cons(head, tail),
             Value::Element(of, at) => {
-                let sure = self.knows(of, |known| matches!(known, Known::Tuple(size) if *at < size));
+                let sure = self.knows(of, |known| matches!(known, Shape::Tuple(size) if *at < size));
                 Work::Element(of, *at, sure)
             }
             Value::SetElements(of, changes) => {
@@ -390,8 +390,8 @@ impl<'m> Flattening<'m, '_> {
                 }
                 return;
             }
-            Value::Head(of) => Work::Head(of, self.knows(of, |known| known == Known::Cons)),
-            Value::Tail(of) => Work::Tail(of, self.knows(of, |known| known == Known::Cons)),
+            Value::Head(of) => Work::Head(of, self.knows(of, |known| known == Shape::Cons)),
+            Value::Tail(of) => Work::Tail(of, self.knows(of, |known| known == Shape::Cons)),
             Value::Operation(operation, args) => Work::Operation(*operation, args),
             Value::Nested(block) => {
                 let join = self.label();

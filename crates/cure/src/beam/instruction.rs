@@ -49,12 +49,12 @@ impl<'m> Function<'m> {
     }
 }
 
-/// What happens after a call.
+/// Continuation of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum After {
     /// The next instruction follows.
     Next,
-    /// Returns to the caller; there is no frame.
+    /// Returns to the caller without a frame.
     Return,
     /// Returns to the caller after deallocating a frame of this many slots.
     FrameReturn(u32),

@@ -40,7 +40,7 @@ pub(super) fn modules(module: &Module) -> Vec<Module> {
     module.machines.iter().flat_map(|machine| [statem(module, machine), line(module, machine)]).collect()
 }
 
-/// Whether a module of this name belongs to the table.
+/// True if a module of this name belongs to the table.
 pub(super) fn is_line(name: &str) -> bool {
     name.strip_prefix(RUNTIME).is_some_and(|rest| rest.starts_with('.'))
 }

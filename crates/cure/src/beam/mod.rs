@@ -1,11 +1,11 @@
 //! BEAM files from the core form, and the same code as `.S` text. Neither needs Erlang.
 //!
-//! A module's path: each function is flattened into one sequence of operations ([`flat`]), its variables get registers
-//! ([`registers`]), and the operations become instructions ([`emit`], [`instruction`]). [`encode`] and [`chunks`] make
-//! the file from them, [`assembly`] the text. State machines become modules of their own ([`machine`]) in the core form
-//! and take the same path.
+//! A module is compiled in these steps: each function is flattened into one sequence of operations ([`flat`]), its
+//! variables get registers ([`registers`]), and the operations become instructions ([`emit`], [`instruction`]).
+//! [`encode`] and [`chunks`] make the file from them, [`assembly`] the text. State machines become separate modules
+//! ([`machine`]) in the core form and are compiled in the same way.
 //!
-//! The BEAM does not check what it loads. Two things keep the code correct: liveness follows from the order of
+//! The BEAM does not verify loaded code. Two things keep the code correct: liveness follows from the order of
 //! operations alone, and in the tests Erlang's own validator reads the text of every module.
 
 mod assembly;
@@ -97,7 +97,7 @@ pub fn program(
 ) -> Result<Vec<(String, Vec<u8>)>, CodegenError> {
     let mut all = Vec::new();
     for module in with_runtime(modules) {
-        match standard::kept(&module) {
+        match standard::cached(&module) {
             Some(files) => all.extend(files?),
             None => all.extend(compile(&module, sources(&module.name).as_ref())?),
         }
@@ -153,7 +153,7 @@ fn write<T>(
             Some(lines) if span != Span::default() => table.borrow_mut().place(lines.place(span.start).0 as u32) + 1,
             _ => 0,
         };
-        let mut code = Code::of(module, &line)?;
+        let mut code = Code::new(module, &line)?;
         code.file = origin.map_or("", |origin| &origin.file);
         code.lines = table.borrow().items.clone();
         made.push(make(&code)?);
@@ -162,7 +162,7 @@ fn write<T>(
 }
 
 /// A function's instructions.
-struct Written<'m> {
+struct EmittedFunction<'m> {
     name: &'m str,
     arity: u32,
     entry: Label,
@@ -172,7 +172,7 @@ struct Written<'m> {
 /// A module's instructions.
 struct Code<'m> {
     module: &'m str,
-    functions: Vec<Written<'m>>,
+    functions: Vec<EmittedFunction<'m>>,
     exported: Vec<(&'m str, u32)>,
     lambdas: Vec<Lambda<'m>>,
     /// One more than the highest label.
@@ -182,7 +182,7 @@ struct Code<'m> {
 }
 
 impl<'m> Code<'m> {
-    fn of(module: &'m Module, line: &'m dyn Fn(Span) -> u32) -> Result<Code<'m>, CodegenError> {
+    fn new(module: &'m Module, line: &'m dyn Fn(Span) -> u32) -> Result<Code<'m>, CodegenError> {
         let mut around = Surroundings {
             module: &module.name,
             entries: HashMap::new(),
@@ -211,7 +211,7 @@ impl<'m> Code<'m> {
                 let (module, name) = (module.name.to_string(), function.name.to_string());
                 return Err(CodegenError::TooManyParameters { module, function: name, count, span: function.span });
             }
-            functions.push(Written { name: &function.name, arity: function.arity, entry, instructions });
+            functions.push(EmittedFunction { name: &function.name, arity: function.arity, entry, instructions });
         }
         for arity in 0..2 {
             functions.push(module_info(&module.name, arity, around.labels + 1));
@@ -269,7 +269,7 @@ fn head<'m>(name: &'m str, arity: u32, entry: Label, line: u32) -> Vec<Instructi
 }
 
 /// The functions that every module has by convention: `module_info/0` and `/1`.
-fn module_info(module: &str, arity: u32, entry: Label) -> Written<'_> {
+fn module_info(module: &str, arity: u32, entry: Label) -> EmittedFunction<'_> {
     let mut instructions = head("module_info", arity, entry, 0);
     if arity == 1 {
         instructions.push(Instruction::Move(Source::Register(Register::X(0)), Register::X(1)));
@@ -277,5 +277,5 @@ fn module_info(module: &str, arity: u32, entry: Label) -> Written<'_> {
     instructions.push(Instruction::Move(Source::Atom(module), Register::X(0)));
     let function = Function::erlang("get_module_info", arity + 1);
     instructions.push(Instruction::CallExternal(function, After::Return));
-    Written { name: "module_info", arity, entry, instructions }
+    EmittedFunction { name: "module_info", arity, entry, instructions }
 }

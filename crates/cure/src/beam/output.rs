@@ -38,7 +38,7 @@ pub fn directory(root: &Path, path: &Path) -> Result<PathBuf, FileError> {
 }
 
 /// Writes modules into a directory as `NAME.beam` and returns the names of those that changed. Files with equal
-/// contents stay as they are. The others are first written to drafts beside them: if one fails, no file changes.
+/// contents stay as they are. The others are first written to temporary files: if one fails, no file changes.
 pub fn write(directory: &Path, files: &[(String, Vec<u8>)]) -> Result<Vec<String>, FileError> {
     let mut fresh: Vec<(Draft, PathBuf)> = Vec::new();
     let mut changed = Vec::new();
@@ -95,7 +95,7 @@ mod tests {
         assert_eq!(write(dir.path(), &[file("A", "a"), file("B", "b")]).unwrap(), ["A", "B"]);
         assert_eq!(write(dir.path(), &[file("A", "a"), file("B", "new")]).unwrap(), ["B"]);
         assert_eq!(fs::read(dir.path().join("B.beam")).unwrap(), b"new");
-        // A directory cannot be replaced by a file; the drafts beside it are removed.
+        // A directory cannot be replaced by a file; the temporary files are removed.
         fs::create_dir(dir.path().join("C.beam")).unwrap();
         fs::write(dir.path().join("C.beam/x"), "").unwrap();
         write(dir.path(), &[file("C", "c")]).unwrap_err();

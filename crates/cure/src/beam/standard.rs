@@ -14,12 +14,12 @@ use crate::syntax::ast::Name;
 type Files = Vec<(String, Vec<u8>)>;
 
 /// By name: the module that the files were built from, and the files.
-type Made = HashMap<Name, (Arc<Module>, Files)>;
+type Cache = HashMap<Name, (Arc<Module>, Files)>;
 
-static MADE: LazyLock<Mutex<Made>> = LazyLock::new(Mutex::default);
+static MADE: LazyLock<Mutex<Cache>> = LazyLock::new(Mutex::default);
 
 /// The files of a module of the standard library. `None` for other modules, even one with the same name.
-pub(super) fn kept(module: &Arc<Module>) -> Option<Result<Files, CodegenError>> {
+pub(super) fn cached(module: &Arc<Module>) -> Option<Result<Files, CodegenError>> {
     let name = &*module.name;
     let (file, text) = match name {
         RUNTIME => ("std/erlang/cure_fsm.cure".to_owned(), machine::TEXT),

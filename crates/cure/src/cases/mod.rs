@@ -1,6 +1,6 @@
 //! Test cases for a function: arguments come from its types, its refinements and the constants it tests for; expected
-//! values are what the function returns today. Calls that the checker rejects are left out; calls that raise an error
-//! are reported.
+//! values are the function's current results. Calls that the checker rejects are omitted; calls that raise an error are
+//! reported.
 
 mod values;
 
@@ -23,7 +23,7 @@ use values::{Constants, Types, modules_of, quoted, rows};
 const MOST_CASES: usize = 40;
 /// The maximal length of a call in bytes.
 const LONGEST_CALL: usize = 2_000;
-/// The maximal length of what is said of a call that is no case, in bytes.
+/// Maximum length of the reason why a call is not a test case, in bytes.
 const LONGEST_REASON: usize = 300;
 /// The maximal size of all cases in bytes: the module is read as a whole.
 const MOST_TEXT: usize = 32_000;
@@ -80,7 +80,7 @@ impl Case {
     }
 }
 
-/// The limits of one call: the tighter ones of its own and of the configuration.
+/// Returns the limits of one call: the tighter of its own and the configured ones.
 fn within(limits: Limits) -> Limits {
     Limits {
         steps: limits.steps.min(LIMITS.steps),

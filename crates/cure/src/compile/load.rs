@@ -1,5 +1,5 @@
 //! Finds modules by name and checks each once: modules of the text, of the standard library, and of the caller. The
-//! caller's modules are checked again only when their text or what they see of other modules has changed.
+//! caller's modules are checked again only when their text or the visible part of another module has changed.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::Sources;
 use super::imports::{know, prelude};
-use super::loaded::{CacheEntry, Loaded, STANDARD, Seen};
+use super::loaded::{CacheEntry, Dependency, Loaded, STANDARD};
 use super::texts::Texts;
 use crate::diagnostic::{Diagnostic, Span, code};
 use crate::fuel::{Budget, Share, before_spent};
@@ -58,11 +58,11 @@ pub(super) struct Importing {
     uses: Vec<Name>,
     known: HashSet<Name>,
     direct: HashSet<Name>,
-    /// What was imported by its name: functions with the number of their parameters, other things without, and the
-    /// module.
+    /// Modules of individually imported names: functions with the number of their parameters, other definitions
+    /// without.
     pub named: HashMap<(Name, Option<u32>), Name>,
     pub diagnostics: Vec<Diagnostic>,
-    /// Whether it is part of an import cycle, so that the result depends on where checking starts.
+    /// True if it is part of an import cycle, so that the result depends on where checking starts.
     pub circular: bool,
     pub broken: bool,
 }
@@ -153,8 +153,7 @@ impl<'a> Loader<'a> {
         self.elsewhere(name)
     }
 
-    /// All modules found.
-    pub(crate) fn found(self) -> HashMap<Name, Arc<Loaded>> {
+    pub(crate) fn into_modules(self) -> HashMap<Name, Arc<Loaded>> {
         let found = self.states.into_iter().filter_map(|(name, state)| match state {
             State::Done(Some(loaded)) => Some((name, loaded)),
             State::Running | State::Done(None) => None,
@@ -162,12 +161,12 @@ impl<'a> Loader<'a> {
         found.collect()
     }
 
-    /// Whether a module is being checked.
+    /// True if a module is being checked.
     pub(super) fn is_running(&self, name: &str) -> bool {
         matches!(self.states.get(name), Some(State::Running))
     }
 
-    /// Whether imports are nested too deeply to load another module.
+    /// True if imports are nested too deeply to load another module.
     pub(super) fn is_deep(&self) -> bool {
         self.depth + self.inner >= MOST_DEEP
     }
@@ -224,20 +223,20 @@ impl<'a> Loader<'a> {
         let Some(text) = self.sources.source(name) else { return self.done(name, None) };
         self.states.insert(name.clone(), State::Running);
         self.depth += 1;
-        let loaded = self.known(name, &text).or_else(|| self.fresh(name, &text));
+        let loaded = self.cached(name, &text).or_else(|| self.fresh(name, &text));
         self.depth -= 1;
         self.done(name, loaded)
     }
 
     /// The cached result for a module, if nothing that it sees has changed.
-    fn known(&mut self, name: &Name, text: &Arc<str>) -> Option<Arc<Loaded>> {
+    fn cached(&mut self, name: &Name, text: &Arc<str>) -> Option<Arc<Loaded>> {
         let entry = self.sources.cache()?.get(name)?;
         if !(Arc::ptr_eq(&entry.text, text) || entry.text == *text) {
             return None;
         }
         for seen in entry.seen.iter() {
             let now = self.load(&seen.module);
-            if Seen::of(&seen.module, seen.direct, now.as_deref()).print != seen.print {
+            if Dependency::new(&seen.module, seen.direct, now.as_deref()).print != seen.print {
                 return None;
             }
         }
@@ -260,8 +259,8 @@ impl<'a> Loader<'a> {
         Some(loaded)
     }
 
-    /// Checks a module. Also returns what it saw of others, unless an import cycle makes that depend on the start.
-    fn check(&mut self, module: &ast::Module, text: &str, share: &Share) -> (Loaded, Option<Vec<Seen>>) {
+    /// Checks a module. Also returns the interfaces it used, unless an import cycle makes them depend on the start.
+    fn check(&mut self, module: &ast::Module, text: &str, share: &Share) -> (Loaded, Option<Vec<Dependency>>) {
         let mut importing = Importing::default();
         if standard::is_reserved(&module.name.name) {
             let message = format!("`{}` is the name of a module of Erlang", module.name.name);
@@ -286,14 +285,14 @@ impl<'a> Loader<'a> {
             ast::Item::Import(import) => Some(import),
             _ => None,
         });
-        // A name imported by itself takes precedence over one from a whole module, whatever the order of imports.
+        // An individually imported name takes precedence over one from a whole module, whatever the order of imports.
         let (named, whole): (Vec<_>, Vec<_>) = imports.partition(|import| import.names.is_some());
         for import in whole.into_iter().chain(named) {
             importing.direct.insert(import.module.name.clone());
             self.import(import, &mut importing);
         }
         for path in qualified(text, module.span) {
-            // `A.B.c` refers to A only if there is no A.B.
+            // `A.B.c` refers to A only if A.B does not exist.
             for name in beginnings(&path) {
                 importing.direct.insert(name.clone());
                 if let Some(loaded) = self.load(&name) {
@@ -310,7 +309,8 @@ impl<'a> Loader<'a> {
         let indirect = known.iter().filter(|name| !direct.contains(*name));
         let all = direct.iter().map(|name| (name, true)).chain(indirect.map(|name| (name, false)));
         let ours = all.filter(|(name, _)| standard::source(name).is_none());
-        let seen: Vec<Seen> = ours.map(|(name, direct)| Seen::of(name, direct, self.load(name).as_deref())).collect();
+        let seen: Vec<Dependency> =
+            ours.map(|(name, direct)| Dependency::new(name, direct, self.load(name).as_deref())).collect();
         let seen = (!circular).then_some(seen);
         if broken {
             return (Loaded::broken(&module.name.name, diagnostics), seen);
@@ -339,10 +339,10 @@ impl<'a> Loader<'a> {
     }
 }
 
-/// What may be modules in the qualified uses of a module: of each `A.B.f` the `A.B`. Its own name and those it imports
-/// are no uses.
+/// Returns possible modules in the qualified uses of a module: `A.B` for each `A.B.f`. Its own name and its imports are
+/// excluded.
 pub(crate) fn qualified(text: &str, span: Span) -> BTreeSet<Name> {
-    let text = span.of(text);
+    let text = span.text(text);
     let mut at = 0;
     let mut words = Vec::new();
     for token in lex(text).0 {

@@ -24,7 +24,7 @@ pub(crate) struct Loaded {
     /// Its state machines, with their findings.
     pub machines: Vec<(Graph, Vec<Finding>)>,
     pub diagnostics: Vec<Diagnostic>,
-    /// Whether the module, or one that it needs, could not be parsed, so that its interface is unknown.
+    /// True if the module, or one that it needs, could not be parsed, so that its interface is unknown.
     pub broken: bool,
 }
 
@@ -42,7 +42,7 @@ impl Loaded {
         }
     }
 
-    /// Whether the module itself has errors.
+    /// True if the module itself has errors.
     pub(crate) fn has_errors(&self) -> bool {
         self.diagnostics.iter().any(Diagnostic::is_error)
     }
@@ -50,19 +50,19 @@ impl Loaded {
 
 /// Everything a module saw of another one when it was checked.
 #[derive(Debug, Clone)]
-pub(super) struct Seen {
+pub(super) struct Dependency {
     pub module: Name,
-    /// Whether the module imports the other one or calls into it, as opposed to only meeting its values.
+    /// True if the module imports the other one or calls into it, as opposed to only meeting its values.
     pub direct: bool,
     /// Its fingerprint; `None` if there was no such module.
     pub print: Option<u64>,
 }
 
-impl Seen {
+impl Dependency {
     /// The current fingerprint of a module.
-    pub(super) fn of(module: &Name, direct: bool, found: Option<&Loaded>) -> Seen {
+    pub(super) fn new(module: &Name, direct: bool, found: Option<&Loaded>) -> Dependency {
         let print = found.map(|found| if direct { found.print.whole } else { found.print.known });
-        Seen { module: module.clone(), direct, print }
+        Dependency { module: module.clone(), direct, print }
     }
 }
 
@@ -74,7 +74,7 @@ pub struct ModuleCache(Mutex<HashMap<Name, CacheEntry>>);
 #[derive(Debug, Clone)]
 pub(super) struct CacheEntry {
     pub text: Arc<str>,
-    pub seen: Arc<[Seen]>,
+    pub seen: Arc<[Dependency]>,
     pub loaded: Arc<Loaded>,
 }
 

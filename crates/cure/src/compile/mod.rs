@@ -32,7 +32,7 @@ pub trait Sources {
     /// The text that declares this module, if there is one.
     fn source(&self, module: &str) -> Option<Arc<str>>;
 
-    /// The modules that this one imports, as far as known.
+    /// Returns the known imports of a module.
     fn needs(&self, module: &str) -> Vec<Name> {
         let _ = module;
         Vec::new()
@@ -66,7 +66,7 @@ pub struct Compilation {
 }
 
 impl Compilation {
-    /// Whether the program has no errors.
+    /// True if the program has no errors.
     pub fn is_ok(&self) -> bool {
         !self.diagnostics.iter().any(Diagnostic::is_error)
     }
@@ -116,7 +116,7 @@ impl Compilation {
         forms
     }
 
-    /// The modules outside the text that it uses and that have errors of their own, sorted.
+    /// Returns the used modules outside the text that have errors, sorted.
     pub fn faulty(&self) -> Vec<&str> {
         let here = |name: &Name| self.syntax.iter().any(|module| module.name.name == *name);
         let mut names: Vec<&str> = Vec::new();
@@ -126,7 +126,7 @@ impl Compilation {
         names
     }
 
-    /// Whether a module of the text exports this function.
+    /// True if a module of the text exports this function.
     pub fn exports(&self, module: &str, function: &str, arity: u32) -> bool {
         let form =
             self.found.get(module).and_then(|module| module.interface.functions.get(&(Name::from(function), arity)));
@@ -148,13 +148,13 @@ impl Compilation {
         self.found.get(module)?.interface.types.get(short).cloned()
     }
 
-    /// Whether a module was found.
+    /// True if a module was found.
     pub(crate) fn knows(&self, module: &str) -> bool {
         self.found.contains_key(module)
     }
 
-    /// What a run of a module needs: all modules of the text, since any machine of theirs can be found by its name, and
-    /// the module itself.
+    /// Returns the modules for running a module: the module itself and all modules of the text, because a machine of
+    /// any of them can be found by name.
     fn running(&self, module: &str) -> Vec<Arc<form::Module>> {
         let mut modules: Vec<_> = self.modules.iter().filter_map(|module| module.interface.module.clone()).collect();
         modules.push(Name::from(module));
@@ -203,7 +203,7 @@ pub fn compile(text: &str, sources: &dyn Sources) -> Compilation {
     };
     let mut loader = Loader::new(text, &modules, sources);
     let loaded = loader.all();
-    let found = loader.found();
+    let found = loader.into_modules();
     duplicates(&modules, &mut diagnostics);
     for one in &loaded {
         diagnostics.extend(one.diagnostics.iter().cloned());

@@ -14,7 +14,7 @@ const MOST_KEPT: usize = 16 << 20;
 
 /// A text without syntax errors.
 #[derive(Debug)]
-pub(super) struct Read {
+pub(super) struct ParsedText {
     modules: Vec<ast::Module>,
     /// The modules by name; the first of several with the same name.
     places: HashMap<Name, usize>,
@@ -22,8 +22,8 @@ pub(super) struct Read {
     pub share: Share,
 }
 
-impl Read {
-    fn new(text: &str) -> Option<Read> {
+impl ParsedText {
+    fn new(text: &str) -> Option<ParsedText> {
         let parsed = syntax::parse(text);
         if parsed.diagnostics.iter().any(Diagnostic::is_error) {
             return None;
@@ -33,7 +33,7 @@ impl Read {
         for (at, module) in modules.iter().enumerate() {
             places.entry(module.name.name.clone()).or_insert(at);
         }
-        Some(Read { modules, places, share: Share::default() })
+        Some(ParsedText { modules, places, share: Share::default() })
     }
 
     pub(super) fn module(&self, name: &Name) -> Option<&ast::Module> {
@@ -44,17 +44,17 @@ impl Read {
 /// Texts that will be requested again, by their address; each is held, so that no other text can take its address.
 #[derive(Debug, Default)]
 pub(super) struct Texts {
-    known: HashMap<*const u8, (Arc<str>, Option<Rc<Read>>)>,
+    known: HashMap<*const u8, (Arc<str>, Option<Rc<ParsedText>>)>,
     bytes: usize,
 }
 
 impl Texts {
     /// The parsed text; `None` if it has syntax errors.
-    pub(super) fn read(&mut self, text: &Arc<str>) -> Option<Rc<Read>> {
+    pub(super) fn read(&mut self, text: &Arc<str>) -> Option<Rc<ParsedText>> {
         if let Some((_, known)) = self.known.get(&text.as_ptr()) {
             return known.clone();
         }
-        let read = Read::new(text).map(Rc::new);
+        let read = ParsedText::new(text).map(Rc::new);
         if read.as_ref().is_none_or(|read| read.modules.len() > 1) {
             if self.bytes + text.len() > MOST_KEPT {
                 self.known.clear();

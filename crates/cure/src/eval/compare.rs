@@ -24,7 +24,6 @@ fn rank(value: &Value) -> u8 {
     }
 }
 
-/// Erlang's order of terms.
 pub(crate) fn compare(a: &Value, b: &Value) -> Ordering {
     walk(a, b, false)
 }
@@ -100,9 +99,10 @@ fn single(a: &Value, b: &Value, exactly: bool) -> Ordering {
         (Value::Int(a), Value::Int(b)) => a.cmp(b),
         (Value::Float(a), Value::Float(b)) => a.partial_cmp(b).unwrap_or(Ordering::Equal),
         (Value::Float(_), Value::Int(_) | Value::Big(_)) | (Value::Int(_) | Value::Big(_), Value::Float(_)) => {
-            match exactly {
-                true => matches!(a, Value::Float(_)).cmp(&matches!(b, Value::Float(_))),
-                false => float_of(a).partial_cmp(&float_of(b)).unwrap_or(Ordering::Equal),
+            if exactly {
+                matches!(a, Value::Float(_)).cmp(&matches!(b, Value::Float(_)))
+            } else {
+                float_of(a).partial_cmp(&float_of(b)).unwrap_or(Ordering::Equal)
             }
         }
         (Value::Big(a), Value::Big(b)) => (***a).cmp(&***b),

@@ -65,7 +65,7 @@ impl Interpreter<'_> {
             }
             _ => match pure(module, function, args) {
                 Pure::Value(value) => Some(value),
-                // What is outside of the domain or the range of a function is said as of any arithmetic.
+                // Results outside a function's domain or range are reported like other arithmetic errors.
                 Pure::BadArgument if module == "math" => return Err(self.raise("badarith")),
                 Pure::BadArgument => return Err(self.raise("badarg")),
                 Pure::Unknown => None,
@@ -74,7 +74,7 @@ impl Interpreter<'_> {
         found.ok_or_else(|| self.undefined(module, function, args.len()))
     }
 
-    /// The clock in a unit of which a second has so many.
+    /// Returns the time in units of `1 / in_second` seconds.
     fn time(&self, in_second: u64) -> Value {
         Value::int((u128::from(self.clock) * u128::from(in_second) / 1000).into())
     }

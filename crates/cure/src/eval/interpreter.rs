@@ -54,7 +54,7 @@ struct Level<'p> {
     into: form::Var,
 }
 
-enum Called<'p> {
+enum Resolution<'p> {
     Function(&'p Function, Vec<Value>),
     Value(Value),
 }
@@ -95,16 +95,16 @@ impl<'p> Interpreter<'p> {
     /// Calls a function and runs it to completion.
     pub(crate) fn call(&mut self, module: &str, function: &str, args: Vec<Value>) -> Result<Value, Failure> {
         match self.resolve(module, function, args)? {
-            Called::Value(value) => Ok(value),
-            Called::Function(function, args) => self.run(function, args),
+            Resolution::Value(value) => Ok(value),
+            Resolution::Function(function, args) => self.run(function, args),
         }
     }
 
-    fn resolve(&mut self, module: &str, function: &str, args: Vec<Value>) -> Result<Called<'p>, Failure> {
+    fn resolve(&mut self, module: &str, function: &str, args: Vec<Value>) -> Result<Resolution<'p>, Failure> {
         if let Some(found) = self.functions.get(&(module, function, args.len() as u32)) {
-            return Ok(Called::Function(found, args));
+            return Ok(Resolution::Function(found, args));
         }
-        self.erlang(module, function, &args).map(Called::Value)
+        self.erlang(module, function, &args).map(Resolution::Value)
     }
 
     pub(super) fn undefined(&self, module: &str, function: &str, arity: usize) -> Failure {
@@ -147,7 +147,7 @@ impl<'p> Interpreter<'p> {
     fn run_frames(&mut self, function: &'p Function, args: Vec<Value>) -> Result<Value, Failure> {
         let watched = self.watch.is_on();
         if watched {
-            self.told(function, &args, 0, false);
+            self.record_call(function, &args, 0, false);
         }
         let mut frames = vec![Self::frame(function, args)];
         loop {
@@ -168,7 +168,7 @@ impl<'p> Interpreter<'p> {
                         return Err(Failure::Limit { what: "calls inside of calls", limit: most as u64 });
                     }
                     if watched {
-                        self.told(function, &args, depth, false);
+                        self.record_call(function, &args, depth, false);
                     }
                     let frame = Self::frame(function, args);
                     self.meter.frames += frame.bytes();
@@ -176,7 +176,7 @@ impl<'p> Interpreter<'p> {
                 }
                 Ok(Next::Replace(function, args)) => {
                     if watched {
-                        self.told(function, &args, depth - 1, true);
+                        self.record_call(function, &args, depth - 1, true);
                     }
                     let next = Frame { waits: frame.waits, ..Self::frame(function, args) };
                     self.meter.frames = (self.meter.frames + next.bytes()).saturating_sub(frame.bytes());
@@ -206,7 +206,7 @@ impl<'p> Interpreter<'p> {
         }
     }
 
-    fn told(&mut self, function: &'p Function, args: &[Value], depth: usize, tail: bool) {
+    fn record_call(&mut self, function: &'p Function, args: &[Value], depth: usize, tail: bool) {
         if let Some(module) = self.module_names.get(&std::ptr::from_ref(function)) {
             self.watch.called(module, function, args, depth, tail);
         }
@@ -218,8 +218,8 @@ impl<'p> Interpreter<'p> {
             level.at += 1;
             let value = match &step.value {
                 form::Value::Call(call) => match self.called(call, frame)? {
-                    Called::Value(value) => value,
-                    Called::Function(function, args) => {
+                    Resolution::Value(value) => value,
+                    Resolution::Function(function, args) => {
                         frame.waits = step.var;
                         return Ok(Next::Push(function, args));
                     }
@@ -245,8 +245,8 @@ impl<'p> Interpreter<'p> {
             }
             End::Tail(call, _) => {
                 return Ok(match self.called(call, frame)? {
-                    Called::Value(value) => Next::Return(value),
-                    Called::Function(function, args) => Next::Replace(function, args),
+                    Resolution::Value(value) => Next::Return(value),
+                    Resolution::Function(function, args) => Next::Replace(function, args),
                 });
             }
             End::If { test, then, otherwise } => {
@@ -285,7 +285,7 @@ impl<'p> Interpreter<'p> {
         Ok(Next::Go)
     }
 
-    fn called(&mut self, call: &'p Call, frame: &Frame<'p>) -> Result<Called<'p>, Failure> {
+    fn called(&mut self, call: &'p Call, frame: &Frame<'p>) -> Result<Resolution<'p>, Failure> {
         let values = |args: &'p [Operand]| args.iter().map(|arg| operand_value(arg, frame)).collect::<Vec<_>>();
         match call {
             Call::Local { function, args } => {
@@ -304,7 +304,7 @@ impl<'p> Interpreter<'p> {
         self.module_names.get(&std::ptr::from_ref(function)).map_or("", |name| name)
     }
 
-    fn applied(&mut self, function: &Value, mut args: Vec<Value>) -> Result<Called<'p>, Failure> {
+    fn applied(&mut self, function: &Value, mut args: Vec<Value>) -> Result<Resolution<'p>, Failure> {
         let Value::Function(callable) = function else { return Err(self.raise("badfun")) };
         if callable.arity as usize != args.len() {
             return Err(self.raise("badarity"));
@@ -316,8 +316,8 @@ impl<'p> Interpreter<'p> {
     /// Calls a function value and runs it to completion; for Erlang functions that call back.
     pub(super) fn apply(&mut self, function: &Value, args: Vec<Value>) -> Result<Value, Failure> {
         match self.applied(function, args)? {
-            Called::Value(value) => Ok(value),
-            Called::Function(function, args) => self.run(function, args),
+            Resolution::Value(value) => Ok(value),
+            Resolution::Function(function, args) => self.run(function, args),
         }
     }
 
@@ -427,7 +427,7 @@ fn goto<'p>(frame: &mut Frame<'p>, block: &'p Block) {
     level.at = 0;
 }
 
-/// Whether a value matches a clause.
+/// True if a value matches a clause.
 fn is(literal: &Literal, value: &Value) -> bool {
     visit(1);
     match (literal, value) {

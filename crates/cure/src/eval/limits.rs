@@ -41,7 +41,7 @@ pub enum Failure {
     /// A limit was reached.
     #[error("the run was ended: more than {limit} {what}")]
     Limit {
-        /// What there was too much of.
+        /// The limited resource.
         what: &'static str,
         limit: u64,
     },
@@ -77,7 +77,7 @@ const VISITS: u64 = 8;
 /// How many units of work are done between two looks at the clock.
 const PATIENCE: u32 = 4096;
 
-/// What a run has used of its limits.
+/// Resources used by a run.
 #[derive(Debug)]
 pub(crate) struct Meter {
     pub limits: Limits,
@@ -129,7 +129,7 @@ impl Meter {
         }
     }
 
-    /// Whether `bytes` more fit into the limit.
+    /// True if `bytes` more fit into the limit.
     pub(crate) fn room(&self, bytes: usize) -> Result<(), Failure> {
         let used = super::heap::live().saturating_sub(self.before).saturating_add(self.frames);
         if used.saturating_add(bytes) > self.limits.memory {
@@ -138,7 +138,7 @@ impl Meter {
         Ok(())
     }
 
-    /// Counts work that takes as long as so many steps, and looks at the clock now and then.
+    /// Counts work equivalent to `units` steps, and checks the clock occasionally.
     pub(crate) fn work(&mut self, units: u32) -> Result<(), Failure> {
         self.work = self.work.saturating_add(units);
         if self.work < PATIENCE {

@@ -1,5 +1,5 @@
 //! The interpreter of the core form: runs checked programs without Erlang. Start at [`interpret`]; [`interpreter`] is
-//! the loop behind it, [`value`] and [`heap`] hold what a program computes with, [`limits`] bounds a run.
+//! the main loop, [`value`] and [`heap`] hold the program's data, [`limits`] bounds a run.
 
 mod compare;
 mod erlang;

@@ -16,7 +16,7 @@ const MOST_SHOWN: usize = 200;
 /// The maximal indentation of a line.
 const MOST_INDENT: usize = 30;
 
-/// What to record.
+/// Kinds of recorded data.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Watched {
     /// Calls and returns of the program's own functions.
@@ -32,7 +32,7 @@ pub struct Spent {
     pub function: String,
     /// The number of calls.
     pub calls: u64,
-    /// The number of its own steps.
+    /// Number of its own steps.
     pub steps: u64,
 }
 
@@ -40,7 +40,7 @@ pub struct Spent {
 #[derive(Debug, Default)]
 pub(crate) struct Watch<'p> {
     trace: Option<Vec<String>>,
-    /// Whether the outside call has begun and its first callee has not.
+    /// True if the outside call has begun and its first callee has not.
     outside: bool,
     /// The number of lines that were dropped after the last kept one.
     more: u64,
@@ -61,7 +61,7 @@ impl<'p> Watch<'p> {
         Watch { trace, outside: false, more: 0, profile }
     }
 
-    /// Whether anything is recorded.
+    /// True if anything is recorded.
     pub(crate) fn is_on(&self) -> bool {
         self.trace.is_some() || self.profile.is_some()
     }
@@ -81,7 +81,7 @@ impl<'p> Watch<'p> {
             let own = function.arity.saturating_sub(function.captured) as usize;
             let args: Vec<_> = args.iter().take(own).map(|arg| show(arg, MOST_SHOWN)).collect();
             let after = if tail { "  (in its place)" } else { "" };
-            self.line(depth, || format!("{module}.{}({}){after}", shown(function), args.join(", ")));
+            self.line(depth, || format!("{module}.{}({}){after}", display_name(function), args.join(", ")));
         }
     }
 
@@ -123,7 +123,7 @@ impl<'p> Watch<'p> {
         let all = self.profile.iter().flat_map(HashMap::values);
         let mut spent: Vec<Spent> = all
             .map(|Account { module, function, calls, steps }| Spent {
-                function: format!("{module}.{}/{}", shown(function), function.arity - function.captured),
+                function: format!("{module}.{}/{}", display_name(function), function.arity - function.captured),
                 calls: *calls,
                 steps: *steps,
             })
@@ -133,13 +133,13 @@ impl<'p> Watch<'p> {
     }
 }
 
-/// Whether a module belongs to the program and not to the standard library.
+/// True if a module belongs to the program and not to the standard library.
 fn is_own(module: &str) -> bool {
     crate::standard::source(module).is_none()
 }
 
 /// A function's name; a closure is shown under the function that contains it.
-fn shown(function: &Function) -> String {
+fn display_name(function: &Function) -> String {
     match function.name.split_once('$') {
         Some((name, _)) => format!("{name}:fn"),
         None => function.name.to_string(),

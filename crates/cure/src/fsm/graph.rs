@@ -30,7 +30,7 @@ pub struct Edge {
     pub trigger: Trigger,
     /// Its guard as written.
     pub guard: Option<String>,
-    /// Whether it changes the data.
+    /// True if it changes the data.
     pub acts: bool,
     /// The place of its definition.
     pub span: Span,
@@ -76,7 +76,7 @@ impl Graph {
             }
         }
         let initial = fsm.initial.as_ref().map(|state| state.name.to_string());
-        let text = |span: Span| span.of(source).to_owned();
+        let text = |span: Span| span.text(source).to_owned();
         let edges = fsm.transitions.iter().map(|transition| Edge {
             from: transition.from.name.to_string(),
             to: transition.to.name.to_string(),

@@ -8,7 +8,7 @@ use crate::{NoSources, compile};
 use testkit::Random;
 
 /// The findings of the only machine in a text.
-fn found(text: &str) -> (Graph, Vec<Finding>) {
+fn analyze(text: &str) -> (Graph, Vec<Finding>) {
     let compiled = compile(text, &NoSources);
     assert!(compiled.is_ok(), "{:?}\n{text}", compiled.diagnostics);
     compiled.machines().next().cloned().unwrap_or_else(|| panic!("no machine in {text}"))
@@ -51,9 +51,9 @@ fn every_kind_is_found_and_its_twin_is_clean() {
         ),
     ];
     for (kind, with, without) in pairs {
-        let (_, findings) = found(&module(with));
+        let (_, findings) = analyze(&module(with));
         assert!(findings.iter().any(|one| one.kind == kind), "{kind:?} is not found: {with}\n{findings:?}");
-        let (_, findings) = found(&module(without));
+        let (_, findings) = analyze(&module(without));
         assert!(findings.is_empty(), "{without}\n{findings:?}");
     }
     let timed = |first: &str, second: &str| {
@@ -65,9 +65,9 @@ fn every_kind_is_found_and_its_twin_is_clean() {
         (("timeout(0) -> A", "event(:go) -> B"), ("timeout(1) -> A", "event(:go) -> B")),
         (("timeout(100) -> B", "timeout(200) -> B"), ("timeout(200) -> B", "event(:go) -> B")),
     ] {
-        let (_, findings) = found(&timed(with.0, with.1));
+        let (_, findings) = analyze(&timed(with.0, with.1));
         assert!(findings.iter().any(|one| one.kind == FindingKind::Timeout), "{with:?}\n{findings:?}");
-        let (_, findings) = found(&timed(without.0, without.1));
+        let (_, findings) = analyze(&timed(without.0, without.1));
         assert!(findings.is_empty(), "{without:?}\n{findings:?}");
     }
 }
@@ -145,7 +145,7 @@ fn a_thousand_random_machines_are_as_a_search_of_every_path_says() {
         }
         terminal.iter().for_each(|state| text.push_str(&format!("S{state} --> [*]\n    ")));
         let text = module(&text);
-        let (graph, findings) = found(&text);
+        let (graph, findings) = analyze(&text);
         let of = |kind: FindingKind| findings.iter().filter(move |one| one.kind == kind);
 
         // A transition fires for some n that no earlier one of its event accepts.

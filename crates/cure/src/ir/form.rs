@@ -38,7 +38,7 @@ pub struct Function {
     pub captured: u32,
     /// The total number of variables.
     pub variables: u32,
-    /// What it does.
+    /// The compiled body.
     pub body: Block,
     /// Where it is defined.
     pub span: Span,
@@ -276,7 +276,7 @@ pub struct MachineTransition {
     pub from: Name,
     /// To which state.
     pub to: Name,
-    /// What fires it.
+    /// Event or timeout that fires the transition.
     pub on: MachineTrigger,
     /// A function `(Data, EventData) -> true | false` of the module.
     pub guard: Option<Name>,
@@ -284,7 +284,7 @@ pub struct MachineTransition {
     pub action: Option<Name>,
 }
 
-/// What fires a transition.
+/// Trigger of a transition.
 #[derive(Debug, Clone)]
 pub enum MachineTrigger {
     /// This event.

@@ -97,7 +97,7 @@ pub(crate) struct CheckedFunction {
     pub params: Vec<VarId>,
     /// The number of variables so far.
     pub variables: u32,
-    /// What it does.
+    /// The function's body.
     pub body: Tree,
     /// Where it is defined.
     pub span: Span,

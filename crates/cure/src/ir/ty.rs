@@ -78,12 +78,12 @@ pub(crate) struct Pred {
 pub(crate) const LITERAL: &str = "the literal";
 
 impl Pred {
-    /// Whether it is what literals say, and not the program.
+    /// True if it is what literals say, and not the program.
     pub(crate) fn is_of_literals(&self) -> bool {
         &*self.var == LITERAL
     }
 
-    /// Whether the condition mentions the value alone.
+    /// True if the condition mentions the value alone.
     pub(crate) fn is_closed(&self) -> bool {
         fn closed(expr: &Expr, var: &str) -> bool {
             match &expr.kind {
@@ -188,7 +188,7 @@ impl Ty {
         (count > 0 && args.len() == count).then_some((head, args))
     }
 
-    /// Whether it exceeds the size limit for types; `known` resolves metavariables.
+    /// True if it exceeds the size limit for types; `known` resolves metavariables.
     pub(crate) fn is_large<'t>(&'t self, known: &impl Fn(u32) -> Option<&'t Ty>) -> bool {
         fn count<'t>(ty: &'t Ty, known: &impl Fn(u32) -> Option<&'t Ty>, left: &mut usize) -> bool {
             if *left == 0 {
@@ -208,7 +208,7 @@ impl Ty {
         !count(self, known, &mut MOST_PARTS.clone())
     }
 
-    /// Whether any part of it satisfies the test.
+    /// True if any part of it satisfies the test.
     pub(crate) fn any(&self, test: &mut impl FnMut(&Ty) -> bool) -> bool {
         fuel::spend(1);
         test(self)
@@ -222,7 +222,7 @@ impl Ty {
             }
     }
 
-    /// Whether it is this named type without arguments.
+    /// True if it is this named type without arguments.
     pub(crate) fn is_con(&self, wanted: &str) -> bool {
         matches!(self, Ty::Con(name, args) if args.is_empty() && &**name == wanted)
     }

@@ -139,7 +139,7 @@ impl Lowering<'_> {
                 Shape::Nil => Test::IsNil(on.clone()),
                 Shape::Succ(_) => {
                     let var = self.fresh();
-                    let value = Value::Operation(Operation::AtLeast, vec![on.clone(), one()]);
+                    let value = Value::Operation(Operation::AtLeast, vec![on.clone(), literal_one()]);
                     steps.push(Step { var, value, span });
                     Test::IsTrue(Operand::Var(var))
                 }
@@ -155,7 +155,7 @@ impl Lowering<'_> {
             };
             match shape {
                 Shape::Succ(below) if !matches!(**below, Shape::Any) => {
-                    let before = Value::Operation(Operation::Subtract, vec![on.clone(), one()]);
+                    let before = Value::Operation(Operation::Subtract, vec![on.clone(), literal_one()]);
                     let value = part(self, &mut inner, before);
                     open.push((below, value));
                 }
@@ -199,7 +199,7 @@ impl Lowering<'_> {
             Shape::Bind(var) => {
                 self.env.insert(*var, on);
             }
-            Shape::Succ(below) => part(self, below, Value::Operation(Operation::Subtract, vec![on, one()])),
+            Shape::Succ(below) => part(self, below, Value::Operation(Operation::Subtract, vec![on, literal_one()])),
             Shape::Cons(head, tail) => {
                 part(self, head, Value::Head(on.clone()));
                 part(self, tail, Value::Tail(on));
@@ -219,7 +219,7 @@ impl Lowering<'_> {
     }
 }
 
-fn one() -> Operand {
+fn literal_one() -> Operand {
     Operand::Literal(Literal::Int(1.into()))
 }
 
@@ -240,7 +240,7 @@ fn choice(mut blocks: Vec<Block>) -> Block {
     Block { steps: Vec::new(), end: End::Choice(blocks) }
 }
 
-/// Whether a shape destructures a tuple of this size or ignores it.
+/// True if a shape destructures a tuple of this size or ignores it.
 fn fits(shape: &Shape, count: usize) -> bool {
     matches!(shape, Shape::Any) || matches!(shape, Shape::Tuple(parts) if parts.len() == count)
 }

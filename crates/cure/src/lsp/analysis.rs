@@ -1,4 +1,4 @@
-//! A document together with what it can see: its modules, the types in it, and the definitions behind its names.
+//! A document with its visible environment: its modules, the types in it, and the definitions of its names.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 
 use super::documents::Document;
 use super::outline::{Entry, Kind, Outline};
-use super::place::What;
+use super::place::Symbol;
 use crate::compile::{Compilation, Sources, compile};
 use crate::diagnostic::Span;
 use crate::ir::ty;
@@ -24,7 +24,7 @@ pub(super) struct Analysis {
     pub index: Arc<Index>,
     /// The modules of the document.
     pub modules: Vec<Arc<Outline>>,
-    /// The modules elsewhere, as far as they were needed.
+    /// Other modules, loaded on demand.
     others: RefCell<HashMap<Name, Option<Arc<Outline>>>>,
     checked: OnceCell<(Compilation, Vec<Note>)>,
 }
@@ -42,7 +42,7 @@ impl Analysis {
         Analysis { text, index, modules, others: RefCell::default(), checked: OnceCell::new() }
     }
 
-    /// Whether it is of this version of the document, with everything else as it is.
+    /// True if it is of this version of the document, with everything else as it is.
     pub(super) fn is_of(&self, document: &Document, index: &Arc<Index>) -> bool {
         Arc::ptr_eq(&self.text, &document.text) && Arc::ptr_eq(&self.index, index)
     }
@@ -70,7 +70,7 @@ impl Analysis {
     }
 
     fn checked(&self) -> &(Compilation, Vec<Note>) {
-        self.checked.get_or_init(|| notes::of(&self.text, || compile(&self.text, &*self.index)))
+        self.checked.get_or_init(|| notes::collect(&self.text, || compile(&self.text, &*self.index)))
     }
 
     /// The types of the expressions and variables, sorted by place; none for a text with errors in its syntax.
@@ -78,7 +78,7 @@ impl Analysis {
         &self.checked().1
     }
 
-    /// The type of what stands exactly there.
+    /// Returns the type of the expression with exactly this span.
     pub(super) fn type_at(&self, span: Span) -> Option<&str> {
         let notes = self.types();
         let at = notes.partition_point(|note| note.span < span);
@@ -100,35 +100,35 @@ impl Analysis {
     }
 
     /// The definition of a name in a module of the document.
-    pub(super) fn resolve(&self, from: &Outline, what: &What) -> Option<Target> {
+    pub(super) fn resolve(&self, from: &Outline, what: &Symbol) -> Option<Target> {
         match what {
-            What::Variable(_) | What::State(_) | What::Module(_) => None,
-            What::Value(Some(path), name, arity) => {
-                let outline = self.outline(&meant(from, path))?;
+            Symbol::Variable(_) | Symbol::State(_) | Symbol::Module(_) => None,
+            Symbol::Value(Some(path), name, arity) => {
+                let outline = self.outline(&module_of_path(from, path))?;
                 target(&outline, |outline| outline.value(name, *arity).or_else(|| outline.ty(name)))
             }
-            What::Value(None, name, arity) => self.visible(from, name, &|outline, name| outline.value(name, *arity)),
-            What::Type(name) => match name.rsplit_once('.') {
+            Symbol::Value(None, name, arity) => self.visible(from, name, &|outline, name| outline.value(name, *arity)),
+            Symbol::Type(name) => match name.rsplit_once('.') {
                 Some((path, short)) => {
-                    let outline = self.outline(&meant(from, path))?;
+                    let outline = self.outline(&module_of_path(from, path))?;
                     target(&outline, |outline| outline.ty(short))
                 }
                 None => self.visible(from, name, &|outline, name| outline.ty(name)),
             },
-            What::Field(record, field) => {
-                let of = self.resolve(from, &What::Type(record.clone()))?;
+            Symbol::Field(record, field) => {
+                let of = self.resolve(from, &Symbol::Type(record.clone()))?;
                 target(&of.outline, |outline| outline.field(&of.entry.name, field))
             }
-            What::FieldOf(value, field) => {
+            Symbol::FieldOf(value, field) => {
                 let record = self.type_at(*value)?;
                 let record = record.split('(').next().unwrap_or(record);
-                self.resolve(from, &What::Field(Name::from(record), field.clone()))
+                self.resolve(from, &Symbol::Field(Name::from(record), field.clone()))
             }
         }
     }
 
-    /// What a name means without a module before it: what the module defines itself, what it imports by name, what it
-    /// imports whole, and what the prelude has.
+    /// Returns the definitions of an unqualified name, in the order of lookup: the module itself, individually imported
+    /// names, imported modules, and the prelude.
     fn visible(
         &self,
         from: &Outline,
@@ -175,7 +175,7 @@ pub(super) fn imports(outline: &Outline) -> impl Iterator<Item = &Import> {
 }
 
 /// The module that a path means in a module: behind its alias, or by its own name.
-pub(super) fn meant(from: &Outline, path: &str) -> Name {
+pub(super) fn module_of_path(from: &Outline, path: &str) -> Name {
     let aliased = imports(from).find(|import| import.alias.as_ref().is_some_and(|alias| *alias.name == *path));
     aliased.map_or_else(|| Name::from(path), |import| import.module.name.clone())
 }

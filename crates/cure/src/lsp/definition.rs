@@ -1,11 +1,11 @@
 //! `textDocument/definition`: where a name is defined. The library stands in no file, so it has no place; hover shows what
 //! is written there.
 
-use super::analysis::{Analysis, meant};
+use super::analysis::{Analysis, module_of_path};
 use super::documents::{Document, Documents, uri_of};
 use super::messages::Location;
 use super::outline::Outline;
-use super::place::{What, look};
+use super::place::{Symbol, look};
 use super::positions::{Encoding, LineStarts};
 use crate::diagnostic::Span;
 
@@ -31,9 +31,9 @@ pub(super) fn definition(
         Some(Location { uri: open.map_or_else(|| uri_of(path), |open| open.uri.clone()), range })
     };
     match &named.what {
-        What::Variable(span) | What::State(span) => here(*span),
-        What::Module(path) => {
-            let outline = analysis.outline(&meant(from, path))?;
+        Symbol::Variable(span) | Symbol::State(span) => here(*span),
+        Symbol::Module(path) => {
+            let outline = analysis.outline(&module_of_path(from, path))?;
             there(&outline, outline.module.name.span)
         }
         what => {

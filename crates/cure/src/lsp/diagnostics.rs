@@ -1,4 +1,4 @@
-//! `textDocument/publishDiagnostics`: what the compiler says about an open document.
+//! `textDocument/publishDiagnostics`: the compiler's diagnostics for an open document.
 
 use serde_json::{Value, json};
 

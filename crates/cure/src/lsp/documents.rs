@@ -17,7 +17,7 @@ const MOST: usize = 1_000;
 pub(super) struct Document {
     /// Its address as the editor writes it.
     pub uri: String,
-    /// Its file, with links resolved as far as it exists; `None` for a text that is no file.
+    /// Path of its file, with existing links resolved; `None` for a text without a file.
     pub path: Option<PathBuf>,
     pub version: Option<i64>,
     pub text: Arc<str>,

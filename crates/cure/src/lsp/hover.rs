@@ -1,17 +1,17 @@
-//! `textDocument/hover`: the type of what stands at a place, or the head and the documentation of what it names.
+//! `textDocument/hover`: the type of an expression, or the head and documentation of a definition.
 
 use serde_json::{Value, json};
 
 use super::analysis::Analysis;
 use super::documents::Document;
-use super::place::{Named, What, look};
+use super::place::{Symbol, SymbolAt, look};
 use super::positions::Encoding;
 use crate::diagnostic::Span;
 use crate::syntax::ast::{Def, Item, Module, Param};
 
 /// The answer; `null` where nothing is known.
 pub(super) fn hover(analysis: &Analysis, document: &Document, at: usize, encoding: Encoding) -> Value {
-    match told(analysis, at as u32) {
+    match describe(analysis, at as u32) {
         Some((span, text)) => {
             json!({ "contents": { "kind": "markdown", "value": text }, "range": document.range(span, encoding) })
         }
@@ -19,7 +19,7 @@ pub(super) fn hover(analysis: &Analysis, document: &Document, at: usize, encodin
     }
 }
 
-fn told(analysis: &Analysis, at: u32) -> Option<(Span, String)> {
+fn describe(analysis: &Analysis, at: u32) -> Option<(Span, String)> {
     let module = analysis.module_at(at)?;
     if let Some(named) = look(&module.module, at).named
         && let Some(text) = named_as(analysis, &named, at)
@@ -30,18 +30,18 @@ fn told(analysis: &Analysis, at: u32) -> Option<(Span, String)> {
     Some((note.span, code(&note.ty)))
 }
 
-fn named_as(analysis: &Analysis, Named { span, what }: &Named, at: u32) -> Option<String> {
+fn named_as(analysis: &Analysis, SymbolAt { span, what }: &SymbolAt, at: u32) -> Option<String> {
     let from = analysis.module_at(at)?;
-    let name = span.of(&analysis.text);
+    let name = span.text(&analysis.text);
     match what {
-        What::Variable(binding) => {
+        Symbol::Variable(binding) => {
             let known = analysis.type_at(*span).or_else(|| analysis.type_at(*binding)).map(str::to_owned);
             let ty = known.or_else(|| written(&from.module, *binding, &analysis.text))?;
             Some(code(&format!("{name}: {ty}")))
         }
-        What::State(_) => Some(code(&format!("state {name}"))),
-        What::Module(path) => {
-            let module = analysis.outline(&super::analysis::meant(from, path))?;
+        Symbol::State(_) => Some(code(&format!("state {name}"))),
+        Symbol::Module(path) => {
+            let module = analysis.outline(&super::analysis::module_of_path(from, path))?;
             Some(documented(&format!("module {}", module.module.name.name), &module.module.doc))
         }
         what => {
@@ -73,7 +73,7 @@ fn written(module: &Module, binding: Span, text: &str) -> Option<String> {
     });
     let is_meant = |param: &&Param| param.name.span == binding;
     let param = defs.flat_map(|def| &def.params).find(is_meant)?;
-    Some(param.ty.as_ref()?.span.of(text).to_owned())
+    Some(param.ty.as_ref()?.span.text(text).to_owned())
 }
 
 fn documented(head: &str, doc: &str) -> String {

@@ -1,5 +1,5 @@
-//! The messages of the Language Server Protocol that the server reads and writes, as far as it uses them (3.17). They are
-//! written here because the generated types of the whole protocol take longer to build than the compiler of Cure.
+//! The messages of the Language Server Protocol (3.17) that the server uses. They are defined here because the
+//! generated types of the whole protocol take longer to build than the Cure compiler.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -12,7 +12,7 @@ pub(super) enum Id {
     Text(String),
 }
 
-/// What a client sends.
+/// A message from the client.
 #[derive(Debug, Deserialize)]
 pub(super) struct Incoming {
     pub id: Option<Id>,
@@ -75,7 +75,7 @@ pub(super) struct InitializeParams {
     pub root_path: Option<String>,
     pub root_uri: Option<String>,
     pub workspace_folders: Option<Vec<WorkspaceFolder>>,
-    /// Read leniently: an odd capability is no reason to refuse an editor.
+    /// Parsed leniently: an unexpected capability must not prevent the editor from connecting.
     pub capabilities: Value,
 }
 

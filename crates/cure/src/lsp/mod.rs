@@ -1,10 +1,10 @@
 //! A language server for Cure: what an editor shows while one types, over the Language Server Protocol (3.17) on a pair of
 //! pipes. No daemon and no runtime: one thread reads, one answers.
 //!
-//! [`serve`] is the whole of it. [`wire`] cuts messages, [`messages`] says what is in them, [`server`] handles one after
-//! the other; [`documents`] are the open texts and [`projects`] the files around them. Each request has its file:
-//! [`diagnostics`], [`hover`], [`definition`], [`formatting`], [`completion`]; they look through [`analysis`], which knows a
-//! text's definitions ([`outline`]) and what stands at a place ([`place`]).
+//! [`serve`] is the entry point. [`wire`] splits messages, [`messages`] defines them, [`server`] handles them in order;
+//! [`documents`] are the open texts and [`projects`] the files around them. Each request has its file: [`diagnostics`],
+//! [`hover`], [`definition`], [`formatting`], [`completion`]. They use [`analysis`], which knows a text's definitions
+//! ([`outline`]) and the meaning of a position ([`place`]).
 
 mod analysis;
 mod completion;
@@ -82,7 +82,7 @@ pub fn serve(
     }
 }
 
-/// What the reader found.
+/// An event from the reader.
 enum Event {
     Message(Incoming),
     /// A message that cannot be read, and why.
@@ -103,7 +103,7 @@ impl Cancelled {
         self.0.lock().insert(id);
     }
 
-    /// Whether a request was cancelled; it is forgotten then.
+    /// True if a request was cancelled; it is forgotten then.
     fn take(&self, id: &Id) -> bool {
         self.0.lock().remove(id)
     }

@@ -10,7 +10,7 @@ use crate::syntax::ast::{Curify, Def, Fsm, Item, Module, Name, Record, Type, Typ
 /// Maximum length of a head in bytes.
 const LONGEST: usize = 1_000;
 
-/// What a definition defines.
+/// Kind of a definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A function, or a method of a class, and how many parameters it has.
@@ -30,13 +30,13 @@ pub(super) struct Entry {
     pub kind: Kind,
     /// The name where it is defined.
     pub span: Span,
-    /// What is written of it, without a body.
+    /// Its source text without a body.
     pub head: String,
     /// The comments before it.
     pub doc: String,
-    /// Whether other modules may use it.
+    /// True if other modules may use it.
     pub exported: bool,
-    /// Whether its type is inferred, so that the head does not tell it.
+    /// True if its type is inferred, so that the head does not tell it.
     pub inferred: bool,
 }
 
@@ -47,7 +47,7 @@ pub(super) struct Outline {
     pub entries: Vec<Entry>,
     /// The text that the places are in.
     pub text: Arc<str>,
-    /// Its file; `None` for the library and for a text that is no file.
+    /// Its file; `None` for the library and for a text without a file.
     pub path: Option<PathBuf>,
 }
 
@@ -200,7 +200,7 @@ impl Reader<'_> {
 
     /// The text between two places on one line.
     fn until(&self, start: u32, end: u32) -> String {
-        let text = Span { start, end }.of(self.text);
+        let text = Span { start, end }.text(self.text);
         let mut line = String::new();
         for word in text.split_whitespace() {
             if line.len() + word.len() > LONGEST {

@@ -1,14 +1,14 @@
-//! What stands at a place of a text: which name, what kind of thing it names, and which variables are in scope there.
+//! The meaning of a position in a text: its name, the kind of that name, and the variables in scope.
 
 use crate::diagnostic::Span;
 use crate::syntax::ast::*;
 
-/// What a name can mean by its position.
+/// Kind of a name according to its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum Symbol {
     /// A variable, by the place where it is bound.
     Variable(Span),
-    /// A function, method or constructor, of this module if one is written, with so many arguments if it is called.
+    /// A function, method or constructor, with its module if qualified, its name, and the number of arguments if called.
     Value(Option<Name>, Name, Option<usize>),
     /// A type, record or class.
     Type(Name),
@@ -23,36 +23,36 @@ pub(super) enum What {
 
 /// A name at a place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Named {
+pub(super) struct SymbolAt {
     pub span: Span,
-    pub what: What,
+    pub what: Symbol,
 }
 
-/// What is known about a place.
+/// The name at a position and its context.
 #[derive(Debug, Default)]
-pub(super) struct Place {
+pub(super) struct Lookup {
     /// The name there.
-    pub named: Option<Named>,
+    pub named: Option<SymbolAt>,
     /// The variables in scope, and where they are bound.
     pub scope: Vec<(Name, Span)>,
 }
 
 /// Looks at a place in a module.
-pub(super) fn look(module: &Module, at: u32) -> Place {
-    let mut look = Look { at, locals: Vec::new(), place: Place::default() };
+pub(super) fn look(module: &Module, at: u32) -> Lookup {
+    let mut look = Look { at, locals: Vec::new(), place: Lookup::default() };
     if look.touches(module.name.span) {
-        look.name(module.name.span, What::Module(module.name.name.clone()));
+        look.name(module.name.span, Symbol::Module(module.name.name.clone()));
     }
     for export in module.exports.iter().flatten() {
-        let what = What::Value(None, export.name.name.clone(), export.arity.map(|arity| arity as usize));
+        let what = Symbol::Value(None, export.name.name.clone(), export.arity.map(|arity| arity as usize));
         look.name(export.name.span, what);
     }
     module.items.iter().for_each(|item| look.item(item));
     look.place
 }
 
-/// The end of the definition that begins last before a place, with the variables of its head and its first `let`s: what is
-/// typed there next belongs to it.
+/// Returns the variables in scope after the last definition before a position: those of its head and its first `let`s.
+/// Text typed there belongs to that definition.
 pub(super) fn before(module: &Module, at: u32) -> Vec<(Name, Span)> {
     let defs = module.items.iter().flat_map(|item| match item {
         Item::Def(def) => std::slice::from_ref(def),
@@ -78,23 +78,23 @@ pub(super) fn before(module: &Module, at: u32) -> Vec<(Name, Span)> {
 struct Look {
     at: u32,
     locals: Vec<(Name, Span)>,
-    place: Place,
+    place: Lookup,
 }
 
 impl Look {
-    /// Whether the place is in the span, or directly behind it.
+    /// True if the place is in the span, or directly behind it.
     fn touches(&self, span: Span) -> bool {
         span.start <= self.at && self.at <= span.end
     }
 
     /// Notes a name, if it is there.
-    fn name(&mut self, span: Span, what: What) {
+    fn name(&mut self, span: Span, what: Symbol) {
         if self.touches(span) && span.end > span.start {
-            self.place.named = Some(Named { span, what });
+            self.place.named = Some(SymbolAt { span, what });
         }
     }
 
-    fn ident(&mut self, ident: &Ident, what: impl FnOnce(Name) -> What) {
+    fn ident(&mut self, ident: &Ident, what: impl FnOnce(Name) -> Symbol) {
         self.name(ident.span, what(ident.name.clone()));
     }
 
@@ -108,21 +108,21 @@ impl Look {
             Item::Def(def) => self.def(def),
             Item::Curify(foreign) => self.def(&foreign.head),
             Item::Record(record) => {
-                self.ident(&record.name, What::Type);
+                self.ident(&record.name, Symbol::Type);
                 for (field, ty) in &record.fields {
-                    self.ident(field, |name| What::Field(record.name.name.clone(), name));
+                    self.ident(field, |name| Symbol::Field(record.name.name.clone(), name));
                     self.ty(ty);
                 }
-                record.derive.iter().for_each(|class| self.ident(class, What::Type));
+                record.derive.iter().for_each(|class| self.ident(class, Symbol::Type));
             }
             Item::Type(def) => {
-                self.ident(&def.name, What::Type);
+                self.ident(&def.name, Symbol::Type);
                 self.ty(&def.body);
                 def.guard.iter().for_each(|guard| self.expr(guard));
-                def.derive.iter().for_each(|class| self.ident(class, What::Type));
+                def.derive.iter().for_each(|class| self.ident(class, Symbol::Type));
             }
             Item::Class(class) => {
-                self.ident(&class.name, What::Type);
+                self.ident(&class.name, Symbol::Type);
                 class.supers.iter().for_each(|above| self.constraint(above));
                 class.methods.iter().for_each(|method| self.def(method));
             }
@@ -137,18 +137,18 @@ impl Look {
 
     fn import(&mut self, import: &Import) {
         let module = &import.module;
-        self.ident(module, What::Module);
-        import.alias.iter().for_each(|alias| self.ident(alias, |_| What::Module(module.name.clone())));
+        self.ident(module, Symbol::Module);
+        import.alias.iter().for_each(|alias| self.ident(alias, |_| Symbol::Module(module.name.clone())));
         for one in import.names.iter().flatten() {
             let arity = one.arity.map(|arity| arity as usize);
-            let what = What::Value(Some(module.name.clone()), one.name.name.clone(), arity);
+            let what = Symbol::Value(Some(module.name.clone()), one.name.name.clone(), arity);
             one.alias.iter().for_each(|alias| self.name(alias.span, what.clone()));
             self.name(one.name.span, what);
         }
     }
 
     fn constraint(&mut self, constraint: &Constraint) {
-        self.ident(&constraint.class, What::Type);
+        self.ident(&constraint.class, Symbol::Type);
         constraint.args.iter().for_each(|arg| self.ty(arg));
     }
 
@@ -158,8 +158,8 @@ impl Look {
             return;
         }
         let arity = def.params.len();
-        self.ident(&def.name, |name| What::Value(None, name, Some(arity)));
-        def.type_params.iter().flat_map(|(_, bounds)| bounds).for_each(|class| self.ident(class, What::Type));
+        self.ident(&def.name, |name| Symbol::Value(None, name, Some(arity)));
+        def.type_params.iter().flat_map(|(_, bounds)| bounds).for_each(|class| self.ident(class, Symbol::Type));
         let outside = self.locals.len();
         self.params(&def.params);
         def.result.iter().for_each(|result| self.ty(result));
@@ -172,7 +172,7 @@ impl Look {
     fn params(&mut self, params: &[Param]) {
         self.locals.extend(params.iter().map(|param| (param.name.name.clone(), param.name.span)));
         for param in params {
-            self.name(param.name.span, What::Variable(param.name.span));
+            self.name(param.name.span, Symbol::Variable(param.name.span));
             param.ty.iter().for_each(|ty| self.ty(ty));
         }
     }
@@ -181,7 +181,7 @@ impl Look {
         match &ty.kind {
             TypeKind::Name(name, args) => {
                 let end = ty.span.start + name.len() as u32;
-                self.name(Span { start: ty.span.start, end }, What::Type(name.clone()));
+                self.name(Span { start: ty.span.start, end }, Symbol::Type(name.clone()));
                 args.iter().for_each(|arg| self.ty(arg));
             }
             TypeKind::Fn(params, result) => {
@@ -190,7 +190,7 @@ impl Look {
             }
             TypeKind::Union(all) | TypeKind::Tuple(all) => all.iter().for_each(|one| self.ty(one)),
             TypeKind::Refined(value, base, condition) => {
-                self.name(value.span, What::Variable(value.span));
+                self.name(value.span, Symbol::Variable(value.span));
                 self.ty(base);
                 self.locals.push((value.name.clone(), value.span));
                 self.expr(condition);
@@ -267,7 +267,7 @@ impl Look {
     }
 
     fn value(&mut self, name: &Name, arity: Option<usize>, span: Span) {
-        let what = self.local(name).map_or_else(|| What::Value(None, name.clone(), arity), What::Variable);
+        let what = self.local(name).map_or_else(|| Symbol::Value(None, name.clone(), arity), Symbol::Variable);
         self.name(span, what);
     }
 
@@ -279,16 +279,16 @@ impl Look {
         }
     }
 
-    /// `value.field`, or `A.B.function` where `A` is no variable.
+    /// Visits `value.field`, or `A.B.function` if `A` is not a variable.
     fn field(&mut self, base: &Expr, field: &Ident, arity: Option<usize>) {
         match self.path(base) {
             Some(path) => {
-                self.name(base.span, What::Module(path.clone()));
-                self.ident(field, |name| What::Value(Some(path), name, arity));
+                self.name(base.span, Symbol::Module(path.clone()));
+                self.ident(field, |name| Symbol::Value(Some(path), name, arity));
             }
             None => {
                 self.expr(base);
-                self.ident(field, |name| What::FieldOf(base.span, name));
+                self.ident(field, |name| Symbol::FieldOf(base.span, name));
             }
         }
     }
@@ -305,9 +305,9 @@ impl Look {
     }
 
     fn fields(&mut self, record: &Ident, fields: &[(Ident, Expr)]) {
-        self.ident(record, What::Type);
+        self.ident(record, Symbol::Type);
         for (field, value) in fields {
-            self.ident(field, |name| What::Field(record.name.clone(), name));
+            self.ident(field, |name| Symbol::Field(record.name.clone(), name));
             self.expr(value);
         }
     }
@@ -352,21 +352,21 @@ impl Look {
             return;
         }
         match &pattern.kind {
-            PatternKind::Name(name) if is_variable(name) => self.name(pattern.span, What::Variable(pattern.span)),
-            PatternKind::Name(name) => self.name(pattern.span, What::Value(None, name.clone(), Some(0))),
+            PatternKind::Name(name) if is_variable(name) => self.name(pattern.span, Symbol::Variable(pattern.span)),
+            PatternKind::Name(name) => self.name(pattern.span, Symbol::Value(None, name.clone(), Some(0))),
             PatternKind::List(parts, rest) => {
                 parts.iter().for_each(|part| self.pattern(part));
                 rest.iter().for_each(|rest| self.pattern(rest));
             }
             PatternKind::Tuple(parts) => parts.iter().for_each(|part| self.pattern(part)),
             PatternKind::Ctor(name, parts) => {
-                self.ident(name, |name| What::Value(None, name, Some(parts.len())));
+                self.ident(name, |name| Symbol::Value(None, name, Some(parts.len())));
                 parts.iter().for_each(|part| self.pattern(part));
             }
             PatternKind::Record(name, fields) => {
-                self.ident(name, What::Type);
+                self.ident(name, Symbol::Type);
                 for (field, part) in fields {
-                    self.ident(field, |field| What::Field(name.name.clone(), field));
+                    self.ident(field, |field| Symbol::Field(name.name.clone(), field));
                     self.pattern(part);
                 }
             }
@@ -375,14 +375,14 @@ impl Look {
     }
 
     fn fsm(&mut self, fsm: &Fsm) {
-        self.ident(&fsm.name, What::Type);
+        self.ident(&fsm.name, Symbol::Type);
         let declared =
             fsm.states.iter().flatten().chain(&fsm.blocks).chain(fsm.transitions.iter().map(|one| &one.from));
         let declared: Vec<&Ident> = declared.collect();
         let state = |name: &Name| declared.iter().find(|state| state.name == *name).map(|state| state.span);
         let outside = self.locals.len();
         for (field, value) in fsm.payload.iter().flatten() {
-            self.ident(field, |name| What::Field(fsm.name.name.clone(), name));
+            self.ident(field, |name| Symbol::Field(fsm.name.name.clone(), name));
             self.expr(value);
             self.locals.push((field.name.clone(), field.span));
         }
@@ -390,13 +390,13 @@ impl Look {
         let named = fsm.states.iter().flatten().chain(&fsm.initial).chain(&fsm.terminal).chain(&fsm.blocks).chain(ends);
         for one in named {
             if let Some(span) = state(&one.name) {
-                self.name(one.span, What::State(span));
+                self.name(one.span, Symbol::State(span));
             }
         }
         for transition in &fsm.transitions {
             transition.guard.iter().for_each(|guard| self.expr(guard));
             for (field, value) in &transition.actions {
-                self.ident(field, |name| What::Field(fsm.name.name.clone(), name));
+                self.ident(field, |name| Symbol::Field(fsm.name.name.clone(), name));
                 self.expr(value);
             }
         }
@@ -404,7 +404,7 @@ impl Look {
     }
 }
 
-/// Whether a name in a pattern is a variable.
+/// True if a name in a pattern is a variable.
 fn is_variable(name: &str) -> bool {
     !name.starts_with(|c: char| c.is_ascii_uppercase())
 }

@@ -93,7 +93,7 @@ mod tests {
         for encoding in [Encoding::Utf8, Encoding::Utf16] {
             for (at, _) in text.char_indices().chain([(text.len(), ' ')]) {
                 let place = lines.position(text, at, encoding);
-                // Between a carriage return and its line feed is no place of its own.
+                // The position between a carriage return and its line feed does not exist.
                 let expected = if text[..at].ends_with('\r') && text[at..].starts_with('\n') { at - 1 } else { at };
                 assert_eq!(lines.byte(text, place, encoding), expected, "{at} {place:?} {encoding:?}");
             }

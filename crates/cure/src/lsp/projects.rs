@@ -60,8 +60,8 @@ impl Projects {
         }
     }
 
-    /// The project of a file. A text that is no file belongs to the first.
-    fn of(&mut self, path: Option<&Path>) -> &mut Project {
+    /// Returns the project of a file. A text without a file belongs to the first project.
+    fn project_of(&mut self, path: Option<&Path>) -> &mut Project {
         let Projects { all, outside } = self;
         let found = match path {
             Some(path) => {
@@ -75,12 +75,12 @@ impl Projects {
 
     /// Lets a text stand for a file, or the file itself again.
     pub(super) fn hold(&mut self, path: &Path, text: Option<Arc<str>>) {
-        self.of(Some(path)).workspace.hold(path, text);
+        self.project_of(Some(path)).workspace.hold(path, text);
     }
 
     /// The modules around a file, as they are now.
     pub(super) fn index(&mut self, path: Option<&Path>) -> Arc<Index> {
-        self.of(path).index()
+        self.project_of(path).index()
     }
 
     /// The files may have changed: they are looked at when they are needed next.

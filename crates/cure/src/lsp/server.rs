@@ -1,4 +1,4 @@
-//! The server: its state, and what it does with each message. A panic in one of them is that message's own.
+//! The server: its state, and the handling of each message. A panic affects only the message that caused it.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
@@ -34,10 +34,10 @@ pub(super) struct Server<'a> {
     find: &'a dyn Fn(&Path) -> Folder,
     cancelled: Cancelled,
     phase: Phase,
-    /// Whether `exit` was said.
+    /// True if `exit` was said.
     over: bool,
     encoding: Encoding,
-    /// Whether the editor can be asked to tell of changed files.
+    /// True if the editor can be asked to tell of changed files.
     watches: bool,
     documents: Documents,
     projects: Projects,
@@ -45,7 +45,7 @@ pub(super) struct Server<'a> {
     changed: BTreeSet<String>,
     /// Those that may see a change elsewhere.
     affected: BTreeSet<String>,
-    /// What was told last of each document.
+    /// Last published diagnostics of each document.
     told: HashMap<String, Value>,
     /// The last analysis, and of which document.
     analysis: Option<(String, Analysis)>,
@@ -74,17 +74,17 @@ impl<'a> Server<'a> {
         }
     }
 
-    /// Whether `shutdown` was said.
+    /// True if `shutdown` was said.
     pub(super) fn is_down(&self) -> bool {
         self.phase == Phase::Down
     }
 
-    /// Whether `exit` was said.
+    /// True if `exit` was said.
     pub(super) fn is_over(&self) -> bool {
         self.over
     }
 
-    /// Whether diagnostics are to be told.
+    /// True if diagnostics are to be told.
     pub(super) fn has_work(&self) -> bool {
         !self.changed.is_empty() || !self.affected.is_empty()
     }
@@ -112,14 +112,14 @@ impl<'a> Server<'a> {
         }
     }
 
-    /// Handles a message.
     pub(super) fn message(&mut self, message: Incoming) -> io::Result<()> {
         match (message.method, message.id) {
             (Some(method), Some(id)) => {
                 let cancelled = self.cancelled.take(&id);
-                let result = match cancelled {
-                    true => Err(Failure::new(REQUEST_CANCELLED, "the request was cancelled")),
-                    false => self.guarded(|server| server.request(&method, message.params)).flatten(),
+                let result = if cancelled {
+                    Err(Failure::new(REQUEST_CANCELLED, "the request was cancelled"))
+                } else {
+                    self.guarded(|server| server.request(&method, message.params)).flatten()
                 };
                 match result {
                     Ok(result) => self.send(&json!({ "jsonrpc": "2.0", "id": id, "result": result })),
@@ -223,7 +223,7 @@ impl<'a> Server<'a> {
         match method {
             "exit" => self.over = true,
             "$/cancelRequest" => {
-                // Its request was handled, or it is none that was seen.
+                // The request was already answered, or is unknown.
                 let CancelParams { id } = read(params)?;
                 self.cancelled.take(&id);
             }
@@ -289,7 +289,7 @@ impl<'a> Server<'a> {
         self.send(&json!({ "jsonrpc": "2.0", "id": "watch", "method": "client/registerCapability", "params": params }))
     }
 
-    /// Runs what a message asks for; a panic is its failure and nothing else's.
+    /// Runs the handler of a message and turns a panic into its failure.
     fn guarded<T>(&mut self, job: impl FnOnce(&mut Self) -> T) -> Result<T, Failure> {
         let done = catch_unwind(AssertUnwindSafe(|| job(self)));
         done.map_err(|_| {

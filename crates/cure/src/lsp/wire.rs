@@ -1,5 +1,5 @@
 //! The framing of the Language Server Protocol: headers, an empty line, and as many bytes as `Content-Length` says.
-//! Garbage between messages is passed over, and what is too large is skipped and reported.
+//! Garbage between messages is ignored; oversized messages are skipped and reported.
 
 use std::io::{self, BufRead, Read, Write};
 
@@ -8,7 +8,7 @@ const MOST_BYTES: u64 = 128 << 20;
 /// Maximum length of a header in bytes.
 const LONGEST_HEADER: u64 = 8 << 10;
 
-/// What was read.
+/// Result of reading a message.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Frame {
     /// The bytes of a message.

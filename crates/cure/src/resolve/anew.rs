@@ -1,5 +1,4 @@
-//! Warns where a module defines a type or a class anew that is known everywhere: from there on the name means another one
-//! here than in the library.
+//! Warns about redefinitions of well-known types and classes: from there on the name differs from the library's.
 
 use super::collect::Collector;
 use crate::diagnostic::{Diagnostic, code};
@@ -8,7 +7,7 @@ use crate::standard;
 use crate::syntax::ast::{Ident, Name, TypeDef, TypeKind};
 
 impl Collector<'_, '_> {
-    /// Of a type, whose definition is given if it may be the library's own.
+    /// Warns about a type. `def` is its definition if it may equal the library's.
     pub(super) fn type_anew(&mut self, name: &Ident, def: Option<&TypeDef>) {
         let Some(known) = self.scope.ty(&name.name).filter(|known| self.is_of_prelude(&known.full, &name.name)) else {
             return;
@@ -16,20 +15,19 @@ impl Collector<'_, '_> {
         let (full, TypeInfoKind::Sum(all)) = (&known.full, &known.kind) else { return };
         let own = def.map_or(Vec::new(), constructors);
         let is_same = own.len() == all.len() && all.iter().all(|one| own.contains(&(&one.name, one.fields.len())));
-        let what = match is_same {
-            true => {
-                let names: Vec<String> = all.iter().map(|one| format!("`{}`", one.name)).collect();
-                let (last, others) = names.split_last().expect("a type of the library has constructors");
-                format!("remove the definition: {} and {last} are there without it", others.join(", "))
-            }
-            false => format!("choose another name, such as `My{}`", name.name),
+        let what = if is_same {
+            let names: Vec<String> = all.iter().map(|one| format!("`{}`", one.name)).collect();
+            let (last, others) = names.split_last().expect("a type of the library has constructors");
+            format!("remove the definition: {} and {last} are there without it", others.join(", "))
+        } else {
+            format!("choose another name, such as `My{}`", name.name)
         };
         let message =
             format!("this is another type than `{full}`, which is known everywhere and which the library takes");
         self.errors.push(Diagnostic::warning(code::ANEW, name.span, message).hint(what));
     }
 
-    /// Of a class.
+    /// Warns about a class.
     pub(super) fn class_anew(&mut self, name: &Ident) {
         let Some(known) = self.scope.class(&name.name).filter(|known| self.is_of_prelude(&known.full, &name.name))
         else {

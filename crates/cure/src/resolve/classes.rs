@@ -273,7 +273,7 @@ fn letters(count: usize) -> String {
     ('A'..='Z').take(count).map(String::from).collect::<Vec<_>>().join(", ")
 }
 
-/// Whether these are distinct type parameters.
+/// True if these are distinct type parameters.
 fn all_different(args: &[Ty]) -> bool {
     let mut seen = HashSet::new();
     args.iter().all(|arg| matches!(arg, Ty::Param(name) if seen.insert(name.clone())))

@@ -152,7 +152,7 @@ impl<'a> Collector<'a, '_> {
         self.variance();
     }
 
-    /// Whether a name that is defined is free: nobody who reads `Int` should have to ask which one is meant.
+    /// True if the name is not that of a built-in type. Redefining `Int` would confuse every reader.
     pub(super) fn not_built_in(&mut self, name: &Ident) -> bool {
         let free = !is_reserved(name);
         if !free {
@@ -163,7 +163,7 @@ impl<'a> Collector<'a, '_> {
         free
     }
 
-    /// Whether a definition makes a new type: it has several constructors, or one that is not a type. `own` counts the
+    /// True if a definition makes a new type: it has several constructors, or one that is not a type. `own` counts the
     /// types of the module by name.
     fn is_sum(&self, def: &TypeDef, own: &HashMap<&Name, usize>) -> bool {
         match &def.body.kind {
@@ -361,7 +361,7 @@ impl<'a> Collector<'a, '_> {
     }
 }
 
-/// Whether a name is that of a type which everyone takes for the one of the language. `Nat`, `Pos` and `Pair` have often been
+/// True if a name is that of a type which everyone takes for the one of the language. `Nat`, `Pos` and `Pair` have often been
 /// defined by a program itself.
 fn is_reserved(name: &Ident) -> bool {
     let free = ["Nat", "Pos", "Pair", "Charlist"];

@@ -39,10 +39,10 @@ impl Reader<'_> {
     /// Checks a condition over a value of this base type: operators over names and literals with a boolean result.
     pub(crate) fn condition(&mut self, condition: &Expr, var: &Name, base: &Ty) {
         let sort = self.sort(condition, var, base);
-        self.wanted(sort, Sort::Bool, condition.span, "a condition is true or false");
+        self.expect_sort(sort, Sort::Bool, condition.span, "a condition is true or false");
     }
 
-    fn wanted(&mut self, sort: Sort, wanted: Sort, span: Span, why: &str) {
+    fn expect_sort(&mut self, sort: Sort, wanted: Sort, span: Span, why: &str) {
         if !sort.fits(wanted) {
             self.error(code::MISMATCH, span, format!("{why}; this is {}", sort.name()), None);
         }
@@ -62,7 +62,7 @@ impl Reader<'_> {
             }
             ExprKind::Unary(K::NotKw, inner) => {
                 let sort = self.sort(inner, var, base);
-                self.wanted(sort, Sort::Bool, inner.span, "`not` is for what is true or false");
+                self.expect_sort(sort, Sort::Bool, inner.span, "`not` is for what is true or false");
                 Sort::Bool
             }
             ExprKind::Unary(_, inner) => self.number(inner, var, base),
@@ -91,18 +91,18 @@ impl Reader<'_> {
             K::AndKw | K::OrKw => {
                 for side in [left, right] {
                     let sort = self.sort(side, var, base);
-                    self.wanted(sort, Sort::Bool, side.span, "`and` and `or` are for what is true or false");
+                    self.expect_sort(sort, Sort::Bool, side.span, "`and` and `or` are for what is true or false");
                 }
                 Sort::Bool
             }
             K::Plus | K::Minus | K::Star | K::Slash | K::Percent => {
                 let (one, other) = (self.number(left, var, base), self.number(right, var, base));
-                self.wanted(other, one, right.span, &format!("the left side is {}", one.name()));
+                self.expect_sort(other, one, right.span, &format!("the left side is {}", one.name()));
                 if one == Sort::Open { other } else { one }
             }
             K::EqEq | K::NotEq | K::Lt | K::Gt | K::LtEq | K::GtEq => {
                 let (one, other) = (self.sort(left, var, base), self.sort(right, var, base));
-                self.wanted(other, one, right.span, &format!("the left side is {}", one.name()));
+                self.expect_sort(other, one, right.span, &format!("the left side is {}", one.name()));
                 Sort::Bool
             }
             _ => {

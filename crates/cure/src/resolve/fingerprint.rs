@@ -1,5 +1,5 @@
-//! Fingerprints of what a module's dependents see: a dependent is checked again only when they change. Source positions
-//! are excluded, so that editing a body changes nothing here.
+//! Fingerprints of a module's interface: dependents are checked again only when it changes. Source positions are
+//! excluded, so that editing a body does not change the fingerprint.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 

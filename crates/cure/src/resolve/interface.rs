@@ -44,7 +44,7 @@ pub(crate) struct Signature {
     pub precondition: Option<Arc<Expr>>,
     /// The class constraints on its type parameters: class and type.
     pub constraints: Vec<(Name, Ty)>,
-    /// Whether other modules may call it.
+    /// True if other modules may call it.
     pub exported: bool,
     /// The place of its definition.
     pub span: Span,
@@ -57,7 +57,7 @@ pub(crate) struct TypeInfo {
     pub params: Vec<Name>,
     /// Its kind and definition.
     pub kind: TypeInfoKind,
-    /// Whether `T(A)` is a subtype of `T(B)` when A is a subtype of B. False for types that contain functions.
+    /// True if `T(A)` is a subtype of `T(B)` when A is a subtype of B. False for types that contain functions.
     pub covariant: bool,
 }
 
@@ -80,7 +80,7 @@ pub(crate) struct Constructor {
     pub tag: Name,
     /// The full name of its type.
     pub of: Name,
-    /// That type's parameters.
+    /// Parameters of that type.
     pub params: Vec<Name>,
     pub fields: Vec<Ty>,
 }
@@ -97,7 +97,7 @@ pub(crate) struct ClassInfo {
     pub supers: Vec<Name>,
     /// Its methods in order, as functions over the parameter.
     pub methods: Vec<Arc<Signature>>,
-    /// Whether each of them has a default.
+    /// True if each of them has a default.
     pub defaults: Vec<bool>,
     /// The number of arguments of the parameter; nonzero for classes over type constructors.
     pub arity: usize,

@@ -1,5 +1,5 @@
-//! Hints for names that are not defined: which module of the library has them, and what they are called here if another
-//! language is meant.
+//! Hints for undefined names: the library modules that define them, and Cure's equivalents of names from other
+//! languages.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -8,7 +8,7 @@ use crate::standard;
 use crate::syntax;
 use crate::syntax::ast::{Item, Module};
 
-/// What other languages call the types, and what they are called here.
+/// Types of other languages, and their Cure equivalents.
 const TYPES: &[(&str, &str)] = &[
     ("Array", "`List`"),
     ("Boolean", "`Bool`"),
@@ -39,7 +39,7 @@ const TYPES: &[(&str, &str)] = &[
     ("Void", "`Unit`"),
 ];
 
-/// What other languages call values, constructors and functions, and what is written here.
+/// Values, constructors and functions of other languages, and their Cure equivalents.
 const NAMES: &[(&str, &str)] = &[
     ("Err", "`Error`, of Result"),
     ("False", "`false`"),
@@ -61,20 +61,20 @@ const NAMES: &[(&str, &str)] = &[
 /// The types of the language itself.
 const BUILTIN: &[&str] = &["Int", "Float", "String", "Bool", "Atom", "Unit", "Nat", "Pos", "Any", "List", "Vector"];
 
-/// What a type of another language is called here.
+/// Returns Cure's equivalent of a type from another language.
 pub(crate) fn usual_type(name: &str) -> Option<String> {
     let known = TYPES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, here)| (*here).to_owned());
     let builtin = || BUILTIN.iter().find(|known| known.eq_ignore_ascii_case(name)).map(|known| format!("`{known}`"));
     known.or_else(builtin).map(|here| format!("in Cure it is {here}"))
 }
 
-/// What a name of another language is called here.
+/// Returns Cure's equivalent of a name from another language.
 pub(crate) fn usual_name(name: &str) -> Option<String> {
     let known = NAMES.iter().find(|(known, _)| *known == name)?;
     Some(format!("in Cure it is {}", known.1))
 }
 
-/// What the library has of a name: the modules, and for a function the number of its parameters.
+/// Library modules that define a name, and for a function the number of its parameters.
 type Places = Vec<(&'static str, Option<usize>)>;
 
 static LIBRARY: LazyLock<HashMap<String, Places>> = LazyLock::new(|| {
@@ -124,8 +124,8 @@ fn offered(module: &Module, offer: &mut dyn FnMut(&str, Option<usize>)) {
     }
 }
 
-/// The import that brings a function of the library, for a call with so many arguments. `meant` is the module that has the one
-/// which the program itself defines for its types.
+/// Returns the import of a library function for a call with this number of arguments. `meant` is the module with the
+/// function that the program also defines for its own types.
 pub(crate) fn import_of_function(name: &str, arity: Option<u32>, meant: Option<&str>) -> Option<String> {
     let places = LIBRARY.get(name)?;
     let functions = places.iter().filter_map(|(module, takes)| Some((*module, (*takes)?)));
@@ -137,19 +137,19 @@ pub(crate) fn import_of_function(name: &str, arity: Option<u32>, meant: Option<&
     if let Some(place) = fitting.iter().find(|(module, _)| Some(*module) == meant).copied() {
         fitting = vec![place];
     }
-    // Lists are what is meant most.
+    // Lists are the most likely intention.
     let first = *fitting.iter().find(|(module, _)| *module == "Std.List").or(fitting.first())?;
-    Some(told(fitting.iter().map(|(module, _)| *module), first.0, &format!("{name}/{}", first.1)))
+    Some(describe(fitting.iter().map(|(module, _)| *module), first.0, &format!("{name}/{}", first.1)))
 }
 
 /// The import that brings a type, a record or a class of the library.
 pub(crate) fn import_of_type(name: &str) -> Option<String> {
     let places = LIBRARY.get(name)?.iter().filter(|(_, arity)| arity.is_none());
     let modules: Vec<&str> = places.map(|(module, _)| *module).collect();
-    Some(told(modules.iter().copied(), modules.first()?, name))
+    Some(describe(modules.iter().copied(), modules.first()?, name))
 }
 
-fn told<'a>(modules: impl Iterator<Item = &'a str>, first: &str, what: &str) -> String {
+fn describe<'a>(modules: impl Iterator<Item = &'a str>, first: &str, what: &str) -> String {
     let mut modules: Vec<&str> = modules.collect();
     modules.dedup();
     match modules[..] {

@@ -39,9 +39,9 @@ pub(crate) struct Reader<'a> {
     pub pending: Vec<(Name, Span)>,
     /// The number of arguments of each type parameter, after its first use.
     kinds: HashMap<Name, usize>,
-    /// What `Self` is in the implementation of a trait.
+    /// Type of `Self` in the implementation of a trait.
     pub own: Option<Ty>,
-    /// Whether otherwise unknown single capital letters become type parameters.
+    /// True if otherwise unknown single capital letters become type parameters.
     pub implicit: bool,
 }
 
@@ -123,7 +123,7 @@ impl Reader<'_> {
     }
 
     pub(crate) fn predicate(&self, var: Name, condition: &Expr, span: Span) -> Arc<Pred> {
-        let text = span.of(self.source).to_owned();
+        let text = span.text(self.source).to_owned();
         Arc::new(Pred { var, condition: condition.clone(), names: HashMap::new(), text })
     }
 
@@ -168,7 +168,7 @@ impl Reader<'_> {
             return self.error(code::TYPE_FORM, span, format!("`{name}` is a constructor, not a type"), Some(&hint));
         }
         let message = format!("there is no type `{name}`");
-        self.error(code::UNKNOWN_TYPE, span, message, self.meant(name).as_deref())
+        self.error(code::UNKNOWN_TYPE, span, message, self.suggest_type(name).as_deref())
     }
 
     /// `Self`, which takes arguments if the class is over type constructors.
@@ -183,7 +183,7 @@ impl Reader<'_> {
     }
 
     /// A hint about the type that is meant by an unknown name.
-    fn meant(&self, name: &str) -> Option<String> {
+    fn suggest_type(&self, name: &str) -> Option<String> {
         let near = || self.scope.nearest_type(name).map(|near| format!("did you mean `{near}`?"));
         suggest::usual_type(name).or_else(|| suggest::import_of_type(name)).or_else(near)
     }
@@ -227,7 +227,7 @@ impl Reader<'_> {
             (None, "Pair") => (Name::from("Tuple2"), 2),
             (None, _) => {
                 let message = format!("there is no type `{name}`");
-                return self.error(code::UNKNOWN_TYPE, ty.span, message, self.meant(name).as_deref());
+                return self.error(code::UNKNOWN_TYPE, ty.span, message, self.suggest_type(name).as_deref());
             }
         };
         if takes != count {
@@ -267,7 +267,7 @@ impl Reader<'_> {
             // Messages show the condition as it is written here.
             Ty::Refined(base, pred) => {
                 let (var, condition) = (pred.var.clone(), pred.condition.clone());
-                let text = span.of(self.source).to_owned();
+                let text = span.text(self.source).to_owned();
                 Ty::Refined(base, Arc::new(Pred { var, condition, names: HashMap::new(), text }))
             }
             other => other,
@@ -398,7 +398,7 @@ pub(crate) fn substitute(ty: &Ty, params: &[Name], args: &[Ty]) -> Ty {
     })
 }
 
-/// Whether a parameter of an alias is a number, because it occurs in a length or in a condition.
+/// True if a parameter of an alias is a number, because it occurs in a length or in a condition.
 pub(super) fn counts(ty: &Ty, param: &Name) -> bool {
     ty.any(&mut |part| match part {
         Ty::Seq(_, _, Len::Named(named)) => named.factors.iter().any(|(name, _)| name == param),

@@ -172,7 +172,7 @@ impl Formula {
         }
     }
 
-    /// Whether it has more comparisons than this.
+    /// True if it has more comparisons than this.
     pub(crate) fn is_larger_than(&self, most: usize) -> bool {
         fn count(formula: &Formula, left: &mut usize) -> bool {
             if *left == 0 {
@@ -187,7 +187,7 @@ impl Formula {
         !count(self, &mut most.clone())
     }
 
-    /// Whether it is true under this assignment of symbols.
+    /// True if it is true under this assignment of symbols.
     pub(crate) fn holds(&self, model: &BTreeMap<Sym, BigInt>) -> bool {
         match self {
             Formula::AtMostZero(term) => !term.value(model).is_positive(),

@@ -79,7 +79,7 @@ fn lay_out(tree: &SyntaxNode) -> String {
     out
 }
 
-/// Whether this token always begins a new line.
+/// True if this token always begins a new line.
 fn forced(token: &SyntaxToken) -> bool {
     let Some(parent) = token.parent() else { return false };
     let first = parent.first_token().as_ref() == Some(token);
@@ -91,7 +91,7 @@ fn forced(token: &SyntaxToken) -> bool {
     }
 }
 
-/// Whether it is a node that defines something in a module.
+/// True if it is a node that defines something in a module.
 fn is_definition(kind: K) -> bool {
     matches!(kind, K::Def | K::Curify | K::Record | K::TypeDef | K::Class | K::Instance | K::Trait | K::Impl | K::Fsm)
 }
@@ -148,7 +148,7 @@ fn indents_inside(kind: K) -> bool {
     is_block || is_definition(kind)
 }
 
-/// Whether two tokens of one line are separated by a space.
+/// True if two tokens of one line are separated by a space.
 fn spaced(left: &SyntaxToken, right: &SyntaxToken) -> bool {
     let (a, b) = (left.kind(), right.kind());
     let parent = |token: &SyntaxToken| token.parent().map_or(K::Error, |node| node.kind());

@@ -49,17 +49,17 @@ kinds! {
 }
 
 impl SyntaxKind {
-    /// Whether it is white space or a comment.
+    /// True if it is white space or a comment.
     pub fn is_trivia(self) -> bool {
         matches!(self, K::Whitespace | K::Comment)
     }
 
-    /// Whether it is a reserved word.
+    /// True if it is a reserved word.
     pub(crate) fn is_keyword(self) -> bool {
         KEYWORDS.iter().any(|(_, kind)| *kind == self)
     }
 
-    /// Whether an item of a module begins with it. No expression does, so the parser recovers here.
+    /// True if an item of a module begins with it. No expression does, so the parser recovers here.
     pub(crate) fn starts_item(self) -> bool {
         matches!(
             self,

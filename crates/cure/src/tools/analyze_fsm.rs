@@ -11,7 +11,7 @@ use super::{modules, work};
 use crate::answer::Room;
 use crate::fsm::{Edge, Finding, Graph, mermaid};
 use crate::part::Cure;
-use crate::report::{self, Said, said};
+use crate::report::{self, Diagnosis, diagnose};
 
 /// Analyze the state machines of Cure code. Gives states, transitions, guards and timeouts; states never reached, dead
 /// ends, competing and dead transitions, each with a shortest path that shows it; and a Mermaid diagram.
@@ -25,7 +25,7 @@ pub(super) struct Args {
 /// The machines.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
-    /// Whether the program stands.
+    /// True if the program has no errors.
     pub ok: bool,
     /// The machines, in order, as many as fit.
     pub machines: Vec<Machine>,
@@ -33,7 +33,7 @@ pub(super) struct Output {
     pub count: usize,
     /// Errors and warnings of the whole program.
     #[serde(flatten)]
-    pub said: Said,
+    pub said: Diagnosis,
 }
 
 /// One machine.
@@ -49,11 +49,11 @@ pub(super) struct Machine {
     pub terminal: Vec<String>,
     /// Its transitions.
     pub transitions: Vec<Transition>,
-    /// What was found.
+    /// Findings about the machine.
     pub findings: Vec<ReportedFinding>,
     /// The diagram.
     pub mermaid: String,
-    /// Whether the machine is too large for an answer, so that only the beginning of its lists is here and no diagram.
+    /// True if the machine is too large for an answer, so that only the beginning of its lists is here and no diagram.
     pub truncated: bool,
 }
 
@@ -69,7 +69,7 @@ pub(super) struct Transition {
     /// Its guard.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub guard: Option<String>,
-    /// Whether it changes the data.
+    /// True if it changes the data.
     pub acts: bool,
 }
 
@@ -78,7 +78,7 @@ pub(super) struct Transition {
 pub(super) struct ReportedFinding {
     /// unreachable, deadlock, nondeterminism, dead_transition, no_terminal or timeout.
     pub kind: &'static str,
-    /// What it is.
+    /// Text of the finding.
     pub message: String,
     /// A shortest way to where it shows.
     pub path: Vec<String>,
@@ -99,7 +99,7 @@ impl Tool for AnalyzeFsm {
             let compiled = crate::compile(&args.code, &sources);
             let mut room = Room::new();
             let mut share = room.share(SAID);
-            let said = said(&compiled.diagnostics, &args.code, &mut share, Self::NAME);
+            let said = diagnose(&compiled.diagnostics, &args.code, &mut share, Self::NAME);
             room.rest(share);
             let mut machines = Vec::new();
             for (graph, findings) in compiled.machines() {
@@ -164,7 +164,7 @@ impl Tool for AnalyzeFsm {
     }
 }
 
-/// Maximum size of the diagnostics beside the machines, in bytes.
+/// Maximum size of the diagnostics in addition to the machines, in bytes.
 const SAID: usize = 16_000;
 
 /// A machine that is too large, without its diagram and with the beginning of its lists.

@@ -31,10 +31,10 @@ pub(super) struct Args {
     pub path: Option<PathBuf>,
 }
 
-/// What came out.
+/// Result of the check.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
-    /// Whether all of it stands.
+    /// True if the project has no errors.
     pub ok: bool,
     /// How many files were looked at.
     pub files: usize,
@@ -50,7 +50,7 @@ pub(super) struct Output {
     pub diagnostics: Vec<InFile>,
     /// Files that could not be read, or that were left out because the project has more text than is kept, and why.
     pub unread: Vec<String>,
-    /// What is left out, and what to call next.
+    /// Omitted parts, and the next call that returns them.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub more: Option<String>,
 }

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{file_error, given, modules, work, worktree};
+use super::{file_error, load, modules, work, worktree};
 use project::visible;
 
 use crate::answer::Room;
@@ -16,7 +16,7 @@ use crate::beam::{self, output};
 use crate::compile::Sources;
 use crate::diagnostic::{Diagnostic, code};
 use crate::part::Cure;
-use crate::report::{self, Said, said};
+use crate::report::{self, Diagnosis, diagnose};
 
 /// The default output directory.
 const OUTPUT: &str = "_build/mcp";
@@ -33,10 +33,10 @@ pub(super) struct Args {
     pub output_dir: Option<PathBuf>,
 }
 
-/// What came out.
+/// Result of the compilation.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
-    /// Whether the program stands and its files are there.
+    /// True if the program has no errors and its files were written.
     pub ok: bool,
     /// The directory of the BEAM files, relative to the project's root.
     pub output_dir: PathBuf,
@@ -48,12 +48,12 @@ pub(super) struct Output {
     pub written: Vec<String>,
     /// How many names of these lists are left out, because they do not fit into an answer.
     pub left_out: usize,
-    /// The command line that runs `main/0`, from the project's root; not if there is no such function.
+    /// Command line that runs `main/0` from the project's root; absent if there is no such function.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub run: Option<String>,
     /// Errors, which leave everything as it is, and warnings.
     #[serde(flatten)]
-    pub said: Said,
+    pub said: Diagnosis,
 }
 
 pub(super) struct CompileCure(pub Arc<Cure>);
@@ -67,7 +67,7 @@ impl Tool for CompileCure {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let sources = modules(&self.0, &cx);
-        let (code, _) = given(&cx, None, Some(&args.file_path))?;
+        let (code, _) = load(&cx, None, Some(&args.file_path))?;
         let root = worktree(&cx)?;
         work(usize::MAX, move || {
             let directory = args.output_dir.unwrap_or_else(|| OUTPUT.into());
@@ -122,9 +122,9 @@ fn compiled(
         written: vec![],
         left_out: 0,
         run: None,
-        said: Said::default(),
+        said: Diagnosis::default(),
     };
-    let mut told = |found: &[Diagnostic]| said(found, text, &mut room, CompileCure::NAME);
+    let mut told = |found: &[Diagnostic]| diagnose(found, text, &mut room, CompileCure::NAME);
     let faulty = compilation.faulty();
     if !compilation.is_ok() || !faulty.is_empty() {
         if compilation.is_ok() {
@@ -163,7 +163,7 @@ mod tests {
     use crate::files::read;
     use expect_test::expect;
 
-    fn said(root: &Path, path: &str, directory: &str) -> String {
+    fn answer(root: &Path, path: &str, directory: &str) -> String {
         let code = read(&root.join(path)).unwrap();
         match compiled(root, Path::new(path), &code, directory.into(), &NoSources) {
             Ok(output) => CompileCure::text(&output),
@@ -186,16 +186,16 @@ mod tests {
             ✓ Compiled Gate, Gate.Turnstile into it's here: wrote Std.Core.beam, Std.Eq.beam, Std.Ord.beam, Std.Show.beam, Std.Fsm.beam, Gate.beam, Gate.Turnstile.beam, cure_fsm.Turnstile.beam, cure_fsm.beam, cure_main.beam
             Run it with: erl -noshell -pa 'it'\''s here' -eval "cure_main:run('Gate')."
         "#]]
-        .assert_eq(&format!("{}\n", said(root, "src/gate.cure", "it's here")));
-        assert!(said(root, "src/gate.cure", "it's here").contains("nothing changed"));
+        .assert_eq(&format!("{}\n", answer(root, "src/gate.cure", "it's here")));
+        assert!(answer(root, "src/gate.cure", "it's here").contains("nothing changed"));
         expect![[r#"
             ✗ Not compiled
             2:21 error C0301: expected Int, found String
         "#]]
-        .assert_eq(&format!("{}\n", said(root, "src/wrong.cure", OUTPUT)));
+        .assert_eq(&format!("{}\n", answer(root, "src/wrong.cure", OUTPUT)));
         assert!(!root.join(OUTPUT).exists());
-        assert!(said(root, "src/gate.cure", "../out").contains("outside of the project"));
-        said(root, "src/raises.cure", OUTPUT);
+        assert!(answer(root, "src/gate.cure", "../out").contains("outside of the project"));
+        answer(root, "src/raises.cure", OUTPUT);
         if !testkit::has_program("erl") {
             return;
         }
@@ -203,7 +203,7 @@ mod tests {
             let output = std::process::Command::new("sh").args(["-c", line]).current_dir(root).output().unwrap();
             String::from_utf8_lossy(&output.stdout).into_owned()
         };
-        let gate = said(root, "src/gate.cure", "it's here");
+        let gate = answer(root, "src/gate.cure", "it's here");
         assert_eq!(run(gate.split("Run it with: ").nth(1).unwrap()), "{ok,{'Unlocked',{'Turnstile',2}}}\n");
         // Stack traces name the file and the line.
         let trace = "erl -noshell -pa _build/mcp -eval \"try 'Raises':main() catch error:done:S -> io:format(\\\"~p\\\", [S]) end, halt().\"";

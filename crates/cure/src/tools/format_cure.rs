@@ -7,10 +7,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{file_error, given, work};
+use super::{file_error, load, work};
 use crate::answer::Room;
 use crate::files;
-use crate::report::{self, Said, said};
+use crate::report::{self, Diagnosis, diagnose};
 
 /// Format Cure code, or a file of the project in place. Changes white space only; comments stay. With `check`, only says
 /// whether it is formatted.
@@ -21,18 +21,18 @@ pub(super) struct Args {
     pub code: Option<String>,
     /// A file of the project, relative to its root, that is formatted in place.
     pub file_path: Option<PathBuf>,
-    /// Whether nothing is changed. Default: false.
+    /// Only report, without changing the file. Default: false.
     pub check: Option<bool>,
 }
 
-/// What came out.
+/// Result of formatting.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
-    /// Whether the syntax is valid.
+    /// True if the syntax is valid.
     pub ok: bool,
-    /// Whether formatting changes anything.
+    /// True if formatting changes anything.
     pub changed: bool,
-    /// Whether the file was changed.
+    /// True if the file was changed.
     pub written: bool,
     /// The formatted code; not for a file, nor if it does not fit into an answer.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -42,7 +42,7 @@ pub(super) struct Output {
     pub too_large: Option<usize>,
     /// Syntax errors, which leave everything as it is.
     #[serde(flatten)]
-    pub said: Said,
+    pub said: Diagnosis,
 }
 
 pub(super) struct FormatCure;
@@ -56,7 +56,7 @@ impl Tool for FormatCure {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let check = args.check.unwrap_or(false);
-        let (code, path) = given(&cx, args.code, args.file_path.as_deref())?;
+        let (code, path) = load(&cx, args.code, args.file_path.as_deref())?;
         work(code.len(), move || {
             let output = formatted(&code);
             let Some(path) = path else {
@@ -98,9 +98,9 @@ impl Tool for FormatCure {
 
 fn formatted(code: &str) -> Output {
     let nothing =
-        Output { ok: false, changed: false, written: false, code: None, too_large: None, said: Said::default() };
+        Output { ok: false, changed: false, written: false, code: None, too_large: None, said: Diagnosis::default() };
     match crate::syntax::format(code) {
         Ok(text) => Output { ok: true, changed: text != code, code: Some(text), ..nothing },
-        Err(errors) => Output { said: said(&errors, code, &mut Room::new(), FormatCure::NAME), ..nothing },
+        Err(errors) => Output { said: diagnose(&errors, code, &mut Room::new(), FormatCure::NAME), ..nothing },
     }
 }

@@ -9,16 +9,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::run_cure::{allowed, apart};
-use super::{defined, given, modules};
+use super::{defined, load, modules};
 use crate::Stop;
 use crate::answer::Room;
 use crate::cases::{NoCases, cases};
 use crate::part::Cure;
-use crate::report::{self, Said, said};
+use crate::report::{self, Diagnosis, diagnose};
 
-/// Write a test module for a function: arguments from its types, refinements and constants, each call held to what it
-/// gives today, so it runs where run_cure may. Its main/0 gives the failed cases as texts, none where all hold. Calls that
-/// raise errors are told.
+/// Write a test module for a function. Arguments come from its types, refinements and constants. Expected values are
+/// its current results, so it runs where run_cure may. The module's main/0 returns the failed cases as texts, or an
+/// empty list. Calls that raise errors are reported.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
@@ -33,7 +33,7 @@ pub(super) struct Args {
 /// The test module.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
-    /// Whether there is one.
+    /// True if a test module was written.
     pub ok: bool,
     /// Its name.
     pub module: String,
@@ -45,9 +45,9 @@ pub(super) struct Output {
     pub raise: Vec<String>,
     /// How many more such calls and cases are left out, because they do not fit into an answer.
     pub left_out: usize,
-    /// Errors of the program, where it has any; then there is no test module.
+    /// Errors of the program. If there are any, no test module is written.
     #[serde(flatten)]
-    pub said: Said,
+    pub said: Diagnosis,
 }
 
 pub(super) struct GenerateTests(pub Arc<Cure>);
@@ -61,7 +61,7 @@ impl Tool for GenerateTests {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let limits = allowed(&self.0)?;
-        let (code, _) = given(&cx, args.code, args.file_path.as_deref())?;
+        let (code, _) = load(&cx, args.code, args.file_path.as_deref())?;
         let modules = modules(&self.0, &cx);
         let turn = self.0.turn(&cx).await;
         let stop = Stop::default();
@@ -111,7 +111,7 @@ fn output(code: &str, made: Result<crate::cases::Cases, NoCases>, function: &str
                 cases: made.count,
                 left_out: made.left_out + count - raise.len(),
                 raise,
-                said: Said::default(),
+                said: Diagnosis::default(),
             })
         }
         Err(NoCases::Refused(diagnostics)) => Ok(Output {
@@ -121,7 +121,7 @@ fn output(code: &str, made: Result<crate::cases::Cases, NoCases>, function: &str
             cases: 0,
             raise: Vec::new(),
             left_out: 0,
-            said: said(&diagnostics, code, &mut Room::new(), GenerateTests::NAME),
+            said: diagnose(&diagnostics, code, &mut Room::new(), GenerateTests::NAME),
         }),
         Err(NoCases::NoFunction(there)) => {
             let function: String = function.chars().take(300).collect();

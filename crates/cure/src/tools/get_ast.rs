@@ -9,7 +9,7 @@ use serde_json::json;
 use super::work;
 use crate::answer::Room;
 use crate::diagnostic::Lines;
-use crate::report::{self, Said, said};
+use crate::report::{self, Diagnosis, diagnose};
 use crate::syntax::{CureLanguage, SyntaxNode};
 
 type SyntaxElement = rowan::SyntaxElement<CureLanguage>;
@@ -22,9 +22,9 @@ type SyntaxElementChildren = rowan::SyntaxElementChildren<CureLanguage>;
 pub(super) struct Args {
     /// The Cure code.
     pub code: String,
-    /// Whether the tree is written over lines, indented. Default: true.
+    /// Format the tree on several indented lines. Default: true.
     pub pretty_print: Option<bool>,
-    /// Whether to show the tokens, too. Default: false.
+    /// Include the tokens. Default: false.
     pub tokens: Option<bool>,
     /// The byte to begin at, for what did not fit into the last answer. Default: 0.
     pub start: Option<u32>,
@@ -33,7 +33,7 @@ pub(super) struct Args {
 /// The tree.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
-    /// Whether the syntax is valid.
+    /// True if the syntax is valid.
     pub ok: bool,
     /// The tree as text.
     #[serde(skip)]
@@ -47,7 +47,7 @@ pub(super) struct Output {
     pub next: Option<u32>,
     /// Syntax errors.
     #[serde(flatten)]
-    pub said: Said,
+    pub said: Diagnosis,
 }
 
 pub(super) struct GetAst;
@@ -64,7 +64,7 @@ impl Tool for GetAst {
             let parsed = crate::syntax::parse(&args.code);
             let mut room = Room::new();
             let mut share = room.share(SAID);
-            let said = said(&parsed.diagnostics, &args.code, &mut share, Self::NAME);
+            let said = diagnose(&parsed.diagnostics, &args.code, &mut share, Self::NAME);
             room.rest(share);
             let mut tree = Tree {
                 lines: &Lines::new(&args.code),
@@ -100,7 +100,7 @@ impl Tool for GetAst {
     }
 }
 
-/// Maximum size of the syntax errors beside the tree, in bytes.
+/// Maximum size of the syntax errors in addition to the tree, in bytes.
 const SAID: usize = 16_000;
 
 /// Maximum number of characters of a token that are shown.
@@ -110,7 +110,7 @@ const LONGEST: usize = 100;
 struct Tree<'t> {
     lines: &'t Lines<'t>,
     pretty: bool,
-    /// Whether tokens are shown, too.
+    /// True if tokens are shown, too.
     tokens: bool,
     /// Where it begins.
     start: u32,
@@ -119,7 +119,7 @@ struct Tree<'t> {
     nodes: Vec<[u32; 4]>,
     /// How many parentheses are open in the text.
     open: u32,
-    /// What the data has room for.
+    /// Remaining room for the data.
     room: Room,
     /// Maximum size of the text.
     most: usize,
@@ -155,7 +155,7 @@ impl Tree<'_> {
         let (start, end) = (u32::from(element.text_range().start()), u32::from(element.text_range().end()));
         let (kind, name) = match &element {
             NodeOrToken::Token(token) if !self.tokens || token.kind().is_trivia() => return None,
-            NodeOrToken::Token(token) => (format!("{:?}", token.kind()), shown(token.text())),
+            NodeOrToken::Token(token) => (format!("{:?}", token.kind()), quote_token(token.text())),
             NodeOrToken::Node(node) => {
                 let (mut name, mut inner) = (format!("{:?}", node.kind()), node.clone());
                 while let Some(only) = only(&inner) {
@@ -212,7 +212,7 @@ impl Tree<'_> {
 }
 
 /// A token in quotes; of a long one, the beginning.
-fn shown(token: &str) -> String {
+fn quote_token(token: &str) -> String {
     match token.char_indices().nth(LONGEST) {
         Some((at, _)) => format!("{:?}…", &token[..at]),
         None => format!("{token:?}"),

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::standard;
 use crate::syntax::ast::{Def, Item, Module};
 
-/// Show the documentation of Cure's standard library: functions with their types and what they do.
+/// Show the documentation of Cure's standard library: functions with their types and descriptions.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
@@ -28,7 +28,7 @@ pub(super) struct Output {
 pub(super) struct Documented {
     /// Its name.
     pub name: String,
-    /// What it is for.
+    /// Purpose of the module.
     pub about: String,
     /// Its functions, types and classes; empty in a list of all modules.
     pub entries: Vec<Entry>,
@@ -39,7 +39,7 @@ pub(super) struct Documented {
 pub(super) struct Entry {
     /// Its head.
     pub head: String,
-    /// What it does.
+    /// Description of the function.
     pub about: String,
 }
 

@@ -1,4 +1,4 @@
-//! The tools of the toolset and profile `cure`, one file each. This file lists them and holds what they share.
+//! The tools of the toolset and profile `cure`, one file each. This file contains their list and shared code.
 
 mod analyze_fsm;
 mod check_project;
@@ -98,7 +98,7 @@ fn inside(worktree: &Path, path: &Path) -> Result<PathBuf, ToolError> {
 }
 
 /// The text of `code`, or the text and the path of the file `file_path`.
-fn given(cx: &Context, code: Option<String>, file_path: Option<&Path>) -> Result<(String, Option<PathBuf>), ToolError> {
+fn load(cx: &Context, code: Option<String>, file_path: Option<&Path>) -> Result<(String, Option<PathBuf>), ToolError> {
     match (code, file_path) {
         (Some(code), None) => Ok((code, None)),
         (None, Some(path)) => {

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::work;
 use crate::answer::Room;
-use crate::report::{self, Said, said};
+use crate::report::{self, Diagnosis, diagnose};
 use crate::syntax::ast::{Item, Module};
 
 /// Parse Cure code and sum it up: modules, exports, functions, types, classes and state machines.
@@ -20,10 +20,10 @@ pub(super) struct Args {
     pub code: String,
 }
 
-/// What stands in it.
+/// Contents of the module.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
-    /// Whether the syntax is valid.
+    /// True if the syntax is valid.
     pub ok: bool,
     /// The modules, as many as fit.
     pub modules: Vec<Summary>,
@@ -31,7 +31,7 @@ pub(super) struct Output {
     pub left_out: usize,
     /// Syntax errors.
     #[serde(flatten)]
-    pub said: Said,
+    pub said: Diagnosis,
 }
 
 /// One module.
@@ -39,7 +39,7 @@ pub(super) struct Output {
 pub(super) struct Summary {
     /// Its name.
     pub name: String,
-    /// What it exports; everything, where it has no list.
+    /// Exported names; all names if there is no export list.
     pub exports: Vec<String>,
     /// Imported modules.
     pub imports: Vec<String>,
@@ -73,7 +73,7 @@ impl Tool for ParseCure {
         work(args.code.len(), move || {
             let parsed = crate::syntax::parse(&args.code);
             let mut room = Room::new();
-            let said = said(&parsed.diagnostics, &args.code, &mut room, Self::NAME);
+            let said = diagnose(&parsed.diagnostics, &args.code, &mut room, Self::NAME);
             let (mut modules, mut left_out) = (Vec::new(), 0);
             for module in &crate::syntax::modules(&parsed.tree()) {
                 let (summary, left) = within(summary(module), &mut room);

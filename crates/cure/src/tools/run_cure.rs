@@ -8,18 +8,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{defined, given, modules};
+use super::{defined, load, modules};
 use crate::answer::Room;
 use crate::part::{Cure, Modules, RunLimits};
-use crate::report::{self, Said, said};
+use crate::report::{self, Diagnosis, diagnose};
 use crate::run::{Outcome, Request, run};
 use crate::{Failure, Limits, Run, Stop, Watched};
 
 /// Stack size of a run's thread, in bytes. The interpreter keeps a separate stack for the program.
 const STACK: usize = 16 << 20;
 
-/// Run a function of a Cure program in the interpreter: no files, no network, no processes; clocks are virtual. Gives its
-/// value, what it printed, and if asked for a trace of its calls or a profile. Bounded in steps, memory and time.
+/// Run a function of a Cure program in the interpreter: no files, no network, no processes; clocks are virtual. Returns
+/// its value and output, and on request a trace of its calls or a profile. Steps, memory and time are limited.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
@@ -31,39 +31,39 @@ pub(super) struct Args {
     pub function: Option<String>,
     /// Its arguments, each an expression of Cure: `3`, `"text"`, `Circle(2)`.
     pub args: Option<Vec<String>>,
-    /// Whether to show the calls of the program's own functions. Default: false.
+    /// Include the calls of the program's own functions. Default: false.
     pub trace: Option<bool>,
-    /// Whether to count calls and steps by function. Default: false.
+    /// Count calls and steps by function. Default: false.
     pub profile: Option<bool>,
 }
 
-/// What came of it.
+/// Result of the run.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
-    /// Whether it ran to its end.
+    /// True if the run completed.
     pub ok: bool,
     /// Its value, as Erlang writes it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub value: Option<String>,
-    /// Why there is no value.
+    /// Reason for a missing value.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub failure: Option<String>,
-    /// What it printed.
+    /// Text printed by the program.
     pub output: String,
     /// How many steps the interpreter did.
     pub steps: u64,
-    /// Calls, each set in below its caller, and what they returned; the first 500.
+    /// The first 500 calls, indented below their callers, with their results.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub trace: Vec<String>,
     /// Calls and steps by function, the most steps first.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub profile: Vec<Line>,
-    /// What is left out, because it does not fit into an answer, and what to call next.
+    /// Parts omitted from the answer for their size, and the next call that returns them.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub left_out: Option<String>,
     /// Errors of the program, where it has any; then nothing ran.
     #[serde(flatten)]
-    pub said: Said,
+    pub said: Diagnosis,
 }
 
 /// One function of a profile.
@@ -88,7 +88,7 @@ impl Tool for RunCure {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let limits = allowed(&self.0)?;
-        let (code, _) = given(&cx, args.code, args.file_path.as_deref())?;
+        let (code, _) = load(&cx, args.code, args.file_path.as_deref())?;
         let stop = Stop::default();
         let request = Request {
             function: args.function.unwrap_or_else(|| "main".to_owned()),
@@ -189,13 +189,13 @@ fn outcome(code: &str, modules: &Modules, request: &Request) -> Result<Output, T
         trace: Vec::new(),
         profile: Vec::new(),
         left_out: None,
-        said: Said::default(),
+        said: Diagnosis::default(),
     };
     let mut room = Room::new();
     match run(code, modules, request) {
-        Outcome::Ran(ran) => Ok(Output { ok: ran.result.is_ok(), ..of(ran, nothing) }),
+        Outcome::Ran(ran) => Ok(Output { ok: ran.result.is_ok(), ..output(ran, nothing) }),
         Outcome::Refused(diagnostics) => {
-            Ok(Output { said: said(&diagnostics, code, &mut room, RunCure::NAME), ..nothing })
+            Ok(Output { said: diagnose(&diagnostics, code, &mut room, RunCure::NAME), ..nothing })
         }
         Outcome::Faulty(names) => {
             let names = names.iter().take(20).cloned().collect::<Vec<_>>().join(", ");
@@ -217,13 +217,13 @@ fn outcome(code: &str, modules: &Modules, request: &Request) -> Result<Output, T
     }
 }
 
-/// The maximal size of a value, of what was printed and of a trace, in bytes; the profile has what is left.
+/// Maximum size of a value, of the output and of a trace, in bytes. The profile gets the rest.
 const MOST_VALUE: usize = 14_000;
 
 /// The lines of a profile that are told.
 const MOST_PROFILE: usize = 100;
 
-fn of(ran: Run, rest: Output) -> Output {
+fn output(ran: Run, rest: Output) -> Output {
     let mut room = Room::new();
     let mut left = Vec::new();
     let mut begin = |room: &mut Room, what: &str, text: String| {

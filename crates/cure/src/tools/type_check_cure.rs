@@ -10,7 +10,7 @@ use serde_json::json;
 use super::{modules, work};
 use crate::answer::Room;
 use crate::part::Cure;
-use crate::report::{self, Said, said};
+use crate::report::{self, Diagnosis, diagnose};
 
 /// Check Cure code: names, types, lengths, refinements, exhaustiveness, state machines. Gives the signatures of its
 /// functions, errors with counter-examples, and warnings. Modules of the project can be imported.
@@ -21,10 +21,10 @@ pub(super) struct Args {
     pub code: String,
 }
 
-/// What came out.
+/// Result of the type check.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
-    /// Whether the program stands.
+    /// True if the program has no errors.
     pub ok: bool,
     /// The functions with their types, sorted, as many as fit.
     pub signatures: Vec<String>,
@@ -32,7 +32,7 @@ pub(super) struct Output {
     pub functions: usize,
     /// Errors and warnings.
     #[serde(flatten)]
-    pub said: Said,
+    pub said: Diagnosis,
 }
 
 pub(super) struct TypeCheckCure(pub Arc<Cure>);
@@ -49,7 +49,7 @@ impl Tool for TypeCheckCure {
         work(args.code.len(), move || {
             let compiled = crate::compile(&args.code, &sources);
             let mut room = Room::new();
-            let said = said(&compiled.diagnostics, &args.code, &mut room, Self::NAME);
+            let said = diagnose(&compiled.diagnostics, &args.code, &mut room, Self::NAME);
             let signatures = compiled.signatures();
             Output { ok: compiled.is_ok(), functions: signatures.len(), signatures: room.first(signatures), said }
         })

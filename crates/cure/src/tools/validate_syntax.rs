@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::work;
 use crate::answer::Room;
-use crate::report::{self, Said, said};
+use crate::report::{self, Diagnosis, diagnose};
 
 /// Check the syntax of Cure code: every error with its place and what to do, not only the first.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -17,14 +17,14 @@ pub(super) struct Args {
     pub code: String,
 }
 
-/// What is wrong.
+/// Result of the validation.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
-    /// Whether the syntax is valid.
+    /// True if the syntax is valid.
     pub ok: bool,
     /// Every error.
     #[serde(flatten)]
-    pub said: Said,
+    pub said: Diagnosis,
 }
 
 pub(super) struct ValidateSyntax;
@@ -39,7 +39,7 @@ impl Tool for ValidateSyntax {
     async fn call(&self, _: Context, args: Args) -> Result<Output, ToolError> {
         let size = args.code.len();
         let check =
-            move || said(&crate::syntax::parse(&args.code).diagnostics, &args.code, &mut Room::new(), Self::NAME);
+            move || diagnose(&crate::syntax::parse(&args.code).diagnostics, &args.code, &mut Room::new(), Self::NAME);
         let said = work(size, check).await?;
         Ok(Output { ok: said.is_ok(), said })
     }

@@ -1,14 +1,14 @@
 //! Exhaustiveness and reachability of matches.
 //!
-//! Each clause takes its share of a set of values. A set is described by what is known about each position: which
-//! constructor or literal it is or is not, and what the solver knows about numbers. Guards split a set as patterns do.
-//! The values left after the last clause are missing, if they exist.
+//! Each clause takes its share of a set of values. A set describes each position: the constructors or literals it has
+//! or excludes, and the solver's knowledge about numbers. Guards split a set as patterns do. The values left after the
+//! last clause are missing, if they exist.
 
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 
 use super::check::floats;
-use super::check::places::{Place, PlaceTerm, Places};
+use super::check::places::{PlaceTerm, PlaceValue, Places};
 use crate::diagnostic::Span;
 use crate::fuel;
 use crate::ir::form::Literal;
@@ -58,7 +58,7 @@ pub(crate) struct Verdict {
     pub unreachable: Vec<usize>,
     /// Those among them that would not be reached if they stood first.
     pub never: Vec<usize>,
-    /// Whether the search exceeded its limits.
+    /// True if the search exceeded its limits.
     pub gave_up: bool,
 }
 
@@ -73,7 +73,7 @@ enum Head {
 }
 
 #[derive(Debug, Clone)]
-enum Known {
+enum Knowledge {
     Is(Head),
     Not(HashSet<Head>),
 }
@@ -81,9 +81,9 @@ enum Known {
 /// A set of values.
 #[derive(Debug, Clone, Default)]
 struct Set {
-    known: HashMap<Path, Known>,
+    known: HashMap<Path, Knowledge>,
     formulas: Vec<Formula>,
-    /// Whether a guard or a fact is involved, so that the solver must be asked.
+    /// True if a guard or a fact is involved, so that the solver must be asked.
     ask: bool,
 }
 
@@ -221,15 +221,15 @@ impl Run<'_> {
             if let Some(PlaceTerm::Tag(tag, count)) = self.places.seen.get(path).map(|place| &place.term)
                 && !set.known.contains_key(path)
             {
-                set.known.insert(path.clone(), Known::Is(Head::Tag(tag.clone(), *count)));
+                set.known.insert(path.clone(), Knowledge::Is(Head::Tag(tag.clone(), *count)));
             }
             match set.known.get(path) {
-                Some(Known::Is(known)) if known == head => continue,
-                Some(Known::Is(_)) => {
+                Some(Knowledge::Is(known)) if known == head => continue,
+                Some(Knowledge::Is(_)) => {
                     rest.push(set);
                     return false;
                 }
-                Some(Known::Not(known)) if known.contains(head) => {
+                Some(Knowledge::Not(known)) if known.contains(head) => {
                     rest.push(set);
                     return false;
                 }
@@ -251,7 +251,7 @@ impl Run<'_> {
                 rest.push(other);
             }
             set.formulas.extend(self.says(path, head, true));
-            set.known.insert(path.clone(), Known::Is(head.clone()));
+            set.known.insert(path.clone(), Knowledge::Is(head.clone()));
         }
         match guard {
             Guard::None => !set.ask || self.exists(&set, &set.formulas),
@@ -329,8 +329,8 @@ impl Run<'_> {
         let there = |path: &Path| {
             let Some(((tag, _), parent)) = path.split_last() else { return false };
             match (set.known.get(parent), tag) {
-                (Some(Known::Is(Head::Tag(found, _))), Some(tag)) => found == tag,
-                (Some(Known::Is(Head::Cons | Head::Tuple(_))), None) => true,
+                (Some(Knowledge::Is(Head::Tag(found, _))), Some(tag)) => found == tag,
+                (Some(Knowledge::Is(Head::Cons | Head::Tuple(_))), None) => true,
                 _ => false,
             }
         };
@@ -341,8 +341,8 @@ impl Run<'_> {
     /// The formulas that follow from excluded literals.
     fn excluded(&self, set: &Set) -> Vec<Formula> {
         let known = set.known.iter().filter_map(|(path, known)| match known {
-            Known::Not(heads) => Some((path, heads)),
-            Known::Is(_) => None,
+            Knowledge::Not(heads) => Some((path, heads)),
+            Knowledge::Is(_) => None,
         });
         known.flat_map(|(path, heads)| heads.iter().filter_map(|head| self.says(path, head, false))).collect()
     }
@@ -350,8 +350,8 @@ impl Run<'_> {
     /// The set without the values that have this head here; `None` if nothing is left.
     fn without(&self, mut set: Set, path: &Path, head: &Head) -> Option<Set> {
         let heads = self.heads(path, head);
-        let known = set.known.entry(path.clone()).or_insert_with(|| Known::Not(HashSet::new()));
-        if let Known::Not(not) = known {
+        let known = set.known.entry(path.clone()).or_insert_with(|| Knowledge::Not(HashSet::new()));
+        if let Knowledge::Not(not) = known {
             not.insert(head.clone());
             if heads.is_some_and(|all| not.len() >= all) {
                 return None;
@@ -365,7 +365,7 @@ impl Run<'_> {
 
     /// The number of possible heads at this position, if the type determines it.
     fn heads(&self, path: &Path, head: &Head) -> Option<usize> {
-        let place: &Place = self.places.seen.get(path)?;
+        let place: &PlaceValue = self.places.seen.get(path)?;
         match (place.ty.unrefined(), head) {
             (Ty::Any, _) => None,
             (_, Head::Tuple(_)) => Some(1),
@@ -408,7 +408,7 @@ impl Run<'_> {
             return "_".to_owned();
         }
         match (set.known.get(path), place.map(|place| (&place.ty, &place.term))) {
-            (Some(Known::Is(head)), place) => match head {
+            (Some(Knowledge::Is(head)), place) => match head {
                 Head::Literal(text) => text.clone(),
                 Head::Nil => "[]".to_owned(),
                 Head::Cons => format!("[{} | {}]", below(None, 0), below(None, 1)),
@@ -426,7 +426,7 @@ impl Run<'_> {
                     if *count == 0 { name } else { format!("{name}({})", list(Some(tag), *count)) }
                 }
             },
-            (Some(Known::Not(not)), Some((Ty::Con(name, _), _))) if self.scope.type_by_full(name).is_some() => {
+            (Some(Knowledge::Not(not)), Some((Ty::Con(name, _), _))) if self.scope.type_by_full(name).is_some() => {
                 match self.scope.type_by_full(name).map(|info| &info.kind) {
                     Some(TypeInfoKind::Sum(all)) => {
                         let free = all.iter().find(|one| !not.contains(&Head::Tag(one.tag.clone(), one.fields.len())));
@@ -441,10 +441,10 @@ impl Run<'_> {
                     _ => "_".to_owned(),
                 }
             }
-            (Some(Known::Not(not)), Some((ty, _))) if ty.is_con("Bool") => {
+            (Some(Knowledge::Not(not)), Some((ty, _))) if ty.is_con("Bool") => {
                 if not.contains(&Head::Literal("true".to_owned())) { "false" } else { "true" }.to_owned()
             }
-            (Some(Known::Not(not)), Some((Ty::Seq(seq, ..), _))) => match (not.contains(&Head::Nil), seq) {
+            (Some(Knowledge::Not(not)), Some((Ty::Seq(seq, ..), _))) => match (not.contains(&Head::Nil), seq) {
                 (true, _) => "[_ | _]".to_owned(),
                 (false, Seq::List) => "[]".to_owned(),
                 (false, Seq::Vector) => "‹›".to_owned(),

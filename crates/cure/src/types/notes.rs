@@ -25,7 +25,7 @@ thread_local! {
 
 /// Runs a check and gives the types in this text, sorted by place. The other texts that are checked meanwhile are not
 /// noted.
-pub(crate) fn of<T>(text: &str, check: impl FnOnce() -> T) -> (T, Vec<Note>) {
+pub(crate) fn collect<T>(text: &str, check: impl FnOnce() -> T) -> (T, Vec<Note>) {
     NOTES.set(Some(Notes { text: text.as_ptr() as usize, found: Vec::new() }));
     let value = check();
     let mut found = NOTES.take().map_or_else(Vec::new, |notes| notes.found);
@@ -33,12 +33,12 @@ pub(crate) fn of<T>(text: &str, check: impl FnOnce() -> T) -> (T, Vec<Note>) {
     (value, found)
 }
 
-/// Whether the types in this text are noted.
-pub(crate) fn wanted(text: &str) -> bool {
+/// True if the types in this text are noted.
+pub(crate) fn is_active(text: &str) -> bool {
     NOTES.with_borrow(|notes| notes.as_ref().is_some_and(|notes| notes.text == text.as_ptr() as usize))
 }
 
-/// Adds what was noted in a function.
+/// Adds the notes of a function.
 pub(crate) fn add(found: impl Iterator<Item = Note>) {
     NOTES.with_borrow_mut(|notes| {
         if let Some(notes) = notes {

@@ -1,5 +1,5 @@
-//! A project's Cure files, kept between calls: a file is read again when it has changed, and a module is checked again
-//! when its text has changed or what it sees of the modules it uses.
+//! A project's Cure files, cached between calls: a file is read again when it has changed. A module is checked again
+//! when its text or the interface of a module it uses has changed.
 //!
 //! [`Workspace::refresh`] looks at the files and gives an [`Index`], through which compilations find modules by name
 //! ([`Sources`]); [`Index::check`] checks all of them.
@@ -46,7 +46,7 @@ struct Stamp {
 }
 
 impl Stamp {
-    fn of(data: &Metadata) -> Stamp {
+    fn new(data: &Metadata) -> Stamp {
         let nanoseconds = |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
         Stamp {
             inode: data.ino(),
@@ -61,7 +61,7 @@ impl Stamp {
 #[derive(Debug)]
 pub(crate) struct Source {
     stamp: Stamp,
-    /// Whether it had been unchanged for long enough when it was read.
+    /// True if it had been unchanged for long enough when it was read.
     settled: bool,
     pub text: Arc<str>,
     /// The modules it declares, with what each imports.
@@ -84,7 +84,7 @@ impl Source {
     }
 
     /// A text that an editor holds.
-    fn held(text: &Arc<str>, before: Option<&Source>) -> Source {
+    fn from_editor(text: &Arc<str>, before: Option<&Source>) -> Source {
         Source::new(Stamp::default(), false, text.clone(), None, before)
     }
 
@@ -150,7 +150,7 @@ impl Workspace {
             if before.is_some_and(|before| Arc::ptr_eq(&before.text, text)) {
                 continue;
             }
-            let source = Source::held(text, before.map(|before| &**before));
+            let source = Source::from_editor(text, before.map(|before| &**before));
             same &= before.is_some_and(|before| Arc::ptr_eq(&before.text, &source.text));
             self.files.insert(path.clone(), Arc::new(source));
         }
@@ -166,7 +166,7 @@ impl Workspace {
         let (mut same, mut bytes, mut left_out) = (true, 0, Vec::new());
         for (path, text) in &self.open {
             let before = self.files.remove(path);
-            let source = Source::held(text, before.as_deref());
+            let source = Source::from_editor(text, before.as_deref());
             same &= before.is_some_and(|before| Arc::ptr_eq(&before.text, &source.text));
             bytes += source.text.len();
             files.insert(path.clone(), Arc::new(source));
@@ -176,7 +176,7 @@ impl Workspace {
                 continue;
             }
             let Ok(data) = std::fs::symlink_metadata(&path) else { continue };
-            let stamp = Stamp::of(&data);
+            let stamp = Stamp::new(&data);
             let before = self.files.remove(&path);
             if bytes + stamp.size.min(files::MOST_BYTES) as usize > MOST_TEXT {
                 left_out.push(path);
@@ -225,7 +225,7 @@ pub struct Report {
     pub files: Vec<FileReport>,
     /// The number of modules in them.
     pub modules: usize,
-    /// The modules that were checked now, in that order; the others had not changed, nor what they see of others.
+    /// The modules checked now, in that order. The others and the interfaces they use had not changed.
     pub checked: Vec<Name>,
     /// Files that were left out because the project has more source than is kept.
     pub left_out: Vec<PathBuf>,
@@ -243,7 +243,7 @@ pub struct FileReport {
 }
 
 impl Report {
-    /// Whether there are no errors.
+    /// True if there are no errors.
     pub fn is_ok(&self) -> bool {
         self.files.iter().all(|file| file.problem.is_none() && !file.diagnostics.iter().any(Diagnostic::is_error))
     }

@@ -1,4 +1,4 @@
-//! A project on disk that is edited: which modules are checked again, and what is reported.
+//! Edits of a project on disk: the modules that are checked again, and the reported errors.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -30,7 +30,7 @@ impl Project {
         fs::write(path, text).unwrap();
     }
 
-    /// What is checked now, and what is wrong.
+    /// Returns the modules checked now, and the errors.
     fn check(&mut self) -> String {
         let report = self.workspace.refresh().check(self.dir.path());
         let mut said = format!("checked: {}\n", report.checked.join(" "));
@@ -209,7 +209,7 @@ fn a_file_with_many_modules() {
     assert!(begun.elapsed() < Duration::from_secs(100), "{:?}", begun.elapsed());
 }
 
-/// A dependent that was not checked again runs with the new body of what it uses.
+/// A dependent that was not checked again runs with the new body of a function it uses.
 #[test]
 fn code_runs_with_the_modules_as_they_are() {
     let mut project = three();

@@ -252,7 +252,7 @@ fn both_say_the_same() {
     .assert_eq(&said);
 }
 
-/// The command line that is printed for a program prints what the interpreter prints, whatever the terminal is.
+/// The printed command line for a program prints the same as the interpreter, in any terminal.
 #[test]
 fn the_printed_line_prints_what_the_interpreter_prints() {
     if !testkit::has_program("erl") {

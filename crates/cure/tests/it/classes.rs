@@ -1,6 +1,6 @@
-//! A class is taken with the instance of a base type, so its type is never a refined one, nor one with a length. Every
-//! way to a method is tried in every place that wants more than the base type, beside its sound twin, which wants the
-//! base type.
+//! A class is used with the instance of a base type, so its type is never refined and never has a length. Every way to
+//! call a method is tried in every context that needs more than the base type, along with its valid twin, which needs
+//! the base type.
 
 use cure::diagnostic::Lines;
 use cure::{NoSources, compile};
@@ -281,7 +281,7 @@ const OTHERS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Checks definitions that should be refused, each by itself, or accepted; returns what is wrong with the verdicts.
+/// Checks each definition separately against its expected verdict. Returns the deviations.
 fn verdicts(head: &str, all: &[(String, String)], accepted: bool) -> Vec<String> {
     let mut text = format!("module T do{head}");
     let mut places = Vec::new();

@@ -107,10 +107,7 @@ fn formatted(text: &str, files: &Files) -> Result<(), String> {
     let again = forms(&once).and_then(|forms| written(&forms));
     let again = again.map_err(|said| format!("formatted is {said}\n{once}"))?;
     let own = |files: &Files| files.iter().filter(|file| is_own(&file.0)).cloned().collect::<Files>();
-    match own(&again) == own(files) {
-        true => Ok(()),
-        false => Err(format!("formatted is another program:\n{once}")),
-    }
+    if own(&again) == own(files) { Ok(()) } else { Err(format!("formatted is another program:\n{once}")) }
 }
 
 /// A program to run on Erlang.

@@ -29,7 +29,7 @@ fn joined(count: usize, between: &str, one: impl Fn(usize) -> String) -> String 
 }
 
 /// `accepted`, or the first error and the number of errors. An accepted program is lowered and written, too.
-fn said(text: &str) -> String {
+fn verdict(text: &str) -> String {
     let text = text.to_owned();
     let thread = std::thread::Builder::new().stack_size(2 << 20).spawn(move || {
         let compiled = compile(&text, &NoSources);
@@ -56,7 +56,7 @@ fn said(text: &str) -> String {
 macro_rules! hostile {
     ($($name:ident: $text:expr => $answer:literal;)*) => {
         $(#[test] fn $name() {
-            let answer = said(&$text);
+            let answer = verdict(&$text);
             assert!(answer.contains($answer), "{answer}");
         })*
     };

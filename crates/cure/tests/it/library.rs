@@ -1,5 +1,5 @@
-//! The library beside the original's: each function has a row that says whether it means the same, its calls give what
-//! the row says, and the page `docs/generated/cure-library.md` is made of these rows.
+//! The library compared with the original's: each function has a row that states whether it behaves the same, its calls
+//! return the values in the row, and the page `docs/cure-library.md` is generated from these rows.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ struct Row<'a> {
 struct Call<'a> {
     text: &'a str,
     here: &'a str,
-    /// What the original gave, if that is something else.
+    /// The original's result, if it differs.
     there: Option<&'a str>,
 }
 

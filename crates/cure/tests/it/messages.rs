@@ -1,11 +1,11 @@
-//! What a message says to whoever has never seen the compiler: the import that is missing, the name that is meant, the
-//! keyword in the way, and the language that it is not.
+//! Messages for readers who are new to the compiler: the missing import, the intended name, the misplaced keyword, and
+//! constructs of other languages.
 
 use cure::diagnostic::Lines;
 use cure::{Limits, NoSources, compile};
 use expect_test::{Expect, expect};
 
-fn said(text: &str) -> String {
+fn diagnose(text: &str) -> String {
     let compiled = compile(text, &NoSources);
     let lines = Lines::new(text);
     compiled.diagnostics.iter().map(|one| one.line(&lines)).collect::<Vec<_>>().join("\n")
@@ -13,7 +13,7 @@ fn said(text: &str) -> String {
 
 /// The messages about these items of a module, one after the other.
 fn check(items: &[&str], expected: Expect) {
-    let all = items.iter().map(|items| said(&format!("module T do\n{items}\nend\n")));
+    let all = items.iter().map(|items| diagnose(&format!("module T do\n{items}\nend\n")));
     expected.assert_eq(&all.collect::<Vec<_>>().join("\n"));
 }
 
@@ -135,9 +135,9 @@ fn a_byte_order_mark_says_nothing() {
     let text = "\u{feff}module T do\n  def main(): Int = 3\nend\n";
     assert_eq!(compile(text, &NoSources).run("main", Limits::default()).unwrap().result.unwrap(), "3");
     assert_eq!(cure::syntax::format(text).unwrap(), text.trim_start_matches('\u{feff}'));
-    expect!["1:10 error C0101: expected `do`, found `does`"].assert_eq(&said("\u{feff}module T does\nend\n"));
+    expect!["1:10 error C0101: expected `do`, found `does`"].assert_eq(&diagnose("\u{feff}module T does\nend\n"));
     // Elsewhere it is a character like others.
-    expect![[r#"2:21 error C0001: '\u{feff}' has no meaning here; names are made of letters a to z, digits, `_` and `?`; other letters stand in strings only"#]].assert_eq(&said("module T do\n  def main(): Int = \u{feff}3\nend\n"));
+    expect![[r#"2:21 error C0001: '\u{feff}' has no meaning here; names are made of letters a to z, digits, `_` and `?`; other letters stand in strings only"#]].assert_eq(&diagnose("module T do\n  def main(): Int = \u{feff}3\nend\n"));
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn what_is_known_everywhere_and_defined_anew_is_told() {
             "  type Ordering = {n: Int | n >= -1 and n <= 1}",
             "  typeclass Show(T) do\n    def show(x: T): String\n  end",
             "  trait Eq {\n    def eq(self, other: Self): Bool\n  }",
-            // What is made by it and by the library does not fit, and says which is which.
+            // A type of the program and one of the library with the same name do not match, and the message tells them apart.
             "  import Std.List [find/2]\n  type Option(T) = Some(T) | None\n  def f(l: List(Int)): Option(Int) = find(l, fn(x) -> x > 1 end)\n  def g(l: List(Int)): Int = match find(l, fn(x) -> x > 1 end) do\n      Some(n) -> n\n      None -> 0\n    end",
             "  type Nat = Zero | Succ(Nat)\n  type Token = Ok | Eq | Number(Int)",
         ],
@@ -315,11 +315,11 @@ fn a_text_in_todays_cure_is_told_in_one_sentence() {
         "@extern(:erlang, :abs, 1)\nfn abs(x: Int) -> Int\n",
         "use Std.Io\nmod X\n  fn f() -> Int = 'c'\n",
     ] {
-        let said = said(text);
+        let said = diagnose(text);
         assert_eq!(said.lines().count(), 1, "{text}\n{said}");
         assert!(said.contains("error C0106: this is written in the newer Cure"), "{text}\n{said}");
     }
-    expect!["1:1 error C0106: this is written in the newer Cure (`mod X`, `fn f(…) -> T`), which hob does not compile: its Cure has `module X do … end` and `def f(x: Int): Int = …`"].assert_eq(&said("mod X\n  fn f(a: Int) -> Int = a\n"));
+    expect!["1:1 error C0106: this is written in the newer Cure (`mod X`, `fn f(…) -> T`), which hob does not compile: its Cure has `module X do … end` and `def f(x: Int): Int = …`"].assert_eq(&diagnose("mod X\n  fn f(a: Int) -> Int = a\n"));
     // Names like these remain names.
     check(&["  def mod(a: Int, local: Int): Int =\n    let use = a\n    use + local"], expect![""]);
 }

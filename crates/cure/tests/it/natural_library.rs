@@ -9,7 +9,7 @@ use cure::{Limits, NoSources, beam, compile};
 use expect_test::expect;
 use testkit::otp::{Job, Otp};
 
-/// What is wrong with a program, if anything.
+/// Returns the error in a program.
 fn wrong(text: &str) -> Option<String> {
     let wanted = text.lines().find_map(|line| line.strip_prefix("# gives ")).expect("a program says what it gives");
     let compiled = compile(text, &NoSources);
@@ -42,7 +42,7 @@ const MENDED: &[(&str, &str)] = &[
     ("86_order_workflow", "a machine computes with `event_data`"),
 ];
 
-/// Behind this, what the message brought to a program that did not compile as it was written stands beside it.
+/// Prefix of the error message for a program that did not compile as first written.
 const ONE_TRY: &str = "# one try: ";
 
 /// `cargo nextest run -p cure --no-capture -E 'test(natural_programs)'` prints the counts.

@@ -1,11 +1,10 @@
-//! Values that nobody uses, and values side by side: what is said, and that the program is in order once the fixes are
-//! applied.
+//! Unused values and adjacent values: the diagnostics, and that the program is valid once the fixes are applied.
 
 use cure::diagnostic::Lines;
 use cure::{Limits, NoSources, compile};
 use expect_test::{Expect, expect};
 
-/// What is said of a body, the body with all fixes applied, and what that gives.
+/// Checks the diagnostics of a body, the body with all fixes applied, and its result.
 fn check(body: &str, expected: Expect) {
     let module = |body: &str| {
         let lines: Vec<_> = body.lines().map(|line| format!("    {line}\n")).collect();

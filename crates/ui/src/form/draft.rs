@@ -1,4 +1,4 @@
-//! What a person left in a form without sending it.
+//! Drafts: the unsent contents of a form.
 
 use std::collections::BTreeMap;
 
@@ -8,15 +8,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Draft {
-    /// By field.
-    pub fields: BTreeMap<String, Left>,
+    /// Contents by field.
+    pub fields: BTreeMap<String, FieldDraft>,
     pub note: Option<String>,
 }
 
 /// The unsent contents of a field.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Left {
+pub struct FieldDraft {
     pub text: String,
     /// The ids of the chosen options.
     pub chosen: Vec<String>,

@@ -1,4 +1,4 @@
-//! The picture of a form: lines of text, of which the terminal shows those around the focus.
+//! Rendering of a form: lines of text, scrolled so that the focused element is visible.
 
 use project::span;
 use project::visible::{escaped, visible};
@@ -18,17 +18,17 @@ const DIM: Style = Style::new().add_modifier(Modifier::DIM);
 const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
 const ALARM: Style = Style::new().fg(Color::Red).add_modifier(Modifier::BOLD);
 
-/// On a narrower screen nothing is sent: it could not show what.
+/// Minimum screen width. A narrower screen could not show the answer, so nothing is sent.
 const NARROWEST: u16 = 20;
 
-/// The lines of a form, and where the cursor is among them.
+/// The lines of a form, and the position of the cursor.
 struct Page {
     width: usize,
     lines: Vec<Line<'static>>,
-    /// The lines of what has the focus.
+    /// Lines of the focused element.
     focus: std::ops::Range<usize>,
     cursor: Option<(usize, usize)>,
-    /// The line of the option under the cursor.
+    /// Line of the option under the cursor.
     row: Option<usize>,
 }
 
@@ -36,7 +36,7 @@ struct Page {
 pub(super) fn draw(frame: &mut Frame<'_>, state: &State) {
     let area = frame.area();
     let width = usize::from(area.width).max(10);
-    // What is asked never leaves the screen.
+    // The title always stays visible.
     let head = head(state, width, area.height);
     let top = head.len() as u16;
     let [body, foot] = [area.height.saturating_sub(top + 2), 2.min(area.height)];
@@ -66,13 +66,13 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State) {
     }
 }
 
-/// The title, at most a third of the screen, and that it is dangerous.
+/// Renders the title, in at most a third of the screen, and the warning if the question is dangerous.
 fn head(state: &State, width: usize, height: u16) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     if state.question.is_dangerous() {
         lines.push(Line::styled("DANGEROUS", ALARM));
     }
-    // In one line: a break in it would look like the end of what is asked.
+    // The title is one line, because a line break could look like its end.
     let title = wrapped(&visible(&state.question.title), width);
     let room = usize::from(height / 3).max(1);
     let is_cut = title.len() > room;
@@ -83,7 +83,7 @@ fn head(state: &State, width: usize, height: u16) -> Vec<Line<'static>> {
     lines
 }
 
-/// Two lines: what is wrong or what the keys do here, and the keys that always work; as much as fits.
+/// Renders two lines, shortened to fit: an error or the keys of the focused element, and the global keys.
 fn footer(state: &State, width: usize, more: (bool, bool)) -> [Line<'static>; 2] {
     if !state.takes_keys {
         return [Line::default(), Line::default()];
@@ -111,14 +111,14 @@ fn footer(state: &State, width: usize, more: (bool, bool)) -> [Line<'static>; 2]
             Entry::Options(options) if options.other.is_some() => "↑ ↓ and Enter choose, or type another",
             Entry::Options(_) => "↑ ↓ and Enter choose",
             Entry::Text(editor) if editor.is_multiline => "Enter begins a line, Tab goes on",
-            Entry::Text(_) if state.question.fields[at].kind == Kind::Boolean => match state.question.is_dangerous() {
-                true => "Type yes or no, then Enter",
-                false => "← yes, → no, or type it; then Enter",
-            },
+            Entry::Text(_) if state.question.fields[at].kind == Kind::Boolean && state.question.is_dangerous() => {
+                "Type yes or no, then Enter"
+            }
+            Entry::Text(_) if state.question.fields[at].kind == Kind::Boolean => "← yes, → no, or type it; then Enter",
             _ => "Enter goes on",
         },
     };
-    // It may stand far from what is shown now.
+    // The field at fault may be out of view.
     if let Some((field, why)) = &state.problem {
         let named = field.as_ref().and_then(|id| state.question.fields.iter().find(|field| field.id == *id));
         let named = named.map(|field| format!("{}: ", field.name())).unwrap_or_default();
@@ -130,13 +130,13 @@ fn footer(state: &State, width: usize, more: (bool, bool)) -> [Line<'static>; 2]
         (false, true) => ("  ↓ more: PgDn", "  ↓"),
         (false, false) => ("", ""),
     };
-    // That there is more is said in any case.
+    // The hint that there is more is always shown.
     let first = [format!("{keys}{more}"), more.trim_start().to_owned(), arrows.trim_start().to_owned()];
     let first = first.into_iter().find(|way| way.width() <= width).unwrap_or_default();
     [Line::styled(first, DIM), always]
 }
 
-/// A text in one line, with a mark where it was cut.
+/// Truncates a text to one line, with a mark.
 fn cut(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
@@ -187,7 +187,7 @@ fn page(state: &State, width: usize) -> Page {
                     let mark = |on: bool| if word == Some(on) { "(•)" } else { "( )" };
                     page.lines.push(Line::raw(format!("  {} yes   {} no", mark(true), mark(false))));
                 }
-                // A word that is neither is shown as it was typed.
+                // A word that is neither yes nor no is shown as typed.
                 if !is_choice || (word.is_none() && !editor.text().is_empty()) {
                     page.editor(editor, has_focus);
                 }
@@ -224,8 +224,8 @@ fn page(state: &State, width: usize) -> Page {
 }
 
 impl Page {
-    /// The first line that is shown of so many: the chosen one, or such that what has the focus is seen, rather its
-    /// beginning than its end, but always the row under the cursor.
+    /// Returns the first visible line: the chosen one, or one that keeps the focused element visible, its beginning
+    /// rather than its end, and always the row under the cursor.
     fn first(&self, chosen: Option<usize>, height: usize) -> usize {
         if let Some(first) = chosen {
             return first.min(self.lines.len().saturating_sub(height));
@@ -235,7 +235,7 @@ impl Page {
         first.max((row + 1).saturating_sub(height))
     }
 
-    /// The button that sends, and with the focus on it all that is sent.
+    /// Renders the Send button and, if it has the focus, the whole answer.
     fn send(&mut self, state: &State) {
         let has_focus = state.focus == Focus::Send;
         let begin = self.lines.len();
@@ -266,7 +266,7 @@ impl Page {
         }
     }
 
-    /// A text in lines that fit, each behind the same mark.
+    /// Renders a text in lines that fit, each with the same prefix.
     fn text(&mut self, mark: &'static str, text: &str, style: Style) {
         let room = self.width.saturating_sub(mark.width()).max(1);
         for line in wrapped(text, room) {
@@ -314,7 +314,7 @@ impl Page {
         }
     }
 
-    /// A text that is edited: broken wherever a line is full, so that the cursor's place is plain.
+    /// Renders an edited text. Lines break wherever they are full, so that the cursor's position is exact.
     fn editor(&mut self, editor: &Editor, has_focus: bool) {
         const MARK: &str = "  ▏";
         let room = self.width.saturating_sub(MARK.width() + 1).max(1);
@@ -365,7 +365,7 @@ impl Page {
     }
 }
 
-/// A value as its field shows it, in one line.
+/// Renders a value of a field in one line.
 fn in_words(field: &Field, value: &Value) -> String {
     let of_one = |value: &Value| match value {
         Value::Bool(yes) => if *yes { "yes" } else { "no" }.to_owned(),
@@ -385,7 +385,7 @@ fn marker(has_focus: bool) -> &'static str {
     if has_focus { "▸ " } else { "  " }
 }
 
-/// A text in lines of at most `room` columns, broken between words where it can be.
+/// Wraps a text to at most `room` columns, between words where possible.
 fn wrapped(text: &str, room: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut used = 0;

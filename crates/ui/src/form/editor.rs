@@ -1,15 +1,15 @@
-//! A text under a cursor, edited by grapheme clusters.
+//! A text editor with a cursor that moves by grapheme clusters.
 
 use unicode_segmentation::UnicodeSegmentation;
 
-/// The longest text that is typed, in bytes; the daemon says what an answer may have.
+/// Maximum length of a typed text in bytes. The daemon has its own limit for answers.
 const LONGEST: usize = 256 * 1024;
 
-/// A text that is edited, of one line or several.
+/// An edited text, single-line or multi-line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Editor {
     text: String,
-    /// The cursor, as an offset in bytes.
+    /// Byte offset of the cursor.
     at: usize,
     pub(super) is_multiline: bool,
 }
@@ -29,7 +29,7 @@ impl Editor {
         self.at
     }
 
-    /// Inserts a typed or pasted text. Control characters are left out; in a single line, breaks become spaces.
+    /// Inserts typed or pasted text. Drops control characters; a single-line editor turns line breaks into spaces.
     pub(super) fn insert(&mut self, text: &str) {
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
         let kept: String = text
@@ -93,7 +93,7 @@ impl Editor {
         self.at = self.line_end();
     }
 
-    /// One line up; false if there is none.
+    /// Moves one line up. Returns false on the first line.
     pub(super) fn up(&mut self) -> bool {
         let start = self.line_start();
         if start == 0 {
@@ -106,7 +106,7 @@ impl Editor {
         true
     }
 
-    /// One line down; false if there is none.
+    /// Moves one line down. Returns false on the last line.
     pub(super) fn down(&mut self) -> bool {
         let (start, end) = (self.line_start(), self.line_end());
         if end == self.text.len() {
@@ -136,7 +136,7 @@ impl Editor {
     }
 }
 
-/// The offset of a column, in bytes, or the line's end.
+/// Returns the byte offset of a column, or the end of the line.
 fn offset_of(line: &str, column: usize) -> usize {
     line.grapheme_indices(true).nth(column).map_or(line.len(), |(at, _)| at)
 }

@@ -1,7 +1,7 @@
-//! A form on a terminal: [`fill`] shows a question and lets a person fill in its fields.
+//! Terminal forms: [`fill`] shows a question and lets a person fill in its fields.
 //!
-//! `question.rs` is what is asked, `state.rs` what the person did so far (keys in, steps out; it knows no terminal),
-//! `draft.rs` what is left unsent, `editor.rs` a text under a cursor, `draw.rs` the picture, `screen.rs` the terminal.
+//! Modules: `question.rs` (the question), `state.rs` (keys in, steps out; no terminal access), `draft.rs` (unsent
+//! contents), `editor.rs` (text editing), `draw.rs` (rendering), `screen.rs` (the terminal).
 
 mod draft;
 mod draw;
@@ -16,45 +16,45 @@ pub use screen::fill;
 
 use serde_json::{Map, Value};
 
-/// What a person gives back.
+/// A person's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// Values by field, options by their ids.
+    /// Values by field; options by their ids.
     Values { values: Map<String, Value>, note: Option<String> },
-    /// They refuse to answer.
+    /// The person declines to answer.
     Decline { note: Option<String> },
 }
 
-/// Why an answer was not taken.
+/// Reason why an answer was rejected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
-    /// It can be mended: the form stays, with what was typed. The field is named where one is at fault.
+    /// The answer can be corrected. The form stays open with its contents. The field is named if one is at fault.
     Again { field: Option<String>, why: String },
-    /// It comes too late, or cannot be given at all.
+    /// The question is closed, or cannot be answered at all.
     Closed { why: String },
 }
 
-/// Where answers go, and what is heard of the question meanwhile.
+/// Receiver of answers, and source of news about the question.
 pub trait Questioner {
-    /// Gives the answer. Blocks until it is stored.
+    /// Submits the answer. Blocks until it is stored.
     fn give(&mut self, answer: &Answer) -> Result<(), Refusal>;
 
-    /// The person is at it. Called for every key.
+    /// Reports activity of the person. Called for every key.
     fn typed(&mut self) {}
 
-    /// Why the form is of no use any more, such as an answer that was given elsewhere. Asked several times a second; must
-    /// not block for longer than some milliseconds.
+    /// Returns why the form is obsolete, such as an answer given elsewhere. Called several times a second; must not
+    /// block for more than a few milliseconds.
     fn closed(&mut self) -> Option<String>;
 }
 
-/// How a form was left.
+/// How the form ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// The answer was taken.
+    /// The answer was accepted.
     Given,
-    /// The person left; nothing was answered. The draft is what they had filled in.
+    /// The person left without answering. The draft holds the contents of the form.
     Left { draft: Option<Draft> },
-    /// The question closed under the form. What the person had typed is given back, by the names of the fields.
+    /// The question closed while the form was open. The typed texts are returned by field name.
     Closed { why: String, typed: Vec<(String, String)> },
 }
 

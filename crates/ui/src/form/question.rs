@@ -1,4 +1,4 @@
-//! What is asked, as the daemon tells it on a control connection.
+//! The question to answer, as received from the daemon over a control connection.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -11,12 +11,12 @@ pub struct Question {
     pub question: String,
     pub title: String,
     pub message: String,
-    /// Who asks, and where.
+    /// Agent that asks, and its location.
     pub agent: Option<String>,
     pub worktree: String,
     pub danger: String,
     pub urgent: bool,
-    /// Seconds since it was asked, and until it expires.
+    /// Age in seconds, and seconds until it expires.
     pub age_s: u64,
     pub left_s: u64,
     pub fields: Vec<Field>,
@@ -34,12 +34,12 @@ pub struct Field {
     pub required: bool,
     pub default: Value,
     pub options: Vec<Choice>,
-    /// Whether a choice may be another text.
+    /// True if free text is accepted as a choice.
     pub other: bool,
     pub show_if: Option<ShowIf>,
 }
 
-/// What a field takes.
+/// Kind of value that a field takes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -63,7 +63,7 @@ pub struct Choice {
     pub help: String,
 }
 
-/// The condition of a field.
+/// Condition under which a field is shown.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct ShowIf {
@@ -71,20 +71,20 @@ pub struct ShowIf {
     pub equals: Value,
 }
 
-/// Something to look at before answering.
+/// Attachment to look at before answering.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct Attachment {
     pub kind: String,
     pub label: String,
-    /// Of a text or a diff.
+    /// Contents of a text or a diff.
     pub text: String,
-    /// Of a picture: the copy that was made when the question was asked.
+    /// For a picture: the copy made when the question was asked.
     pub file: Option<String>,
 }
 
 impl ShowIf {
-    /// Whether a value is the one; numbers are compared as such.
+    /// True if the value meets the condition. Numbers are compared numerically.
     pub(super) fn holds(&self, value: &Value) -> bool {
         match (value.as_f64(), self.equals.as_f64()) {
             (Some(is), Some(equals)) => is == equals,
@@ -94,19 +94,19 @@ impl ShowIf {
 }
 
 impl Question {
-    /// Whether its answer has to be typed.
+    /// True if the answer must be typed in full.
     pub(super) fn is_dangerous(&self) -> bool {
         self.danger == "high"
     }
 
-    /// Whether a draft keeps what stands in a field: a typed yes to a dangerous question is typed again.
+    /// True if a draft keeps the field. The typed yes or no to a dangerous question is not kept.
     pub(super) fn is_kept(&self, field: &Field) -> bool {
         !(self.is_dangerous() && field.kind == Kind::Boolean)
     }
 }
 
 impl Field {
-    /// The text that names it.
+    /// Returns the label of the field.
     pub(super) fn name(&self) -> &str {
         if self.label.is_empty() { &self.id } else { &self.label }
     }

@@ -1,4 +1,4 @@
-//! The terminal of a form: taken over while the form is filled in, and given back however that ends.
+//! Terminal of a form: taken over while the form is open, and always restored.
 
 use std::io::{self, Stdout};
 use std::sync::Arc;
@@ -23,15 +23,14 @@ use super::question::Question;
 use super::state::{Key, State, Step};
 use super::{Answer, Outcome, Questioner, Refusal};
 
-/// How often the form checks whether the question was closed elsewhere. Keys that come closer together are a paste, which
-/// sends nothing.
+/// Interval at which the form checks whether the question was closed elsewhere. Keys closer together than this count as
+/// pasted, and send nothing.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Shows a question on the terminal and has it filled in, until the answer was taken or the person leaves. It begins with
-/// the draft that they left before.
+/// Shows a question on the terminal, starting from an earlier draft, until the answer is accepted or the person leaves.
 ///
 /// # Errors
-/// When the terminal cannot be used.
+/// Fails if the terminal cannot be used.
 pub fn fill(question: Question, note: &str, draft: &Draft, questioner: &mut dyn Questioner) -> io::Result<Outcome> {
     let mut state = State::new(question, note, draft);
     let begun = Instant::now();
@@ -39,7 +38,7 @@ pub fn fill(question: Question, note: &str, draft: &Draft, questioner: &mut dyn 
     let mut screen = Screen::take()?;
     state.takes_keys = false;
     screen.terminal.draw(|frame| draw(frame, &state))?;
-    // What was typed before the question was seen answers nothing. What keys do is said once they do it.
+    // Keys typed before the question was visible are discarded. Hints for keys appear only once those keys work.
     let _ = rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush);
     state.takes_keys = true;
     screen.terminal.draw(|frame| draw(frame, &state))?;
@@ -50,43 +49,43 @@ pub fn fill(question: Question, note: &str, draft: &Draft, questioner: &mut dyn 
         if let Some(why) = questioner.closed() {
             return Ok(Outcome::Closed { why, typed: state.typed() });
         }
-        // Its age is shown.
+        // The age of the question is shown.
         let open_s = begun.elapsed().as_secs();
         if state.open_s != open_s {
             state.open_s = open_s;
             screen.terminal.draw(|frame| draw(frame, &state))?;
         }
-        match waits(LOOK)? {
-            Waits::Gone => return Ok(Outcome::Left { draft: state.draft() }),
-            // The terminal's size, too, is an event.
+        match wait_for_keys(LOOK)? {
+            Readiness::Gone => return Ok(Outcome::Left { draft: state.draft() }),
+            // A change of the terminal's size is an event too.
             _ if event::poll(Duration::ZERO)? => {}
-            Waits::Nothing => {
+            Readiness::Nothing => {
                 if !state.is_settled {
                     state.is_settled = true;
                     screen.terminal.draw(|frame| draw(frame, &state))?;
                 }
                 continue;
             }
-            // What crossterm has not seen comes with the next key.
-            Waits::Keys => {
+            // Events that crossterm has not read yet arrive with the next key.
+            Readiness::Keys => {
                 std::thread::sleep(LOOK);
                 continue;
             }
         }
         questioner.typed();
-        // All that was typed by now is taken before it is drawn: a fast hand is not kept waiting.
+        // All pending keys are handled before the form is drawn again, so that fast typing does not lag.
         loop {
             let step = match event::read()? {
                 Event::Key(pressed) if pressed.kind != KeyEventKind::Release => {
                     key(pressed).map_or(Step::Stay, |key| state.press(key))
                 }
-                // A pasted break is no Enter: nothing is sent by it.
+                // A pasted line break is not Enter, so it sends nothing.
                 Event::Paste(text) => state.press(Key::Paste(text)),
                 _ => Step::Stay,
             };
             match step {
                 Step::Stay => {}
-                // What was typed after it is for the shell, and answers nothing.
+                // Keys typed later belong to the shell.
                 Step::Leave => return Ok(Outcome::Left { draft: state.draft() }),
                 Step::Give(answer) => {
                     if let Some(outcome) = give(&answer, &mut state, questioner) {
@@ -94,7 +93,7 @@ pub fn fill(question: Question, note: &str, draft: &Draft, questioner: &mut dyn 
                     }
                 }
             }
-            if matches!(waits(Duration::ZERO)?, Waits::Gone) || !event::poll(Duration::ZERO)? {
+            if matches!(wait_for_keys(Duration::ZERO)?, Readiness::Gone) || !event::poll(Duration::ZERO)? {
                 break;
             }
         }
@@ -102,29 +101,29 @@ pub fn fill(question: Question, note: &str, draft: &Draft, questioner: &mut dyn 
     }
 }
 
-/// What the terminal has.
-enum Waits {
+/// State of the terminal's input.
+enum Readiness {
     Nothing,
     Keys,
-    /// It is closed.
+    /// The terminal is closed.
     Gone,
 }
 
-/// Waits a moment for keys. Crossterm would read a terminal that is gone for ever.
-fn waits(long: Duration) -> io::Result<Waits> {
+/// Readiness a moment for keys. Reading from a closed terminal through crossterm would block forever.
+fn wait_for_keys(long: Duration) -> io::Result<Readiness> {
     let stdin = io::stdin();
     let mut fds = [PollFd::new(&stdin, PollFlags::IN)];
     let long = Timespec::try_from(long).expect("a moment is a short time");
     match poll(&mut fds, Some(&long)) {
-        Ok(0) | Err(Errno::INTR) => return Ok(Waits::Nothing),
+        Ok(0) | Err(Errno::INTR) => return Ok(Readiness::Nothing),
         Ok(_) => {}
         Err(error) => return Err(error.into()),
     }
     let is_gone = fds[0].revents().intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL);
-    Ok(if is_gone { Waits::Gone } else { Waits::Keys })
+    Ok(if is_gone { Readiness::Gone } else { Readiness::Keys })
 }
 
-/// `None` if the form stays.
+/// Submits an answer. Returns `None` if the form stays open.
 fn give(answer: &Answer, state: &mut State, questioner: &mut dyn Questioner) -> Option<Outcome> {
     match questioner.give(answer) {
         Ok(()) => Some(Outcome::Given),
@@ -138,7 +137,7 @@ fn give(answer: &Answer, state: &mut State, questioner: &mut dyn Questioner) -> 
 
 fn key(pressed: KeyEvent) -> Option<Key> {
     Some(match pressed.code {
-        // Escape, with the next key close behind it.
+        // Escape followed immediately by another key.
         KeyCode::Char(_) | KeyCode::Enter | KeyCode::Tab | KeyCode::Backspace
             if pressed.modifiers.contains(KeyModifiers::ALT) =>
         {
@@ -164,13 +163,13 @@ fn key(pressed: KeyEvent) -> Option<Key> {
     })
 }
 
-/// Turns true when a signal asks the program to end: the terminal is given back first.
+/// Returns a flag that is set when a signal asks the program to end, so that the terminal can be restored first.
 fn ending_signals() -> io::Result<Arc<AtomicBool>> {
     let ends = Arc::new(AtomicBool::new(false));
     for signal in [Signal::TERM, Signal::HUP, Signal::INT] {
         let ends = ends.clone();
         #[expect(unsafe_code, reason = "a signal handler is registered")]
-        // SAFETY: the handler does nothing but to store into an atomic, which is async-signal-safe.
+        // SAFETY: the handler only stores into an atomic, which is async-signal-safe.
         unsafe {
             signal_hook_registry::register(signal.as_raw(), move || ends.store(true, Ordering::Relaxed))?;
         }
@@ -178,7 +177,7 @@ fn ending_signals() -> io::Result<Arc<AtomicBool>> {
     Ok(ends)
 }
 
-/// The terminal while it is ours.
+/// The terminal while the form owns it.
 struct Screen {
     terminal: Terminal<CrosstermBackend<Stdout>>,
 }
@@ -206,7 +205,7 @@ impl Drop for Screen {
 }
 
 fn give_back() {
-    // A terminal that is gone needs nothing back.
+    // A closed terminal needs no restoring.
     let _ = execute!(io::stdout(), DisableBracketedPaste, LeaveAlternateScreen);
     let _ = disable_raw_mode();
 }

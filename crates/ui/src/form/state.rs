@@ -1,11 +1,11 @@
-//! What a person did with a form so far: keys go in, and what is to be done comes out. Knows no terminal.
+//! State of a form: it takes keys and returns steps. It does not access the terminal.
 
 use std::cell::Cell;
 
 use serde_json::{Map, Value};
 
 use super::Answer;
-use super::draft::{Draft, Left};
+use super::draft::{Draft, FieldDraft};
 use super::editor::Editor;
 use super::question::{Field, Kind, Question};
 
@@ -31,7 +31,7 @@ pub(super) enum Key {
     Escape,
 }
 
-/// What a key leads to.
+/// Effect of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Step {
     Stay,
@@ -39,7 +39,7 @@ pub(super) enum Step {
     Leave,
 }
 
-/// Where keys go.
+/// Element that receives keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Focus {
     Field(usize),
@@ -47,17 +47,17 @@ pub(super) enum Focus {
     Send,
 }
 
-/// What stands in a field.
+/// Contents of a field.
 #[derive(Debug, Clone)]
 pub(super) enum Entry {
-    /// Only shown.
+    /// A read-only field.
     Nothing,
-    /// A text, a number, a date, or the word for yes or no.
+    /// A text, a number, a date, or the word yes or no.
     Text(Editor),
     Options(Options),
 }
 
-/// Options, chosen by rows; the last row is another text if the field takes one.
+/// Options chosen by rows. The last row takes free text if the field allows it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Options {
     pub(super) row: usize,
@@ -66,33 +66,33 @@ pub(super) struct Options {
     pub(super) are_many: bool,
 }
 
-/// A form that is filled in.
+/// A form being filled in.
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) question: Question,
     pub(super) entries: Vec<Entry>,
     pub(super) note: Editor,
     pub(super) focus: Focus,
-    /// Why the last answer was not taken: the field, if one is at fault, and the reason.
+    /// Reason why the last answer was rejected, with the field if one is at fault.
     pub(super) problem: Option<(Option<String>, String)>,
-    /// Whether the next Ctrl-D refuses to answer.
+    /// True if the next Ctrl-D declines the question.
     pub(super) warns_of_refusal: bool,
-    /// The first line that is shown, where the person chose it; else what has the focus is.
+    /// First visible line, if the person scrolled. Otherwise the focused element is kept visible.
     pub(super) scroll: Option<usize>,
-    /// What was shown last: the first line, how many lines, and of how many.
+    /// Last drawn range: first line, number of visible lines, total number of lines.
     pub(super) shown: Cell<(usize, usize, usize)>,
-    /// Whether keys count: those that were pressed before it was drawn answer nothing.
+    /// True once keys count. Keys pressed before the form was drawn are ignored.
     pub(super) takes_keys: bool,
-    /// Whether the keyboard has been quiet since the last key.
+    /// True if the keyboard has been quiet since the last key.
     pub(super) is_settled: bool,
-    /// Whether the screen has shown since then what the next key sends. Drawing sets it.
+    /// True if the screen has shown everything that the next key sends. Set by drawing.
     pub(super) is_ready: Cell<bool>,
-    /// For how many seconds it has been shown.
+    /// Seconds since the form was opened.
     pub(super) open_s: u64,
 }
 
 impl State {
-    /// Makes a form that begins at its top, with what the person left in it before, and a note.
+    /// Creates a form at its top, with the person's earlier draft and a note.
     pub(super) fn new(question: Question, note: &str, draft: &Draft) -> State {
         let entries = question.fields.iter().map(|field| {
             let mut entry = entry(field);
@@ -123,7 +123,7 @@ impl State {
         state
     }
 
-    /// The answer was not taken: says why, at the field if one is named.
+    /// Shows why the answer was rejected, at the field if one is named.
     pub(super) fn refuse(&mut self, field: Option<String>, why: String) {
         if let Some(at) = self.question.fields.iter().position(|known| Some(&known.id) == field.as_ref())
             && self.is_asked(at)
@@ -168,56 +168,56 @@ impl State {
         let mut is_corrected = is_edit(&key);
         let moved = match self.focus {
             Focus::Send => match key {
-                Key::Up | Key::Left => Moved::Back,
-                // A line that was meant for a shell sends nothing: its Enter leads back here.
+                Key::Up | Key::Left => Movement::Back,
+                // Enter in a line meant for a shell returns to the field, so that it sends nothing.
                 key if is_edit(&key) => {
                     self.focus = Focus::Note;
                     edit(&mut self.note, key)
                 }
-                _ => Moved::Stay,
+                _ => Movement::Stay,
             },
             Focus::Note => match key {
-                Key::Enter => Moved::On,
+                Key::Enter => Movement::On,
                 key => edit(&mut self.note, key),
             },
             Focus::Field(at) if self.question.fields[at].kind == Kind::Boolean => self.press_boolean(at, key),
             Focus::Field(at) => self.entries[at].press(key),
         };
         is_corrected |= self.values() != before;
-        // What was wrong is said until something else stands there.
+        // The error stays visible until the contents change.
         if is_corrected {
             self.problem = None;
         }
         match moved {
-            Moved::Stay => {}
-            Moved::Back => self.step(-1),
-            Moved::On => self.step(1),
-            Moved::Done => self.go_on(),
+            Movement::Stay => {}
+            Movement::Back => self.step(-1),
+            Movement::On => self.step(1),
+            Movement::Done => self.go_on(),
         }
     }
 
-    /// A key in a field for yes or no: the word counts as a whole. The arrows write it, unless the question is dangerous.
-    fn press_boolean(&mut self, at: usize, key: Key) -> Moved {
+    /// Handles a key in a yes-or-no field. The word must be complete. Arrow keys write it, unless the question is dangerous.
+    fn press_boolean(&mut self, at: usize, key: Key) -> Movement {
         let (is_dangerous, is_required) = (self.question.is_dangerous(), self.question.fields[at].required);
-        let Entry::Text(editor) = &mut self.entries[at] else { return Moved::Stay };
+        let Entry::Text(editor) = &mut self.entries[at] else { return Movement::Stay };
         let is_whole = yes_or_no(editor.text()).is_some();
         match key {
             Key::Left if !is_dangerous => *editor = Editor::new("yes", false),
             Key::Right if !is_dangerous => *editor = Editor::new("no", false),
-            // The other word takes the place of one that stands there.
+            // The first letter of the other word replaces a complete word.
             Key::Char(c) if !is_dangerous && is_whole && c.is_alphabetic() => {
                 *editor = Editor::new(c.encode_utf8(&mut [0; 4]), false);
             }
-            Key::Enter if is_whole || (editor.text().is_empty() && !is_required) => return Moved::Done,
+            Key::Enter if is_whole || (editor.text().is_empty() && !is_required) => return Movement::Done,
             Key::Enter => {
                 self.problem = Some((Some(self.question.fields[at].id.clone()), "type yes or no in full".to_owned()));
             }
             key => return edit(editor, key),
         }
-        Moved::Stay
+        Movement::Stay
     }
 
-    /// All that can have the focus, from top to bottom.
+    /// Returns the focusable elements from top to bottom.
     fn stops(&self) -> Vec<Focus> {
         let fields =
             (0..self.entries.len()).filter(|&at| self.is_asked(at) && !matches!(self.entries[at], Entry::Nothing));
@@ -230,7 +230,7 @@ impl State {
         self.focus = stops[at.saturating_add_signed(by).min(stops.len() - 1)];
     }
 
-    /// To the next field; after the last one to the end, past the note, which few need.
+    /// Moves to the next field, and after the last one to the button. The note, which few people need, is skipped.
     fn go_on(&mut self) {
         self.step(1);
         if self.focus == Focus::Note {
@@ -238,14 +238,14 @@ impl State {
         }
     }
 
-    /// Whether the condition of a field holds.
+    /// True if the condition of a field holds.
     pub(super) fn is_asked(&self, at: usize) -> bool {
         let Some(on) = &self.question.fields[at].show_if else { return true };
         let before = self.question.fields[..at].iter().position(|field| field.id == on.field);
         before.is_some_and(|before| self.is_asked(before) && self.value(before).is_some_and(|value| on.holds(&value)))
     }
 
-    /// What stands in a field, typed as the condition of another may compare it; `None` for nothing.
+    /// Returns the value of a field, typed for comparison with a condition; `None` if it is empty.
     fn value(&self, at: usize) -> Option<Value> {
         match &self.entries[at] {
             Entry::Nothing => None,
@@ -262,11 +262,11 @@ impl State {
         }
     }
 
-    /// What stands in the fields that are asked.
+    /// Returns the values of the visible fields.
     pub(super) fn values(&self) -> Map<String, Value> {
         let mut values = Map::new();
         for at in (0..self.entries.len()).filter(|&at| self.is_asked(at)) {
-            // What is no number is sent as it was typed: what is wrong with it is said by the one who checks.
+            // An invalid number is sent as typed. The receiver reports the error.
             let value = self.value(at).or_else(|| match &self.entries[at] {
                 Entry::Text(editor) => Some(editor.text()).filter(|text| !text.trim().is_empty()).map(Value::from),
                 _ => None,
@@ -276,7 +276,7 @@ impl State {
         values
     }
 
-    /// The texts that the person typed, by the names of their fields, with the note.
+    /// Returns the texts that the person typed, by field name, and the note.
     pub(super) fn typed(&self) -> Vec<(String, String)> {
         let fields = self.question.fields.iter().zip(&self.entries);
         let texts = fields.filter_map(|(field, known)| {
@@ -292,12 +292,12 @@ impl State {
         texts.filter(|(_, text)| !text.trim().is_empty()).chain(note).collect()
     }
 
-    /// What the person changed, to begin with when the form is opened again; `None` for nothing.
+    /// Returns the changed contents, to restore when the form is opened again; `None` if nothing changed.
     pub(super) fn draft(&self) -> Option<Draft> {
         let fields = self.question.fields.iter().zip(&self.entries).filter(|(field, _)| self.question.is_kept(field));
         let changed = fields.filter_map(|(field, now)| {
-            let left = now.left(field);
-            (left != entry(field).left(field)).then(|| Some((field.id.clone(), left?))).flatten()
+            let left = now.draft(field);
+            (left != entry(field).draft(field)).then(|| Some((field.id.clone(), left?))).flatten()
         });
         let draft = Draft { fields: changed.collect(), note: self.noted() };
         (draft != Draft::default()).then_some(draft)
@@ -308,40 +308,40 @@ impl State {
     }
 }
 
-/// Where a key leads from a field.
+/// Direction in which a key moves from a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Moved {
+enum Movement {
     Stay,
     Back,
     On,
-    /// The field is filled in.
+    /// The field is complete.
     Done,
 }
 
 impl Entry {
-    fn press(&mut self, key: Key) -> Moved {
+    fn press(&mut self, key: Key) -> Movement {
         match self {
-            Entry::Nothing => Moved::On,
-            Entry::Text(editor) if key == Key::Enter && !editor.is_multiline => Moved::Done,
+            Entry::Nothing => Movement::On,
+            Entry::Text(editor) if key == Key::Enter && !editor.is_multiline => Movement::Done,
             Entry::Text(editor) => edit(editor, key),
             Entry::Options(options) => options.press(key),
         }
     }
 
-    /// What stands here, as a draft keeps it.
-    fn left(&self, field: &Field) -> Option<Left> {
+    /// Returns the contents for a draft.
+    fn draft(&self, field: &Field) -> Option<FieldDraft> {
         match self {
             Entry::Nothing => None,
-            Entry::Text(editor) => Some(Left { text: editor.text().to_owned(), ..Left::default() }),
+            Entry::Text(editor) => Some(FieldDraft { text: editor.text().to_owned(), ..FieldDraft::default() }),
             Entry::Options(options) => {
                 let chosen = options.chosen.iter().zip(&field.options).filter(|(chosen, _)| **chosen);
                 let text = options.other.as_ref().map(|other| other.text().to_owned()).unwrap_or_default();
-                Some(Left { text, chosen: chosen.map(|(_, option)| option.id.clone()).collect() })
+                Some(FieldDraft { text, chosen: chosen.map(|(_, option)| option.id.clone()).collect() })
             }
         }
     }
 
-    fn restore(&mut self, field: &Field, left: &Left) {
+    fn restore(&mut self, field: &Field, left: &FieldDraft) {
         match self {
             Entry::Nothing => {}
             Entry::Text(editor) => *editor = Editor::new(&left.text, editor.is_multiline),
@@ -364,34 +364,34 @@ impl Options {
         self.chosen.len() + usize::from(self.other.is_some())
     }
 
-    fn press(&mut self, key: Key) -> Moved {
+    fn press(&mut self, key: Key) -> Movement {
         match key {
-            Key::Up if self.row == 0 => return Moved::Back,
-            Key::Down if self.row + 1 == self.rows() => return Moved::On,
+            Key::Up if self.row == 0 => return Movement::Back,
+            Key::Down if self.row + 1 == self.rows() => return Movement::On,
             Key::Up => self.row -= 1,
             Key::Down => self.row += 1,
             key if self.row == self.chosen.len() => return self.press_other(key),
             Key::Char(' ') if self.are_many => self.choose(false),
             Key::Char(' ') => {}
-            Key::Enter if self.are_many => return Moved::Done,
+            Key::Enter if self.are_many => return Movement::Done,
             Key::Enter => {
                 self.choose(true);
-                return Moved::Done;
+                return Movement::Done;
             }
-            // What is typed on the list is another text.
+            // Characters typed on the list go into the free text.
             Key::Char(_) | Key::Paste(_) if self.other.is_some() => {
                 self.row = self.chosen.len();
                 return self.press_other(key);
             }
             _ => {}
         }
-        Moved::Stay
+        Movement::Stay
     }
 
-    fn press_other(&mut self, key: Key) -> Moved {
-        let Some(editor) = &mut self.other else { return Moved::Stay };
+    fn press_other(&mut self, key: Key) -> Movement {
+        let Some(editor) = &mut self.other else { return Movement::Stay };
         if key == Key::Enter {
-            return Moved::Done;
+            return Movement::Done;
         }
         let moved = edit(editor, key);
         if !self.are_many && !editor.text().trim().is_empty() {
@@ -400,7 +400,7 @@ impl Options {
         moved
     }
 
-    /// Chooses the row under the cursor; where several can be, changes it unless `on`.
+    /// Chooses the row under the cursor. If several may be chosen, toggles it unless `on`.
     fn choose(&mut self, on: bool) {
         let row = self.row;
         if !self.are_many {
@@ -426,7 +426,7 @@ impl Options {
     }
 }
 
-/// The entry of a field, with its default.
+/// Creates the entry of a field with its default.
 fn entry(field: &Field) -> Entry {
     let words = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let default = Some(&field.default).filter(|default| !default.is_null());
@@ -453,7 +453,7 @@ fn entry(field: &Field) -> Entry {
     }
 }
 
-/// The answer that a word is.
+/// Parses a word as yes or no.
 pub(super) fn yes_or_no(word: &str) -> Option<bool> {
     match word.trim().to_lowercase().as_str() {
         "yes" => Some(true),
@@ -462,13 +462,13 @@ pub(super) fn yes_or_no(word: &str) -> Option<bool> {
     }
 }
 
-/// Whether a key may change what stands in a form.
+/// True if a key may change the contents.
 fn is_edit(key: &Key) -> bool {
     matches!(key, Key::Char(_) | Key::Paste(_) | Key::Backspace | Key::Delete | Key::Ctrl('u' | 'w'))
 }
 
-/// A key in a text.
-fn edit(editor: &mut Editor, key: Key) -> Moved {
+/// Handles a key in a text.
+fn edit(editor: &mut Editor, key: Key) -> Movement {
     match key {
         Key::Char(c) => editor.insert(c.encode_utf8(&mut [0; 4])),
         Key::Paste(text) => editor.insert(&text),
@@ -481,9 +481,9 @@ fn edit(editor: &mut Editor, key: Key) -> Moved {
         Key::End | Key::Ctrl('e') => editor.end(),
         Key::Ctrl('w') => editor.delete_word(),
         Key::Ctrl('u') => editor.delete_to_start(),
-        Key::Up if !editor.up() => return Moved::Back,
-        Key::Down if !editor.down() => return Moved::On,
+        Key::Up if !editor.up() => return Movement::Back,
+        Key::Down if !editor.down() => return Movement::On,
         _ => {}
     }
-    Moved::Stay
+    Movement::Stay
 }

@@ -1,5 +1,5 @@
-//! Random bursts of what agents, editors and git do to a worktree: after each of them, the view, the batches and two full
-//! scans by others (ripgrep's walker and git) say the same. `HOB_WATCH_BURSTS` and `HOB_WATCH_SEED` make other runs.
+//! Random bursts of typical changes by agents, editors and git. After each burst, the view, the batches and two independent full
+//! scans (ripgrep's walker and git) must agree. `HOB_WATCH_BURSTS` and `HOB_WATCH_SEED` select other runs.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -16,15 +16,15 @@ const FILES: [&[u8]; 9] = [b"f", b"g", b"main.hs", b"lib.rs", b"x.log", b"y.log"
 const RULES: [&str; 10] =
     ["*.log", "!keep.log", "ignored/", "/out", "out/", "a/b", "**/deep/*", "!f", "# nothing", "[gx]*"];
 
-/// A worktree, a place beside it, and an empty repository to ask git from.
-struct Place {
+/// A worktree, a directory next to it, and an empty repository for git's ignore rules.
+struct Playground {
     root: PathBuf,
     beside: PathBuf,
     empty: PathBuf,
     random: Random,
 }
 
-impl Place {
+impl Playground {
     fn new(dir: &Path, seed: u64) -> Self {
         let [root, beside, empty] = ["root", "beside", "empty"].map(|name| dir.join(name));
         for dir in [&root, &beside, &empty] {
@@ -58,13 +58,13 @@ impl Place {
         }
     }
 
-    /// Whether no link leads to the path: through one, an act would leave the worktree.
+    /// True if no component of the path is a link. Through a link, an action would leave the worktree.
     fn is_reached_without_links(&self, path: &Path) -> bool {
         let above = path.ancestors().skip(1).take_while(|above| *above != self.root);
         above.into_iter().all(|above| !above.is_symlink())
     }
 
-    /// One act. What cannot be done, because something else stands there, is not done; nor what a link leads to.
+    /// Performs one random action. It is skipped if a different kind of file is in the way or the path leads through a link.
     fn act(&mut self) {
         let path = self.path();
         if !self.is_reached_without_links(&path) {
@@ -105,7 +105,7 @@ impl Place {
         };
     }
 
-    /// A larger happening, now and then.
+    /// Performs a larger change now and then.
     fn happen(&mut self) {
         match self.random.below(12) {
             0 | 1 => {
@@ -149,7 +149,7 @@ impl Place {
         }
     }
 
-    /// Everything goes out, and what went out before comes in.
+    /// Moves everything out of the worktree, and the previous contents in.
     fn swap(&mut self) {
         let between = self.beside.join("between");
         std::fs::create_dir(&between).unwrap();
@@ -168,7 +168,7 @@ impl Place {
         std::fs::remove_dir(&between).unwrap();
     }
 
-    /// What git would add to an empty repository.
+    /// Lists the files that git would add to an empty repository.
     fn as_git_sees(&self) -> Vec<PathBuf> {
         let (repository, tree) = (format!("--git-dir={}", self.empty.display()), self.root.display().to_string());
         let listed =
@@ -187,13 +187,13 @@ fn append(path: &Path) -> std::io::Result<()> {
     std::fs::OpenOptions::new().append(true).open(path)?.write_all(b"y")
 }
 
-/// The modes that the watcher was in after the bursts, each with how often.
+/// Counts the watch modes after each burst.
 async fn run(options: Options, bursts: u64) -> Vec<(String, u64)> {
     let seed = number("HOB_WATCH_SEED", u64::from(std::process::id()));
     let count = number("HOB_WATCH_BURSTS", bursts);
     println!("HOB_WATCH_SEED={seed} HOB_WATCH_BURSTS={count}");
     let dir = tempfile::tempdir().unwrap();
-    let mut place = Place::new(dir.path(), seed);
+    let mut place = Playground::new(dir.path(), seed);
     let mut watched = Watched::start(&place.root, options).await;
     let mut modes = std::collections::BTreeMap::<String, u64>::new();
     for burst in 0..count {
@@ -219,7 +219,7 @@ async fn random_bursts_are_told_as_they_are() {
     assert_eq!(modes.iter().map(|(mode, _)| mode.as_str()).collect::<Vec<_>>(), [Mode::Inotify.to_string()]);
 }
 
-/// The thread looks while the burst goes on.
+/// The thread examines paths while the burst continues.
 #[tokio::test]
 async fn random_bursts_without_a_quiet_time() {
     run(Options { quiet: Duration::ZERO, max_delay: Duration::from_millis(1), ..options() }, BURSTS).await;

@@ -1,4 +1,4 @@
-//! What the tests share: a watched place whose view, batches and disk are compared; random numbers from a seed.
+//! Shared helpers: a watched directory whose view, batches and disk contents are compared; seeded random numbers.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use watch::{Batch, ChangeKind, FileKind, Options, Subscription, Watcher};
 
-/// No wait in a test is longer; none is expected to come near.
+/// Timeout of every wait. None is expected to come near it.
 pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 
-/// What a caller ignores in these tests, besides the rules of the checkout.
+/// Paths that the caller ignores in these tests, in addition to the checkout's rules.
 pub(crate) const IGNORED: [&str; 2] = ["target", "dist-newstyle"];
 
 pub(crate) type Paths = BTreeMap<PathBuf, FileKind>;
@@ -19,8 +19,8 @@ pub(crate) fn options() -> Options {
     Options { ignored: IGNORED.map(str::to_owned).to_vec(), sync_timeout: LIMIT, ..Options::default() }
 }
 
-/// Not a test of anything when run with the others: it is the door to this binary's other life, which watches the directory
-/// it is given and for each line it reads checks and says the mode, or how often the tree was scanned again.
+/// Tests nothing when run with the others. As a child process it watches a given directory. For each input line it
+/// checks the view and prints the mode or the number of rescans.
 #[test]
 fn play() {
     let args: Vec<_> = std::env::args_os().collect();
@@ -42,7 +42,7 @@ fn play() {
 
 const ROLE: &str = "role-watch";
 
-/// Such a process, run by the given command if any; killed at the latest when the test fails.
+/// A child process that watches, run by the given command if any. It is killed when the test ends.
 pub(crate) struct Other {
     pub(crate) child: std::process::Child,
     said: std::io::Lines<std::io::BufReader<std::process::ChildStdout>>,
@@ -69,7 +69,7 @@ impl Other {
         said.find_map(|line| line.strip_prefix("said: ").map(str::to_owned)).expect("the other process lives")
     }
 
-    /// Asks it, and says what it answers.
+    /// Sends a request and returns the reply.
     pub(crate) fn ask(&mut self, what: &str) -> String {
         use std::io::Write;
         writeln!(self.child.stdin.as_mut().unwrap(), "{what}").unwrap();
@@ -89,7 +89,7 @@ impl Drop for Other {
     }
 }
 
-/// A watched directory, and what its subscriber made of the batches.
+/// A watched directory, and the paths according to the batches received.
 pub(crate) struct Watched {
     pub(crate) root: PathBuf,
     pub(crate) watcher: Watcher,
@@ -104,14 +104,14 @@ impl Watched {
         Self { root: root.to_path_buf(), told: paths(&view), watcher, subscription }
     }
 
-    /// After a sync, the view and what the batches told are what is on the disk.
+    /// Asserts that after a sync the view and the batches match the disk.
     pub(crate) async fn check(&mut self) {
         self.synced().await;
         assert_same("view", &paths(&self.watcher.view()), &on_disk(&self.root));
     }
 
-    /// Takes the batches until a sync: each change fits to what was told before. While files change, the view is a moment
-    /// later already.
+    /// Receives batches until a sync, and checks that each change applies. While files change, the view may already be
+    /// newer.
     pub(crate) async fn drained(&mut self) {
         self.watcher.sync().await.unwrap();
         while let Some(batch) = self.subscription.try_next() {
@@ -119,7 +119,7 @@ impl Watched {
         }
     }
 
-    /// After a sync, what the batches told is the view.
+    /// Asserts that after a sync the batches match the view.
     pub(crate) async fn synced(&mut self) {
         self.drained().await;
         assert_same("batches", &self.told, &paths(&self.watcher.view()));
@@ -136,7 +136,7 @@ pub(crate) fn paths(view: &watch::View) -> Paths {
     view.iter().map(|(path, kind)| (path.to_path_buf(), kind)).collect()
 }
 
-/// Each change fits to what was told before, and no batch is empty.
+/// Applies a batch. Asserts that each change is consistent and that the batch is not empty.
 pub(crate) fn apply(told: &mut Paths, batch: &Batch) {
     assert!(!batch.changes.is_empty());
     for change in &batch.changes {
@@ -149,7 +149,7 @@ pub(crate) fn apply(told: &mut Paths, batch: &Batch) {
     }
 }
 
-/// A full scan by ripgrep's walker.
+/// Scans the whole tree with ripgrep's walker.
 pub(crate) fn on_disk(root: &Path) -> Paths {
     let mut walk = ignore::WalkBuilder::new(root);
     walk.hidden(false).ignore(false).parents(false).git_global(false).git_exclude(false).require_git(false);
@@ -183,7 +183,7 @@ pub(crate) fn git(root: &Path, args: &[&str]) -> Vec<u8> {
     output.stdout
 }
 
-/// SplitMix64: the same bursts for the same seed, everywhere.
+/// SplitMix64: the same seed gives the same bursts on every machine.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
@@ -204,7 +204,7 @@ impl Random {
     }
 }
 
-/// A number from the environment, for longer runs and for a run again.
+/// Reads a number from the environment, to run longer or to repeat a run.
 pub(crate) fn number(variable: &str, otherwise: u64) -> u64 {
     std::env::var(variable).map_or(otherwise, |text| text.parse().unwrap())
 }

@@ -1,4 +1,4 @@
-//! What a checkout may hold: links out of it, FIFOs, directories that may not be read, names and depths of all kinds.
+//! Hostile checkouts: links that leave it, FIFOs, unreadable directories, and unusual names and depths.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -28,7 +28,7 @@ async fn links_are_seen_and_never_followed() {
     std::fs::write(outside.path().join("dir/another"), "x").unwrap();
     watched.check().await;
     assert_eq!(watched.told.len(), 3);
-    // A rule that is a link is no rule.
+    // A linked rules file is not applied.
     std::fs::write(outside.path().join("rules"), "*").unwrap();
     symlink(outside.path().join("rules"), place.path().join(".gitignore")).unwrap();
     watched.synced().await;
@@ -36,7 +36,7 @@ async fn links_are_seen_and_never_followed() {
     assert_eq!(watched.watcher.status().rules_refused, [PathBuf::from(".gitignore")]);
 }
 
-/// Opening a FIFO would block for ever.
+/// Opening a FIFO would block forever.
 #[tokio::test]
 async fn a_fifo_is_seen_and_never_opened() {
     let place = tempfile::tempdir().unwrap();
@@ -49,17 +49,17 @@ async fn a_fifo_is_seen_and_never_opened() {
     let mut watched = Watched::start(place.path(), options()).await;
     make("second");
     make("dir/.gitignore");
-    // The other scan would open it.
+    // The comparison scan would open it.
     watched.synced().await;
     assert_eq!(watched.watcher.view().get(Path::new("second")), Some(FileKind::Other));
     assert_eq!(watched.watcher.status().rules_refused, [PathBuf::from("dir/.gitignore")]);
-    // It takes a file's and a directory's place.
+    // A FIFO replaces a file and a directory.
     std::fs::remove_dir_all(place.path().join("dir")).unwrap();
     make("dir");
     watched.check().await;
 }
 
-/// Root may read everything, so this thread, and those that it starts, gives that up.
+/// Root may read everything, so this thread and its children drop that capability.
 #[test]
 fn a_directory_that_may_not_be_read_is_named_until_it_may() {
     let mut sets = capabilities(None).unwrap();
@@ -110,7 +110,7 @@ async fn names_that_are_no_text_are_names() {
     assert_eq!(watched.watcher.view().get(&name.join(name)), Some(FileKind::File));
 }
 
-/// Deeper than a path can say: what is there is seen as far as a path goes, and the rest is named.
+/// Deeper than the maximum path length: reachable paths are seen, and the directory that cannot be read is named.
 #[tokio::test]
 async fn a_path_that_is_too_long_is_named() {
     let place = tempfile::tempdir().unwrap();
@@ -137,7 +137,7 @@ async fn a_path_that_is_too_long_is_named() {
     assert!(watched.watcher.status().entries >= status.entries);
 }
 
-/// What git keeps for itself is not seen, at any depth, nor does it wake anybody.
+/// The contents of `.git` are not seen at any depth, and cause no wake-up.
 #[tokio::test]
 async fn gits_own_files_are_not_seen() {
     let place = tempfile::tempdir().unwrap();

@@ -1,11 +1,11 @@
-//! Limits that are reached: the kernel's queue of events, its watches, and those of the options.
+//! Limits: the kernel's event queue and watches, and those of the options.
 
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
-use watch::{Mode, Options, SyncError, Watcher, Why};
+use watch::{Mode, Options, PollReason, SyncError, Watcher};
 
 use crate::fixture::{LIMIT, Other, Watched, on_disk, options, paths};
 
@@ -15,7 +15,7 @@ fn dirs(root: &Path, name: &str, count: usize) {
     }
 }
 
-/// The watching process is stopped, and more happens than the kernel keeps.
+/// The watching process is stopped while more events occur than the kernel queues.
 #[test]
 fn what_the_kernels_queue_loses_is_found_by_a_scan() {
     let place = tempfile::tempdir().unwrap();
@@ -26,7 +26,7 @@ fn what_the_kernels_queue_loses_is_found_by_a_scan() {
     let queue = std::fs::read_to_string("/proc/sys/fs/inotify/max_queued_events").unwrap();
     let queue: usize = queue.trim().parse().unwrap();
     other.signal(Signal::STOP);
-    // Each of them is an event or more.
+    // Each write causes at least one event.
     for number in 0..queue {
         std::fs::write(place.path().join(format!("dir1/{number}")), "x").unwrap();
     }
@@ -35,12 +35,12 @@ fn what_the_kernels_queue_loses_is_found_by_a_scan() {
     std::fs::remove_dir(place.path().join("dir3")).unwrap();
     other.signal(Signal::CONT);
     assert_eq!(other.ask("check"), "1 rescans, inotify");
-    // And it hears what happens from then on.
+    // Later events are received.
     std::fs::write(place.path().join("dir2/moved/new"), "x").unwrap();
     assert_eq!(other.ask("check"), "1 rescans, inotify");
 }
 
-/// In a user namespace of its own, which has limits of its own.
+/// Runs in a separate user namespace with its own limits.
 #[test]
 fn without_watches_left_it_polls_and_says_so() {
     const LIMITED: &str = "echo 100 >/proc/sys/user/max_inotify_watches && exec \"$@\"";
@@ -87,7 +87,7 @@ async fn under_the_limit_again_it_listens_again() {
     assert_eq!(watched.watcher.mode(), Mode::Inotify);
     dirs(&place.path().join("dir0"), "more", 1);
     watched.check().await;
-    assert_eq!(watched.watcher.mode(), Mode::Polling { why: Why::MaxWatches { limit: 10 } });
+    assert_eq!(watched.watcher.mode(), Mode::Polling { why: PollReason::MaxWatches { limit: 10 } });
     std::fs::remove_dir(place.path().join("dir8")).unwrap();
     watched.check().await;
     assert_eq!(watched.watcher.mode(), Mode::Inotify);
@@ -105,13 +105,13 @@ async fn more_paths_than_the_limit_are_said_to_be_missing() {
     assert_eq!((watcher.sync().await, watcher.view().len()), (Ok(()), 10));
     std::fs::write(place.path().join("dir3/one"), "x").unwrap();
     assert_eq!((watcher.sync().await, watcher.view().len()), (Err(SyncError::MaxEntries { limit: 10 }), 10));
-    assert_eq!(watcher.mode(), Mode::Polling { why: Why::MaxEntries { limit: 10 } });
+    assert_eq!(watcher.mode(), Mode::Polling { why: PollReason::MaxEntries { limit: 10 } });
     std::fs::remove_dir(place.path().join("dir9")).unwrap();
     assert_eq!(watcher.sync().await, Ok(()));
     assert_eq!((paths(&watcher.view()), watcher.mode()), (on_disk(place.path()), Mode::Inotify));
 }
 
-/// A poll comes by itself.
+/// The tree is polled without a sync.
 #[tokio::test]
 async fn polling_delivers_without_being_asked() {
     let place = tempfile::tempdir().unwrap();
@@ -128,7 +128,7 @@ async fn a_sync_that_takes_too_long_says_so() {
     let place = tempfile::tempdir().unwrap();
     let watcher = Watcher::start(place.path(), Options { sync_timeout: Duration::ZERO, ..options() }).await.unwrap();
     let begun = Instant::now();
-    // The thread may be as quick as that.
+    // The thread may answer faster than the timeout.
     while watcher.sync().await != Err(SyncError::TimedOut { after: Duration::ZERO }) {
         assert!(begun.elapsed() < LIMIT);
         dirs(tempfile::tempdir_in(place.path()).unwrap().path(), "dir", 20);

@@ -1,7 +1,7 @@
-//! Tests on real file systems. Start at `fixture.rs`: what they share, the full scan by other means, and this binary's
-//! other life as a process that watches.
+//! Tests on real file systems. Start at `fixture.rs`: shared helpers, the comparison scan, and the child process that
+//! watches.
 
-// The lints' own exception for tests covers only functions that are marked as tests.
+// Clippy's exception for tests covers only functions marked as tests.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 mod bursts;

@@ -1,4 +1,4 @@
-//! How long a batch and a sync take on an idle tree of 10,000 files. Nothing is asserted of the times: they are printed.
+//! Measures a batch and a sync on an idle tree of 10,000 files. The times are printed, not asserted.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! What takes another's place: no directory loses its watch to what stood where it stands, or stands where it stood.
+//! Replaced directories: no directory loses its watch to its predecessor or its successor.
 
 use std::os::unix::fs::symlink;
 use std::process::Command;
@@ -9,7 +9,7 @@ use watch::Options;
 
 use crate::fixture::{Other, Watched, options};
 
-/// Its rules are read again, by its path, which leads to the root now.
+/// Its rules are read again by path, which now leads to the root.
 #[tokio::test]
 async fn a_link_to_the_root_in_a_directorys_place_does_not_take_the_roots_watch() {
     let place = tempfile::tempdir().unwrap();
@@ -25,7 +25,7 @@ async fn a_link_to_the_root_in_a_directorys_place_does_not_take_the_roots_watch(
     assert_eq!(watched.watcher.status().rescans, 0);
 }
 
-/// The same at any moment of a look.
+/// The same race at any moment of a look.
 #[tokio::test]
 async fn a_link_to_the_root_that_keeps_changing_places_with_a_directory_does_not_take_the_roots_watch() {
     let place = tempfile::tempdir().unwrap();
@@ -39,7 +39,7 @@ async fn a_link_to_the_root_that_keeps_changing_places_with_a_directory_does_not
         let changing = tokio::task::spawn_blocking(move || {
             for _ in 0..500 {
                 renameat_with(CWD, &directory, CWD, &link, RenameFlags::EXCHANGE).unwrap();
-                // Whichever of them the directory is.
+                // Either path may be the directory.
                 let _ = std::fs::write(directory.join("e/.gitignore"), "x\n");
             }
         });
@@ -57,7 +57,7 @@ async fn a_link_to_the_root_that_keeps_changing_places_with_a_directory_does_not
     }
 }
 
-/// Whether the new path is looked at before or after the old one.
+/// Independent of the order in which the old and the new path are examined.
 #[tokio::test]
 async fn what_is_in_a_directory_that_moved_is_heard_at_its_new_place() {
     let place = tempfile::tempdir().unwrap();
@@ -81,7 +81,7 @@ async fn what_is_in_a_directory_that_moved_is_heard_at_its_new_place() {
             std::fs::remove_file(at(path)).unwrap();
         }
     }
-    // Out of sight and back, with something else in its place meanwhile.
+    // Moved out of sight and back, while another directory took its path.
     for hidden in ["target", ".git"] {
         std::fs::rename(at("b"), at(hidden)).unwrap();
         std::fs::create_dir_all(at("b/x")).unwrap();
@@ -99,7 +99,7 @@ async fn what_is_in_a_directory_that_moved_is_heard_at_its_new_place() {
     assert_eq!(watched.watcher.status().rescans, 0);
 }
 
-/// The kernel gives both the same watch. In a user namespace of its own, where anybody may mount.
+/// The kernel assigns both the same watch. Runs in a separate user namespace, which permits mounts.
 #[test]
 fn a_directory_that_is_mounted_a_second_time_is_heard_at_both_places() {
     const MOUNTED: &str = "mount --bind \"$0/a\" \"$0/b\" && exec \"$@\"";

@@ -1,18 +1,18 @@
-//! What a subscriber is told and when, and how everything ends.
+//! Contents and timing of the batches, and the end of a watcher.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use watch::{Batch, ChangeKind, FileKind, Mode, Options, StartError, SyncError, Watcher, Why};
+use watch::{Batch, ChangeKind, FileKind, Mode, Options, PollReason, StartError, SyncError, Watcher};
 
 use crate::fixture::{LIMIT, Watched, options};
 
-/// No quiet time ends by itself: only a sync delivers.
+/// The quiet time never elapses: only a sync delivers.
 fn patient() -> Options {
     Options { quiet: LIMIT, max_delay: LIMIT, ..options() }
 }
 
-fn told(batch: &Batch) -> Vec<(ChangeKind, FileKind, &str)> {
+fn list(batch: &Batch) -> Vec<(ChangeKind, FileKind, &str)> {
     batch.changes.iter().map(|change| (change.kind, change.file, change.path.to_str().unwrap())).collect()
 }
 
@@ -48,11 +48,11 @@ async fn one_batch_tells_what_came_of_it_all() {
         (Removed, File, "old/inner/file"),
         (Modified, File, "replaced"),
     ];
-    assert_eq!(told(&batch), expected);
+    assert_eq!(list(&batch), expected);
     assert_eq!(watched.subscription.try_next(), None);
 }
 
-/// What a file says may change without its size or its time: the kernel's clock is too coarse.
+/// A file's content may change without its size or time, because the kernel's clock is coarse.
 #[tokio::test]
 async fn writes_that_leave_no_trace_are_told() {
     let place = tempfile::tempdir().unwrap();
@@ -62,7 +62,7 @@ async fn writes_that_leave_no_trace_are_told() {
     for round in 0..50 {
         std::fs::write(&file, (round % 10).to_string()).unwrap();
         watched.watcher.sync().await.unwrap();
-        assert_eq!(told(&watched.subscription.try_next().unwrap()), [(ChangeKind::Modified, FileKind::File, "file")]);
+        assert_eq!(list(&watched.subscription.try_next().unwrap()), [(ChangeKind::Modified, FileKind::File, "file")]);
     }
 }
 
@@ -95,7 +95,7 @@ async fn a_slow_subscriber_gets_its_batches_as_one() {
     }
     let batch = watched.next().await;
     let created = ["0", "1", "2"].map(|path| (ChangeKind::Created, FileKind::File, path));
-    assert_eq!(told(&batch), created);
+    assert_eq!(list(&batch), created);
     watched.check().await;
     let (view, mut late) = watched.watcher.subscribe();
     assert_eq!((view.len(), late.try_next()), (3, None));
@@ -115,7 +115,7 @@ async fn other_rules_hold_from_when_they_are_written() {
     }
     std::fs::remove_file(place.path().join(".gitignore")).unwrap();
     watched.check().await;
-    // An ignored directory has no watch, and gets one when it comes out.
+    // An ignored directory has no watch, and gets one when it is no longer ignored.
     std::fs::rename(place.path().join("build"), place.path().join("target")).unwrap();
     watched.check().await;
     assert_eq!(watched.watcher.status().directories, 1);
@@ -140,20 +140,20 @@ async fn a_root_that_goes_and_comes_back_is_watched_again() {
         std::fs::remove_dir_all(go).unwrap();
         watched.check().await;
         assert!(watched.told.is_empty());
-        assert_eq!(watched.watcher.mode(), Mode::Polling { why: Why::NoRoot });
+        assert_eq!(watched.watcher.mode(), Mode::Polling { why: PollReason::NoRoot });
         fill("2");
         watched.check().await;
         assert_eq!((watched.told.len(), watched.watcher.mode()), (2, Mode::Inotify));
-        // Gone and back before anybody looks.
+        // Removed and restored before the thread looks.
         std::fs::rename(go, place.path().join("away")).unwrap();
         fill("3");
         watched.check().await;
         std::fs::write(root.join("dir/file"), "4").unwrap();
         let batch = watched.next().await;
-        assert_eq!(told(&batch), [(ChangeKind::Modified, FileKind::File, "dir/file")]);
+        assert_eq!(list(&batch), [(ChangeKind::Modified, FileKind::File, "dir/file")]);
         std::fs::remove_dir_all(place.path().join("away")).unwrap();
     }
-    // By itself, without being asked.
+    // Without a sync.
     std::fs::remove_dir_all(&root).unwrap();
     while !watched.told.is_empty() {
         watched.next().await;
@@ -177,7 +177,7 @@ async fn with_the_last_handle_everything_ends() {
     let sync = {
         let syncing = other.sync();
         tokio::pin!(syncing);
-        // Asked, but never waited for: it keeps nobody.
+        // A sync that is requested but never awaited does not keep the watcher alive.
         let _ = poll_once(syncing.as_mut()).await;
         other.mode()
     };
@@ -197,7 +197,7 @@ async fn poll_once<F: Future + Unpin>(mut future: F) -> Option<F::Output> {
     .await
 }
 
-/// Neither in the checkout nor outside: the cookie has no name.
+/// The cookie is an unnamed file: it is visible neither in the checkout nor outside.
 #[tokio::test]
 async fn a_sync_leaves_no_file_and_tells_nobody() {
     let place = tempfile::tempdir().unwrap();

@@ -104,7 +104,7 @@ impl Session {
     }
 
     async fn progress(&mut self) -> Result<Value, Failure> {
-        // The SDK gives each request a token of its own.
+        // The SDK generates a token for each request.
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params("report", json!({"count": 3}))));
         let options = PeerRequestOptions::default();
         let handle = self.client.send_cancellable_request(request, options).await?;
@@ -113,7 +113,7 @@ impl Session {
             other => format!("{other:?}"),
         };
         let mut seen = Vec::new();
-        // Reports arrive on a channel of their own, the last possibly after the answer.
+        // Reports arrive on a separate channel, the last possibly after the answer.
         while seen.last().is_none_or(|(value, _)| *value < 3.0) {
             let next = tokio::time::timeout(Duration::from_secs(5), self.progress.recv()).await;
             let Ok(Some(progress)) = next else { break };

@@ -1,4 +1,4 @@
-//! The garden's records of the journal.
+//! Journal records of the garden.
 
 use project::journal::Event;
 use serde::Serialize;

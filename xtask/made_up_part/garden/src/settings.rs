@@ -1,4 +1,4 @@
-//! The settings of the garden (`[garden]`): how many beds there are.
+//! The settings of the garden (`[garden]`): the number of beds.
 
 use project::ConfigError;
 use project::config::{File, Settings};

@@ -9,15 +9,15 @@ use serde_json::json;
 
 use crate::Garden;
 
-/// Water a bed of the garden, and hear how often it was watered.
+/// Water a bed of the garden. Returns how often it was watered.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Args {
-    /// Which bed, from 1.
+    /// Number of the bed, from 1.
     pub bed: u64,
 }
 
-/// The bed as it is now.
+/// The state of the bed.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
     /// How often it was watered.

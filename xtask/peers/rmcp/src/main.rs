@@ -1,5 +1,5 @@
-//! The echo server on the official Rust SDK, as the SDK intends servers to be written: on its non-blocking pipes, or
-//! with `--http` on a port that it prints. Serves both eras.
+//! The echo server on the official Rust SDK, written in the SDK's recommended style: on its non-blocking pipes, or with
+//! `--http` on a port that it prints. Serves both eras.
 
 use axum::serve::ListenerExt;
 use rmcp::handler::server::wrapper::Parameters;
@@ -8,7 +8,7 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use rmcp::transport::streamable_http_server::tower::StreamableHttpService;
 use rmcp::{ServerHandler, ServiceExt, schemars, tool, tool_handler, tool_router};
 
-/// What to give back.
+/// The value to echo.
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Args {
     /// The text.

@@ -1,14 +1,14 @@
-//! The entries that have an agent run `hob hook`, written by hand as its documentation says, and the agent's own shell.
+//! Hook entries that make an agent run `hob hook`, written by hand from its documentation, and the agent's own shell.
 
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value, json};
 
-use crate::agents::kinds::{Agent, Place, Setting};
+use crate::agents::kinds::{Agent, Environment, Setting};
 use crate::agents::states::{CLAUDE, CODEX, COPILOT, GEMINI};
 
-/// What a hook is about, as hob calls it.
+/// Event of a hook, in hob's terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum On {
     SessionStart,
@@ -19,10 +19,10 @@ pub(super) enum On {
     PermissionRequest,
 }
 
-/// What takes context in at least some agents.
+/// Events that accept context in at least some agents.
 pub(super) const CONTEXT: [On; 5] = [On::SessionStart, On::Prompt, On::ToolBefore, On::ToolAfter, On::TurnEnd];
 
-/// The event's name in an agent.
+/// Returns an agent's name of the event.
 fn name(agent: &Agent, on: On) -> Option<&'static str> {
     let names = match agent.installation.name {
         name if name == GEMINI.name => ["SessionStart", "BeforeAgent", "BeforeTool", "AfterTool", "AfterAgent", ""],
@@ -35,8 +35,8 @@ fn name(agent: &Agent, on: On) -> Option<&'static str> {
     at.iter().position(|of| *of == on).map(|at| names[at]).filter(|name| !name.is_empty())
 }
 
-/// Adds the entries for these events to what an agent is started with.
-pub(super) fn add(agent: &Agent, setting: &mut Setting, place: &Place, hob: &Path, on: &[On]) -> Result<()> {
+/// Adds the entries for these events to the start options of an agent.
+pub(super) fn add(agent: &Agent, setting: &mut Setting, place: &Environment, hob: &Path, on: &[On]) -> Result<()> {
     let events = on.iter().filter_map(|on| name(agent, *on));
     let line = |event: &str| {
         let agent = agent.installation.name;
@@ -54,7 +54,7 @@ pub(super) fn add(agent: &Agent, setting: &mut Setting, place: &Place, hob: &Pat
         }
         name if name == CODEX.name => {
             setting.files.push((place.home.join(".codex/hooks.json"), json!({ "hooks": nested(80) }).to_string()));
-            // What a person reviews once.
+            // A person reviews these once.
             setting.args.insert(1, "--dangerously-bypass-hook-trust".to_owned());
         }
         name if name == GEMINI.name => {
@@ -76,7 +76,7 @@ pub(super) fn add(agent: &Agent, setting: &mut Setting, place: &Place, hob: &Pat
     Ok(())
 }
 
-/// The turn in which the model runs a line in the agent's own shell.
+/// Returns the turn in which the model runs a line in the agent's own shell.
 pub(super) fn shell(agent: &Agent, line: &str) -> Value {
     match agent.installation.name {
         name if name == CODEX.name => {

@@ -1,8 +1,8 @@
-//! `cargo xtask clients hooks`: what hob's hooks add to real agents, driven by a scripted model: mail, late answers, notes; how
-//! they are held at a turn's end, and let go; and a person who decides instead of the agent's own prompt.
+//! `cargo xtask clients hooks`: effects of hob's hooks on real agents with a scripted model: mail, late answers and
+//! notes; agents held at the end of a turn, and released; and a person who decides instead of the agent's own prompt.
 //!
-//! Each trial has a project and a home of its own. What reached the model is what the scripted model was sent; what hob did
-//! stands in its journal of hooks. The entries: `entries`; at a terminal: `person`.
+//! Each trial has a separate project and home. What the scripted model received shows what reached the model; hob's
+//! actions are in its journal of hooks. The entries: `entries`; in a terminal: `person`.
 
 mod entries;
 mod person;
@@ -22,7 +22,7 @@ use super::tasks::{Turn, task, turns};
 use crate::setup;
 use crate::workspace::{Profile, build, root};
 
-/// What mail says, and what a note does.
+/// Texts of the mail and of the note.
 const MAIL: &str = "look at the parser first";
 const NOTE: &str = "The parser is done, and its tests are next.";
 
@@ -30,14 +30,14 @@ type Trial = (&'static str, fn(&Agent, &Programs<'_>) -> Result<Option<String>>)
 
 const TRIALS: &[Trial] = &[
     ("mail while it works", mail),
-    ("held by critical mail", held),
+    ("held by critical mail", hold_by_mail),
     ("let go by the breaker", let_go),
     ("late answer", late),
     ("the note of the session before", note),
     ("a person decides", person::decides),
 ];
 
-/// The task: all agents, or those whose names have one of the words in them.
+/// Runs the task for all agents, or for those whose names contain one of the words.
 pub(crate) fn run(args: &[String]) -> Result<()> {
     let (mut names, mut hob, mut packages, mut only) = (Vec::new(), None, None, None);
     let mut words = args.iter();
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         Some(hob) => hob.canonicalize().with_context(|| format!("could not find {}", hob.display()))?,
         None => build(Profile::Dev, &["--quiet", "-p", "hob"])?.join("hob"),
     };
-    // Beside a program that was built with the whole workspace.
+    // Next to a program built with the whole workspace.
     let model = match hob.with_file_name("scripted-model") {
         beside if beside.exists() => beside,
         _ => build(Profile::Dev, &["--quiet", "-p", "testkit", "--bin", "scripted-model"])?.join("scripted-model"),
@@ -86,7 +86,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         let cells: Vec<(&str, Result<Option<String>>)> =
             trials.map(|(name, trial)| (*name, trial(agent, &programs))).collect();
         for (name, cell) in &cells {
-            println!("  {name}: {}", shown(cell));
+            println!("  {name}: {}", format_cell(cell));
         }
         rows.push((format!("{} {version}", agent.installation.title), cells));
     }
@@ -102,7 +102,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     Ok(())
 }
 
-fn shown(cell: &Result<Option<String>>) -> String {
+fn format_cell(cell: &Result<Option<String>>) -> String {
     match cell {
         Ok(Some(said)) => said.clone(),
         Ok(None) => "–".to_owned(),
@@ -110,7 +110,7 @@ fn shown(cell: &Result<Option<String>>) -> String {
     }
 }
 
-/// Trials of an agent, and what came of them.
+/// Results of an agent's trials.
 type Tried<'a> = Vec<(&'a str, Result<Option<String>>)>;
 
 fn page(rows: &[(String, Tried<'_>)]) -> String {
@@ -121,24 +121,23 @@ fn page(rows: &[(String, Tried<'_>)]) -> String {
     for (agent, cells) in rows {
         let _ = write!(page, "\n## {agent}\n\n| trial | what was seen |\n|---|---|\n");
         for (name, cell) in cells {
-            let _ = writeln!(page, "| {name} | {} |", shown(cell).replace('|', "\\|").replace('\n', " "));
+            let _ = writeln!(page, "| {name} | {} |", format_cell(cell).replace('|', "\\|").replace('\n', " "));
         }
     }
     page
 }
 
-/// What was seen of an agent's run.
+/// Observations of an agent's run.
 struct Played {
     /// The requests to the model in the scripted conversation, in order.
     requests: Vec<String>,
-    /// What the agent printed.
+    /// Output of the agent.
     said: String,
-    /// The journal of hooks.
     journal: Vec<Value>,
 }
 
 impl Played {
-    /// The number of the first request that has this text.
+    /// Returns the number of the first request that contains this text.
     fn first_with(&self, text: &str) -> Result<usize> {
         let found = self.requests.iter().position(|request| request.contains(text));
         found.with_context(|| {
@@ -146,7 +145,7 @@ impl Played {
         })
     }
 
-    /// The hooks, and what became of them.
+    /// Returns the hooks and their outcomes.
     fn hooks(&self) -> Vec<String> {
         let of = |line: &Value| {
             let added = if line["added"].is_null() { String::new() } else { format!(" added {}", line["added"]) };
@@ -156,7 +155,7 @@ impl Played {
         self.journal.iter().map(of).collect()
     }
 
-    /// The events to which this part added something: each at most once for each kind.
+    /// Returns the events to which this part added text, at most once for each kind.
     fn added(&self, part: &str) -> Result<Vec<String>> {
         let is_of = |line: &&Value| line["added"].as_array().is_some_and(|added| added.iter().any(|of| of == part));
         let lines: Vec<&Value> = self.journal.iter().filter(is_of).collect();
@@ -171,7 +170,7 @@ impl Played {
     }
 }
 
-/// Two agents, of which the one that is tried is `bob`.
+/// Registers two agents; the one under test is `bob`.
 fn two_agents(stage: &Stage<'_>) -> Result<()> {
     for name in ["ann", "bob"] {
         hob(stage, &["quickstart", "--name", name, "--role", "dev"])?;
@@ -187,7 +186,7 @@ fn hob(stage: &Stage<'_>, args: &[&str]) -> Result<String> {
     crate::clients::stdout_of(&mut stage.hob(args)?).with_context(|| format!("`hob {}` failed", args.join(" ")))
 }
 
-/// A turn in which the agent's shell waits until a file is there.
+/// Returns a turn in which the agent's shell waits for a file.
 fn waits(agent: &Agent, file: &str) -> Turn {
     let line = format!("touch waiting; while [ ! -e {file} ]; do sleep 0.1; done; echo went on");
     Turn { script: shell(agent, &line), task: None }
@@ -197,7 +196,7 @@ fn says(text: &str) -> Turn {
     Turn { script: json!({ "text": text }), task: None }
 }
 
-/// Once the agent's shell waits and its front-end is connected, does something, and has the shell go on.
+/// Runs a closure once the agent's shell waits and its front-end is connected, then lets the shell continue.
 fn while_it_works(stage: &Stage<'_>, file: &str, what: impl FnOnce() -> Result<()>) -> Result<()> {
     until("the agent's shell", || Ok(stage.project().join("waiting").exists().then_some(())))?;
     until("the agent's front-end", || {
@@ -210,7 +209,7 @@ fn while_it_works(stage: &Stage<'_>, file: &str, what: impl FnOnce() -> Result<(
     done
 }
 
-/// Runs the agent with hooks on these events, and `beside` meanwhile.
+/// Runs the agent with hooks on these events, and `beside` concurrently.
 fn play(
     agent: &Agent,
     programs: &Programs<'_>,
@@ -251,7 +250,7 @@ fn journal(stage: &Stage<'_>) -> Result<Vec<Value>> {
         .context("the journal of hooks is no JSON")
 }
 
-/// Mail that comes while the agent works is in what its model gets at the next event that takes context, framed.
+/// Mail that arrives while the agent works reaches its model, framed, at the next event that accepts context.
 fn mail(agent: &Agent, programs: &Programs<'_>) -> Result<Option<String>> {
     let stage = Stage::new(programs)?;
     two_agents(&stage)?;
@@ -272,8 +271,8 @@ fn mail(agent: &Agent, programs: &Programs<'_>) -> Result<Option<String>> {
     Ok(Some(format!("in the next request, framed; added at {}", played.added("mail")?.join(", "))))
 }
 
-/// An agent with critical mail is held at its turn's end, reads it, and stops.
-fn held(agent: &Agent, programs: &Programs<'_>) -> Result<Option<String>> {
+/// An agent with critical mail is held at the end of its turn, reads the mail, and stops.
+fn hold_by_mail(agent: &Agent, programs: &Programs<'_>) -> Result<Option<String>> {
     let stage = Stage::new(programs)?;
     two_agents(&stage)?;
     send(&stage, "critical")?;
@@ -290,7 +289,7 @@ fn held(agent: &Agent, programs: &Programs<'_>) -> Result<Option<String>> {
     Ok(Some("held, read it, stopped".to_owned()))
 }
 
-/// A rule that always holds lets go after three, and the user is told why.
+/// A rule that always holds releases the agent after three times, and the user is told why.
 fn let_go(agent: &Agent, programs: &Programs<'_>) -> Result<Option<String>> {
     let stage = Stage::new(programs)?;
     let rule = "[[rule]]\nid = \"tests\"\non = \"turn_end\"\ndecide = \"deny\"\nreason = \"run the tests first\"\n";
@@ -304,14 +303,15 @@ fn let_go(agent: &Agent, programs: &Programs<'_>) -> Result<Option<String>> {
     if outcomes != ["held", "held", "held", "let go: it was held 3 times in a row"] {
         bail!("{outcomes:?}; it said {:?}", played.said);
     }
-    let told = match played.said.contains("hob let the agent stop") {
-        true => "its output says why",
-        false => "its output without a terminal does not say why",
+    let told = if played.said.contains("hob let the agent stop") {
+        "its output says why"
+    } else {
+        "its output without a terminal does not say why"
     };
     Ok(Some(format!("held 3 times, let go; {told}")))
 }
 
-/// An answer that comes while the agent works is in what its model gets by the next hook, once.
+/// An answer that arrives while the agent works reaches its model with the next hook, once.
 fn late(agent: &Agent, programs: &Programs<'_>) -> Result<Option<String>> {
     let stage = Stage::new(programs)?;
     two_agents(&stage)?;
@@ -335,7 +335,7 @@ fn late(agent: &Agent, programs: &Programs<'_>) -> Result<Option<String>> {
     )))
 }
 
-/// What one session left is told to the next one as it begins.
+/// A note left by one session is shown to the next one at its start.
 fn note(agent: &Agent, programs: &Programs<'_>) -> Result<Option<String>> {
     let stage = Stage::new(programs)?;
     crate::clients::stdout_of(stage.command(std::path::Path::new("git"))?.args(["init", "-q", "-b", "topic"]))?;

@@ -1,5 +1,5 @@
-//! At a terminal: a person who decides by `hob answer` what Claude Code would ask, its own prompt where nobody does, what its
-//! user is told, and a memory that was compacted.
+//! In a terminal: a person decides by `hob answer` instead of Claude Code's prompt, the agent's own prompt if nobody
+//! watches, messages to its user, and a compacted memory.
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
@@ -13,21 +13,20 @@ use crate::agents::states::CLAUDE;
 use crate::agents::tasks::Turn;
 use crate::agents::terminal::Terminal;
 
-/// What Claude Code's own prompt says.
 const OWN_PROMPT: &str = "Do you want to proceed?";
 
-/// A person decides, then the user is told of a breaker, then the session forgets.
+/// A person decides, then the user is told of a breaker, then the session is compacted.
 pub(super) fn decides(agent: &Agent, programs: &Programs<'_>) -> Result<Option<String>> {
     if agent.installation.name != CLAUDE.name {
         return Ok(None);
     }
     let permission = permission(agent, programs).context("permission")?;
-    let told = told(agent, programs).context("breaker")?;
+    let told = notify_user(agent, programs).context("breaker")?;
     let compacted = compacted(agent, programs).context("compaction")?;
     Ok(Some(format!("{permission}; {told}; {compacted}")))
 }
 
-/// Claude Code at a terminal, as it asks for permissions.
+/// Starts Claude Code in a terminal in the mode that asks for permissions.
 fn start<'a>(
     agent: &Agent,
     programs: &Programs<'_>,
@@ -40,7 +39,7 @@ fn start<'a>(
     let mut setting = claude_at_a_terminal((agent.setting)(&place), &place);
     let own = ["--permission-mode", "dontAsk", "--allowedTools", "mcp__hob"];
     setting.args.retain(|arg| !own.contains(&arg.as_str()));
-    // Else it decides by itself.
+    // Otherwise it decides by itself.
     setting.args.extend(["--permission-mode", "default"].map(str::to_owned));
     add(agent, &mut setting, &place, programs.hob, on)?;
     let terminal = Terminal::start(stage, &stage.agent(agent, &setting)?)?;
@@ -48,7 +47,7 @@ fn start<'a>(
     Ok((model, terminal))
 }
 
-/// The text is typed and sent, once it is on the screen.
+/// Types and sends the text once it is on the screen.
 fn prompt(terminal: &Terminal<'_>, text: &str, shown: &str) -> Result<()> {
     terminal.enter(text, text)?;
     terminal.press("Enter", shown)
@@ -88,7 +87,7 @@ fn permission(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
     if !there("one") || there("two") || !there("three") {
         bail!("one: {}, two: {}, three: {}", there("one"), there("two"), there("three"));
     }
-    // What is allowed from now on is what it suggested itself.
+    // The new permission is the one it suggested.
     let journal = journal(&stage)?;
     let last = journal.last().context("no hook was journalled")?;
     let parsed = |text: &Value| serde_json::from_str::<Value>(text.as_str().unwrap_or_default()).unwrap_or_default();
@@ -110,13 +109,13 @@ fn permission(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
     Ok(format!("confirmed; refused, with the text; always, by its own suggestion ({}); {own}", suggested["type"]))
 }
 
-/// The payload of a line of the journal: with the line's end after it, or without.
+/// Returns the payload of a journal line, with or without a line end after it.
 fn payload(line: &Value) -> &Value {
     let raw = &line["raw"];
     if raw["json_line"].is_null() { &raw["json"] } else { &raw["json_line"] }
 }
 
-/// Nobody watches: the agent's own prompt, as without hob.
+/// Nobody watches: the agent shows its own prompt, as without hob.
 fn own_prompt(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
     let stage = Stage::new(programs)?;
     let rule = "[[rule]]\nid = \"yours\"\ncommand = \"touch *\"\ndecide = \"person\"\n";
@@ -135,14 +134,15 @@ fn own_prompt(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
     let journal = journal(&stage)?;
     let outcomes: Vec<&str> = journal.iter().filter_map(|line| line["outcome"].as_str()).collect();
     stage.stop()?;
-    match made && outcomes == ["the agent asks by itself: nobody could see it"] {
-        true => Ok("nobody there: its own prompt".to_owned()),
-        false => bail!("made: {made}; {outcomes:?}"),
+    if made && outcomes == ["the agent asks by itself: nobody could see it"] {
+        Ok("nobody there: its own prompt".to_owned())
+    } else {
+        bail!("made: {made}; {outcomes:?}")
     }
 }
 
-/// What the user sees when the breaker lets go.
-fn told(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
+/// The user sees a message when the breaker releases the agent.
+fn notify_user(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
     let stage = Stage::new(programs)?;
     let rule = "[[rule]]\nid = \"tests\"\non = \"turn_end\"\ndecide = \"deny\"\nreason = \"run the tests first\"\n";
     std::fs::write(stage.project().join("hob-policy.toml"), rule).context("could not write the policy")?;
@@ -160,7 +160,6 @@ fn told(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
     Ok("its screen says why the breaker let go".to_owned())
 }
 
-/// The note is told again after compaction.
 fn compacted(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
     let stage = Stage::new(programs)?;
     hob(&stage, &["note", NOTE])?;
@@ -179,8 +178,9 @@ fn compacted(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
     let last = exchanges.iter().rev().find(|exchange| exchange["turn"].is_u64() || exchange["turn"] == "closing");
     let last = last.context("no request after the compaction")?["body"].to_string();
     stage.stop()?;
-    match last.contains(NOTE) {
-        true => Ok("after compaction the note is in the model's input again".to_owned()),
-        false => bail!("the note is not in the model's input after compaction"),
+    if last.contains(NOTE) {
+        Ok("after compaction the note is in the model's input again".to_owned())
+    } else {
+        bail!("the note is not in the model's input after compaction")
     }
 }

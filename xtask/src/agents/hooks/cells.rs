@@ -1,4 +1,4 @@
-//! The cells of the matrix: a state of hob and its policy, and whether the agent's command ran.
+//! The cells of the matrix: a state of hob, its policy, and whether the agent's command ran.
 
 use std::collections::HashMap;
 
@@ -8,13 +8,13 @@ use super::super::stage::Programs;
 use super::Hooked;
 use super::play::{Play, REASON, gate, rule};
 
-/// What is so while the agent runs its command.
+/// State of hob while the agent runs its command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Setup {
     NoRule,
     Deny,
     Ask,
-    /// The policy denied, and is no TOML any more.
+    /// The policy denied, and is now invalid TOML.
     Broken,
     /// The policy denies, and no daemon runs yet.
     ColdStart,
@@ -22,17 +22,17 @@ pub(super) enum Setup {
     Absent,
     /// The daemon is stopped by a signal.
     Stopped,
-    /// hob's program is gone.
+    /// hob's program is missing.
     Gone,
-    /// The same, with an entry that somebody wrote by hand: without what holds when hob is not there.
+    /// The same, with a handwritten entry that lacks the fallback for a missing program.
     GoneByHand,
 }
 
 pub(super) struct Cell {
     pub(super) setup: Setup,
-    /// How the entries fail.
+    /// Fail mode of the entries.
     pub(super) fail: &'static str,
-    /// Whether CI has time for it.
+    /// True if CI runs it.
     pub(super) is_few: bool,
 }
 
@@ -74,7 +74,7 @@ impl Cell {
         format!("{what}, {}", self.fail)
     }
 
-    /// The state that doctor proves for it.
+    /// Doctor's name of the state.
     fn state(&self) -> &'static str {
         match self.setup {
             Setup::NoRule | Setup::Deny | Setup::Ask | Setup::Broken => "there",
@@ -86,15 +86,15 @@ impl Cell {
 }
 
 pub(super) struct Outcome {
-    /// Whether the command ran.
+    /// True if the command ran.
     pub(super) ran: bool,
-    /// What doctor had said becomes of it.
+    /// The effect that doctor predicted.
     pub(super) said: String,
-    /// Whether the configuration promised that.
+    /// True if the configuration promised that effect.
     pub(super) holds: bool,
-    /// Where the policy denies by a daemon: whether the model got the reason.
+    /// If a daemon denied: true if the model received the reason.
     reason: Option<bool>,
-    /// Whether the agent came to its end.
+    /// True if the agent finished.
     has_ended: bool,
 }
 
@@ -103,7 +103,7 @@ impl Outcome {
         self.ran == (self.said == "runs")
     }
 
-    /// What is not as it should be. A hole that doctor names is what it is.
+    /// Returns the errors. A gap that doctor reports is not an error.
     pub(super) fn wrong(&self) -> Option<String> {
         match () {
             () if !self.agrees() => Some(format!("it {}, and doctor said {:?}", self.ran(), self.said)),
@@ -118,13 +118,13 @@ impl Outcome {
     }
 }
 
-/// What doctor said of a fail mode: by state, the effect and whether it holds.
-type Said = HashMap<String, (String, bool)>;
+/// Doctor's report about a fail mode: by state, the effect and whether it is guaranteed.
+type DoctorReport = HashMap<String, (String, bool)>;
 
 pub(super) fn all(hooked: &'static Hooked, few: bool, programs: &Programs<'_>) -> Vec<Option<Result<Outcome>>> {
-    let mut said: HashMap<&str, Result<Said, String>> = HashMap::new();
+    let mut said: HashMap<&str, Result<DoctorReport, String>> = HashMap::new();
     let run = |cell: &Cell| {
-        // opencode has no entries, but hob's plugin.
+        // opencode has no entries but hob's plugin.
         let is_without = cell.setup == Setup::GoneByHand && hooked.name == "opencode";
         if few && !cell.is_few || is_without {
             return None;
@@ -144,14 +144,14 @@ pub(super) fn all(hooked: &'static Hooked, few: bool, programs: &Programs<'_>) -
     CELLS.iter().map(run).collect()
 }
 
-fn doctor(hooked: &'static Hooked, fail: &str, programs: &Programs<'_>) -> Result<Said> {
+fn doctor(hooked: &'static Hooked, fail: &str, programs: &Programs<'_>) -> Result<DoctorReport> {
     let play = Play::new(hooked, programs)?;
     play.write("hob-policy.toml", &rule("deny"))?;
     play.install(&["--fail", fail])?;
-    said(&play)
+    read_report(&play)
 }
 
-fn said(play: &Play<'_>) -> Result<Said> {
+fn read_report(play: &Play<'_>) -> Result<DoctorReport> {
     let (hooked, report) = (play.hooked, play.doctor()?);
     let entry = gate(&report, hooked.name).with_context(|| format!("no entry was proven: {}", report["findings"]))?;
     let states = entry["states"].as_array().into_iter().flatten();
@@ -159,7 +159,7 @@ fn said(play: &Play<'_>) -> Result<Said> {
     Ok(states.map(|state| (text(&state["state"]), (text(&state["effect"]), state["holds"] == true))).collect())
 }
 
-fn outcome(hooked: &'static Hooked, cell: &Cell, said: &Said, programs: &Programs<'_>) -> Result<Outcome> {
+fn outcome(hooked: &'static Hooked, cell: &Cell, said: &DoctorReport, programs: &Programs<'_>) -> Result<Outcome> {
     let mut play = Play::new(hooked, programs)?;
     match cell.setup {
         Setup::NoRule => {}
@@ -174,7 +174,7 @@ fn outcome(hooked: &'static Hooked, cell: &Cell, said: &Said, programs: &Program
         Setup::Gone => play.remove_hob()?,
         Setup::GoneByHand => {
             play.write_by_hand()?;
-            by_hand = Some(self::said(&play)?);
+            by_hand = Some(self::read_report(&play)?);
             play.remove_hob()?;
         }
         _ => play.start_daemon()?,
@@ -183,7 +183,7 @@ fn outcome(hooked: &'static Hooked, cell: &Cell, said: &Said, programs: &Program
     match cell.setup {
         Setup::Stopped => play.stop_daemon()?,
         Setup::Broken => {
-            // What holds is what the daemon has read.
+            // The policy takes effect once the daemon has read it.
             play.stage.status()?;
             play.write("hob-policy.toml", "no TOML")?;
         }

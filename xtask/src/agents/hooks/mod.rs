@@ -1,6 +1,6 @@
-//! What agents make of hob's hooks, and whether `hob doctor` said so: each agent runs one command of its shell, which makes a
-//! file, with hooks as `hob hooks install` writes them, while hob is well, stopped, absent or gone (`cells`). Beside that: the
-//! same conversation with and without hooks (`neutral`). The section of the page: `page`.
+//! Effects of hob's hooks on agents, compared with the report of `hob doctor`. Each agent runs one shell command that
+//! creates a file, with hooks written by `hob hooks install`, while hob works, is stopped, absent or removed (`cells`).
+//! `neutral` runs a conversation with and without hooks. The section of the page: `page`.
 
 mod cells;
 mod neutral;
@@ -15,26 +15,26 @@ use serde_json::{Value, json};
 use super::kinds::{AGENTS, Agent};
 use super::stage::Programs;
 
-pub(super) use page::{kept, replaced};
+pub(super) use page::{replaced, section_text};
 
-/// An agent whose hooks are tried.
+/// An agent whose hooks are tested.
 pub(super) struct Hooked {
-    /// Its column.
+    /// Its column of the table.
     pub(super) title: &'static str,
     /// Its name for hob.
     pub(super) name: &'static str,
-    /// The list in `xtask/agents` that has its package.
+    /// Name of the list in `xtask/agents` that pins its package.
     pub(super) list: &'static str,
-    /// As it is started for the other trials.
+    /// Its start options in the other trials.
     agent: &'static str,
-    /// The turn in which its model has a shell run this.
+    /// The turn in which its model runs a shell command.
     shell: fn(&str) -> Value,
-    /// Further arguments with which its hooks run without a person.
+    /// Additional arguments to run hooks without a person.
     args: &'static [&'static str],
-    /// Its file of hooks, below the project or the home.
+    /// Its file of hooks, relative to the project or the home.
     file: &'static str,
     is_of_project: bool,
-    /// A file of hooks, with one that runs this line.
+    /// Returns a hooks file with a hook that runs this line.
     foreign: fn(&str) -> Value,
 }
 
@@ -81,7 +81,7 @@ pub(super) const HOOKED: [Hooked; 6] = [
         list: "others",
         agent: "Codex, another model",
         shell: |line| json!({"tool": "exec_command", "arguments": {"cmd": line}}),
-        // What a person does once in `/hooks`.
+        // A person does this once in `/hooks`.
         args: &["--dangerously-bypass-hook-trust"],
         file: ".codex/hooks.json",
         is_of_project: false,
@@ -132,7 +132,7 @@ impl Hooked {
         AGENTS.iter().find(|agent| agent.name == self.agent).expect("it is one of the agents")
     }
 
-    /// The version of its package.
+    /// Returns the version of its package.
     fn version(&self, packages: &Path) -> Result<String> {
         let package = packages.join(self.list).join("node_modules").join(self.agent().package);
         let manifest =
@@ -142,16 +142,16 @@ impl Hooked {
     }
 }
 
-/// What came of one agent.
+/// Results of one agent.
 pub(super) struct Tried {
     hooked: &'static Hooked,
     version: String,
-    /// As [`cells::CELLS`]; `None` where it was left out.
+    /// In the order of [`cells::CELLS`]; `None` if skipped.
     cells: Vec<Option<Result<cells::Outcome>>>,
     neutral: Option<Result<Vec<String>>>,
 }
 
-/// Tries the hooks of these agents; `few` leaves out what CI has no time for.
+/// Tests the hooks of these agents. `few` skips the cells that CI does not run.
 pub(super) fn tried(chosen: &[&'static Hooked], few: bool, programs: &Programs<'_>) -> Result<Vec<Tried>> {
     let mut all = Vec::new();
     for hooked in chosen {
@@ -164,12 +164,12 @@ pub(super) fn tried(chosen: &[&'static Hooked], few: bool, programs: &Programs<'
     Ok(all)
 }
 
-/// The section of the page, with the tables that it was measured with.
+/// Returns the section of the page, with its tables.
 pub(super) fn section(tried: &[Tried], programs: &Programs<'_>) -> Result<String> {
     Ok(page::section(tried, &play::tables(programs)?))
 }
 
-/// What is not as it should be.
+/// Returns the errors.
 pub(super) fn wrong(tried: &[Tried]) -> Vec<String> {
     tried.iter().flat_map(Tried::wrong).collect()
 }
@@ -189,7 +189,7 @@ impl Tried {
     }
 }
 
-/// Those of these names; all without one.
+/// Returns the agents of these names; all if there are no names.
 pub(super) fn chosen(names: &[String]) -> Result<Vec<&'static Hooked>> {
     let is_chosen = |hooked: &&Hooked| {
         names.is_empty() || names.iter().any(|name| hooked.title.to_lowercase().contains(name.as_str()))

@@ -1,5 +1,5 @@
-//! Hooks without a rule change nothing: the same conversation with and without them, another's hook on the same event, and a
-//! project that hob knows nothing of.
+//! Hooks without rules change nothing: the same conversation with and without them, another program's hook on the same
+//! event, and a project without hob.
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
@@ -8,10 +8,10 @@ use super::super::stage::{Programs, until};
 use super::Hooked;
 use super::play::Play;
 
-/// None writes to both streams: which comes first would differ from run to run.
+/// No command writes to both streams, because their order would vary.
 const LINES: [&str; 3] = ["echo one; echo two", "cat hob.toml absent", "exit 3"];
 
-/// What was compared; an error where it is not the same.
+/// Returns a description of the comparison; an error if the runs differ.
 pub(super) fn neutral(hooked: &'static Hooked, programs: &Programs<'_>) -> Result<Vec<String>> {
     let without = results(&Play::new(hooked, programs)?)?;
     let play = Play::new(hooked, programs)?;
@@ -53,7 +53,7 @@ pub(super) fn neutral(hooked: &'static Hooked, programs: &Programs<'_>) -> Resul
     Ok(said)
 }
 
-/// The agent's own prompt at a terminal, with hooks on every event and without.
+/// Compares the agent's own prompt in a terminal, with hooks on every event and without.
 fn prompts(hooked: &'static Hooked, programs: &Programs<'_>) -> Result<String> {
     let asked = |with_hooks: bool| {
         let play = Play::new(hooked, programs)?;
@@ -65,9 +65,9 @@ fn prompts(hooked: &'static Hooked, programs: &Programs<'_>) -> Result<String> {
         let made = || until("what was allowed to run", || Ok(marker.exists().then_some(())));
         let screen = play.at_terminal("touch marker", made)?;
         let count = if with_hooks { play.journal()?.len() } else { 0 };
-        // From the box of the prompt on; what stands above says how it got there.
+        // From the prompt's box on; the text above it shows the history.
         let at = screen.find("touch marker").unwrap_or_default();
-        // Some versions show the whole path, and some its end.
+        // Some versions show the whole path, and some only its end.
         let project = play.stage.project();
         let name = project.file_name().unwrap_or_default().to_string_lossy();
         let screen = screen[at..].trim_end().replace(&*project.to_string_lossy(), "PROJECT").replace(&*name, "PROJECT");
@@ -80,7 +80,7 @@ fn prompts(hooked: &'static Hooked, programs: &Programs<'_>) -> Result<String> {
     Ok("the same prompt for permission at a terminal, and yes lets it run".to_owned())
 }
 
-/// A project without anything of hob's, with hooks in the user's own files.
+/// A project without hob files, with hooks in the user's own files.
 fn elsewhere(hooked: &'static Hooked, programs: &Programs<'_>) -> Result<String> {
     let play = Play::new(hooked, programs)?;
     std::fs::remove_file(play.stage.project().join("hob.toml")).context("could not remove hob.toml")?;
@@ -99,7 +99,7 @@ fn elsewhere(hooked: &'static Hooked, programs: &Programs<'_>) -> Result<String>
     Ok("no daemon in a project without hob".to_owned())
 }
 
-/// What the model got of each line, without what differs from run to run.
+/// Returns the results that the model received, normalized between runs.
 fn results(play: &Play<'_>) -> Result<Vec<String>> {
     let played = play.run(&LINES)?;
     if played.results.len() != LINES.len() {

@@ -1,4 +1,4 @@
-//! The section of the page about hooks.
+//! The page's section about hooks.
 
 use std::fmt::Write as _;
 
@@ -48,17 +48,17 @@ pub(super) fn section(tried: &[Tried], tables: &str) -> String {
     page
 }
 
-/// This section of a page.
-pub(in crate::agents) fn kept(page: &str) -> Option<&str> {
+/// Returns this section of a page.
+pub(in crate::agents) fn section_text(page: &str) -> Option<&str> {
     let section = &page[page.find(TITLE)?..];
     let after = section[TITLE.len()..].find("\n## ").map_or(section.len(), |end| TITLE.len() + end);
     Some(&section[..after])
 }
 
-/// A page with this section in place of the one that it has.
+/// Replaces this section of a page.
 pub(in crate::agents) fn replaced(page: &str, section: &str) -> String {
     let Some(at) = page.find(TITLE) else {
-        // Before what each agent was told, word for word.
+        // Inserted before the verbatim messages to each agent.
         let at = page.find("\n## Claude Code\n").unwrap_or(page.len());
         return format!("{}{section}{}", &page[..at], &page[at..]);
     };

@@ -1,4 +1,4 @@
-//! One agent with a project, a home and a hob of its own, which it may lose.
+//! One agent with a separate project, home and copy of hob, which may be removed.
 
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
@@ -16,10 +16,10 @@ use super::Hooked;
 use crate::clients::stdout_of;
 use crate::workspace::succeeds;
 
-/// What the policy forbids, and why.
+/// The command that the policy forbids, and the reason.
 pub(super) const REASON: &str = "Markers are made by people here.";
 
-/// What stands on Claude Code's screen when it waits for a prompt, and when it asks for a permission.
+/// Texts on Claude Code's screen when it waits for a prompt, and when it asks for a permission.
 const WAITS: &str = "❯";
 const ASKS: &str = "Do you want to proceed?";
 
@@ -29,12 +29,12 @@ pub(super) fn rule(decide: &str) -> String {
     )
 }
 
-/// What reached the model.
+/// The results that reached the model.
 pub(super) struct Played {
     pub(super) results: Vec<String>,
-    /// The last request of the conversation, whole.
+    /// The last request of the conversation.
     pub(super) last: String,
-    /// How the agent ended.
+    /// The agent's exit status.
     pub(super) ended: Result<String>,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct Play<'a> {
     pub(super) stage: Stage<'a>,
     programs: &'a Programs<'a>,
     pub(super) hooked: &'static Hooked,
-    /// hob, as the hooks start it.
+    /// hob, as started by the hooks.
     pub(super) hob: PathBuf,
     stopped: Option<String>,
 }
@@ -53,7 +53,7 @@ impl<'a> Play<'a> {
         let bin = stage.outside().join("bin");
         std::fs::create_dir(&bin).context("could not make a directory for programs")?;
         let hob = bin.join("hob");
-        // The same file where the disk is the same: it is large.
+        // A hard link if possible, because the file is large.
         if std::fs::hard_link(programs.hob, &hob).is_err() {
             std::fs::copy(programs.hob, &hob).context("could not copy hob")?;
         }
@@ -62,7 +62,7 @@ impl<'a> Play<'a> {
         Ok(play)
     }
 
-    /// The agent's program under its own name, so that its version can be asked.
+    /// Links the agent's program under its own name, so that its version can be queried.
     fn named_program(&self, bin: &Path) -> Result<()> {
         let (program, at) = (self.program(), bin.join(self.hooked.name));
         if !self.hooked.agent().is_script {
@@ -103,7 +103,7 @@ impl<'a> Play<'a> {
         stdout_of(command.args(more)).context("`hob hooks install` failed")
     }
 
-    /// Takes out of the agent's file what keeps a tool from running when hob is not there.
+    /// Removes the fallback for a missing hob from the agent's file.
     pub(super) fn write_by_hand(&self) -> Result<()> {
         let base = if self.hooked.is_of_project { self.stage.project().to_owned() } else { self.stage.home() };
         let file = base.join(self.hooked.file);
@@ -115,7 +115,7 @@ impl<'a> Play<'a> {
         std::fs::write(&file, config.to_string()).with_context(|| format!("could not write {}", file.display()))
     }
 
-    /// What `hob doctor` knows of the agent's entries.
+    /// Returns doctor's report about the agent's entries.
     pub(super) fn doctor(&self) -> Result<Value> {
         let output = self.hob(&["doctor", "--json"])?.output().context("could not start `hob doctor`")?;
         serde_json::from_slice(&output.stdout).context("`hob doctor --json` printed no JSON")
@@ -125,7 +125,7 @@ impl<'a> Play<'a> {
         stdout_of(&mut self.hob(&["call", "repl_list"])?).map(drop).context("could not start a daemon")
     }
 
-    /// Has the daemon answer nothing any more.
+    /// Stops the daemon by a signal, so that it answers nothing.
     pub(super) fn stop_daemon(&mut self) -> Result<()> {
         let pid = self.stage.status()?["daemon"]["pid"].to_string();
         if !succeeds(Command::new("kill").args(["-STOP", &pid])) {
@@ -135,7 +135,7 @@ impl<'a> Play<'a> {
         Ok(())
     }
 
-    /// Has no daemon start, nor be reached: a file stands where sockets lie.
+    /// Prevents a daemon from starting or being reached: a file replaces the socket directory.
     pub(super) fn bar_daemons(&self) -> Result<()> {
         let temporary = self.stage.outside().join("tmp");
         let uid = temporary.metadata().context("the temporary directory is gone")?.uid();
@@ -150,7 +150,7 @@ impl<'a> Play<'a> {
         std::fs::remove_file(&self.hob).context("could not remove hob")
     }
 
-    /// Runs the agent; its model has its shell run these lines.
+    /// Runs the agent, whose model runs these lines in its shell.
     pub(super) fn run(&self, lines: &[&str]) -> Result<Played> {
         let agent = self.hooked.agent();
         let turns: Vec<Turn> = lines
@@ -160,7 +160,7 @@ impl<'a> Play<'a> {
             .collect();
         let model = self.stage.model(&turns)?;
         let mut setting = (agent.setting)(&self.stage.place(Server::Nothing, &model));
-        // For the shell, which is a tool of its own there.
+        // The agent has a separate tool for the shell.
         if let Some(allowed) = setting.args.iter_mut().find(|arg| *arg == "mcp__hob") {
             allowed.push_str(",Bash");
         }
@@ -184,8 +184,8 @@ impl<'a> Play<'a> {
         Ok(Played { results: results.into_iter().map(|(_, text)| text).collect(), last, ended })
     }
 
-    /// Has Claude Code's model run a line at a terminal, where its own prompt asks; gives what stands on the screen then. The
-    /// prompt is answered with yes, and `done` waits for what follows.
+    /// Runs a line through Claude Code's model in a terminal, where its own prompt asks. Returns the screen at that
+    /// moment. The prompt is answered with yes, and `done` waits for the rest.
     pub(super) fn at_terminal(&self, line: &str, done: impl FnOnce() -> Result<()>) -> Result<String> {
         let turns = [Turn { script: (self.hooked.shell)(line), task: Some(0) }];
         let model = self.stage.model(&turns)?;
@@ -209,13 +209,13 @@ impl<'a> Play<'a> {
         model.end().map(|_| screen)
     }
 
-    /// Every event in hob's journal of hooks.
+    /// Returns every event in hob's journal of hooks.
     pub(super) fn journal(&self) -> Result<Vec<Value>> {
         let said = stdout_of(&mut self.hob(&["hooks", "log", "--json", "--last", "1000"])?)?;
         Ok(Deserializer::from_str(&said).into_iter::<Value>().map_while(Result::ok).collect())
     }
 
-    /// The processes of this play's hob, also where its file is gone.
+    /// Returns the processes of this copy of hob, even if its file was removed.
     pub(super) fn processes(&self) -> Vec<String> {
         let gone = PathBuf::from(format!("{} (deleted)", self.hob.display()));
         [&self.hob, &gone].into_iter().flat_map(|program| self.stage.processes(program)).collect()
@@ -258,7 +258,7 @@ fn plain(value: &mut Value) {
     }
 }
 
-/// What hob knows of agents, by its hash.
+/// Directory of hob's state about agents, named by a hash.
 pub(super) fn tables(programs: &Programs<'_>) -> Result<String> {
     let stage = Stage::new(programs)?;
     let output = stage.hob(&["doctor", "--json", "--quick"])?.output().context("could not start `hob doctor`")?;
@@ -266,7 +266,7 @@ pub(super) fn tables(programs: &Programs<'_>) -> Result<String> {
     Ok(said["tables"].as_str().context("`hob doctor --json` names no tables")?.to_owned())
 }
 
-/// hob's entry before a tool, of what doctor said.
+/// Returns hob's entry before a tool from doctor's report.
 pub(super) fn gate<'v>(doctor: &'v Value, name: &str) -> Option<&'v Value> {
     let entries = doctor["hooks"].as_array()?.iter();
     entries.filter(|entry| entry["agent"] == name).find(|entry| entry["states"] != json!([]))

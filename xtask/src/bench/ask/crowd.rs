@@ -1,5 +1,5 @@
-//! Calls that wait hold nothing: a thousand for questions over twenty connections, and 64 for mail on one, beside other
-//! calls on the same connections and evaluations in GHCi.
+//! Waiting calls block nothing: a thousand for questions over twenty connections, and 64 for mail on one, concurrently
+//! with other calls on the same connections and evaluations in GHCi.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -17,23 +17,23 @@ use super::line::Line;
 use crate::workspace::on_path;
 
 const AGENTS: usize = 20;
-/// Waiting calls of each.
+/// Number of waiting calls.
 const CALLS: usize = 50;
-/// Messages that one connection waits for.
+/// Number of messages that one connection waits for.
 const WAITS: usize = 64;
 
-/// A thousand questions with waiting calls.
+/// Asks a thousand questions with waiting calls.
 pub(super) fn waiting(bench: &Bench) -> Result<Vec<Figure>> {
     let mut agents = (0..AGENTS).map(|_| Line::agent(bench, &["repl,ask"], false)).collect::<Result<Vec<_>>>()?;
     let mut person = Line::person(bench)?;
     person.request("ask/watch", json!({}))?;
-    // What is made once, such as the store, is no part of the growth.
+    // Memory allocated once, such as for the store, does not count as growth.
     let id = super::ask(&mut agents[0], "The first?")?;
     agents[0].result("ask_cancel", json!({ "question": id, "reason": "asked" }))?;
     let daemon = daemon_pid(bench)?;
     let (mut alone, mut beside) = (Samples::default(), Samples::default());
     with_evaluations(bench, || calls(bench, &mut agents, &mut alone))?;
-    let before = Memory::of(daemon)?.anonymous;
+    let before = Memory::read(daemon)?.anonymous;
 
     let mut waits = Vec::new();
     for call in 0..CALLS {
@@ -54,7 +54,7 @@ pub(super) fn waiting(bench: &Bench) -> Result<Vec<Figure>> {
         }
         thread::sleep(Duration::from_millis(100));
     }
-    let grown = Memory::of(daemon)?.anonymous - before;
+    let grown = Memory::read(daemon)?.anonymous - before;
     with_evaluations(bench, || calls(bench, &mut agents, &mut beside))?;
     let idle = Duration::from_secs(if bench.is_quick { 10 } else { 60 });
     let used = processor_ms(daemon)?;
@@ -119,7 +119,7 @@ fn calls(bench: &Bench, agents: &mut [Line], samples: &mut Samples) -> Result<()
     Ok(())
 }
 
-/// Does something while GHCi, where it is installed, evaluates one thing after another.
+/// Runs a closure while GHCi, if installed, evaluates continuously.
 fn with_evaluations(bench: &Bench, work: impl FnOnce() -> Result<()>) -> Result<()> {
     if on_path("ghci").is_none() {
         return work();
@@ -131,7 +131,7 @@ fn with_evaluations(bench: &Bench, work: impl FnOnce() -> Result<()>) -> Result<
         let beside = scope.spawn(|| -> Result<()> {
             while !ended.load(Ordering::Relaxed) {
                 agent.result("repl_eval", json!({ "session": "beside", "code": "sum [1 .. 100]" }))?;
-                // As an agent, which thinks between its calls: else this measures two cores that are full.
+                // With pauses, as an agent that thinks between its calls. Otherwise the result is that of two saturated cores.
                 thread::sleep(Duration::from_millis(10));
             }
             Ok(())
@@ -143,7 +143,7 @@ fn with_evaluations(bench: &Bench, work: impl FnOnce() -> Result<()>) -> Result<
     })
 }
 
-/// 64 waits for messages on one connection, and evaluations on it.
+/// Starts 64 waits for messages on one connection, and evaluations on it.
 pub(super) fn mail(bench: &Bench) -> Result<Vec<Figure>> {
     let made = bench.hob(&["quickstart", "--name", "waiter", "--role", "bench"]).output()?;
     if !made.status.success() {

@@ -1,8 +1,8 @@
-//! Kills daemons at random moments while agents ask, wait and are handed answers, and a person claims and answers; then
-//! the same with agents. Counts what became of every question and every answer.
+//! Kills daemons at random moments while agents ask, wait and receive answers, and a person claims and answers; then
+//! the same with agents. Counts the fate of every question and every answer.
 //!
-//! Each question's title names its agent and a number, and the note of its answer is that title again: what an agent is
-//! handed shows whose it is. A person's request that got no reply may have been stored or not; what was acknowledged must
+//! Each question's title names its agent and a number, and the note of its answer repeats the title, so that an answer
+//! identifies its question. A person's request without a reply may have been stored or not; an acknowledged one must
 //! arrive.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,29 +22,28 @@ use super::count;
 use super::line::Line;
 
 const AGENTS: usize = 4;
-/// How long an answer may take to reach its agent, with all that is killed meanwhile.
+/// Timeout for an answer to reach its agent, including all kills.
 const ARRIVES_WITHIN: Duration = Duration::from_secs(60);
-/// How long all agents may get nothing after something was killed.
+/// Maximum time for which no agent may receive anything after a kill.
 const RECOVERS_WITHIN: Duration = Duration::from_secs(60);
 
 #[derive(Default)]
 struct Shared {
     ended: AtomicBool,
-    /// Answers that arrived.
+    /// Number of answers that arrived.
     arrived: AtomicUsize,
-    /// The processes of each agent.
     agents: [Mutex<Vec<u32>>; AGENTS],
-    /// What the person was told is stored: the answer by title.
+    /// Answers acknowledged as stored, by title.
     acknowledged: Mutex<BTreeMap<String, bool>>,
 }
 
-/// What one agent saw.
+/// Record of one agent.
 #[derive(Default)]
-struct Seen {
-    /// The titles that it asked.
+struct AgentRecord {
+    /// Titles of its questions.
     asked: usize,
     lost: Vec<String>,
-    /// The answer, by title.
+    /// Answers by title.
     answers: BTreeMap<String, bool>,
     of_strangers: usize,
     again_marked: usize,
@@ -81,7 +80,7 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs the load, kills what `victims` names so many times, and counts.
+/// Runs the load, kills the processes named by `victims` the given number of times, and counts.
 fn under_kills(
     bench: &Bench,
     kills: usize,
@@ -97,7 +96,7 @@ fn under_kills(
                 let round = &round;
                 scope.spawn(move || {
                     let done = live(bench, number, round, shared);
-                    // A thread that failed must not keep the others waiting.
+                    // A failed thread must not block the others.
                     if done.is_err() {
                         shared.ended.store(true, Ordering::Relaxed);
                     }
@@ -112,7 +111,7 @@ fn under_kills(
         for agent in agents {
             seen.push(agent.join().expect("an agent does not panic")?);
         }
-        // Agents have what they asked for; the people go last.
+        // Agents have all their answers; the people end last.
         shared.arrived.store(usize::MAX, Ordering::Relaxed);
         people.into_iter().for_each(|person| person.join().expect("a person does not panic"));
         Ok((seen, struck?))
@@ -121,7 +120,7 @@ fn under_kills(
     let answers: BTreeMap<&String, bool> =
         agents.iter().flat_map(|seen| seen.answers.iter().map(|(title, yes)| (title, *yes))).collect();
     let lost_answers = acknowledged.iter().filter(|(title, yes)| answers.get(title) != Some(yes)).count();
-    let sum = |of: fn(&Seen) -> usize| agents.iter().map(of).sum::<usize>();
+    let sum = |of: fn(&AgentRecord) -> usize| agents.iter().map(of).sum::<usize>();
     for title in agents.iter().flat_map(|seen| &seen.lost) {
         println!("  lost: {title}");
     }
@@ -139,7 +138,7 @@ fn under_kills(
     ])
 }
 
-/// Kills at random moments: after so many answers have arrived, or a random time after the next one.
+/// Kills at random moments: after a random number of answers, or a random time after the next one.
 fn strike(kills: usize, shared: &Shared, victims: impl Fn(&Shared, usize) -> Vec<u32>) -> Result<usize> {
     let (mut random, mut struck) = (Random(0x9e37_79b9_7f4a_7c15), 0);
     for turn in 0..kills {
@@ -168,9 +167,9 @@ fn strike(kills: usize, shared: &Shared, victims: impl Fn(&Shared, usize) -> Vec
     Ok(struck)
 }
 
-/// An agent that asks one thing after another, and starts anew when it was killed.
-fn live(bench: &Bench, number: usize, round: &str, shared: &Shared) -> Result<Seen> {
-    let mut seen = Seen::default();
+/// Runs an agent that asks one question after another, and restarts when it is killed.
+fn live(bench: &Bench, number: usize, round: &str, shared: &Shared) -> Result<AgentRecord> {
+    let mut seen = AgentRecord::default();
     let mut line: Option<Line> = None;
     let mut turn = 0;
     while !shared.ended.load(Ordering::Relaxed) {
@@ -193,20 +192,21 @@ fn live(bench: &Bench, number: usize, round: &str, shared: &Shared) -> Result<Se
                     none.insert(begun)
                 }
             };
-            // Half of the questions are waited for; the answers of the others come beside what else is called.
+            // Half of the questions are waited for. The other answers arrive with the results of other calls.
             let wait = if turn % 2 == 0 { 30 } else { 0 };
-            let called = match was_asked && wait == 0 {
-                true => open.call("ask_list", json!({})),
-                false => open.call("confirm_action", json!({ "action": title, "wait_s": wait })),
+            let called = if was_asked && wait == 0 {
+                open.call("ask_list", json!({}))
+            } else {
+                open.call("confirm_action", json!({ "action": title, "wait_s": wait }))
             };
             match called.and_then(|id| open.answer(id)) {
                 Ok(came) if came.message.get("result").is_some() => {
                     was_asked = true;
                     take(&came.message["result"], number, &mut seen);
                 }
-                // Its daemon was killed and the call could not be made again: the agent repeats it.
+                // Its daemon was killed and the call could not be retried: the agent repeats it.
                 Ok(_) => {}
-                // Its successor asks for itself.
+                // Its successor asks new questions.
                 Err(_) => (line, was_asked) = (None, false),
             }
             if was_asked && wait == 0 && !seen.answers.contains_key(&title) {
@@ -218,8 +218,8 @@ fn live(bench: &Bench, number: usize, round: &str, shared: &Shared) -> Result<Se
     Ok(seen)
 }
 
-/// Takes the answers of a result: its own, and those in blocks beside it.
-fn take(result: &Value, number: usize, seen: &mut Seen) {
+/// Reads the answers in a result: its own, and those in additional blocks.
+fn take(result: &Value, number: usize, seen: &mut AgentRecord) {
     let mut got = Vec::new();
     let own = &result["structuredContent"];
     if own["status"] == "answered" {
@@ -251,14 +251,14 @@ fn take(result: &Value, number: usize, seen: &mut Seen) {
     }
 }
 
-/// A person at a face, who claims and answers what is open, until the agents have ended.
+/// Runs a person who claims and answers open questions until the agents have ended.
 fn answer_all(bench: &Bench, shared: &Shared) {
     let mut line: Option<Line> = None;
     let mut told = BTreeSet::new();
     while shared.arrived.load(Ordering::Relaxed) != usize::MAX {
         let open = match &mut line {
             Some(open) => open,
-            // Between two daemons there is nobody to connect to.
+            // Between two daemons no connection is possible.
             none => match Line::person(bench).and_then(|mut line| line.request("ask/watch", json!({})).map(|_| line)) {
                 Ok(begun) => none.insert(begun),
                 Err(_) => {
@@ -284,7 +284,7 @@ fn answer_all(bench: &Bench, shared: &Shared) {
                 line = None;
                 break;
             };
-            // Another one may have been first.
+            // Another person may have been first.
             if answered.message.get("result").is_some() {
                 told.insert(title.to_owned());
                 locked(&shared.acknowledged).insert(title.to_owned(), yes);
@@ -294,7 +294,7 @@ fn answer_all(bench: &Bench, shared: &Shared) {
     }
 }
 
-/// Numbers that are the same in each run (xorshift64).
+/// Random numbers from a fixed seed (xorshift64).
 struct Random(u64);
 
 impl Random {

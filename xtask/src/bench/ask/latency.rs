@@ -1,5 +1,5 @@
-//! How long an answer takes: from a person's request to the waiting call's result and to every face; and what `hob answer`
-//! takes in all.
+//! Latency of an answer: from a person's request to the waiting call's result and to every subscriber; and the total
+//! time of `hob answer`.
 
 use std::fs::File;
 use std::io::Write;
@@ -15,14 +15,14 @@ use super::super::{Bench, Samples};
 use super::line::Line;
 use super::{ask, id_of};
 
-/// Faces that watch.
+/// Number of subscribers.
 const FACES: usize = 3;
-/// The pause before each measurement, after which sleeping threads have to be woken.
+/// Pause before each measurement, after which sleeping threads must be woken.
 const PAUSE: Duration = Duration::from_millis(10);
-/// About the bytes that a question takes in its file.
+/// Approximate size of a question in its file, in bytes.
 const BODY: usize = 900;
 
-/// From an answer to the result of the call that waits for it, and to each face.
+/// Measures from an answer to the result of the waiting call, and to each subscriber.
 pub(super) fn answers(bench: &Bench) -> Result<Vec<Figure>> {
     let mut agent = Line::agent(bench, &["ask"], false)?;
     let mut faces = (0..FACES).map(|_| Line::person(bench)).collect::<Result<Vec<_>>>()?;
@@ -74,7 +74,7 @@ pub(super) fn answers(bench: &Bench) -> Result<Vec<Figure>> {
     ])
 }
 
-/// `hob answer ID --yes`, alternating with a start of the same binary that does nothing.
+/// Measures `hob answer ID --yes`, alternating with an idle start of the same binary.
 pub(super) fn command(bench: &Bench) -> Result<Vec<Figure>> {
     let mut agent = Line::agent(bench, &["ask"], false)?;
     let timed = |command: &mut Command| -> Result<Duration> {
@@ -101,7 +101,7 @@ pub(super) fn command(bench: &Bench) -> Result<Vec<Figure>> {
     Ok(vec![figure(50, Some(Target::MaxAboveFloor(10_000.0))), figure(99, None)])
 }
 
-/// What the whole toolset takes in a listing. Its tokens are counted by the tests, which have a tokenizer.
+/// Measures the size of the whole toolset in a listing. The tests, which have a tokenizer, count its tokens.
 pub(super) fn listing(bench: &Bench) -> Result<Vec<Figure>> {
     let mut agent = Line::agent(bench, &["ask"], false)?;
     let listed = agent.request("tools/list", json!({}))?;

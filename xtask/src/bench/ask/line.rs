@@ -1,8 +1,8 @@
-//! A connection with many calls in flight: an agent's front-end, or a person's control connection. A thread reads what
-//! comes and notes when.
+//! A connection with many calls in flight: an agent's front-end, or a person's control connection. A thread reads the
+//! messages and records their times.
 //!
-//! Each agent is a script of its own that starts its front-end: who descends from an agent may not answer, and the bench
-//! itself is the person.
+//! Each agent is a separate script that starts its front-end. A descendant of an agent may not answer, and the bench
+//! itself acts as the person.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -18,7 +18,7 @@ use super::super::Bench;
 use super::super::echo::connect;
 use crate::workspace::KillOnDrop;
 
-/// A message, and when it was read.
+/// A message, and the time at which it was read.
 pub(super) struct Came {
     pub(super) at: Instant,
     pub(super) message: Value,
@@ -29,12 +29,12 @@ pub(super) struct Line {
     came: Receiver<Came>,
     unread: VecDeque<Came>,
     next_id: u64,
-    /// The agent, which lives as long as this.
+    /// The agent, which ends when this is dropped.
     agent: Option<KillOnDrop>,
 }
 
 impl Line {
-    /// An agent's front-end with further arguments of `hob mcp`, after the handshake; `dialogs` if its client has them.
+    /// Starts an agent's front-end with further arguments of `hob mcp`, and completes the handshake. `dialogs` is the client's capability.
     pub(super) fn agent(bench: &Bench, args: &[&str], dialogs: bool) -> Result<Line> {
         let script = bench.dir().join("agent.sh");
         std::fs::write(&script, "\"$@\"\nexit $?\n").context("could not write the agent's script")?;
@@ -53,10 +53,10 @@ impl Line {
         Ok(line)
     }
 
-    /// A person's connection, as the command line has it.
+    /// Opens a person's connection, as the command line does.
     pub(super) fn person(bench: &Bench) -> Result<Line> {
         let stream = connect(bench, "control")?;
-        // The daemon says nothing before it is asked, so that nothing is left in the buffer.
+        // The daemon sends nothing before a request, so the buffer is empty.
         let stream = stream.into_inner();
         let reader = stream.try_clone().context("could not share the socket")?;
         Ok(Line::over(Box::new(stream), reader))
@@ -78,7 +78,7 @@ impl Line {
         Line { writer, came, unread: VecDeque::new(), next_id: 1, agent: None }
     }
 
-    /// The process ids of the agent and of its front-end.
+    /// Returns the process ids of the agent and of its front-end.
     pub(super) fn processes(&self) -> Vec<u32> {
         let Some(agent) = &self.agent else { return Vec::new() };
         let pid = agent.id();
@@ -91,7 +91,7 @@ impl Line {
         self.writer.write_all(line.as_bytes()).and_then(|()| self.writer.flush()).context("nobody reads any more")
     }
 
-    /// Sends a request, and does not wait.
+    /// Sends a request without waiting.
     pub(super) fn begin(&mut self, method: &str, params: Value) -> Result<u64> {
         let id = self.next_id;
         self.next_id += 1;
@@ -99,12 +99,12 @@ impl Line {
         Ok(id)
     }
 
-    /// Begins to call a tool.
+    /// Starts a tool call.
     pub(super) fn call(&mut self, tool: &str, arguments: Value) -> Result<u64> {
         self.begin("tools/call", json!({ "name": tool, "arguments": arguments }))
     }
 
-    /// The first message that fits; those before it are kept.
+    /// Returns the first message that matches. Earlier ones are kept.
     pub(super) fn first(&mut self, within: Duration, fits: impl Fn(&Value) -> bool) -> Result<Came> {
         if let Some(at) = self.unread.iter().position(|came| fits(&came.message)) {
             return self.unread.remove(at).context("a place just found");
@@ -120,12 +120,12 @@ impl Line {
         }
     }
 
-    /// The answer to a request, whichever it is.
+    /// Returns the answer to a request.
     pub(super) fn answer(&mut self, id: u64) -> Result<Came> {
         self.first(Duration::from_secs(120), |message| message["id"] == id && message.get("method").is_none())
     }
 
-    /// A request and its result.
+    /// Sends a request and returns its result.
     pub(super) fn request(&mut self, method: &str, params: Value) -> Result<Value> {
         let id = self.begin(method, params)?;
         let mut message = self.answer(id)?.message;
@@ -135,7 +135,7 @@ impl Line {
         }
     }
 
-    /// A tool's result, which is none of an error.
+    /// Returns a tool's result; fails for an error.
     pub(super) fn result(&mut self, tool: &str, arguments: Value) -> Result<Value> {
         let id = self.call(tool, arguments)?;
         let mut message = self.answer(id)?.message;

@@ -1,8 +1,8 @@
-//! `cargo xtask bench ask`: questions to a person. What it costs to wait for one, how soon an answer is out, that one of
-//! several answers wins, and what becomes of questions and answers when daemons and agents are killed.
+//! `cargo xtask bench ask`: questions to a person. The cost of waiting, the latency of an answer, concurrent answers of
+//! which one wins, and the fate of questions and answers when daemons and agents are killed.
 //!
-//! The floor of an answer is appending as many bytes to a file on the same disk and syncing them, in between the answers. One
-//! file per part.
+//! The floor of an answer is an append of as many bytes to a file on the same disk with a sync, between the answers.
+//! One file per part.
 
 mod crowd;
 mod kills;
@@ -33,19 +33,19 @@ pub(super) fn run(args: &[&str], is_quick: bool) -> Result<()> {
     paged::run(("ask", &report::ASK), PARTS, args, is_quick, kills)
 }
 
-/// A confirmation that is asked and not waited for: its id.
+/// Asks for a confirmation without waiting. Returns its id.
 fn ask(agent: &mut Line, action: &str) -> Result<String> {
     let result = agent.result("confirm_action", json!({ "action": action, "wait_s": 0 }))?;
     id_of(&result["structuredContent"])
 }
 
-/// The id of a question, in a result or on a face.
+/// Returns the id of a question in a result or a notification.
 fn id_of(question: &Value) -> Result<String> {
     let id = question["question"].as_str().with_context(|| format!("no question in {question}"))?;
     Ok(id.to_owned())
 }
 
-/// A count, with the most that it may be.
+/// Returns a count with its maximum.
 fn count(what: impl Into<String>, value: usize, most: Option<usize>) -> Figure {
     Figure {
         what: what.into(),

@@ -1,5 +1,5 @@
-//! A question that is answered in four ways at once: by two people, in the agent's dialog, and taken back by its asker. One
-//! wins; who comes later is told who was first, and when.
+//! A question answered in four ways at once: by two people, in the agent's dialog, and by cancelling it. One wins; the
+//! others are told who was first, and when.
 
 use std::sync::Barrier;
 use std::thread;
@@ -13,11 +13,11 @@ use super::super::report::Figure;
 use super::line::Line;
 use super::{count, id_of};
 
-/// How the ways fared in one race.
+/// Outcomes of the ways in one race.
 #[derive(Default)]
 struct Tally {
     races: usize,
-    /// By two people, the dialog, and `ask_cancel`.
+    /// Two people, the dialog, and `ask_cancel`.
     won: [usize; 4],
     without_one_winner: usize,
     untold: usize,
@@ -28,7 +28,7 @@ pub(super) fn measure(bench: &Bench) -> Result<Vec<Figure>> {
     let mut tally = Tally::default();
     let mut agent = Line::agent(bench, &["ask"], true)?;
     let mut people = [Line::person(bench)?, Line::person(bench)?];
-    // The dialog's own connection also takes questions back, as an agent with several calls in flight does.
+    // The dialog's own connection also cancels questions, like an agent with several calls in flight.
     for turn in 0..bench.times(1_000) {
         let action = format!("Go on, {turn}?");
         let call = agent.call("confirm_action", json!({ "action": action, "wait_s": 60 }))?;
@@ -52,7 +52,7 @@ pub(super) fn measure(bench: &Bench) -> Result<Vec<Figure>> {
     ])
 }
 
-/// One race. The order in which the ways begin changes with `turn`.
+/// Runs one race. The order in which the ways begin depends on `turn`.
 fn race(
     agent: &mut Line,
     people: &mut [Line; 2],
@@ -72,13 +72,13 @@ fn race(
         let second = scope.spawn(move || give(two, "two"));
         let content = json!({ "action": "accept", "content": { "confirm": "yes", "note": "dialog" } });
         let filled = json!({ "jsonrpc": "2.0", "id": dialog, "result": content });
-        // A dialog's answer has the longest way.
+        // A dialog's answer takes the longest.
         let is_early = turn.is_multiple_of(4);
         if is_early {
             agent.write(&filled)?;
         }
         barrier.wait();
-        // Now and then one of the two that the agent has is some microseconds late, else the people would hardly win.
+        // Sometimes one of the agent's two ways starts some microseconds later. Otherwise the people would hardly ever win.
         let begun = Instant::now();
         while begun.elapsed() < Duration::from_micros(turn as u64 % 7 * 40) {
             std::hint::spin_loop();
@@ -106,7 +106,7 @@ fn race(
             tally.untold += usize::from(!is_told);
         }
     }
-    // The dialog has no one to tell but the agent, whose result says who won.
+    // The dialog reports only to the agent, whose result names the winner.
     match structured["status"].as_str() {
         Some("cancelled") => winners.push((3, "")),
         Some("answered") if structured["note"] == "dialog" => winners.push((2, "dialog")),

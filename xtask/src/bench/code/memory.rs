@@ -1,4 +1,4 @@
-//! What the part takes of the daemon's memory: where nobody uses it, and after every question.
+//! Memory of the part in the daemon: while it is unused, and after every question.
 
 use std::time::Duration;
 
@@ -11,24 +11,24 @@ use super::super::report::{Figure, Target};
 use super::Bench;
 use crate::agent::Agent;
 
-/// How many daemons are started of each kind.
+/// Number of daemons of each kind.
 const STARTS: usize = 10;
 
-/// How long after the last question the daemon is at rest.
+/// Time after the last question until the daemon is at rest.
 const REST: Duration = Duration::from_secs(8);
 
-/// At rest, as [`resident`].
+/// Memory at rest, as measured by [`resident`].
 pub(super) fn at_rest(bench: &Bench) -> Result<f64> {
     std::thread::sleep(REST);
     resident(bench)
 }
 
-/// Of the project's daemon, resident, in MiB.
+/// Returns the resident memory of the project's daemon in MiB.
 pub(super) fn resident(bench: &Bench) -> Result<f64> {
-    Ok(Memory::of(daemon_pid(bench)?)?.resident)
+    Ok(Memory::read(daemon_pid(bench)?)?.resident)
 }
 
-/// A daemon whose agents have the toolset and do not use it, beside one without it.
+/// Compares a daemon whose agents have the toolset and do not use it with one without the toolset.
 pub(super) fn unused(bench: &Bench) -> Result<Figure> {
     let mut memory = [Vec::new(), Vec::new()];
     for _ in 0..bench.times(STARTS) {

@@ -1,6 +1,6 @@
-//! `cargo xtask bench code`: questions about code over the sources of our own dependencies, beside ripgrep with the same
-//! names, and what another call waits meanwhile. There no language server runs: it is the first answer that is measured, which
-//! says how sure it is. Then what a question costs where one is warm, and what the part takes of the daemon's memory.
+//! `cargo xtask bench code`: questions about code in the sources of our dependencies, compared with ripgrep for the
+//! same names, and the delay of other calls meanwhile. No language server runs, so the unverified first answer is
+//! measured. Then the cost of a question with a warm server, and the part's memory in the daemon.
 
 mod memory;
 mod server;
@@ -31,15 +31,15 @@ const PAGE: Page = Page {
             by a bare client.",
 };
 
-/// How many lines are searched, and how many names are asked for.
+/// Number of lines searched, and number of names asked for.
 const LINES: usize = 500_000;
 const NAMES: usize = 300;
-/// For how many of them the callees are asked for.
+/// Number of names whose callees are asked for.
 const CALLEES: usize = 50;
-/// How often another tool is called, alone and beside the questions.
+/// Number of calls of another tool, alone and during the questions.
 const OTHERS: usize = 2_000;
 
-/// Measures everything; fails when a target is missed.
+/// Measures everything. Fails if a target is missed.
 pub(super) fn run(is_quick: bool) -> Result<()> {
     setup::ripgrep()?;
     let path = setup::judges_path()?;
@@ -63,7 +63,7 @@ pub(super) fn run(is_quick: bool) -> Result<()> {
     }
 }
 
-/// Random names of functions, each once.
+/// Returns distinct random names of functions.
 fn names(dir: &Path, count: usize) -> Result<Vec<String>> {
     let mut all = Vec::new();
     collect(dir, &mut all)?;
@@ -95,7 +95,7 @@ fn collect(dir: &Path, names: &mut Vec<String>) -> Result<()> {
     Ok(())
 }
 
-/// Every name once, ripgrep and hob in turns.
+/// Searches every name with ripgrep and hob in turns.
 fn questions(bench: &Bench, names: &[String], lines: usize) -> Result<Vec<Figure>> {
     let started = Instant::now();
     let mut agent = Agent::start(bench.hob(&["mcp", "code"]).stderr(Stdio::null()))?;
@@ -176,7 +176,7 @@ fn questions(bench: &Bench, names: &[String], lines: usize) -> Result<Vec<Figure
     ])
 }
 
-/// What a call of another tool takes, alone and while questions are answered.
+/// Measures a call of another tool, alone and while questions are answered.
 fn beside(bench: &Bench, names: &[String]) -> Result<Vec<Figure>> {
     let mut other = Pipes::start(bench.hob(&["mcp", "repl"]).stderr(Stdio::null()))?;
     let mut line = Vec::new();

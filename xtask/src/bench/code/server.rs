@@ -1,4 +1,4 @@
-//! A bare client of a language server, as the floor: it tells of documents, asks, and believes what it hears.
+//! A minimal client of a language server, as the floor: it opens documents, asks, and trusts the answers.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::workspace::KillOnDrop;
 
 pub(super) struct Server {
-    /// Ended with it.
+    /// Killed when this is dropped.
     _child: KillOnDrop,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
@@ -23,7 +23,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Starts it with the settings that hob gives it.
+    /// Starts the server with hob's settings.
     pub(super) fn rust_analyzer(root: &Path, path: &OsStr) -> Result<Server> {
         let mut command = Command::new("rust-analyzer");
         let (child, stdin, stdout) =
@@ -44,7 +44,7 @@ impl Server {
         Ok(server)
     }
 
-    /// Reads until it says that it has loaded.
+    /// Reads until the server reports that it has loaded.
     pub(super) fn until_quiescent(&mut self, patience: Duration) -> Result<()> {
         let until = Instant::now() + patience;
         while !self.is_quiescent {
@@ -56,7 +56,7 @@ impl Server {
         Ok(())
     }
 
-    /// How long it takes to name the references, in a document that it has.
+    /// Measures a request for references in an open document.
     pub(super) fn references(&mut self, file: &Path, line: usize, column: usize) -> Result<Duration> {
         if self.open.insert(file.to_owned()) {
             let text = std::fs::read_to_string(file).with_context(|| format!("could not read {file:?}"))?;
@@ -97,7 +97,7 @@ impl Server {
         self.stdin.write_all(framed.as_bytes()).and_then(|()| self.stdin.flush()).context("the server reads no more")
     }
 
-    /// The next message. What it asks for it gets nothing of.
+    /// Returns the next message. Requests of the server get empty answers.
     fn read(&mut self) -> Result<Value> {
         let mut length = 0;
         loop {

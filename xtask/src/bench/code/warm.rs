@@ -1,5 +1,5 @@
-//! Questions to a language server that is warm: `find_callers` by a real front-end, beside the server's own `references` asked
-//! of another process of the same program, about the same functions in turns.
+//! Questions to a warm language server: `find_callers` through a real front-end, compared with `references` sent
+//! directly to another process of the same program, for the same functions in turns.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -16,12 +16,12 @@ use crate::agent::{Agent, text};
 use crate::dependencies::{Chance, crate_alone, functions};
 use crate::workspace::trust;
 
-/// How many functions are asked about.
+/// Number of functions.
 const FUNCTIONS: usize = 100;
-/// How long a server may load.
+/// Timeout for loading a server.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// A function with a name of its own, and where the name stands.
+/// A function with a unique name, and the name's position.
 struct Function {
     name: String,
     file: PathBuf,
@@ -79,7 +79,7 @@ pub(super) fn measure(bench: &Bench, path: &OsStr) -> Result<Vec<Figure>> {
     ])
 }
 
-/// How long an answer takes, and whether it is final.
+/// Measures an answer, and returns whether it is final.
 fn ask(agent: &mut Agent, function: &Function) -> Result<(Duration, bool)> {
     let begun = Instant::now();
     let result = agent.call("find_callers", json!({ "name": function.name, "wait_ms": 60_000 }))?;
@@ -90,7 +90,7 @@ fn ask(agent: &mut Agent, function: &Function) -> Result<(Duration, bool)> {
     Ok((took, result["structuredContent"]["head"]["complete"] == true))
 }
 
-/// Functions of a crate, chosen by chance from those whose names are defined once.
+/// Chooses random functions of a crate whose names are defined once.
 fn chosen(root: &Path, count: usize) -> Result<Vec<Function>> {
     let mut all: HashMap<String, Vec<Function>> = HashMap::new();
     collect(&root.join("src"), &mut all)?;

@@ -45,7 +45,7 @@ impl Connection {
             if self.stream.read_until(b'\n', &mut self.answer)? == 0 {
                 bail!("the daemon closed the connection");
             }
-            // Skips what is not an answer: progress and other notifications.
+            // Skips progress and other notifications.
             if !self.has("\"method\":") || self.has("\"result\":") {
                 return Ok(());
             }

@@ -1,5 +1,5 @@
-//! A PostgreSQL server for the bench, on the same disk and with the default of syncing each commit. It refuses to run
-//! as root, so root runs it as `nobody`.
+//! A PostgreSQL server for the bench, on the same disk, with the default of syncing each commit. It refuses to run as
+//! root, so root starts it as user 65534 of Debian.
 
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
@@ -12,10 +12,10 @@ use anyhow::{Context, Result, bail};
 use super::super::Bench;
 use super::super::echo::status;
 
-/// `nobody` and `nogroup` of Debian.
+/// Ids of Debian's unprivileged user and group, `nobody` and `nogroup`.
 const NOBODY: u32 = 65_534;
 
-/// A server with a socket and a data directory of its own, which ends when this is dropped.
+/// A server with a private socket and data directory, which is stopped when this is dropped.
 pub(super) struct Database {
     dir: tempfile::TempDir,
     bin: PathBuf,
@@ -58,7 +58,7 @@ impl Database {
         Ok(database)
     }
 
-    /// Runs a statement; returns what it answers.
+    /// Runs a statement and returns its output.
     pub(super) fn ask(&self, sql: &str) -> Result<String> {
         let mut psql = self.client("psql");
         psql.args(["-q", "-A", "-t", "-c", sql, "postgres"]);
@@ -69,14 +69,14 @@ impl Database {
         Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
     }
 
-    /// A program that connects to the server.
+    /// Returns a program that connects to the server.
     pub(super) fn client(&self, program: &str) -> Command {
         let mut command = Command::new(self.bin.join(program));
         command.arg("-h").arg(self.dir.path()).args(["-U", "hob"]);
         command
     }
 
-    /// Ends all connections of all daemons, as a failing network or an administrator does.
+    /// Closes all connections of all daemons, like a failing network or an administrator.
     pub(super) fn cut_connections(&self) -> Result<()> {
         self.ask("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'hob'").map(drop)
     }
@@ -105,7 +105,7 @@ impl Drop for Database {
     }
 }
 
-/// The directory of the server's programs: on `PATH`, or the newest of Debian's.
+/// Finds the directory of the server's programs: on `PATH`, or Debian's newest.
 fn programs() -> Option<PathBuf> {
     let has = |dir: &Path| ["initdb", "postgres", "psql", "pgbench"].iter().all(|program| dir.join(program).is_file());
     let path = std::env::var_os("PATH").unwrap_or_default();

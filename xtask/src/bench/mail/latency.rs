@@ -1,4 +1,4 @@
-//! How long a message takes through real front-ends: to its acknowledgement, and to its blocked receiver.
+//! Latency of a message through real front-ends: to its acknowledgement, and to its blocked receiver.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -30,7 +30,7 @@ pub(super) fn sends(bench: &Bench) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// How long sends take, with something else before each.
+/// Measures sends after another action each.
 pub(super) fn timed_sends(bench: &Bench, mut before_each: impl FnMut() -> Result<()>) -> Result<Samples> {
     ["sender", "sink"].iter().try_for_each(|name| register(bench, name))?;
     let (mut sender, body) = (agent(bench, "sender")?, "x".repeat(BODY));
@@ -96,7 +96,7 @@ pub(super) fn wakes_between(from: &Bench, to_there: &Bench, times: usize) -> Res
     Ok((samples, floor))
 }
 
-/// `hob wait` from start to end if a message is there, and its wake-up if none is.
+/// Measures `hob wait` from start to end with a waiting message, and its wake-up without one.
 pub(super) fn hob_wait(bench: &Bench) -> Result<Vec<Figure>> {
     ["sender", "sink", "bell"].iter().try_for_each(|name| register(bench, name))?;
     let (mut floor, mut sender) = (DiskFloor::new(bench)?, agent(bench, "sender")?);

@@ -1,8 +1,8 @@
-//! Kills daemons at random moments under load, through real front-ends, and counts what became of every message.
+//! Kills daemons at random moments under load, through real front-ends, and counts the fate of every message.
 //!
 //! Half of the senders repeat a send whose answer was lost, with its idempotency key, until it is acknowledged; the
-//! others do not. Readers take all messages. Waiters are always blocked in a wait, and get a message now and then; a
-//! waiter that does not wake is counted as deaf.
+//! others do not. Readers receive all messages. Waiters always block in a wait and sometimes get a message; a waiter
+//! that does not wake is counted as missed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Command, Stdio};
@@ -64,10 +64,10 @@ struct Shared {
     acknowledged: AtomicU64,
 }
 
-/// What a reader received: the message ids by number, and how often an id came again.
+/// Record of a reader: message ids by number, and the count of duplicates.
 type Received = (BTreeMap<u64, BTreeSet<String>>, usize);
 
-/// What a sender knows: the acknowledged numbers, and how many sends got no answer.
+/// Record of a sender: the acknowledged numbers, and the count of sends without an answer.
 type Acknowledged = (Vec<u64>, usize);
 
 /// Runs the load, calls `strike` this many times at random moments, and counts.
@@ -196,7 +196,7 @@ fn read(mut agent: Agent, shared: &Arc<Shared>) -> JoinHandle<Result<Received>> 
     })
 }
 
-/// Agents that are always blocked in a wait, and one that writes to them.
+/// Runs agents that always block in a wait, and one that writes to them.
 struct WakeProbe {
     sender: Agent,
     woken: Receiver<(usize, String)>,

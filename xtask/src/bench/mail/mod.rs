@@ -1,4 +1,4 @@
-//! `cargo xtask bench mail`: messages between agents compared with the disk that stores them, and what becomes of them
+//! `cargo xtask bench mail`: messages between agents compared with the disk that stores them, and the fate of messages
 //! when daemons are killed.
 //!
 //! The floor of a send is appending and syncing the same bytes in a file on the same disk, alternating with the sends;
@@ -97,7 +97,7 @@ impl DiskFloor {
         Ok(took)
     }
 
-    /// A percentile beside the same percentile of the floor.
+    /// A percentile compared with the same percentile of the floor.
     fn percentile_figure(&self, what: &str, samples: &Samples, percent: usize, target: Option<Target>) -> Figure {
         Figure {
             what: format!("{what}, p{percent}"),
@@ -109,7 +109,7 @@ impl DiskFloor {
     }
 }
 
-/// A figure that is a count, with the maximum allowed.
+/// Returns a count with the maximum allowed.
 fn count_figure(what: impl Into<String>, value: usize, most: Option<f64>) -> Figure {
     Figure { what: what.into(), unit: "", value: value as f64, floor: None, target: most.map(Target::Max) }
 }

@@ -1,7 +1,7 @@
-//! `pgbench`, PostgreSQL's own bench, writing the rows that the mail writes: the floor of mail in a database.
+//! `pgbench`, PostgreSQL's own benchmark, writing the same rows as the mail: the floor of mail in a database.
 //!
-//! It writes into the daemons' own tables, in a space of its own: a message, its delivery and its mailbox; to be handed
-//! out and confirmed, the delivery and the mailbox twice more; one notification a commit. It reads and checks nothing.
+//! It writes into the daemons' own tables, in a separate space: a message, its delivery and its mailbox; for receipt and
+//! acknowledgement, the delivery and the mailbox twice more; one notification per commit. It reads and checks nothing.
 
 use std::process::Stdio;
 
@@ -21,7 +21,7 @@ UPDATE mailbox SET seq = seq + 1, tip = tip + 1, bytes = bytes + 758, free[2] = 
 INSERT INTO delivery (agent, seq, message, priority, at, bytes) VALUES (:box, :seq, :message, 1, 1795000000000, 758);
 ";
 
-/// The rows that handing a message out and confirming it write.
+/// The rows written when a message is received and acknowledged.
 const READ: &str = "\
 UPDATE delivery SET session = 'run', token = 1, owner = 'pgbench', attempts = attempts + 1, state = 2, \
 fetched_at = 1795000000000, fetched_by = 'run' WHERE agent = :box AND seq = :seq;
@@ -31,15 +31,15 @@ WHERE agent = :box AND seq = :seq;
 UPDATE mailbox SET leased = leased - 1, bytes = bytes - 758 WHERE agent = :box;
 ";
 
-/// What was measured.
+/// Result of a measurement.
 pub(super) struct Measured {
-    /// Each transaction.
+    /// Duration of each transaction.
     pub(super) samples: Samples,
-    /// Transactions a second.
+    /// Transactions per second.
     pub(super) rate: f64,
 }
 
-/// `pgbench` beside the daemons.
+/// A `pgbench` run against the daemons' database.
 pub(super) struct Pgbench<'a> {
     database: &'a Database,
     space: String,
@@ -47,7 +47,7 @@ pub(super) struct Pgbench<'a> {
 }
 
 impl Pgbench<'_> {
-    /// Makes mailboxes beside those of the daemons, which have made the tables.
+    /// Creates mailboxes in the tables that the daemons created.
     pub(super) fn new(database: &Database) -> Result<Pgbench<'_>> {
         let space = database.ask("INSERT INTO hob_mail.space (name) VALUES ('n_pgbench') RETURNING id")?;
         let make = format!(
@@ -60,12 +60,12 @@ impl Pgbench<'_> {
         Ok(Pgbench { database, space, first })
     }
 
-    /// One sender that waits for each commit.
+    /// Runs one sender that waits for each commit.
     pub(super) fn alone(&self, seconds: u64) -> Result<Measured> {
         self.run(SENT, 1, seconds)
     }
 
-    /// As many senders as the daemon has, and every message is read.
+    /// Runs as many senders as the daemon has, and every message is read.
     pub(super) fn crowd(&self, seconds: u64) -> Result<Measured> {
         self.run(&[SENT, READ].concat(), SENDERS, seconds)
     }
@@ -113,7 +113,7 @@ fn read(log: &str, samples: &mut Samples) -> Result<()> {
 }
 
 impl Measured {
-    /// Both measurements, one before and one after what is compared with them.
+    /// Combines two measurements, one before and one after the contender's.
     pub(super) fn and(mut self, other: Measured) -> Measured {
         self.samples.0.extend(other.samples.0);
         self.rate = (self.rate + other.rate) / 2.0;

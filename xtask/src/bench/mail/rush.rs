@@ -1,4 +1,4 @@
-//! Many senders at once: fifty connections with one call in flight each, and two hundred mailboxes that are drained
+//! Many concurrent senders: fifty connections with one call in flight each, and two hundred mailboxes that are drained
 //! meanwhile. Counts the messages that arrived.
 
 use std::collections::BTreeMap;

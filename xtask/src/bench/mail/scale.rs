@@ -13,29 +13,29 @@ use super::super::{Bench, Samples};
 use super::connection::Connection;
 use super::{BODY, register};
 
-/// Idle waiters, each on a connection of its own.
+/// Number of idle waiters, each on a separate connection.
 const WAITERS: usize = 1_000;
-/// Full mailboxes, and the messages in each.
+/// Number of full mailboxes, and of messages in each.
 const MAILBOXES: usize = 200;
 const MESSAGES: usize = 10_000;
-/// Connections that fill the mailboxes.
+/// Number of connections that fill the mailboxes.
 const FILLERS: usize = 8;
 
-/// The memory and processor time of waiters that get no mail.
+/// Measures the memory and processor time of waiters that get no mail.
 pub(super) fn idle(bench: &Bench) -> Result<Vec<Figure>> {
     register(bench, "starter")?;
     let pid = daemon_pid(bench)?;
-    let before = Memory::of(pid)?.resident;
+    let before = Memory::read(pid)?.resident;
     let mut waiters = Vec::new();
     for number in 0..WAITERS {
         waiters.push(Connection::open(bench, &format!("idle-{number}"), "idle")?);
     }
-    let connected = Memory::of(pid)?.resident;
+    let connected = Memory::read(pid)?.resident;
     for waiter in &mut waiters {
         waiter.begin("wait_for_message", &json!({ "timeout": 600 }))?;
     }
     thread::sleep(Duration::from_secs(2));
-    let (grown, began) = (Memory::of(pid)?.resident, processor_ms(pid)?);
+    let (grown, began) = (Memory::read(pid)?.resident, processor_ms(pid)?);
     thread::sleep(Duration::from_secs(5));
     let used = processor_ms(pid)? - began;
     let figure = |what: &str, unit, value, most: Option<f64>| Figure {
@@ -53,7 +53,7 @@ pub(super) fn idle(bench: &Bench) -> Result<Vec<Figure>> {
     ])
 }
 
-/// Reading from full mailboxes.
+/// Measures reading from full mailboxes.
 pub(super) fn large(bench: &Bench) -> Result<Vec<Figure>> {
     register(bench, "starter")?;
     let (boxes, messages) = if bench.is_quick { (20, 500) } else { (MAILBOXES, MESSAGES) };

@@ -27,14 +27,14 @@ pub(super) fn measure(bench: &Bench) -> Result<Vec<Figure>> {
     let daemon = daemon_pid(bench)?;
     // Before the slow reader: memory that the allocator keeps after it would be counted too.
     let mut figures = Vec::new();
-    let before = Memory::of(daemon)?;
+    let before = Memory::read(daemon)?;
     let mut idle = Vec::new();
     for at in 0..CONNECTIONS {
         let mut stream = connect(bench, "mcp").with_context(|| format!("connection {at}"))?;
         round_trip(&mut stream, "tools/list", 1)?;
         idle.push(stream);
     }
-    let (resident, began) = (Memory::of(daemon)?, processor_ms(daemon)?);
+    let (resident, began) = (Memory::read(daemon)?, processor_ms(daemon)?);
     std::thread::sleep(IDLE_TIME);
     let used = processor_ms(daemon)? - began;
     let memory = |what: String, value, floor, target| Figure { what, unit: "MiB", value, floor, target };
@@ -56,7 +56,7 @@ pub(super) fn measure(bench: &Bench) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// Round trips of one connection, alone and beside one that has sent many requests and reads nothing.
+/// Measures round trips of one connection, alone and next to one that has sent many requests and reads nothing.
 fn slow_reader(bench: &Bench) -> Result<Vec<Figure>> {
     let mut fast = connect(bench, "mcp")?;
     let (mut alone, mut beside) = (Samples::default(), Samples::default());
@@ -107,8 +107,9 @@ fn round_trip(stream: &mut BufReader<UnixStream>, method: &str, id: usize) -> Re
     }
     let took = sent.elapsed();
     let answer: Value = serde_json::from_slice(&line).context("a line that is no message")?;
-    match answer["id"] == id && answer.get("result").is_some() {
-        true => Ok(took),
-        false => bail!("{method} was answered with {answer}"),
+    if answer["id"] == id && answer.get("result").is_some() {
+        Ok(took)
+    } else {
+        bail!("{method} was answered with {answer}")
     }
 }

@@ -41,14 +41,11 @@ pub(super) fn run(is_quick: bool) -> Result<()> {
     figures.extend(connections::measure(&bench)?);
     bench.stop()?;
     report::print(&figures);
-    match is_quick {
-        true => Ok(()),
-        false => report::write(&PAGE, &figures),
-    }
+    if is_quick { Ok(()) } else { report::write(&PAGE, &figures) }
 }
 
-/// On which cores the two ends of a round trip ran, and its samples.
-type Place = (&'static str, fn(&Measured) -> &Samples);
+/// Cores on which the two ends of a round trip ran, and its samples.
+type Placement = (&'static str, fn(&Measured) -> &Samples);
 
 /// Round trips, pipelined calls and memory of each contender, in turns.
 fn one_connection(bench: &Bench, contenders: &[pipes::Contender]) -> Result<Vec<Figure>> {
@@ -65,7 +62,7 @@ fn one_connection(bench: &Bench, contenders: &[pipes::Contender]) -> Result<Vec<
     let rmcp = [get("rmcp 3.9, legacy")?, get("rmcp 3.9, modern")?];
     let mut figures = Vec::new();
     for (contender, measured) in contenders.iter().zip(&measured) {
-        let places: [Place; 2] = [
+        let places: [Placement; 2] = [
             ("round trip on one core", |measured| &measured.one_core),
             ("round trip", |measured| &measured.round_trips),
         ];

@@ -13,7 +13,7 @@ pub(super) struct Peers {
     /// The program on the Rust SDK.
     pub(super) rmcp: PathBuf,
     pub(super) node: PathBuf,
-    /// The directory of the scripts for Node, beside their packages.
+    /// Directory of the Node scripts and their packages.
     pub(super) scripts: PathBuf,
     pub(super) python: PathBuf,
     /// The script for Python.

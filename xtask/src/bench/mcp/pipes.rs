@@ -20,10 +20,10 @@ pub(super) const FLOOR: &str = "synchronous loop";
 pub(super) const BATCHING: &str = "batching loop";
 pub(super) const BATCHING_MODERN: &str = "batching loop, modern calls";
 
-/// How many calls sent at once must all succeed in bounded memory; of every server, as the other counts.
+/// Number of calls sent at once, which must all succeed in bounded memory. The other count applies to every server.
 pub(super) const AT_ONCE: usize = 20_000;
 
-/// How many calls one after the other are measured.
+/// Number of sequential calls measured.
 const ROUND_TRIPS: usize = 4_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,7 +81,7 @@ pub(super) fn contenders(examples: &Path, peers: &Peers) -> Vec<Contender> {
 }
 
 impl Contender {
-    /// One round, in a process of its own.
+    /// Runs one round in a separate process.
     pub(super) fn measure(&self, bench: &Bench, measured: &mut Measured) -> Result<()> {
         let mut command = Command::new(&self.command[0]);
         command.args(&self.command[1..]).current_dir(bench.dir()).stderr(Stdio::null());
@@ -96,7 +96,7 @@ impl Contender {
             server.read_lines(1)?;
         }
         measured.cold.push(started.elapsed());
-        let memory = Memory::of(server.child.id())?;
+        let memory = Memory::read(server.child.id())?;
         measured.idle = if measured.idle == 0.0 { memory.resident } else { measured.idle.min(memory.resident) };
 
         let count = bench.times(ROUND_TRIPS);
@@ -147,7 +147,7 @@ impl Server {
         self.input.as_mut().context("its input is closed")?.write_all(line).context("the server reads no more")
     }
 
-    /// Reads `count` lines into `read`, which holds nothing else.
+    /// Reads `count` lines into `read`, which is cleared first.
     fn read_lines(&mut self, count: usize) -> Result<()> {
         self.read.clear();
         let mut lines = 0;
@@ -226,10 +226,7 @@ impl Server {
                 bail!("call {id} was answered with {answer}");
             }
         }
-        match seen[1..].iter().all(|seen| *seen) {
-            true => Ok(()),
-            false => bail!("a call was not answered"),
-        }
+        if seen[1..].iter().all(|seen| *seen) { Ok(()) } else { bail!("a call was not answered") }
     }
 
     fn finish(mut self) -> Result<()> {

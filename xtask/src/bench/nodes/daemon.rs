@@ -1,4 +1,4 @@
-//! What nodes cost the daemon: calls through `hob mcp`, its memory, and what other tools wait beside calls of a slow model.
+//! Cost of nodes in the daemon: calls through `hob mcp`, its memory, and the delay of other tools during calls of a slow model.
 
 use std::time::{Duration, Instant};
 
@@ -20,12 +20,12 @@ output: { schema: { reason: string ..200, score: integer 1..5 } }
 {% block system %}You rate texts.{% endblock %}{% block user %}{{ text | data }}{% endblock %}
 ";
 
-/// Calls of a slow model that wait at once.
+/// Number of concurrent waiting calls of a slow model.
 const WAITING: usize = 64;
-/// How often they do, in turns with none that wait.
+/// Number of such rounds, alternating with rounds without waiting calls.
 const ROUNDS: usize = 5;
 
-/// A front-end, after the handshake.
+/// Starts a front-end and completes the handshake.
 struct Line {
     pipes: Pipes,
     next_id: u64,
@@ -50,7 +50,7 @@ impl Line {
         Ok(id)
     }
 
-    /// How long a request takes.
+    /// Measures a request.
     fn request(&mut self, method: &str, params: Value) -> Result<Duration> {
         let id = self.next_id;
         self.next_id += 1;
@@ -60,7 +60,7 @@ impl Line {
         Ok(begun.elapsed())
     }
 
-    /// How long a call of the node takes, which must give a value.
+    /// Measures a call of the node, which must return a value.
     fn rate(&mut self) -> Result<Duration> {
         let took = self.request("tools/call", rate())?;
         let answer: Value = serde_json::from_slice(&self.read).context("an answer that is no JSON")?;
@@ -70,7 +70,7 @@ impl Line {
         Ok(took)
     }
 
-    /// Reads so many answers.
+    /// Reads `count` answers.
     fn answers(&mut self, mut count: usize) -> Result<()> {
         while count > 0 {
             self.pipes.read_line(&mut self.read)?;
@@ -89,7 +89,7 @@ fn rate() -> Value {
     json!({ "name": "rate", "arguments": { "text": "It rained all day, and the river rose." } })
 }
 
-/// The project's node and its model.
+/// Writes the project's node and model.
 fn write(bench: &Bench, model: &Model, cassettes: &str) -> Result<()> {
     let settings =
         format!("[nodes]\ncassettes = \"{cassettes}\"\nmodels.here = {{ url = \"{}\", model = \"m\" }}\n", model.url);
@@ -99,7 +99,7 @@ fn write(bench: &Bench, model: &Model, cassettes: &str) -> Result<()> {
         .context("could not write the project")
 }
 
-/// A project without node files: what the toolset costs there.
+/// Measures the toolset in a project without node files.
 pub(super) fn without_files(bench: &Bench) -> Result<Vec<Figure>> {
     let (mut starts, mut memory) = ([Samples::default(), Samples::default()], [Vec::new(), Vec::new()]);
     for _ in 0..bench.times(30) {
@@ -108,7 +108,7 @@ pub(super) fn without_files(bench: &Bench) -> Result<Vec<Figure>> {
             let mut line = Line::start(bench, &["mcp", toolsets])?;
             starts[of].push(begun.elapsed());
             line.request("tools/list", json!({}))?;
-            memory[of].push(Memory::of(daemon_pid(bench)?)?.resident);
+            memory[of].push(Memory::read(daemon_pid(bench)?)?.resident);
             line.pipes.finish()?;
             bench.stop()?;
         }
@@ -132,16 +132,16 @@ pub(super) fn without_files(bench: &Bench) -> Result<Vec<Figure>> {
             unit: "MiB",
             value: median(1),
             floor: Some(("without the toolset", median(0))),
-            // As for any part that is not used.
+            // The same limit as for any unused part.
             target: Some(Target::MaxAboveFloor(2.0)),
         },
     ])
 }
 
-/// Calls from a recording, and what they leave behind in the daemon.
+/// Measures calls from a recording, and the memory they leave in the daemon.
 pub(super) fn replayed(bench: &Bench) -> Result<Vec<Figure>> {
     let model = Model::prompt()?;
-    // The first is recorded.
+    // The first call is recorded.
     write(bench, &model, "refresh-stale")?;
     let mut line = Line::start(bench, &["mcp", "nodes"])?;
     for _ in 0..100 {
@@ -149,13 +149,13 @@ pub(super) fn replayed(bench: &Bench) -> Result<Vec<Figure>> {
         line.request("ping", json!({}))?;
     }
     let daemon = daemon_pid(bench)?;
-    let before = Memory::of(daemon)?.resident;
+    let before = Memory::read(daemon)?.resident;
     let (mut calls, mut pings) = (Samples::default(), Samples::default());
     for _ in 0..bench.times(10_000) {
         calls.push(line.rate()?);
         pings.push(line.request("ping", json!({}))?);
     }
-    let growth = Memory::of(daemon)?.resident - before;
+    let growth = Memory::read(daemon)?.resident - before;
     line.pipes.finish()?;
     let ms = |samples: &Samples, percent| samples.percentile(percent) / 1000.0;
     let figure = |percent: usize, target| Figure {
@@ -178,7 +178,7 @@ pub(super) fn replayed(bench: &Bench) -> Result<Vec<Figure>> {
     ])
 }
 
-/// Another tool, alone and while calls of a slow model wait.
+/// Measures another tool, alone and while calls of a slow model wait.
 pub(super) fn beside_waiting_calls(bench: &Bench) -> Result<Vec<Figure>> {
     let model = Model::slow()?;
     write(bench, &model, "live")?;

@@ -1,8 +1,8 @@
-//! `cargo xtask bench nodes`: what a node costs beside the bare request to its model, how soon a saved file serves, and what
-//! nodes cost the daemon.
+//! `cargo xtask bench nodes`: cost of a node compared with the bare request to its model, time until a saved file is
+//! served, and cost of nodes in the daemon.
 //!
-//! The crate's bench `figures` measures in one process, against a server on this machine that answers at once; this file sets
-//! each figure beside its floor and target. What goes through `hob mcp` is in [`daemon`].
+//! The crate's bench `figures` measures in one process, against a local server that answers immediately. This file
+//! compares each figure with its floor and target. Figures through `hob mcp` are in [`daemon`].
 
 mod daemon;
 mod model;
@@ -26,7 +26,7 @@ const PAGE: Page = Page {
             in turns.",
 };
 
-/// Measures everything; fails when a target is missed.
+/// Measures everything. Fails if a target is missed.
 pub(super) fn run(is_quick: bool) -> Result<()> {
     let programs = build(Profile::Release, &["-p", "hob", "-p", "xtask", "--bins"])?;
     let model = Model::prompt()?;

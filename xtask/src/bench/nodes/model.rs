@@ -1,4 +1,4 @@
-//! A model's server on this machine: one that answers at once, and one that lets its callers wait.
+//! A local model server: one that answers immediately, and one that delays its answers.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -8,30 +8,30 @@ use std::thread;
 use anyhow::{Context, Result};
 use serde_json::json;
 
-/// Which of the callers are answered.
+/// Progress of the requests.
 #[derive(Default)]
 struct Gate {
-    /// The requests that have come.
+    /// Number of requests received.
     came: usize,
-    /// The requests that may be answered, from the first on.
+    /// Number of requests that may be answered, from the first on.
     answered: usize,
 }
 
-/// A server that answers every request with the same value, as far as it is let.
+/// A server that answers every request with the same value, once it is permitted.
 pub(super) struct Model {
     pub(super) url: String,
     gate: Arc<(Mutex<Gate>, Condvar)>,
 }
 
 impl Model {
-    /// One that answers at once.
+    /// Starts a server that answers immediately.
     pub(super) fn prompt() -> Result<Model> {
         let model = Model::slow()?;
         model.answer_up_to(usize::MAX);
         Ok(model)
     }
 
-    /// One that answers nobody before [`Model::answer_up_to`].
+    /// Starts a server that answers nothing before [`Model::answer_up_to`].
     pub(super) fn slow() -> Result<Model> {
         let listener = TcpListener::bind("127.0.0.1:0").context("could not listen")?;
         let url = format!("http://{}/v1", listener.local_addr().context("it is bound")?);
@@ -52,7 +52,7 @@ impl Model {
         self.gate.1.notify_all();
     }
 
-    /// Waits until so many requests have come.
+    /// Waits until `count` requests have arrived.
     pub(super) fn wait_for(&self, number: usize) {
         let mut gate = self.gate.0.lock().unwrap_or_else(PoisonError::into_inner);
         while gate.came < number {
@@ -61,7 +61,7 @@ impl Model {
     }
 }
 
-/// Answers the requests of a connection, one after the other.
+/// Answers the requests of a connection in order.
 fn serve(stream: TcpStream, (gate, changed): &(Mutex<Gate>, Condvar)) {
     let message = json!({"role": "assistant", "content": "{\"reason\":\"It is about the weather.\",\"score\":2}"});
     let body = json!({
@@ -90,7 +90,7 @@ fn serve(stream: TcpStream, (gate, changed): &(Mutex<Gate>, Condvar)) {
     }
 }
 
-/// Reads a request to its end.
+/// Reads one complete request.
 fn read_request(reader: &mut BufReader<TcpStream>) -> Option<()> {
     let mut length = 0;
     loop {

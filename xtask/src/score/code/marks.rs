@@ -1,4 +1,4 @@
-//! Truth by deprecation: definitions in a copy are marked deprecated, and each warning of the compiler is a use.
+//! Truth by deprecation: definitions in a copy are marked deprecated, and each compiler warning is a use.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,20 +7,20 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use super::truth::{Definition, Place, files, is_word, word_before, word_from};
+use super::truth::{Definition, Location, files, is_word, word_before, word_from};
 use crate::setup;
 
 /// How a language marks definitions.
 pub(super) struct Marks {
-    /// As ctags names it.
+    /// Its name in ctags.
     pub(super) language: &'static str,
-    /// The letters of ctags for what is marked.
+    /// The ctags letters of the kinds to mark.
     pub(super) kinds: &'static str,
     /// The line before a definition, with `ID` for its number.
     line: &'static str,
     /// The first line of a file with marks.
     first: Option<&'static str>,
-    /// The compiler says nothing inside of what is marked, so definitions are marked one at a time.
+    /// The compiler is silent inside a deprecated definition, so definitions are marked one at a time.
     pub(super) is_silent_inside: bool,
     compile: fn(&Path) -> Result<Vec<Message>>,
 }
@@ -59,17 +59,17 @@ const NOTE: &str = "hob-truth-";
 struct Message {
     is_error: bool,
     text: String,
-    /// In the marked copy.
-    place: Place,
+    /// Location in the marked copy.
+    place: Location,
 }
 
-/// The lines that were inserted into a file, as numbers of the lines that follow them in the original.
+/// Lines inserted into a file, as numbers of the following lines of the original.
 type Inserted = BTreeMap<String, Vec<usize>>;
 
-/// Marks definitions in the copy, compiles it, and takes the marks away. Nothing for those that cannot be marked.
-pub(super) fn places(copy: &Path, marks: &Marks, some: &[Definition]) -> Result<Vec<Option<Vec<Place>>>> {
-    let mut found: Vec<Option<Vec<Place>>> = vec![Some(Vec::new()); some.len()];
-    // Some definitions may not be marked: those that a macro takes, say. The compiler names their lines.
+/// Marks definitions in the copy, compiles it, and removes the marks. Empty for definitions that cannot be marked.
+pub(super) fn places(copy: &Path, marks: &Marks, some: &[Definition]) -> Result<Vec<Option<Vec<Location>>>> {
+    let mut found: Vec<Option<Vec<Location>>> = vec![Some(Vec::new()); some.len()];
+    // Some definitions cannot be marked, such as those inside a macro's arguments. The compiler names their lines.
     for _ in 0..4 {
         let (before, inserted) = mark(copy, marks, some, &found)?;
         let said = (marks.compile)(copy);
@@ -82,7 +82,7 @@ pub(super) fn places(copy: &Path, marks: &Marks, some: &[Definition]) -> Result<
                 let Some((words, id)) = one.text.split_once(NOTE) else { continue };
                 let id: String = id.chars().take_while(char::is_ascii_digit).collect();
                 let id: usize = id.parse().context("a note without number")?;
-                // The fields of a variant are deprecated with it, and what derives write stands where the definition does.
+                // The fields of a variant are deprecated with it, and derived code is located at the definition.
                 let is_own = one.place.file == some[id].file && one.place.first.0 == some[id].line;
                 if words.split(|c| !is_word(c)).any(|word| word == some[id].name) && !is_own {
                     found[id].get_or_insert_default().push(one.place);
@@ -111,11 +111,11 @@ pub(super) fn places(copy: &Path, marks: &Marks, some: &[Definition]) -> Result<
     bail!("the marked copy does not compile after leaving out what the compiler names")
 }
 
-/// Files and their texts.
+/// Files with their texts.
 type Texts = BTreeMap<String, String>;
 
-/// Writes the marks; gives back the files as they were, and where lines were inserted.
-fn mark(copy: &Path, marks: &Marks, some: &[Definition], found: &[Option<Vec<Place>>]) -> Result<(Texts, Inserted)> {
+/// Writes the marks. Returns the original files, and the positions of the inserted lines.
+fn mark(copy: &Path, marks: &Marks, some: &[Definition], found: &[Option<Vec<Location>>]) -> Result<(Texts, Inserted)> {
     let mut before = Texts::new();
     let mut inserted = Inserted::new();
     for (one, _) in some.iter().zip(found).filter(|(_, all)| all.is_some()) {
@@ -145,8 +145,8 @@ fn mark(copy: &Path, marks: &Marks, some: &[Definition], found: &[Option<Vec<Pla
     Ok((before, inserted))
 }
 
-/// Takes the inserted lines out of a place.
-fn restore(place: &mut Place, inserted: &Inserted) {
+/// Converts a location in the marked copy into one of the original.
+fn restore(place: &mut Location, inserted: &Inserted) {
     let original = |line: usize| {
         let lines = inserted.get(&place.file).map_or(&[][..], Vec::as_slice);
         line - lines.iter().enumerate().take_while(|(count, before)| line > *before + count).count()
@@ -154,8 +154,8 @@ fn restore(place: &mut Place, inserted: &Inserted) {
     (place.first.0, place.last.0) = (original(place.first.0), original(place.last.0));
 }
 
-/// What a compiler prints, whether or not it fails: that is in the messages.
-fn said(command: &mut Command) -> Result<(String, String)> {
+/// Returns the compiler's output, whether or not it succeeds. Errors are in its messages.
+fn output_of(command: &mut Command) -> Result<(String, String)> {
     let output = command.stdin(Stdio::null()).output().with_context(|| format!("could not run {command:?}"))?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     Ok((text(&output.stdout), text(&output.stderr)))
@@ -169,7 +169,7 @@ fn rustc(copy: &Path) -> Result<Vec<Message>> {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.args(["check", "--lib", "--all-features", "--quiet", "--message-format", "json"]).current_dir(copy);
     cargo.env("RUSTFLAGS", "--force-warn deprecated --cap-lints warn").env_remove("CARGO_TARGET_DIR");
-    let (records, errors) = said(&mut cargo)?;
+    let (records, errors) = output_of(&mut cargo)?;
     if records.is_empty() {
         bail!("cargo check failed: {errors}");
     }
@@ -181,16 +181,16 @@ fn read_rustc(line: &str) -> Result<Option<Message>> {
     let message = &record["message"];
     let mut spans = message["spans"].as_array().into_iter().flatten();
     let Some(mut span) = spans.find(|span| span["is_primary"] == true) else { return Ok(None) };
-    // What a macro of another crate writes stands where that macro is called.
+    // Code from a macro of another crate is located where that macro is called.
     while span["file_name"].as_str().is_none_or(|file| !file.starts_with("src")) && !span["expansion"].is_null() {
         span = &span["expansion"]["span"];
     }
     let at = |line: &str, column: &str| (number(span, line), number(span, column));
     Ok(Some(Message {
-        // Where a mark has no effect, rustc says it in a warning.
+        // rustc warns about a mark without an effect.
         is_error: message["level"] == "error" || message["code"]["code"] == "useless_deprecated",
         text: message["message"].as_str().unwrap_or_default().to_owned(),
-        place: Place {
+        place: Location {
             file: span["file_name"].as_str().unwrap_or_default().to_owned(),
             first: at("line_start", "column_start"),
             last: at("line_end", "column_end"),
@@ -199,12 +199,12 @@ fn read_rustc(line: &str) -> Result<Option<Message>> {
 }
 
 fn gcc(copy: &Path) -> Result<Vec<Message>> {
-    // Fuzzers need what is not here.
+    // Fuzz targets need packages that are missing here.
     let sources = files(copy, &["cc"])?;
     let sources = sources.iter().filter(|path| !path.to_string_lossy().contains("fuzz"));
     let mut gcc = Command::new("g++");
     gcc.args(["-std=c++17", "-I.", "-fsyntax-only", "-fdiagnostics-format=json"]);
-    let (_, records) = said(gcc.args(sources).current_dir(copy).env("LC_ALL", "C.UTF-8"))?;
+    let (_, records) = output_of(gcc.args(sources).current_dir(copy).env("LC_ALL", "C.UTF-8"))?;
     let mut messages = Vec::new();
     for line in records.lines() {
         let all: Vec<Value> = serde_json::from_str(line).with_context(|| format!("no messages of g++: {line}"))?;
@@ -215,7 +215,7 @@ fn gcc(copy: &Path) -> Result<Vec<Message>> {
     Ok(messages)
 }
 
-/// A call is reported at its parenthesis; its name stands before it.
+/// A call is reported at its parenthesis; the name precedes it.
 fn read_gcc(copy: &Path, one: &Value) -> Result<Option<Message>> {
     let caret = &one["locations"][0]["caret"];
     let Some(file) = caret["file"].as_str() else { return Ok(None) };
@@ -230,9 +230,9 @@ fn read_gcc(copy: &Path, one: &Value) -> Result<Option<Message>> {
     let source = text.lines().nth(line.wrapping_sub(1)).unwrap_or_default();
     let is_here = word_from(source, name, column) == Some(column);
     let named = if is_here { Some(column) } else { word_before(source, name, column) };
-    // A constructor initializes a member without naming it, say.
+    // For example, a constructor initializes a member without naming it.
     let Some(column) = named.or(is_error.then_some(column)) else { return Ok(None) };
-    Ok(Some(Message { is_error, text: message.to_owned(), place: Place::at(&file, line, column) }))
+    Ok(Some(Message { is_error, text: message.to_owned(), place: Location::at(&file, line, column) }))
 }
 
 fn pyright(copy: &Path) -> Result<Vec<Message>> {
@@ -240,7 +240,7 @@ fn pyright(copy: &Path) -> Result<Vec<Message>> {
         "enableTypeIgnoreComments": false}"#;
     std::fs::write(copy.join("pyrightconfig.json"), settings)?;
     let program = setup::checkers()?.join("node_modules/pyright/index.js");
-    let (records, errors) = said(Command::new("node").arg(program).arg("--outputjson").current_dir(copy))?;
+    let (records, errors) = output_of(Command::new("node").arg(program).arg("--outputjson").current_dir(copy))?;
     let records: Value = serde_json::from_str(&records).with_context(|| format!("pyright failed: {errors}"))?;
     let all = records["generalDiagnostics"].as_array().context("pyright printed no diagnostics")?;
     let here = copy.canonicalize()?;
@@ -248,7 +248,7 @@ fn pyright(copy: &Path) -> Result<Vec<Message>> {
         let file = Path::new(one["file"].as_str()?).strip_prefix(&here).ok()?.to_string_lossy().into_owned();
         let at = |end: &str| (number(&one["range"][end], "line") + 1, number(&one["range"][end], "character") + 1);
         let text = one["message"].as_str()?.to_owned();
-        Some(Message { is_error: false, text, place: Place { file, first: at("start"), last: at("end") } })
+        Some(Message { is_error: false, text, place: Location { file, first: at("start"), last: at("end") } })
     };
     Ok(all.iter().filter(|one| one["rule"] == "reportDeprecated").filter_map(message).collect())
 }
@@ -261,7 +261,7 @@ mod tests {
     fn inserted_lines_are_taken_out_of_places() {
         let inserted = Inserted::from([("a".to_owned(), vec![1, 3])]);
         let restored = |line: usize| {
-            let mut place = Place::at("a", line, 1);
+            let mut place = Location::at("a", line, 1);
             restore(&mut place, &inserted);
             place.first.0
         };
@@ -276,7 +276,7 @@ mod tests {
             r#""message":"use of deprecated function `area`: hob-truth-12","spans":[{"is_primary":true,"#,
             r#""file_name":"src/a.rs","line_start":3,"line_end":3,"column_start":5,"column_end":9,"expansion":null}]}}"#,
         );
-        let place = Place { file: "src/a.rs".to_owned(), first: (3, 5), last: (3, 9) };
+        let place = Location { file: "src/a.rs".to_owned(), first: (3, 5), last: (3, 9) };
         let text = "use of deprecated function `area`: hob-truth-12".to_owned();
         assert_eq!(read_rustc(said).unwrap(), Some(Message { is_error: false, text, place }));
         assert_eq!(read_rustc(r#"{"reason":"compiler-artifact"}"#).unwrap(), None);

@@ -1,5 +1,5 @@
-//! `cargo xtask score code`: the uses that `find_uses` verifies in projects of the registries, beside the places that a compiler
-//! or type checker names which the engine does not ask. Each difference is listed with its place.
+//! `cargo xtask score code`: the uses verified by `find_uses` in projects from registries, compared with the locations
+//! reported by an independent compiler or type checker. Each difference is listed with its location.
 
 mod marks;
 mod project;
@@ -20,48 +20,48 @@ use crate::bench::machine;
 use crate::setup;
 use crate::workspace::{Profile, build, read, trust, write_page};
 use project::{PROJECTS, Project};
-use truth::{Definition, Place, SYMBOLS, truth};
+use truth::{Definition, Location, SYMBOLS, truth};
 
 const PAGE: &str = "docs/generated/score-code.md";
-/// What is asked of each language.
+/// Number of definitions of each language.
 const PRECISION: f64 = 0.99;
 const RECALL: f64 = 0.97;
-/// How long one call waits for a language server, how often it is asked again, and how often a warm answer is timed.
+/// Timeout of one call, number of repetitions, and number of timed warm answers.
 const WAIT_MS: u64 = 45_000;
 const TRIES: usize = 4;
 const WARM: usize = 3;
 
-/// The rules of the engine that are switched off one at a time, and the variable that tells it which.
+/// Rules of the engine that are disabled one at a time, and the environment variable that names the rule.
 const RULES: &[&str] = &["definitions", "overriders", "reclassify", "other_names", "two_rounds", "outside_bases"];
 const WITHOUT: &str = "HOB_CODE_WITHOUT";
 
-/// The counts of a project.
+/// Counts of a project.
 #[derive(Debug, Default)]
 struct Tally {
     symbols: usize,
-    /// True places, and how many of them are confirmed.
+    /// Number of true locations, and of those that are confirmed.
     places: usize,
     found: usize,
-    /// Confirmed places, and how many of them are true.
+    /// Number of confirmed locations, and of those that are true.
     confirmed: usize,
     right: usize,
-    /// Confirmed calls of something that the definition implements or overrides: the truth names that and not the definition.
+    /// Number of confirmed calls of a member that the definition implements or overrides. The truth lists these under that member.
     dispatched: usize,
     complete: usize,
-    /// Complete answers that lack a true place or have a false one.
+    /// Number of complete answers with a missing or a false location.
     wrong: usize,
     warm: Vec<Duration>,
     differences: Vec<String>,
 }
 
-/// The counts of a project, with all rules and without each.
+/// Counts of a project, with all rules and without each rule.
 struct Score {
     project: &'static Project,
     all: Tally,
     without: Vec<Tally>,
 }
 
-/// Scores the named languages, or all; the page is written when all are scored.
+/// Scores the named languages, or all. Scoring all writes the page.
 pub(super) fn run(languages: &[&str], is_quick: bool) -> Result<()> {
     let path = setup::judges_path()?;
     let hob = match std::env::var_os("HOB_SCORED") {
@@ -121,7 +121,7 @@ fn score(hob: &Path, path: &OsStr, project: &'static Project, is_quick: bool) ->
     Ok(Score { project, all: run("")?, without })
 }
 
-/// A place of an answer.
+/// A location in an answer.
 struct Site {
     file: String,
     at: (usize, usize),
@@ -131,7 +131,7 @@ struct Site {
     by_interface: bool,
 }
 
-/// The places of an answer.
+/// Returns the locations in an answer.
 fn sites(content: &Value) -> Vec<Site> {
     let files = content["uses"].as_array().into_iter().flatten();
     let places = files.flat_map(|of| of["places"].as_array().into_iter().flatten().map(move |one| (of, one)));
@@ -154,8 +154,8 @@ fn is_complete(content: &Value) -> bool {
     content["head"]["complete"] == true
 }
 
-/// Asks for one definition until the answer is complete or the language server is ready and it is not, and compares.
-fn ask(agent: &mut Agent, definition: &Definition, places: &[Place], warm: usize, tally: &mut Tally) -> Result<()> {
+/// Asks about one definition until the answer is complete, or the server is ready and the answer is incomplete. Compares it with the truth.
+fn ask(agent: &mut Agent, definition: &Definition, places: &[Location], warm: usize, tally: &mut Tally) -> Result<()> {
     let name = format!("{}:{}", definition.file, definition.line);
     let arguments = json!({ "name": name, "max_results": 5000, "context_lines": 0, "wait_ms": WAIT_MS });
     let mut call = || {
@@ -192,29 +192,29 @@ fn ask(agent: &mut Agent, definition: &Definition, places: &[Place], warm: usize
     Ok(())
 }
 
-fn compare(content: &Value, head: &str, definition: &Definition, places: &[Place], tally: &mut Tally) {
+fn compare(content: &Value, head: &str, definition: &Definition, places: &[Location], tally: &mut Tally) {
     let what = format!("{} ({}, {}:{})", definition.name, definition.kind, definition.file, definition.line);
     let before = tally.differences.len();
     let is_own =
         |file: &str, line: usize| file == definition.file && (definition.line..=definition.end).contains(&line);
     let (sites, others): (Vec<Site>, Vec<Site>) = sites(content).into_iter().partition(|one| one.verdict == "verified");
-    let places: Vec<&Place> = places.iter().filter(|one| !is_own(&one.file, one.first.0)).collect();
+    let places: Vec<&Location> = places.iter().filter(|one| !is_own(&one.file, one.first.0)).collect();
     for one in &places {
         let is_found = sites.iter().any(|site| one.holds(&site.file, site.at));
         tally.found += usize::from(is_found);
         if !is_found {
             let site = others.iter().find(|site| one.holds(&site.file, site.at));
             let said = site.map_or("not in the answer".to_owned(), |site| format!("{} ({})", site.verdict, site.class));
-            tally.differences.push(format!("{what}: {} is a use, and is {said}", one.shown()));
+            tally.differences.push(format!("{what}: {} is a use, and is {said}", one.display()));
         }
     }
     for site in sites.iter().filter(|site| !is_own(&site.file, site.at.0)) {
-        // An import that gives the name again, as in `import area as area`, is one use.
+        // An import that repeats the name, as in `import area as area`, is one use.
         let is_same_import =
-            |one: &&&Place| site.class == "import" && (&one.file, one.first.0) == (&site.file, site.at.0);
+            |one: &&&Location| site.class == "import" && (&one.file, one.first.0) == (&site.file, site.at.0);
         let is_right =
             places.iter().any(|one| one.holds(&site.file, site.at)) || places.iter().any(|one| is_same_import(&one));
-        // The compilation of a Rust library has no tests.
+        // A compiled Rust library contains no tests.
         let is_seen = !(site.in_test && site.file.ends_with(".rs"));
         let is_declaration = site.class == "binding" || site.class == "signature";
         match (is_right, site.by_interface) {
@@ -246,7 +246,7 @@ fn share(part: usize, whole: usize) -> f64 {
     if whole == 0 { 1.0 } else { part as f64 / whole as f64 }
 }
 
-/// The targets that a language misses.
+/// Returns the targets that a language misses.
 fn missed(language: &str, tally: &Tally) -> Vec<String> {
     let (precision, recall) = (share(tally.right, tally.confirmed), share(tally.found, tally.places));
     let checks = [
@@ -307,7 +307,7 @@ fn page(scores: &[Score]) -> String {
     page
 }
 
-/// A line for all rules, and one for each rule that is off.
+/// Formats a line for all rules, and one for each disabled rule.
 fn effects(scores: &[Score]) -> String {
     let counts = |tally: &Tally| [tally.found, tally.confirmed - tally.right, tally.complete, tally.wrong];
     let sum = |tallies: Vec<&Tally>| {
@@ -342,7 +342,7 @@ mod tests {
         };
         let compared = |content: Value| {
             let mut tally = Tally::default();
-            compare(&content, "head", &definition, &[Place::at("a", 2, 3)], &mut tally);
+            compare(&content, "head", &definition, &[Location::at("a", 2, 3)], &mut tally);
             (tally.found, tally.right, tally.confirmed, tally.dispatched, tally.complete, tally.wrong)
         };
         let right = use_at(2, "call", "direct");

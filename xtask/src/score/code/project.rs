@@ -1,4 +1,4 @@
-//! The projects that are asked about, from the registries: versions and checksums are pinned.
+//! The scored projects, from registries, with pinned versions and checksums.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,22 +10,22 @@ use crate::cache::installed;
 use crate::dependencies::dependencies;
 use crate::workspace::{read, root, run};
 
-/// Where a project's sources come from.
+/// Source of a project.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Registry {
-    /// A dependency of this workspace; `Cargo.lock` pins it.
+    /// A dependency of this workspace, pinned by `Cargo.lock`.
     CratesIo,
     PyPi,
     Npm,
-    /// A source package, by the signed list of a suite.
+    /// A source package, from the signed list of a suite.
     Debian,
 }
 
-/// How the true places are found.
+/// Method to find the true locations.
 pub(super) enum Method {
     /// The definition is marked deprecated; the compiler warns at each use.
     Marks(&'static Marks),
-    /// A program prints what the compiler's own checker says of each identifier.
+    /// A program prints the resolution of each identifier by the compiler's own checker.
     Go,
     TypeScript,
     /// The definition is renamed; GHC reports each use as not in scope.
@@ -35,16 +35,16 @@ pub(super) enum Method {
 pub(super) struct Project {
     pub(super) language: &'static str,
     pub(super) name: &'static str,
-    /// For Debian that of the source package.
+    /// For Debian, the version of the source package.
     version: &'static str,
     registry: Registry,
-    /// Of the archive; empty for a dependency of this workspace.
+    /// Checksum of the archive; empty for a dependency of this workspace.
     sha256: &'static str,
-    /// The files and folders that are copied.
+    /// Files and folders to copy.
     pub(super) kept: &'static [&'static str],
-    /// Files that the project's own build would write.
+    /// Files that the project's own build would generate.
     added: &'static [(&'static str, &'static str)],
-    /// The ending of its sources.
+    /// Extension of its sources.
     pub(super) endings: &'static [&'static str],
     pub(super) method: Method,
 }
@@ -123,7 +123,7 @@ impl Project {
         format!("{} {}", self.name, self.version)
     }
 
-    /// How many definitions are compiled at a time.
+    /// Number of definitions compiled at a time.
     pub(super) fn at_once(&self) -> usize {
         match &self.method {
             Method::Marks(marks) if marks.is_silent_inside => 1,
@@ -131,14 +131,14 @@ impl Project {
         }
     }
 
-    /// Copies what is asked about into a new folder.
+    /// Copies the project into a new folder.
     pub(super) fn copy(&self, sources: &Path, to: &Path) -> Result<()> {
         std::fs::create_dir_all(to).with_context(|| format!("could not make {to:?}"))?;
         for name in self.kept {
             read(Command::new("cp").arg("-r").arg(sources.join(name)).arg(to))?;
         }
         if let Registry::CratesIo = self.registry {
-            // A package of its own, with the versions that this workspace has.
+            // A standalone package with the versions of this workspace.
             let path = to.join("Cargo.toml");
             let manifest = std::fs::read_to_string(&path).context("could not read Cargo.toml")?;
             std::fs::write(&path, alone(&manifest))?;
@@ -148,7 +148,7 @@ impl Project {
         Ok(std::fs::write(to.join("hob.toml"), "")?)
     }
 
-    /// The folder with the sources, from the cache or the registry.
+    /// Returns the folder with the sources, from the cache or the registry.
     pub(super) fn fetch(&self) -> Result<PathBuf> {
         if let Registry::CratesIo = self.registry {
             let all = dependencies()?;
@@ -218,7 +218,7 @@ impl Project {
     }
 }
 
-/// A manifest without what needs more than the library: other targets, and dependencies of tests.
+/// Returns a manifest without other targets and test dependencies.
 fn alone(manifest: &str) -> String {
     let mut kept = String::new();
     let mut is_kept = true;

@@ -1,4 +1,4 @@
-//! Truth by renaming: a definition gets another name, and each place where GHC misses the old one is a use, until it compiles.
+//! Truth by renaming: a definition is renamed, and each location where GHC misses the old name is a use, until the project compiles.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -6,13 +6,13 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use super::truth::{Definition, Place, files, is_word, word_from};
+use super::truth::{Definition, Location, files, is_word, word_from};
 
-/// What else a module may import that only a build makes.
+/// Other modules that only a build generates.
 const PATHS: (&str, &str) =
     ("Paths_fgl.hs", "module Paths_fgl where\nimport Data.Version\nversion :: Version\nversion = makeVersion []\n");
 
-/// Functions with a signature and types at the beginning of a line, with names that are long enough for another.
+/// Functions with a signature and types at the start of a line, whose names are long enough to be renamed.
 pub(super) fn definitions(copy: &Path) -> Result<Vec<Definition>> {
     let mut all = Vec::new();
     for path in files(copy, &["hs"])? {
@@ -40,8 +40,8 @@ pub(super) fn definitions(copy: &Path) -> Result<Vec<Definition>> {
     Ok(all)
 }
 
-/// Renames definitions in the copy, and gives it back as it was. Nothing for those that cannot be renamed alone.
-pub(super) fn places(copy: &Path, some: &[Definition]) -> Result<Vec<Option<Vec<Place>>>> {
+/// Renames definitions in the copy, and restores it. Empty for definitions that cannot be renamed alone.
+pub(super) fn places(copy: &Path, some: &[Definition]) -> Result<Vec<Option<Vec<Location>>>> {
     let mut before = BTreeMap::new();
     for path in files(copy, &["hs"])? {
         let file = path.strip_prefix(copy).unwrap_or(&path).to_string_lossy().into_owned();
@@ -62,8 +62,8 @@ pub(super) fn places(copy: &Path, some: &[Definition]) -> Result<Vec<Option<Vec<
     }
 }
 
-/// The places of each, or the number of one that cannot be renamed.
-type Renamed = std::result::Result<Vec<Vec<Place>>, usize>;
+/// Returns the locations of each, or the number of one that cannot be renamed.
+type Renamed = std::result::Result<Vec<Vec<Location>>, usize>;
 
 fn rename(
     copy: &Path,
@@ -83,8 +83,8 @@ fn rename(
         });
         *text = lines.collect::<Vec<_>>().join("\n") + "\n";
     }
-    let mut places: Vec<Vec<Place>> = vec![Vec::new(); some.len()];
-    // Each round reaches the modules that import those of the one before.
+    let mut places: Vec<Vec<Location>> = vec![Vec::new(); some.len()];
+    // Each round reaches the modules that import those of the previous round.
     for _ in 0..40 {
         texts.iter().try_for_each(|(file, text)| std::fs::write(copy.join(file), text))?;
         let errors = compile(copy, texts.keys())?;
@@ -101,7 +101,7 @@ fn rename(
             let here = lines.get_mut(line - 1).context("an error lies in a line")?;
             let Some(at) = word_from(here, &some[number].name, *column) else { continue };
             *here = replaced(here, at, &names[number]);
-            places[number].push(Place::at(file, *line, at));
+            places[number].push(Location::at(file, *line, at));
             *text = lines.join("\n") + "\n";
             is_changed = true;
         }
@@ -114,7 +114,7 @@ fn rename(
     bail!("the renamed copy does not compile after many rounds")
 }
 
-/// Another name as long as the one before, so that columns stay.
+/// Returns another name of the same length, so that columns stay.
 fn new_name(name: &str, number: usize) -> String {
     let start = if name.starts_with(char::is_uppercase) { "Z" } else { "z" };
     format!("{start}{number:02}{}", "q".repeat(name.chars().count() - 3))
@@ -125,7 +125,7 @@ fn replaced(line: &str, column: usize, name: &str) -> String {
     line.chars().take(column - 1).chain(name.chars()).chain(line.chars().skip(column - 1 + length)).collect()
 }
 
-/// Files, lines, columns and messages.
+/// Parses files, lines, columns and messages.
 type Errors = Vec<(String, usize, usize, String)>;
 
 fn compile<'a>(copy: &Path, sources: impl Iterator<Item = &'a String>) -> Result<Errors> {
@@ -143,7 +143,7 @@ fn compile<'a>(copy: &Path, sources: impl Iterator<Item = &'a String>) -> Result
     Ok(errors)
 }
 
-/// `A.hs:3:5: error:` and the lines after it that are indented.
+/// `A.hs:3:5: error:` and the indented lines after it.
 fn read_errors(said: &str) -> Errors {
     let mut errors = Errors::new();
     for line in said.lines() {

@@ -1,4 +1,4 @@
-//! The definitions of a project and their true places, made before hob is asked.
+//! The definitions of a project and their true locations, determined before hob is asked.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -12,48 +12,48 @@ use super::{marks, renames};
 use crate::setup;
 use crate::workspace::{read, root};
 
-/// How many definitions of each project.
+/// Number of definitions of each project.
 pub(super) const SYMBOLS: usize = 20;
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Definition {
-    /// Below the project's folder.
+    /// Path relative to the project's folder.
     pub(super) file: String,
-    /// From 1.
+    /// First line, from 1.
     pub(super) line: usize,
-    /// Its last line.
+    /// Last line.
     pub(super) end: usize,
     pub(super) name: String,
     pub(super) kind: String,
 }
 
-/// A place, as a compiler reports it: lines and columns from 1, in characters, the last column excluded.
+/// A location in compiler output: lines and columns from 1, in characters; the last column is exclusive.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(super) struct Location {
     pub(super) file: String,
     pub(super) first: (usize, usize),
     pub(super) last: (usize, usize),
 }
 
-impl Place {
+impl Location {
     pub(super) fn holds(&self, file: &str, at: (usize, usize)) -> bool {
         self.file == file && self.first <= at && at < self.last
     }
 
-    /// The place of one character.
-    pub(super) fn at(file: &str, line: usize, column: usize) -> Place {
-        Place { file: file.to_owned(), first: (line, column), last: (line, column + 1) }
+    /// Returns the location of one character.
+    pub(super) fn at(file: &str, line: usize, column: usize) -> Location {
+        Location { file: file.to_owned(), first: (line, column), last: (line, column + 1) }
     }
 
-    pub(super) fn shown(&self) -> String {
+    pub(super) fn display(&self) -> String {
         format!("{}:{}:{}", self.file, self.first.0, self.first.1)
     }
 }
 
-/// A definition and its true places.
-pub(super) type Truth = Vec<(Definition, Vec<Place>)>;
+/// A definition and its true locations.
+pub(super) type Truth = Vec<(Definition, Vec<Location>)>;
 
-/// Chooses the definitions of a project, and finds their places by compiling the copy.
+/// Chooses the definitions of a project, and finds their locations by compiling the copy.
 pub(super) fn truth(project: &Project, copy: &Path, symbols: usize) -> Result<Truth> {
     let mut printed = BTreeMap::new();
     let all = match &project.method {
@@ -91,7 +91,7 @@ pub(super) fn truth(project: &Project, copy: &Path, symbols: usize) -> Result<Tr
     Ok(truth)
 }
 
-/// The definitions outside of tests whose name stands in three places at least, in an order that nobody chose.
+/// Returns the definitions outside tests whose name occurs at least three times, in pseudorandom order.
 fn chosen(copy: &Path, project: &Project, all: Vec<Definition>) -> Result<Vec<Definition>> {
     let mut words: BTreeMap<String, usize> = BTreeMap::new();
     for file in files(copy, project.endings)? {
@@ -114,7 +114,7 @@ fn chosen(copy: &Path, project: &Project, all: Vec<Definition>) -> Result<Vec<De
     Ok(all)
 }
 
-/// Definitions by ctags, which reads lines and knows nothing of meaning. One that is there twice is left out.
+/// Returns definitions according to ctags, which reads lines without semantics. Duplicates are dropped.
 fn tags(copy: &Path, folders: &[&str], marks: &marks::Marks) -> Result<Vec<Definition>> {
     setup::ctags()?;
     let mut ctags = Command::new("ctags");
@@ -127,13 +127,13 @@ fn tags(copy: &Path, folders: &[&str], marks: &marks::Marks) -> Result<Vec<Defin
         let text = |field: &str| tag[field].as_str().unwrap_or_default().to_owned();
         let number = |field: &str| tag[field].as_u64().unwrap_or_default() as usize;
         let (name, scope) = (text("name"), text("scope"));
-        // Constructors and what tests declare.
+        // Constructors, and declarations in tests.
         if scope.rsplit([':', '.']).next() == Some(&name) || scope.contains("test") || !name.chars().all(is_word) {
             continue;
         }
         let line = number("line");
         let end = if marks.is_silent_inside { number("end").max(line) } else { line };
-        // What has a prototype is marked there.
+        // A definition with a prototype is marked at the prototype.
         let key = if marks.language == "Rust" {
             format!("{scope} {name} {} {line}", text("path"))
         } else {
@@ -150,8 +150,8 @@ fn tags(copy: &Path, folders: &[&str], marks: &marks::Marks) -> Result<Vec<Defin
     Ok(by_name.into_values().filter_map(one).collect())
 }
 
-/// Definitions and what identifiers mean, as the programs print them.
-fn read_printed(said: &str, places: &mut BTreeMap<Definition, Vec<Place>>) -> Result<Vec<Definition>> {
+/// Parses definitions and resolved identifiers from the programs' output.
+fn read_printed(said: &str, places: &mut BTreeMap<Definition, Vec<Location>>) -> Result<Vec<Definition>> {
     let mut definitions = BTreeMap::new();
     let mut uses: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for line in said.lines() {
@@ -165,10 +165,10 @@ fn read_printed(said: &str, places: &mut BTreeMap<Definition, Vec<Place>>) -> Re
         let mut parts = at.rsplitn(3, ':');
         let mut number = || parts.next()?.parse::<usize>().ok();
         let (column, line) = (number()?, number()?);
-        Some(Place::at(parts.next()?, line, column))
+        Some(Location::at(parts.next()?, line, column))
     };
     for (at, (kind, name)) in definitions {
-        let Place { file, first: (line, _), .. } = place(at).with_context(|| format!("no place: {at}"))?;
+        let Location { file, first: (line, _), .. } = place(at).with_context(|| format!("no place: {at}"))?;
         let definition = Definition { file, line, end: line, name: name.to_owned(), kind: kind.to_owned() };
         let all = uses.get(at).into_iter().flatten().filter_map(|at| place(at)).collect();
         places.insert(definition, all);
@@ -180,8 +180,8 @@ pub(super) fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_' || c == '\''
 }
 
-/// Where a word stands in a line: columns from 1, in characters.
-fn words<'a>(line: &str, word: &'a str) -> impl DoubleEndedIterator<Item = usize> + use<'a> {
+/// Returns the positions of a word in a line: columns from 1, in characters.
+fn positions<'a>(line: &str, word: &'a str) -> impl DoubleEndedIterator<Item = usize> + use<'a> {
     let text: Vec<char> = line.chars().collect();
     let wanted: Vec<char> = word.chars().collect();
     let count = text.len();
@@ -194,17 +194,17 @@ fn words<'a>(line: &str, word: &'a str) -> impl DoubleEndedIterator<Item = usize
     (0..count).filter(is_at).map(|at| at + 1)
 }
 
-/// The first column of a word at or after a column.
+/// Returns the first column of a word at or after a column.
 pub(super) fn word_from(line: &str, word: &str, column: usize) -> Option<usize> {
-    words(line, word).find(|at| *at >= column)
+    positions(line, word).find(|at| *at >= column)
 }
 
-/// The last column of a word before a column.
+/// Returns the last column of a word before a column.
 pub(super) fn word_before(line: &str, word: &str, column: usize) -> Option<usize> {
-    words(line, word).rfind(|at| *at < column)
+    positions(line, word).rfind(|at| *at < column)
 }
 
-/// The sources below a folder, sorted.
+/// Returns the sources below a folder, sorted.
 pub(super) fn files(folder: &Path, endings: &[&str]) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).with_context(|| format!("could not list {folder:?}"))? {

@@ -1,4 +1,4 @@
-//! The memory of the servers over time, and when they were parked.
+//! The memory of the servers over time, and the times at which they were parked.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -14,13 +14,13 @@ use serde_json::Value;
 use super::worktree_of;
 
 const EVERY: Duration = Duration::from_millis(250);
-/// How many lines the drawing has at most.
+/// Maximum number of lines in the drawing.
 const LINES: u64 = 60;
 
-/// MiB by worktree at a time.
+/// Memory in MiB by worktree at a moment.
 type Sample = (Duration, BTreeMap<&'static str, f64>);
 
-/// A measurement that runs.
+/// A measurement in progress.
 pub(super) struct Measuring {
     is_over: Arc<AtomicBool>,
     thread: JoinHandle<Curve>,
@@ -28,7 +28,7 @@ pub(super) struct Measuring {
 
 #[derive(Debug)]
 pub(super) struct Curve {
-    /// Since the epoch.
+    /// Time since the epoch.
     pub(super) began_ms: u64,
     samples: Vec<Sample>,
 }
@@ -48,7 +48,7 @@ impl Measuring {
 }
 
 impl Curve {
-    /// Measures what is below a daemon until it is told to end.
+    /// Measures the processes below a daemon until it is stopped.
     pub(super) fn begin(daemon: u64, scratch: PathBuf) -> Measuring {
         let is_over = Arc::new(AtomicBool::new(false));
         let told = is_over.clone();
@@ -73,12 +73,12 @@ impl Curve {
         self.samples.iter().map(Curve::total).fold(0.0, f64::max)
     }
 
-    /// The longest time in a row above so many MiB.
+    /// Returns the longest continuous time above a limit in MiB.
     pub(super) fn longest_above(&self, limit: f64) -> Duration {
         let (mut longest, mut since) = (Duration::ZERO, None);
         for sample in &self.samples {
             if Curve::total(sample) <= limit {
-                // It came back some time after the sample before.
+                // It dropped again some time after the previous sample.
                 if let Some(begin) = since.take() {
                     longest = longest.max(sample.0 - begin);
                 }
@@ -90,7 +90,7 @@ impl Curve {
         longest
     }
 
-    /// A line for each step, with the most of each.
+    /// Draws a line for each step, with the maximum of each.
     pub(super) fn drawn(&self, worktrees: &[&'static str], budget: f64) -> String {
         const CELL: f64 = 64.0;
         let over = self.samples.last().map_or(0, |(at, _)| at.as_secs());
@@ -124,7 +124,7 @@ impl Curve {
     }
 }
 
-/// The resident memory of all processes below the daemon that are not it, by the worktree that they run in.
+/// Returns the resident memory of all other processes below the daemon, by their worktree.
 fn sample(daemon: u64, scratch: &Path) -> BTreeMap<&'static str, f64> {
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u64>().ok());
@@ -136,7 +136,7 @@ fn sample(daemon: u64, scratch: &Path) -> BTreeMap<&'static str, f64> {
         while above != daemon && above > 1 {
             above = parents.get(&above).copied().unwrap_or_default();
         }
-        // Guardians are the daemon's own program.
+        // Guardians run the daemon's own program.
         if above != daemon || std::fs::read_link(format!("/proc/{pid}/exe")).ok() == own {
             continue;
         }
@@ -155,11 +155,11 @@ fn sample(daemon: u64, scratch: &Path) -> BTreeMap<&'static str, f64> {
 
 fn parent(pid: u64) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name before them, in parentheses, may hold anything (proc(5)).
+    // The preceding name, in parentheses, may contain anything (proc(5)).
     stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()
 }
 
-/// What the journal says of servers that were parked.
+/// Reads the servers that were parked from the journal.
 pub(super) fn parkings(journal: &str, scratch: &Path, began_ms: u64) -> Result<Vec<Parking>> {
     let mut parked = Vec::new();
     for line in journal.lines() {

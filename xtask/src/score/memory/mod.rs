@@ -1,5 +1,5 @@
-//! `cargo xtask score code memory`: four worktrees of one repository want a rust-analyzer each, and all servers together may
-//! have 1.5 GiB. What they take is read from `/proc` meanwhile, and every question must come to an answer.
+//! `cargo xtask score code memory`: four worktrees of one repository need a rust-analyzer each, with a common budget of
+//! 1.5 GiB. Their memory is read from `/proc` meanwhile, and every question must be answered.
 
 mod curve;
 
@@ -21,25 +21,25 @@ use crate::workspace::{Profile, build, read, trust, write_page};
 const PAGE: &str = "docs/generated/score-code-memory.md";
 const WORKTREES: [&str; 4] = ["main", "one", "two", "three"];
 const BUDGET_MIB: u64 = 1536;
-/// How far above it is tolerated, and for how long.
+/// Tolerated excess above the budget, and its duration.
 const ABOVE: f64 = 1.1;
 const FOR: Duration = Duration::from_secs(5);
-/// How often each worktree asks in its turn, and at the same time as the others.
+/// Number of questions of each worktree, in turn and concurrently.
 const IN_TURN: usize = 3;
 const TOGETHER: usize = 3;
-/// A question that takes longer than this is not answered.
+/// Timeout of a question.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// A question that was answered.
+/// An answered question.
 #[derive(Debug)]
-struct Answered {
+struct AnsweredQuestion {
     worktree: &'static str,
     name: String,
     is_together: bool,
-    /// How many answers said that they were not final before.
+    /// Number of earlier answers that were not final.
     labelled: usize,
     took: Duration,
-    /// What the last one says of itself.
+    /// Head line of the last answer.
     head: String,
 }
 
@@ -74,12 +74,12 @@ pub(super) fn run() -> Result<()> {
     Ok(())
 }
 
-/// Asks everything while the memory is measured.
+/// Asks all questions while the memory is measured.
 fn measure(
     command: &dyn Fn(&str) -> Command,
     scratch: &Path,
     names: &[String],
-) -> Result<(Curve, Vec<Parking>, Vec<Answered>)> {
+) -> Result<(Curve, Vec<Parking>, Vec<AnsweredQuestion>)> {
     let mut agents = Vec::new();
     for worktree in WORKTREES {
         let mut agent = Agent::start(command(worktree).args(["mcp", "code"]).stderr(Stdio::null()))?;
@@ -98,7 +98,7 @@ fn measure(
     Ok((curve, parked, answered?))
 }
 
-/// Makes a repository with the crate, and its worktrees; the definitions to ask for, and how many lines it has.
+/// Creates a repository with the crate, and its worktrees. Returns the definitions to ask for, and the number of lines.
 fn prepare(scratch: &Path) -> Result<(Vec<String>, usize)> {
     let main = scratch.join("main");
     std::fs::create_dir(&main)?;
@@ -117,7 +117,7 @@ fn prepare(scratch: &Path) -> Result<(Vec<String>, usize)> {
     for worktree in &WORKTREES[1..] {
         git(&["worktree", "add", "--quiet", &format!("../{worktree}")])?;
     }
-    // Some functions, each with a name of its own.
+    // Some functions with unique names.
     let names = [
         "is_escapeable_character",
         "is_meta_character",
@@ -129,15 +129,15 @@ fn prepare(scratch: &Path) -> Result<(Vec<String>, usize)> {
     Ok((names.map(str::to_owned).to_vec(), lines))
 }
 
-/// Each worktree in its turn, then all at once.
-fn ask_all(agents: &mut [(&'static str, Agent)], names: &[String]) -> Result<Vec<Answered>> {
+/// Asks in each worktree in turn, then in all at once.
+fn ask_all(agents: &mut [(&'static str, Agent)], names: &[String]) -> Result<Vec<AnsweredQuestion>> {
     let mut answered = Vec::new();
     for round in 0..IN_TURN {
         for (worktree, agent) in agents.iter_mut() {
             answered.push(ask(agent, worktree, &names[round % names.len()], false)?);
         }
     }
-    let together: Vec<Result<Vec<Answered>>> = std::thread::scope(|scope| {
+    let together: Vec<Result<Vec<AnsweredQuestion>>> = std::thread::scope(|scope| {
         let asking = agents.iter_mut().map(|(worktree, agent)| {
             scope.spawn(move || {
                 let rounds = IN_TURN..IN_TURN + TOGETHER;
@@ -155,7 +155,7 @@ fn ask_all(agents: &mut [(&'static str, Agent)], names: &[String]) -> Result<Vec
 }
 
 /// Asks until the answer is final.
-fn ask(agent: &mut Agent, worktree: &'static str, name: &str, is_together: bool) -> Result<Answered> {
+fn ask(agent: &mut Agent, worktree: &'static str, name: &str, is_together: bool) -> Result<AnsweredQuestion> {
     let since = Instant::now();
     let mut labelled = 0;
     loop {
@@ -168,7 +168,7 @@ fn ask(agent: &mut Agent, worktree: &'static str, name: &str, is_together: bool)
         if result["structuredContent"]["head"]["complete"] == true {
             println!("score: {worktree} {name}: {head}");
             let took = since.elapsed();
-            return Ok(Answered { worktree, name: name.to_owned(), is_together, labelled, took, head });
+            return Ok(AnsweredQuestion { worktree, name: name.to_owned(), is_together, labelled, took, head });
         }
         labelled += 1;
         println!("score: {worktree} {name}: not yet: {head}");
@@ -178,7 +178,7 @@ fn ask(agent: &mut Agent, worktree: &'static str, name: &str, is_together: bool)
     }
 }
 
-fn page(curve: &Curve, parked: &[Parking], answered: &[Answered], lines: usize) -> String {
+fn page(curve: &Curve, parked: &[Parking], answered: &[AnsweredQuestion], lines: usize) -> String {
     let budget = BUDGET_MIB as f64;
     let above = curve.longest_above(budget * ABOVE).as_secs_f64();
     let mut page = format!(
@@ -212,7 +212,7 @@ fn page(curve: &Curve, parked: &[Parking], answered: &[Answered], lines: usize) 
     page
 }
 
-/// The worktree that a path lies in.
+/// Returns the worktree that contains a path.
 fn worktree_of(scratch: &Path, path: &Path) -> Option<&'static str> {
     let below: PathBuf = path.strip_prefix(scratch).ok()?.components().take(1).collect();
     WORKTREES.into_iter().find(|name| Path::new(name) == below)

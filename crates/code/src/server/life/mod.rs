@@ -1,4 +1,4 @@
-//! One life of a server's program, from its start to its end.
+//! One life of a server's program, from start to end.
 
 mod probing;
 
@@ -30,10 +30,10 @@ use crate::syntax::{Language, family as language_family};
 pub(super) enum Ending {
     Ended,
     Parked,
-    /// Parked until there is room for it.
+    /// Parked until there is memory for it.
     Held,
     OverBudget,
-    /// It ended before it said hello, or was not started.
+    /// It exited before it completed `initialize`, or failed to start.
     CannotStart {
         exit: Option<String>,
         stderr: Vec<String>,
@@ -45,7 +45,7 @@ pub(super) enum Ending {
     Hung,
 }
 
-/// Everything that can happen to a server that is up.
+/// An event in the life of a running server.
 enum Happening {
     Order(Option<Order>),
     Heard(Event),
@@ -65,48 +65,48 @@ pub(super) struct Life<'a> {
     signals: Signals,
     changes: Option<::watch::Subscription>,
     beyond: Beyond,
-    /// Whether it says when it begins to load.
+    /// True if the server announces that it begins to load.
     announces: bool,
-    /// After `initialize` was answered.
+    /// True after `initialize` was answered.
     is_up: bool,
     since: Instant,
-    /// Since when it says that it is ready.
+    /// Time at which the server reported that it is ready.
     says_ready_since: Option<Instant>,
     probes: Vec<Probe>,
     canary: Option<Canary>,
     probing: Option<oneshot::Receiver<Option<ProbeOutcome>>>,
-    /// When to ask again what is known.
+    /// Time of the next probe.
     probe_at: Option<Instant>,
     pause: Duration,
-    /// Another one after each change.
+    /// Replaced after each change.
     settled: Certainty,
     changed: Changed,
     caught_up: watch::Receiver<bool>,
-    /// What it read at its start has changed: the next question starts it anew.
+    /// A file that it read at its start has changed: the next question restarts it.
     is_outdated: bool,
-    /// It reads nothing of what it is told.
+    /// It does not read its input.
     is_deaf: bool,
     quiet_since: Instant,
     prober: Prober,
-    /// Given back once it has said hello.
+    /// Permit to start, returned after `initialize`.
     starting: Option<OwnedSemaphorePermit>,
 }
 
-/// How long what belongs to the end of a program may come after it.
+/// Time to wait for the remaining output and the exit status of a program that ended.
 const MOMENT: Duration = Duration::from_secs(1);
-/// How long the hello may take before anybody looks what the program does.
+/// Time without an answer to `initialize` after which the program's activity is checked.
 const TICK: Duration = Duration::from_millis(250);
-/// The first pause before what is known is asked again, and the longest.
+/// First and longest delay between probes.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 /// A server that announces its loading does so within this time.
 const ANNOUNCES_WITHIN: Duration = Duration::from_secs(1);
 
 impl Life<'_> {
-    /// Starts the program and lives until it is over.
+    /// Starts the program and runs until it ends.
     pub(super) async fn begin(actor: &mut Actor) -> Ending {
         let start = actor.start.clone();
-        // Servers that load at the same time take each other's processor and memory.
+        // Servers that load at the same time compete for processor and memory.
         let starting = start.starting.clone().acquire_owned().await.ok();
         let name = start.profile.name.clone();
         let settings = widened(&start).await;
@@ -146,7 +146,7 @@ impl Life<'_> {
         let answering = Answering { settings: settings.clone(), folders };
         let (client, events) = Client::new(stdin, stdout, answering);
         let changes = start.watcher.as_ref().map(|watcher| watcher.subscribe().1);
-        // Without what it copies it has no index to load.
+        // Without the copied files there is no index to load.
         let has_index = has_copies || start.profile.copies.is_empty();
         let announces = has_index && matches!(start.profile.signal, super::profile::Signal::Progress(_));
         let life = Life {
@@ -188,7 +188,7 @@ impl Life<'_> {
             Ending::Hung => "hung",
         };
         if !matches!(over, Ending::CannotStart { .. } | Ending::Crashed { .. } | Ending::Hung) {
-            // It may write down what it keeps for its next life.
+            // The server may write its cache for the next start.
             let goodbye = client.request("shutdown", &Value::Null, Duration::from_millis(300)).await;
             if goodbye.is_ok() {
                 let _ = client.notify("exit", Value::Null).await;
@@ -200,7 +200,7 @@ impl Life<'_> {
         let exit = ended.map(|exit| exit.to_string());
         actor.record(Record::CodeServerEnded { server: name, root: start.root, why: why.to_owned(), exit });
         if let Some(reading) = reading {
-            // Whoever else holds the pipe open is not waited for.
+            // Another process may hold the pipe open; it is not waited for.
             let _ = tokio::time::timeout(MOMENT, reading).await;
         }
         let said = || stderr.lock().iter().cloned().collect();
@@ -218,7 +218,7 @@ impl Life<'_> {
     ) -> Ending {
         let hello = {
             let (client, params) = (self.client.clone(), initialize(&self.actor.start, &self.settings));
-            // A hello that does not come is seen as any other silence.
+            // A missing answer is detected like any other silence.
             async move { client.request("initialize", &params, Duration::from_secs(3600)).await }
         };
         tokio::pin!(hello);
@@ -267,7 +267,7 @@ impl Life<'_> {
                     let _ = self.tell("initialized", json!({})).await;
                     self.actor.show(State::Loading { percent: None }, |seen| seen.version = version);
                     if self.announces {
-                        // Some (clangd) begin to load with the first document.
+                        // Some servers (clangd) begin to load with the first document.
                         self.start_probe();
                     }
                     self.look();
@@ -289,7 +289,7 @@ impl Life<'_> {
         }
     }
 
-    /// Tells the server something; only while it reads what it is told, else nobody would see that it is hung.
+    /// Sends a notification, but only while the server reads its input. Otherwise a hung server would go unnoticed.
     async fn tell(&mut self, method: &'static str, params: Value) -> Result<(), Failure> {
         let after = self.actor.start.timing.hung_after;
         let deaf = Err(Failure::TimedOut { method, after });
@@ -302,12 +302,12 @@ impl Life<'_> {
         })
     }
 
-    /// Takes what has happened into the state that is shown.
+    /// Updates the published state.
     fn look(&mut self) {
         if !self.is_up {
             return;
         }
-        // One that announces its loading may not have come to it yet.
+        // A server that announces its loading may not have announced it yet.
         let is_early = !self.signals.has_begun() && self.since.elapsed() < ANNOUNCES_WITHIN;
         let waits = self.announces && is_early;
         if !self.signals.says_ready() || waits {
@@ -321,7 +321,7 @@ impl Life<'_> {
         }
         let ready_since = *self.says_ready_since.get_or_insert_with(|| {
             self.probe_at = Some(Instant::now());
-            // What it knew before it loaded again, or was asked before it was to be believed, proves nothing.
+            // Results from before a reload or before readiness prove nothing.
             (self.canary, self.probing) = (None, None);
             Instant::now()
         });
@@ -344,13 +344,13 @@ impl Life<'_> {
         self.actor.show(state, |seen| (seen.canary, seen.trouble) = (canary, trouble));
     }
 
-    /// Makes the server have these texts and know of all changes before them.
+    /// Opens these documents after delivering all earlier changes.
     async fn open(&mut self, documents: &[Document]) -> Option<Session> {
         if !self.is_up {
             return None;
         }
         if let Some(watcher) = &self.actor.start.watcher {
-            // Where it fails, the opened texts and the look at the end of the answer still hold.
+            // If the sync fails, the opened texts and the check at the end of the answer still apply.
             if let Err(error) = watcher.sync().await {
                 tracing::warn!(%error, "the changes of a worktree are not all known");
                 self.settled = Certainty::not_yet();
@@ -377,7 +377,7 @@ impl Life<'_> {
         })
     }
 
-    /// Tells of what changed that nobody watches. A server that is gone is seen by its silence.
+    /// Reports changes of files that are not watched. A server that has ended is detected by its silence.
     async fn look_beyond(&mut self, files: BTreeSet<PathBuf>) {
         let mut beyond = std::mem::take(&mut self.beyond);
         let looked = tokio::task::spawn_blocking(move || (beyond.changes(files), beyond)).await;
@@ -416,7 +416,7 @@ impl Life<'_> {
             self.is_outdated |= self.changed.add(files.into_iter());
         }
         if self.is_outdated {
-            // It ends: what it would do with all that only delays the next one.
+            // The server is stopping: further work would only delay its successor.
             return Ok(());
         }
         let changes: Vec<Value> = batch.changes.iter().filter(is_file).map(one).collect();
@@ -439,7 +439,7 @@ impl Life<'_> {
         Ok(())
     }
 
-    /// Whether it neither answers nor computes, for too long.
+    /// True if the server has neither answered nor used the processor for too long.
     async fn is_hung(&mut self) -> bool {
         let now = Instant::now();
         let Some(since) = self.client.silent_since() else {
@@ -449,7 +449,7 @@ impl Life<'_> {
         if now.duration_since(since.max(self.quiet_since)) < self.actor.start.timing.hung_after {
             return false;
         }
-        // It computes: it is only slow. Looked at again after as long.
+        // It is computing, so it is only slow. It is checked again after the same time.
         let is_computing = self.prober.is_computing().await;
         if is_computing {
             self.quiet_since = now;
@@ -457,11 +457,11 @@ impl Life<'_> {
         !is_computing && self.group.exit().borrow().is_none()
     }
 
-    /// How a server that speaks no more ended. A program that ends closes its output a moment before its status is there.
+    /// Determines how a silent server ended. A program closes its output slightly before its exit status is available.
     async fn ended(&self, exit: &mut watch::Receiver<Option<process::Exit>>, otherwise: String) -> Ending {
         let ended = tokio::time::timeout(MOMENT, exit.wait_for(Option::is_some)).await;
         let ended = ended.ok().and_then(|ended| ended.ok().and_then(|exit| *exit));
-        // One that a signal ended may have been killed for its memory, and may live longer the next time.
+        // A server killed by a signal may have run out of memory, and may live longer next time.
         if self.is_up || ended.is_some_and(|exit| exit.code.is_none()) {
             return Ending::Crashed { exit: ended.map_or(otherwise, |exit| exit.to_string()), stderr: Vec::new() };
         }

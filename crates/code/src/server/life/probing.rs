@@ -1,4 +1,4 @@
-//! Asking a server what is known for certain, beside everything else that happens to it.
+//! Asks the readiness probes concurrently with other work of the server.
 
 use std::time::Instant;
 
@@ -8,32 +8,32 @@ use super::super::canary::{Chosen, ask, choose};
 use super::super::{Canary, Certainty, Document};
 use super::{LONGEST_PAUSE, Life};
 
-/// What became of the questions whose answers are known.
+/// Results of the readiness probes.
 pub(super) struct ProbeOutcome {
     chosen: Chosen,
     canary: Canary,
 }
 
 impl Life<'_> {
-    /// Asks what is known, in a task of its own.
+    /// Asks the probes in a separate task.
     pub(super) fn start_probe(&mut self) {
         let (reply, probing) = oneshot::channel();
         self.probing = Some(probing);
         let known = std::mem::take(&mut self.probes);
         let (root, family) = (self.actor.start.root.clone(), self.actor.start.profile.family.clone());
-        // What is certain may have changed: it is chosen again when its files are others.
+        // Certain uses may have changed: the probes are chosen again when their files change.
         tokio::spawn(async move {
             let chosen = tokio::task::spawn_blocking(move || {
                 let mut documents = known.iter().flat_map(|probe| &probe.documents);
                 let is_known = !known.is_empty() && documents.all(Document::is_on_disk);
                 if is_known { Chosen { probes: known, any: None } } else { choose(&root, &family) }
             });
-            // Nobody waits any more if the server loads again.
+            // The receiver is gone if the server started to load again.
             let _ = reply.send(chosen.await.ok().map(|chosen| ProbeOutcome { chosen, canary: Canary::None }));
         });
     }
 
-    /// The questions are chosen, or answered.
+    /// Handles chosen or answered probes.
     pub(super) async fn finish_probe(&mut self, outcome: Option<ProbeOutcome>) {
         self.probing = None;
         let Some(ProbeOutcome { chosen, canary }) = outcome else {
@@ -58,7 +58,7 @@ impl Life<'_> {
         }
         let documents: Vec<Document> = self.probes.iter().flat_map(|probe| probe.documents.clone()).collect();
         if !documents.iter().all(Document::is_on_disk) {
-            // A question may have brought what stands there now.
+            // A question may have opened newer texts.
             self.probe_later();
             return self.look();
         }
@@ -73,7 +73,7 @@ impl Life<'_> {
         });
     }
 
-    /// Here and not in a task: a question that comes next tells of the same documents. A server that is gone is seen by its end.
+    /// Runs here rather than in a task, because the next question sends the same documents. If the server has ended, that is noticed elsewhere.
     async fn bring(&mut self, documents: &[Document]) {
         for (method, params) in self.documents.bring(documents) {
             let _ = self.tell(method, params).await;

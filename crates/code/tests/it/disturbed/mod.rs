@@ -1,9 +1,9 @@
-//! Questions to real servers that are disturbed: cold, mid-load, files edited, added, deleted, renamed, half of them switched,
-//! the server killed, stopped, or in need of more memory than it may have. An answer that is final is right, whatever happened;
-//! and when it is over, one comes.
+//! Questions to real servers under disturbance: cold or loading servers, files edited, added, deleted, renamed or
+//! switched in bulk, and servers killed, stopped or over their memory budget. A final answer must be right, and a final
+//! answer must follow the disturbance.
 //!
-//! Fixed trials run as a test; `cargo xtask score code lies` runs more, by `HOB_LIES` trials of each kind, with the pauses of a
-//! daemon and the time of a naive client beside each, and reads what they print.
+//! A few fixed trials run as a test. `cargo xtask score code lies` runs `HOB_LIES` trials of each kind with a daemon's
+//! delays. It compares the times with a naive client, and reads what the trials print.
 
 mod model;
 mod naive;
@@ -22,22 +22,22 @@ use crate::judged::JudgedProject;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Disturbance {
-    /// Nothing happens, and the server is ready.
+    /// No disturbance; the server is ready.
     Warm,
-    /// The server has just been started.
+    /// The server was just started.
     Cold,
-    /// It was started a little while ago.
+    /// The server was started a little while ago.
     MidLoad,
     Edit,
     Add,
     Delete,
     Rename,
-    /// All files that call, and 500 others, at once.
+    /// All calling files and 500 others change at once.
     Switch,
     Kill,
-    /// SIGSTOP: it is there and answers nothing.
+    /// SIGSTOP: the process exists but answers nothing.
     Stop,
-    /// It needs more memory than all servers may have; later they may have more.
+    /// The server exceeds the budget, which is raised later.
     OverBudget,
 }
 
@@ -56,51 +56,51 @@ const ALL: [Disturbance; 11] = [
 ];
 
 impl Disturbance {
-    /// Whether the server must be started again for it to be over.
+    /// True if only a restart of the server ends the disturbance.
     fn needs_start(self) -> bool {
         use Disturbance::{Cold, Kill, MidLoad, OverBudget, Stop};
         matches!(self, Cold | MidLoad | Kill | Stop | OverBudget)
     }
 
-    /// How long after the end of the disturbance an answer must be final, for a naive client's time.
+    /// Time limit after the disturbance for a final answer, given a naive client's time.
     fn bound(self, naive: Duration) -> Duration {
         let hung = if self == Disturbance::Stop { 15 } else { 0 };
         naive.mul_f64(1.5) + Duration::from_secs(2 + hung)
     }
 }
 
-/// What became of trials of one kind.
+/// Results of the trials of one kind.
 #[derive(Debug, Default)]
 struct Score {
     trials: usize,
-    /// First answers that are final and right, and those that say that they are not final.
+    /// First answers: final and right, and not final.
     right: usize,
     labelled: usize,
     /// Final answers that are wrong, first or later.
     lies: Vec<String>,
-    /// Trials that had no final answer, and those whose came late, with both times.
+    /// Trials without a final answer, and those with a late one, with both times.
     never: Vec<String>,
     late: Vec<String>,
-    /// How long until an answer was final, and until a naive client's was right.
+    /// Times until a final answer, and until the naive client's right answer.
     until_final: Vec<Duration>,
     naive: Vec<Duration>,
 }
 
-/// A project, its server, and what is true of it.
+/// A project, its server, and the truth about it.
 struct Trial {
     judged: JudgedProject,
     model: Model,
     shown: Rendered,
     random: Random,
-    /// The peer, where times are compared.
+    /// The naive client, where times are compared.
     naive: Option<Naive>,
-    /// Its last time from a start, and in which kind of trial.
+    /// Its last time from a cold start, and the kind of trial.
     last_start: Option<(Disturbance, Duration)>,
 }
 
 impl Trial {
     fn new(tongue: Tongue, seed: u64, is_measured: bool) -> Trial {
-        // Measured, a server waits as a daemon's does, though it dies oftener than it may by itself.
+        // With measurements, a server uses the daemon's delays, although it is killed more often than it would crash.
         let timing = match is_measured {
             true => Timing { restarts: vec![Duration::from_secs(1); 1000], ..Timing::default() },
             false => Timing {
@@ -115,7 +115,7 @@ impl Trial {
         let mut trial =
             Trial { judged, model, shown: nothing, random: Random::new(seed), naive: None, last_start: None };
         trial.write();
-        // One quick peer runs everywhere, so that it still can when times are taken.
+        // The fastest client runs everywhere, so that it stays tested.
         if is_measured || tongue == Tongue::Ty {
             let root = trial.judged.path().canonicalize().unwrap();
             trial.naive = Some(Naive::new(tongue, root));
@@ -124,7 +124,7 @@ impl Trial {
         trial
     }
 
-    /// Makes the files what the model says; what is the same is not touched.
+    /// Writes the files according to the model; unchanged files are not touched.
     fn write(&mut self) {
         let next = self.model.render();
         let root = self.judged.path().canonicalize().unwrap();
@@ -143,7 +143,7 @@ impl Trial {
         self.random.below(most)
     }
 
-    /// Disturbs; a server that loads does so for the pause.
+    /// Applies the disturbance after the pause; a loading server loads meanwhile.
     fn disturb(&mut self, how: Disturbance, pause: Duration) {
         let function = self.below(4);
         let files: Vec<usize> = self.model.uses.keys().copied().collect();
@@ -200,7 +200,7 @@ impl Trial {
     fn signal(&self, signal: &str) {
         let (status, _) = self.judged.ask("code_status", json!({})).unwrap();
         if let Some(pid) = status["servers"][0]["pid"].as_i64() {
-            // Stopped is all of it: some are a script that waits for the program which serves.
+            // All processes are stopped, because some servers are a script that waits for the actual program.
             let target = if signal == "STOP" { format!("-{pid}") } else { pid.to_string() };
             let sent = std::process::Command::new("kill").args([&format!("-{signal}"), "--", &target]).status();
             assert!(sent.is_ok_and(|status| status.success()));
@@ -212,7 +212,7 @@ impl Trial {
         self.judged.ask("find_callers", question).unwrap()
     }
 
-    /// What is wrong with an answer that is final; `None` if it is not.
+    /// Returns the error in a final answer; `None` if the answer is not final.
     fn check(&self, function: usize, (answer, text): &(Value, String)) -> Option<Result<(), String>> {
         if answer["head"]["complete"] != true {
             return None;
@@ -224,7 +224,7 @@ impl Trial {
         Some(if places == *truth { Ok(()) } else { Err(format!("truth {truth:?}\n{text}")) })
     }
 
-    /// Leaves the branch of many files, so that the next kind finds what the first one found.
+    /// Leaves the branch with many files, so that the next kind starts from the same state.
     fn switch_back(&mut self) {
         if self.model.fillers > 0 {
             self.model.fillers = 0;
@@ -234,7 +234,7 @@ impl Trial {
         }
     }
 
-    /// Asks until the server is over its budget, and gives it more.
+    /// Asks until the server exceeds its budget, and raises it.
     fn lift_budget(&mut self, function: usize, until: Instant, score: &mut Score) {
         loop {
             let answer = self.ask(function, 5_000);
@@ -248,9 +248,9 @@ impl Trial {
         }
     }
 
-    /// How long the peer takes to be right, if there is one.
+    /// Returns the naive client's time until it is right, if there is one.
     fn naive_time(&mut self, function: usize, anew: bool, pause: Duration) -> Option<Duration> {
-        // Where nothing is to be found, a server that has read nothing is right too.
+        // If the right answer is empty, a server that has read nothing is right too.
         let truths = &self.shown.truth;
         let function = [function, 0, 1, 2, 3].into_iter().find(|one| !truths[one].is_empty()).unwrap_or(function);
         let wanted = ExpectedAnswer {
@@ -262,20 +262,20 @@ impl Trial {
         Some(self.naive.as_mut()?.until_right(&wanted, anew, pause))
     }
 
-    /// One trial: disturbs, asks at once, and asks on until an answer is final.
+    /// Runs one trial: disturbs, asks immediately, and repeats until an answer is final.
     fn run(&mut self, how: Disturbance, score: &mut Score) {
         let function = self.below(4);
-        // Undisturbed, an agent waits as it does when it says nothing.
+        // Without a disturbance, the default wait applies.
         let wait_ms = if how == Disturbance::Warm { 10_000 } else { [0, 50, 300, 1_000][self.below(4)] };
         let pause = match how {
             Disturbance::MidLoad => Duration::from_millis(self.below(1_500) as u64),
             _ => Duration::ZERO,
         };
         if self.naive.is_some() {
-            // What the trial before left to do is not this one's.
+            // Changes pending from the previous trial do not count.
             self.judged.until_final("find_callers", json!({"name": self.model.question(function)}));
         }
-        // A start takes so long that a shared machine is another one meanwhile: the peer is measured on both sides of it.
+        // A start takes so long that the load of a shared machine may change. The client is measured before and after.
         let before = match self.last_start {
             Some((of, took)) if of == how && how != Disturbance::MidLoad => Some(took),
             _ if how.needs_start() => self.naive_time(function, true, pause),
@@ -325,18 +325,18 @@ impl Trial {
     }
 }
 
-/// The trials of one judge: a few fixed ones, or as many as `HOB_LIES` says, printed a line each kind.
+/// Runs the trials of one server: a few fixed ones, or `HOB_LIES` of each kind. Prints a line for each kind.
 fn judge(tongue: Tongue) {
     if !tongue.programs().iter().all(|program| testkit::has_program(program)) {
         return;
     }
     let times: Option<usize> = std::env::var("HOB_LIES").ok().and_then(|times| times.parse().ok());
-    // What takes a server's whole start is tried once where there is no more time.
+    // A disturbance that costs a full start is tried once if time is short.
     let times_of = |how| match (times, tongue, how) {
         (Some(times), ..) => times,
         (None, Tongue::RustAnalyzer, Disturbance::Cold | Disturbance::MidLoad | Disturbance::Switch) => 0,
         (None, Tongue::RustAnalyzer, Disturbance::Stop | Disturbance::OverBudget) => 0,
-        // One judge shows these; the first question of each finds it cold anyway.
+        // One server suffices for these; the first question of each kind finds it cold anyway.
         (None, Tongue::Tsc | Tongue::Clangd | Tongue::Gopls, Disturbance::Stop | Disturbance::OverBudget) => 0,
         (None, ..) => 1,
     };
@@ -356,7 +356,7 @@ fn judge(tongue: Tongue) {
             "right": score.right, "labelled": score.labelled, "lies": score.lies, "never": score.never,
             "late": score.late, "final_ms": millis(&score.until_final), "naive_ms": millis(&score.naive), "naive_restarts": restarts,
         });
-        // Captured unless the score asks for it.
+        // Captured unless the score reads it.
         let _ = writeln!(std::io::stdout(), "score: {line}");
         wrong.extend(score.lies.into_iter().map(|lie| format!("{how:?}: a lie: {lie}")));
         wrong.extend(score.never.into_iter().map(|last| format!("{how:?}: never final: {last}")));

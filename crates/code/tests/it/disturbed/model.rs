@@ -1,9 +1,9 @@
-//! Projects that a program makes, so that it knows the truth: functions and methods, files that call them, and others of the
-//! same names that mean something else.
+//! Generated projects with known truth: functions and methods, files that call them, and unrelated ones of the same
+//! names.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a project is written in, by its judge.
+/// Language of a project, by its server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tongue {
     RustAnalyzer,
@@ -14,7 +14,7 @@ pub(super) enum Tongue {
 }
 
 impl Tongue {
-    /// The programs that it needs.
+    /// Programs that it needs.
     pub(super) fn programs(self) -> &'static [&'static str] {
         match self {
             Tongue::RustAnalyzer => &["rust-analyzer"],
@@ -25,7 +25,7 @@ impl Tongue {
         }
     }
 
-    /// What the protocol calls its language.
+    /// The protocol's identifier of its language.
     pub(super) fn language(self) -> &'static str {
         match self {
             Tongue::RustAnalyzer => "rust",
@@ -37,26 +37,26 @@ impl Tongue {
     }
 }
 
-/// What each function is: two are plain, one is a method of `Geo1`, whose name `Other` has too, and one is what `Sub3` overrides
-/// of `Base3`, through which alone it is called.
+/// Kind of each function: two are plain, one is a method of `Geo1` whose name `Other` shares, and one is `Sub3`'s
+/// override of a method of `Base3`, called only through `Base3`.
 const WORDS: [&str; 4] = ["alpha", "bravo", "delta", "gamma"];
 pub(super) const METHOD: usize = 1;
 pub(super) const OVERRIDE: usize = 3;
 
-/// What is there: which functions, and who calls them.
+/// The functions that exist, and their callers.
 #[derive(Debug, Clone)]
 pub(super) struct Model {
     pub tongue: Tongue,
-    /// How often each function was given another name.
+    /// How often each function was renamed.
     pub renamed: Vec<usize>,
     /// The functions that each file calls, line by line.
     pub uses: BTreeMap<usize, Vec<usize>>,
-    /// What stands in files that nobody asks about.
+    /// Contents of files that no question concerns.
     pub filler: usize,
     pub fillers: usize,
 }
 
-/// The texts of a project by path, and where each function is called.
+/// The texts of a project by path, and the calls of each function.
 pub(super) struct Rendered {
     pub files: BTreeMap<String, String>,
     pub truth: BTreeMap<usize, BTreeSet<String>>,
@@ -68,7 +68,7 @@ impl Model {
         Model { tongue, renamed: vec![0; WORDS.len()], uses, filler: 0, fillers: 0 }
     }
 
-    /// The present name of a function.
+    /// Returns the current name of a function.
     pub(super) fn name(&self, function: usize) -> String {
         let word = WORDS[function];
         match self.renamed[function] {
@@ -77,7 +77,7 @@ impl Model {
         }
     }
 
-    /// How find_callers is asked for it.
+    /// Returns the name in the syntax of find_callers.
     pub(super) fn question(&self, function: usize) -> String {
         let of = match function {
             METHOD => "Geo1.",
@@ -87,7 +87,7 @@ impl Model {
         format!("{}:{of}{}", self.home(function), self.name(function))
     }
 
-    /// The file that declares a function.
+    /// Returns the file that declares a function.
     pub(super) fn home(&self, function: usize) -> String {
         match self.tongue {
             Tongue::RustAnalyzer => format!("src/geo{function}.rs"),
@@ -108,7 +108,7 @@ impl Model {
         }
     }
 
-    /// What a file that calls a function must import.
+    /// Returns the import that a caller needs.
     fn imported(&self, function: usize) -> String {
         match function {
             METHOD => "Geo1".to_owned(),
@@ -117,7 +117,7 @@ impl Model {
         }
     }
 
-    /// The line that calls a function.
+    /// Returns the line that calls a function.
     fn call(&self, stem: &str, number: usize, function: usize) -> String {
         let name = self.name(function);
         let of = match function {
@@ -136,7 +136,7 @@ impl Model {
         self.method_call(&format!("x{number}"), stem, of, &name)
     }
 
-    /// A function that calls a method of what it is given.
+    /// Returns a function that calls a method of its argument.
     fn method_call(&self, function: &str, stem: &str, of: &str, name: &str) -> String {
         let any = if of == "Base3" { "dyn " } else { "" };
         match self.tongue {
@@ -148,7 +148,7 @@ impl Model {
         }
     }
 
-    /// A file that calls these functions, and the lines of the calls; it calls what is named like one of them too.
+    /// Returns a file that calls these functions, and the lines of the calls. It also calls an unrelated function of the same name.
     fn calling(&self, stem: &str, calls: &[usize]) -> (String, Vec<usize>) {
         let wanted: BTreeSet<usize> = calls.iter().copied().collect();
         let import = |from: &str, name: &str| match self.tongue {
@@ -173,7 +173,7 @@ impl Model {
         (lines.join("\n") + "\n", numbers)
     }
 
-    /// The file that declares a function.
+    /// Returns the text of the file that declares a function.
     fn declaring(&self, function: usize) -> String {
         let name = self.name(function);
         match (self.tongue, function) {

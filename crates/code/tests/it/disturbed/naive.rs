@@ -1,5 +1,5 @@
-//! The peer of the measured times: a client that knows the truth, tells its server at once which files changed, opens the
-//! definition's, and asks for the references until they are right. It needs to find nothing out and doubts nothing.
+//! The reference client for times. It knows the truth, tells its server immediately which files changed, opens the
+//! definition's file, and repeats the request for references until the result is right.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -14,24 +14,24 @@ use serde_json::{Value, json};
 
 use super::model::{Rendered, Tongue};
 
-/// Between two questions.
+/// Delay between two questions.
 const PAUSE: Duration = Duration::from_millis(20);
-/// A server that is not right for so long is started again, as a person would do, and then for twice as long.
+/// A server that is not right for this long is restarted, as a person would do; the limit is then doubled.
 const LONG: Duration = Duration::from_secs(30);
 
 pub(super) struct Naive {
     tongue: Tongue,
     root: PathBuf,
-    /// Where the server keeps what it makes.
+    /// Directory for the server's own files.
     own: tempfile::TempDir,
     server: Option<Server>,
-    /// The files as the server was told of them.
+    /// The files as last reported to the server.
     told: BTreeMap<String, String>,
-    /// How often the server had to be started again since it was never right.
+    /// Number of restarts because the server was never right.
     pub restarts: usize,
 }
 
-/// A question, by what it asks for: where the name stands, and its calls.
+/// A question: the position of the name, and its calls.
 pub(super) struct ExpectedAnswer<'a> {
     pub name: String,
     pub home: String,
@@ -44,7 +44,7 @@ impl Naive {
         Naive { tongue, root, own: tempfile::tempdir().unwrap(), server: None, told: BTreeMap::new(), restarts: 0 }
     }
 
-    /// How long after the pause the references are right; the server is started anew before the pause if `anew`.
+    /// Returns the time after the pause until the references are right. If `anew`, the server is restarted before the pause.
     pub(super) fn until_right(&mut self, wanted: &ExpectedAnswer<'_>, anew: bool, pause: Duration) -> Duration {
         let start = Instant::now();
         if anew || self.server.is_none() {
@@ -84,7 +84,7 @@ impl Naive {
         }
     }
 
-    /// Starts the server as the profile of hob does, up to its first words.
+    /// Starts the server as hob's profile does, up to `initialize`.
     fn restart(&mut self, shown: &Rendered) {
         self.server = None;
         self.copy_manifest();
@@ -128,7 +128,7 @@ impl Naive {
         self.told = shown.files.clone();
     }
 
-    /// Tells what changed, and opens the definition's file.
+    /// Reports the changes, and opens the definition's file.
     fn tell(&mut self, wanted: &ExpectedAnswer<'_>) {
         let files = &wanted.shown.files;
         let mut changes = Vec::new();
@@ -168,7 +168,7 @@ impl Naive {
             let path = place["uri"].as_str()?.strip_prefix("file://")?;
             let path = Path::new(path).strip_prefix(&self.root).ok()?.to_str()?.to_owned();
             let line = place["range"]["start"]["line"].as_u64()? as usize;
-            // Imports, prototypes and overrides are no calls; a file that is gone cannot be shown.
+            // Imports, prototypes and overrides are not calls; deleted files are ignored.
             let text = wanted.shown.files.get(&path)?.lines().nth(line).unwrap_or_default();
             let is_declared = path == "geo.h" || path == wanted.home;
             let is_call = !is_declared && !["use ", "import ", "from "].iter().any(|word| text.starts_with(word));
@@ -178,7 +178,7 @@ impl Naive {
     }
 }
 
-/// A server's process.
+/// The process of a server.
 struct Server {
     child: Child,
     input: Arc<Mutex<ChildStdin>>,
@@ -219,7 +219,7 @@ impl Server {
         write(&self.input, &json!({"jsonrpc": "2.0", "method": method, "params": params}));
     }
 
-    /// The result; null for an error, or where none comes in time.
+    /// Returns the result; null for an error or a timeout.
     fn request(&mut self, method: &str, params: Value, within: Duration) -> Value {
         self.last += 1;
         write(&self.input, &json!({"jsonrpc": "2.0", "id": self.last, "method": method, "params": params}));
@@ -242,7 +242,7 @@ impl Drop for Server {
     }
 }
 
-/// A server that is gone reads nothing; whoever waits for its answer learns it.
+/// A server that has ended reads nothing; the caller of the next answer notices.
 fn write(input: &Mutex<ChildStdin>, message: &Value) {
     let body = message.to_string();
     let _ = input.lock().unwrap().write_all(format!("Content-Length: {}\r\n\r\n{body}", body.len()).as_bytes());

@@ -1,13 +1,13 @@
-//! What is being typed at a place, by the tokens before it.
+//! The completion context at a position, determined from the preceding tokens.
 
 use crate::diagnostic::Span;
 use crate::syntax::SyntaxKind as K;
 use crate::syntax::lexer::lex;
 
-/// What can stand at a place.
+/// Kind of completion at a position.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Context {
-    /// A module in an import; what is typed of its path.
+    /// A module in an import, with the span of the typed path.
     Import(Span),
     /// A name that is imported from this module.
     ImportedNames(String),
@@ -21,14 +21,14 @@ pub(super) enum Context {
     Nothing,
 }
 
-/// What is being typed, and what is typed of it.
+/// The completion context, and the typed prefix.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Typed {
     pub what: Context,
     pub prefix: Span,
 }
 
-/// What is being typed at a place.
+/// Returns the completion context at a position.
 pub(super) fn at(text: &str, at: u32) -> Typed {
     let mut tokens: Vec<(K, Span)> = Vec::new();
     let mut start = 0;
@@ -75,8 +75,8 @@ fn context(text: &str, tokens: &[(K, Span)], prefix: Span) -> Context {
             if first > 0 && tokens[first - 1].0 == K::ImportKw {
                 return Context::Import(Span { start: span.start, end: prefix.end });
             }
-            return if span.of(text).starts_with(|c: char| c.is_ascii_uppercase()) {
-                Context::Path(span.of(text).split_whitespace().collect())
+            return if span.text(text).starts_with(|c: char| c.is_ascii_uppercase()) {
+                Context::Path(span.text(text).split_whitespace().collect())
             } else {
                 Context::Field(span)
             };
@@ -159,7 +159,7 @@ fn imported(text: &str, tokens: &[(K, Span)], open: usize) -> Option<String> {
         return None;
     }
     let path = before[start + 1..].iter().take_while(|(kind, _)| matches!(kind, K::Ident | K::Dot));
-    Some(path.map(|(_, span)| span.of(text)).collect())
+    Some(path.map(|(_, span)| span.text(text)).collect())
 }
 
 #[cfg(test)]
@@ -194,7 +194,7 @@ mod tests {
             let place = text.find('‸').unwrap_or(0);
             let text = text.replace('‸', "");
             let Typed { what, prefix } = at(&text, place as u32);
-            format!("{what:?} {:?}\n", prefix.of(&text))
+            format!("{what:?} {:?}\n", prefix.text(&text))
         })
         .collect();
         expect![[r#"

@@ -1,15 +1,15 @@
-//! `textDocument/completion`: names in scope, names behind a dot, modules and names in imports. Works on what is typed so
-//! far, which is hardly ever a whole program.
+//! `textDocument/completion`: names in scope, members after a dot, modules and names in imports. Works on incomplete
+//! programs.
 
 mod context;
 
 use serde_json::{Value, json};
 
 use self::context::Context;
-use super::analysis::{Analysis, imports, meant};
+use super::analysis::{Analysis, imports, module_of_path};
 use super::documents::Document;
 use super::outline::{Entry, Kind, MACHINE, Outline};
-use super::place::{What, before, look};
+use super::place::{Symbol, before, look};
 use super::positions::Encoding;
 use crate::compile::compile;
 use crate::diagnostic::Span;
@@ -22,15 +22,15 @@ use crate::types::notes;
 /// Maximum number of proposals.
 const MOST: usize = 300;
 
-/// What is proposed.
+/// A completion item before ranking.
 struct Proposal {
     label: String,
     kind: Sort,
     detail: String,
     doc: String,
-    /// How far away it is: what is nearer comes first.
+    /// Distance of its scope. Nearer items come first.
     distance: u8,
-    /// What to insert besides, and where: an import.
+    /// Additional edit, and its position: an import.
     import: Option<(u32, String)>,
 }
 
@@ -50,12 +50,12 @@ enum Sort {
 /// The list of proposals.
 pub(super) fn completion(analysis: &Analysis, document: &Document, at: usize, encoding: Encoding) -> Value {
     let context = context::at(&analysis.text, at as u32);
-    let prefix = context.prefix.of(&analysis.text).to_owned();
+    let prefix = context.prefix.text(&analysis.text).to_owned();
     let mut maker = Maker { analysis, at: at as u32, prefix: &prefix, found: Vec::new() };
-    // The whole of what is replaced: a path of modules is one name.
+    // Replaces the whole path: a path of modules is one name.
     let replaced = match &context.what {
         Context::Import(path) => {
-            maker.modules(path.of(&analysis.text));
+            maker.modules(path.text(&analysis.text));
             *path
         }
         Context::ImportedNames(module) => {
@@ -156,7 +156,7 @@ impl Maker<'_> {
         }
     }
 
-    /// What can be imported from a module by its name.
+    /// Proposes the names that can be imported from a module.
     fn imported(&mut self, module: &str) {
         let Some(outline) = self.analysis.outline(module) else { return };
         for entry in outline.entries.iter().filter(|entry| entry.exported) {
@@ -168,10 +168,10 @@ impl Maker<'_> {
         }
     }
 
-    /// What stands behind `A.B.`: the functions and constructors of the module, and modules below it.
+    /// Proposes the names after `A.B.`: functions and constructors of the module, and its submodules.
     fn members(&mut self, path: &str) {
         let Some(from) = self.analysis.module_at(self.at) else { return };
-        if let Some(outline) = self.analysis.outline(&meant(from, path)) {
+        if let Some(outline) = self.analysis.outline(&module_of_path(from, path)) {
             let own = std::ptr::eq(&*outline, &**from);
             for entry in outline.entries.iter().filter(|entry| entry.exported || own) {
                 if !matches!(entry.kind, Kind::Field(_) | Kind::Machine) {
@@ -193,7 +193,7 @@ impl Maker<'_> {
         let Some(from) = self.analysis.module_at(self.at).cloned() else { return };
         let record = self.type_of(value).and_then(|ty| {
             let name = ty.split('(').next().unwrap_or(&ty).to_owned();
-            self.analysis.resolve(&from, &What::Type(Name::from(name)))
+            self.analysis.resolve(&from, &Symbol::Type(Name::from(name)))
         });
         let of = record.as_ref().map(|target| (&target.outline, &target.entry.name));
         let outline = of.map_or(&from, |(outline, _)| outline).clone();
@@ -210,7 +210,7 @@ impl Maker<'_> {
     fn type_of(&self, value: Span) -> Option<String> {
         let text = &*self.analysis.text;
         let without = [text.get(..value.end as usize)?, text.get(self.at as usize..)?].concat();
-        let (_, types) = notes::of(&without, || compile(&without, &*self.analysis.index));
+        let (_, types) = notes::collect(&without, || compile(&without, &*self.analysis.index));
         types.into_iter().find(|note| note.span == value).map(|note| note.ty)
     }
 
@@ -254,7 +254,7 @@ impl Maker<'_> {
         }
     }
 
-    /// What the module defines and imports.
+    /// Proposes the names that the module defines and imports.
     fn visible(&mut self, wanted: &dyn Fn(&Kind) -> bool) {
         let Some(from) = self.analysis.module_at(self.at).cloned() else { return };
         for entry in from.entries.iter().filter(|entry| wanted(&entry.kind)) {
@@ -294,7 +294,7 @@ impl Maker<'_> {
         }
     }
 
-    /// What the library has and the module does not import; with the import.
+    /// Proposes library names that are not imported yet, with their imports.
     fn elsewhere(&mut self, wanted: &dyn Fn(&Kind) -> bool) {
         let Some(from) = self.analysis.module_at(self.at).cloned() else { return };
         let known: Vec<String> = self.found.iter().map(|one| one.label.clone()).collect();
@@ -341,7 +341,7 @@ fn sort(kind: &Kind) -> Sort {
 fn added(from: &Outline, module: &str, what: &str) -> (u32, String) {
     let named = imports(from).find(|import| *import.module.name == *module && import.names.is_some());
     if let Some(import) = named
-        && import.span.of(&from.text).ends_with(']')
+        && import.span.text(&from.text).ends_with(']')
     {
         let comma = if import.names.as_ref().is_some_and(|names| !names.is_empty()) { ", " } else { "" };
         return (import.span.end - 1, format!("{comma}{what}"));

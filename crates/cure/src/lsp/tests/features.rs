@@ -31,7 +31,7 @@ fn diagnostics_as_one_types() {
         1:41-1:42 2 C0502: this clause is never reached; the clauses above take everything it would; remove it, or move it up
         version null
     "##]].assert_eq(&said);
-    // A text that is no file is checked, too.
+    // A text without a file is checked, too.
     let document = json!({ "uri": "untitled:Untitled-1", "languageId": "cure", "version": 1, "text": "mod T\n" });
     editor.notify("textDocument/didOpen", json!({ "textDocument": document }));
     let said = editor.wait(|message| message["params"]["uri"] == "untitled:Untitled-1");
@@ -47,7 +47,7 @@ fn a_change_in_one_document_is_seen_in_the_others() {
     let (path, user) = (root.join("base.cure"), root.join("user.cure"));
     editor.open(&user, "module User do\n  import Base\n  def f(): Int = one()\nend\n");
     assert_eq!(editor.diagnostics(&user), "version 1\n");
-    // What the editor holds counts, and not the file.
+    // The editor's text takes precedence over the file.
     editor.open(&path, base);
     assert_eq!(editor.diagnostics(&path), "version 1\n");
     editor.edit(&path, 2, 1, 6, 9, "two");
@@ -142,7 +142,7 @@ fn hover_tells_the_type() {
     ] {
         let answer = editor.at("textDocument/hover", &path, &marked(words, nth));
         let text = answer["contents"]["value"].as_str().unwrap_or("nothing");
-        // What the library says of itself is not the matter here.
+        // The library's own diagnostics are tested elsewhere.
         let is_library = ["each(", "length(", "abs("].contains(&words);
         let text = if is_library { text.split("\n```").next().unwrap() } else { text };
         said.push_str(&format!("{words}: {}\n", text.replace("```cure\n", "").replace("\n```", "").replace('\n', " ")));
@@ -174,7 +174,7 @@ fn hover_tells_the_type() {
         # How: nothing
     "#]]
     .assert_eq(&said);
-    // Where the syntax is broken, what is written is known.
+    // In broken syntax the written parts are still known.
     let broken = PROGRAM.replace("def main(): Any =", "def main( = area‸(Dot)");
     let answer = editor.at("textDocument/hover", &path, &broken);
     assert!(answer.to_string().contains("def area(shape: Shape): Int"), "{answer}");

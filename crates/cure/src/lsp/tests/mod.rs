@@ -20,7 +20,7 @@ struct Editor {
     from: BufReader<PipeReader>,
     server: Option<JoinHandle<bool>>,
     ids: i64,
-    /// Notifications and requests of the server that nobody waited for yet.
+    /// Notifications and requests of the server that have not been awaited yet.
     kept: Vec<Value>,
 }
 

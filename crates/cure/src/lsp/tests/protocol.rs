@@ -99,7 +99,7 @@ fn a_request_that_waits_can_be_cancelled() {
     let place = json!({ "textDocument": { "uri": uri_of(&path) }, "position": { "line": 1, "character": 9 } });
     let ids: Vec<i64> = (0..50).map(|_| editor.ask("textDocument/hover", place.clone())).collect();
     ids.iter().rev().for_each(|id| editor.notify("$/cancelRequest", json!({ "id": id })));
-    // Every request has one answer, a value or that it was cancelled; an unknown one is no matter.
+    // Every request has one answer: a value or a cancellation. Cancelling an unknown request has no effect.
     editor.notify("$/cancelRequest", json!({ "id": 4711 }));
     editor.notify("$/cancelRequest", json!({ "id": ids[0] }));
     let answers: Vec<Value> = ids.iter().map(|id| editor.wait(|message| message["id"] == *id)).collect();
@@ -125,7 +125,7 @@ fn characters_are_counted_as_the_editor_counts_them() {
         editor.open(&path, text);
         let said = editor.diagnostics(&path);
         assert!(said.contains(&format!("1:{column}-1:{} 1 C0301", column + 1)), "{encoding}: {said}");
-        // And in what the editor sends.
+        // The same for the editor's messages.
         editor.edit(&path, 2, 1, column, column + 1, "\"x\"");
         assert_eq!(editor.diagnostics(&path), "version 2\n");
         assert!(editor.end());

@@ -127,7 +127,7 @@ pub(crate) fn balanced(kind: K, at: Span, operands: &[Expr]) -> Expr {
     Expr { kind: ExprKind::Binary(kind, at, Box::new(left), Box::new(right)), span }
 }
 
-/// A chain that is computed from the left, part by part: what a part gives has a name in the next one.
+/// Builds a chain evaluated from the left, part by part. The result of each part is bound to a name for the next.
 fn in_parts(operators: Vec<(K, Span)>, operands: Vec<Expr>, span: Span) -> Expr {
     let name = Name::from("…");
     let mut operands = operands.into_iter();
@@ -285,7 +285,7 @@ pub(super) fn first_type(node: &SyntaxNode) -> Type {
     found.unwrap_or_else(|| Type { kind: TypeKind::Missing, span: span(node) })
 }
 
-/// Whether a written type is `_`, which leaves the type to the compiler.
+/// True if a written type is `_`, which leaves the type to the compiler.
 pub(super) fn is_open(ty: &Type) -> bool {
     matches!(&ty.kind, TypeKind::Name(name, args) if &**name == "_" && args.is_empty())
 }

@@ -15,13 +15,13 @@ pub(super) fn module(node: &SyntaxNode) -> Module {
             K::Exports => {
                 exports.get_or_insert_default().extend(children(&item, K::ExportName).map(|name| export(&name)))
             }
-            _ => items.extend(one(&item)),
+            _ => items.extend(build_item(&item)),
         }
     }
     Module { name: path(node), exports, items, span: span(node), doc: doc(node) }
 }
 
-fn one(node: &SyntaxNode) -> Option<Item> {
+fn build_item(node: &SyntaxNode) -> Option<Item> {
     Some(match node.kind() {
         K::Import => Item::Import(Import {
             module: path(node),

@@ -14,7 +14,7 @@ impl Parser<'_> {
         });
     }
 
-    /// What follows the head of a class or an instance: its context, and its methods up to `end`.
+    /// Parses the rest of a class or an instance after its head: its context, and its methods up to `end`.
     fn class_body(&mut self, what: &str, opened: Span) {
         self.class_context();
         if self.is(K::LBrace) {

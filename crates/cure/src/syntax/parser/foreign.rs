@@ -11,7 +11,7 @@ use crate::syntax::kind::SyntaxKind as K;
 const LOOK: usize = 64;
 
 impl Parser<'_> {
-    /// Whether `case … of` begins here.
+    /// True if `case … of` begins here.
     pub(super) fn at_foreign_case(&self) -> bool {
         let here = (1..LOOK).take_while(|ahead| !self.first_of_line(*ahead) && self.nth(*ahead) != K::Eof);
         self.is_word("case") && here.into_iter().any(|ahead| self.nth(ahead) == K::Ident && self.text_of(ahead) == "of")
@@ -33,7 +33,7 @@ impl Parser<'_> {
         })
     }
 
-    /// Whether an `if` is written like a function call: `if(x, 1, 2)`.
+    /// True if an `if` is written like a function call: `if(x, 1, 2)`.
     pub(super) fn at_foreign_if(&self) -> bool {
         let mut open = 0;
         for ahead in 1..LOOK {
@@ -51,7 +51,7 @@ impl Parser<'_> {
         false
     }
 
-    /// Whether the parenthesis opened after `if` closes before a token that cannot continue a condition.
+    /// True if the parenthesis opened after `if` closes before a token that cannot continue a condition.
     fn is_call(&self, from: usize) -> bool {
         let mut open = 1;
         for ahead in from..from + LOOK {
@@ -78,7 +78,7 @@ impl Parser<'_> {
         self.args()
     }
 
-    /// Whether a name or an atom ends here and another value follows on the same line: `g x`, `'Some'(42)`.
+    /// True if a name or an atom ends here and another value follows on the same line: `g x`, `'Some'(42)`.
     pub(super) fn at_foreign_call(&self) -> bool {
         let Some(before) = self.at.checked_sub(1) else { return false };
         let before = self.tokens[self.significant[before] as usize].kind;
@@ -90,7 +90,7 @@ impl Parser<'_> {
         takes && !self.is_word("of") && !self.begins_assignment() && !self.begins_clause()
     }
 
-    /// Whether the next token, on this line, can only begin a value. A brace may also begin the actions of a machine.
+    /// True if the next token, on this line, can only begin a value. A brace may also begin the actions of a machine.
     fn begins_value(&self) -> bool {
         let begins = matches!(
             self.peek(),
@@ -112,12 +112,12 @@ impl Parser<'_> {
         begins && !self.first_of_line(0)
     }
 
-    /// Whether `n =` or `data.n =` follows, the next action of a machine.
+    /// True if `n =` or `data.n =` follows, the next action of a machine.
     fn begins_assignment(&self) -> bool {
         self.is(K::Ident) && (self.nth(1) == K::Eq || (self.nth(1) == K::Dot && self.nth(3) == K::Eq))
     }
 
-    /// Whether `pattern ->` or `pattern when` follows, the next clause of a match.
+    /// True if `pattern ->` or `pattern when` follows, the next clause of a match.
     fn begins_clause(&self) -> bool {
         if !self.in_clause {
             return false;
@@ -152,7 +152,7 @@ impl Parser<'_> {
                 while p.begins_value() && !p.begins_assignment() && !p.begins_clause() {
                     let from = p.span_of(0);
                     height = height.max(p.deeper(|p| p.operand()));
-                    values.push(from.to(p.behind()).of(p.text));
+                    values.push(from.to(p.behind()).text(p.text));
                     if parenthesis {
                         break;
                     }
@@ -160,7 +160,7 @@ impl Parser<'_> {
             });
         });
         if !blamed {
-            let mut error = side_by_side(callee.of(self.text), is_name, parenthesis, &values.join(", "));
+            let mut error = side_by_side(callee.text(self.text), is_name, parenthesis, &values.join(", "));
             error.span = first;
             if let Some(fix) = &mut error.fix {
                 fix.span = if fix.replacement.contains(['(', '{']) { callee.to(self.behind()) } else { callee };
@@ -178,8 +178,8 @@ impl Parser<'_> {
             let from = p.span_of(0);
             p.listed(K::LParen, K::RParen, |p| p.pattern());
             if !blamed {
-                let values = from.to(p.behind()).of(p.text);
-                let mut error = side_by_side(callee.of(p.text), false, true, values);
+                let values = from.to(p.behind()).text(p.text);
+                let mut error = side_by_side(callee.text(p.text), false, true, values);
                 error.span = callee;
                 if let Some(fix) = &mut error.fix {
                     fix.span = if fix.replacement.contains('{') { callee.to(p.behind()) } else { callee };
@@ -230,8 +230,8 @@ impl Parser<'_> {
 /// The longest arguments that a message repeats.
 const LONGEST: usize = 200;
 
-/// What to write instead of a name or an atom with values behind it. The places of the error and its fix are the
-/// caller's.
+/// Returns a replacement for a name or an atom followed by values. The caller sets the positions of the error and its
+/// fix.
 fn side_by_side(callee: &str, is_name: bool, parenthesis: bool, values: &str) -> Diagnostic {
     let bare = callee.trim_start_matches(':').trim_matches('\'');
     let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '?');

@@ -78,7 +78,7 @@ impl Parser<'_> {
         });
     }
 
-    /// Whether an `end` here ends the module: only another module or the end of the text follows.
+    /// True if an `end` here ends the module: only another module or the end of the text follows.
     fn closes_module(&self, opened: Span) -> bool {
         if self.layout.is_some() {
             return self.is_left_of(opened, true);

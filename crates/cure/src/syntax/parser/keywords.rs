@@ -37,7 +37,7 @@ impl Parser<'_> {
         self.put_aside();
     }
 
-    /// Whether the token `ahead` is a keyword, and what follows it makes it a name.
+    /// True if the token `ahead` is a keyword, and what follows it makes it a name.
     pub(super) fn names_something(&self, ahead: usize) -> bool {
         if !self.nth(ahead).is_keyword() || self.first_of_line(ahead + 1) {
             return false;
@@ -50,12 +50,12 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether the token `ahead` is directly before the next one.
+    /// True if the token `ahead` is directly before the next one.
     fn glued(&self, ahead: usize) -> bool {
         self.span_of(ahead).end == self.span_of(ahead + 1).start
     }
 
-    /// Whether the token `ahead` is a keyword that was reported as a name, and cannot be what it is here.
+    /// True if the token `ahead` is a keyword that was reported as a name, and is invalid as a keyword here.
     pub(super) fn is_misnamed(&self, ahead: usize) -> bool {
         if self.misnamed.is_empty() {
             return false;

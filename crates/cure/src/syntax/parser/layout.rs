@@ -10,7 +10,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    pub(super) fn of(text: &str) -> Layout {
+    pub(super) fn new(text: &str) -> Layout {
         let mut layout = Layout::default();
         let mut start = 0;
         for line in text.split_inclusive('\n') {

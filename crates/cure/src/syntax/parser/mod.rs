@@ -61,7 +61,7 @@ pub fn parse(text: &str) -> Parse {
     // Line breaks are not significant, so a missing `end` shows only at the end of the text. The indentation then tells
     // which one was forgotten.
     if parse.diagnostics.iter().any(|error| matches!(error.code, code::MISSING_END | code::STRAY_END)) {
-        let (by_layout, fewer) = parse_tokens(text, tokens, errors, Some(Layout::of(text)));
+        let (by_layout, fewer) = parse_tokens(text, tokens, errors, Some(Layout::new(text)));
         if fewer <= count {
             return by_layout;
         }
@@ -108,7 +108,7 @@ struct Parser<'a> {
     depth: u32,
     /// Where layout is significant: an `end` left of the line that opened a block does not close it.
     layout: Option<Layout>,
-    /// Whether the current expression is the body of a clause, after which another clause may begin.
+    /// True if the current expression is the body of a clause, after which another clause may begin.
     in_clause: bool,
     /// The keywords that were reported as names: their uses are no further errors.
     misnamed: Vec<K>,
@@ -162,7 +162,7 @@ impl<'a> Parser<'a> {
         self.nth(0) == kind
     }
 
-    /// Whether the next token is this contextual keyword.
+    /// True if the next token is this contextual keyword.
     fn is_word(&self, word: &str) -> bool {
         self.is(K::Ident) && self.text_of(0) == word
     }
@@ -190,7 +190,7 @@ impl<'a> Parser<'a> {
         Span { start: end, end }
     }
 
-    /// Whether the token `ahead` is the first of its line.
+    /// True if the token `ahead` is the first of its line.
     fn first_of_line(&self, ahead: usize) -> bool {
         let Some(before) = (self.at + ahead).checked_sub(1) else { return true };
         // Behind the end of the text is nothing that could begin a line.
@@ -367,7 +367,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Whether a token of this kind follows before the end of the next token's line, within the look-ahead limit.
+    /// True if a token of this kind follows before the end of the next token's line, within the look-ahead limit.
     fn on_this_line(&self, kind: K) -> bool {
         const FAR: usize = 1_000;
         for ahead in 0..FAR {

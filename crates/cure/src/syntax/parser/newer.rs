@@ -6,7 +6,7 @@ use crate::diagnostic::{Diagnostic, code};
 use crate::syntax::kind::SyntaxKind as K;
 
 impl Parser<'_> {
-    /// Whether a definition of the newer Cure begins with the token `ahead`.
+    /// True if a definition of the newer Cure begins with the token `ahead`.
     fn at_newer(&self, ahead: usize) -> bool {
         let word = |at: usize| if self.nth(at) == K::Ident { self.text_of(at) } else { "" };
         let capital = |at: usize| word(at).starts_with(|c: char| c.is_ascii_uppercase());

@@ -60,8 +60,8 @@ impl Parser<'_> {
         height
     }
 
-    /// A chain of operators of one precedence that nest to the right. Its height grows with its length, as that of other
-    /// chains, but the parser is not called for each operator anew.
+    /// Parses a chain of right-associative operators of one precedence. Its tree is as deep as the chain is long, but
+    /// the parser does not recurse.
     fn right_chain(&mut self, start: Checkpoint, power: u8, first: u32) -> u32 {
         let mut heights = vec![first];
         let mut start = start;

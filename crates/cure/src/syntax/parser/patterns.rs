@@ -4,7 +4,7 @@ use super::Parser;
 use crate::syntax::kind::SyntaxKind as K;
 
 impl Parser<'_> {
-    /// Whether a pattern can begin here.
+    /// True if a pattern can begin here.
     pub(super) fn starts_pattern(&self) -> bool {
         matches!(
             self.peek(),
@@ -105,7 +105,7 @@ impl Parser<'_> {
         });
     }
 
-    /// Whether `-1 ->` begins the next clause of a match, and does not subtract from this one's body.
+    /// True if `-1 ->` begins the next clause of a match, and does not subtract from this one's body.
     pub(super) fn next_clause(&self) -> bool {
         self.in_clause
             && self.is(K::Minus)

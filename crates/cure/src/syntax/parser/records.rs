@@ -15,7 +15,7 @@ impl Parser<'_> {
         record || self.is_update()
     }
 
-    /// Whether a bar stands between these braces and in no others: a tuple has none.
+    /// True if these braces contain a bar outside nested braces. A tuple contains none.
     fn is_update(&self) -> bool {
         const FAR: usize = 200;
         let mut depth = 0;

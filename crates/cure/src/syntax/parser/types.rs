@@ -95,7 +95,7 @@ impl Parser<'_> {
         });
     }
 
-    /// Whether a type's argument is a number: a literal or arithmetic over names.
+    /// True if a type's argument is a number: a literal or arithmetic over names.
     fn starts_length(&self) -> bool {
         let operator = |ahead| matches!(self.nth(ahead), K::Plus | K::Minus | K::Star | K::Slash | K::Percent);
         match self.peek() {

@@ -14,7 +14,7 @@ use crate::diagnostic::Lines;
 use crate::{Limits, NoSources, compile};
 
 /// The text of a tool's answer to these arguments.
-async fn said<T: Tool>(tool: T, arguments: Value) -> String {
+async fn call<T: Tool>(tool: T, arguments: Value) -> String {
     let args = serde_json::from_value(arguments).unwrap();
     match tool.call(Context::detached(Arc::new(())), args).await {
         Ok(output) => T::text(&output),
@@ -125,7 +125,7 @@ fn syntax_help_tells_of_refinements_and_their_limits_of_if_let_and_interpolation
 
 #[tokio::test]
 async fn get_stdlib_docs_takes_list() {
-    let docs = |module: &str| said(super::get_stdlib_docs::GetStdlibDocs, json!({ "module": module }));
+    let docs = |module: &str| call(super::get_stdlib_docs::GetStdlibDocs, json!({ "module": module }));
     let full = docs("Std.List").await;
     assert!(full.starts_with("Std.List: "), "{full}");
     for short in ["List", "list", " std.list "] {
@@ -139,13 +139,13 @@ async fn a_wrong_program_is_a_result_and_not_an_error() {
     expect![[r#"
         ✗ Type error
         3:20 error C0401: -5 does not fit {x: Int | x > 0}"#]]
-    .assert_eq(&said(super::type_check_cure::TypeCheckCure(part()), json!({ "code": code })).await);
+    .assert_eq(&call(super::type_check_cure::TypeCheckCure(part()), json!({ "code": code })).await);
     expect![[r#"
         ✗ Syntax error
         2:10 error C0101: expected a name, found `=`
         2:13 error C0102: this `module` has no `end`
             write `end` here"#]]
-    .assert_eq(&said(super::validate_syntax::ValidateSyntax, json!({ "code": "module T do\n  def f( = 1\n" })).await);
+    .assert_eq(&call(super::validate_syntax::ValidateSyntax, json!({ "code": "module T do\n  def f( = 1\n" })).await);
 }
 
 #[tokio::test]
@@ -168,7 +168,7 @@ async fn a_machine_is_told_with_its_faults_and_its_picture() {
             A --> C : go [n > 3]
             A --> D : stop [n > 5 and n < 3]
             B --> A : back"#]]
-    .assert_eq(&said(super::analyze_fsm::AnalyzeFsm(part()), json!({ "code": code })).await);
+    .assert_eq(&call(super::analyze_fsm::AnalyzeFsm(part()), json!({ "code": code })).await);
 }
 
 #[tokio::test]
@@ -184,10 +184,10 @@ async fn documentation_comes_from_the_library_itself() {
           second(p: Pair(A, B)): B
               The second value.
               > second({1, "a"}) == "a""#]]
-    .assert_eq(&said(super::get_stdlib_docs::GetStdlibDocs, json!({ "module": "Std.Pair" })).await);
+    .assert_eq(&call(super::get_stdlib_docs::GetStdlibDocs, json!({ "module": "Std.Pair" })).await);
     expect![[r#"
         error: There is no module "Std.Nope" in the standard library.
-        There are: Std.Core, Std.Eq, Std.Fsm, Std.Io, Std.List, Std.Map, Std.Math, Std.Option, Std.Ord, Std.Pair, Std.Queue, Std.Rec, Std.Result, Std.Show, Std.String, Std.System, Std.Typeclasses, Std.Vector; and `all`."#]].assert_eq(&said(super::get_stdlib_docs::GetStdlibDocs, json!({ "module": "Std.Nope" })).await);
+        There are: Std.Core, Std.Eq, Std.Fsm, Std.Io, Std.List, Std.Map, Std.Math, Std.Option, Std.Ord, Std.Pair, Std.Queue, Std.Rec, Std.Result, Std.Show, Std.String, Std.System, Std.Typeclasses, Std.Vector; and `all`."#]].assert_eq(&call(super::get_stdlib_docs::GetStdlibDocs, json!({ "module": "Std.Nope" })).await);
 }
 
 #[tokio::test]
@@ -206,7 +206,7 @@ async fn hostile_text_gets_a_clear_answer() {
         ("huge", &huge, "C0004"),
         ("empty", "", "passed"),
     ] {
-        let text = said(super::type_check_cure::TypeCheckCure(part()), json!({ "code": code })).await;
+        let text = call(super::type_check_cure::TypeCheckCure(part()), json!({ "code": code })).await;
         assert!(text.contains(wanted), "{name}: {}", &text[..text.len().min(500)]);
     }
 }
@@ -220,13 +220,13 @@ fn running() -> super::run_cure::RunCure {
 async fn generate_tests_honours_cure_run() {
     let code = "module T do\n  def main(n: Nat): Int = n / 2\nend";
     let arguments = json!({ "code": code, "function": "main" });
-    let off = said(super::generate_tests::GenerateTests(part()), arguments.clone()).await;
+    let off = call(super::generate_tests::GenerateTests(part()), arguments.clone()).await;
     assert!(off.starts_with("error: Running programs is not enabled here.") && off.contains("run = true"), "{off}");
-    let on = said(super::generate_tests::GenerateTests(running().0), arguments).await;
+    let on = call(super::generate_tests::GenerateTests(running().0), arguments).await;
     assert!(on.contains("if T.main(2) == 1 then"), "{on}");
     // A call has the steps of the configuration.
     let code = "module T do\n  def f(n: Nat): Int = if n < 1 then 0 else f(n + 1)\nend";
-    let told = said(super::generate_tests::GenerateTests(running().0), json!({ "code": code, "function": "f" })).await;
+    let told = call(super::generate_tests::GenerateTests(running().0), json!({ "code": code, "function": "f" })).await;
     assert!(told.contains("T.f(1): the run was ended: more than 100000 steps"), "{told}");
 }
 
@@ -235,19 +235,19 @@ async fn running_is_off_unless_it_is_enabled() {
     let off = super::run_cure::RunCure(part());
     expect![[r#"
         error: Running programs is not enabled here.
-        Put `[cure]` and below it `run = true` into hob.toml, or into your own ~/.config/hob/config.toml; then `hob stop`, and the next call starts a daemon that knows it."#]].assert_eq(&said(off, json!({ "code": "module T do\n  def main(): Int = 1\nend" })).await);
+        Put `[cure]` and below it `run = true` into hob.toml, or into your own ~/.config/hob/config.toml; then `hob stop`, and the next call starts a daemon that knows it."#]].assert_eq(&call(off, json!({ "code": "module T do\n  def main(): Int = 1\nend" })).await);
 }
 
 #[tokio::test]
 async fn a_program_runs_with_its_output_and_its_trace() {
     let code = "module T do\n  import Std.Io\n  def twice(n: Int): Int = n * 2\n  def main(): Int =\n    let _ = println(\"hello\")\n    twice(21)\n  def forever(n: Int): Int = forever(n + 1)\n  def halve(n: {x: Int | x > 0}): Int = 100 / n\nend\n";
     let all = [
-        said(running(), json!({ "code": code, "trace": true, "profile": true })).await,
-        said(running(), json!({ "code": code, "function": "forever", "args": ["0"] })).await,
-        said(running(), json!({ "code": code, "function": "halve", "args": ["0"] })).await,
-        said(running(), json!({ "code": code, "function": "half", "args": ["0"] })).await,
-        said(running(), json!({ "code": "module T do\n  def main(): Int = \"x\"\nend" })).await,
-        said(running(), json!({ "code": code, "file_path": "x.cure" })).await,
+        call(running(), json!({ "code": code, "trace": true, "profile": true })).await,
+        call(running(), json!({ "code": code, "function": "forever", "args": ["0"] })).await,
+        call(running(), json!({ "code": code, "function": "halve", "args": ["0"] })).await,
+        call(running(), json!({ "code": code, "function": "half", "args": ["0"] })).await,
+        call(running(), json!({ "code": "module T do\n  def main(): Int = \"x\"\nend" })).await,
+        call(running(), json!({ "code": code, "file_path": "x.cure" })).await,
     ];
     expect![[r#"
         hello

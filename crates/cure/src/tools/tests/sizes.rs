@@ -1,4 +1,4 @@
-//! The size of answers: each fits into what a model reads at once, and says how much there is and what to call next.
+//! The size of answers: each fits a model's limit, and states the total and the next call.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -175,7 +175,7 @@ fn within(worktree: &Path) -> Context {
     Context::detached(Arc::new(testkit::caller(worktree, "tester")))
 }
 
-/// The tree of a text takes at most four times the text, and with what is left out it can be read to its end.
+/// The tree of a text is at most four times as large as the text, and can be read completely in several calls.
 #[tokio::test]
 async fn get_ast_gives_nodes_with_places_in_at_most_four_times_the_source() {
     let library = crate::standard::names().map(|name| (name, crate::standard::source(name).unwrap()));

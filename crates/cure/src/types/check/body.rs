@@ -15,7 +15,7 @@ use super::words::Words;
 use crate::fuel;
 use crate::types::notes::{self, Note};
 
-/// What the solver can represent of a value.
+/// The solver's representation of a value.
 #[derive(Debug, Clone)]
 pub(super) enum Term {
     Opaque,
@@ -32,9 +32,9 @@ pub(super) enum Term {
     Data(Name, Vec<Term>),
 }
 
-/// How the names of what a pipe binds begin; no name of a program does.
+/// Prefix of the names bound by a pipe. No name of a program begins with it.
 pub(super) const PIPED: &str = "|>";
-/// What messages call it.
+/// Name of that value in messages.
 const BEFORE_PIPE: &str = "the value before `|>`";
 
 /// A checked expression with its type.
@@ -50,12 +50,12 @@ pub(super) struct Val {
 pub(super) struct Local {
     pub var: VarId,
     pub ty: Ty,
-    pub known: Known,
+    pub known: Binding,
 }
 
-/// What is known about a variable.
+/// Knowledge about a variable.
 #[derive(Debug, Clone)]
-pub(super) enum Known {
+pub(super) enum Binding {
     Term(Term),
     /// Its type was unknown when it was bound; this symbol becomes its term once the type is known.
     Later(Sym),
@@ -68,7 +68,7 @@ pub(super) enum Known {
 struct Meta {
     /// Its solution.
     ty: Option<Ty>,
-    /// Whether a class is taken at it. An instance is that of the base type, so its solution has neither conditions nor
+    /// True if a class is taken at it. An instance is that of the base type, so its solution has neither conditions nor
     /// lengths.
     of_class: bool,
     /// The oldest variable whose solution mentions it; at first itself.
@@ -77,7 +77,7 @@ struct Meta {
 
 /// A required dictionary.
 #[derive(Debug)]
-pub(super) struct Wanted {
+pub(super) struct Constraint {
     pub class: Name,
     pub ty: Ty,
     pub span: Span,
@@ -105,7 +105,7 @@ pub(super) struct Body<'p> {
     pub words: Words,
     pub locals: Vec<(Name, Local)>,
     pub vars: u32,
-    pub wanted: Vec<Wanted>,
+    pub wanted: Vec<Constraint>,
     /// The type parameters of the function.
     pub type_params: Vec<Name>,
     /// Variables for length parameters, and whether their value is used.
@@ -118,7 +118,7 @@ pub(super) struct Body<'p> {
     values: HashMap<Sym, Term>,
     /// Type parameters that have different names in the body and in the head.
     pub renamed: HashMap<Name, Name>,
-    /// What `Self` is, in a method of an instance.
+    /// Type of `Self` in a method of an instance.
     pub own: Option<Ty>,
     /// In a machine: the variable with the data of the event.
     pub event: Option<VarId>,
@@ -153,7 +153,7 @@ impl<'p> Body<'p> {
             renamed: HashMap::new(),
             own: None,
             event: None,
-            noted: notes::wanted(checker.source).then(Vec::new),
+            noted: notes::is_active(checker.source).then(Vec::new),
         }
     }
 
@@ -169,7 +169,7 @@ impl<'p> Body<'p> {
         }
     }
 
-    /// Hands on what was noted, when all types are known.
+    /// Passes on the notes when all types are known.
     pub(super) fn hand_on_notes(&mut self) {
         let noted = self.noted.take().unwrap_or_default();
         notes::add(noted.into_iter().map(|(span, ty)| Note { span, ty: self.show(&ty) }));
@@ -228,7 +228,7 @@ impl<'p> Body<'p> {
             && let Some((_, local)) = self.locals.last_mut()
         {
             local.ty = ty;
-            local.known = Known::Function(open);
+            local.known = Binding::Function(open);
         }
     }
 
@@ -251,7 +251,7 @@ impl<'p> Body<'p> {
         Some(meta)
     }
 
-    /// Whether nothing older than `first` speaks of a variable.
+    /// True if nothing older than `first` speaks of a variable.
     pub(super) fn is_newer(&self, meta: u32, first: u32) -> bool {
         self.metas[meta as usize].level >= first
     }
@@ -271,8 +271,8 @@ impl<'p> Body<'p> {
         self.metas[meta as usize].of_class
     }
 
-    /// The type at which a class is taken for values of this type: the base type, all the way down. What is still
-    /// unsolved in it will be one too.
+    /// Returns the type whose instance is used for values of this type: the base type at every level. Unsolved parts
+    /// will also become base types.
     pub(super) fn for_class(&mut self, ty: &Ty) -> Ty {
         let ty = self.resolved(&self.widened(ty));
         ty.any(&mut |part| {
@@ -315,14 +315,14 @@ impl<'p> Body<'p> {
     }
 
     /// The term for a number in a type; a parameter's symbol may be bound to another term.
-    pub(super) fn meant(&self, term: &Linear) -> Term {
+    pub(super) fn bound_term(&self, term: &Linear) -> Term {
         match term.as_symbol().and_then(|sym| self.values.get(&sym)) {
             None | Some(Term::Int(_)) => Term::Int(term.clone()),
             Some(other) => other.clone(),
         }
     }
 
-    /// Whether a type mentions values that are newer than `first` and not determined by older values.
+    /// True if a type mentions values that are newer than `first` and not determined by older values.
     pub(super) fn speaks_of_later(&self, ty: &Ty, first: usize) -> bool {
         self.resolved(ty).any(&mut |part| match part {
             Ty::Seq(_, _, Len::Term(length)) => self.is_later(length, first),
@@ -412,7 +412,7 @@ impl<'p> Body<'p> {
         ty::show_both(&self.resolved(one), &self.resolved(other), &name)
     }
 
-    /// Whether a resolved type exceeds the size limit for types.
+    /// True if a resolved type exceeds the size limit for types.
     pub(super) fn is_large(&self, ty: &Ty) -> bool {
         ty.is_large(&|meta| self.metas[meta as usize].ty.as_ref())
     }
@@ -475,14 +475,14 @@ impl<'p> Body<'p> {
         let var = self.fresh_var();
         let ty = self.opened(ty);
         let known = match known {
-            Some(Term::Opaque) | None if matches!(ty, Ty::Meta(_)) => Known::Later(self.symbol(Some(name))),
+            Some(Term::Opaque) | None if matches!(ty, Ty::Meta(_)) => Binding::Later(self.symbol(Some(name))),
             None => {
                 let mut facts = Vec::new();
                 let term = self.term_of(&ty, Some(name), &mut facts);
                 self.facts.extend(facts);
-                Known::Term(term)
+                Binding::Term(term)
             }
-            Some(term) => Known::Term(term),
+            Some(term) => Binding::Term(term),
         };
         self.locals.push((name.clone(), Local { var, ty, known }));
         var

@@ -15,7 +15,7 @@ use crate::resolve::scope::Function;
 use crate::solver::{Formula, Linear, Sym};
 use crate::syntax::ast::*;
 
-/// Whether the value is a choice between several, possibly behind `let`s.
+/// True if the value is a choice between several, possibly behind `let`s.
 pub(super) fn is_choice(expr: &Expr) -> bool {
     matches!(expr.kind, ExprKind::If(..) | ExprKind::Match(..) | ExprKind::Block(_))
 }
@@ -68,7 +68,7 @@ impl<'p> Body<'p> {
         self.wrong(span)
     }
 
-    /// Whether the name is unambiguous; reports an ambiguous one.
+    /// True if the name is unambiguous; reports an ambiguous one.
     pub(super) fn one_is_meant(&mut self, name: &Name, arity: u32, at: Span) -> bool {
         let Some((one, other)) = self.scope.offered_twice(name, arity).cloned() else { return true };
         let message = format!("`{name}` is in `{one}` and in `{other}`, both of which are imported whole");
@@ -249,7 +249,7 @@ impl<'p> Body<'p> {
             types.insert(param.clone(), self.for_class(&ty));
         }
         for (_, ty) in &signature.constraints {
-            // Marks what is unsolved in it.
+            // Marks its unsolved parts.
             self.for_class(&instantiate(ty, &types, &HashMap::new()));
         }
         let mut names = HashMap::new();
@@ -330,7 +330,7 @@ impl<'p> Body<'p> {
                 Ty::Refined(..) => self.base(ty),
                 other => other,
             };
-            // What a function takes is known before it is checked; what it gives is not.
+            // A function's parameters are known before it is checked; its result is not.
             if generic && !flows.is_empty() && matches!(base, Ty::Fn(..)) && self.errors.len() == errors {
                 let mut fixed = fixed.clone();
                 order[place..].iter().for_each(|at| self.flows_in(&ready.params[*at].1, true, &mut fixed));

@@ -13,7 +13,7 @@ const DEPTH: u32 = 64;
 impl Body<'_> {
     /// Requests a dictionary of this class for this type, to be found later.
     pub(super) fn want(&mut self, class: Name, ty: Ty, span: Span) -> Hole {
-        self.wanted.push(super::body::Wanted { class, ty, span });
+        self.wanted.push(super::body::Constraint { class, ty, span });
         Hole(self.wanted.len() as u32 - 1)
     }
 
@@ -38,7 +38,7 @@ impl Body<'_> {
             return None;
         }
         let ty = self.shallow(ty);
-        // The instance would not keep what the type says: it is that of the base type.
+        // The instance would not preserve the refinements of the type, because it is that of the base type.
         if matches!(ty, Ty::Refined(..) | Ty::Seq(_, _, Len::Term(_))) {
             return None;
         }

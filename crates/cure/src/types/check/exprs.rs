@@ -26,7 +26,6 @@ impl Body<'_> {
         Val { tree: tree(TreeKind::Literal(Literal::atom("wrong")), span), ty: Ty::Wrong, term: Term::Opaque }
     }
 
-    /// Checks an expression against a type.
     pub(super) fn check(&mut self, expr: &Expr, expected: &Ty) -> Val {
         if fuel::is_spent() {
             return self.too_much(expr.span);
@@ -45,12 +44,13 @@ impl Body<'_> {
                 let (types, result) = (types.clone(), (**result).clone());
                 self.lambda(params, body, Some((&types, &result)), expr.span)
             }
-            // What is expected says whether it is a list or a vector.
+            // The expected type decides between list and vector.
             (ExprKind::List(elements, rest), Ty::Seq(seq, element, _)) => {
-                // The length that is expected is what a choice behind the first elements needs.
-                let val = match rest.is_none() && self.says_nothing(expected, element, expr) {
-                    true => self.inferred_list(*seq, elements, None, expr.span),
-                    false => self.list(elements, rest.as_deref(), &base, expr.span),
+                // A choice after the first elements needs the expected length.
+                let val = if rest.is_none() && self.says_nothing(expected, element, expr) {
+                    self.inferred_list(*seq, elements, None, expr.span)
+                } else {
+                    self.list(elements, rest.as_deref(), &base, expr.span)
                 };
                 self.coerce(val, &wanted, expr.span)
             }
@@ -63,9 +63,10 @@ impl Body<'_> {
                 self.coerce(val, &wanted, expr.span)
             }
             (ExprKind::Vector(elements), Ty::Seq(Seq::Vector, element, _)) => {
-                let val = match self.says_nothing(expected, element, expr) {
-                    true => self.inferred_list(Seq::Vector, elements, None, expr.span),
-                    false => self.list(elements, None, &base, expr.span),
+                let val = if self.says_nothing(expected, element, expr) {
+                    self.inferred_list(Seq::Vector, elements, None, expr.span)
+                } else {
+                    self.list(elements, None, &base, expr.span)
                 };
                 self.coerce(val, &wanted, expr.span)
             }
@@ -121,7 +122,6 @@ impl Body<'_> {
         }
     }
 
-    /// Infers the type of an expression.
     pub(super) fn infer(&mut self, expr: &Expr) -> Val {
         self.infer_with(expr, None)
     }
@@ -145,7 +145,7 @@ impl Body<'_> {
         self.wrong(expr.span)
     }
 
-    /// The tree for an expression that is no longer checked; reports this once.
+    /// Returns the tree of an expression that exceeds the limits. Reports this once.
     fn too_much(&mut self, span: Span) -> Val {
         if !self.checker.spent.replace(true) {
             self.errors.push(fuel::too_much(span));
@@ -263,7 +263,7 @@ impl Body<'_> {
                     if self.base(&val.ty).is_con("String") || matches!(val.ty, Ty::Wrong) {
                         (val.tree, val.term)
                     } else {
-                        (self.shown(val, value.span), Term::Opaque)
+                        (self.show_value(val, value.span), Term::Opaque)
                     }
                 }
             };
@@ -275,7 +275,7 @@ impl Body<'_> {
         Val { tree: tree(TreeKind::Operation(Operation::Join, vec![parts]), span), ty: Ty::string(), term }
     }
 
-    fn shown(&mut self, val: Val, span: Span) -> Tree {
+    fn show_value(&mut self, val: Val, span: Span) -> Tree {
         let Some(show) = self.scope.class_by_full("Std.Show.Show") else {
             self.error(code::UNKNOWN_CLASS, span, "interpolation needs the class `Show` of Std.Show");
             return val.tree;
@@ -313,7 +313,7 @@ impl Body<'_> {
         self.locals.truncate(locals);
         self.facts.truncate(facts);
         let kind = TreeKind::Lambda(vars, Box::new(body.tree));
-        // What the body says is more than what was expected of it.
+        // The body's own type is more precise than the expected one.
         let exact = Ty::Fn(types.clone(), Arc::new(body.ty));
         if !self.speaks_of_later(&exact, first) {
             return Val { tree: tree(kind, span), ty: exact, term: Term::Opaque };
@@ -475,7 +475,7 @@ impl Body<'_> {
     }
 }
 
-/// Whether a call is one of a method, or of a function that asks for an instance.
+/// True if a call is one of a method, or of a function that asks for an instance.
 fn is_through_class(call: &Tree) -> bool {
     match &call.kind {
         TreeKind::Method(..) => true,

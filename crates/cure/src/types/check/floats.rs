@@ -27,7 +27,6 @@ pub(super) fn float_at(place: &BigInt) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
-/// A term for a literal.
 pub(super) fn literal(value: f64) -> Term {
     Term::Float(Linear::number(place_of(value)))
 }
@@ -95,7 +94,7 @@ impl Body<'_> {
     }
 }
 
-/// What holds of a sum, difference, product or quotient however it is rounded.
+/// Returns facts about a sum, difference, product or quotient that hold for every rounding.
 fn facts(operator: K, a: &Linear, b: &Linear, value: &Linear) -> Vec<Formula> {
     let zero = &Linear::number(0);
     let when = |condition: Formula, then: Formula| condition.not().or(then);
@@ -132,15 +131,15 @@ fn facts(operator: K, a: &Linear, b: &Linear, value: &Linear) -> Vec<Formula> {
     }
 }
 
-/// Whether a value is multiplied or divided by a number.
+/// True if a value is multiplied or divided by a number.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Scaled {
     Product,
     Quotient,
 }
 
-/// What holds of a value that is multiplied or divided by a known number: it is no smaller, or no greater, than before. So
-/// twice what is not zero is not zero.
+/// Returns facts about a value multiplied or divided by a known number: it is not smaller, or not greater, than before.
+/// For example, twice a nonzero value is nonzero.
 fn scaled(of: &Linear, by: &Linear, value: &Linear, how: Scaled) -> Vec<Formula> {
     let Some(factor) = by.as_number().and_then(float_at).filter(|factor| *factor != 0.0) else { return Vec::new() };
     let zero = &Linear::number(0);
@@ -151,9 +150,10 @@ fn scaled(of: &Linear, by: &Linear, value: &Linear, how: Scaled) -> Vec<Formula>
         Scaled::Product => factor.abs() >= 1.0,
         Scaled::Quotient => factor.abs() <= 1.0,
     };
-    let (above, below) = match grows {
-        true => (Formula::le(of, &value), Formula::le(&value, of)),
-        false => (Formula::le(&value, of), Formula::le(of, &value)),
+    let (above, below) = if grows {
+        (Formula::le(of, &value), Formula::le(&value, of))
+    } else {
+        (Formula::le(&value, of), Formula::le(of, &value))
     };
     vec![Formula::lt(of, zero).or(above), Formula::lt(zero, of).or(below)]
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use num_traits::ToPrimitive;
 
-use super::body::{Body, Known, Local, Term};
+use super::body::{Binding, Body, Local, Term};
 use super::exprs::tree;
 use super::places::Places;
 use super::prove::Proof;
@@ -31,7 +31,6 @@ pub(super) enum Slot {
     Open(usize),
     /// The type is being inferred.
     Running,
-    /// The inferred type.
     Done(Ty),
 }
 
@@ -48,7 +47,7 @@ pub(crate) struct Checker<'p> {
     /// The number of diagnostics inspected, and whether all of them are warnings at most.
     pub(super) looked_at: Cell<usize>,
     pub(super) sound: Cell<bool>,
-    /// Whether spent fuel has been reported.
+    /// True if spent fuel has been reported.
     pub(super) spent: Cell<bool>,
     /// The number of functions that wait for the result of another one.
     pub(super) nested: Cell<u32>,
@@ -112,7 +111,7 @@ impl<'p> Checker<'p> {
         }
     }
 
-    /// Whether there are no errors so far.
+    /// True if there are no errors so far.
     fn is_sound(&self) -> bool {
         let errors = self.errors.borrow();
         let new = &errors[self.looked_at.replace(errors.len())..];
@@ -144,7 +143,7 @@ impl<'p> Checker<'p> {
                 let local = Local {
                     var: head.params[at],
                     ty: head.types[at].clone(),
-                    known: Known::Term(head.terms[at].clone()),
+                    known: Binding::Term(head.terms[at].clone()),
                 };
                 body.locals.push((param.name.name.clone(), local));
             }
@@ -191,7 +190,7 @@ impl<'p> Checker<'p> {
         self.finish(body, function);
     }
 
-    /// Whether the guards of all clauses leave values out, and whether every clause is reachable.
+    /// Checks that the guards of all clauses are exhaustive, and that every clause is reachable.
     fn covered(&self, body: &mut Body<'_>, group: &Group<'_>, arms: &[Option<(Option<Formula>, Span)>]) {
         let mut left: Vec<Formula> = Vec::new();
         let mut open = true;
@@ -314,7 +313,7 @@ impl Body<'_> {
             let var = self.fresh_var();
             head.lengths.push((var, head.params[of], more));
             self.lengths_used.insert(var, false);
-            let local = Local { var, ty: Ty::int(), known: Known::Term(Term::Int(names[name].clone())) };
+            let local = Local { var, ty: Ty::int(), known: Binding::Term(Term::Int(names[name].clone())) };
             self.locals.push((name.clone(), local));
         }
         head
@@ -407,7 +406,7 @@ impl Body<'_> {
         })
     }
 
-    /// The positions, with what has become known about their types since they were visited.
+    /// Returns the positions with the types inferred since they were visited.
     fn settled(&self, places: &Places, asks: bool) -> Places {
         let mut seen = places.seen.clone();
         seen.values_mut().for_each(|place| place.ty = self.resolved(&place.ty));
@@ -442,9 +441,10 @@ impl Body<'_> {
             return;
         }
         for at in unreachable {
-            let hint = match verdict.never.contains(at) {
-                true => "no value that comes here is like this: remove it",
-                false => "the clauses above take everything it would; remove it, or move it up",
+            let hint = if verdict.never.contains(at) {
+                "no value that comes here is like this: remove it"
+            } else {
+                "the clauses above take everything it would; remove it, or move it up"
             };
             let warning = Diagnostic::warning(code::UNREACHABLE, arms[*at].span, "this clause is never reached");
             self.errors.push(warning.hint(hint));
@@ -458,7 +458,7 @@ impl Body<'_> {
         {
             return;
         }
-        // Facts matter only if they mention what the patterns test.
+        // Facts matter only if they mention a value that the patterns test.
         let asks = places.speaks(self);
         let places = &self.settled(places, asks);
         let verdict = exhaustive::run(arms, places, self.scope, asks, &|formulas| self.possible(formulas));
@@ -485,9 +485,9 @@ impl Body<'_> {
     }
 }
 
-/// Whether two parameters have the same written type.
+/// True if two parameters have the same written type.
 fn same_text(source: &str, one: &Param, other: &Param) -> bool {
-    let text = |param: &Param| param.ty.as_ref().map(|ty| ty.span.of(source));
+    let text = |param: &Param| param.ty.as_ref().map(|ty| ty.span.text(source));
     text(one) == text(other)
 }
 

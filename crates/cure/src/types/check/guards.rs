@@ -1,4 +1,4 @@
-//! Checks the guards of clauses: their form, and what the solver knows of them.
+//! Checks the guards of clauses: their form, and the solver's knowledge about them.
 
 use super::body::{Body, Term};
 use crate::diagnostic::code;

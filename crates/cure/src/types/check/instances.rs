@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::body::{Body, Known, Local};
+use super::body::{Binding, Body, Local};
 use super::exprs::{short, tree};
 use super::functions::Checker;
 use crate::diagnostic::{Diagnostic, code};
@@ -154,7 +154,7 @@ impl Body<'_> {
     ) -> (Vec<VarId>, Tree) {
         let head = self.head(signature, class);
         if class.is_none() {
-            // In a default, the parameter of the class is one of its own.
+            // In a default, the parameter of the class is a separate one.
             let own =
                 self.given.iter().filter_map(|(_, ty, _)| if let Ty::Param(name) = ty { Some(name) } else { None });
             let own: Vec<Name> = own.filter(|name| !self.type_params.contains(name)).cloned().collect();
@@ -165,8 +165,11 @@ impl Body<'_> {
         }
         for (at, param) in method.params.iter().enumerate() {
             self.once(&param.name, method.params[..at].iter().map(|other| &other.name));
-            let local =
-                Local { var: head.params[at], ty: head.types[at].clone(), known: Known::Term(head.terms[at].clone()) };
+            let local = Local {
+                var: head.params[at],
+                ty: head.types[at].clone(),
+                known: Binding::Term(head.terms[at].clone()),
+            };
             self.locals.push((param.name.name.clone(), local));
         }
         let val = self.check(value, &head.result);

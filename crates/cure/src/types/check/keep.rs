@@ -1,9 +1,9 @@
 //! Type variables keep what values say: a variable under no class takes the conditions and lengths of the values that flow
 //! into it, if they all have them.
 //!
-//! A variable is first solved by the base type, whatever comes first. When all is known that flows into it, it is narrowed to
-//! what one of the values says, and all of them are checked again; if one does not fit, the base type stays. What was
-//! checked against the base type in between remains right, since only what flows in depends on it.
+//! A variable is first solved by the base type of its first value. When all values that flow into it are known, it is
+//! narrowed to the type of one of them, and all are checked again. If one does not fit, the base type stays. Earlier
+//! checks against the base type remain valid, because only incoming values depend on it.
 
 use std::sync::Arc;
 
@@ -37,13 +37,13 @@ impl Flow {
 }
 
 impl Body<'_> {
-    /// Narrows the variables that are newer than `first`, and not among `fixed`, to what the values say.
+    /// Narrows the variables newer than `first` and not in `fixed` to the types of their values.
     pub(super) fn keep(&mut self, first: u32, flows: &[Flow], fixed: &[u32]) {
         let says_more = |flow: &Flow| self.resolved(&flow.ty).any(&mut |part| exact(part));
         if !flows.iter().any(says_more) {
             return;
         }
-        // What a value has said before anything is narrowed.
+        // The types of the values before narrowing.
         let actual: Vec<Ty> = flows.iter().map(|flow| self.resolved(&flow.ty)).collect();
         let mut found: Vec<(u32, Ty)> = Vec::new();
         for (flow, actual) in flows.iter().zip(&actual) {
@@ -62,14 +62,14 @@ impl Body<'_> {
     fn gather(&self, into: &Ty, actual: &Ty, first: u32, found: &mut Vec<(u32, Ty)>) {
         if let Ty::Meta(_) = into {
             let Some(root) = self.root(into) else { return };
-            // What is expected of it says enough if it says anything of this kind.
+            // Any refinement in the expected type is sufficient.
             let said = self.resolved(into).any(&mut |part| exact(part));
             if !self.is_newer(root, first) || said || self.is_of_class(root) {
                 return;
             }
-            let kept = self.kept(actual);
+            let kept = self.without_unnamed_lengths(actual);
             match found.iter_mut().find(|(meta, _)| *meta == root) {
-                // What is known of a literal holds for the variable only with what is known of all others.
+                // A literal's type holds for the variable only if it covers all other values.
                 Some((_, known)) => *known = joined(known, &kept),
                 None => found.push((root, kept)),
             }
@@ -95,19 +95,18 @@ impl Body<'_> {
     }
 
     /// A type as a variable keeps it: without lengths that have no name, since each value has its own.
-    fn kept(&self, ty: &Ty) -> Ty {
+    fn without_unnamed_lengths(&self, ty: &Ty) -> Ty {
         ty.map(&mut |part| match part {
             Ty::Seq(seq, element, Len::Term(length)) => {
                 let named = length.factors.keys().all(|sym| self.symbol_name(*sym).is_some());
                 let length = if named { Len::Term(length.clone()) } else { Len::Unknown };
-                Some(Ty::Seq(*seq, Arc::new(self.kept(element)), length))
+                Some(Ty::Seq(*seq, Arc::new(self.without_unnamed_lengths(element)), length))
             }
             _ => None,
         })
     }
 
-    /// A type for values that are known by it from outside of where it was written: without what it says of values that are
-    /// newer than `first`.
+    /// Returns the type as visible outside its scope: without conditions on values newer than `first`.
     pub(super) fn without_later(&self, ty: &Ty, first: usize) -> Ty {
         if !self.speaks_of_later(ty, first) {
             return ty.clone();
@@ -125,7 +124,7 @@ impl Body<'_> {
         })
     }
 
-    /// Whether all values fit, without a word if they do not.
+    /// True if all values fit, without a word if they do not.
     fn all_fit(&mut self, flows: &[Flow], actual: &[Ty]) -> bool {
         let errors = self.errors.len();
         let lengths = (self.open_lens.clone(), self.lens.clone());
@@ -184,7 +183,7 @@ impl Body<'_> {
     }
 }
 
-/// Whether a type has a condition or a length at its top.
+/// True if a type has a condition or a length at its top.
 pub(super) fn exact(ty: &Ty) -> bool {
     matches!(ty, Ty::Refined(..) | Ty::Seq(_, _, Len::Term(_)))
 }

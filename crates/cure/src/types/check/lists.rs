@@ -36,8 +36,8 @@ impl Body<'_> {
         val
     }
 
-    /// Whether what is expected of a list says nothing of its elements that they do not say better by themselves: their type
-    /// is not known yet, or it is known from other values, and they are literals.
+    /// True if the elements of a list determine their type better than the expected type does: it is still unknown, or
+    /// it is known from other values and the elements are literals.
     pub(super) fn says_nothing(&self, expected: &Ty, element: &Ty, list: &Expr) -> bool {
         let is_open = |ty: &Ty| matches!(ty, Ty::Meta(_));
         is_open(&self.shallow(element))
@@ -69,7 +69,7 @@ impl Body<'_> {
             None => (None, Len::Term(count)),
             Some(rest) => {
                 let wanted = match wanted {
-                    // Each branch of a choice must be long enough by itself.
+                    // Each branch of a choice must be long enough on its own.
                     Len::Term(whole) if is_choice(rest) || matches!(rest.kind, ExprKind::List(_, Some(_))) => {
                         Len::Term(self.length(whole).sub(&count))
                     }
@@ -89,7 +89,7 @@ impl Body<'_> {
         Val { tree: tree(TreeKind::List(trees, rest), span), ty, term: Term::Opaque }
     }
 
-    /// Whether an expression is obviously a vector; `[x | v]` is then a vector too.
+    /// True if an expression is obviously a vector; `[x | v]` is then a vector too.
     pub(super) fn is_vector(&self, expr: &Expr) -> bool {
         let is_vector = |ty: &Ty| matches!(self.base(ty), Ty::Seq(Seq::Vector, ..));
         match &expr.kind {
@@ -109,8 +109,8 @@ impl Body<'_> {
         }
     }
 
-    /// `a ++ b` and `a -- b`. What is expected of the elements of the whole is expected of those of both sides of `++`, and
-    /// of those that `--` leaves.
+    /// Checks `a ++ b` and `a -- b`. The expected element type applies to both sides of `++`, and to the left side of
+    /// `--`.
     pub(super) fn joined(&mut self, operator: K, left: &Expr, right: &Expr, wanted: Option<&Ty>, span: Span) -> Val {
         let (first, second, element) = match wanted {
             Some(element) => {
@@ -181,9 +181,8 @@ impl Body<'_> {
         }
         // The tail of a value of type Any has type Any.
         let any = matches!(self.base(&at.ty), Ty::Any);
-        let tail = |body: &Self, by: usize| match any {
-            true => Ty::Any,
-            false => Ty::Seq(seq, Arc::new(element.clone()), shorter(body, &length, by)),
+        let tail = |body: &Self, by: usize| {
+            if any { Ty::Any } else { Ty::Seq(seq, Arc::new(element.clone()), shorter(body, &length, by)) }
         };
         // A list cell is a position with two positions below it: head and tail.
         let mut cells = Vec::new();
@@ -207,7 +206,7 @@ impl Body<'_> {
     }
 }
 
-/// Whether an expression is made of literals alone.
+/// True if an expression is made of literals alone.
 fn is_data(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Int(_) | ExprKind::Float(_) | ExprKind::Str(_) => true,

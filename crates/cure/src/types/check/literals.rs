@@ -1,7 +1,7 @@
 //! What literals say of the values that hold them: the elements of `[3, 1, 10]` are numbers from 1 to 10, so that they may
 //! become those of a `List(Nat)`.
 //!
-//! This is a condition like any other, but nobody has written it: messages show the plain type.
+//! It is an ordinary condition that the program does not contain, so messages show the plain type.
 
 use std::sync::Arc;
 
@@ -14,14 +14,14 @@ use crate::ir::ty::{LITERAL, Len, Pred, Ty};
 use crate::syntax::SyntaxKind as K;
 use crate::syntax::ast::{Expr, ExprKind, Name};
 
-/// Of more different literals, only the least and the greatest are known, and whether zero or the empty text is among them.
+/// Maximum number of distinct literals. Above it, only the minimum, the maximum, and the presence of zero or the empty text are known.
 const MOST: usize = 8;
 
-/// Of the characters of a longer text nothing more is known than that they are numbers.
+/// Maximum length of a text whose characters are known. In a longer text, characters are only known to be numbers.
 const MOST_CHARACTERS: usize = 256;
 
 impl Body<'_> {
-    /// A type with what is known of a value by its term, if that is a number or a text.
+    /// Adds the literal value of a term to a type, if it is a number or a text.
     pub(super) fn with_literals(&self, ty: &Ty, term: &Term) -> Ty {
         match (ty, term) {
             (Ty::Con(name, _), Term::Int(value)) if &**name == "Int" => match value.as_number() {
@@ -46,8 +46,8 @@ impl Body<'_> {
     }
 }
 
-/// A type for the values of both, as far as literals alone differ in them. What a program says comes before what literals
-/// say.
+/// Returns a type for the values of both if they differ only in literals. Conditions of the program take precedence
+/// over literals.
 pub(super) fn joined(one: &Ty, other: &Ty) -> Ty {
     match (one, other) {
         (Ty::Refined(base, a), Ty::Refined(_, b)) if a.is_of_literals() && b.is_of_literals() => {
@@ -130,7 +130,7 @@ fn simplified(all: Vec<Expr>) -> Option<Expr> {
     kept.into_iter().reduce(|one, other| binary(K::OrKw, one, other))
 }
 
-/// Whether two conditions are the same, as far as they are written alike.
+/// True if two conditions are written alike.
 fn same(one: &Expr, other: &Expr) -> bool {
     match (&one.kind, &other.kind) {
         (ExprKind::Binary(a, _, left, right), ExprKind::Binary(b, _, first, second)) => {
@@ -194,7 +194,7 @@ fn literals(condition: &Expr) -> Option<Vec<&ExprKind>> {
     match operator {
         K::EqEq => Some(vec![&right.kind]),
         K::LtEq => Some(vec![if matches!(left.kind, ExprKind::Name(_)) { &right.kind } else { &left.kind }]),
-        // That a number is not zero is no literal, and that a text is not empty is all that is known of it.
+        // A nonzero number is not a literal, and of a nonempty text nothing more is known.
         K::NotEq if matches!(right.kind, ExprKind::Str(_)) => None,
         K::NotEq => Some(Vec::new()),
         K::AndKw => {

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::body::{Body, Known, Local, Term, Val};
+use super::body::{Binding, Body, Local, Term, Val};
 use super::exprs::tree;
 use super::functions::Checker;
 use super::subtype::instantiate;
@@ -179,7 +179,7 @@ impl Checker<'_> {
                 }
                 known => known,
             };
-            body.locals.push((field.name.clone(), Local { var, ty, known: Known::Term(term) }));
+            body.locals.push((field.name.clone(), Local { var, ty, known: Binding::Term(term) }));
             changed.retain(|(known, _)| *known != at as u32 + 1);
             changed.push((at as u32 + 1, var));
         }
@@ -282,7 +282,7 @@ impl Checker<'_> {
     }
 }
 
-/// What fires a transition.
+/// Trigger of a transition.
 #[derive(PartialEq, Eq, Hash)]
 enum Fires<'f> {
     On(&'f Name),
@@ -295,7 +295,7 @@ impl Body<'_> {
         let data = self.fresh_var();
         let event = self.fresh_var();
         self.event = Some(event);
-        let local = Local { var: event, ty: Ty::Any, known: Known::Term(Term::Opaque) };
+        let local = Local { var: event, ty: Ty::Any, known: Binding::Term(Term::Opaque) };
         self.locals.push((Name::from("event_data"), local));
         let mut lets = Vec::new();
         for (at, (name, ty)) in fields.iter().enumerate() {
@@ -308,8 +308,8 @@ impl Body<'_> {
 }
 
 impl Body<'_> {
-    /// The data of an event where a number is needed. Anybody may send anything, so it is tested when it comes: what is no
-    /// whole number ends the machine, as any error in it does. Other values stay what they are.
+    /// Converts the data of an event to a number. Any process may send anything, so it is tested on arrival. Anything
+    /// other than a whole number ends the machine, like any other error. Other values are unchanged.
     pub(super) fn event_number(&mut self, val: Val) -> Val {
         match val.tree.kind {
             TreeKind::Var(var) if self.event == Some(var) && matches!(val.ty, Ty::Any) => {}
@@ -346,7 +346,7 @@ impl Body<'_> {
         Linear::symbol(sym)
     }
 
-    /// That the data of the event is no whole number.
+    /// States that the data of the event is not a whole number.
     fn event_is_other(&mut self) -> Formula {
         Formula::le(&Linear::number(1), &Linear::symbol(self.opaque_symbol("event data is no number")))
     }

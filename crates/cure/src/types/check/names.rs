@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::body::{Body, Known, Local, Term, Val};
+use super::body::{Binding, Body, Local, Term, Val};
 use super::exprs::tree;
 use super::subtype::instantiate;
 use crate::diagnostic::{Span, code};
@@ -24,10 +24,10 @@ impl Body<'_> {
             names.remove(name);
             others.remove(name);
             match &local.known {
-                Known::Term(Term::Int(term)) => {
+                Binding::Term(Term::Int(term)) => {
                     names.insert(name.clone(), term.clone());
                 }
-                Known::Term(term @ (Term::Float(_) | Term::Word(_) | Term::Bool(_))) => {
+                Binding::Term(term @ (Term::Float(_) | Term::Word(_) | Term::Bool(_))) => {
                     others.insert(name.clone(), term.clone());
                 }
                 _ => {}
@@ -75,12 +75,12 @@ impl Body<'_> {
     pub(super) fn variable(&mut self, local: &Local, span: Span) -> Val {
         let mut ty = local.ty.clone();
         let term = match &local.known {
-            Known::Term(term) => term.clone(),
-            Known::Function(metas) => {
+            Binding::Term(term) => term.clone(),
+            Binding::Function(metas) => {
                 ty = self.fresh(&ty, metas);
                 Term::Opaque
             }
-            Known::Later(sym) => {
+            Binding::Later(sym) => {
                 let mut facts = Vec::new();
                 let term = self.term_at(&local.ty, *sym, &mut facts);
                 self.facts.extend(facts);

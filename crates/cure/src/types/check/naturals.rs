@@ -42,7 +42,7 @@ impl Body<'_> {
         }
     }
 
-    /// Whether a value is an integer, or may still become one.
+    /// True if a value is an integer, or may still become one.
     pub(super) fn counts(&self, ty: &Ty) -> bool {
         let base = self.base(ty);
         base.is_con("Int") || matches!(base, Ty::Meta(_))

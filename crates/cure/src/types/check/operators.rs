@@ -61,7 +61,7 @@ impl Body<'_> {
         None
     }
 
-    /// Whether the program defines this operator. Keyword operators are not names: whatever functions are in scope, they
+    /// True if the program defines this operator. Keyword operators are not names: whatever functions are in scope, they
     /// evaluate the right side only when needed.
     pub(super) fn is_own_operator(&self, operator: K) -> bool {
         let word = matches!(operator, K::AndKw | K::OrKw);
@@ -163,7 +163,7 @@ impl Body<'_> {
                 Term::Int(term) | Term::Float(term) if term.as_number().is_some_and(Zero::is_zero) => {
                     "this divides by zero".to_owned()
                 }
-                _ => format!("the divisor `{}` may be zero", right.span.of(body.checker.source)),
+                _ => format!("the divisor `{}` may be zero", right.span.text(body.checker.source)),
             };
             let (ty, zero) = if float { ("Float", "0.0") } else { ("Int", "0") };
             let hint = match &right.kind {
@@ -236,7 +236,7 @@ impl Body<'_> {
         Val { tree: tree(TreeKind::Operation(operation, vec![first.tree, second.tree]), span), ty: Ty::bool(), term }
     }
 
-    /// Whether no float stands in values of this type, as far as its form alone says.
+    /// True if the form of the type excludes floats in its values.
     fn never_float(&self, ty: &Ty) -> bool {
         match self.base(ty) {
             Ty::Con(name, args) => args.is_empty() && matches!(&*name, "Int" | "Bool" | "Atom" | "String" | "Unit"),
@@ -310,8 +310,8 @@ impl Body<'_> {
         Val { tree: tree(kind, span), ty: called.ty, term: called.term }
     }
 
-    /// Whether what is called takes this many arguments. It does not only if it takes one less and gives a function, or is
-    /// no name.
+    /// True if the callee takes this many arguments. False if it takes one less and returns a function, or is not a
+    /// name.
     fn takes(&self, callee: &Expr, count: usize) -> bool {
         let gives =
             |ty: &Ty| matches!(self.base(ty), Ty::Fn(..) | Ty::Param(_) | Ty::Meta(_) | Ty::App(..) | Ty::Wrong);
@@ -335,7 +335,7 @@ impl Body<'_> {
         }
     }
 
-    /// Whether a value is a process or names one, as Erlang does: by an atom, by `{:global, name}` or
+    /// True if a value is a process or names one, as Erlang does: by an atom, by `{:global, name}` or
     /// `{:via, module, name}`, or by `{name, node}`.
     fn names_process(&mut self, ty: &Ty, term: &Term) -> bool {
         let parts = match ty {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use num_bigint::BigInt;
 
-use super::body::{Body, Known, Local, Term, Val};
+use super::body::{Binding, Body, Local, Term, Val};
 use super::exprs::short;
 use super::floats;
 use super::keep::Flow;
@@ -36,7 +36,7 @@ pub(super) struct Walk<'p> {
     pub(super) tests: Vec<Formula>,
     /// Tests of constructors.
     tags: Vec<Formula>,
-    /// Whether the tests describe the pattern completely.
+    /// True if the tests describe the pattern completely.
     pub(super) whole: bool,
     bound: Vec<(Name, VarId)>,
 }
@@ -75,15 +75,15 @@ impl Body<'_> {
         let mut branches = Vec::new();
         let mut arms = Vec::new();
         let outside = self.facts.len();
-        // Of many clauses, what each gives is not kept: nobody would compare so many.
+        // For many clauses the results are not kept, because comparing them would be too slow.
         let are_few = clauses.len() <= MOST_WAYS;
         for clause in clauses {
             let (locals, facts) = (self.locals.len(), self.facts.len());
             let mut found = Walk::new(&mut places);
             let shape = self.pattern(&clause.pattern, &scrutinee, &mut found);
             let Walk { mut tests, tags, whole, .. } = found;
-            // Which constructor it is matters to later clauses only together with what is in it. Behind a clause that takes
-            // everything none is reached.
+            // Later clauses depend on the constructor only together with its fields. After a clause that accepts
+            // everything, no clause is reached.
             let tells = !tests.is_empty() || clause.guard.is_some() || tags.is_empty();
             tests.extend(tags);
             self.facts.extend(tests.iter().cloned());
@@ -201,9 +201,9 @@ impl Body<'_> {
                 if let Some((_, var)) = found.bound.iter().find(|(known, _)| known == name) {
                     let before = self.locals.iter().find(|(_, local)| local.var == *var).map(|(_, local)| &local.known);
                     match (before, term) {
-                        (Some(Known::Term(Term::Int(a))), Term::Int(b))
-                        | (Some(Known::Term(Term::Float(a))), Term::Float(b))
-                        | (Some(Known::Term(Term::Word(a))), Term::Word(b)) => found.tests.push(Formula::eq(a, b)),
+                        (Some(Binding::Term(Term::Int(a))), Term::Int(b))
+                        | (Some(Binding::Term(Term::Float(a))), Term::Float(b))
+                        | (Some(Binding::Term(Term::Word(a))), Term::Word(b)) => found.tests.push(Formula::eq(a, b)),
                         _ => found.whole = false,
                     }
                     return Shape::Same(*var);
@@ -212,10 +212,10 @@ impl Body<'_> {
                     return Shape::Any;
                 }
                 let known = match term {
-                    Term::Opaque if matches!(self.base(ty), Ty::Meta(_)) => Known::Later(self.symbol(Some(name))),
+                    Term::Opaque if matches!(self.base(ty), Ty::Meta(_)) => Binding::Later(self.symbol(Some(name))),
                     // A name for counter-examples.
-                    Term::Int(_) | Term::Float(_) | Term::Word(_) => Known::Term(self.named(term, name)),
-                    known => Known::Term(known.clone()),
+                    Term::Int(_) | Term::Float(_) | Term::Word(_) => Binding::Term(self.named(term, name)),
+                    known => Binding::Term(known.clone()),
                 };
                 let var = self.fresh_var();
                 found.bound.push((name.clone(), var));
@@ -292,8 +292,8 @@ impl Body<'_> {
         }
     }
 
-    /// A variable that looks like a constructor. It is an error where what is meant is plain, and a warning where the value
-    /// has constructors. Returns whether it is a variable.
+    /// Handles a variable that looks like a constructor: an error if the intended constructor is clear, and a warning
+    /// if the value has constructors. Returns true if it is a variable.
     fn capital(&mut self, name: &Name, ty: &Ty, span: Span) -> bool {
         let own: Vec<Name> = match self.base(ty) {
             Ty::Con(full, _) => match self.scope.type_by_full(&full).map(|info| &info.kind) {
@@ -317,7 +317,7 @@ impl Body<'_> {
         true
     }
 
-    /// The same value under this name, if it has none.
+    /// Binds the value to this name unless it has one.
     fn named(&mut self, term: &Term, name: &str) -> Term {
         let (Term::Int(linear) | Term::Float(linear) | Term::Word(linear)) = term else { return term.clone() };
         let Some(sym) = linear.as_symbol().filter(|sym| self.symbol_name(*sym).is_none()) else { return term.clone() };
@@ -421,8 +421,8 @@ impl Body<'_> {
         Shape::Tagged(constructor.tag.clone(), shapes.collect())
     }
 
-    /// That a value is of this constructor, for the clauses that follow: what a clause says of the fields of one
-    /// constructor, it says of no other.
+    /// States for later clauses that a value has this constructor. Conditions on the fields of one constructor do not
+    /// apply to another.
     fn tag_test(&mut self, constructor: &Constructor, at: &Spot, found: &mut Walk<'_>) {
         let all = match self.scope.type_by_full(&constructor.of).map(|info| &info.kind) {
             Some(TypeInfoKind::Sum(all)) => all,
@@ -445,7 +445,7 @@ impl Body<'_> {
         found.tags.push(Formula::eq(&tag, &Linear::number(own)));
     }
 
-    /// Whether the constructor has as many fields as the pattern gives; reports it if not.
+    /// True if the constructor has as many fields as the pattern gives; reports it if not.
     pub(super) fn takes_fields(&mut self, name: &Ident, takes: usize, given: &[Pattern], span: Span) -> bool {
         if takes != given.len() {
             let message = format!("`{}` has {takes} field(s), not {}", name.name, given.len());

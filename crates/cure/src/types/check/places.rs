@@ -9,7 +9,7 @@ use crate::syntax::ast::Name;
 use crate::types::exhaustive::Path;
 
 impl Body<'_> {
-    /// Notes what is known of a position that a pattern looks at.
+    /// Records the knowledge about a position that a pattern examines.
     pub(super) fn see(&mut self, path: &Path, ty: &Ty, term: &Term, places: &mut Places) {
         let known = match (self.base(ty), term) {
             (Ty::Seq(_, _, Len::Term(length)), _) => PlaceTerm::Length(self.length(&length)),
@@ -21,14 +21,14 @@ impl Body<'_> {
             (Ty::Con(..), Term::Data(tag, fields)) => PlaceTerm::Tag(tag.clone(), fields.len()),
             _ => PlaceTerm::Opaque,
         };
-        let place = Place { ty: self.resolved(ty), term: known };
+        let place = PlaceValue { ty: self.resolved(ty), term: known };
         places.seen.insert(path.clone(), place);
     }
 }
 
 /// A position in a scrutinee.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct PlaceValue {
     pub ty: Ty,
     pub term: PlaceTerm,
 }
@@ -51,7 +51,7 @@ pub(crate) enum PlaceTerm {
 pub(crate) struct Places {
     pub(super) known: HashMap<Path, (Ty, Term, Vec<Formula>)>,
     /// For exhaustiveness: the type of each position.
-    pub seen: HashMap<Path, Place>,
+    pub seen: HashMap<Path, PlaceValue>,
     /// For each position with constructors: the number of the one that it has.
     pub(super) tags: HashMap<Path, Sym>,
     /// The numbers of the texts that patterns name, by the literal.
@@ -61,7 +61,7 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    /// Whether facts that hold here mention a position.
+    /// True if facts that hold here mention a position.
     pub(super) fn speaks(&self, body: &Body<'_>) -> bool {
         let mut symbols = std::collections::HashSet::new();
         let mut involved = false;

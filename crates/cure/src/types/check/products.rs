@@ -60,7 +60,7 @@ impl Body<'_> {
     }
 }
 
-/// What holds of a product: its sign, and that it is no smaller than its factors.
+/// Returns facts about a product: its sign, and that it is not smaller than its factors.
 fn of_product(a: &Linear, b: &Linear, product: &Linear) -> Formula {
     let (zero, one) = (Linear::number(0), Linear::number(1));
     let minus = |term: &Linear| term.times(&BigInt::from(-1));
@@ -80,7 +80,7 @@ fn of_product(a: &Linear, b: &Linear, product: &Linear) -> Formula {
     ])
 }
 
-/// What holds of quotient and remainder by a number.
+/// Returns facts about quotient and remainder by a number.
 fn by_number(a: &Linear, number: &BigInt, q: &Linear, r: &Linear) -> Formula {
     let zero = Linear::number(0);
     let size = Linear::number(number.abs());
@@ -89,7 +89,7 @@ fn by_number(a: &Linear, number: &BigInt, q: &Linear, r: &Linear) -> Formula {
     Formula::eq(a, &q.times(number).add(r)).and(above.or(below))
 }
 
-/// What holds of quotient and remainder by an unknown number that is not zero.
+/// Returns facts about quotient and remainder by an unknown nonzero number.
 fn by_unknown(a: &Linear, b: &Linear, q: &Linear, r: &Linear) -> Formula {
     let (zero, one) = (Linear::number(0), Linear::number(1));
     let minus = |term: &Linear| term.times(&BigInt::from(-1));

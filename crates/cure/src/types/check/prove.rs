@@ -26,7 +26,7 @@ pub(super) enum Proof {
     Unknown,
 }
 
-/// Of a match with more clauses, nothing is known of its value.
+/// Maximum number of clauses. Of a match with more, the value is unknown.
 pub(super) const MOST_WAYS: usize = 16;
 
 impl Body<'_> {
@@ -55,7 +55,7 @@ impl Body<'_> {
                 if let Some((name, term)) = pred.names.get_key_value(name)
                     && !named.iter().any(|(known, _)| *known == &**name)
                 {
-                    named.push((name, self.meant(term)));
+                    named.push((name, self.bound_term(term)));
                 }
             });
         }
@@ -64,7 +64,7 @@ impl Body<'_> {
             return formula;
         }
         // An opaque condition: equal values give equal results, if the values are known.
-        let sym = match said(&pred.condition, &known) {
+        let sym = match substitute(&pred.condition, &known) {
             Some(key) => self.opaque_symbol(&key),
             None => self.symbol(None),
         };
@@ -154,7 +154,7 @@ impl Body<'_> {
         }
     }
 
-    /// Whether the formula holds here.
+    /// True if the formula holds here.
     pub(super) fn prove(&self, goal: &Formula) -> Proof {
         if goal.holds(&Model::new()) && no_symbols(goal) {
             return Proof::Holds;
@@ -167,24 +167,23 @@ impl Body<'_> {
         }
     }
 
-    /// Whether this place is unreachable: the facts contradict each other, possibly even without the question.
+    /// True if this place is unreachable: the facts contradict each other, possibly even without the question.
     fn is_dead(&self) -> bool {
         let facts = self.axioms.iter().chain(&self.facts);
         let all: Vec<_> = facts.map(|formula| formula.map(&|term| self.length(term))).collect();
         matches!(satisfiable(&all, &mut BUDGET.clone()), Satisfiability::Unsat)
     }
 
-    /// Whether these formulas are satisfiable here.
+    /// True if these formulas are satisfiable here.
     pub(super) fn possible(&self, formulas: &[Formula]) -> Satisfiability {
         let known = |formula: &Formula| formula.map(&|term| self.length(term));
         let goal = Formula::And(formulas.iter().map(known).collect());
         let facts = self.axioms.iter().chain(&self.facts);
-        let mut all: Vec<Formula> = match self.lens.is_empty() {
-            true => relevant(facts, &goal).into_iter().cloned().collect(),
-            false => {
-                let facts: Vec<_> = facts.map(known).collect();
-                relevant(facts.iter(), &goal).into_iter().cloned().collect()
-            }
+        let mut all: Vec<Formula> = if self.lens.is_empty() {
+            relevant(facts, &goal).into_iter().cloned().collect()
+        } else {
+            let facts: Vec<_> = facts.map(known).collect();
+            relevant(facts.iter(), &goal).into_iter().cloned().collect()
         };
         all.push(goal);
         match satisfiable(&all, &mut BUDGET.clone()) {
@@ -224,10 +223,10 @@ impl Body<'_> {
         });
     }
 
-    /// What to do about a value of which too little is known. Only operators tell the solver something, each call may give
-    /// another value, and what was tested already was something else: that very condition would be known.
+    /// Returns advice about a value with insufficient facts. The solver learns only from operators; each call may
+    /// return another value, and a previous test was about another condition.
     fn advice(&self, span: Span) -> String {
-        let text = span.of(self.checker.source);
+        let text = span.text(self.checker.source);
         let test = "with operators in `if`, `match` or a guard, or refine the type that it comes with";
         if text.contains('(') {
             format!(
@@ -273,7 +272,7 @@ impl Body<'_> {
     }
 }
 
-/// The condition as a claim for messages, which begin with what is wrong.
+/// Returns the condition as a claim for messages, which begin with the error.
 fn claim(what: &str) -> String {
     what.replacen(" does not hold", " holds", 1)
         .replacen(" may be zero", " is never zero", 1)
@@ -283,12 +282,12 @@ fn claim(what: &str) -> String {
 }
 
 /// A condition with its values substituted; `None` if they are not known.
-fn said<'v>(expr: &Expr, known: &dyn Fn(&str) -> Option<&'v Term>) -> Option<String> {
+fn substitute<'v>(expr: &Expr, known: &dyn Fn(&str) -> Option<&'v Term>) -> Option<String> {
     Some(match &expr.kind {
         ExprKind::Name(name) => identity(known(name)?)?,
-        ExprKind::Unary(operator, inner) => format!("{operator:?} {}", said(inner, known)?),
+        ExprKind::Unary(operator, inner) => format!("{operator:?} {}", substitute(inner, known)?),
         ExprKind::Binary(operator, _, left, right) => {
-            format!("({} {operator:?} {})", said(left, known)?, said(right, known)?)
+            format!("({} {operator:?} {})", substitute(left, known)?, substitute(right, known)?)
         }
         literal => format!("{literal:?}"),
     })

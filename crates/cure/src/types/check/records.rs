@@ -115,7 +115,7 @@ impl Body<'_> {
         }
         let fields = self.fields_of(&info, &args);
         let mut changes: Vec<(u32, Tree)> = Vec::new();
-        // What is known of the other fields is known of the new record, too.
+        // Knowledge about the other fields carries over to the new record.
         let mut terms = match base.term {
             Term::Data(_, terms) if terms.len() == fields.len() => terms,
             _ => vec![Term::Opaque; fields.len()],
@@ -198,7 +198,7 @@ impl Body<'_> {
                 let sym = match access(&val.tree) {
                     Some(path) => {
                         let sym = self.opaque_symbol(&of_field(at, &path));
-                        self.name_symbol(sym, whole.span.of(self.checker.source));
+                        self.name_symbol(sym, whole.span.text(self.checker.source));
                         sym
                     }
                     None => self.symbol(None),

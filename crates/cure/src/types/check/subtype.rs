@@ -61,7 +61,7 @@ impl Body<'_> {
         }
     }
 
-    /// Whether a function of several arguments stands where one is expected that takes them one by one.
+    /// True if a function of several arguments stands where one is expected that takes them one by one.
     fn one_by_one(&self, expected: &Ty, actual: &Ty) -> bool {
         match (self.base(expected), self.base(actual)) {
             (Ty::Fn(params, result), Ty::Fn(all, _)) => {
@@ -71,7 +71,7 @@ impl Body<'_> {
         }
     }
 
-    /// Whether a value (with this term) of type `actual` has type `expected`.
+    /// True if a value (with this term) of type `actual` has type `expected`.
     pub(super) fn subtype(&mut self, actual: &Ty, expected: &Ty, term: &Term, span: Span) -> Result<(), Misfit> {
         // Invariant types are compared twice, once in each direction.
         if !fuel::spend(24) {
@@ -84,7 +84,7 @@ impl Body<'_> {
             (_, Ty::Meta(meta)) => self.solve_meta(*meta, &self.widened(&a)),
             (Ty::Meta(meta), _) => {
                 self.solve_meta(*meta, &e)?;
-                // The type of a class is less than what is expected here if that has conditions or lengths.
+                // A class's type is less precise than an expected type with conditions or lengths.
                 if self.is_of_class(*meta) { self.subtype(&a, &e, term, span) } else { Ok(()) }
             }
             (Ty::Refined(base, one), Ty::Refined(wanted, other)) if Arc::ptr_eq(one, other) => {
@@ -270,7 +270,7 @@ pub(super) fn instantiate(ty: &Ty, types: &HashMap<Name, Ty>, names: &HashMap<Na
     })
 }
 
-/// Whether a predicate mentions any of these names.
+/// True if a predicate mentions any of these names.
 fn speaks_of(pred: &Pred, names: &HashMap<Name, Linear>) -> bool {
     let mut speaks = false;
     names_in(&pred.condition, &mut |name| speaks |= *name != *pred.var && names.contains_key(name));
@@ -296,7 +296,7 @@ fn describe(term: &Term, body: &Body<'_>) -> Option<String> {
     named.then(|| show_linear(linear, &name))
 }
 
-/// What to do where two types of one name meet, which are written with their modules then.
+/// Returns advice for two different types of the same name, which are then shown with their modules.
 pub(super) fn two_of_a_name(one: &str, other: &str) -> Option<String> {
     let head = |shown: &str| shown.split('(').next().unwrap_or_default().to_owned();
     let (one, other) = (head(one), head(other));

@@ -1,4 +1,4 @@
-//! Warns of a statement whose value nobody uses and whose computation does nothing else.
+//! Warns about a statement whose value is unused and whose computation has no effect.
 
 use super::body::{Body, Val};
 use crate::diagnostic::{Diagnostic, Fix, Span, code};
@@ -48,12 +48,12 @@ impl Body<'_> {
 
     /// The text of an expression, if it is short enough for a message.
     fn text(&self, span: Span) -> &str {
-        let text = span.of(self.checker.source);
+        let text = span.text(self.checker.source);
         if text.len() > 60 || text.contains('\n') { "…" } else { text }
     }
 }
 
-/// Whether a value is computed without calling a function at the outermost level: in the branches of a choice, too.
+/// True if a value is computed without calling a function at the outermost level: in the branches of a choice, too.
 fn only_computes(tree: &Tree) -> bool {
     match &tree.kind {
         TreeKind::Local(..) | TreeKind::Remote(..) | TreeKind::Apply(..) | TreeKind::Method(..) => false,
@@ -75,7 +75,7 @@ fn only_computes(tree: &Tree) -> bool {
     }
 }
 
-/// Whether anything is called when this is computed, which may do something.
+/// True if anything is called when this is computed, which may do something.
 fn calls(tree: &Tree) -> bool {
     let any = |trees: &[Tree]| trees.iter().any(calls);
     match &tree.kind {

@@ -113,7 +113,7 @@ impl Body<'_> {
     }
 }
 
-/// Whether a signature's types mention its parameters or lengths.
+/// True if a signature's types mention its parameters or lengths.
 fn needs_names(signature: &Signature, result: &Ty) -> bool {
     let mut speaks = |part: &Ty| match part {
         Ty::Refined(_, pred) => {

@@ -1,5 +1,5 @@
-//! Strings and atoms for the solver: each text has a number, so equality of texts is equality of numbers. Of their order
-//! the solver knows that of literals, and what has been tested.
+//! Strings and atoms for the solver: each text has a number, so equality of texts is equality of numbers. The solver
+//! knows the order of literals and of tested values.
 
 use std::collections::{HashMap, HashSet};
 

@@ -248,7 +248,7 @@ impl Maker {
     }
 }
 
-/// Whether a parameter can be written so: a constructor without fields would be its name.
+/// True if a parameter can be written so: a constructor without fields would be its name.
 fn is_plain(pattern: &Pattern) -> bool {
     match pattern {
         Pattern::Construct(_, fields, _) => !fields.is_empty(),

@@ -75,7 +75,7 @@ impl Env {
     }
 }
 
-/// What `main` prints and returns.
+/// Returns the output and the result of `main`.
 pub(crate) fn evaluate(program: &Program) -> Result<(String, Value), Unusable> {
     let mut run = Evaluator { program, fuel: 20_000, depth: 0, machines: Machines::default() };
     let mut output = String::new();

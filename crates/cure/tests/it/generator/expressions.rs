@@ -54,7 +54,7 @@ impl Maker {
         };
         let found: Vec<_> = scope.vars.iter().filter(|(_, known)| fits(known)).map(|(name, _)| name.clone()).collect();
         let var = (!found.is_empty()).then(|| Expr::Var(self.random.pick(&found).clone()))?;
-        // What is made of it should not be taken for more.
+        // Expressions built from it must not be treated as more precise.
         Some(if *ty == Type::Any { Expr::As(Box::new(var), Type::Any) } else { var })
     }
 
@@ -96,7 +96,6 @@ impl Maker {
         }
     }
 
-    /// An expression of a type.
     pub(crate) fn expr(&mut self, ty: &Type, depth: usize, scope: &Scope) -> Expr {
         self.budget -= 1;
         if *ty == Type::Int
@@ -370,9 +369,10 @@ impl Maker {
             .collect();
         if numbers.is_empty() {
             let bools: Vec<_> = scope.vars.iter().filter(|(_, ty)| *ty == Type::Bool).collect();
-            return match bools.is_empty() {
-                true => binary("==", Expr::Int(self.number()), Expr::Int(self.number())),
-                false => Expr::Var(self.random.pick(&bools).0.clone()),
+            return if bools.is_empty() {
+                binary("==", Expr::Int(self.number()), Expr::Int(self.number()))
+            } else {
+                Expr::Var(self.random.pick(&bools).0.clone())
             };
         }
         let one = self.random.pick(&numbers).clone();

@@ -8,7 +8,7 @@ use super::make::{Maker, Scope, binary, lambda};
 use super::tree::*;
 use super::unproved::*;
 
-/// A kind: its name and its maker, which returns `None` if the program lacks what it needs.
+/// A kind of fault: its name and its maker, which returns `None` if the program lacks a precondition.
 pub(crate) type Kind = (&'static str, fn(&mut Maker, &Scope) -> Option<Expr>);
 
 /// Faults that matter only in reachable code, because a proof is missing.

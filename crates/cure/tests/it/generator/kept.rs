@@ -1,5 +1,5 @@
-//! Makes what the compiler has to know without being told: conditions that survive the functions of the library, functions
-//! of a `let` at several types, and chains of operands that are longer than trees are deep.
+//! Programs that need inference: conditions preserved by library functions, functions of a `let` used at several types,
+//! and chains of operands longer than the maximum depth of trees.
 
 use std::rc::Rc;
 
@@ -8,15 +8,15 @@ use super::refinements::condition;
 use super::tree::*;
 
 impl Maker {
-    /// A number from a list whose elements divide, behind functions of the library that keep what is known of them.
-    pub(super) fn kept(&mut self, depth: usize, scope: &Scope) -> Expr {
+    /// Returns a number from a list of divisors, passed through library functions that preserve what is known.
+    pub(super) fn conditions_through_library(&mut self, depth: usize, scope: &Scope) -> Expr {
         self.note("conditions through the library");
         let at = [ABOVE, NONZERO][self.random.below(2)];
         let list = Type::List(Box::new(Type::Refined(at)));
         let (all, dividend) = (self.name("v"), self.name("v"));
         let var = |name: &str| Expr::Var(name.to_owned());
         let items = self.random.below(2);
-        // A list that is written says of its elements what they are; any other one is declared.
+        // A written list determines the type of its elements; any other list is declared.
         let (declared, value) = match items {
             0 => {
                 let samples = REFINEMENTS[at].samples;

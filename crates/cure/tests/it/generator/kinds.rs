@@ -5,7 +5,7 @@ use super::tree::*;
 use super::types::is_exact;
 
 impl Maker {
-    /// An expression that is specific to its type; `None` if there is no such expression here.
+    /// Returns an expression that is specific to its type; `None` if none is possible here.
     pub(crate) fn special(&mut self, ty: &Type, depth: usize, scope: &Scope) -> Option<Expr> {
         Some(match ty {
             Type::Int => self.int(depth, scope),
@@ -76,7 +76,7 @@ impl Maker {
         let int = Type::Int;
         match self.random.below(26) {
             18 => self.division_of_a_field(depth, scope),
-            20 | 21 => self.kept(depth, scope),
+            20 | 21 => self.conditions_through_library(depth, scope),
             22 => self.used_at_two_types(depth, scope),
             23 if self.random.chance(20) => self.chain(&Type::Int, scope),
             0..=4 => {
@@ -336,9 +336,9 @@ impl Maker {
             0 | 1 => Expr::Binary("<>", self.boxed(&Type::Text, depth, scope), self.boxed(&Type::Text, depth, scope)),
             2 => {
                 self.note("Show");
-                let of = self.shown(scope);
+                let of = self.showable_type(scope);
                 let value = self.boxed(&of, depth, scope);
-                Expr::Show(of.clone(), self.said(value, &of))
+                Expr::Show(of.clone(), self.annotated(value, &of))
             }
             3 => {
                 self.note("the library");
@@ -355,9 +355,9 @@ impl Maker {
                 let mut pieces = Vec::new();
                 for _ in 0..1 + self.random.below(3) {
                     pieces.push(Piece::Text(self.word()));
-                    let of = self.shown(scope);
+                    let of = self.showable_type(scope);
                     let value = self.boxed(&of, depth, scope);
-                    pieces.push(Piece::Value(of.clone(), *self.said(value, &of)));
+                    pieces.push(Piece::Value(of.clone(), *self.annotated(value, &of)));
                 }
                 Expr::Interpolation(pieces)
             }
@@ -365,7 +365,7 @@ impl Maker {
     }
 
     /// The value, annotated if it does not determine its type.
-    fn said(&self, value: Box<Expr>, ty: &Type) -> Box<Expr> {
+    fn annotated(&self, value: Box<Expr>, ty: &Type) -> Box<Expr> {
         match ty {
             Type::Param(_) | Type::Int | Type::Text | Type::Bool => value,
             _ => Box::new(Expr::As(value, ty.clone())),
@@ -373,7 +373,7 @@ impl Maker {
     }
 
     /// A type that can be shown.
-    fn shown(&mut self, scope: &Scope) -> Type {
+    fn showable_type(&mut self, scope: &Scope) -> Type {
         if has_class(scope.wants, "Show") && self.random.chance(60) {
             return Type::Param("T");
         }

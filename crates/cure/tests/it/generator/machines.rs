@@ -101,7 +101,7 @@ impl Maker {
                 3 if machine.in_blocks => On::Timeout(LONG),
                 _ => On::Event((*self.random.pick(EVENTS)).to_owned()),
             };
-            // Timeouts lead forward only: no machine runs in a cycle by itself.
+            // Timeouts lead forward only, so no machine cycles without events.
             let onward = matches!(on, On::Timeout(_)) && later;
             let to = if onward { from + 1 + self.random.below(count - from - 1) } else { self.random.below(count) };
             let guard = self.random.chance(40).then(|| {
@@ -230,9 +230,10 @@ impl Maker {
             }
             8 if self.random.chance(30) => {
                 self.note("machines that are stopped");
-                match self.random.chance(50) {
-                    true => Expr::Machine(talk.machine, "stop", vec![machine]),
-                    false => Expr::Native("Std.Fsm.fsm_stop", vec![machine]),
+                if self.random.chance(50) {
+                    Expr::Machine(talk.machine, "stop", vec![machine])
+                } else {
+                    Expr::Native("Std.Fsm.fsm_stop", vec![machine])
                 }
             }
             _ => self.question(talk.machine, machine),
@@ -243,7 +244,7 @@ impl Maker {
         if sends {
             talk.sleep();
         }
-        // An event may have ended it; whoever asks waits for that.
+        // An event may have ended it. A query waits for that.
         if self.program.machines[talk.machine].transitions.iter().any(|one| one.counts) {
             let asked = names.iter().map(|name| Expr::Native("Std.Fsm.fsm_state", vec![name.clone()]));
             talk.bindings.extend(asked.map(|asked| (Pattern::Any, None, asked)));
@@ -279,10 +280,9 @@ impl Maker {
     }
 }
 
-/// A generated conversation.
 struct Talk {
     machine: usize,
-    /// Whether the conversation must wait for short timeouts.
+    /// True if the conversation must wait for short timeouts.
     sleeps: bool,
     bindings: Vec<(Pattern, Option<Type>, Expr)>,
     given: Vec<Expr>,

@@ -19,13 +19,13 @@ pub(crate) struct Maker {
     pub names: usize,
     /// The remaining number of expressions for the current definition.
     pub budget: i32,
-    /// Whether `Zero` and `Succ` are numbers, not constructors of a type of the program.
+    /// True if `Zero` and `Succ` are numbers, not constructors of a type of the program.
     pub naturals: bool,
     /// The fault, and the index of the number that it replaces.
     pub fault: Option<(usize, Kind)>,
 }
 
-/// What an expression may use.
+/// Names that an expression may use.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Scope {
     /// Variables with their types; later ones shadow earlier ones of the same name.
@@ -34,7 +34,7 @@ pub(crate) struct Scope {
     pub functions: usize,
     /// The constraint on the type parameter of the current function.
     pub wants: Option<&'static str>,
-    /// Whether methods of the program's class may be called.
+    /// True if methods of the program's class may be called.
     pub class: bool,
 }
 
@@ -158,7 +158,7 @@ impl Maker {
         }
     }
 
-    /// Whether an expression does not determine its type.
+    /// True if an expression does not determine its type.
     fn needs_type(&self, expr: &Expr) -> bool {
         match expr {
             Expr::Record(data, _) => !self.program.data[*data].params.is_empty(),
@@ -248,12 +248,11 @@ impl Maker {
             self.note("sums");
             let name = self.name("Sum");
             let taken = self.naturals || self.program.data.iter().any(|data| data.has_constructor("Succ"));
-            let (first, next) = match taken {
-                true => (self.name("Ctor"), None),
-                false => {
-                    self.note("own constructors Zero and Succ");
-                    ("Zero".to_owned(), Some("Succ".to_owned()))
-                }
+            let (first, next) = if taken {
+                (self.name("Ctor"), None)
+            } else {
+                self.note("own constructors Zero and Succ");
+                ("Zero".to_owned(), Some("Succ".to_owned()))
             };
             let mut all = vec![(first, Vec::new())];
             all.extend(next.map(|next| (next, vec![field(self)])));
@@ -366,7 +365,7 @@ impl Maker {
         self.program.class = Some(Class { instances, var, default, as_trait, upon });
     }
 
-    /// Whether a type implements the program's class.
+    /// True if a type implements the program's class.
     pub(super) fn is_scored(&self, ty: &Type, scope: &Scope) -> bool {
         if *ty == Type::Param("T") {
             return has_class(scope.wants, "Score");

@@ -246,7 +246,7 @@ impl Maker {
     }
 }
 
-/// Whether a pattern contains `Zero` or `Succ`.
+/// True if a pattern contains `Zero` or `Succ`.
 fn counts(pattern: &Pattern) -> bool {
     match pattern {
         Pattern::Construct(name, fields, _) => matches!(&**name, "Zero" | "Succ") || fields.iter().any(counts),

@@ -176,17 +176,17 @@ pub(crate) enum Shape {
 pub(crate) struct Function {
     pub name: String,
     pub type_params: Vec<&'static str>,
-    /// Whether its type parameter must implement the program's class, Show or [`BOTH`].
+    /// True if its type parameter must implement the program's class, Show or [`BOTH`].
     pub wants: Option<&'static str>,
     pub params: Vec<(String, Type)>,
     pub result: Type,
     /// Guard and body of each clause.
     pub clauses: Vec<(Option<Expr>, Expr)>,
-    /// Whether callers must prove the guard of the only clause.
+    /// True if callers must prove the guard of the only clause.
     pub condition: bool,
     /// Written with `do … end`.
     pub in_block: bool,
-    /// Whether it calls itself.
+    /// True if it calls itself.
     pub recursive: bool,
     /// The refinement of its only parameter that its condition requires.
     pub given: Option<usize>,
@@ -195,7 +195,7 @@ pub(crate) struct Function {
 /// A constraint on a type parameter: the program's class and Show.
 pub(crate) const BOTH: &str = "Score, Show";
 
-/// Whether a constraint includes this class.
+/// True if a constraint includes this class.
 pub(super) fn has_class(wants: Option<&str>, class: &str) -> bool {
     wants.is_some_and(|wants| wants.split(", ").any(|one| one == class))
 }
@@ -234,7 +234,7 @@ pub(crate) struct Class {
     /// The default of the second method.
     pub default: Expr,
     pub as_trait: bool,
-    /// Whether it has a superclass with the method `base(x: T): Int`.
+    /// True if it has a superclass with the method `base(x: T): Int`.
     pub upon: bool,
 }
 
@@ -284,7 +284,7 @@ pub(crate) struct Fsm {
     pub transitions: Vec<Edge>,
     /// Its form: `state A do … end`, or `A --> |event| B`.
     pub in_blocks: bool,
-    /// Whether its states are listed.
+    /// True if its states are listed.
     pub listed: bool,
 }
 
@@ -296,7 +296,7 @@ pub(crate) struct Edge {
     pub to: usize,
     /// Fields by index, and their new values.
     pub actions: Vec<(usize, Expr)>,
-    /// Whether the actions compute with the data of the event, which ends the machine if it is no whole number.
+    /// True if the actions compute with the data of the event. Anything but a whole number then ends the machine.
     pub counts: bool,
 }
 

@@ -2,7 +2,7 @@
 
 use super::tree::Type;
 
-/// Whether a type parameter forgets part of the type: refinements and lengths.
+/// True if a type parameter forgets part of the type: refinements and lengths.
 pub(crate) fn is_exact(ty: &Type) -> bool {
     match ty {
         Type::Refined(_) | Type::Vector(..) | Type::Fn(..) | Type::Any => true,

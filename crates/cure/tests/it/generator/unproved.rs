@@ -284,7 +284,6 @@ pub(super) fn length(maker: &mut Maker, scope: &Scope) -> Option<Expr> {
     })
 }
 
-/// Conditions over floats, texts and atoms.
 pub(super) fn open_text(maker: &mut Maker, scope: &Scope) -> Option<Expr> {
     maker.program.templates.extend(["chance", "filled", "other_side"]);
     let choice = |test: Expr, one: Expr, other: Expr| Expr::If(Box::new(test), Box::new(one), Box::new(other));
@@ -332,7 +331,7 @@ pub(super) fn open_text(maker: &mut Maker, scope: &Scope) -> Option<Expr> {
     }
 }
 
-/// What a class gives back is a number of which nothing is known, whatever was known of the one it was given.
+/// Passes a value through a class method. The result is a number without known conditions.
 pub(super) fn through_class(maker: &mut Maker, scope: &Scope) -> Option<Expr> {
     maker.program.class.as_ref()?;
     let giving: Vec<usize> = (0..scope.functions)
@@ -344,9 +343,10 @@ pub(super) fn through_class(maker: &mut Maker, scope: &Scope) -> Option<Expr> {
     let at = maker.random.below(REFINEMENTS.len());
     let ty = Type::Refined(at);
     maker.unknown(&ty.clone(), scope, |maker, z| {
-        let stepped = match giving.is_empty() || maker.random.chance(50) {
-            true => Expr::Method(STEP, Type::Int, vec![z.clone()]),
-            false => Expr::Call(*maker.random.pick(&giving), vec![Type::Int], vec![z.clone()]),
+        let stepped = if giving.is_empty() || maker.random.chance(50) {
+            Expr::Method(STEP, Type::Int, vec![z.clone()])
+        } else {
+            Expr::Call(*maker.random.pick(&giving), vec![Type::Int], vec![z.clone()])
         };
         let (a, b) = (maker.name("v"), maker.name("v"));
         let var = |name: &str| Expr::Var(name.to_owned());

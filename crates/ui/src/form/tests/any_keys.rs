@@ -1,4 +1,4 @@
-//! Whatever keys come in whatever order: an answer is sent only if the screen showed it, chosen and with the focus on Send.
+//! Random keys in random order: an answer is sent only if the screen showed it, chosen, with the focus on Send.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use super::super::state::{Focus, Key, State, Step};
 use super::super::{Answer, Draft};
 use super::picture;
 
-/// Numbers by chance, the same in each run.
+/// Random numbers from a fixed seed.
 struct Chance(u64);
 
 impl Chance {
@@ -23,7 +23,7 @@ impl Chance {
     }
 }
 
-/// Keys that a person, a paste or a line for a shell makes.
+/// Returns keys as typed by a person, pasted, or meant for a shell.
 fn keys(chance: &mut Chance) -> Vec<Key> {
     let typed =
         |text: &str| text.chars().map(|c| if c == '\n' { Key::Enter } else { Key::Char(c) }).collect::<Vec<_>>();
@@ -72,14 +72,14 @@ fn no_order_of_keys_sends_what_the_screen_did_not_show() {
         let mut state = State::new(question.clone(), "", &Draft::default());
         let mut size = (60, 24);
         state.is_settled = true;
-        // What stands on the screen since the last key, if it was drawn since.
+        // The screen as drawn since the last key, if it was.
         let mut screen = Some(picture(&state, size));
         'form: for _ in 0..80 {
             for key in keys(&mut chance) {
                 let was_on_send = state.focus == Focus::Send;
                 match state.press(key.clone()) {
                     Step::Stay => {}
-                    // The rest is for the shell.
+                    // The rest belongs to the shell.
                     Step::Leave => {
                         left += 1;
                         assert_eq!(key, Key::Escape);
@@ -95,7 +95,7 @@ fn no_order_of_keys_sends_what_the_screen_did_not_show() {
                         break 'form;
                     }
                 }
-                // Several keys may come before it is drawn again, and the terminal may have another size then.
+                // Several keys may arrive before the next drawing, and the terminal may have a new size then.
                 screen = None;
                 if chance.below(3) > 0 {
                     size = (60, chance.one_of(&[4, 9, 24, 24, 24]));
@@ -123,7 +123,7 @@ fn check(question: &Question, answer: &Answer, key: &Key, was_on_send: bool, scr
     };
     if let [only] = question.fields.as_slice() {
         let words = values.get(&only.id).map_or_else(|| "nothing".to_owned(), in_words);
-        // A long text is cut.
+        // Long texts are truncated.
         let begin: String = words.chars().take(40).collect();
         assert!(button.starts_with(&format!("▸ [ Send: {begin}")), "{button}: {words}");
     } else if screen.lines().count() >= 20 {

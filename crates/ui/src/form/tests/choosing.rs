@@ -1,12 +1,12 @@
-//! What chooses an answer, what sends it, and what does neither.
+//! Keys that choose an answer, keys that send it, and keys that do neither.
 
 use expect_test::expect;
 use serde_json::{Map, json};
 
 use super::super::Answer;
-use super::super::draft::{Draft, Left};
+use super::super::draft::{Draft, FieldDraft};
 use super::super::state::{Focus, Key, State, Step};
-use super::{check_picture, confirmation, every_kind, given, picture, press, state};
+use super::{check_picture, confirmation, every_kind, picture, press, state, values};
 
 #[test]
 fn a_dangerous_confirmation_takes_a_whole_word() {
@@ -50,8 +50,8 @@ fn a_dangerous_confirmation_takes_a_whole_word() {
         Enter sends
         Tab next · Ctrl-S to Send · Ctrl-D refuse · Esc leave"#]],
     );
-    assert_eq!(given(press(&mut yes, "⏎")), (json!({"confirm": true}), None));
-    // Neither a letter, nor an arrow, nor a word with others around it is an answer.
+    assert_eq!(values(press(&mut yes, "⏎")), (json!({"confirm": true}), None));
+    // A letter, an arrow key or a word within a sentence is not an answer.
     for keys in ["y", "n", "Y", "←", "→", " ", "why everything?", "clear; no", "yesno", "nope", "no way"] {
         let mut state = state(confirmation());
         assert_eq!(press(&mut state, &format!("{keys}⏎⏎⏎")), Step::Stay, "{keys}");
@@ -59,7 +59,7 @@ fn a_dangerous_confirmation_takes_a_whole_word() {
     }
     let mut no = state(confirmation());
     // A note is one Tab away.
-    assert_eq!(given(press(&mut no, "no⏎⇤not today⏎⏎")), (json!({"confirm": false}), Some("not today".to_owned())));
+    assert_eq!(values(press(&mut no, "no⏎⇤not today⏎⏎")), (json!({"confirm": false}), Some("not today".to_owned())));
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn a_harmless_confirmation_takes_an_arrow_or_a_whole_word() {
     question["danger"] = "normal".into();
     for (keys, expected) in [("←⏎⏎", true), ("→⏎⏎", false), ("yes⏎⏎", true), ("No⏎⏎", false), ("→yes⏎⏎", true)]
     {
-        assert_eq!(given(press(&mut state(question.clone()), keys)), (json!({"confirm": expected}), None), "{keys}");
+        assert_eq!(values(press(&mut state(question.clone()), keys)), (json!({"confirm": expected}), None), "{keys}");
     }
     for keys in ["y⏎⏎", "n⏎⏎", "x⏎⏎", " ⏎⏎", "clear; no⏎⏎", "←nothing⏎⏎"] {
         let mut state = state(question.clone());
@@ -124,32 +124,32 @@ fn what_is_typed_on_a_list_is_another_text() {
         Enter sends  ↑ more: PgUp
         Tab next · Ctrl-S to Send · Ctrl-D refuse · Esc leave"#]],
     );
-    assert_eq!(given(press(&mut typed, "⏎")).0, json!({"choice": "mend the 2 tests"}));
+    assert_eq!(values(press(&mut typed, "⏎")).0, json!({"choice": "mend the 2 tests"}));
     let mut pasted = state(question(true));
     pasted.press(Key::Paste("clear\n".to_owned()));
     assert_eq!(press(&mut pasted, "⏎"), Step::Stay);
-    assert_eq!(given(press(&mut pasted, "⏎")).0, json!({"choice": "clear"}));
-    // Where there is no other text, letters, digits and blanks choose nothing.
+    assert_eq!(values(press(&mut pasted, "⏎")).0, json!({"choice": "clear"}));
+    // Without a free-text row, letters, digits and spaces choose nothing.
     let mut none = state(question(false));
     assert_eq!(press(&mut none, "2 clear "), Step::Stay);
     none.press(Key::Paste("2".to_owned()));
     assert!(none.values().is_empty());
-    // On the button they are a note, so that a line for a shell sends nothing.
+    // Characters typed on the button become a note, so a line meant for a shell sends nothing.
     let mut shell = state(question(true));
     assert_eq!(press(&mut shell, "clear; ls⏎git status⏎make⏎"), Step::Stay);
-    assert_eq!(given(press(&mut shell, "⏎")), (json!({"choice": "clear; ls"}), Some("git statusmake".to_owned())));
+    assert_eq!(values(press(&mut shell, "⏎")), (json!({"choice": "clear; ls"}), Some("git statusmake".to_owned())));
 }
 
 #[test]
 fn what_the_screen_did_not_show_is_not_sent() {
     let mut question = confirmation();
     question["danger"] = "normal".into();
-    // All at once, as a paste without brackets or a stalled terminal gives it.
+    // All keys at once, as from an unbracketed paste or a stalled terminal.
     let mut burst = state(question.clone());
     for key in [Key::Left, Key::Enter, Key::Enter, Key::Enter, Key::Ctrl('d'), Key::Ctrl('d')] {
         assert_eq!(burst.press(key), Step::Stay);
     }
-    // The button is out of sight, or there is no room for it.
+    // The button is scrolled out of view, or there is no room for it.
     let mut away = state(question);
     press(&mut away, "←⏎");
     let shown = |state: &mut State, size: (u16, u16)| {
@@ -164,11 +164,11 @@ fn what_the_screen_did_not_show_is_not_sent() {
         shown(&mut away, size);
         assert_eq!(away.press(Key::Enter), Step::Stay, "{size:?}");
     }
-    // Drawn, but close behind the key before it.
+    // Drawn, but immediately after the previous key.
     picture(&away, (60, 4));
     assert_eq!(away.press(Key::Enter), Step::Stay);
     shown(&mut away, (60, 4));
-    assert_eq!(given(away.press(Key::Enter)).0, json!({"confirm": true}));
+    assert_eq!(values(away.press(Key::Enter)).0, json!({"confirm": true}));
 }
 
 #[test]
@@ -190,13 +190,13 @@ fn a_draft_begins_the_form_again() {
     let draft = left.draft().expect("a draft");
     let again = State::new(left.question.clone(), "", &draft);
     assert_eq!((again.values(), again.note.text()), (left.values(), "later"));
-    // It is only read for fields that there are, and a typed yes to a dangerous question is typed again.
+    // A draft is restored only for existing fields, and a yes to a dangerous question must be typed again.
     assert_eq!(State::new(state(confirmation()).question, "", &draft).values(), Map::new());
     let mut dangerous = state(confirmation());
     press(&mut dangerous, "yes⎋");
     assert_eq!(dangerous.draft(), None);
     let draft = Draft {
-        fields: [("confirm".to_owned(), Left { text: "yes".to_owned(), ..Left::default() })].into(),
+        fields: [("confirm".to_owned(), FieldDraft { text: "yes".to_owned(), ..FieldDraft::default() })].into(),
         note: None,
     };
     assert_eq!(State::new(dangerous.question.clone(), "", &draft).values(), Map::new());

@@ -1,4 +1,4 @@
-//! Forms by keys, and what a person sees of them.
+//! Forms driven by keys, and the resulting screens.
 
 mod any_keys;
 mod choosing;
@@ -17,8 +17,8 @@ fn state(question: Value) -> State {
     State::new(serde_json::from_value::<Question>(question).expect("a question"), "", &Draft::default())
 }
 
-/// Presses keys, and draws the form after each: letters as they are, `⏎ ⇥ ⇤ ↑ ↓ ← → ⌫ ⎋` for what they show, `^x` for
-/// Ctrl-x.
+/// Presses keys and draws the form after each. Letters stand for themselves, `⏎ ⇥ ⇤ ↑ ↓ ← → ⌫ ⎋` for those keys, `^x`
+/// for Ctrl-x.
 fn press(state: &mut State, keys: &str) -> Step {
     let mut step = Step::Stay;
     let mut keys = keys.chars();
@@ -44,7 +44,7 @@ fn press(state: &mut State, keys: &str) -> Step {
     step
 }
 
-/// Draws the form, and returns what stands on the screen.
+/// Draws the form and returns the text of the screen.
 fn picture(state: &State, (width, height): (u16, u16)) -> String {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("a terminal");
     terminal.draw(|frame| draw(frame, state)).expect("it is drawn");
@@ -54,7 +54,7 @@ fn picture(state: &State, (width, height): (u16, u16)) -> String {
     rows.collect::<Vec<_>>().join("\n")
 }
 
-fn given(step: Step) -> (Value, Option<String>) {
+fn values(step: Step) -> (Value, Option<String>) {
     match step {
         Step::Give(Answer::Values { values, note }) => (values.into(), note),
         other => panic!("no values: {other:?}"),
@@ -141,7 +141,7 @@ fn every_kind_of_field_is_filled_in_by_keys() {
     // The date is asked for once `ship` is yes.
     let step = press(&mut state, "hob⏎because\u{b}⏎of it⇥⌫4⏎0.5⏎←⏎↓⏎→⏎2026-11-25⏎⏎");
     assert_eq!(
-        given(step),
+        values(step),
         (
             json!({
                 "name": "hob", "why": "because\nof it", "copies": 4, "share": 0.5, "ship": true, "where": "us",
@@ -195,7 +195,7 @@ fn every_kind_of_field_is_filled_in_by_keys() {
             Enter sends  ↑ more: PgUp
             Tab next · Ctrl-S to Send · Ctrl-D refuse · Esc leave"#]],
     );
-    // On a small terminal what has the focus is seen.
+    // On a small terminal the focused element stays visible.
     state.focus = Focus::Field(6);
     check_picture(
         &state,
@@ -217,10 +217,10 @@ fn another_text_takes_the_place_of_a_choice() {
     let question = json!({"question": "q_3", "title": "Which?", "fields": [
         {"id": "choice", "kind": "choice", "options": [{"id": "a"}, {"id": "b"}], "other": true}
     ]});
-    assert_eq!(given(press(&mut state(question.clone()), "↓⏎⏎")).0, json!({"choice": "b"}));
-    assert_eq!(given(press(&mut state(question.clone()), "⏎⇤⇤↓↓neither 1⏎⏎")).0, json!({"choice": "neither 1"}));
-    // The choice again takes the place of the text.
-    assert_eq!(given(press(&mut state(question), "↓↓x↑⏎⏎")).0, json!({"choice": "b"}));
+    assert_eq!(values(press(&mut state(question.clone()), "↓⏎⏎")).0, json!({"choice": "b"}));
+    assert_eq!(values(press(&mut state(question.clone()), "⏎⇤⇤↓↓neither 1⏎⏎")).0, json!({"choice": "neither 1"}));
+    // A choice replaces the free text.
+    assert_eq!(values(press(&mut state(question), "↓↓x↑⏎⏎")).0, json!({"choice": "b"}));
 }
 
 #[test]
@@ -247,7 +247,7 @@ fn an_answer_that_was_not_taken_stays_and_says_why() {
             copies: a whole number is needed
             Tab · ^S to Send · ^D refuse · Esc"#]],
     );
-    assert_eq!(given(press(&mut state, "⌫⌫⌫⌫5^s⏎")).0["copies"], json!(5));
+    assert_eq!(values(press(&mut state, "⌫⌫⌫⌫5^s⏎")).0["copies"], json!(5));
     state.refuse(None, "the disk is full".to_owned());
     state.focus = Focus::Send;
     check_picture(

@@ -1,4 +1,4 @@
-//! Counter-examples: what a message shows reaches the place that it is about, and what is accepted has none.
+//! Counter-examples: each reaches the position that its message is about, and accepted programs have none.
 
 use testkit::Random;
 

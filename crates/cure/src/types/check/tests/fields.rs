@@ -1,4 +1,4 @@
-//! What is known of the fields of constructors and records.
+//! Knowledge about the fields of constructors and records.
 
 use crate::diagnostic::{Code, code};
 
@@ -22,7 +22,7 @@ pub(super) const PAIRS: &[(&str, &str, Code)] = &[
         "def f(s: Shape): Int =\n match s do\n Box(0, 0) -> 0\n Line(n) -> 1 / n\n Box(a, b) -> if a == 0 then 1 / b else 1 / a\n Dot -> 0\n end",
         code::DIVISOR,
     ),
-    // What is said of one constructor is said of no other.
+    // Knowledge about one constructor does not apply to another.
     (
         "def f(s: Shape): Int =\n match s do\n Box(0, _) -> 0\n Line(0) -> 0\n Line(n) -> 1 / n\n Box(a, _) -> 1 / a\n Dot -> 0\n end",
         "def f(s: Shape): Int =\n match s do\n Box(0, _) -> 0\n Line(n) -> 1 / n\n Box(a, _) -> 1 / a\n Dot -> 0\n end",
@@ -58,7 +58,7 @@ pub(super) const PAIRS: &[(&str, &str, Code)] = &[
         "def f(xs: List(Int)): Int =\n match xs do\n [_, 0 | _] -> 0\n [n | _] -> 1 / n\n [] -> 0\n end",
         code::DIVISOR,
     ),
-    // What was put into a value is known when it is taken out again, and which constructor it is.
+    // A field read from a new value is known, and so is its constructor.
     (
         "def f(k: Int): Int =\n let Some(n) = Some(k)\n n",
         "def f(k: Int): Int =\n let None = Some(k)\n 1",
@@ -105,7 +105,7 @@ pub(super) const PAIRS: &[(&str, &str, Code)] = &[
         "def f(r: R): Int =\n let q = R{R{r | m: 5} | m: 0}\n use(q.m)",
         code::REFUTED,
     ),
-    // An action sees what the one before it assigned.
+    // An action sees the assignments of earlier actions.
     (
         "record C do\n a: Int\n b: Int\n end\n fsm C{a: 0, b: 0} do\n S --> |go| S { a = 5; b = 10 / a }\n end",
         "record C do\n a: Int\n b: Int\n end\n fsm C{a: 0, b: 0} do\n S --> |go| S { b = 10 / a; a = 5 }\n end",

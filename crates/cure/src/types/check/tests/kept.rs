@@ -42,7 +42,7 @@ pub(super) const PAIRS: &[(&str, &str, Code)] = &[
         "def f(xs: List(Some1)): Int = fold(xs, 100, fn(x) -> fn(rest) -> x / rest end end)",
         code::DIVISOR,
     ),
-    // What is given to the result of a fold is no longer what it began with.
+    // The accumulator of a fold differs from its initial value.
     (
         "def f(xs: List(Int), start: Some1): Int = fold(xs, start, fn(x) -> fn(sum) -> sum - x end end)",
         "def f(xs: List(Int), start: Some1): Some1 = fold(xs, start, fn(x) -> fn(sum) -> sum - x end end)",
@@ -176,7 +176,7 @@ pub(super) const PAIRS: &[(&str, &str, Code)] = &[
         "def f(v: Vector(Int, n), u: Vector(Int, m)): Vector(Int, n) =\n let w = twin(v, u)\n w",
         code::LENGTH,
     ),
-    // What is known of a value that a test chose.
+    // Knowledge about a value selected by a test.
     (
         "def f(n: Int): Int =\n let d = match n do\n 0 -> 1\n k -> k\n end\n 10 / d",
         "def f(n: Int): Int =\n let d = match n do\n 1 -> 1\n k -> k\n end\n 10 / d",

@@ -280,7 +280,7 @@ fn diagnostics(head: &str, body: &str) -> Vec<Diagnostic> {
     compile(&format!("module T do\n  {head}  {body}\nend\n"), &NoSources).diagnostics
 }
 
-/// The exact message for each rejected twin: with a counter-example, or with what is missing.
+/// The exact message for each rejected twin: with a counter-example, or with the missing condition.
 #[test]
 fn each_refusal_says_why() {
     let mut text = String::new();
@@ -294,7 +294,7 @@ fn each_refusal_says_why() {
     expect_test::expect_file!["../../../../tests/data/refinements.txt"].assert_eq(&text);
 }
 
-/// Of every pair, the first is accepted and its twin refused.
+/// Asserts for every pair that the first program is accepted and its twin rejected.
 fn hold(head: &str, pairs: &[(&str, &str, Code)], at_least: usize) {
     let mut faults = Vec::new();
     for (good, bad, code) in pairs {

@@ -17,7 +17,7 @@ pub(super) const PAIRS: &[(&str, &str, Code)] = &[
     ("def f(): Int = late(\"n\" <> \"\")", "def f(): Int = late(\"l\" <> \"z\")", code::REFUTED),
     ("def f(): Int = late(\"ma\")", "def f(): Int = late(\"m\")", code::REFUTED),
     ("def f(): Int = side(:left)", "def f(): Int = side(:up)", code::REFUTED),
-    // What is tested is known.
+    // Tested conditions are known.
     (
         "def f(x: Float): Float = if x >= 0.0 and x <= 1.0 then prob(x) else 0.0",
         "def f(x: Float): Float = if x >= 0.0 and x <= 1.5 then prob(x) else 0.0",

@@ -48,9 +48,10 @@ impl Writer<'_> {
                 }
                 let rest = self.body(body, indent);
                 // At the start of a line, a sign or a parenthesis would continue the line above.
-                match rest.starts_with(['-', '+', '(']) {
-                    true => format!("{}{ends}\n{}{rest}", text.trim_end(), " ".repeat(indent)),
-                    false => text + &rest,
+                if rest.starts_with(['-', '+', '(']) {
+                    format!("{}{ends}\n{}{rest}", text.trim_end(), " ".repeat(indent))
+                } else {
+                    text + &rest
                 }
             }
             _ => self.expr(expr, 0),
@@ -62,7 +63,6 @@ impl Writer<'_> {
         exprs.iter().map(|expr| self.expr(expr, 0)).collect::<Vec<_>>().join(between)
     }
 
-    /// A number in one of its notations.
     fn number(&self, value: &BigInt) -> String {
         let sign = if *value < BigInt::ZERO { "-" } else { "" };
         let digits = value.magnitude().to_string();

@@ -77,7 +77,7 @@ impl Writer<'_> {
         items
     }
 
-    /// The definitions beside `main`.
+    /// Writes the definitions other than `main`.
     fn own(&self) -> Vec<String> {
         let mut items: Vec<String> = self.program.machines.iter().map(|machine| self.machine(machine)).collect();
         items.extend(self.program.definition.map(|definition| format!("  {definition}\n")));
@@ -113,9 +113,10 @@ impl Writer<'_> {
 
     fn function(&self, function: &Function) -> String {
         let mut text = String::new();
-        let name = match function.name.starts_with(|c: char| c.is_ascii_alphabetic()) {
-            true => function.name.clone(),
-            false => format!("({})", function.name),
+        let name = if function.name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+            function.name.clone()
+        } else {
+            format!("({})", function.name)
         };
         let (generics, wants) = match function.wants {
             Some(class) if self.chance(40) => {
@@ -148,9 +149,10 @@ impl Writer<'_> {
             let guard = guard.as_ref().map_or_else(String::new, |guard| format!(" when {}", self.expr(guard, 0)));
             let body = self.body(body, 4);
             let head = format!("  def {name}{generics}({}){result}{guard}{wants}", params.join(", "));
-            match function.in_block {
-                true => text.push_str(&format!("{head} do\n    {body}\n  end\n")),
-                false => text.push_str(&format!("{head} =\n    {body}\n")),
+            if function.in_block {
+                text.push_str(&format!("{head} do\n    {body}\n  end\n"))
+            } else {
+                text.push_str(&format!("{head} =\n    {body}\n"))
             }
         }
         text
@@ -195,9 +197,10 @@ impl Writer<'_> {
                 .step
                 .as_ref()
                 .map_or_else(String::new, |body| format!("    def step({param}): {result} = {}\n", self.expr(body, 0)));
-            let (open, close) = match class.as_trait {
-                true => (format!("impl Score for {of}{context} {{"), "}"),
-                false => (format!("instance Score({of}){context} do"), "end"),
+            let (open, close) = if class.as_trait {
+                (format!("impl Score for {of}{context} {{"), "}")
+            } else {
+                (format!("instance Score({of}){context} do"), "end")
             };
             items.push(format!("  {open}\n    def score({param}): Int = {score}\n{twice}{step}  {close}\n"));
             if let Some(base) = &instance.base {
@@ -298,9 +301,10 @@ impl Writer<'_> {
                     On::Event(event) => format!("event(:{event})"),
                     On::Timeout(ms) => format!("timeout({ms})"),
                 };
-                let acts = match edge.actions.is_empty() {
-                    true => String::new(),
-                    false => format!(" do\n        {}\n      end", actions(edge, "\n        ")),
+                let acts = if edge.actions.is_empty() {
+                    String::new()
+                } else {
+                    format!(" do\n        {}\n      end", actions(edge, "\n        "))
                 };
                 text.push_str(&format!("      {on}{} -> {}{acts}\n", guard(edge), machine.states[edge.to]));
             }

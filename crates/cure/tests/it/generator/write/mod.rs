@@ -32,7 +32,7 @@ enum Reach {
 
 struct Writer<'p> {
     program: &'p Program,
-    /// Whether this is the second of two modules, which may call into the first by full name.
+    /// True if this is the second of two modules, which may call into the first by full name.
     outside: bool,
     random: RefCell<Random>,
     /// Features that only the text shows.
@@ -44,7 +44,7 @@ struct Writer<'p> {
     ranges: bool,
     sizes: bool,
     short: bool,
-    /// Whether line breaks are inserted anywhere.
+    /// True if line breaks are inserted anywhere.
     ragged: bool,
 }
 
