@@ -77,30 +77,30 @@ pub struct Asker {
     #[serde(default)]
     pub pid: u32,
     pub worktree: PathBuf,
-    /// Whether the answer reaches only a call that asks for it: a script, or a caller who shares its token with others.
+    /// True if the answer reaches only a call that asks for it: a script, or a caller who shares its token with others.
     pub calls_back: bool,
-    /// Whether it is such a caller with a shared token, and no script.
+    /// True if it is such a caller with a shared token, and no script.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub shares_token: bool,
-    /// Whether it is the hook of an agent, which takes the answer itself.
+    /// True if it is the hook of an agent, which takes the answer itself.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_hook: bool,
 }
 
 impl Asker {
-    /// Whether both are one run. Names do not count: a run may register one later.
+    /// Returns true if both are one run. Names do not count: a run may register one later.
     pub fn is_same_run(&self, other: &Asker) -> bool {
         (&self.run, self.pid, self.calls_back, self.is_hook) == (&other.run, other.pid, other.calls_back, other.is_hook)
     }
 
-    /// Whether this caller may take an undelivered answer by the question's id. A script continues another script.
+    /// Returns true if this caller may take an undelivered answer by the question's id. A script continues another script.
     /// Callers who share a token cannot be told apart, and continue each other.
     pub fn may_continue(&self, former: &Asker) -> bool {
         let is_same_kind = self.shares_token == former.shares_token;
         self.calls_back && former.calls_back && is_same_kind && !former.is_hook && self.worktree == former.worktree
     }
 
-    /// Whether this caller may read the answer to a question of another run, as history.
+    /// Returns true if this caller may read the answer to a question of another run, as history.
     pub fn may_read(&self, former: &Asker) -> bool {
         let is_other = |one: &Option<String>, other: &Option<String>| one.is_some() && other.is_some() && one != other;
         !former.is_hook && self.worktree == former.worktree && !is_other(&self.agent, &former.agent)
@@ -298,17 +298,17 @@ impl Question {
         self.standing == Standing::Open
     }
 
-    /// Whether its answer waits to be handed out.
+    /// Returns true if its answer waits to be handed out.
     pub fn waits_for_hand_out(&self) -> bool {
         !self.is_open() && matches!(self.handed, Handed::Waiting { .. })
     }
 
-    /// Whether its answer was handed out before, and that was given up.
+    /// Returns true if its answer was handed out before, and that was given up.
     pub fn is_redelivered(&self) -> bool {
         matches!(self.handed, Handed::Waiting { attempts: 1.. } | Handed::Out { attempts: 2.. })
     }
 
-    /// Whether nothing more happens to it.
+    /// Returns true if nothing more happens to it.
     pub fn is_settled(&self) -> bool {
         self.handed == Handed::Settled
     }

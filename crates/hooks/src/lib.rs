@@ -38,7 +38,7 @@ pub fn read(agent: Agent, named: &str, raw: &[u8]) -> Event {
     agents::read(agent, named, raw)
 }
 
-/// Whether there is a policy to ask: the project's or the user's.
+/// Returns true if there is a policy to ask: the project's or the user's.
 pub fn has_policy(root: &Path) -> bool {
     let is_there = |path: &Path| path.symlink_metadata().is_ok();
     is_there(&root.join(policy::FILE)) || files::user_path().is_some_and(|path| is_there(&path))

@@ -79,7 +79,7 @@ impl State {
 }
 
 impl Proof {
-    /// Whether it does what it promised.
+    /// Returns true if it does what it promised.
     pub fn holds(&self) -> bool {
         self.promised.contains(&self.effect)
     }
@@ -145,7 +145,7 @@ pub fn prove(
     Ok(all)
 }
 
-/// Whether a shell's command comes by this entry before it runs.
+/// Returns true if a shell's command comes by this entry before it runs.
 pub fn is_gate(entry: &Installed) -> bool {
     let row = entry.agent.row(&entry.event);
     let of_other_tools = ["beforeMCPExecution", "beforeReadFile", "beforeTabFileRead"];
@@ -197,7 +197,7 @@ fn in_state(state: State, copy: &Copy, entries: &[&Installed]) -> Vec<Option<Ran
 /// One run.
 struct Ran {
     came: Came,
-    /// Whether a rule is named as the reason.
+    /// True if a rule is named as the reason.
     is_by_rule: bool,
     stderr: String,
     millis: u64,

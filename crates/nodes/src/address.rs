@@ -32,12 +32,12 @@ pub(crate) fn check(url: &str) -> Result<(), String> {
     checked(url).map(drop)
 }
 
-/// Whether the URL is one of this machine. One that cannot be used is not.
+/// Returns true if the URL is one of this machine. One that cannot be used is not.
 pub(crate) fn is_local(url: &str) -> bool {
     checked(url).is_ok_and(|(_, host)| is_loopback(&host))
 }
 
-/// Whether a host is this machine. Names are not resolved: what they mean is for somebody else to say.
+/// Returns true if a host is this machine. Names are not resolved: what they mean is for somebody else to say.
 pub(crate) fn is_loopback(host: &str) -> bool {
     host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }

@@ -42,7 +42,7 @@ pub struct PassedOver {
     /// The node that it would be.
     name: String,
     pub why: String,
-    /// Whether it has the name of a node file. Another one may be meant for something else.
+    /// True if it has the name of a node file. Another one may be meant for something else.
     pub is_named_so: bool,
 }
 

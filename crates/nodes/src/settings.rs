@@ -215,7 +215,7 @@ impl Settings for NodesSettings {
     }
 }
 
-/// Whether a model of a `hob.toml` is refused, granted or not.
+/// Returns true if a model of a `hob.toml` is refused, granted or not.
 fn is_refused(model: &ModelSettings) -> bool {
     let has_key = model.key_file.is_some() || model.key_env.is_some();
     has_key || crate::address::check(&model.url).is_err() || model.price.is_some_and(|price| !price.is_possible())

@@ -34,7 +34,7 @@ pub struct Spent {
     pub cost: Option<f64>,
     /// What counts for the budget: the tokens, or an estimate.
     pub counted: u64,
-    /// Whether the prompt left the machine.
+    /// True if the prompt left the machine.
     pub leaves: bool,
 }
 

@@ -95,7 +95,7 @@ impl Board {
         self.faces.watching.subscribe()
     }
 
-    /// Whether somebody watches, or did just now and may come back.
+    /// Returns true if somebody watches, or did just now and may come back.
     pub(crate) fn is_watched(&self) -> bool {
         self.watching() > 0 || self.face_returns_until().is_some()
     }
@@ -107,7 +107,7 @@ impl Board {
         (until > Instant::now()).then_some(until)
     }
 
-    /// Whether somebody watched when an earlier daemon died: it left this behind.
+    /// Returns true if somebody watched when an earlier daemon died: it left this behind.
     pub(super) fn was_watched(path: &Path) -> bool {
         path.with_file_name(WATCHED).symlink_metadata().is_ok()
     }
@@ -149,7 +149,7 @@ impl Board {
         }
     }
 
-    /// Whether the person was told of a question outside of hob.
+    /// Returns true if the person was told of a question outside of hob.
     pub(crate) fn is_told(&self, id: &str) -> bool {
         self.state.lock().questions.values().any(|held| held.is_told && held.question.id == id)
     }

@@ -23,7 +23,7 @@ pub(super) struct Hand {
 /// An answer as a call gets it.
 pub(crate) struct Handout {
     pub question: Question,
-    /// Whether the answer was handed to this call. If not, another call has it, or the question is closed without one.
+    /// True if the answer was handed to this call. If not, another call has it, or the question is closed without one.
     pub is_taken: bool,
 }
 
@@ -42,7 +42,7 @@ impl Board {
         Waiting { board: self, seq: question.seq }
     }
 
-    /// Whether a call of the run that asked waits for the question.
+    /// Returns true if a call of the run that asked waits for the question.
     pub(crate) fn is_awaited(&self, question: &Question) -> bool {
         self.state.lock().questions.get(&question.seq).is_some_and(|held| held.waiting > 0)
     }

@@ -42,7 +42,7 @@ pub struct BoardOptions {
     pub path: PathBuf,
     /// Makes its directory.
     pub prepare: Box<dyn Fn() -> io::Result<()> + Send + Sync>,
-    /// Whether the process of an asker lives; true where there is none.
+    /// True if the process of an asker lives; true where there is none.
     pub is_alive: Box<dyn Fn(&Asker) -> bool + Send + Sync>,
     /// The name under which the caller registered, if it did.
     pub agent_of: AgentOf,
@@ -87,7 +87,7 @@ pub struct Board {
     born: Instant,
     /// Tells this daemon's connections from those of an earlier one.
     life: String,
-    /// Whether somebody watched when an earlier daemon died.
+    /// True if somebody watched when an earlier daemon died.
     was_watched: bool,
 }
 
@@ -105,7 +105,7 @@ struct Held {
     question: Question,
     /// Told of every change.
     changed: watch::Sender<()>,
-    /// Whether the person was told of it outside of hob.
+    /// True if the person was told of it outside of hob.
     is_told: bool,
     /// How many calls of the run that asked wait for it.
     waiting: usize,
@@ -177,7 +177,7 @@ impl Board {
         }
     }
 
-    /// Whether the file is open: else there is no question.
+    /// Returns true if the file is open: else there is no question.
     pub(crate) fn is_open(&self) -> bool {
         self.store.get().is_some()
     }

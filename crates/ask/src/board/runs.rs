@@ -72,12 +72,12 @@ impl Board {
         (open, waiting.iter().filter(|asker| !self.is_gone(asker)).count())
     }
 
-    /// Whether nobody can take an answer to this asker any more.
+    /// Returns true if nobody can take an answer to this asker any more.
     pub(super) fn is_gone(&self, asker: &Asker) -> bool {
         asker.is_hook || (!asker.calls_back && !(self.options.is_alive)(asker))
     }
 
-    /// Whether there is no room for another question, after the answers that nobody can take are dropped.
+    /// Returns true if there is no room for another question, after the answers that nobody can take are dropped.
     pub(super) fn is_full(&self) -> bool {
         let mut state = self.state.lock();
         if state.questions.len() >= QUESTIONS_MAX {
@@ -109,7 +109,7 @@ impl Board {
     }
 }
 
-/// Whether a call like this asked the question.
+/// Returns true if a call like this asked the question.
 fn is_equal(question: &Question, draft: &Draft) -> bool {
     (question.kind, &question.digest) == (draft.kind, &draft.digest)
 }

@@ -48,7 +48,7 @@ pub(crate) struct Common {
     pub status: Status,
     /// The question's id.
     pub question: String,
-    /// Whether an answer may still come.
+    /// True if an answer may still come.
     pub open: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answered: Option<Answered>,
@@ -56,7 +56,7 @@ pub(crate) struct Common {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     pub waited_s: u64,
-    /// Whether an earlier result may have said this.
+    /// True if an earlier result may have said this.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub redelivered: bool,
     /// The user's answer to another run or call, as history. It does not answer this call.
@@ -74,9 +74,9 @@ pub(crate) struct Reply {
     pub open_as: Status,
     pub waited_s: u64,
     pub redelivered: bool,
-    /// Whether somebody can see the question now.
+    /// True if somebody can see the question now.
     pub is_seen: bool,
-    /// Whether this program accepted its dialog without an answer.
+    /// True if this program accepted its dialog without an answer.
     pub is_undrawn: bool,
     /// Why this call does not get the answer.
     pub withheld: Option<Withheld>,

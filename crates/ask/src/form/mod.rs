@@ -48,7 +48,7 @@ pub struct Field {
     /// Of a choice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<Choice>,
-    /// Whether a choice may be another text.
+    /// True if a choice may be another text.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub other: bool,
     /// The least number, or length.
@@ -104,7 +104,7 @@ pub struct ShowIf {
 }
 
 impl ShowIf {
-    /// Whether the other field's value is the one; numbers are compared as such.
+    /// Returns true if the other field's value is the one; numbers are compared as such.
     fn holds(&self, value: &Value) -> bool {
         match (value.as_f64(), self.equals.as_f64()) {
             (Some(is), Some(equals)) => is == equals,

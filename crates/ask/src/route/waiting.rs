@@ -46,7 +46,7 @@ pub(crate) enum Waited {
 /// A dialog that is open: when it was shown, and its answer.
 struct Shown<'a> {
     at: Instant,
-    /// Whether its answer came with the call.
+    /// True if its answer came with the call.
     is_resumed: bool,
     answer: Pin<Box<dyn Future<Output = Result<AskResponse, AskError>> + Send + 'a>>,
 }

@@ -33,7 +33,7 @@ pub(super) struct Args {
     pub wait_s: Option<u64>,
     /// How long the question lives, such as 2h; 24h by default.
     pub expires: Option<String>,
-    /// Whether it cannot wait.
+    /// True if it cannot wait.
     #[serde(default)]
     pub urgent: bool,
     /// Calls with the same key are one question.

@@ -37,9 +37,9 @@ pub struct Row {
     pub name: &'static str,
     pub kind: Kind,
     pub deny: Deny,
-    /// Whether the agent's own prompt can be asked for.
+    /// True if the agent's own prompt can be asked for.
     pub asks: bool,
-    /// Whether text can be added to the model's context.
+    /// True if text can be added to the model's context.
     pub takes_context: bool,
 }
 
@@ -80,12 +80,12 @@ impl Row {
         Row { takes_context: true, ..self }
     }
 
-    /// Whether an answer can hold the agent, which then reads the reason and goes on.
+    /// Returns true if an answer can hold the agent, which then reads the reason and goes on.
     pub fn holds(&self) -> bool {
         self.deny == Deny::Block && matches!(self.kind, Kind::TurnEnd | Kind::SubagentStop)
     }
 
-    /// Whether something waits for the answer and can be kept from happening: what fails closed.
+    /// Returns true if something waits for the answer and can be kept from happening: what fails closed.
     pub fn is_gate(&self) -> bool {
         self.deny != Deny::Never && matches!(self.kind, Kind::ToolBefore | Kind::PermissionRequest | Kind::Prompt)
     }

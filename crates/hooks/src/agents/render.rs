@@ -182,7 +182,7 @@ impl Agent {
         Rendered { stdout: format!("{value}\n"), stderr, exit: 0, losses }
     }
 
-    /// Whether an answer can tell the user something.
+    /// Returns true if an answer can tell the user something.
     fn takes_notice(self) -> bool {
         matches!(self, Agent::Claude | Agent::Codex | Agent::Gemini)
     }

@@ -56,7 +56,7 @@ pub struct Piece {
     pub from: &'static str,
     /// Facts, and what comes from outside framed as data.
     pub text: String,
-    /// Whether it is worth holding an agent that is about to stop.
+    /// True if it is worth holding an agent that is about to stop.
     pub holds: bool,
     /// To be called if the answer that it was in is lost.
     pub lost: Option<Box<dyn FnOnce() + Send>>,

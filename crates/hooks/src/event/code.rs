@@ -83,7 +83,7 @@ pub(crate) fn code_of(tool: &str, kind: ToolKind, input: &Value) -> Option<(Opti
     }
 }
 
-/// Whether a tool has a name, whatever its agent puts before it: `mcp__hob__`, `hob_`, `hob-`, `MCP:`.
+/// Returns true if a tool has a name, whatever its agent puts before it: `mcp__hob__`, `hob_`, `hob-`, `MCP:`.
 fn is_named(tool: &str, name: &str) -> bool {
     tool.strip_suffix(name).is_some_and(|before| !before.ends_with(char::is_alphanumeric))
 }

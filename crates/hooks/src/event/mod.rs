@@ -36,9 +36,9 @@ pub struct Event {
     pub prompt: Option<String>,
     /// Why it happened, in its agent's word: how a session began or ended, what had it compacted.
     pub reason: Option<String>,
-    /// Whether the agent was held at its turn's end just before.
+    /// True if the agent was held at its turn's end just before.
     pub is_held: bool,
-    /// Whether the payload could not be read, so that all but the agent and the event's name is unknown.
+    /// True if the payload could not be read, so that all but the agent and the event's name is unknown.
     pub is_unreadable: bool,
 }
 

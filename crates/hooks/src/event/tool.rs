@@ -138,14 +138,14 @@ impl ToolKind {
         }
     }
 
-    /// Whether it changes the files that it names.
+    /// Returns true if it changes the files that it names.
     pub fn changes_files(self) -> bool {
         matches!(self, ToolKind::Write | ToolKind::Edit)
     }
 }
 
 impl Tool {
-    /// Whether it runs a text for a shell.
+    /// Returns true if it runs a text for a shell.
     pub fn is_shell(&self) -> bool {
         self.kind == ToolKind::Shell || self.command.is_some()
     }

@@ -175,7 +175,7 @@ fn of_project(texts: &Texts, before: &Held) -> InForce {
     ours
 }
 
-/// Whether a project has a policy of its own, or a record of one that held.
+/// Returns true if a project has a policy of its own, or a record of one that held.
 pub fn has_own_policy(project: &Project) -> bool {
     [project.root().join(FILE), project.state_dir().join(HELD)].iter().any(|path| path.symlink_metadata().is_ok())
 }

@@ -76,7 +76,7 @@ impl Agent {
         }
     }
 
-    /// Whether an entry of this version has the agent's own switch against hooks that fail.
+    /// Returns true if an entry of this version has the agent's own switch against hooks that fail.
     pub fn has_switch(self, version: Option<Version>) -> bool {
         match self {
             Agent::Claude => version.is_some_and(|version| version >= CLAUDE_ON_FAILURE),
@@ -226,7 +226,7 @@ fn fail_of(row: &Row, fail: Fail, policies: &[Policy]) -> Fail {
     }
 }
 
-/// Whether a rule has its own name.
+/// Returns true if a rule has its own name.
 fn is_named(policies: &[Policy], row: &Row) -> bool {
     let mut names = policies.iter().flat_map(|policy| &policy.rules).flat_map(|rule| rule.table.on.iter());
     names.any(|name| plain(name) == plain(row.name))

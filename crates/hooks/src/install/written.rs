@@ -25,7 +25,7 @@ pub struct Installed {
     pub form: Form,
     /// Its time, in milliseconds, if it has one.
     pub within_ms: Option<u64>,
-    /// Whether it has the agent's own switch against hooks that fail.
+    /// True if it has the agent's own switch against hooks that fail.
     pub has_switch: bool,
     /// What its command line says of failing.
     pub fail: Fail,
@@ -92,7 +92,7 @@ pub fn installed(agent: Agent, file: &Value) -> Vec<Installed> {
     handlers.filter_map(entry).collect()
 }
 
-/// Whether what an agent would run is an entry that hob wrote for it.
+/// Returns true if what an agent would run is an entry that hob wrote for it.
 pub fn is_ours(agent: Agent, handler: &Value) -> bool {
     let words = form_of(handler).and_then(|form| words_of(&form)).unwrap_or_default();
     words.windows(2).any(|pair| pair[0] == "--agent" && pair[1] == agent.name())
@@ -122,7 +122,7 @@ impl Installed {
         }
     }
 
-    /// Whether it is exactly an entry that `hob hooks install` writes, for some program.
+    /// Returns true if it is exactly an entry that `hob hooks install` writes, for some program.
     pub fn is_as_written(&self) -> bool {
         let Some(row) = self.agent.row(&self.event) else { return false };
         let program = self.program();
@@ -175,12 +175,12 @@ fn words_of(form: &Form) -> Option<Vec<String>> {
     }
 }
 
-/// Whether a command line is one of `hob hook`. A program of another version may have it in its name (`hob-next`).
+/// Returns true if a command line is one of `hob hook`. A program of another version may have it in its name (`hob-next`).
 fn is_hook(program: &str, args: &[String]) -> bool {
     args.first().is_some_and(|word| word == "hook") && is_named_hob(program)
 }
 
-/// Whether a program has the name by which hob knows its own entries.
+/// Returns true if a program has the name by which hob knows its own entries.
 pub fn is_named_hob(program: &str) -> bool {
     let name = Path::new(program).file_name().and_then(|name| name.to_str());
     name.is_some_and(|name| name == "hob" || name.starts_with("hob-"))

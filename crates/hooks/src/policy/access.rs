@@ -20,7 +20,7 @@ pub(super) enum Mode {
 pub(super) struct Access {
     pub(super) path: String,
     pub(super) mode: Mode,
-    /// Whether the command is known to run in the directory that the path begins with.
+    /// True if the command is known to run in the directory that the path begins with.
     pub(super) is_certain: bool,
     /// The command that opens it, by its index in the script.
     pub(super) command: Option<usize>,
@@ -307,12 +307,12 @@ fn git(words: &[Word]) -> Option<Mode> {
     }
 }
 
-/// Whether a path is one of several.
+/// Returns true if a path is one of several.
 pub(super) fn is_open(path: &str) -> bool {
     path.contains([GLOB, HOLE])
 }
 
-/// Whether a path with globs or holes may become one that a pattern of a rule matches.
+/// Returns true if a path with globs or holes may become one that a pattern of a rule matches.
 pub(super) fn may_be(pattern: &str, path: &str) -> bool {
     let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
     if path.contains(HOLE) {

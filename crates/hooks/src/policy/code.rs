@@ -173,7 +173,7 @@ pub(super) fn matches(rule: &Rule, tool: &Tool, subject: &Subject) -> (Match, Op
     paths.iter().find(is_it).map_or(NO, |place| maybe(format!("code with the path {}", place.named.display())))
 }
 
-/// Whether a rule is about commands or files, or about shells.
+/// Returns true if a rule is about commands or files, or about shells.
 fn is_about_code(rule: &Rule, tool: &Tool) -> bool {
     let is_about = !rule.commands.is_empty() || rule.paths.is_some();
     let is_for_tool = |pattern: &ToolPattern| match pattern {

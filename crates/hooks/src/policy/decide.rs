@@ -37,7 +37,7 @@ pub struct Decision {
 pub struct Matched {
     pub rule: String,
     pub decides: Verdict,
-    /// Whether only running could tell that it does.
+    /// True if only running could tell that it does.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub maybe: bool,
     /// The command or file that it matches.
@@ -107,7 +107,7 @@ fn reason(rule: &Rule, is_maybe: bool, by: Option<&Cause>) -> String {
     }
 }
 
-/// Whether a rule is about an event of this agent, at this time.
+/// Returns true if a rule is about an event of this agent, at this time.
 fn is_applicable(rule: &Rule, event: &Event, facts: &Facts) -> bool {
     let is_on = rule.on.iter().any(|on| match on {
         On::Kind(kind) => *kind == event.kind,

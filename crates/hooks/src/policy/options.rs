@@ -27,9 +27,9 @@ pub(super) struct Given {
     /// Its entry in the program's options.
     pub(super) entry: Option<&'static str>,
     pub(super) value: Option<Word>,
-    /// Whether it is a letter of a word that may be something else.
+    /// True if it is a letter of a word that may be something else.
     pub(super) is_doubtful: bool,
-    /// Whether it is a whole word of letters, each of which follows it.
+    /// True if it is a whole word of letters, each of which follows it.
     pub(super) is_cluster: bool,
     /// The word that it stands in, if that has holes.
     pub(super) open: Option<Word>,
@@ -335,7 +335,7 @@ fn cluster(options: Option<Options>, word: &Word, next: Option<&Word>, list: &mu
     known
 }
 
-/// Whether a program reads `-name` as one option.
+/// Returns true if a program reads `-name` as one option.
 pub(super) fn has_single_dash(program: &str) -> bool {
     LONG_WITH_ONE_DASH.contains(&program)
 }

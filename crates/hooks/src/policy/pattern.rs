@@ -128,7 +128,7 @@ impl Pattern {
         if self.program.contains('/') { path } else { path.rsplit('/').next().unwrap_or(path) }
     }
 
-    /// Whether a name with holes can be the program.
+    /// Returns true if a name with holes can be the program.
     fn can_be_program(&self, word: &Word) -> bool {
         if let Some(Part::Text(text)) = word.parts.last()
             && text.contains('/')
@@ -140,7 +140,7 @@ impl Pattern {
         intersects(&self.program, self.part_of(&word.as_pattern()))
     }
 
-    /// Whether the arguments match at least so well.
+    /// Returns true if the arguments match at least so well.
     fn matches_with(&self, arguments: &Arguments, least: Match) -> bool {
         let before = &arguments.list[..arguments.dashes.unwrap_or(arguments.list.len())];
         let is_several = |argument: &Argument| matches!(argument, Argument::Operand { word, .. } if word.is_several());
@@ -164,7 +164,7 @@ impl Pattern {
         begin(&self.operands, &operands, least)
     }
 
-    /// Whether the pattern spells out the whole command: its program by name, every option and every operand. An option with
+    /// Returns true if the pattern spells out the whole command: its program by name, every option and every operand. An option with
     /// a `*` stands for any number of options that match it, with their values.
     pub(crate) fn covers(&self, simple: &Simple) -> bool {
         if simple.is_doubtful {
@@ -216,7 +216,7 @@ impl Pattern {
     }
 }
 
-/// Whether the arguments give an option, or all letters of it, at least so certainly.
+/// Returns true if the arguments give an option, or all letters of it, at least so certainly.
 fn is_given(option: &str, arguments: &[Argument], least: Match) -> bool {
     let has = |option: &str| arguments.iter().any(|argument| gives(option, argument) >= least);
     has(option) || letters(option).is_some_and(|letters| letters.chars().all(|letter| has(&format!("-{letter}"))))
@@ -266,7 +266,7 @@ fn letters(option: &str) -> Option<&str> {
     ((2..=3).contains(&letters.len()) && letters.chars().all(|c| c.is_ascii_alphabetic())).then_some(letters)
 }
 
-/// Whether an option of several letters has the letter of this one.
+/// Returns true if an option of several letters has the letter of this one.
 fn has_letter(option: &str, name: &str) -> bool {
     name.len() == 2 && letters(option).is_some_and(|letters| letters.contains(&name[1..]))
 }
@@ -298,7 +298,7 @@ fn plain(path: &str) -> String {
     format!("{root}{}", parts.join("/"))
 }
 
-/// Whether the given operands begin with the wanted ones. An operand that may be a value may be passed over.
+/// Returns true if the given operands begin with the wanted ones. An operand that may be a value may be passed over.
 fn begin(wanted: &[Operand], given: &[(&Word, bool)], least: Match) -> bool {
     let holes_are_wild = least == Match::Maybe;
     // fits[at]: whether the wanted operands so far can be met by the first `at` given ones.
@@ -335,7 +335,7 @@ fn begin(wanted: &[Operand], given: &[(&Word, bool)], least: Match) -> bool {
     fits.contains(&true)
 }
 
-/// Whether the wanted operands are all that is given. A `*` does not stand for an operand that is marked.
+/// Returns true if the wanted operands are all that is given. A `*` does not stand for an operand that is marked.
 fn spell_out(wanted: &[Operand], given: &[(&Word, bool)]) -> bool {
     let mut fits = vec![false; given.len() + 1];
     fits[0] = true;
@@ -354,7 +354,7 @@ fn spell_out(wanted: &[Operand], given: &[(&Word, bool)]) -> bool {
     fits[given.len()]
 }
 
-/// Whether a text matches a pattern in which `*` is any text.
+/// Returns true if a text matches a pattern in which `*` is any text.
 pub(crate) fn glob(pattern: &str, text: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else { return pattern == text };
     let Some(mut left) = text.strip_prefix(first) else { return false };
@@ -369,7 +369,7 @@ pub(crate) fn glob(pattern: &str, text: &str) -> bool {
     left.len() >= last.len() && left.ends_with(last)
 }
 
-/// Whether any text matches both patterns.
+/// Returns true if any text matches both patterns.
 pub(super) fn intersects(one: &str, other: &str) -> bool {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().take(200).collect(), other.chars().take(200).collect());
     // meets[b]: whether the rest of `one` from `a` on and the rest of `other` from `b` on have a text in common.

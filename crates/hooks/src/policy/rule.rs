@@ -44,7 +44,7 @@ pub(super) enum On {
 }
 
 impl On {
-    /// Whether an event of that name or kind waits for a word on whether a tool may be used.
+    /// Returns true if an event of that name or kind waits for a word on whether a tool may be used.
     fn waits_for_permission(&self) -> bool {
         let is_one = |kind: Kind| matches!(kind, Kind::ToolBefore | Kind::PermissionRequest);
         match self {
@@ -197,7 +197,7 @@ impl Policy {
         }
     }
 
-    /// Whether any rule keeps something from happening.
+    /// Returns true if any rule keeps something from happening.
     pub fn denies(&self) -> bool {
         self.rules.iter().any(|rule| rule.table.decide == Verdict::Deny)
     }
@@ -241,7 +241,7 @@ fn list(words: &Words) -> Vec<&str> {
 }
 
 impl Rule {
-    /// Whether it is about an event of an agent.
+    /// Returns true if it is about an event of an agent.
     pub fn is_on(&self, row: &Row) -> bool {
         self.on.iter().any(|on| match on {
             On::Kind(kind) => *kind == row.kind,
@@ -355,7 +355,7 @@ fn paths(table: &RuleTable) -> Result<Option<Globs>, String> {
     Ok(Some((must, must_not)))
 }
 
-/// Whether a path is one of these.
+/// Returns true if a path is one of these.
 pub(super) fn is_among((must, must_not): &Globs, path: &Path) -> bool {
     let any = |globs: &[GlobMatcher]| globs.iter().any(|glob| glob.is_match(path));
     (must.is_empty() || any(must)) && !any(must_not)

@@ -20,7 +20,7 @@ pub struct Subject {
     pub(super) paths: Vec<Place>,
     /// The files that the commands of a shell's text open.
     pub(super) opened: Vec<Opened>,
-    /// Whether a redirection writes a file.
+    /// True if a redirection writes a file.
     pub(super) writes: bool,
     /// The commands of code that may be for a shell.
     pub(super) code_script: Option<Script>,

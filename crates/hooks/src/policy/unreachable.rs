@@ -95,7 +95,7 @@ fn has_tool(kind: Kind) -> bool {
     matches!(kind, Kind::ToolBefore | Kind::ToolAfter | Kind::ToolFailed | Kind::PermissionRequest)
 }
 
-/// Whether every tool of a pattern is of one of these kinds.
+/// Returns true if every tool of a pattern is of one of these kinds.
 fn never(pattern: &ToolPattern, kinds: &[ToolKind]) -> bool {
     match pattern {
         ToolPattern::Kind(kind) => kinds.contains(kind),

@@ -63,9 +63,9 @@ pub enum Submitted {
         node: String,
         node_hash: String,
         value: Value,
-        /// Whether another value was accepted before, which stays.
+        /// True if another value was accepted before, which stays.
         was_answered: bool,
-        /// Whether a value was accepted before, this one or another, so that this one does not count.
+        /// True if a value was accepted before, this one or another, so that this one does not count.
         is_repeated: bool,
     },
     /// It does not conform.
@@ -74,7 +74,7 @@ pub enum Submitted {
         node_hash: String,
         problems: Vec<String>,
         attempts_left: u32,
-        /// Whether it is the value that was submitted before, which counts once.
+        /// True if it is the value that was submitted before, which counts once.
         is_repeated: bool,
     },
     /// The caller does not get it right: as many wrong values for this input as the node allows, three at least, or the third

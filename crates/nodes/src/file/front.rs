@@ -333,7 +333,7 @@ impl Reader {
         }
     }
 
-    /// Whether there is no time to check what stands at this line.
+    /// Returns true if there is no time to check what stands at this line.
     fn is_late(&mut self, until: Instant, line: usize) -> bool {
         let is_late = Instant::now() >= until;
         if is_late {

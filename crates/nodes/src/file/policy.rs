@@ -12,7 +12,7 @@ pub struct Policy {
     pub attempts: u32,
     /// Whether a model may be asked whose server cannot take the schema.
     pub enforce: Enforce,
-    /// Whether an answer that is nearly JSON is mended. What is mended is marked, and validated like any other.
+    /// True if an answer that is nearly JSON is mended. What is mended is marked, and validated like any other.
     pub repair: bool,
     /// For the whole call.
     pub timeout: Duration,
@@ -20,7 +20,7 @@ pub struct Policy {
     pub tokens: u64,
     /// For how long a value is given again for the same input.
     pub cache: Option<Duration>,
-    /// Whether the node is a tool of its own; else it is called through `node_run`.
+    /// True if the node is a tool of its own; else it is called through `node_run`.
     pub tool: bool,
 }
 

@@ -285,7 +285,7 @@ impl Walk {
     }
 }
 
-/// Whether it is an input or a part of one.
+/// Returns true if it is an input or a part of one.
 fn is_path(expression: &Expr<'_>) -> bool {
     match expression {
         Expr::Var(_) => true,

@@ -32,7 +32,7 @@ const FUNCTIONS: &[&str] = &["range", "dict", "namespace", "debug", "true", "fal
 #[derive(Debug)]
 pub(crate) struct Template {
     environment: Environment<'static>,
-    /// Whether it has the blocks; else it is one message.
+    /// True if it has the blocks; else it is one message.
     has_blocks: bool,
     has_system: bool,
     /// The line in its file before its first.

@@ -144,7 +144,7 @@ pub(super) enum Connection {
 pub(super) struct Answering {
     status: u16,
     retry_after: Option<Duration>,
-    /// Whether the body is a stream of events.
+    /// True if the body is a stream of events.
     pub is_stream: bool,
     host: String,
     secret: Option<Secret>,

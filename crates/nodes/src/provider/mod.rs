@@ -120,7 +120,7 @@ pub struct Models {
 #[derive(Debug)]
 pub struct Model {
     pub alias: String,
-    /// Whether it is on this machine.
+    /// True if it is on this machine.
     pub is_local: bool,
     /// What its server takes of a schema.
     pub dialect: Dialect,
@@ -178,7 +178,7 @@ impl Models {
         &self.ignored
     }
 
-    /// Whether the caller of a node answers it, rather than a model: its file says so, or no model is configured at all.
+    /// Returns true if the caller of a node answers it, rather than a model: its file says so, or no model is configured at all.
     pub fn delegates(&self, node: &Node) -> bool {
         let has_named = node.models.iter().any(|alias| self.by_alias.contains_key(alias));
         let is_named = node.models.iter().any(|alias| alias == DELEGATE);

@@ -31,7 +31,7 @@ pub type Recorder = Arc<dyn Fn(Record) + Send + Sync>;
 pub struct Worktree {
     path: PathBuf,
     served: Receiver<Arc<Served>>,
-    /// Whether all files were checked once.
+    /// True if all files were checked once.
     is_loaded: Receiver<bool>,
     following: JoinHandle<()>,
 }

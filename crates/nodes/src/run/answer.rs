@@ -46,7 +46,7 @@ fn one(found: Vec<Result<Value, NoValue>>) -> Result<Value, NoValue> {
     Ok(first)
 }
 
-/// Whether the text is refused only for how deeply it is nested.
+/// Returns true if the text is refused only for how deeply it is nested.
 pub(super) fn is_too_deep(text: &str) -> bool {
     serde_json::from_str::<Value>(said(text)).is_err_and(|error| is_limit(&error))
 }

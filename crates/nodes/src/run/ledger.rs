@@ -30,7 +30,7 @@ pub struct Attempt {
     /// In the money of the model's price; `null` where that or the tokens are not known.
     pub cost: Option<f64>,
     pub ms: u64,
-    /// Whether the answer was no JSON, and was mended.
+    /// True if the answer was no JSON, and was mended.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub repaired: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -77,7 +77,7 @@ impl Ledger {
         self.attempts.iter().filter_map(|attempt| attempt.cost).reduce(|a, b| a + b)
     }
 
-    /// Whether the value is of an answer that was mended.
+    /// Returns true if the value is of an answer that was mended.
     pub fn is_repaired(&self) -> bool {
         self.attempts.last().is_some_and(|attempt| attempt.repaired)
     }

@@ -86,7 +86,7 @@ impl<'a> Means<'a> {
         Means { models, cassettes: None, usage: None, cache: None, heard: None }
     }
 
-    /// Whether no model may be asked.
+    /// Returns true if no model may be asked.
     fn is_replay(&self) -> bool {
         self.cassettes.is_some_and(|(cassettes, _)| cassettes.mode() == Mode::Replay)
     }

@@ -31,7 +31,7 @@ const MAX_HOPS: usize = 32;
 const MAX_DEPTH: usize = 300;
 const MAX_STEPS: usize = 200_000;
 
-/// Whether the decoder holds a keyword of this value.
+/// Returns true if the decoder holds a keyword of this value.
 pub(super) fn holds(keyword: &str, value: &Value) -> bool {
     let shapes = ["type", "properties", "required", "items", "enum", "const", "anyOf", "$ref", "additionalProperties"];
     match keyword {
@@ -70,7 +70,7 @@ pub(super) fn project(schema: &Value) -> Result<Value, Vec<Refused>> {
     if projector.refused.is_empty() { Ok(root) } else { Err(projector.refused) }
 }
 
-/// Whether the root must be put into an object.
+/// Returns true if the root must be put into an object.
 fn wraps(schema: &Value) -> bool {
     schema["type"] != "object" || schema.get("enum").is_some() || schema.get("const").is_some()
 }
@@ -329,14 +329,14 @@ impl<'a> Undoer<'a> {
         }
     }
 
-    /// Whether null stands for a property that is not there.
+    /// Returns true if null stands for a property that is not there.
     fn is_absent(&self, schema: &'a Value, name: &str, depth: usize) -> bool {
         let is_required = schema["required"].as_array().is_some_and(|names| names.iter().any(|one| one == name));
         let property = schema["properties"].get(name);
         property.is_some_and(|property| !is_required && !self.fits(property, &Value::Null, depth + 1))
     }
 
-    /// Whether an answer can be meant by this part: its shape, as far as the decoder is told it.
+    /// Returns true if an answer can be meant by this part: its shape, as far as the decoder is told it.
     fn fits(&self, schema: &'a Value, value: &Value, depth: usize) -> bool {
         self.steps.set(self.steps.get() + 1);
         if depth > MAX_DEPTH || self.steps.get() > MAX_STEPS {

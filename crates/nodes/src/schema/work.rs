@@ -27,7 +27,7 @@ pub(super) fn uncounted(targets: &Targets<'_>) -> Option<String> {
     has_inner.then(|| "an `$id` inside of a schema changes what references mean; leave it out".to_owned())
 }
 
-/// Whether one of these keys is there with a text.
+/// Returns true if one of these keys is there with a text.
 fn has_any(value: &Value, keys: &[&str]) -> bool {
     match value {
         Value::Object(object) => {
@@ -39,7 +39,7 @@ fn has_any(value: &Value, keys: &[&str]) -> bool {
     }
 }
 
-/// Whether a value takes more comparisons than it may.
+/// Returns true if a value takes more comparisons than it may.
 pub(super) fn is_too_much(schema: &Value, value: &Value) -> bool {
     let targets = Targets::new(schema);
     // Without references each part of the schema meets each part of the value at most once.

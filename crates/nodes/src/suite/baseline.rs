@@ -47,7 +47,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Whether a run with it has failed.
+    /// Returns true if a run with it has failed.
     pub fn is_failure(&self) -> bool {
         matches!(self, Verdict::Regression(..) | Verdict::Fails | Verdict::Unanswered)
     }

@@ -140,7 +140,7 @@ pub struct Tried {
     /// Why the others did not, each once.
     pub failures: Vec<String>,
     pub ledgers: Vec<Ledger>,
-    /// Whether a run was without an answer: not recorded, no model, no connection. That says nothing of the node.
+    /// True if a run was without an answer: not recorded, no model, no connection. That says nothing of the node.
     pub is_unanswered: bool,
 }
 

@@ -144,7 +144,7 @@ impl Nodes {
         (self.record)(record);
     }
 
-    /// Whether the caller of a node answers it.
+    /// Returns true if the caller of a node answers it.
     fn delegates(&self, node: &Node) -> bool {
         self.cassettes.mode() != Mode::Replay && self.models.delegates(node)
     }

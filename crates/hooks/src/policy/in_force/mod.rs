@@ -36,7 +36,7 @@ pub struct InForce {
     pub pending: Vec<String>,
     /// Why the file does not count, if so.
     pub broken: Option<String>,
-    /// Whether a grant, or its end, would change the policy.
+    /// True if a grant, or its end, would change the policy.
     pub depends_on_grant: bool,
 }
 
@@ -154,7 +154,7 @@ fn restricted(rule: &Rule) -> (Option<RuleTable>, Option<String>) {
     if holds.is_empty() && !other.is_empty() { (None, waits) } else { (Some(table), waits) }
 }
 
-/// Whether any rule does more than it may without a grant.
+/// Returns true if any rule does more than it may without a grant.
 fn needs_grant(policy: &Policy) -> bool {
     policy.rules.iter().any(|rule| restricted(rule).0.as_ref() != Some(&rule.table))
 }

@@ -133,7 +133,7 @@ impl Script {
     }
 }
 
-/// Whether an argument names an element of an array, or something that only running could tell.
+/// Returns true if an argument names an element of an array, or something that only running could tell.
 fn has_open_name(word: &Word) -> bool {
     match word.start().split_once('=') {
         Some((name, _)) => name.contains('['),
@@ -141,23 +141,23 @@ fn has_open_name(word: &Word) -> bool {
     }
 }
 
-/// Whether the text of a prompt may have a substitution.
+/// Returns true if the text of a prompt may have a substitution.
 fn may_substitute(assigned: &str) -> bool {
     has_substitution(assigned) || assigned.contains('$') && !assigned.starts_with("='")
 }
 
-/// Whether a text has a substitution that runs a command.
+/// Returns true if a text has a substitution that runs a command.
 pub(super) fn has_substitution(text: &str) -> bool {
     text.contains("$(") || text.contains('`')
 }
 
-/// Whether a test evaluates arithmetic or a name.
+/// Returns true if a test evaluates arithmetic or a name.
 pub(super) fn compares(source: &str) -> bool {
     let has = |operators: &[&str]| operators.iter().any(|operator| source.contains(operator));
     has(&["-v", "-R"]) || source.starts_with("[[") && has(&["-eq", "-ne", "-lt", "-le", "-gt", "-ge"])
 }
 
-/// Whether a word as it stands in the text is an assignment before a command.
+/// Returns true if a word as it stands in the text is an assignment before a command.
 pub(super) fn is_assignment(source: &str) -> bool {
     let name = source.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
     if name.len() == source.len() || source.starts_with(|c: char| c.is_ascii_digit()) {

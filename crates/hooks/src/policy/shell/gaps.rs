@@ -40,7 +40,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether a shell reads a comment where the grammar does.
+    /// Returns true if a shell reads a comment where the grammar does.
     fn is_comment(&self, node: Node<'_>) -> bool {
         let before = self.text[..node.start_byte()].chars().next_back();
         !self.source(node).contains('\n') && before.is_none_or(|c| " \t\n;&|()".contains(c))

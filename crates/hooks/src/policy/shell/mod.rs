@@ -41,19 +41,19 @@ pub struct Script {
     pub(crate) commands: Vec<Simple>,
     /// Why there may be more than is found, if so.
     pub opaque: Option<&'static str>,
-    /// Whether it assigns variables, which may change what its commands do.
+    /// True if it assigns variables, which may change what its commands do.
     pub(crate) has_assignments: bool,
-    /// Whether it defines functions, which may have the names of programs.
+    /// True if it defines functions, which may have the names of programs.
     pub(crate) has_functions: bool,
     /// The changes of directory so far.
     steps: Vec<Step>,
     bytes_read: usize,
-    /// Whether `exec` gave the shell another input.
+    /// True if `exec` gave the shell another input.
     is_fed: bool,
-    /// Whether a text could be evaluated as a subscript, and whether something evaluates one.
+    /// True if a text could be evaluated as a subscript, and whether something evaluates one.
     has_subscript: bool,
     evaluates: bool,
-    /// Whether it is about a command that a program may run.
+    /// True if it is about a command that a program may run.
     is_doubtful: bool,
 }
 
@@ -68,11 +68,11 @@ pub(crate) struct Simple {
     pub(crate) steps: Vec<Step>,
     /// What a here-document or here-string gives it.
     input: Option<Word>,
-    /// Whether another command's output is its input.
+    /// True if another command's output is its input.
     is_piped: bool,
     /// The first word at which another command may begin, of a program that may run its operands.
     pub(crate) may_run_from: Option<usize>,
-    /// Whether only running could tell that it runs.
+    /// True if only running could tell that it runs.
     pub(crate) is_doubtful: bool,
 }
 
@@ -80,7 +80,7 @@ pub(crate) struct Simple {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Step {
     pub(crate) to: Word,
-    /// Whether it is known to happen.
+    /// True if it is known to happen.
     pub(crate) is_certain: bool,
 }
 
@@ -186,7 +186,7 @@ impl Simple {
         name_of(&self.words)
     }
 
-    /// Whether a redirection writes a file.
+    /// Returns true if a redirection writes a file.
     pub(crate) fn writes_file(&self) -> bool {
         let is_device = |word: &Word| word.text().is_some_and(|text| DEVICES.contains(&text));
         !self.writes.iter().all(is_device)

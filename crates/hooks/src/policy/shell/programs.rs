@@ -391,7 +391,7 @@ pub(super) fn may_run_from(simple: &Simple) -> Option<usize> {
     }
 }
 
-/// Whether a file is the input of a process, or another file that it has open.
+/// Returns true if a file is the input of a process, or another file that it has open.
 pub(super) fn is_input(word: &Word) -> bool {
     let Some(path) = word.text() else { return false };
     let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
@@ -403,7 +403,7 @@ pub(super) fn is_input(word: &Word) -> bool {
     }
 }
 
-/// Whether a file with holes in its name may be an input.
+/// Returns true if a file with holes in its name may be an input.
 pub(super) fn may_be_input(word: &Word) -> bool {
     let pattern = word.as_pattern();
     let name = pattern.rsplit('/').next().unwrap_or_default();

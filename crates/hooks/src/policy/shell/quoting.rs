@@ -25,9 +25,9 @@ pub(super) enum Mode {
 #[derive(Debug, Clone)]
 pub(super) struct Expansion {
     pub(super) range: Range<usize>,
-    /// Whether it makes several words even in quotes: `"$@"`.
+    /// True if it makes several words even in quotes: `"$@"`.
     pub(super) is_list: bool,
-    /// Whether it is the name of a pipe: `<(…)`.
+    /// True if it is the name of a pipe: `<(…)`.
     pub(super) is_pipe: bool,
 }
 
@@ -69,7 +69,7 @@ pub(super) fn read(
     Ok(vec![word(&known)])
 }
 
-/// Whether a `$` before this character begins an expansion.
+/// Returns true if a `$` before this character begins an expansion.
 fn begins_expansion(c: Option<char>) -> bool {
     c.is_some_and(|c| c.is_ascii_alphanumeric() || "_({[@*#?!$-`".contains(c))
 }

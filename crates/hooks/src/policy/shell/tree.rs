@@ -50,7 +50,7 @@ pub(super) struct Reader<'a> {
     level: usize,
     /// The first change of directory on the right side of a list, which may not run.
     doubtful_from: Option<usize>,
-    /// Whether something around gives the commands their input.
+    /// True if something around gives the commands their input.
     is_fed: bool,
 }
 

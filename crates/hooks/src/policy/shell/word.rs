@@ -4,7 +4,7 @@
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Word {
     pub(crate) parts: Vec<Part>,
-    /// Whether a character of it is quoted. A quoted word is not a reserved word.
+    /// True if a character of it is quoted. A quoted word is not a reserved word.
     pub(crate) is_quoted: bool,
 }
 
@@ -71,7 +71,7 @@ impl Word {
         }
     }
 
-    /// Whether it may become several words, or none.
+    /// Returns true if it may become several words, or none.
     pub(crate) fn is_several(&self) -> bool {
         self.parts.contains(&Part::Hole { several: true })
     }
@@ -80,7 +80,7 @@ impl Word {
         self.parts.iter().any(|part| matches!(part, Part::Hole { .. } | Part::Pipe))
     }
 
-    /// Whether a shell could make an option of it.
+    /// Returns true if a shell could make an option of it.
     pub(crate) fn may_be_option(&self) -> bool {
         let start = self.start();
         start.starts_with('-') && start.len() > 1 || matches!(start, "" | "-") && self.text().is_none()
