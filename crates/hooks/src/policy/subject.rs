@@ -1,6 +1,6 @@
-//! What an event is about, as rules look at it: the commands in a shell's text, and paths as the file system leads them.
+//! The subject of an event for rules: the commands in a shell's text, and paths with their links resolved.
 //!
-//! This reads links; deciding does not.
+//! This module reads links from the disk; the decision does not.
 
 use std::path::{Path, PathBuf};
 
@@ -11,27 +11,27 @@ use super::code;
 use super::shell::{self, Script, Simple};
 use crate::event::{Command, Event, ToolKind};
 
-/// What an event is about.
+/// The subject of an event.
 #[derive(Debug, Clone, Default)]
 pub struct Subject {
-    /// Of a shell.
+    /// The commands of a shell tool.
     pub script: Option<Script>,
-    /// The files that the tool names.
+    /// The files named by the tool.
     pub(super) paths: Vec<Place>,
-    /// The files that the commands of a shell's text open.
+    /// The files opened by the commands of a shell's text.
     pub(super) opened: Vec<Opened>,
     /// True if a redirection writes a file.
     pub(super) writes: bool,
-    /// The commands of code that may be for a shell.
+    /// The commands of code that may be shell code.
     pub(super) code_script: Option<Script>,
-    /// The paths in quotes in code of another language; `None` if there are more than are looked at.
+    /// The quoted paths in code of another language; `None` if there are more than the limit.
     pub(super) code_paths: Option<Vec<Place>>,
 }
 
-/// A file, as it was named and where that leads.
+/// A file: its path as named, and the path after links.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Place {
-    /// Below the root without it, else whole.
+    /// Relative to the root if below it, else absolute.
     pub(super) named: PathBuf,
     pub(super) leads_to: PathBuf,
 }
@@ -43,17 +43,17 @@ pub(super) struct Opened {
     pub(super) place: Place,
 }
 
-/// The arguments of tools that name the directory to run in.
+/// Tool arguments that name the working directory.
 const WORKDIR_FIELDS: &[&str] = &["workdir", "cwd", "directory", "dir_path", "working_directory"];
-/// The most links that are followed.
+/// The maximum number of links that are followed.
 const LINKS_MAX: usize = 40;
 
 impl Subject {
-    /// Looks at an event of an agent in this worktree. `cwd` is where it stands, if the event does not say so.
+    /// Determines the subject of an event in this worktree. `cwd` is the working directory if the event does not name one.
     pub fn of(event: &Event, worktree: &Path, cwd: &Path) -> Subject {
         let Some(tool) = &event.tool else { return Subject::default() };
         let cwd = event.cwd.as_deref().unwrap_or(cwd);
-        // A tool may run in a directory of its own.
+        // A tool may run in another directory.
         let own = WORKDIR_FIELDS.iter().find_map(|name| tool.input.get(name)?.as_str());
         let cwd = own.map_or_else(|| cwd.to_owned(), |own| cwd.join(own));
         let place = |path: &str| Place::of(path, worktree, &cwd);
@@ -62,7 +62,7 @@ impl Subject {
             Command::Words(words) => shell::program(words),
         });
         let code = tool.code.as_ref();
-        // A shell has no files of its own, whatever fields its input has.
+        // Path arguments of a shell do not count, whatever fields its input has.
         let paths = if tool.kind == ToolKind::Shell { &[][..] } else { tool.paths.as_slice() };
         let opened = script.iter().flat_map(|script| access::accesses(script, &cwd)).map(|access| Opened {
             place: if access.path.starts_with('\u{2}') {
@@ -100,7 +100,7 @@ impl Place {
     }
 }
 
-/// Where a path leads through links, also one whose end does not exist.
+/// Resolves the links of a path. Its end need not exist.
 fn followed(path: &Path) -> PathBuf {
     let mut left: Vec<PathBuf> = path.components().rev().map(|part| PathBuf::from(part.as_os_str())).collect();
     let mut at = PathBuf::new();

@@ -1,4 +1,4 @@
-//! What an edit of a policy changes at once, and what waits for a grant.
+//! Tests of edits to a policy: their immediate effect, and the effect of a grant.
 
 use std::path::Path;
 
@@ -127,7 +127,7 @@ fn a_text_without_a_grant_only_denies_and_asks_before_tools() {
 #[test]
 fn edits_without_a_grant_never_drop_a_rule_that_denies() {
     let mut held = in_force(&format!("{DENY}{HOLD}"), &Held::default(), &text("1")).held;
-    // Each edit has other rules, other reasons, other ids, or none.
+    // Each edit has other rules, reasons or ids, or none at all.
     for number in 0..20 {
         let rule = |id: usize| {
             let reason = "r".repeat(500);
@@ -171,12 +171,12 @@ fn a_text_that_would_fill_the_record_does_not_count_and_says_so() {
 #[test]
 fn a_grant_ends_former_rules_once() {
     let granted = in_force("", &Held::default(), &text("1"));
-    // The user adds a rule, an agent takes it out again: the text is the granted one, and the rule stays.
+    // The user adds a rule and an agent removes it again: the text is the granted one, and the rule stays.
     let denies = in_force(DENY, &granted.held, &OTHER);
     let back = in_force("", &denies.held, &text("1"));
     assert_eq!(verdict(&back, "PreToolUse"), Verdict::Deny);
     assert_eq!(back.pending, ["rule push (deny) is gone or changed"]);
-    // Granted anew, it is gone.
+    // A new grant removes it.
     let again = in_force("", &back.held, &text("2"));
     assert_eq!((verdict(&again, "PreToolUse"), again.pending.len(), again.policy.rules.len()), (Verdict::Pass, 0, 0));
 }

@@ -1,4 +1,4 @@
-//! What is found in a shell's text.
+//! Tests of the commands that are found in a shell's text.
 
 use expect_test::{Expect, expect};
 

@@ -1,5 +1,5 @@
-//! Programs that run what their arguments say: `sudo`, `env`, `xargs`, `find -exec`, `sh -c`, `eval`. What they run is a
-//! command too. An option of such a program that is not known makes the text opaque.
+//! Programs that run commands from their arguments: `sudo`, `env`, `xargs`, `find -exec`, `sh -c`, `eval`. Those commands are
+//! added too. An unknown option of such a program makes the text opaque.
 
 use super::programs::{self, Form, PROGRAMS, form_of, is_input, may_be_input};
 use super::tree::Context;
@@ -11,7 +11,7 @@ use crate::policy::pattern::intersects;
 const UNKNOWN_OPTION: &str = "hob does not know an option of a program that runs another";
 const UNKNOWN_TEXT: &str = "a shell runs text that only running could tell";
 
-/// Adds what a command runs that was added at this index.
+/// Adds the commands that the command at this index runs.
 pub(super) fn unwrap(script: &mut Script, index: usize, depth: usize) {
     if script.commands[index].words.is_empty() {
         return;
@@ -130,15 +130,15 @@ pub(super) fn unwrap(script: &mut Script, index: usize, depth: usize) {
     }
 }
 
-/// A program that runs a command after its options.
+/// Reads a program that runs a command after its options.
 fn command(script: &mut Script, mut simple: Simple, name: &str, options: Options, first: usize, depth: usize) {
     let words = &simple.words.split_off(1);
     let arguments = known(script, options, words);
-    // `command -v NAME` asks where it is.
+    // `command -v NAME` only prints the location of a command.
     if name == "command" && given(&arguments).any(|given| matches!(given.name.as_str(), "-v" | "-V")) {
         return;
     }
-    // Others write to it.
+    // Other processes write to it.
     simple.is_piped |= name == "coproc";
     chdir(&mut simple.steps, &arguments);
     if name == "env"
@@ -204,7 +204,7 @@ fn command(script: &mut Script, mut simple: Simple, name: &str, options: Options
     inner(script, &simple, rest, depth);
 }
 
-/// Makes a word that has this mark one with a hole in its place.
+/// Replaces this placeholder in a word with a hole.
 fn fill(word: &mut Word, mark: &str) {
     let mut filled = Word { is_quoted: word.is_quoted, ..Word::default() };
     for part in &word.parts {
@@ -237,7 +237,7 @@ fn find(script: &mut Script, simple: &Simple, depth: usize) {
             _ => false,
         };
         let end = (0..rest.len()).find(|at| is_end(*at)).unwrap_or(rest.len());
-        // The file that is found stands where the braces do. Its path begins as the place that is searched.
+        // The braces stand for a found file. Its path begins with the searched directory.
         let found = |word: &Word| if word.shown().contains("{}") { place.below() } else { word.clone() };
         let words: Vec<Word> = rest[..end].iter().map(found).collect();
         rest = &rest[end..];
@@ -247,7 +247,7 @@ fn find(script: &mut Script, simple: &Simple, depth: usize) {
     }
 }
 
-/// `git -C DIR`, aliases, and subcommands that run commands.
+/// Reads `git -C DIR`, aliases, and subcommands that run commands.
 fn git(script: &mut Script, index: usize, simple: &Simple, depth: usize) {
     let words = &simple.words[1..];
     let (options, at) = options_of("git", words);
@@ -291,7 +291,7 @@ fn git(script: &mut Script, index: usize, simple: &Simple, depth: usize) {
     }
 }
 
-/// A shell with these arguments.
+/// Reads a shell with these arguments.
 fn shell(script: &mut Script, simple: &Simple, depth: usize) {
     let words = &simple.words[1..];
     let (mut at, mut has_text, mut reads_input) = (0, false, false);
@@ -328,7 +328,7 @@ fn shell(script: &mut Script, simple: &Simple, depth: usize) {
     match words.get(at) {
         Some(text) if has_text => run(script, simple, text, depth, true),
         None if has_text => {}
-        // Its name may be an option.
+        // The file name may be an option.
         Some(word)
             if word.text().is_none() && word.start().is_empty() && may_be_input(word) && words.len() > at + 1 =>
         {
@@ -340,7 +340,7 @@ fn shell(script: &mut Script, simple: &Simple, depth: usize) {
     }
 }
 
-/// Reads a file as a script, unless it is one on the disk.
+/// Reads a file as a script if it is an input rather than a file on disk.
 fn file(script: &mut Script, simple: &Simple, word: &Word, depth: usize) {
     if word.parts.contains(&Part::Pipe) {
         script.set_opaque(UNKNOWN_TEXT);
@@ -349,7 +349,7 @@ fn file(script: &mut Script, simple: &Simple, word: &Word, depth: usize) {
     }
 }
 
-/// A shell of a user.
+/// Reads a user's shell.
 fn login(script: &mut Script, simple: &Simple, options: Options, depth: usize) {
     let arguments = read(Some(options), &simple.words[1..], false, false);
     doubt(script, &arguments);
@@ -362,7 +362,7 @@ fn login(script: &mut Script, simple: &Simple, options: Options, depth: usize) {
                     is_run = true;
                 }
             }
-            // The shell gets what stands after `--`.
+            // Arguments after `--` go to the shell.
             Argument::Operand { word, .. } if word.may_be_option() => script.set_opaque(UNKNOWN_OPTION),
             _ => {}
         }
@@ -372,10 +372,10 @@ fn login(script: &mut Script, simple: &Simple, options: Options, depth: usize) {
     }
 }
 
-/// The most operands of a program that are read as commands.
+/// The maximum number of operands of a program that are read as commands.
 const OPERANDS_MAX: usize = 4;
 
-/// A program that is not known: programs among its operands that run others may be run.
+/// Reads an unknown program: its operands may run programs that run others.
 fn operands(script: &mut Script, simple: &Simple, depth: usize) {
     let Some(from) = simple.may_run_from.filter(|_| !script.is_doubtful) else { return };
     let places = (from..simple.words.len()).filter(|at| runs_others(&simple.words[*at..]));
@@ -393,7 +393,7 @@ fn runs_others(words: &[Word]) -> bool {
     super::name_of(words).is_some_and(|name| form_of(name).is_some())
 }
 
-/// A program of unknown name, which may be one that runs others. Plain words after it are matched as they stand.
+/// Reads a program of unknown name, which may run others. Plain words after it are matched as written.
 fn open(script: &mut Script, simple: &Simple) {
     let word = &simple.words[0];
     let pattern = word.as_pattern();
@@ -409,7 +409,7 @@ fn open(script: &mut Script, simple: &Simple) {
     }
 }
 
-/// Runs what a command reads.
+/// Reads a command's input as shell text.
 fn input(script: &mut Script, simple: &Simple, depth: usize) {
     if let Some(text) = &simple.input {
         run(script, &Simple::default(), text, depth, true);
@@ -419,13 +419,13 @@ fn input(script: &mut Script, simple: &Simple, depth: usize) {
     }
 }
 
-/// Adds a command that another runs.
+/// Adds a command that another command runs.
 fn inner(script: &mut Script, outer: &Simple, words: Vec<Word>, depth: usize) {
     let (input, steps) = (outer.input.clone(), outer.steps.clone());
     script.add_at(Simple { words, input, steps, is_piped: outer.is_piped, ..Simple::default() }, depth + 1);
 }
 
-/// Reads a text that is run.
+/// Reads a text that a command runs.
 fn run(script: &mut Script, simple: &Simple, word: &Word, depth: usize, is_apart: bool) {
     let context = Context { input: simple.input.clone(), is_piped: simple.is_piped };
     let text = match word.text() {
@@ -470,7 +470,7 @@ fn value_of<'a>(arguments: &'a Arguments, options: Options, name: &str) -> Optio
     given(arguments).filter(|given| is_entry(given, options, name)).find_map(|given| given.value.as_ref())
 }
 
-/// Follows the option that names the directory to run in.
+/// Applies the option that names the working directory.
 fn chdir(steps: &mut Vec<Step>, arguments: &Arguments) {
     for given in given(arguments) {
         let is_directory = given.entry.is_some_and(|entry| {

@@ -1,4 +1,4 @@
-//! The decision: a forbidden command in every spelling, its innocent neighbours, and what holds of all policies.
+//! Tests of the decision: a forbidden command in every spelling, similar harmless commands, and properties of all policies.
 
 mod code;
 mod opened;
@@ -29,7 +29,7 @@ pub(super) fn shell(command: &str) -> serde_json::Value {
     serde_json::json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": command}})
 }
 
-/// The texts of a list, parted by lines of `---`.
+/// Splits a list of texts at lines of `---`.
 fn texts(list: &str) -> Vec<&str> {
     let texts: Vec<&str> = list.split("\n---\n").map(|text| text.strip_suffix('\n').unwrap_or(text)).collect();
     assert!(texts.len() >= 40, "{}", texts.len());

@@ -1,4 +1,4 @@
-//! Rules about a secret file: what opens it, what may, and what does not.
+//! Rules about a secret file: commands that open it, that may open it, and that do not.
 
 use serde_json::json;
 
