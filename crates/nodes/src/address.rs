@@ -1,13 +1,13 @@
-//! The addresses of models: which can be used, and which are on this machine.
+//! URLs of models: validation, and the test for loopback addresses.
 
 use std::net::IpAddr;
 
 use hyper::Uri;
 
-/// The base and the host of a URL that can be used.
+/// Validates a URL, and returns its base and host.
 pub(crate) fn checked(url: &str) -> Result<(String, String), String> {
     let wrong = |what: &str| format!("url {url:?} {what}, such as http://127.0.0.1:8080/v1");
-    // Both would swallow the path that is added: the request would go elsewhere. The parser drops a fragment silently.
+    // Either would swallow the path that is appended later. The parser drops a fragment silently.
     if url.contains(['#', '?']) {
         return Err(wrong("has a query or a fragment (`?`, `#`); write the base of the API"));
     }
@@ -27,17 +27,17 @@ pub(crate) fn checked(url: &str) -> Result<(String, String), String> {
     Ok((url.trim_end_matches('/').to_owned(), host))
 }
 
-/// Why a URL cannot be used, if it cannot.
+/// Returns an error if the URL is invalid.
 pub(crate) fn check(url: &str) -> Result<(), String> {
     checked(url).map(drop)
 }
 
-/// Returns true if the URL is one of this machine. One that cannot be used is not.
+/// Returns true if the URL is valid and names this machine.
 pub(crate) fn is_local(url: &str) -> bool {
     checked(url).is_ok_and(|(_, host)| is_loopback(&host))
 }
 
-/// Returns true if a host is this machine. Names are not resolved: what they mean is for somebody else to say.
+/// Returns true if a host is this machine. Names other than `localhost` are not resolved.
 pub(crate) fn is_loopback(host: &str) -> bool {
     host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }

@@ -1,4 +1,4 @@
-//! Values that nodes with `policy.cache` gave before, in `.hob/nodes/cache/`, a private file each, until they expire.
+//! The cache of values for nodes with `policy.cache`: one private file each in `.hob/nodes/cache/`, until they expire.
 
 use std::fs;
 use std::io;
@@ -11,10 +11,10 @@ use sha2::{Digest, Sha256};
 
 use crate::Node;
 
-/// The longest value that is kept, in bytes.
+/// The maximum size of a cached value in bytes.
 const VALUE_MAX: u64 = 16 * 1024 * 1024;
 
-/// The values of a project.
+/// The value cache of a project.
 #[derive(Debug)]
 pub struct Cache {
     directory: PathBuf,
@@ -33,14 +33,14 @@ impl Cache {
         Cache { directory }
     }
 
-    /// The value for this version of the node, these models and this input, with the model that gave it. Blocks on the disk.
+    /// Returns the value and its model for this version of the node, these models and this input. Blocks on the disk.
     pub(crate) fn get(&self, node: &Node, models: &[String], input: &Map<String, Value>) -> Option<(String, Value)> {
         let bytes = project::private::read(&self.path(node, models, input), VALUE_MAX).ok()??;
         let kept: Kept = serde_json::from_slice(&bytes).ok()?;
         (kept.expires > now()).then_some((kept.model, kept.value))
     }
 
-    /// Keeps a value. Blocks on the disk.
+    /// Stores a value. Blocks on the disk.
     pub(crate) fn put(
         &self,
         node: &Node,
@@ -53,10 +53,10 @@ impl Cache {
         project::private::replace(&self.path(node, models, input), &serde_json::to_vec(&kept)?)
     }
 
-    /// Removes what has expired. Gives the number of values removed.
+    /// Removes expired values. Returns the number of removed values.
     ///
     /// # Errors
-    /// When the directory cannot be read, or a file not removed.
+    /// If the directory cannot be read or a file cannot be removed.
     pub fn collect_garbage(&self) -> io::Result<usize> {
         let entries = match fs::read_dir(&self.directory) {
             Ok(entries) => entries,

@@ -1,4 +1,4 @@
-//! The files of cassettes: read when they have changed, and written whole.
+//! Cassette files: reloaded after a change, and written as a whole.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -13,12 +13,12 @@ use project::inside::Inside;
 use super::entry::{Entry, Parts};
 use crate::folder::Folder;
 
-/// The directory, in that of the node files.
+/// The name of the directory inside the folder of node files.
 const DIRECTORY: &str = "cassettes";
 const SUFFIX: &str = ".jsonl";
-/// The longest file, in bytes.
+/// The maximum file size in bytes.
 const FILE_MAX: u64 = 64 * 1024 * 1024;
-/// How many files are kept in memory.
+/// The maximum number of files in memory.
 const MAX_KEPT: usize = 64;
 
 #[derive(Debug, Default)]
@@ -30,11 +30,11 @@ struct Loaded {
     entries: Arc<Vec<Entry>>,
 }
 
-/// Where the file of a node lies.
+/// The location of a node's cassette.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Place {
     worktree: PathBuf,
-    /// Relative to it.
+    /// The directory, relative to the worktree.
     directory: PathBuf,
     name: PathBuf,
 }
@@ -45,7 +45,7 @@ impl Place {
         Place { worktree: folder.worktree().to_owned(), directory: directory(folder), name }
     }
 
-    /// As it is named to people.
+    /// Returns the path for messages to people.
     pub(super) fn shown(&self) -> String {
         format!("{}/{}", DIRECTORY, project::visible::path(&self.name))
     }
@@ -58,18 +58,18 @@ impl Place {
         existing(Inside::open(&self.worktree, &self.directory).and_then(|directory| directory.file(&self.name)))
     }
 
-    /// The entries of the file; none if it is not there.
+    /// Returns the entries of the file; an empty list if it does not exist.
     pub(super) fn read(&self) -> io::Result<Vec<Entry>> {
         self.open()?.map_or_else(|| Ok(Vec::new()), entries)
     }
 
-    /// Replaces the file; without entries it is removed.
+    /// Replaces the file. Without entries, the file is removed.
     pub(super) fn write(&self, entries: &[Entry]) -> io::Result<()> {
         if entries.is_empty() {
             return Inside::open(&self.worktree, &self.directory)?.remove(&self.name);
         }
         let mut lines = entries.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
-        // Each begins with its key.
+        // Each line begins with its key.
         lines.sort();
         let directory = Inside::create(&self.worktree, &self.directory)?;
         directory.replace(&self.name, (lines.join("\n") + "\n").as_bytes())
@@ -77,7 +77,7 @@ impl Place {
 }
 
 impl Files {
-    /// The entry of these parts; `Err` says what the nearest one has otherwise.
+    /// Returns the entry for these parts. `Err` explains how the nearest entry differs.
     pub(super) fn find(&self, place: &Place, parts: &Parts, with_model: bool) -> io::Result<Result<Entry, String>> {
         let entries = self.load(place)?;
         let differences = |entry: &&Entry| entry.parts.differences(parts, with_model);
@@ -123,7 +123,7 @@ impl Files {
     }
 }
 
-/// The entries of an open file. Errors say where, and nothing that stands there.
+/// Parses the entries of an open file. Errors give the position and no content.
 fn entries(file: File) -> io::Result<Vec<Entry>> {
     let text = project::regular::text(file, FILE_MAX)?;
     let entry = |(number, line): (usize, &str)| {
@@ -138,7 +138,7 @@ fn entries(file: File) -> io::Result<Vec<Entry>> {
     text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()).map(entry).collect()
 }
 
-/// The names of the nodes that have a file, sorted.
+/// Returns the names of the nodes that have a file, sorted.
 pub(super) fn all(folder: &Folder) -> io::Result<Vec<String>> {
     let Some(directory) = existing(Inside::open(folder.worktree(), &directory(folder)))? else {
         return Ok(Vec::new());
@@ -147,7 +147,7 @@ pub(super) fn all(folder: &Folder) -> io::Result<Vec<String>> {
     Ok(names.filter_map(|name| Some(name.to_str()?.strip_suffix(SUFFIX)?.to_owned())).collect())
 }
 
-/// The directory of the cassettes of these node files, relative to their worktree.
+/// Returns the directory of the cassettes, relative to the worktree.
 fn directory(folder: &Folder) -> PathBuf {
     folder.path().join(DIRECTORY)
 }

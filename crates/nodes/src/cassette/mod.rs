@@ -1,8 +1,8 @@
-//! Cassettes: answers of models as they were recorded, so that a call can be made again without a model. They are kept beside
-//! the node files (`nodes/cassettes/NODE.jsonl`), an entry a line, sorted, without headers. They are
-//! read and written through no link, since a checkout could bring one that leads out of it.
+//! Cassettes: recorded answers of models, so that a call can be replayed without a model. `nodes/cassettes/NODE.jsonl` has one
+//! sorted entry per line, without headers. Reads and writes follow no links, because a checkout could bring a link that points
+//! out of it.
 //!
-//! An entry is found by everything that its answer depends on. A changed node makes exactly its own entries stale.
+//! The key of an entry covers everything that its answer depends on. A changed node invalidates only its own entries.
 
 mod entry;
 mod file;
@@ -19,18 +19,18 @@ pub(crate) use entry::Entry;
 use entry::Parts;
 use file::{Files, Place};
 
-/// What is done with a call.
+/// The mode of a call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// The model is asked, and nothing is recorded.
+    /// Ask the model, and record nothing.
     #[default]
     Live,
-    /// No model is asked; what is not recorded fails.
+    /// Ask no model. A call without a recording fails.
     Replay,
-    /// The model is asked, and its answer recorded.
+    /// Ask the model, and record its answer.
     Record,
-    /// What is recorded is replayed, and the rest recorded.
+    /// Replay recorded answers, and record the missing ones.
     RefreshStale,
 }
 
@@ -41,7 +41,7 @@ pub struct Cassettes {
     files: Files,
 }
 
-/// How an answer came.
+/// The source of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Via {
@@ -59,7 +59,7 @@ impl Cassettes {
         self.mode
     }
 
-    /// The answer to a request, by the mode. In replay no model is needed, and one that is not configured is any.
+    /// Returns the answer to a request according to the mode. Replay needs no model; an unconfigured model matches any.
     pub(crate) async fn ask(
         &self,
         folder: &Folder,
@@ -91,7 +91,7 @@ impl Cassettes {
         let writes = matches!(self.mode, Mode::Record | Mode::RefreshStale);
         let not_written = |error: io::Error| Failed::new(Class::NotRecorded, place.said(&error));
         if writes {
-            // A model that is paid is not asked where its answer cannot be kept.
+            // A paid model is not asked if its answer cannot be stored.
             self.files.load(&place).map_err(not_written)?;
         }
         let response = model.post(request, heard).await?;
@@ -101,10 +101,10 @@ impl Cassettes {
         Ok((Via::Direct, response))
     }
 
-    /// Removes what no node of the folder produces any more. Gives the number of entries removed, and of those that stay.
+    /// Removes entries that no node of the folder uses. Returns the numbers of removed and remaining entries.
     ///
     /// # Errors
-    /// When a file cannot be read or written.
+    /// If a file cannot be read or written.
     pub fn collect_garbage(folder: &Folder) -> io::Result<(usize, usize)> {
         let (mut removed, mut kept) = (0, 0);
         for name in file::all(folder)? {

@@ -1,4 +1,4 @@
-//! The front matter: which keys there are, what each means, and what must fit together.
+//! The front matter: its keys, their values, and the consistency checks.
 
 use std::time::{Duration, Instant};
 
@@ -17,9 +17,9 @@ use super::{
 };
 use crate::schema::Schema;
 
-/// How long checking the examples and tests of a file may take: a reload waits for it.
+/// The time limit for checking the examples and tests of a file, because a reload waits for it.
 const CHECK_TIME: Duration = Duration::from_secs(5);
-/// How many problems of a file are said.
+/// The maximum number of reported problems per file.
 const PROBLEMS_MAX: usize = 30;
 const KEYS: &[&str] = &[
     "name",
@@ -36,7 +36,7 @@ const KEYS: &[&str] = &[
     "tests",
 ];
 
-/// Reads a whole file. The first problems are said, and how many there are.
+/// Reads a whole file. Reports the first problems and the number of further ones.
 pub(super) fn read(name: &str, text: &str, parts: Parts) -> Result<Node, Vec<Problem>> {
     read_all(name, text, parts, CHECK_TIME).map_err(|mut problems| {
         let more = problems.len().saturating_sub(PROBLEMS_MAX);
@@ -306,7 +306,7 @@ impl Reader {
         expectations
     }
 
-    /// What tests and checks read must be there in some value.
+    /// Reports parts of the value that tests and checks read and no value has.
     fn places(&mut self, node: &Node) {
         for trial in &node.trials {
             for at in trial.expect.iter().map(|expectation| expectation.at.as_str()) {
@@ -333,7 +333,7 @@ impl Reader {
         }
     }
 
-    /// Returns true if there is no time to check what stands at this line.
+    /// Returns true, and reports it, if the time for checking this line is over.
     fn is_late(&mut self, until: Instant, line: usize) -> bool {
         let is_late = Instant::now() >= until;
         if is_late {
@@ -343,7 +343,7 @@ impl Reader {
         is_late
     }
 
-    /// An example must be what it shows.
+    /// Checks that an example is valid.
     fn example(&mut self, node: &Node, example: &Example) {
         match node.complete(example.input.clone()) {
             Err(problems) => self.say(example.line, format!("the example's input: {}", problems.join("; "))),
@@ -360,16 +360,16 @@ impl Reader {
     }
 }
 
-/// The node as a tool, for what clients demand of one.
+/// Builds the node's tool declaration, to apply the requirements of clients.
 fn as_tool(node: &Node) -> Declaration {
     let output_schema = Some(wrapped(node.output.json.clone(), []));
     let input = node.input.json.clone();
     Declaration { output_schema, ..Declaration::new(&node.name, &node.description, input, Effect::READ) }
 }
 
-/// Compiles a check; only `input` and `output` can be read.
+/// Compiles a check, which can read only `input` and `output`.
 fn expression(that: &str) -> Result<minijinja::Expression<'static, 'static>, String> {
-    // The expression borrows its environment, which is the same for all of them.
+    // The expression borrows its environment, which all of them share.
     static ENVIRONMENT: std::sync::LazyLock<minijinja::Environment<'static>> = std::sync::LazyLock::new(|| {
         let mut environment = minijinja::Environment::new();
         environment.set_undefined_behavior(minijinja::UndefinedBehavior::SemiStrict);
@@ -386,14 +386,14 @@ fn expression(that: &str) -> Result<minijinja::Expression<'static, 'static>, Str
     }
 }
 
-/// The line of a body where a name stands first.
+/// Returns the line of a body that first contains a name.
 fn line_of(body: &str, name: &str) -> Option<usize> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let holds = |line: &str| line.split(|c: char| !is_word(c)).any(|word| word == name);
     body.lines().position(|line| line.contains('{') && holds(line)).map(|index| index + 1)
 }
 
-/// What is said of inputs that the template does not read.
+/// Describes the inputs that the template does not read.
 fn unread(names: Vec<&str>) -> Option<String> {
     const NAMED: usize = 5;
     match names.as_slice() {
@@ -408,7 +408,7 @@ fn unread(names: Vec<&str>) -> Option<String> {
     }
 }
 
-/// A model writes the fields in their order: a score that comes before its reason is made without it.
+/// Warns about a score before its reason. A model writes the fields in order, so it would choose the score without the reason.
 fn score_before_reason(output: &Value) -> Option<String> {
     let fields = output["properties"].as_object()?;
     let reason =
@@ -421,7 +421,7 @@ fn score_before_reason(output: &Value) -> Option<String> {
     Some(format!("`{verdict}` is written before `{reason}`, so without it; put `{reason}` first"))
 }
 
-/// Inputs of the right kinds, as far as they can be guessed.
+/// Guesses inputs of the right types.
 fn sample(input: &Value) -> Map<String, Value> {
     let of = |schema: &Value| match schema["type"].as_str() {
         Some("string") => "text".into(),

@@ -1,7 +1,7 @@
-//! Short schemas → JSON Schema: dotprompt's Picoschema, with lengths (`string ..200`) and ranges (`integer 1..5`).
+//! Converts short schemas to JSON Schema: dotprompt's Picoschema, with lengths (`string ..200`) and ranges (`integer 1..5`).
 //!
 //! `{ name: string, age?: "integer 0..150, in years", tags(array, what it is about): string, mood(enum): [good, bad] }`.
-//! An object is closed. A map that has a `type` of JSON Schema, or `properties`, is JSON Schema and stays as it is.
+//! An object is closed. A map that has a `type` of JSON Schema, or `properties`, is JSON Schema and is not converted.
 
 use serde_json::{Map, Value, json};
 
@@ -11,7 +11,7 @@ use super::yaml::{Kind, Tree};
 const SCALARS: &[&str] = &["string", "number", "integer", "boolean", "null", "any"];
 const JSON_TYPES: &[&str] = &["string", "number", "integer", "boolean", "null", "object", "array"];
 
-/// The JSON Schema that a schema of the front matter means.
+/// Converts a schema of the front matter to JSON Schema.
 pub(super) fn schema(tree: &Tree) -> Result<Value, Problem> {
     match &tree.kind {
         Kind::Text(text) => scalar(text, tree.line),
@@ -58,7 +58,7 @@ fn object(tree: &Tree) -> Result<Value, Problem> {
     Ok(schema)
 }
 
-/// The key of a field: `name?(array, what it is)`.
+/// The key of a field: `name?(array, description)`.
 struct Field<'a> {
     name: &'a str,
     is_optional: bool,
@@ -114,7 +114,7 @@ impl<'a> Field<'a> {
     }
 }
 
-/// `string ..200, what it is`.
+/// Converts a scalar such as `string ..200, description`.
 fn scalar(text: &str, line: usize) -> Result<Value, Problem> {
     let (kind, description) = match text.split_once(',') {
         Some((kind, description)) => (kind.trim(), Some(description.trim())),

@@ -1,8 +1,8 @@
-//! A file → its front matter and its body.
+//! Splits a file into its front matter and its body.
 
 use super::Problem;
 
-/// The front matter, the body, and how many lines are before the body.
+/// Returns the front matter, the body, and the number of lines before the body.
 pub(super) fn split(text: &str) -> Result<(&str, &str, usize), Problem> {
     let begin = || Problem::at(1, "a node file begins with a line `---`, below which its front matter stands");
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);

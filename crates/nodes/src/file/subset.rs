@@ -1,5 +1,5 @@
-//! What of Jinja a node file may use, so that rendering one is bounded. Nothing binds a value that was built, so nothing grows by
-//! repetition; tags and blocks are small, so the engine's parser, which calls itself for each level, gets no deep text.
+//! The allowed subset of Jinja, which bounds rendering. No tag binds a computed value, so a text cannot grow by repetition.
+//! Tags and blocks are small, so the engine's recursive parser never gets a deeply nested text.
 
 use minijinja::machinery::ast::{CallArg, Expr, Stmt};
 use minijinja::machinery::{Token, parse, parse_expr, tokenize};
@@ -8,15 +8,15 @@ use minijinja::value::ValueKind;
 
 use super::Problem;
 
-/// How many words and signs stand in one tag; constants and commas are not counted.
+/// The maximum number of words and operators in a tag, without constants and commas.
 const TAG_MAX: usize = 200;
-/// How deep `if`, `elif`, `for` and `block` stand in one another.
+/// The maximum nesting depth of `if`, `elif`, `for` and `block`.
 const NESTED_MAX: usize = 32;
-/// The longest text in quotes, in bytes.
+/// The maximum length of a quoted text in bytes.
 const TEXT_MAX: usize = 1_000;
 const RANGE_MAX: u64 = 1_000;
 const CHAIN_MAX: usize = 8;
-/// How many blanks `tojson` puts before each level: the engine counts what it has written only afterwards.
+/// The maximum indent of `tojson` per level. The engine checks the output size only afterwards.
 const INDENT_MAX: u64 = 8;
 const FILTERS: &[&str] = &[
     "abs",
@@ -49,23 +49,23 @@ const FILTERS: &[&str] = &[
     "unique",
     "upper",
 ];
-/// The filters of what a loop goes over.
+/// The filters that are allowed on the list of a loop.
 pub(super) const LIST_FILTERS: &[&str] = &["items", "list", "reverse", "sort", "unique"];
 
-/// What a text uses that it may not, or that is no template. Lines are from 1.
+/// Returns the constructs of a text that are not allowed. Lines are from 1.
 pub(super) fn body(text: &str) -> Vec<Problem> {
     if let Err(problem) = scan(text, false) {
         return vec![problem];
     }
     let mut walk = Walk::default();
-    // What cannot be parsed is said when it is compiled.
+    // Syntax errors are reported when the text is compiled.
     if let Ok(Stmt::Template(template)) = parse(text, "body", SyntaxConfig::default()) {
         walk.statements(&template.children);
     }
     walk.problems
 }
 
-/// The same for a condition.
+/// Checks a condition in the same way.
 pub(super) fn condition(text: &str) -> Result<(), String> {
     scan(text, true).map_err(|problem| problem.message)?;
     let mut walk = Walk::default();
@@ -75,13 +75,13 @@ pub(super) fn condition(text: &str) -> Result<(), String> {
     walk.problems.into_iter().next().map_or(Ok(()), |problem| Err(problem.message))
 }
 
-/// What can be seen before anything calls itself.
+/// Checks the limits on tokens, before any recursion.
 fn scan(text: &str, is_condition: bool) -> Result<(), Problem> {
     let (mut in_tag, mut is_first) = (0, false);
-    // Of each open block, how deep it is: each `elif` is inside of the one before.
+    // The nesting depth of each open block: each `elif` is inside the one before.
     let mut open: Vec<usize> = Vec::new();
     for token in tokenize(text, is_condition, SyntaxConfig::default()) {
-        // What is wrong here is said when it is compiled.
+        // The compiler reports this error.
         let Ok((token, span)) = token else { return Ok(()) };
         let refuse = |why: String| Err(refused(usize::from(span.start_line), &why));
         match &token {
@@ -171,13 +171,13 @@ impl Walk {
                     self.statements(&each.else_body);
                 }
                 Stmt::Block(block) => self.statements(&block.body),
-                // The scan has let nothing else through, and `include` is looked at by itself.
+                // The scan admits nothing else, and `include` is checked separately.
                 _ => {}
             }
         }
     }
 
-    /// What a loop goes over.
+    /// Checks the list of a loop.
     fn list(&mut self, list: &Expr<'_>) {
         let mut at = list;
         while let Expr::Filter(filter) = at {
@@ -266,7 +266,7 @@ impl Walk {
         }
     }
 
-    /// What a filter puts in many times is small.
+    /// Checks that a filter inserts only short constants.
     fn arguments(&mut self, at: &Expr<'_>, filter: &str, arguments: &[CallArg<'_>]) {
         let is_default = matches!(filter, "default" | "d");
         for argument in arguments {
@@ -297,7 +297,7 @@ fn is_path(expression: &Expr<'_>) -> bool {
     }
 }
 
-/// A constant, or a flat list or map of them.
+/// Returns `Some` for a constant, or a flat list or map of constants.
 fn constants(expression: &Expr<'_>) -> Option<()> {
     match expression {
         Expr::Const(_) => Some(()),
@@ -320,7 +320,7 @@ fn is_indent(argument: &Expr<'_>) -> bool {
     is_switch || u64::try_from(constant.value.clone()).is_ok_and(|indent| indent <= INDENT_MAX)
 }
 
-/// How many filters stand in a row.
+/// Returns the number of chained filters.
 fn chain(expression: &Expr<'_>) -> usize {
     let (mut count, mut at) = (0, expression);
     while let Expr::Filter(filter) = at {

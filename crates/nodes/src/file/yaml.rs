@@ -1,4 +1,4 @@
-//! YAML with the line of everything in it: what a front matter is read from. Depth, aliases and size are bounded.
+//! Parses YAML for front matter, with the line of every value. Depth, aliases and size are bounded.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,7 +15,7 @@ const DEPTH_MAX: usize = 64;
 const NODES_MAX: usize = 20_000;
 const ALIASES_MAX: usize = 100;
 
-/// A value and the line it begins at, from 1.
+/// A value with its first line, from 1.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Tree {
     pub line: usize,
@@ -29,7 +29,7 @@ pub(super) enum Kind {
     Number(Number),
     Text(String),
     List(Vec<Tree>),
-    /// In the order of the file.
+    /// The entries in the order of the file.
     Map(Vec<(Key, Tree)>),
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Key {
     pub name: String,
 }
 
-/// Reads a text whose first line has this number in its file.
+/// Parses a text whose first line has this number in its file.
 pub(super) fn parse(text: &str, first_line: usize) -> Result<Tree, Problem> {
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! {
@@ -52,7 +52,7 @@ pub(super) fn parse(text: &str, first_line: usize) -> Result<Tree, Problem> {
     let mut tree = located.map(Tree::of).map_err(|error| {
         let line = error.location().map_or(1, |location| to_usize(location.line()));
         let said = error.without_snippet().render_with_formatter(&Words);
-        // The place is said once, in the form that all problems have.
+        // The position is reported once, in the form of all problems.
         let said = said.split_once(" at line ").map_or(said.as_str(), |(said, _)| said);
         Problem::at(line + first_line - 1, format!("the front matter is no valid YAML: {said}"))
     })?;
@@ -60,7 +60,7 @@ pub(super) fn parse(text: &str, first_line: usize) -> Result<Tree, Problem> {
     Ok(tree)
 }
 
-/// What the parser says, where its own words are for who programs with it.
+/// Rewrites parser messages that are meant for programmers.
 struct Words;
 
 impl MessageFormatter for Words {
@@ -133,7 +133,7 @@ impl Tree {
         }
     }
 
-    /// The word for what it is.
+    /// Names the type of the value.
     pub(super) fn word(&self) -> &'static str {
         match self.kind {
             Kind::Null => "nothing",
