@@ -290,7 +290,7 @@ pub fn decided(
     };
     let wanted: Vec<&str> = FACTS.iter().copied().filter(|name| names(name)).collect();
     let facts = if wanted.is_empty() { Facts::new() } else { facts(&wanted) };
-    let subject = Subject::of(event, worktree, cwd);
+    let subject = Subject::from_event(event, worktree, cwd);
     (decide(&standing.policies, event, &subject, &facts), facts)
 }
 

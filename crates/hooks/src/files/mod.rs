@@ -13,7 +13,7 @@ use project::{Project, Trust, UserConfig, private, regular, visible};
 use sha2::{Digest, Sha256};
 
 use crate::agents::Verdict;
-use crate::policy::in_force::{Held, InForce, Source, in_force};
+use crate::policy::in_force::{InForce, RuleRecord, Source, in_force};
 use crate::policy::{FILE, Policy, USER_FILE};
 
 /// The most bytes of a policy file.
@@ -148,7 +148,7 @@ impl Files {
 }
 
 /// Returns the project's policy, given the rules that held before.
-fn of_project(texts: &Texts, before: &Held) -> InForce {
+fn of_project(texts: &Texts, before: &RuleRecord) -> InForce {
     let mut ours = match &texts.ours {
         Ok(text) => {
             let grant = match &texts.grant {
@@ -236,11 +236,11 @@ fn is_absent(error: &std::io::Error) -> bool {
 ///
 /// # Errors
 /// Why the record cannot be used.
-fn read_held(path: &Path) -> Result<Held, String> {
+fn read_held(path: &Path) -> Result<RuleRecord, String> {
     if path.symlink_metadata().is_err_and(|error| is_absent(&error)) {
-        return Ok(Held::default());
+        return Ok(RuleRecord::default());
     }
-    let read = || -> Result<Held, String> {
+    let read = || -> Result<RuleRecord, String> {
         let text = private::read(path, HELD_MAX + 1).map_err(|error| error.to_string())?;
         let text = text.ok_or("it is not a file that only you can read and write")?;
         if text.len() as u64 > HELD_MAX {

@@ -40,7 +40,7 @@ fn verdict(standing: &Standing, command: &str) -> Verdict {
     let payload =
         serde_json::json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": command}});
     let event = crate::read(Agent::Claude, "", payload.to_string().as_bytes());
-    let subject = Subject::of(&event, Path::new("/p"), Path::new("/p"));
+    let subject = Subject::from_event(&event, Path::new("/p"), Path::new("/p"));
     decide(&standing.policies, &event, &subject, &Facts::new()).verdict
 }
 

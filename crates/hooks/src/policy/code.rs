@@ -9,7 +9,7 @@ use super::cause::Cause;
 use super::pattern::{Match, glob};
 use super::rule::{Rule, ToolPattern, is_among};
 use super::shell;
-use super::subject::{Place, Subject};
+use super::subject::{NamedPath, Subject};
 use crate::agents::Verdict;
 use crate::event::{Code, Language, Tool, ToolKind};
 
@@ -109,7 +109,7 @@ fn runs_text(text: &str) -> bool {
 }
 
 /// Returns the quoted paths in code; `None` if there are more than the limit.
-pub(super) fn quoted_paths(code: &Code, place: impl Fn(&str) -> Place) -> Option<Vec<Place>> {
+pub(super) fn quoted_paths(code: &Code, place: impl Fn(&str) -> NamedPath) -> Option<Vec<NamedPath>> {
     if code.text.len() > TEXT_MAX {
         return None;
     }
@@ -145,7 +145,7 @@ pub(super) fn matches(rule: &Rule, tool: &Tool, subject: &Subject) -> (Match, Op
         for simple in &script.commands {
             let is_it = rule.commands.iter().map(|pattern| pattern.matches(simple)).max().unwrap_or(Match::No);
             if is_it > found.0 {
-                found = (is_it, Some(Cause::Text(simple.shown())));
+                found = (is_it, Some(Cause::Text(simple.render())));
             }
         }
         if found.0 > Match::No {
@@ -168,8 +168,9 @@ pub(super) fn matches(rule: &Rule, tool: &Tool, subject: &Subject) -> (Match, Op
     let Some(paths) = &subject.code_paths else { return maybe("code with more paths than are looked at".to_owned()) };
     // Any word is outside the excepted paths, so there it must look like a path.
     let is_path = |path: &Path| !globs.0.is_empty() || path.components().count() > 1;
-    let is_it =
-        |place: &&Place| is_path(&place.named) && (is_among(globs, &place.named) || is_among(globs, &place.leads_to));
+    let is_it = |place: &&NamedPath| {
+        is_path(&place.named) && (is_among(globs, &place.named) || is_among(globs, &place.leads_to))
+    };
     paths.iter().find(is_it).map_or(NO, |place| maybe(format!("code with the path {}", place.named.display())))
 }
 

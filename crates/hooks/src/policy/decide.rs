@@ -11,7 +11,7 @@ use super::code;
 use super::pattern::{Match, glob};
 use super::rule::{Condition, On, Opaque, Policy, Rule, ToolPattern, is_among};
 use super::shell::Simple;
-use super::subject::{Opened, Place, Subject};
+use super::subject::{NamedPath, Opened, Subject};
 use crate::agents::Verdict;
 use crate::event::{Event, ToolKind, plain};
 
@@ -167,7 +167,7 @@ fn rule_matches(rule: &Rule, event: &Event, subject: &Subject) -> (Match, Option
     for simple in &script.commands {
         let is_it = best(simple);
         if is_it > found.0 {
-            found = (is_it, Some(Cause::Text(simple.shown())));
+            found = (is_it, Some(Cause::Text(simple.render())));
         }
     }
     if found.0 == Match::No && script.opaque.is_some() {
@@ -215,7 +215,7 @@ fn tool_matches(rule: &Rule, event: &Event, subject: &Subject) -> OfTool {
 /// Matches the files of an event against a rule, and returns the matching file.
 fn path_matches(rule: &Rule, subject: &Subject, of_tool: &OfTool, allows: bool) -> (Match, Option<Cause>) {
     let Some(globs) = &rule.paths else { return (Match::Yes, None) };
-    let is_among = |place: &Place| is_among(globs, &place.named) || is_among(globs, &place.leads_to);
+    let is_among = |place: &NamedPath| is_among(globs, &place.named) || is_among(globs, &place.leads_to);
     let mut named = subject.paths.iter();
     // A rule must allow all files of a tool.
     let found = if allows {
@@ -270,7 +270,7 @@ fn path_matches(rule: &Rule, subject: &Subject, of_tool: &OfTool, allows: bool) 
             let path =
                 || opened.place.named.display().to_string().replace(access::GLOB, "*").replace(access::HOLE, "…");
             let command = opened.access.command.and_then(|index| script.commands.get(index));
-            best = (level, Some(Cause::Text(command.map_or_else(path, Simple::shown))));
+            best = (level, Some(Cause::Text(command.map_or_else(path, Simple::render))));
         }
     }
     if best.0 == Match::No && script.opaque.is_some() {

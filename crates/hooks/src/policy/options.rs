@@ -11,7 +11,7 @@ pub(super) type Options = &'static str;
 /// An argument.
 #[derive(Debug, Clone)]
 pub(super) enum Argument {
-    Option(Given),
+    Option(GivenOption),
     /// An operand. It may be the value of the option before it if that option is unknown.
     Operand {
         word: Word,
@@ -21,7 +21,7 @@ pub(super) enum Argument {
 
 /// An option on a command line.
 #[derive(Debug, Clone)]
-pub(super) struct Given {
+pub(super) struct GivenOption {
     /// The name with its dashes: `-f`, `--force`. An option that does not parse keeps its whole text.
     pub(super) name: String,
     /// Its entry in the program's options.
@@ -271,7 +271,7 @@ fn long(options: Option<Options>, word: &Word, next: Option<&Word>, list: &mut V
     let value =
         if is_attached { Some(word.without_start(name.len() + 1)) } else { next.filter(|_| takes_next).cloned() };
     let open = is_open.then(|| word.clone());
-    list.push(Argument::Option(Given {
+    list.push(Argument::Option(GivenOption {
         name: name.to_owned(),
         entry,
         value,
@@ -290,13 +290,14 @@ fn cluster(options: Option<Options>, word: &Word, next: Option<&Word>, list: &mu
         let letters = start.get(1..).unwrap_or_default();
         let is_cluster = letters.len() > 1 && letters.chars().all(|c| c.is_ascii_alphabetic()) && word.text().is_some();
         let open = word.text().is_none().then(|| word.clone());
-        let whole = Given { name: start.to_owned(), entry: None, value: None, is_doubtful: false, is_cluster, open };
+        let whole =
+            GivenOption { name: start.to_owned(), entry: None, value: None, is_doubtful: false, is_cluster, open };
         if is_cluster {
             let is_doubtful = letters.len() > 6;
             list.push(Argument::Option(whole.clone()));
             list.extend(letters.chars().map(|letter| {
                 let name = format!("-{letter}");
-                Argument::Option(Given { name, is_doubtful, is_cluster: false, ..whole.clone() })
+                Argument::Option(GivenOption { name, is_doubtful, is_cluster: false, ..whole.clone() })
             }));
         } else {
             list.push(Argument::Option(whole));
@@ -304,7 +305,7 @@ fn cluster(options: Option<Options>, word: &Word, next: Option<&Word>, list: &mu
         return None;
     };
     let mut push = |name: String, entry, value, open| {
-        list.push(Argument::Option(Given { name, entry, value, is_doubtful: false, is_cluster: false, open }));
+        list.push(Argument::Option(GivenOption { name, entry, value, is_doubtful: false, is_cluster: false, open }));
     };
     let mut known = Some(false);
     for (at, letter) in start.char_indices().skip(1) {

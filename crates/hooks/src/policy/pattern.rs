@@ -7,7 +7,7 @@
 //!
 //! A rule that allows uses [`Pattern::covers`]: the pattern must spell out every argument.
 
-use super::options::{self, Argument, Arguments, Given};
+use super::options::{self, Argument, Arguments, GivenOption};
 use super::shell::{Part, Simple, Word, name_of};
 
 /// The result of a match.
@@ -188,7 +188,7 @@ impl Pattern {
                     let is_after_dashes = self.has_dashes && arguments.dashes.is_some_and(|dashes| index >= dashes);
                     let may_be_option = word.may_be_option() && !is_after_dashes && !takes_any_option;
                     // A remote such as `ext::sh -c id` is a program.
-                    let is_helper = program == "git" && word.shown().contains("::");
+                    let is_helper = program == "git" && word.render().contains("::");
                     operands.push((word, word.is_several() || may_be_option || is_helper));
                 }
                 Argument::Option(given) => {
@@ -223,7 +223,7 @@ fn is_given(option: &str, arguments: &[Argument], least: Match) -> bool {
 }
 
 /// Returns the names of a given option: the written one and all names that the program has for it.
-fn names(given: &Given) -> impl Iterator<Item = String> {
+fn names(given: &GivenOption) -> impl Iterator<Item = String> {
     let known = given.entry.unwrap_or_default().trim_end_matches([':', '?']).split('|').filter(|name| !name.is_empty());
     let known = known.map(|name| if name.chars().count() == 1 { format!("-{name}") } else { format!("--{name}") });
     std::iter::once(given.name.clone()).chain(known)

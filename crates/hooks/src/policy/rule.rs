@@ -188,7 +188,7 @@ impl Policy {
     }
 
     /// Builds a policy from rules that were checked before.
-    pub(crate) fn of(tables: Vec<RuleTable>, opaque: Opaque) -> Policy {
+    pub(crate) fn from_tables(tables: Vec<RuleTable>, opaque: Opaque) -> Policy {
         Policy {
             rules: tables.into_iter().filter_map(|table| Rule::check(table).ok()).collect(),
             opaque,

@@ -17,7 +17,7 @@ pub struct Subject {
     /// The commands of a shell tool.
     pub script: Option<Script>,
     /// The files named by the tool.
-    pub(super) paths: Vec<Place>,
+    pub(super) paths: Vec<NamedPath>,
     /// The files opened by the commands of a shell's text.
     pub(super) opened: Vec<Opened>,
     /// True if a redirection writes a file.
@@ -25,12 +25,12 @@ pub struct Subject {
     /// The commands of code that may be shell code.
     pub(super) code_script: Option<Script>,
     /// The quoted paths in code of another language; `None` if there are more than the limit.
-    pub(super) code_paths: Option<Vec<Place>>,
+    pub(super) code_paths: Option<Vec<NamedPath>>,
 }
 
 /// A file: its path as named, and the path after links.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct NamedPath {
     /// Relative to the root if below it, else absolute.
     pub(super) named: PathBuf,
     pub(super) leads_to: PathBuf,
@@ -40,7 +40,7 @@ pub(super) struct Place {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Opened {
     pub(super) access: Access,
-    pub(super) place: Place,
+    pub(super) place: NamedPath,
 }
 
 /// Tool arguments that name the working directory.
@@ -50,13 +50,13 @@ const LINKS_MAX: usize = 40;
 
 impl Subject {
     /// Determines the subject of an event in this worktree. `cwd` is the working directory if the event does not name one.
-    pub fn of(event: &Event, worktree: &Path, cwd: &Path) -> Subject {
+    pub fn from_event(event: &Event, worktree: &Path, cwd: &Path) -> Subject {
         let Some(tool) = &event.tool else { return Subject::default() };
         let cwd = event.cwd.as_deref().unwrap_or(cwd);
         // A tool may run in another directory.
         let own = WORKDIR_FIELDS.iter().find_map(|name| tool.input.get(name)?.as_str());
         let cwd = own.map_or_else(|| cwd.to_owned(), |own| cwd.join(own));
-        let place = |path: &str| Place::of(path, worktree, &cwd);
+        let place = |path: &str| NamedPath::resolve(path, worktree, &cwd);
         let script = tool.command.as_ref().map(|command| match command {
             Command::Text(text) => shell::script(text),
             Command::Words(words) => shell::program(words),
@@ -66,7 +66,7 @@ impl Subject {
         let paths = if tool.kind == ToolKind::Shell { &[][..] } else { tool.paths.as_slice() };
         let opened = script.iter().flat_map(|script| access::accesses(script, &cwd)).map(|access| Opened {
             place: if access.path.starts_with('\u{2}') {
-                Place { named: PathBuf::from(&access.path), leads_to: PathBuf::from(&access.path) }
+                NamedPath { named: PathBuf::from(&access.path), leads_to: PathBuf::from(&access.path) }
             } else {
                 place(&access.path)
             },
@@ -83,8 +83,8 @@ impl Subject {
     }
 }
 
-impl Place {
-    fn of(path: &str, worktree: &Path, cwd: &Path) -> Place {
+impl NamedPath {
+    fn resolve(path: &str, worktree: &Path, cwd: &Path) -> NamedPath {
         let path = path.strip_prefix("file://").unwrap_or(path);
         let home = || std::env::var_os("HOME").map(PathBuf::from);
         let whole = match path.strip_prefix("~/") {
@@ -96,7 +96,7 @@ impl Place {
             Ok(below) => below.to_owned(),
             Err(_) => path,
         };
-        Place { named: below(normal(&whole)), leads_to: below(followed(&whole)) }
+        NamedPath { named: below(normal(&whole)), leads_to: below(followed(&whole)) }
     }
 }
 
@@ -149,11 +149,11 @@ mod tests {
             ("src/link/../a", "src/a", "a"),
             ("loop/x", "loop/x", "loop/x"),
         ] {
-            let place = Place::of(path, &root, &root);
+            let place = NamedPath::resolve(path, &root, &root);
             assert_eq!((place.named.to_str(), place.leads_to.to_str()), (Some(named), Some(leads_to)), "{path}");
         }
-        let outside = Place::of("/etc/hosts", &root, &root);
+        let outside = NamedPath::resolve("/etc/hosts", &root, &root);
         assert_eq!(outside.named, Path::new("/etc/hosts"));
-        assert_eq!(Place::of("a", &root, &root.join("src/deep")).named, Path::new("src/deep/a"));
+        assert_eq!(NamedPath::resolve("a", &root, &root.join("src/deep")).named, Path::new("src/deep/a"));
     }
 }

@@ -17,7 +17,7 @@ const BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// The record of the rules that were last in force. It survives a restart of the daemon.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Held {
+pub struct RuleRecord {
     pub rules: Vec<RuleTable>,
     #[serde(default)]
     pub opaque: Opaque,
@@ -31,7 +31,7 @@ pub struct Held {
 pub struct InForce {
     pub policy: Policy,
     /// The record to keep.
-    pub held: Held,
+    pub held: RuleRecord,
     /// The changes that wait for `hob trust`, one line each.
     pub pending: Vec<String>,
     /// The reason why the file is ignored, if it is.
@@ -50,7 +50,7 @@ pub enum Source {
 }
 
 /// Returns the rules in force for a text and the previous rules.
-pub fn in_force(text: &str, before: &Held, source: &Source) -> InForce {
+pub fn in_force(text: &str, before: &RuleRecord, source: &Source) -> InForce {
     let now = match Policy::parse(text) {
         Ok(now) => now,
         Err(error) => return InForce::broken(before, error.to_string()),
@@ -63,14 +63,14 @@ pub fn in_force(text: &str, before: &Held, source: &Source) -> InForce {
     if let Some(granted) = fresh {
         let rules = now.rules.iter().map(|rule| rule.table.clone()).collect();
         let depends_on_grant = *source != Source::User && needs_grant(&now);
-        let held = Held { rules, opaque: now.opaque, granted };
+        let held = RuleRecord { rules, opaque: now.opaque, granted };
         return InForce { policy: now, held, depends_on_grant, ..InForce::default() };
     }
     merged(&now, before, source)
 }
 
 /// Merges the text's rules that are granted or tighten with the previous rules that they do not replace.
-fn merged(now: &Policy, before: &Held, source: &Source) -> InForce {
+fn merged(now: &Policy, before: &RuleRecord, source: &Source) -> InForce {
     let is_granted = matches!(source, Source::Project(FileGrant::Text { .. }));
     let keeps_former = *source != Source::Project(FileGrant::Nothing);
     let mut pending = Vec::new();
@@ -93,7 +93,7 @@ fn merged(now: &Policy, before: &Held, source: &Source) -> InForce {
     let former = if keeps_former {
         before.rules.clone()
     } else {
-        let rules = Policy::of(before.rules.clone(), before.opaque).rules;
+        let rules = Policy::from_tables(before.rules.clone(), before.opaque).rules;
         rules.iter().filter_map(|rule| restricted(rule).0).collect()
     };
     for kept in former.into_iter().filter(|former| former.decide >= Verdict::Ask) {
@@ -109,7 +109,7 @@ fn merged(now: &Policy, before: &Held, source: &Source) -> InForce {
     if now.opaque < former {
         pending.push("`opaque` is looser".to_owned());
     }
-    let held = Held { rules: rules.clone(), opaque, granted: before.granted.clone() };
+    let held = RuleRecord { rules: rules.clone(), opaque, granted: before.granted.clone() };
     let bytes = serde_json::to_vec(&held).map_or(usize::MAX, |text| text.len());
     if rules.len() > RULES_MAX || bytes > BYTES_MAX {
         let why = format!(
@@ -120,7 +120,7 @@ fn merged(now: &Policy, before: &Held, source: &Source) -> InForce {
         let pending = vec!["the text replaces too many former rules".to_owned()];
         return InForce { pending, depends_on_grant: true, ..InForce::broken(before, why) };
     }
-    let policy = Policy::of(rules, opaque);
+    let policy = Policy::from_tables(rules, opaque);
     let depends_on_grant = !pending.is_empty() || needs_grant(&policy);
     InForce { policy, held, pending, broken: None, depends_on_grant }
 }
@@ -170,9 +170,9 @@ fn about(table: &RuleTable) -> String {
 
 impl InForce {
     /// Returns the previous policy, with the reason why the file is ignored.
-    pub fn broken(before: &Held, why: String) -> InForce {
+    pub fn broken(before: &RuleRecord, why: String) -> InForce {
         InForce {
-            policy: Policy::of(before.rules.clone(), before.opaque),
+            policy: Policy::from_tables(before.rules.clone(), before.opaque),
             held: before.clone(),
             broken: Some(why),
             depends_on_grant: true,

@@ -97,17 +97,17 @@ impl Script {
             if name == "let" || words.iter().any(has_open_name) || is_declaration && has_option(&['i']) {
                 self.set_evaluates();
             }
-            let is_substituted = |word: &Word| word.start().contains("=(") && has_substitution(&word.shown());
-            let has_element = || words.iter().any(|word| word.shown().contains('['));
+            let is_substituted = |word: &Word| word.start().contains("=(") && has_substitution(&word.render());
+            let has_element = || words.iter().any(|word| word.render().contains('['));
             if is_declaration && (words.iter().any(is_substituted) || has_option(&['n']) && has_element()) {
                 self.set_opaque(OPAQUE);
             }
         }
         if takes_names || ASSIGNS.contains(&name) {
-            words.iter().for_each(|word| self.note_name(&word.shown()));
+            words.iter().for_each(|word| self.note_name(&word.render()));
         }
         if let Some(input) = simple.input.as_ref().filter(|_| takes_names) {
-            self.note_text(&input.shown());
+            self.note_text(&input.render());
         }
         let letters: &[char] = match name {
             "mapfile" | "readarray" => &['C'],
@@ -137,7 +137,7 @@ impl Script {
 fn has_open_name(word: &Word) -> bool {
     match word.start().split_once('=') {
         Some((name, _)) => name.contains('['),
-        None => word.shown().contains('[') || word.text().is_none(),
+        None => word.render().contains('[') || word.text().is_none(),
     }
 }
 

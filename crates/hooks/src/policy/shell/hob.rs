@@ -41,7 +41,7 @@ pub(super) fn unwrap(script: &mut Script, arguments: &[Word], input: Option<&Wor
     match command {
         Some(Command::Text(text)) => script.read_apart(&text, depth + 1, &Context::default()),
         Some(Command::Words(words)) => {
-            let words = words.iter().map(|word| Word::known(word)).collect();
+            let words = words.iter().map(|word| Word::literal(word)).collect();
             script.add(Simple { words, ..Simple::default() }, depth + 1);
         }
         None => {}

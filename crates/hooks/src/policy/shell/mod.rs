@@ -101,7 +101,7 @@ pub fn program(words: &[String]) -> Script {
         return script(text);
     }
     let mut script = Script::default();
-    let words = words.iter().map(|word| Word::known(word)).collect();
+    let words = words.iter().map(|word| Word::literal(word)).collect();
     script.add(Simple { words, ..Simple::default() }, 0);
     script
 }
@@ -175,8 +175,8 @@ impl Script {
     }
 
     /// Returns the commands as texts for explanations. A hole is rendered as `…`.
-    pub fn shown(&self) -> Vec<String> {
-        self.commands.iter().map(Simple::shown).filter(|shown| !shown.is_empty()).collect()
+    pub fn render(&self) -> Vec<String> {
+        self.commands.iter().map(Simple::render).filter(|shown| !shown.is_empty()).collect()
     }
 }
 
@@ -192,8 +192,8 @@ impl Simple {
         !self.writes.iter().all(is_device)
     }
 
-    pub(crate) fn shown(&self) -> String {
-        self.words.iter().map(Word::shown).collect::<Vec<_>>().join(" ")
+    pub(crate) fn render(&self) -> String {
+        self.words.iter().map(Word::render).collect::<Vec<_>>().join(" ")
     }
 }
 

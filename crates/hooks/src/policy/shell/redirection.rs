@@ -60,7 +60,7 @@ impl Reader<'_> {
                     self.script.set_opaque(UNREADABLE);
                 }
                 if let Some(text) = &simple.input {
-                    self.script.note_text(&text.shown());
+                    self.script.note_text(&text.render());
                 }
                 self.statement(body, &inner);
                 simple.input = None;
@@ -94,7 +94,7 @@ impl Reader<'_> {
             self.script.set_opaque(UNREADABLE);
             return words;
         }
-        let mut targets = self.words(node, words.remove(0), Mode::Word);
+        let mut targets = self.read_words(node, words.remove(0), Mode::Word);
         let is_descriptor =
             |word: &Word| word.text().is_some_and(|text| text == "-" || text.chars().all(|c| c.is_ascii_digit()));
         match operator {
@@ -176,7 +176,7 @@ impl Reader<'_> {
         {
             self.script.set_opaque(UNREADABLE);
         }
-        simple.give(Some(if is_quoted { Word::known(&content) } else { self.here_text(node, lines) }));
+        simple.give(Some(if is_quoted { Word::literal(&content) } else { self.here_text(node, lines) }));
         words
     }
 

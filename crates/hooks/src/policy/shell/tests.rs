@@ -6,9 +6,9 @@ use super::script;
 
 fn check(text: &str, expected: Expect) {
     let script = script(text);
-    let mut shown = script.shown().join("\n");
+    let mut shown = script.render().join("\n");
     for write in script.commands.iter().flat_map(|simple| &simple.writes) {
-        shown.push_str(&format!("\n> {}", write.shown()));
+        shown.push_str(&format!("\n> {}", write.render()));
     }
     if let Some(why) = script.opaque {
         shown.push_str(&format!("\n? {why}"));

@@ -225,7 +225,7 @@ impl Reader<'_> {
             merged.first().filter(|range| evaluation::is_assignment(&self.text[range.start..range.end]))
         {
             self.assigned(range.clone());
-            self.words(node, range.clone(), Mode::Value);
+            self.read_words(node, range.clone(), Mode::Value);
             merged.remove(0);
         }
         let is_declaration = node.kind() == "declaration_command";
@@ -253,7 +253,7 @@ impl Reader<'_> {
     }
 
     /// Reads a range of a node as words. Adds the commands of its expansions to the script.
-    pub(super) fn words(&mut self, node: Node<'_>, range: Range<usize>, mode: Mode) -> Vec<Word> {
+    pub(super) fn read_words(&mut self, node: Node<'_>, range: Range<usize>, mode: Mode) -> Vec<Word> {
         let mut nodes = Vec::new();
         expansions(node, &range, &mut nodes, 0);
         self.words_of(&nodes, range, mode)
@@ -284,7 +284,7 @@ impl Reader<'_> {
             vec![Word::hole()]
         });
         if mode != Mode::HereDocument {
-            words.iter().for_each(|word| self.script.note_text(&word.shown()));
+            words.iter().for_each(|word| self.script.note_text(&word.render()));
         }
         words
     }
@@ -335,7 +335,7 @@ impl Reader<'_> {
             return;
         }
         let mut seen = Vec::new();
-        self.seen(node, &mut seen, 0);
+        self.collect_known(node, &mut seen, 0);
         let mut at = node.start_byte();
         let mut seen = seen.into_iter().peekable();
         while at < node.end_byte() {
@@ -362,7 +362,7 @@ impl Reader<'_> {
     }
 
     /// Collects the ranges below a node with known substitutions, and reads their commands.
-    fn seen(&mut self, node: Node<'_>, seen: &mut Vec<Range<usize>>, level: usize) {
+    fn collect_known(&mut self, node: Node<'_>, seen: &mut Vec<Range<usize>>, level: usize) {
         if self.level + level >= LEVELS_MAX {
             return self.script.set_opaque("the shell text is nested too deeply");
         }
@@ -395,7 +395,7 @@ impl Reader<'_> {
                     seen.push(node.start_byte()..node.start_byte() + 3);
                 }
                 for child in node.children(&mut node.walk()) {
-                    self.seen(child, seen, level + 1);
+                    self.collect_known(child, seen, level + 1);
                 }
             }
         }
@@ -412,14 +412,14 @@ impl Reader<'_> {
             Some(array) => {
                 for child in self.children(array) {
                     if child.is_named() {
-                        self.words(child, child.byte_range(), Mode::Word);
+                        self.read_words(child, child.byte_range(), Mode::Word);
                     }
                 }
                 if let Some(name) = node.child_by_field_name("name") {
                     self.region(name);
                 }
             }
-            None => _ = self.words(node, node.byte_range(), Mode::Value),
+            None => _ = self.read_words(node, node.byte_range(), Mode::Value),
         }
     }
 
@@ -443,8 +443,8 @@ impl Reader<'_> {
             self.script.has_assignments = true;
             return self.region(node);
         }
-        let mut words = vec![Word::known("[")];
-        words.extend(self.words(node, node.start_byte() + 1..node.end_byte(), Mode::Words));
+        let mut words = vec![Word::literal("[")];
+        words.extend(self.read_words(node, node.start_byte() + 1..node.end_byte(), Mode::Words));
         self.script.add(Simple { words, ..Simple::default() }, self.depth);
     }
 }

@@ -24,7 +24,7 @@ pub(crate) enum Part {
 
 impl Word {
     /// Creates a word without holes.
-    pub(crate) fn known(text: &str) -> Word {
+    pub(crate) fn literal(text: &str) -> Word {
         Word { parts: vec![Part::Text(text.to_owned())], ..Word::default() }
     }
 
@@ -119,7 +119,7 @@ impl Word {
         all
     }
 
-    pub(crate) fn shown(&self) -> String {
+    pub(crate) fn render(&self) -> String {
         let mut shown = String::new();
         for part in &self.parts {
             match part {

@@ -5,7 +5,7 @@ use super::programs::{self, Form, PROGRAMS, form_of, is_input, may_be_input};
 use super::tree::Context;
 use super::word::Word;
 use super::{Part, Script, Simple, Step};
-use crate::policy::options::{Argument, Arguments, GIT, Given, Options, entry_of, options_of, read};
+use crate::policy::options::{Argument, Arguments, GIT, GivenOption, Options, entry_of, options_of, read};
 use crate::policy::pattern::intersects;
 
 const UNKNOWN_OPTION: &str = "hob does not know an option of a program that runs another";
@@ -35,12 +35,12 @@ pub(super) fn unwrap(script: &mut Script, index: usize, depth: usize) {
     match form {
         Form::Command(options, first) => command(script, simple.clone(), name, options, first, depth),
         Form::Text(options) => {
-            let arguments = known(script, options, words);
+            let arguments = read_options(script, options, words);
             let rest = words.get(arguments.length..).unwrap_or_default();
             run(script, &simple, &Word::joined(rest), depth, name != "eval");
         }
         Form::TextOrCommand(options, first) => {
-            let arguments = known(script, options, words);
+            let arguments = read_options(script, options, words);
             if name == "runuser" && value_of(&arguments, options, "u").is_none() {
                 return login(script, &simple, options, depth);
             }
@@ -48,7 +48,7 @@ pub(super) fn unwrap(script: &mut Script, index: usize, depth: usize) {
             let mut text = value_of(&arguments, options, "c").cloned();
             if text.is_none() && first > 0 {
                 rest = rest.get(first..).unwrap_or_default();
-                let more = known(script, options, rest);
+                let more = read_options(script, options, rest);
                 text = value_of(&more, options, "c").cloned();
             }
             match text {
@@ -80,7 +80,7 @@ pub(super) fn unwrap(script: &mut Script, index: usize, depth: usize) {
         Form::Shell => shell(script, &simple, depth),
         Form::Find => find(script, &simple, depth),
         Form::Trap => {
-            let arguments = known(script, "l p P", words);
+            let arguments = read_options(script, "l p P", words);
             if let Some(text) = words.get(arguments.length) {
                 run(script, &Simple::default(), text, depth, false);
             }
@@ -109,7 +109,7 @@ pub(super) fn unwrap(script: &mut Script, index: usize, depth: usize) {
             let arguments = read(Some("L P e n"), words, true, false);
             let to = match words.get(arguments.length) {
                 _ if name == "popd" => Word::hole(),
-                None if name == "cd" => Word::known("~/."),
+                None if name == "cd" => Word::literal("~/."),
                 Some(to) if to.text().is_none_or(|to| to != "-" && !to.starts_with('+')) => to.clone(),
                 _ => Word::hole(),
             };
@@ -121,7 +121,7 @@ pub(super) fn unwrap(script: &mut Script, index: usize, depth: usize) {
             let (options, _) = options_of("make", words);
             let arguments = read(options, words, false, false);
             chdir(&mut script.commands[index].steps, &arguments);
-            for given in given(&arguments).filter(|given| is_entry(given, options.unwrap_or_default(), "E")) {
+            for given in given_options(&arguments).filter(|given| is_entry(given, options.unwrap_or_default(), "E")) {
                 if given.value.is_some() {
                     script.set_opaque("`make --eval` runs text that hob does not read");
                 }
@@ -133,9 +133,9 @@ pub(super) fn unwrap(script: &mut Script, index: usize, depth: usize) {
 /// Reads a program that runs a command after its options.
 fn command(script: &mut Script, mut simple: Simple, name: &str, options: Options, first: usize, depth: usize) {
     let words = &simple.words.split_off(1);
-    let arguments = known(script, options, words);
+    let arguments = read_options(script, options, words);
     // `command -v NAME` only prints the location of a command.
-    if name == "command" && given(&arguments).any(|given| matches!(given.name.as_str(), "-v" | "-V")) {
+    if name == "command" && given_options(&arguments).any(|given| matches!(given.name.as_str(), "-v" | "-V")) {
         return;
     }
     // Other processes write to it.
@@ -145,7 +145,7 @@ fn command(script: &mut Script, mut simple: Simple, name: &str, options: Options
         && let Some(text) = value_of(&arguments, options, "S")
     {
         let rest = words.get(arguments.length..).unwrap_or_default();
-        if text.start().starts_with('-') || text.shown().contains(['\\', '$']) {
+        if text.start().starts_with('-') || text.render().contains(['\\', '$']) {
             return script.set_opaque(UNKNOWN_OPTION);
         }
         let all: Vec<Word> = std::iter::once(text.clone()).chain(rest.iter().cloned()).collect();
@@ -172,7 +172,7 @@ fn command(script: &mut Script, mut simple: Simple, name: &str, options: Options
             script.is_fed |= simple.is_piped || simple.input.is_some() || !simple.reads.is_empty();
         }
         if name == "sudo"
-            && given(&arguments).any(|given| matches!(given.name.as_str(), "-i" | "-s" | "--login" | "--shell"))
+            && given_options(&arguments).any(|given| matches!(given.name.as_str(), "-i" | "-s" | "--login" | "--shell"))
         {
             input(script, &simple, depth);
         }
@@ -183,7 +183,7 @@ fn command(script: &mut Script, mut simple: Simple, name: &str, options: Options
         "xargs" => {
             let mark = value_of(&arguments, options, "I").or_else(|| value_of(&arguments, options, "i"));
             let is_replacing =
-                given(&arguments).any(|given| is_entry(given, options, "I") || is_entry(given, options, "i"));
+                given_options(&arguments).any(|given| is_entry(given, options, "I") || is_entry(given, options, "i"));
             let mark = mark.and_then(Word::text).unwrap_or("{}");
             if is_replacing {
                 rest.iter_mut().for_each(|word| fill(word, mark));
@@ -227,7 +227,7 @@ fn fill(word: &mut Word, mark: &str) {
 fn find(script: &mut Script, simple: &Simple, depth: usize) {
     let words = &simple.words[1..];
     let begins = ["-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"];
-    let place = words.iter().find(|word| !word.start().starts_with('-')).cloned().unwrap_or_else(|| Word::known("."));
+    let place = words.iter().find(|word| !word.start().starts_with('-')).cloned().unwrap_or_else(|| Word::literal("."));
     let mut rest = words;
     while let Some(at) = rest.iter().position(|word| word.text().is_some_and(|word| begins.contains(&word))) {
         rest = &rest[at + 1..];
@@ -238,7 +238,7 @@ fn find(script: &mut Script, simple: &Simple, depth: usize) {
         };
         let end = (0..rest.len()).find(|at| is_end(*at)).unwrap_or(rest.len());
         // The braces stand for a found file. Its path begins with the searched directory.
-        let found = |word: &Word| if word.shown().contains("{}") { place.below() } else { word.clone() };
+        let found = |word: &Word| if word.render().contains("{}") { place.below() } else { word.clone() };
         let words: Vec<Word> = rest[..end].iter().map(found).collect();
         rest = &rest[end..];
         if !words.is_empty() {
@@ -253,14 +253,14 @@ fn git(script: &mut Script, index: usize, simple: &Simple, depth: usize) {
     let (options, at) = options_of("git", words);
     let before = read(Some(GIT), &words[..at], true, false);
     chdir(&mut script.commands[index].steps, &before);
-    let renames = |given: &Given| {
+    let renames = |given: &GivenOption| {
         given.value.as_ref().is_some_and(|value| {
             matches!(given.name.as_str(), "-c" | "--config-env")
                 && value.as_pattern().to_lowercase().starts_with("alias.")
                 || given.name == "-c" && value.start().is_empty()
         })
     };
-    if given(&before).any(renames) {
+    if given_options(&before).any(renames) {
         script.set_opaque("a setting of git gives a command another name");
     }
     let rest = words.get(at + 1..).unwrap_or_default();
@@ -275,7 +275,9 @@ fn git(script: &mut Script, index: usize, simple: &Simple, depth: usize) {
         }
         Some("rebase") => {
             let options = options.unwrap_or_default();
-            for given in given(&read(Some(options), rest, false, false)).filter(|given| is_entry(given, options, "x")) {
+            for given in
+                given_options(&read(Some(options), rest, false, false)).filter(|given| is_entry(given, options, "x"))
+            {
                 if let Some(text) = &given.value {
                     run(script, simple, text, depth, true);
                 }
@@ -432,7 +434,7 @@ fn run(script: &mut Script, simple: &Simple, word: &Word, depth: usize, is_apart
         Some(text) => text.to_owned(),
         None => {
             script.set_opaque(UNKNOWN_TEXT);
-            word.shown().replace('…', "\"$HOLE\"")
+            word.render().replace('…', "\"$HOLE\"")
         }
     };
     if is_apart {
@@ -443,36 +445,36 @@ fn run(script: &mut Script, simple: &Simple, word: &Word, depth: usize, is_apart
 }
 
 /// Reads the options before a command.
-fn known(script: &mut Script, options: Options, words: &[Word]) -> Arguments {
+fn read_options(script: &mut Script, options: Options, words: &[Word]) -> Arguments {
     let arguments = read(Some(options), words, true, false);
     doubt(script, &arguments);
     arguments
 }
 
 fn doubt(script: &mut Script, arguments: &Arguments) {
-    if given(arguments).any(|given| given.entry.is_none()) {
+    if given_options(arguments).any(|given| given.entry.is_none()) {
         script.set_opaque(UNKNOWN_OPTION);
     }
 }
 
-fn given(arguments: &Arguments) -> impl Iterator<Item = &Given> {
+fn given_options(arguments: &Arguments) -> impl Iterator<Item = &GivenOption> {
     arguments.list.iter().filter_map(|argument| match argument {
         Argument::Option(given) => Some(given),
         Argument::Operand { .. } => None,
     })
 }
 
-fn is_entry(given: &Given, options: Options, name: &str) -> bool {
+fn is_entry(given: &GivenOption, options: Options, name: &str) -> bool {
     given.entry.is_some() && given.entry == entry_of(options, name)
 }
 
 fn value_of<'a>(arguments: &'a Arguments, options: Options, name: &str) -> Option<&'a Word> {
-    given(arguments).filter(|given| is_entry(given, options, name)).find_map(|given| given.value.as_ref())
+    given_options(arguments).filter(|given| is_entry(given, options, name)).find_map(|given| given.value.as_ref())
 }
 
 /// Applies the option that names the working directory.
 fn chdir(steps: &mut Vec<Step>, arguments: &Arguments) {
-    for given in given(arguments) {
+    for given in given_options(arguments) {
         let is_directory = given.entry.is_some_and(|entry| {
             entry.split(['|', ':']).any(|name| matches!(name, "chdir" | "directory")) || entry == "C:"
         });

@@ -21,7 +21,7 @@ decide = "deny"
 pub(super) fn decision(policy: &str, payload: &serde_json::Value) -> Decision {
     let policy = Policy::parse(policy).unwrap();
     let event = crate::read(Agent::Claude, "", payload.to_string().as_bytes());
-    let subject = Subject::of(&event, Path::new("/p"), Path::new("/p"));
+    let subject = Subject::from_event(&event, Path::new("/p"), Path::new("/p"));
     decide(&[policy], &event, &subject, &Facts::new())
 }
 
@@ -98,7 +98,7 @@ fn paths_are_where_they_lead_and_redirections_write() {
     let policies = [Policy::parse(policy).unwrap()];
     let verdict = |payload: &serde_json::Value| {
         let event = crate::read(Agent::Claude, "PreToolUse", payload.to_string().as_bytes());
-        let subject = Subject::of(&event, &root, &root);
+        let subject = Subject::from_event(&event, &root, &root);
         decide(&policies, &event, &subject, &Facts::new()).verdict
     };
     let write = |path: &str| serde_json::json!({"tool_name": "Write", "tool_input": {"file_path": path}});

@@ -80,7 +80,7 @@ fn event() -> impl Strategy<Value = Event> {
 fn decided(rules: &[(String, &'static str)], event: &Event) -> Decision {
     let policies = [Policy::parse(&policy(rules)).unwrap()];
     let facts = Facts::from([("work.branch".to_owned(), "main".to_owned())]);
-    decide(&policies, event, &Subject::of(event, "/p".as_ref(), "/p".as_ref()), &facts)
+    decide(&policies, event, &Subject::from_event(event, "/p".as_ref(), "/p".as_ref()), &facts)
 }
 
 fn policy(rules: &[(String, &'static str)]) -> String {
@@ -124,11 +124,11 @@ proptest! {
 
     #[test]
     fn what_is_not_granted_is_never_looser(before in prop::collection::vec(rule(), 0..5), after in prop::collection::vec(rule(), 0..5), command in command()) {
-        let held = in_force::in_force(&policy(&before), &in_force::Held::default(), &Source::User);
+        let held = in_force::in_force(&policy(&before), &in_force::RuleRecord::default(), &Source::User);
         // Both files use the same ids for different rules.
         let now = in_force::in_force(&policy(&after), &held.held, &Source::Project(FileGrant::OtherText));
         let event = crate::read(crate::Agent::Claude, "", shell(&command).to_string().as_bytes());
-        let subject = crate::policy::Subject::of(&event, "/p".as_ref(), "/p".as_ref());
+        let subject = crate::policy::Subject::from_event(&event, "/p".as_ref(), "/p".as_ref());
         let decide = |policy| crate::policy::decide(&[policy], &event, &subject, &crate::policy::Facts::new()).verdict;
         let (was, is) = (decide(held.policy), decide(now.policy));
         // A previous `allow` was removed: the agent asks as it would without hob.

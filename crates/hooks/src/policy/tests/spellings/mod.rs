@@ -290,7 +290,8 @@ fn a_path_rule_covers_operands_and_redirections() {
     ] {
         let payload = serde_json::json!({"tool_name": "Bash", "tool_input": {"command": command}});
         let event = crate::read(Agent::Claude, "PreToolUse", payload.to_string().as_bytes());
-        let decided = match decide(&policies, &event, &Subject::of(&event, &root, &root), &Facts::new()).verdict {
+        let decided = match decide(&policies, &event, &Subject::from_event(&event, &root, &root), &Facts::new()).verdict
+        {
             Verdict::Deny => 'd',
             Verdict::Ask => 'a',
             _ => 'p',
