@@ -1,13 +1,13 @@
-//! One call as a pure machine: what has happened in, what to do next out. It sends nothing and knows no clock.
+//! A call as a pure state machine: an event goes in, and the next action comes out. It does no I/O and has no clock.
 //!
-//! | class of failure | what follows |
+//! | class of failure | next action |
 //! |---|---|
-//! | transport, busy | a pause, which grows or is what the server asked for; the second time, or where there is no time for the pause, the next model |
+//! | transport, busy | a pause: exponential, or as the server asked; the second time, or if the pause exceeds the timeout, the next model |
 //! | rejected | the next model |
-//! | truncated | once more with twice the limit; never parsed |
-//! | unparseable (several values too) | once more, the same prompt; with `policy.repair` what is nearly JSON is mended instead |
-//! | invalid (a key twice too) | again with the prompt, the last answer and the problems, nothing older |
-//! | empty, refused, too long | the end |
+//! | truncated | one retry with twice the limit; never parsed |
+//! | unparseable (including several values) | one retry with the same prompt; with `policy.repair`, nearly valid JSON is repaired instead |
+//! | invalid (including a duplicate key) | a retry with the prompt, the last answer and its problems |
+//! | empty, refused, too long | the call fails |
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,14 +21,14 @@ use crate::outcome::Class;
 use crate::provider::{Answer, Failed, Finish, Message, Request};
 use crate::schema::Form;
 
-/// The limit of an answer where neither node nor a former attempt says one.
+/// The default token limit of an answer.
 const OUTPUT_TOKENS: u64 = 2_000;
 /// The first pause.
 const PAUSE: Duration = Duration::from_millis(250);
-/// How often a pause that no server has named becomes twice as long.
+/// The maximum number of times that a pause is doubled.
 const DOUBLINGS: u32 = 6;
 
-/// What to do next.
+/// The next action.
 #[derive(Debug, PartialEq)]
 pub(super) enum Action {
     /// Ask this model after a pause.
@@ -38,14 +38,14 @@ pub(super) enum Action {
         request: Request,
     },
     Done(Value),
-    /// A sentence, and what to do next.
+    /// A sentence with the failure and the fix.
     Fail {
         class: Class,
         why: String,
     },
 }
 
-/// How an attempt ended, and what follows.
+/// The outcome of an attempt and the next action.
 pub(super) struct Ended {
     pub class: Class,
     pub problems: Vec<String>,
@@ -63,13 +63,13 @@ pub(super) struct Machine<'a> {
     node: &'a Node,
     input: &'a Map<String, Value>,
     prompt: Vec<Message>,
-    /// What follows the prompt when a model is asked again.
+    /// The messages after the prompt in a retry.
     correction: Vec<Message>,
-    /// The schema for each model, in their order.
+    /// The schema for each model, in the same order.
     forms: Vec<Arc<Form>>,
     model: usize,
     asked: u32,
-    /// How often this model has failed to answer.
+    /// The number of times that this model failed to answer.
     failures: u32,
     limit: u64,
     was_truncated: bool,
@@ -77,7 +77,7 @@ pub(super) struct Machine<'a> {
 }
 
 impl<'a> Machine<'a> {
-    /// There is a form for each model; in replay without models there is one too, and every attempt is at the first.
+    /// Creates the machine. There is a form for each model. A replay without models uses one form for all attempts.
     pub(super) fn new(
         node: &'a Node,
         input: &'a Map<String, Value>,
@@ -104,7 +104,7 @@ impl<'a> Machine<'a> {
         self.ask(Duration::ZERO)
     }
 
-    /// What follows an attempt, with so much time left.
+    /// Returns the next action after an attempt, with this time left.
     pub(super) fn ended(&mut self, outcome: Result<&Answer, &Failed>, left: Duration) -> Ended {
         match outcome {
             Err(failed) => self.failed(failed, left),
@@ -202,7 +202,7 @@ impl<'a> Machine<'a> {
         Ended { is_repaired, ..self.invalid(answer, problems) }
     }
 
-    /// What follows an answer that is not of the type.
+    /// Handles an answer that does not match the schema.
     fn invalid(&mut self, answer: &Answer, problems: Vec<String>) -> Ended {
         self.correction = vec![
             Message::assistant(answer.text.clone()),
@@ -216,7 +216,7 @@ impl<'a> Machine<'a> {
         Ended::new(Class::Invalid, problems, action)
     }
 
-    /// The next attempt, or the end if there have been enough.
+    /// Asks again, or fails if the attempts are used up.
     fn ask_or(&mut self, after: Duration, class: Class, why: impl FnOnce() -> String) -> Action {
         if self.asked < self.node.policy.attempts {
             return self.ask(after);
@@ -239,7 +239,7 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// The first words of a text.
+/// Returns the first words of a text.
 fn beginning(text: &str) -> String {
     let text = text.trim();
     let end = text.char_indices().nth(120).map_or(text.len(), |(at, _)| at);

@@ -1,12 +1,12 @@
-//! What is wrong with a value, in words: the validator's own, but for those that say its keywords and not what would be right.
+//! Error messages for invalid values. The validator's messages are used unless they only repeat keywords.
 
 use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind as Kind;
 
-/// How many forms of a union are gone through.
+/// The maximum number of explained alternatives of a union.
 const FORMS_MAX: usize = 4;
 
-/// What an error says of `it`.
+/// Describes an error of `it`.
 pub(super) fn said(error: &ValidationError<'_>) -> String {
     match error.kind() {
         Kind::AnyOf { context } | Kind::OneOfNotValid { context } => fits_none(error, context),
@@ -36,7 +36,7 @@ fn plain(error: &ValidationError<'_>) -> String {
     }
 }
 
-/// A union, with the first thing that is wrong by each of its forms.
+/// Describes a union with the first error of each alternative.
 fn fits_none(error: &ValidationError<'_>, context: &[Vec<ValidationError<'static>>]) -> String {
     let here = error.instance_path().as_str();
     let mut reasons: Vec<String> = Vec::new();

@@ -1,4 +1,4 @@
-//! `node_check`: what is wrong with a node file, before it is saved or after; serves nothing.
+//! `node_check`: reports the problems of a node file or of a text that is not saved yet. It does not make the node available.
 
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -68,7 +68,7 @@ impl Tool for NodeCheck {
                 let shown = project::visible::path(path).to_string();
                 let directory = path.parent().unwrap_or(Path::new("")).to_owned();
                 let file = PathBuf::from(format!("{name}{SUFFIX}"));
-                // What is wrong with a file quotes it, so no link is followed out of the worktree.
+                // Errors quote the file, so links out of the worktree are not followed.
                 let read =
                     tokio::task::spawn_blocking(move || Inside::open(&worktree, &directory)?.read(&file, FILE_MAX));
                 let text = read.await.map_err(ToolError::internal)?;
@@ -112,7 +112,7 @@ impl Tool for NodeCheck {
     }
 }
 
-/// Tokens of the fixed part of the prompt: the body, the examples and the schema.
+/// Returns the tokens of the fixed part of the prompt: the body, the examples and the schema.
 fn tokens(node: &Node) -> u64 {
     let examples: usize = node.examples.iter().map(|example| example.output.to_string().len()).sum();
     ((node.text.len() + examples + node.output.json.to_string().len()) / 4) as u64

@@ -1,4 +1,4 @@
-//! `node_submit`: takes the value of a call that a node left to its caller.
+//! `node_submit`: accepts the value of a delegated call.
 
 use std::sync::Arc;
 
@@ -128,7 +128,7 @@ impl Tool for NodeSubmit {
     }
 }
 
-/// The class of the attempt that an answer was, and what is wrong with it.
+/// Returns the outcome class and the problems of a submitted value.
 fn judged(submitted: &Submitted) -> Option<(&str, Class, &[String])> {
     match submitted {
         Submitted::Accepted { node_hash, .. } => Some((node_hash, Class::Done, &[])),
@@ -139,7 +139,7 @@ fn judged(submitted: &Submitted) -> Option<(&str, Class, &[String])> {
     }
 }
 
-/// What a program finds beside the result, in the form of a model's call.
+/// Returns the ledger of a submitted value, in the form of a model's call.
 fn ledger(submitted: &Submitted, tokens: Option<Tokens>) -> Option<Value> {
     let (node_hash, class, problems) = judged(submitted)?;
     let attempt = json!({
@@ -149,7 +149,7 @@ fn ledger(submitted: &Submitted, tokens: Option<Tokens>) -> Option<Value> {
     Some(json!({"node_hash": node_hash, "attempts": [attempt], "repaired": false, "total": total}))
 }
 
-/// The attempt for the usage; none of an answer that came before.
+/// Returns the attempt for the usage; `None` for a repeated answer.
 fn spent(submitted: &Submitted, tokens: Option<Tokens>) -> Option<Spent> {
     let (hash, class, _) = judged(submitted)?;
     let (Submitted::Accepted { node, is_repeated: false, .. }
@@ -159,7 +159,7 @@ fn spent(submitted: &Submitted, tokens: Option<Tokens>) -> Option<Spent> {
         return None;
     };
     let (node, hash, model) = (node.clone(), hash.to_owned(), DELEGATE.to_owned());
-    // What an agent's own model costs is not the day's budget of hob.
+    // The tokens of an agent's own model do not count towards hob's daily budget.
     Some(Spent { at: 0, node, hash, model, class, tokens, cost: None, counted: 0, leaves: false })
 }
 

@@ -1,4 +1,4 @@
-//! `nodes_status`: the nodes of the caller's worktree, what each takes and gives, and what is wrong with the others.
+//! `nodes_status`: the nodes of the caller's worktree with their inputs, outputs and errors.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -67,9 +67,9 @@ struct Status {
     hash: Option<String>,
 }
 
-/// The longest schema that is shown beside others, in bytes.
+/// The maximum length of a schema in a list, in bytes.
 const SHOWN_MAX: usize = 2_000;
-/// How long a call waits for files that are still being checked.
+/// The time limit of a call for files that are still being checked.
 const LOADED_WITHIN: Duration = Duration::from_secs(10);
 
 pub(super) struct NodesStatus(pub Arc<Nodes>);
@@ -90,7 +90,7 @@ impl Tool for NodesStatus {
                 is_complete = followed.loaded(LOADED_WITHIN).await;
                 followed.served()
             }
-            // Nobody follows the files: they are read now.
+            // The files are not watched: they are read now.
             None => {
                 let (folder, nothing) = (folder.clone(), Served::default());
                 let read = tokio::task::spawn_blocking(move || Served::read(&folder, &nothing, |_| ()).0);
@@ -109,7 +109,7 @@ impl Tool for NodesStatus {
         let nodes = nodes.collect();
         let (left_today, tokens_per_day) = (self.0.usage.spent_today(), self.0.usage.per_day());
         let ignored = self.0.models.ignored().to_vec();
-        // Who asks for one node is not told of others.
+        // A request for one node does not list others.
         let passed_over = served.passed_over.iter().filter(|_| args.node.is_none());
         let unchecked = (!is_complete).then(|| "Some node files are still being checked. Call again.".to_owned());
         let passed_over = passed_over.map(|passed_over| passed_over.why.clone()).chain(unchecked).collect();
@@ -165,7 +165,7 @@ fn notes(entry: &Entry, is_listed: bool) -> Vec<String> {
     lints.chain(unlisted).collect()
 }
 
-/// `is_one` of many: what is long is left out then.
+/// Formats a node. `is_one` is true in a list of several nodes; long schemas are left out then.
 fn line(node: &Status, is_one: bool) -> String {
     let mut text = format!("{}: ", project::visible(&node.name));
     if let (Some(description), Some(input), Some(output)) = (&node.description, &node.input, &node.output) {
