@@ -1,4 +1,4 @@
-//! Calls of a node over HTTP: what is asked, what follows each class of failure, and what it has cost.
+//! Calls of a node over HTTP: requests, the reaction to each class of failure, and the cost.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ fn models(urls: &[&str]) -> Models {
     Models::new(&NodesSettings { models, ..NodesSettings::default() })
 }
 
-/// Value or failure, then a line for each attempt.
+/// Returns the value or failure, then a line for each attempt.
 async fn run(models: &Models, node: &str, input: Value) -> String {
     let node = Node::parse("rate", node).expect("valid");
     let (said, ledger) = match nodes::run(&node, input.as_object().expect("an object").clone(), models).await {
@@ -42,7 +42,7 @@ async fn run(models: &Models, node: &str, input: Value) -> String {
     said + &attempts.collect::<String>()
 }
 
-/// A call against these replies.
+/// Runs a call against these replies.
 async fn check(replies: Vec<Reply>, expected: Expect) -> Endpoint {
     let endpoint = Endpoint::start(replies);
     let said = run(&models(&[&endpoint.url]), NODE, json!({"text": "a"})).await;
@@ -74,7 +74,7 @@ async fn an_invalid_value_is_asked_for_again_with_its_problems_and_nothing_older
         first Done 10+2"#]],
     )
     .await;
-    // The prompt, the last answer and its problems, and not a byte more: the first answer is forgotten.
+    // The prompt, the last answer and its problems, and nothing else: the first answer is left out.
     let bodies = endpoint.bodies();
     let correction = r#",{"role":"assistant","content":"{\"reason\":\"r\",\"score\":8}"},{"role":"user","content":"This answer is not accepted:\n- /score: it is greater than the maximum of 5, got 8\nAnswer again, whole, as JSON alone."}"#;
     let end_of_messages = bodies[0].find("],\"max_tokens\"").expect("messages");
@@ -90,7 +90,7 @@ async fn an_invalid_value_is_asked_for_again_with_its_problems_and_nothing_older
 
 #[tokio::test]
 async fn each_class_of_failure_has_its_own_way() {
-    // Cut: once more with twice the limit, and never parsed, though this one is whole.
+    // Truncated: one retry with twice the limit. The answer is never parsed, although this one is complete.
     let endpoint = check(
         vec![says(GOOD, "length"), says(GOOD, "stop")],
         expect![[r#"
@@ -203,14 +203,14 @@ async fn the_next_model_is_asked_where_one_cannot_answer() {
 #[tokio::test]
 async fn a_pause_that_a_server_asks_for_is_kept_whole_or_not_waited_for() {
     let busy = |headers| Reply(429, headers, json!({"error": {"message": "slowly"}}));
-    // A date, by the server's own clock.
+    // A date, relative to the server's clock.
     let date = "date: Sun, 06 Nov 1994 08:49:37 GMT\r\nretry-after: Sun, 06 Nov 1994 08:49:38 GMT\r\n";
     let endpoint = Endpoint::start(vec![busy(date), says(GOOD, "stop")]);
     let said = run(&models(&[&endpoint.url]), NODE, json!({"text": "a"})).await;
     assert!(said.ends_with("first Busy ?\nfirst Done 10+2"), "{said}");
     let times = endpoint.times();
     assert!(times[1] - times[0] >= Duration::from_secs(1), "{:?}", times[1] - times[0]);
-    // An hour is longer than the call has: the next model is asked at once.
+    // An hour exceeds the timeout of the call: the next model is asked at once.
     let patient = NODE.replace("timeout: 20s", "timeout: 120s");
     let full = Endpoint::start(vec![busy("retry-after: 3600\r\n"), says(GOOD, "stop")]);
     let free = Endpoint::start(vec![says(GOOD, "stop")]);

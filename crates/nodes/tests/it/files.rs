@@ -1,4 +1,4 @@
-//! What a node file may hold, and what is said where it is wrong.
+//! Valid node files, and the messages for invalid ones.
 
 use expect_test::{Expect, expect};
 use nodes::Node;
@@ -20,7 +20,7 @@ acme.team: search
 Symbol: {{ symbol }} {{ hover | data }}{% endblock %}
 "#;
 
-/// What is said of the text after these replacements.
+/// Checks the messages for the text after these replacements.
 fn check(changes: &[(&str, &str)], expected: Expect) {
     let mut text = RATE.to_owned();
     for (from, to) in changes {
@@ -342,7 +342,7 @@ fn what_no_input_has_is_no_part_of_one() {
         13: the template reads `pair[2].x`, and a text has no parts
     "#]],
     );
-    // A name that a loop binds is not the input of that name.
+    // A loop variable hides the input of the same name.
     template(
         "{% for symbol in list %}{{ symbol.a.b }}{% endfor %}{% for key, symbol in symbol | items %}{{ symbol.q }}{% endfor %}",
         expect![[r#""#]],
@@ -400,7 +400,7 @@ fn what_can_never_hold_is_said() {
         11: `pass` is 3, and the test is run 2 times: it can never pass
     "#]],
     );
-    // The first items are not as the others, and a name is written as pointers do.
+    // The first items differ from the others, and names are escaped as in JSON pointers.
     let output = "relevance: \"integer 1..5\" }";
     let pair = "relevance: \"integer 1..5\", pair?: { type: array, prefixItems: [ { type: object, properties: { x/y: { type: integer } }, additionalProperties: false } ], items: { type: string } } }";
     let tests = "acme.team: search\ntests: [ { input: { question: a, symbol: b }, expect: { /pair/0/x~1y: 1, /pair/1/x: 1 } } ]";

@@ -1,4 +1,4 @@
-//! Inputs and servers that mean no good, and where secrets do not go.
+//! Hostile inputs and servers, and the protection of secrets.
 
 use std::os::unix::fs::PermissionsExt;
 use std::time::Instant;
@@ -93,7 +93,7 @@ async fn a_key_is_in_no_answer_file_or_error() {
     let key = place.path().join("key");
     std::fs::write(&key, format!("{SECRET}\n")).expect("written");
     std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).expect("private");
-    // Servers repeat keys in errors and, it can be, in answers, where JSON has several ways to write them.
+    // Servers repeat keys in errors and possibly in answers, where JSON can escape them in several ways.
     let escaped = SECRET.replace("sk", r"\u0073k").replace('/', r"\/");
     let echo = json!({"error": {"message": format!("Incorrect API key provided: {SECRET}")}});
     let endpoint =
@@ -119,7 +119,7 @@ async fn a_key_is_in_no_answer_file_or_error() {
     assert_eq!(files, 2);
 }
 
-/// The validator would take anything for valid.
+/// The validator would accept any value.
 #[test]
 fn a_schema_that_only_refers_to_itself_is_refused() {
     let defs = json!({"a": {"anyOf": [{"$ref": "#/$defs/a"}, {"type": "integer"}]}});
@@ -130,7 +130,7 @@ fn a_schema_that_only_refers_to_itself_is_refused() {
     assert_eq!(said, wanted);
 }
 
-/// Each of these ended the daemon, or never ended: what is built by repetition, what is parsed level by level.
+/// Each of these once crashed or blocked the daemon: texts that grow by repetition, and deeply nested ones.
 #[test]
 fn a_body_that_grows_or_is_deep_is_refused_with_its_line() {
     let deep_if = "{% if text %}".repeat(20_000) + &"{% endif %}".repeat(20_000);
@@ -162,7 +162,7 @@ fn a_body_that_grows_or_is_deep_is_refused_with_its_line() {
         ("{{ text.upper() }}", "only range(N) is called"),
         ("{{ text | replace('a', 'aa') }}", "there is no filter `replace`"),
         ("{{ text | join(text) }}", "takes constants"),
-        // Before the engine counts them, they would fill the memory.
+        // They would fill the memory before the engine counts them.
         ("{{ [1] | tojson(indent=99999999999) }}", "an indent of at most 8"),
         ("{{ [1] | tojson(9) }}", "an indent of at most 8"),
         ("{{ [1] | tojson(99999999999.0) }}", "an indent of at most 8"),
@@ -191,7 +191,7 @@ fn a_body_that_grows_or_is_deep_is_refused_with_its_line() {
     assert_eq!(said("output.a in ['a', 'b'] and output.a | length < 5"), Ok(()));
 }
 
-/// The deepest that is allowed is compiled, rendered and dropped on the stack of an ordinary thread.
+/// The deepest allowed template is compiled, rendered and dropped on an ordinary thread's stack.
 #[tokio::test]
 async fn what_the_subset_allows_is_rendered() {
     let deepest =
@@ -212,7 +212,7 @@ async fn what_the_subset_allows_is_rendered() {
     assert_eq!(last["content"], "ABCTrue1212a{{ x * y }} a [\n        1\n][\n  1\n]");
 }
 
-/// Some steps of a template can write much.
+/// A few instructions of a template can write much text.
 #[tokio::test]
 async fn a_message_without_end_is_cut_with_an_error() {
     let models = Models::at("http://127.0.0.1:9/v1", "m").expect("an address");
@@ -221,7 +221,7 @@ async fn a_message_without_end_is_cut_with_an_error() {
     assert!(failure.why.contains("a message has at most 32 MiB"), "{}", failure.why);
 }
 
-/// Three branches that are the same, forty levels: more comparisons than anybody has time for.
+/// Forty levels of three equal alternatives need an impractical number of comparisons.
 #[tokio::test]
 async fn a_schema_that_multiplies_is_counted_before_the_validator_is_asked() {
     let nested = |depth: usize| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
@@ -235,7 +235,7 @@ async fn a_schema_that_multiplies_is_counted_before_the_validator_is_asked() {
         said.starts_with("4: the example's output: the whole value: ") && said.contains("1000000 comparisons"),
         "{said}"
     );
-    // From a model; what is not deep is a value.
+    // An answer from a model; a value that is not deep is accepted.
     let answer = |depth| says(&format!("{{\"x\": {}}}", nested(depth)), "stop");
     let endpoint = Endpoint::start(vec![answer(40), answer(3)]);
     let models = Models::at(&endpoint.url, "m").expect("an address");
@@ -243,7 +243,7 @@ async fn a_schema_that_multiplies_is_counted_before_the_validator_is_asked() {
     let done = nodes::run(&node, Map::new(), &models).await.expect("a value at last");
     assert_eq!(done.value, json!({"x": [[[1]]]}));
     assert!(done.ledger.attempts[0].problems[0].contains("1000000 comparisons"), "{:?}", done.ledger);
-    // The same by names that double, without a circle; and by references that could not be counted.
+    // The same with doubling names without a cycle, and with references that cannot be counted.
     let doubled: Map<String, Value> = (0..40)
         .map(|at| {
             let next = json!({"$ref": format!("#/$defs/d{}", at + 1)});

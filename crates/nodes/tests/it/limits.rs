@@ -1,4 +1,4 @@
-//! Every limit of a call is hit, and the error names it; what a call costs, and how far its answer has come.
+//! Reaches every limit of a call and checks that the error names it; also the cost of a call, and the progress of its answer.
 
 use std::net::TcpListener;
 use std::sync::Mutex;
@@ -32,14 +32,14 @@ async fn each_limit_of_a_call_is_hit_and_named() {
     let said = failure(&node("attempts: 2"), Means::of(&asked)).await;
     assert!(said.ends_with("(attempt 2 of 2, by policy.attempts)"), "{said}");
     assert_eq!(endpoint.bodies().len(), 2);
-    // Before a call by estimate, and between attempts by what the server counted too.
+    // Before a call by the estimate, and between attempts also by the server's counts.
     let said = failure(&node("tokens: 10"), Means::of(&asked)).await;
     assert!(said.contains("and 0 are spent; policy.tokens of the node allows 10"), "{said}");
     assert_eq!(endpoint.bodies().len(), 2);
     let said = failure(&node("attempts: 2, tokens: 100"), Means::of(&asked)).await;
     assert!(said.contains("and 12 are spent; policy.tokens of the node allows 100"), "{said}");
     assert_eq!(endpoint.bodies().len(), 3);
-    // It takes connections and says nothing.
+    // A server that accepts connections and never answers.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let waits = models(ModelSettings::at(format!("http://{}/v1", silent.local_addr().unwrap()), "m"));
     let said = failure(&node("timeout: 1s"), Means::of(&waits)).await;
@@ -48,7 +48,7 @@ async fn each_limit_of_a_call_is_hit_and_named() {
 
 #[tokio::test]
 async fn the_budget_of_a_day_is_hit_and_outlives_a_restart() {
-    // An address that counts as another machine, and is this one: it closes what connects.
+    // An address that counts as remote although it is local. The server closes all connections.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     std::thread::spawn(move || listener.incoming().for_each(drop));
@@ -62,12 +62,12 @@ async fn the_budget_of_a_day_is_hit_and_outlives_a_restart() {
     let spent = usage.spent_today();
     assert!(spent > 0 && spent < 100, "{spent}");
     drop(usage);
-    // The next life of the daemon.
+    // After a restart of the daemon.
     let usage = open(spent + 10);
     let said = failure(&node, Means { usage: Some(&usage), ..Means::of(&away) }).await;
     let wanted = format!("and {spent} left the machine today; nodes.tokens_per_day allows {}", spent + 10);
     assert!(said.contains(&wanted), "{said}");
-    // What stays on the machine is not counted.
+    // Local calls do not count.
     let endpoint = Endpoint::start(vec![says(r#"{"score":3}"#, "stop")]);
     let here = models(ModelSettings::at(&endpoint.url, "m"));
     nodes::run_with(&node, Map::new(), Means { usage: Some(&usage), ..Means::of(&here) }).await.unwrap();
@@ -90,12 +90,12 @@ async fn an_answer_costs_what_its_model_s_price_says() {
     assert_eq!(done.ledger.cost(), Some(160e-6));
     let kept = usage::read_all(&place.path().join("usage.jsonl")).unwrap();
     assert_eq!(kept.iter().map(|spent| spent.cost).collect::<Vec<_>>(), [Some(80e-6), Some(80e-6)]);
-    // Without a price nothing is claimed.
+    // Without a price, no cost is reported.
     let endpoint = Endpoint::start(vec![says(r#"{"score":3}"#, "stop")]);
     let free = models(ModelSettings::at(&endpoint.url, "m"));
     let done = nodes::run(&node("attempts: 2"), Map::new(), &free).await.unwrap();
     assert_eq!(done.ledger.cost(), None);
-    // What stands in the server's cache has a price of its own.
+    // Cached prompt tokens have a separate price.
     let cached = Price { cached: Some(0.5), ..price };
     let tokens = nodes::outcome::Tokens { input: 10, output: 2, cached: Some(8) };
     assert_eq!((price.of(tokens), cached.of(tokens)), (80e-6, 68e-6));
@@ -129,7 +129,7 @@ async fn a_server_that_knows_no_streams_is_asked_without() {
     assert_eq!((done.value, done.ledger.attempts.len()), (json!({"score": 3}), 1));
     let asked: Vec<bool> = endpoint.asked().iter().map(|body| body.get("stream").is_some()).collect();
     assert_eq!(asked, [true, false]);
-    // One that answers whole is heard all the same.
+    // The progress of an unstreamed answer is reported too.
     let endpoint = Endpoint::start(vec![says(r#"{"score":3}"#, "stop")]);
     let models = self::models(ModelSettings::at(&endpoint.url, "m"));
     let means = Means { heard: Some(Heard(&|_| ())), ..Means::of(&models) };

@@ -1,4 +1,4 @@
-//! Links in a checkout that lead out of it: what lies there is neither read nor written nor removed, and stands in no error.
+//! Links that point out of a checkout: their targets are not read, written, removed or quoted in errors.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -16,10 +16,10 @@ use crate::endpoint::{Endpoint, says};
 const SECRET: &str = "planted-9f3";
 const NODE: &str = "---\ndescription: A.\noutput: { schema: { a: string } }\n---\nSay it.\n";
 
-/// What is linked; the rest is there and real.
+/// The linked path; everything else is real.
 const LINKED: [&str; 3] = ["nodes", "nodes/cassettes", "nodes/cassettes/n.jsonl"];
 
-/// A worktree in which this path leads to what another project has there.
+/// Creates a worktree in which this path links to another project.
 fn linked(at: &Path, path: &str) -> (Folder, PathBuf) {
     let (worktree, other) = (at.join("worktree"), at.join("other"));
     fs::create_dir_all(other.join("nodes/cassettes")).unwrap();
@@ -30,7 +30,7 @@ fn linked(at: &Path, path: &str) -> (Folder, PathBuf) {
     (Folder::new(worktree, "nodes"), other)
 }
 
-/// Everything below a directory, with its text.
+/// Returns all files below a directory, with their texts.
 fn all(at: &Path) -> Vec<(PathBuf, String)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(at).unwrap().flatten() {
@@ -58,7 +58,7 @@ async fn nothing_is_recorded_or_replayed_through_a_link() {
             assert!(why.contains(&format!("{path} is a link, and links are not followed")), "{mode:?} {path}: {why}");
             assert!(!why.contains(SECRET), "{why}");
             assert_eq!(all(&other), before, "{mode:?} {path}");
-            // A model that would have been paid in vain was not asked.
+            // The paid model was not asked, because its answer could not be stored.
             assert_eq!(endpoint.asked(), Vec::<serde_json::Value>::new(), "{mode:?} {path}");
         }
     }
@@ -88,13 +88,13 @@ fn a_baseline_is_read_and_written_through_no_link() {
         assert!(!why.contains(SECRET), "{why}");
         let mut baseline = Baseline::default();
         baseline.accept(Answering::Cassette, &[], true);
-        // The link itself may be replaced, by a real file of the worktree.
+        // The link itself may be replaced with a real file of the worktree.
         assert_eq!(baseline.write(&folder).is_ok(), path == "nodes/baseline.json");
         assert_eq!(all(&other), before, "{path}");
     }
 }
 
-/// An error is read by agents and logged; what stands in a file is not repeated there.
+/// Agents read errors, and errors are logged. They must not quote the content of other files.
 #[test]
 fn no_error_quotes_a_file_of_another_kind() {
     let place = tempfile::tempdir().unwrap();

@@ -1,9 +1,9 @@
-//! Schemas whose references mean no good: a daemon loads the node files that a checkout brings.
+//! Hostile references in schemas: a daemon loads the node files of a checkout.
 
 use nodes::Node;
 use serde_json::{Map, Value, json};
 
-/// What is said of a node whose output has this schema, with an example that is this value.
+/// Returns the problems of a node with this output schema and this value as an example.
 fn said(schema: &Value, value: &Value) -> String {
     let text = format!(
         "---\ndescription: A.\noutput: {{ schema: {schema} }}\nexamples: [ {{ input: {{}}, output: {value} }} ]\n---\nSay it.\n"
@@ -14,12 +14,12 @@ fn said(schema: &Value, value: &Value) -> String {
     }
 }
 
-/// An object with a field `x` of the first of these.
+/// Builds an object schema with a field `x` of the first definition.
 fn of(defs: Map<String, Value>) -> Value {
     json!({"type": "object", "properties": {"x": {"$ref": "#/$defs/d0"}}, "$defs": defs})
 }
 
-/// Each twice the next: without an end that anybody sees.
+/// Builds definitions that each refer to the next one twice: exponential work.
 fn doubled(place: &str) -> Map<String, Value> {
     let part = |at: usize| {
         let next = json!({"$ref": format!("{place}{}", at + 1)});
@@ -28,7 +28,7 @@ fn doubled(place: &str) -> Map<String, Value> {
     (0..40).map(|at| (format!("d{at}"), part(at))).collect()
 }
 
-/// It ended the daemon: counting its comparisons had no end.
+/// This once crashed the daemon: counting its comparisons did not terminate.
 #[test]
 fn a_circle_through_dependencies_is_refused() {
     let text = "---\ndescription: A.\ninput: { schema: { type: object, dependencies: { x: { $ref: \"#\" } } } }\n\
@@ -53,7 +53,7 @@ fn references_that_lead_to_one_another_are_few() {
     assert!(refused.contains("more than 64 references lead to one another: refer to the last"), "{refused}");
 }
 
-/// The validator calls itself for each schema, and it ended the daemon.
+/// This once crashed the daemon: the validator recurses for each schema.
 #[test]
 fn schemas_that_stand_in_one_another_without_end_are_refused_for_the_value() {
     let deep = |inner: Value| (0..15).fold(inner, |inner, _| json!({"allOf": [inner]}));
@@ -68,7 +68,7 @@ fn schemas_that_stand_in_one_another_without_end_are_refused_for_the_value() {
     assert!(refused.contains("or more than 1000 in one another; give one that is less deep"), "{refused}");
 }
 
-/// Where the validator follows a reference elsewhere than what was counted, it compares without end.
+/// If the validator resolved a reference differently than the estimate, its comparisons could be unbounded.
 #[test]
 fn a_reference_leads_to_one_part() {
     let mut anchored = of(doubled("#d"));
@@ -100,7 +100,7 @@ fn a_reference_leads_to_one_part() {
         let refused = said(&schema, &json!({"x": 1}));
         assert!(refused.contains(wanted), "{refused}");
     }
-    // One of that name is followed.
+    // A reference by that name is followed.
     let named = json!({"type": "object", "properties": {"x": {"$ref": "#a"}}, "$defs": {"a": {"$anchor": "a", "type": "integer"}}});
     assert_eq!(said(&named, &json!({"x": 1})), "good");
     assert!(said(&named, &json!({"x": "1"})).contains("/x: it is not of type"));

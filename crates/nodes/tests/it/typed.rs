@@ -1,4 +1,4 @@
-//! Nodes in Rust, and the smallest server of one: the example program, by the lines that a client sends.
+//! Nodes in Rust, and the smallest server of one: the example program with the messages of a client.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -59,7 +59,7 @@ fn a_template_is_rehearsed_against_its_type() {
     assert_eq!(problems[0].message, "the template reads `txt`, which is no input; did you mean `text`?");
 }
 
-/// Its check takes until another task has run.
+/// A type whose check waits until another task has run.
 struct Slow;
 
 impl Node for Slow {
@@ -111,7 +111,7 @@ async fn a_type_s_own_check_is_made() {
     );
 }
 
-/// The example program, and its streams.
+/// The example program and its streams.
 struct Program {
     child: Child,
     stdin: ChildStdin,
@@ -163,7 +163,7 @@ async fn one_line_lists_the_node_and_another_calls_it() {
     assert_eq!(tool["outputSchema"]["properties"]["score"]["maximum"], 5);
     let called = program.call("rate", json!({"text": "It rained."}));
     assert_eq!(called["result"]["structuredContent"], json!({"reason": "", "score": 1}), "{called}");
-    // What cannot be: an answer each, and the server lives.
+    // Each invalid call gets an error, and the server keeps running.
     let wrong = program.call("rate", json!({"txt": "It rained."}));
     assert_eq!(wrong["result"]["isError"], true);
     assert!(
@@ -174,7 +174,7 @@ async fn one_line_lists_the_node_and_another_calls_it() {
     );
     let unknown = program.call("rat", json!({}));
     assert!(unknown["error"]["message"].as_str().is_some_and(|text| text.contains("rat")), "{unknown}");
-    // A line that is no JSON is ignored, as the protocol's own servers do; one that is no request is answered.
+    // A line that is not JSON is ignored, as in the protocol's own servers. JSON that is not a request gets an error.
     let broken = program.ask("{\"jsonrpc\":\n{\"jsonrpc\":\"2.0\",\"id\":8,\"method\":7}");
     assert_eq!((&broken["id"], &broken["error"]["code"]), (&json!(8), &json!(-32600)), "{broken}");
     drop(engine);

@@ -1,5 +1,5 @@
-//! Every class of failure: for real where the engine can have it, by fixture where it cannot. What a caller reads of each stands
-//! in docs/generated/nodes-failures.md.
+//! Every class of failure: on the engine if it can produce the failure, else with a fixture. docs/generated/nodes-failures.md
+//! lists the messages for callers.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -16,7 +16,7 @@ use nodes::schema::Dialect;
 use nodes::{Heard, Means, ModelSettings, Models, Node, NodesSettings};
 
 const FRONT: &str = "policy: { attempts: 2, timeout: 20s }";
-/// For calls of the engine, which shares its processors with other tests.
+/// The policy for calls of the engine, which shares its processors with other tests.
 const PATIENT: &str = "policy: { attempts: 2, timeout: 120s }";
 const GOOD: &str = r#"{"word":"a"}"#;
 
@@ -25,7 +25,7 @@ const GOOD: &str = r#"{"word":"a"}"#;
 struct Page(String);
 
 impl Page {
-    /// Runs a node, and notes what its caller reads.
+    /// Runs a node, and records the message for the caller.
     async fn row(&mut self, cause: &str, models: &Models, node: &Node) -> Vec<String> {
         self.call(cause, models, node, Map::new(), None).await
     }
@@ -55,7 +55,7 @@ impl Page {
     }
 }
 
-/// What the caller reads, the classes of the attempts, and the ledger.
+/// Returns the message for the caller, the classes of the attempts, and the ledger.
 async fn called(
     models: &Models,
     node: &Node,
@@ -132,7 +132,7 @@ async fn on_the_engine(page: &mut Page, engine: Engine) {
     let strict = node("strict", "policy: { attempts: 2, enforce: strict }", &words()).unwrap();
     let cause = "`policy.enforce: strict`, and a server that takes no schema";
     assert_eq!(page.row(cause, &silent, &strict).await, ["nobody is asked"]);
-    // The same as a stream.
+    // The same with a streamed answer.
     for node in [&good, &cut, &hole, &refused] {
         let whole = called(&direct, node, Map::new(), None).await;
         let streamed = called(&direct, node, Map::new(), Some(Heard(&|_| ()))).await;
@@ -148,7 +148,7 @@ async fn on_the_engine(page: &mut Page, engine: Engine) {
     assert_eq!(page.row("a server that does not answer (stopped)", &direct, &slow).await, ["transport"]);
     rustix::process::kill_process(pid, rustix::process::Signal::CONT).unwrap();
     assert_eq!(called(&direct, &good, Map::new(), None).await.1, ["done"]);
-    // It dies while it answers.
+    // The engine dies while it answers.
     let proxy = Proxy::start(engine.url()).await;
     let through = models(&[ModelSettings::at(&proxy.url, "fixed")]);
     let (mut asked, long) = (proxy.asked, long_answer());
@@ -169,7 +169,7 @@ async fn by_fixture(page: &mut Page) {
     let error = |status, headers, message: &str| Reply(status, headers, json!({"error": {"message": message}}));
     let busy = || error(429, "retry-after: 1\r\n", "slowly");
     let of = |endpoint: &Endpoint| models(&[ModelSettings::at(&endpoint.url, "m")]);
-    // The pause that the server asks for is kept.
+    // The requested pause is respected.
     let endpoint = Endpoint::start(vec![busy(), says(GOOD, "stop")]);
     let cause = "429, `retry-after: 1`, and then an answer";
     assert_eq!(page.row(cause, &of(&endpoint), &good).await, ["busy", "done"]);
@@ -207,7 +207,7 @@ async fn by_fixture(page: &mut Page) {
     let mended = node("good", "policy: { attempts: 1, repair: true }", &words()).unwrap();
     let endpoint = Endpoint::start(vec![says("{'word': 'a',}", "stop")]);
     assert_eq!(page.row("nearly JSON, with `policy.repair`", &of(&endpoint), &mended).await, ["done"]);
-    // Cut, whatever the server says.
+    // Truncated, whatever finish reason the server reports.
     let endpoint = Endpoint::start(vec![says("{'word': 'a", "stop")]);
     let cause = "nearly JSON and not whole, with `policy.repair`";
     assert_eq!(page.row(cause, &of(&endpoint), &mended).await, ["unparseable"]);
@@ -220,7 +220,7 @@ async fn by_fixture(page: &mut Page) {
     let classes =
         page.call("a torn stream, though its text is whole", &of(&endpoint), &once, Map::new(), Some(heard)).await;
     assert_eq!(classes, ["transport"]);
-    // The server wants a longer pause than the call has: the next model is asked.
+    // The requested pause exceeds the timeout: the next model is asked.
     let (full, free) =
         (Endpoint::start(vec![error(429, "retry-after: 50\r\n", "slowly")]), Endpoint::start(vec![says(GOOD, "stop")]));
     let two = models(&[ModelSettings::at(&full.url, "m"), ModelSettings::at(&free.url, "m")]);
@@ -234,7 +234,7 @@ async fn by_fixture(page: &mut Page) {
     assert_eq!(page.row(cause, &one, &only).await, ["busy"]);
 }
 
-/// One that takes the engine a while.
+/// Returns a node whose answer takes the engine a while.
 fn long_answer() -> Node {
     let text = json!({"type": "string", "minLength": 200});
     let output = json!({"type": "array", "items": text, "minItems": 15});
@@ -264,7 +264,7 @@ async fn a_call_that_is_given_up_closes_its_connection_at_once() {
     }
 }
 
-/// Passes one connection on, and says when a request arrived and when its client closed it.
+/// Forwards one connection, and reports when a request arrived and when its client closed it.
 struct Proxy {
     url: String,
     asked: tokio::sync::mpsc::UnboundedReceiver<()>,

@@ -1,4 +1,4 @@
-//! What the decoder makes of each keyword of JSON Schema. The committed table shows what an upgrade changes.
+//! The decoder's handling of each JSON Schema keyword. The committed table shows the effect of an upgrade.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use nodes::schema::Dialect;
 use nodes::schema::keywords::{Handling, Projection};
 use nodes::{ModelSettings, Models, NodesSettings};
 
-/// A form of schema, as the type of a field.
+/// Returns schemas for the type of a field, with their names.
 fn forms() -> Vec<(&'static str, Value)> {
     let field = |schema: Value| schema;
     vec![
@@ -147,7 +147,7 @@ async fn what_the_decoder_makes_of_each_keyword() {
     assert!(holes > 0);
 }
 
-/// What became of a form.
+/// Returns the handling of a schema.
 fn verdict((said, classes): (Result<Value, String>, Vec<String>)) -> (&'static str, String) {
     match (&said, classes.first().map(String::as_str)) {
         (Ok(value), _) => ("conforms", value["x"].to_string()),

@@ -1,6 +1,6 @@
-//! Nothing invalid gets out: generated schemas run on the engine, as they are and as the strict subset says them, and every value
-//! that is returned passes an independent validator, Python's `jsonschema`, against the node's schema and its tool's. Every other
-//! call is an error whose class is what the server's own answer shows.
+//! No invalid value is returned. Generated schemas run on the engine, unchanged and in the strict subset. Python's `jsonschema`
+//! validates every returned value against the schemas of the node and its tool. Every other call is an error whose class
+//! matches the server's answer.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 
 use super::{engine, node, venv};
 
-/// How many schemas; more by `HOB_NODE_SCHEMAS`.
+/// The number of schemas; `HOB_NODE_SCHEMAS` sets another one.
 const SCHEMAS: usize = 300;
 
 const CHECK: &str = r#"
@@ -36,7 +36,7 @@ for number, line in enumerate(sys.stdin):
 print(json.dumps(counts))
 "#;
 
-/// What became of the schemas of one form.
+/// The results for the schemas of one form.
 #[derive(Default)]
 struct Counts {
     returned: usize,
@@ -61,7 +61,7 @@ async fn nothing_invalid_gets_out() {
         let front = "policy: { attempts: 1, timeout: 30s }\nconfig: { maxOutputTokens: 400 }";
         let node = node("generated", front, &schema).unwrap_or_else(|why| panic!("{number}: {schema}: {why}"));
         for (form, (models, counts)) in models.iter().zip(&mut counts).enumerate() {
-            // The projection is asked for less often where time is short.
+            // Short runs test the projection less often.
             if form > 0 && count <= SCHEMAS && number % 3 > 0 {
                 continue;
             }
@@ -107,7 +107,7 @@ async fn nothing_invalid_gets_out() {
     assert!(counts[0].returned > count / 3);
 }
 
-/// What a call gives, and the server's own answer.
+/// Returns the result of a call, and the server's raw answer.
 async fn recorded(node: &Node, models: &Models, directory: &Path) -> (Result<Value, String>, Value) {
     let cassettes = Cassettes::new(Mode::Record);
     let folder = Folder::new(directory, "nodes");
@@ -121,7 +121,7 @@ async fn recorded(node: &Node, models: &Models, directory: &Path) -> (Result<Val
     (said, serde_json::from_str(&entry).expect("one entry"))
 }
 
-/// What the server's answer shows by itself, and the value in it.
+/// Determines the class of the server's answer independently, and the value in it.
 fn class(entry: &Value) -> (&'static str, Option<Value>) {
     let status = entry["status"].as_u64().unwrap();
     if status != 200 {
@@ -154,7 +154,7 @@ impl Random {
     }
 }
 
-/// A whole schema, with definitions that it may refer to.
+/// Generates a whole schema, with definitions that it may refer to.
 fn schema(random: &mut Random) -> Value {
     let mut schema = match random.below(4) {
         0 => json!({"type": "array", "items": part(random, 2), "minItems": random.below(3)}),
@@ -198,7 +198,7 @@ fn object(random: &mut Random, depth: u64) -> Value {
 
 fn part(random: &mut Random, depth: u64) -> Value {
     match random.below(60) {
-        // What the server refuses, and what the limit of tokens cuts.
+        // Keywords that the server refuses, and answers that exceed the token limit.
         0 => return json!({"anyOf": [{"type": "null"}, {"$ref": "#"}]}),
         1 => return json!({"type": "string", "minLength": 500}),
         _ => {}
