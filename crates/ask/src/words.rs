@@ -20,11 +20,12 @@ pub(crate) fn timed_out_for_script(id: &str) -> String {
 /// After a call that does not wait; `is_seen` if somebody watches, or was told; `is_script` if no answer reaches the caller
 /// by itself.
 pub(crate) fn asked(id: &str, is_seen: bool, is_script: bool) -> String {
-    let seen = match is_seen {
-        true => "The question is stored and shown.".to_owned(),
-        false => format!(
+    let seen = if is_seen {
+        "The question is stored and shown.".to_owned()
+    } else {
+        format!(
             "The question is stored, and nobody can see it now: tell your user to run `hob answer {id}` in this project."
-        ),
+        )
     };
     if is_script {
         return format!("{seen} ask_wait with {id} gets the answer.");

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use nodes::cassette::{Cassettes, Mode};
 use nodes::folder::Folder;
 use nodes::registry::Worktree;
-use nodes::{Means, Models, Node};
+use nodes::{Models, Node, RunContext};
 use serde_json::{Map, Value, json};
 use tokio::runtime::Runtime;
 
@@ -97,7 +97,7 @@ fn replays(runtime: &Runtime, url: &str, times: usize) {
     let node = node();
     let folder = Folder::new(place.path(), "nodes");
     let call = |cassettes: &Cassettes| {
-        let means = Means { cassettes: Some((cassettes, &folder)), ..Means::of(&models) };
+        let means = RunContext { cassettes: Some((cassettes, &folder)), ..RunContext::new(&models) };
         runtime.block_on(nodes::run_with(&node, input(), means)).expect("a value");
     };
     call(&Cassettes::new(Mode::Record));

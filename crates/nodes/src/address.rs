@@ -11,12 +11,12 @@ pub(crate) fn checked(url: &str) -> Result<(String, String), String> {
     if url.contains(['#', '?']) {
         return Err(wrong("has a query or a fragment (`?`, `#`); write the base of the API"));
     }
-    let uri: Uri = url.parse().map_err(|_| wrong("is no address"))?;
+    let uri: Uri = url.parse().map_err(|_| wrong("is not a valid URL"))?;
     let host = uri.host().map(|host| host.trim_matches(['[', ']']).to_owned());
     let host = host.filter(|host| !host.is_empty()).ok_or_else(|| wrong("names no host"))?;
     let authority = uri.authority().map(|authority| authority.as_str()).unwrap_or_default();
     if authority.contains('@') {
-        return Err("the url holds a user or a key; put the key into key_file".to_owned());
+        return Err("the URL contains credentials; put the key into key_file".to_owned());
     }
     match uri.scheme_str() {
         Some("https") => {}
@@ -63,15 +63,15 @@ mod tests {
         for (url, wanted) in [
             ("http://example.com", "is not encrypted"),
             ("http://127.0.0.1.example.com", "is not encrypted"),
-            ("http://localhost@example.com", "holds a user"),
-            ("https://key@example.com", "holds a user"),
+            ("http://localhost@example.com", "contains credentials"),
+            ("https://key@example.com", "contains credentials"),
             ("https://example.com/?key=1", "has a query"),
             ("https://example.com/v1?", "has a query"),
             ("http://127.0.0.1:2375/containers/create#", "has a query or a fragment"),
             ("http://127.0.0.1:2375/containers/create?x=#y", "has a query or a fragment"),
             ("ftp://127.0.0.1", "neither http nor https"),
             ("127.0.0.1:80", "neither http nor https"),
-            ("", "is no address"),
+            ("", "is not a valid URL"),
         ] {
             assert!(said(url).contains(wanted), "{url}: {}", said(url));
             assert!(!is_local(url), "{url}");

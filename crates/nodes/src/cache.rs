@@ -21,7 +21,7 @@ pub struct Cache {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct CachedValue {
     /// Seconds since 1970.
     expires: u64,
     model: String,
@@ -36,7 +36,7 @@ impl Cache {
     /// Returns the value and its model for this version of the node, these models and this input. Blocks on the disk.
     pub(crate) fn get(&self, node: &Node, models: &[String], input: &Map<String, Value>) -> Option<(String, Value)> {
         let bytes = project::private::read(&self.path(node, models, input), VALUE_MAX).ok()??;
-        let kept: Kept = serde_json::from_slice(&bytes).ok()?;
+        let kept: CachedValue = serde_json::from_slice(&bytes).ok()?;
         (kept.expires > now()).then_some((kept.model, kept.value))
     }
 
@@ -49,7 +49,7 @@ impl Cache {
         (model, value): (String, Value),
         lasts: Duration,
     ) -> io::Result<()> {
-        let kept = Kept { expires: now() + lasts.as_secs(), model, value };
+        let kept = CachedValue { expires: now() + lasts.as_secs(), model, value };
         project::private::replace(&self.path(node, models, input), &serde_json::to_vec(&kept)?)
     }
 
@@ -66,7 +66,7 @@ impl Cache {
         let mut removed = 0;
         for path in entries.flatten().map(|entry| entry.path()) {
             let bytes = project::private::read(&path, VALUE_MAX)?.unwrap_or_default();
-            let is_over = serde_json::from_slice::<Kept>(&bytes).map_or(true, |kept| kept.expires <= now());
+            let is_over = serde_json::from_slice::<CachedValue>(&bytes).map_or(true, |kept| kept.expires <= now());
             if is_over {
                 fs::remove_file(&path)?;
                 removed += 1;

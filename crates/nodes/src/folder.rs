@@ -49,7 +49,7 @@ pub struct PassedOver {
 /// The reason why a node is unavailable.
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
-    #[error("there is no node {name:?} in {folder}: {}", known(.there, .near))]
+    #[error("there is no node {name:?} in {folder}: {}", suggest(.there, .near))]
     Unknown { name: String, folder: String, there: Vec<String>, near: Option<String> },
     #[error("there is no node {name:?}: {why}")]
     PassedOver { name: String, why: String },
@@ -63,11 +63,11 @@ pub enum FolderError {
     TooMany { folder: String },
     #[error("{folder} is a link, and links are not followed; make it a directory")]
     Link { folder: String },
-    #[error("{folder} is no directory; make it one, or name another in nodes.path")]
+    #[error("{folder} is not a directory; make it one, or set another in nodes.path")]
     NoDirectory { folder: String },
 }
 
-fn known(there: &[String], near: &Option<String>) -> String {
+fn suggest(there: &[String], near: &Option<String>) -> String {
     match (near, there) {
         (_, []) => format!("it has no node files; `hob node new NAME` writes one (NAME{SUFFIX})"),
         (Some(near), _) => format!("did you mean {near:?}?"),
@@ -111,7 +111,7 @@ impl Folder {
         self.path.join(format!("{name}{SUFFIX}"))
     }
 
-    fn shown(&self) -> String {
+    fn display(&self) -> String {
         format!("{}/", project::visible::path(&self.path))
     }
 
@@ -121,11 +121,11 @@ impl Folder {
         for part in self.path.components() {
             directory.push(part);
             match directory.symlink_metadata() {
-                Ok(found) if found.is_symlink() => return Err(FolderError::Link { folder: self.shown() }),
-                Ok(found) if !found.is_dir() => return Err(FolderError::NoDirectory { folder: self.shown() }),
+                Ok(found) if found.is_symlink() => return Err(FolderError::Link { folder: self.display() }),
+                Ok(found) if !found.is_dir() => return Err(FolderError::NoDirectory { folder: self.display() }),
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-                Err(source) => return Err(FolderError::Read { file: self.shown(), source }),
+                Err(source) => return Err(FolderError::Read { file: self.display(), source }),
             }
         }
         Ok(Some(directory))
@@ -140,7 +140,7 @@ impl Folder {
     pub fn listing(&self) -> Result<Listing, FolderError> {
         let Some(directory) = self.directory()? else { return Ok(Listing::default()) };
         let entries =
-            std::fs::read_dir(&directory).map_err(|source| FolderError::Read { file: self.shown(), source })?;
+            std::fs::read_dir(&directory).map_err(|source| FolderError::Read { file: self.display(), source })?;
         let Listing { mut names, mut passed_over } = Listing::default();
         for entry in entries.flatten() {
             let Ok(kind) = entry.file_type() else { continue };
@@ -154,7 +154,7 @@ impl Folder {
                 None => {}
             }
             if names.len() > MAX_FILES {
-                return Err(FolderError::TooMany { folder: self.shown() });
+                return Err(FolderError::TooMany { folder: self.display() });
             }
         }
         names.sort();
@@ -201,7 +201,7 @@ impl Folder {
         // Invalid names are not suggested, because they may contain anything.
         let names: Vec<String> = names.into_iter().filter(|name| check_name(name).is_ok()).collect();
         let near = mcp::tool::nearest(name, names.iter().map(String::as_str)).map(str::to_owned);
-        FolderError::Unknown { name: name.to_owned(), folder: self.shown(), there: names, near }
+        FolderError::Unknown { name: name.to_owned(), folder: self.display(), there: names, near }
     }
 
     /// Reads all nodes. An unusable node has its error.
@@ -240,10 +240,10 @@ impl Folder {
             match path {
                 Some(_) if is_link => Err("it is a link, and links are not followed".to_owned()),
                 Some(path) => project::regular::read(&path, FILE_MAX).map_err(|error| match error.kind() {
-                    io::ErrorKind::NotFound => format!("{}{name} is not there", self.shown()),
+                    io::ErrorKind::NotFound => format!("{}{name} does not exist", self.display()),
                     _ => error.to_string(),
                 }),
-                None => Err(format!("{} is not there", self.shown())),
+                None => Err(format!("{} does not exist", self.display())),
             }
         })
     }

@@ -36,6 +36,6 @@ pub mod usage;
 pub use delegate::Delegation;
 pub use file::{Node, Problem};
 pub use journal::Record;
-pub use provider::{Heard, Models};
-pub use run::{Means, run, run_with};
+pub use provider::{Models, Progress};
+pub use run::{RunContext, run, run_with};
 pub use settings::{ModelSettings, NodesSettings, Price};

@@ -92,7 +92,7 @@ pub struct Price {
 
 impl Price {
     /// Returns the cost of these tokens.
-    pub fn of(&self, tokens: Tokens) -> f64 {
+    pub fn cost(&self, tokens: Tokens) -> f64 {
         let cached = tokens.cached.unwrap_or_default().min(tokens.input);
         let cost = (tokens.input - cached) as f64 * self.input
             + cached as f64 * self.cached.unwrap_or(self.input)
@@ -188,9 +188,10 @@ impl Settings for NodesSettings {
         }
         for (alias, model) in table.models {
             // A checkout cannot replace a model of the user.
-            match file.source == Source::Project && self.models.contains_key(&alias) {
-                true => drop(self.kept.insert(alias)),
-                false => drop(self.models.insert(alias, model)),
+            if file.source == Source::Project && self.models.contains_key(&alias) {
+                drop(self.kept.insert(alias))
+            } else {
+                drop(self.models.insert(alias, model))
             }
         }
         Ok(())

@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use crate::file::{Judge, Policy};
-use crate::run::{Done, Failure};
+use crate::run::{CheckedValue, Failure};
 use crate::{Models, Problem};
 
 /// A function whose body is a prompt.
@@ -76,7 +76,7 @@ pub fn checked<N: Node>() -> Result<crate::Node, Vec<Problem>> {
 ///
 /// # Panics
 /// If the node is invalid, which is a bug in the program; [`checked`] finds it in a test.
-pub async fn run<N: Node>(input: &N::Input, models: &Models) -> Result<(N::Output, Done), Failure> {
+pub async fn run<N: Node>(input: &N::Input, models: &Models) -> Result<(N::Output, CheckedValue), Failure> {
     let node = checked::<N>().unwrap_or_else(|problems| panic!("{}", listed::<N>(&problems)));
     let given = match serde_json::to_value(input) {
         Ok(Value::Object(given)) => given,
@@ -136,7 +136,7 @@ impl<N: Node> AnyTool for TypedTool<N> {
                 () = cx.cancelled() => return Ok(Outcome::error("the call was cancelled")),
             };
             match ran {
-                Ok(Done { value, ledger }) => {
+                Ok(CheckedValue { value, ledger }) => {
                     let is_structured = self.declaration.output_schema.is_some();
                     let structured = is_structured.then(|| serde_json::value::to_raw_value(&value)).transpose();
                     Ok(Outcome {

@@ -114,10 +114,11 @@ impl Board {
 
     fn note_watched(&self, is_watched: bool) {
         let file = self.options.path.with_file_name(WATCHED);
-        let noted = match is_watched {
-            true => (self.options.prepare)()
-                .and_then(|()| OpenOptions::new().append(true).create(true).mode(0o600).open(file).map(drop)),
-            false => std::fs::remove_file(file),
+        let noted = if is_watched {
+            (self.options.prepare)()
+                .and_then(|()| OpenOptions::new().append(true).create(true).mode(0o600).open(file).map(drop))
+        } else {
+            std::fs::remove_file(file)
         };
         // A daemon that finds no note says sooner that nobody is there, and no more.
         if let Err(error) = noted {

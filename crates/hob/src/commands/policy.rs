@@ -8,7 +8,7 @@ use std::sync::Arc;
 use clap::{Args, Subcommand};
 use hooks::agents::Verdict;
 use hooks::deciding::decided;
-use hooks::files::{Files, Standing, user_path};
+use hooks::files::{ActivePolicies, Files, user_path};
 use hooks::policy::{Decision, Policy, Subject};
 use hooks::{Agent, Event};
 use project::{Project, regular, visible};
@@ -105,7 +105,7 @@ fn check(project: &Project, file: Option<&Path>) -> Result<Exit, Failure> {
         terminal::line(format!("{}: {}, all right.", visible::path(file), rules(policy.rules.len())));
         return Ok(Exit::Done);
     }
-    let standing = Files::new(project).standing(false);
+    let standing = Files::new(project).active(false);
     if let Some(broken) = standing.broken.first() {
         return Err(Failure::new(broken).hint("Correct that file; until then the last good policy holds."));
     }
@@ -215,13 +215,13 @@ fn explain(project: &Project, path: &Path, agent: Option<&str>) -> Result<Exit, 
     let event = event_of(&raw, agent)?;
     let cwd = super::cwd()?;
     let worktree = project.worktree(&cwd);
-    let standing = Files::new(project).standing(false);
+    let standing = Files::new(project).active(false);
     let (decision, facts) = decided(&standing, &event, &worktree, &cwd, |names| daemon::parts::facts(names, &worktree));
     let tool =
         event.tool.as_ref().map_or(String::new(), |tool| format!(", tool {} ({})", tool.native, tool.kind.as_str()));
     terminal::line(format!("{} of {}: {}{tool}", event.name, event.agent, event.kind.as_str()));
     if let Some(script) = Subject::of(&event, &worktree, &cwd).script {
-        for command in script.shown() {
+        for command in script.render() {
             terminal::line(format!("  runs: {command}"));
         }
         if let Some(why) = script.opaque {
@@ -244,8 +244,8 @@ fn explain(project: &Project, path: &Path, agent: Option<&str>) -> Result<Exit, 
 }
 
 /// The policies as their files read, granted or not.
-fn as_written(project: &Project, file: Option<&Path>) -> Result<Standing, Failure> {
-    let mut standing = Arc::unwrap_or_clone(Files::new(project).standing(false));
+fn as_written(project: &Project, file: Option<&Path>) -> Result<ActivePolicies, Failure> {
+    let mut standing = Arc::unwrap_or_clone(Files::new(project).active(false));
     let ours = match file {
         Some(file) => parse(file)?,
         None => {
@@ -285,7 +285,7 @@ fn try_file(project: &Project, file: Option<&Path>) -> Result<Exit, Failure> {
             differences += 1;
             if differences <= SHOWN {
                 let what = Subject::of(&event, &line.worktree, &line.cwd).script;
-                let what = what.and_then(|script| script.shown().into_iter().next());
+                let what = what.and_then(|script| script.render().into_iter().next());
                 let what = what.or(event.tool.map(|tool| tool.native)).unwrap_or_default();
                 terminal::line(format!(
                     "{}: {} {} was {}, and would be {}: {what}",

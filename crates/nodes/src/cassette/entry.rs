@@ -25,7 +25,7 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    pub(super) fn of(node: &Node, model: Option<&Model>, request: &Request, attempt: u32) -> Parts {
+    pub(super) fn new(node: &Node, model: Option<&Model>, request: &Request, attempt: u32) -> Parts {
         let messages: Vec<_> = request.messages.iter().map(|message| json!([message.role, message.text])).collect();
         let parameters = json!([request.max_tokens, request.temperature, request.top_p]);
         Parts {
@@ -79,7 +79,7 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    pub(super) fn of(parts: Parts, response: &Response) -> Entry {
+    pub(super) fn new(parts: Parts, response: &Response) -> Entry {
         let body = String::from_utf8_lossy(&response.body).into_owned();
         Entry { key: parts.key(), parts, status: response.status, body }
     }

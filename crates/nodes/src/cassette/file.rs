@@ -22,7 +22,7 @@ const FILE_MAX: u64 = 64 * 1024 * 1024;
 const MAX_KEPT: usize = 64;
 
 #[derive(Debug, Default)]
-pub(super) struct Files(Mutex<HashMap<Place, Loaded>>);
+pub(super) struct Files(Mutex<HashMap<CassetteFile, Loaded>>);
 
 #[derive(Debug)]
 struct Loaded {
@@ -32,26 +32,26 @@ struct Loaded {
 
 /// The location of a node's cassette.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Place {
+pub(super) struct CassetteFile {
     worktree: PathBuf,
     /// The directory, relative to the worktree.
     directory: PathBuf,
     name: PathBuf,
 }
 
-impl Place {
-    pub(super) fn of(folder: &Folder, node: &str) -> Place {
+impl CassetteFile {
+    pub(super) fn new(folder: &Folder, node: &str) -> CassetteFile {
         let name = PathBuf::from(format!("{node}{SUFFIX}"));
-        Place { worktree: folder.worktree().to_owned(), directory: directory(folder), name }
+        CassetteFile { worktree: folder.worktree().to_owned(), directory: directory(folder), name }
     }
 
     /// Returns the path for messages to people.
-    pub(super) fn shown(&self) -> String {
+    pub(super) fn display(&self) -> String {
         format!("{}/{}", DIRECTORY, project::visible::path(&self.name))
     }
 
-    pub(super) fn said(&self, error: &io::Error) -> String {
-        format!("{}: {error}", self.shown())
+    pub(super) fn describe_error(&self, error: &io::Error) -> String {
+        format!("{}: {error}", self.display())
     }
 
     fn open(&self) -> io::Result<Option<File>> {
@@ -78,7 +78,12 @@ impl Place {
 
 impl Files {
     /// Returns the entry for these parts. `Err` explains how the nearest entry differs.
-    pub(super) fn find(&self, place: &Place, parts: &Parts, with_model: bool) -> io::Result<Result<Entry, String>> {
+    pub(super) fn find(
+        &self,
+        place: &CassetteFile,
+        parts: &Parts,
+        with_model: bool,
+    ) -> io::Result<Result<Entry, String>> {
         let entries = self.load(place)?;
         let differences = |entry: &&Entry| entry.parts.differences(parts, with_model);
         Ok(match entries.iter().min_by_key(|entry| differences(entry).len()) {
@@ -92,7 +97,7 @@ impl Files {
         })
     }
 
-    pub(super) fn put(&self, place: &Place, entry: Entry) -> io::Result<()> {
+    pub(super) fn put(&self, place: &CassetteFile, entry: Entry) -> io::Result<()> {
         let mut files = self.0.lock();
         let mut entries = place.read()?;
         entries.retain(|former| former.key != entry.key);
@@ -101,7 +106,7 @@ impl Files {
         place.write(&entries)
     }
 
-    pub(super) fn load(&self, place: &Place) -> io::Result<Arc<Vec<Entry>>> {
+    pub(super) fn load(&self, place: &CassetteFile) -> io::Result<Arc<Vec<Entry>>> {
         let file = place.open()?;
         let stamp = match &file {
             Some(file) => {
@@ -128,10 +133,8 @@ fn entries(file: File) -> io::Result<Vec<Entry>> {
     let text = project::regular::text(file, FILE_MAX)?;
     let entry = |(number, line): (usize, &str)| {
         serde_json::from_str(line).map_err(|_| {
-            let why = format!(
-                "line {} is no recording; `hob node record` writes the file anew once it is removed",
-                number + 1
-            );
+            let why =
+                format!("line {} is not a valid recording; remove the file and run `hob node record`", number + 1);
             io::Error::new(io::ErrorKind::InvalidData, why)
         })
     };

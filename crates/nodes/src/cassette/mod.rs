@@ -14,10 +14,10 @@ use serde::{Deserialize, Serialize};
 use crate::Node;
 use crate::folder::Folder;
 use crate::outcome::Class;
-use crate::provider::{Failed, Heard, Model, Request, Response};
+use crate::provider::{Failed, Model, Progress, Request, Response};
 pub(crate) use entry::Entry;
 use entry::Parts;
-use file::{Files, Place};
+use file::{CassetteFile, Files};
 
 /// The mode of a call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,20 +66,20 @@ impl Cassettes {
         node: &Node,
         model: Option<&Model>,
         request: &Request,
-        (attempt, heard): (u32, Option<Heard<'_>>),
+        (attempt, heard): (u32, Option<Progress<'_>>),
     ) -> Result<(Via, Response), Failed> {
-        let place = Place::of(folder, &node.name);
-        let parts = Parts::of(node, model, request, attempt);
+        let place = CassetteFile::new(folder, &node.name);
+        let parts = Parts::new(node, model, request, attempt);
         if matches!(self.mode, Mode::Replay | Mode::RefreshStale) {
             let found = self.files.find(&place, &parts, model.is_some());
-            let found = found.map_err(|error| Failed::new(Class::NotRecorded, place.said(&error)))?;
+            let found = found.map_err(|error| Failed::new(Class::NotRecorded, place.describe_error(&error)))?;
             match found {
                 Ok(entry) => return Ok((Via::Cassette, Response::recorded(entry.status, entry.body))),
                 Err(nearest) if self.mode == Mode::Replay => {
                     let why = format!(
                         "this call of {} is not recorded in {}: {nearest}; `hob node record {}` records it",
                         node.name,
-                        place.shown(),
+                        place.display(),
                         node.name
                     );
                     return Err(Failed::new(Class::NotRecorded, why));
@@ -89,14 +89,14 @@ impl Cassettes {
         }
         let model = model.ok_or_else(|| Failed::new(Class::NotRecorded, "no model is configured"))?;
         let writes = matches!(self.mode, Mode::Record | Mode::RefreshStale);
-        let not_written = |error: io::Error| Failed::new(Class::NotRecorded, place.said(&error));
+        let not_written = |error: io::Error| Failed::new(Class::NotRecorded, place.describe_error(&error));
         if writes {
             // A paid model is not asked if its answer cannot be stored.
             self.files.load(&place).map_err(not_written)?;
         }
         let response = model.post(request, heard).await?;
         if writes {
-            self.files.put(&place, Entry::of(parts, &response)).map_err(not_written)?;
+            self.files.put(&place, Entry::new(parts, &response)).map_err(not_written)?;
         }
         Ok((Via::Direct, response))
     }
@@ -109,8 +109,8 @@ impl Cassettes {
         let (mut removed, mut kept) = (0, 0);
         for name in file::all(folder)? {
             let hash = folder.file_node(&name).ok().map(|node| node.hash);
-            let place = Place::of(folder, &name);
-            let named = |error: io::Error| io::Error::new(error.kind(), place.said(&error));
+            let place = CassetteFile::new(folder, &name);
+            let named = |error: io::Error| io::Error::new(error.kind(), place.describe_error(&error));
             let entries = place.read().map_err(named)?;
             let (stay, go): (Vec<Entry>, Vec<Entry>) =
                 entries.into_iter().partition(|entry| Some(&entry.parts.node) == hash.as_ref());

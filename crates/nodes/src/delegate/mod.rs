@@ -16,7 +16,7 @@ use crate::file::{Parts, hash};
 use crate::provider::{self, Message};
 use crate::run::answer;
 use crate::{Node, run};
-use store::{Answered, Call, FAILED_MAX, Store};
+use store::{Call, FAILED_MAX, Store, SubmittedValue};
 use ticket::{Ticket, digest};
 
 /// The lifetime of a ticket.
@@ -214,7 +214,7 @@ impl Delegation {
                 });
             }
         }
-        call.last = Some(Answered { value: value.clone(), problems: problems.clone() });
+        call.last = Some(SubmittedValue { value: value.clone(), problems: problems.clone() });
         if problems.is_empty() {
             call.failed.clear();
             self.store.put(&ticket.id(), &call)?;

@@ -30,7 +30,7 @@ pub(super) struct Call {
     pub input: Map<String, Value>,
     pub attempts_left: u32,
     /// The last submitted value with its problems. The problems are empty if it was accepted.
-    pub last: Option<Answered>,
+    pub last: Option<SubmittedValue>,
     /// The hash of the node's version, the input and the caller.
     #[serde(default)]
     pub task: String,
@@ -43,7 +43,7 @@ pub(super) struct Call {
 pub(super) const FAILED_MAX: usize = 64;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Answered {
+pub(super) struct SubmittedValue {
     pub value: Value,
     pub problems: Vec<String>,
 }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::places::impossible;
 use super::policy::policy;
 use super::reader::Reader;
-use super::reads::Read;
+use super::reads::PathProblems;
 use super::split::split;
 use super::template::Template;
 use super::yaml::{self, Kind, Tree};
@@ -41,7 +41,7 @@ pub(super) fn read(name: &str, text: &str, parts: Parts) -> Result<Node, Vec<Pro
     read_all(name, text, parts, CHECK_TIME).map_err(|mut problems| {
         let more = problems.len().saturating_sub(PROBLEMS_MAX);
         problems.truncate(PROBLEMS_MAX);
-        problems.extend((more > 0).then(|| Problem::at(1, format!("there are {more} problems more"))));
+        problems.extend((more > 0).then(|| Problem::at(1, format!("{more} more problems"))));
         problems
     })
 }
@@ -57,7 +57,7 @@ fn read_all(name: &str, text: &str, parts: Parts, time: Duration) -> Result<Node
     if let Some(tree) = keys.get("name")
         && let Some(said) = reader.text(tree, "name").filter(|said| said != name)
     {
-        reader.say(tree.line, format!("`name` is {said:?}, and the file {name}{}: name both alike", super::SUFFIX));
+        reader.say(tree.line, format!("`name` is {said:?}, and the file {name}{}; use the same name", super::SUFFIX));
         declared = said;
     }
     let description = match keys.get("description") {
@@ -90,9 +90,9 @@ fn read_all(name: &str, text: &str, parts: Parts, time: Duration) -> Result<Node
         let near = mcp::tool::nearest(variable, known.iter().copied());
         let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
         let line = line_of(body, variable).map_or(body_offset + 1, |line| body_offset + line);
-        reader.say(line, format!("the template reads `{variable}`, which is no input{near}"));
+        reader.say(line, format!("the template reads `{variable}`, which is not an input{near}"));
     }
-    let Read { impossible, absent } = template.read(&input.json, &defaults);
+    let PathProblems { impossible, absent } = template.read(&input.json, &defaults);
     reader.problems.extend(impossible);
     lints.extend(absent.into_iter().take(PROBLEMS_MAX));
     let unused = known.iter().filter(|name| !read.iter().any(|variable| variable == *name));
@@ -182,7 +182,7 @@ impl Reader {
                 let known: Vec<String> =
                     compiled.iter().flat_map(|schema| properties(&schema.json).map(str::to_owned)).collect();
                 for name in defaults.keys().filter(|name| !known.contains(name)) {
-                    self.say(tree.line, format!("`default` has `{name}`, which is no input"));
+                    self.say(tree.line, format!("`default` has `{name}`, which is not an input"));
                 }
                 defaults
             }
@@ -288,7 +288,7 @@ impl Reader {
             if !(key.name.is_empty() || key.name.starts_with('/')) {
                 self.say(
                     key.line,
-                    format!("`{}` is no place in the value: it begins with /, such as /{}", key.name, key.name),
+                    format!("`{}` is not a JSON pointer: it must begin with /, such as /{}", key.name, key.name),
                 );
                 continue;
             }
@@ -313,7 +313,7 @@ impl Reader {
                 let parts = at.split('/').skip(1).map(|part| part.replace("~1", "/").replace("~0", "~"));
                 let parts: Vec<String> = parts.collect();
                 if impossible(&node.output.json, parts.iter().map(String::as_str)).is_some() {
-                    self.say(trial.line, format!("`expect` has {at}, a place that no output has"));
+                    self.say(trial.line, format!("`expect` has {at}, which no output has"));
                 }
             }
         }
@@ -381,7 +381,7 @@ fn expression(that: &str) -> Result<minijinja::Expression<'static, 'static>, Str
     let expression = expression.map_err(|error| error.detail().map_or_else(|| error.to_string(), str::to_owned))?;
     let unknown = expression.undeclared_variables(false).into_iter().find(|name| name != "input" && name != "output");
     match unknown {
-        Some(name) => Err(format!("it reads `{name}`, and there are only `input` and `output`")),
+        Some(name) => Err(format!("it reads `{name}`, but only `input` and `output` are available")),
         None => Ok(expression),
     }
 }

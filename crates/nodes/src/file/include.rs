@@ -25,9 +25,10 @@ impl Parts {
             if parts.0.contains_key(&name) {
                 continue;
             }
-            let read = match parts.0.len() < MAX_PARTS && bytes < FILE_MAX {
-                true => read(&name),
-                false => Err(format!("a node includes at most {MAX_PARTS} files and {FILE_MAX} bytes")),
+            let read = if parts.0.len() < MAX_PARTS && bytes < FILE_MAX {
+                read(&name)
+            } else {
+                Err(format!("a node includes at most {MAX_PARTS} files and {FILE_MAX} bytes"))
             };
             if let Ok(text) = &read {
                 bytes += text.len() as u64;

@@ -13,7 +13,7 @@ use super::subset::LIST_FILTERS;
 
 /// The problems of the paths that a template reads. Lines are from 1.
 #[derive(Default)]
-pub(super) struct Read {
+pub(super) struct PathProblems {
     /// Paths that no input has.
     pub impossible: Vec<Problem>,
     /// Paths that a call may omit, without a surrounding condition that checks for them.
@@ -21,8 +21,8 @@ pub(super) struct Read {
 }
 
 /// Checks a text. `defaults` has the inputs that have a value if a call gives none.
-pub(super) fn read(text: &str, input: &Value, defaults: &Map<String, Value>) -> Read {
-    let mut reads = Reads { input, defaults, bound: Vec::new(), looked_at: Vec::new(), read: Read::default() };
+pub(super) fn read(text: &str, input: &Value, defaults: &Map<String, Value>) -> PathProblems {
+    let mut reads = Reads { input, defaults, bound: Vec::new(), looked_at: Vec::new(), read: PathProblems::default() };
     if let Ok(Stmt::Template(template)) = parse(text, "body", SyntaxConfig::default()) {
         reads.statements(&template.children);
     }
@@ -36,7 +36,7 @@ struct Reads<'a> {
     bound: Vec<(&'a str, Option<&'a Value>)>,
     /// The paths in surrounding conditions, which may have checked for the presence of a value.
     looked_at: Vec<String>,
-    read: Read,
+    read: PathProblems,
 }
 
 impl<'a> Reads<'a> {

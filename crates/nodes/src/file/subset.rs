@@ -95,11 +95,13 @@ fn scan(text: &str, is_condition: bool) -> Result<(), Problem> {
             Token::Str(_) | Token::String(_) | Token::Int(_) | Token::Int128(_) | Token::Float(_) | Token::Comma => {}
             Token::Tilde => {
                 return refuse(
-                    "`~` is not there: write the parts one after another, each in its own `{{ }}`".to_owned(),
+                    "`~` is not supported: write the parts one after another, each in its own `{{ }}`".to_owned(),
                 );
             }
             Token::Mul | Token::Pow => {
-                return refuse(format!("{token} is not there: give the product as an input, or write the text out"));
+                return refuse(format!(
+                    "{token} is not supported: give the product as an input, or write the text out"
+                ));
             }
             Token::Ident(word) if is_first => match *word {
                 "if" | "for" | "block" => open.push(1),
@@ -113,11 +115,11 @@ fn scan(text: &str, is_condition: bool) -> Result<(), Problem> {
         is_first = false;
         if in_tag > TAG_MAX {
             return refuse(format!(
-                "an expression has at most {TAG_MAX} words and signs: split it, or give its result as an input"
+                "an expression has at most {TAG_MAX} words and operators: split it, or give its result as an input"
             ));
         }
         if open.iter().sum::<usize>() > NESTED_MAX {
-            return refuse(format!("`if`, `elif`, `for` and `block` stand at most {NESTED_MAX} deep in one another"));
+            return refuse(format!("`if`, `elif`, `for` and `block` can be nested at most {NESTED_MAX} deep"));
         }
     }
     Ok(())
@@ -139,7 +141,7 @@ fn statement(word: &str) -> String {
         "filter" => "write the filter at the expression, such as {{ text | upper }}",
         _ => "there are `if`, `for`, `block`, `include` and `raw`",
     };
-    format!("`{word}` is not there: {instead}")
+    format!("`{word}` is not supported: {instead}")
 }
 
 #[derive(Default)]
@@ -163,7 +165,7 @@ impl Walk {
                 }
                 Stmt::ForLoop(each) => {
                     if each.recursive {
-                        self.refuse(&each.iter, "`recursive` is not there: write a `for` inside of the `for`");
+                        self.refuse(&each.iter, "`recursive` is not supported: write a `for` inside of the `for`");
                     }
                     self.list(&each.iter);
                     each.filter_expr.iter().for_each(|only| self.expression(only));
@@ -221,10 +223,10 @@ impl Walk {
             Expr::Filter(filter) => {
                 if !FILTERS.contains(&filter.name) {
                     let name = project::visible(filter.name);
-                    self.refuse(expression, &format!("there is no filter `{name}`; there are {}", FILTERS.join(", ")));
+                    self.refuse(expression, &format!("unknown filter `{name}`; available: {}", FILTERS.join(", ")));
                 }
                 if chain(expression) == CHAIN_MAX + 1 {
-                    self.refuse(expression, &format!("at most {CHAIN_MAX} filters stand in a row"));
+                    self.refuse(expression, &format!("at most {CHAIN_MAX} filters can be chained"));
                 }
                 self.arguments(expression, filter.name, &filter.args);
                 filter.expr.iter().for_each(|inner| self.expression(inner));
@@ -271,7 +273,7 @@ impl Walk {
         let is_default = matches!(filter, "default" | "d");
         for argument in arguments {
             let (CallArg::Pos(value) | CallArg::Kwarg(_, value)) = argument else {
-                return self.refuse(at, "`*` is not there: write each argument out");
+                return self.refuse(at, "`*` is not supported: write each argument out");
             };
             if constants(value).is_none() && !(is_default && is_path(value)) {
                 self.refuse(at, &format!("the filter `{filter}` takes constants, such as `join(\", \")`"));

@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 
 use super::Problem;
 use super::include::{Parts, names};
-use super::reads::{self, Read};
+use super::reads::{self, PathProblems};
 use super::subset;
 
 /// The template engine and its version. Another version may render differently.
@@ -108,12 +108,12 @@ impl Template {
 
     /// Checks the paths that it reads. Paths that a call may omit are not reported for included texts, because a condition
     /// around the include may check for them.
-    pub(super) fn read(&self, input: &Value, defaults: &Map<String, Value>) -> Read {
+    pub(super) fn read(&self, input: &Value, defaults: &Map<String, Value>) -> PathProblems {
         let texts = std::iter::once(NAME).chain(self.parts.iter().map(String::as_str));
-        let mut all = Read::default();
+        let mut all = PathProblems::default();
         for name in texts {
             let Ok(template) = self.environment.get_template(name) else { continue };
-            let Read { impossible, absent } = reads::read(template.source(), input, defaults);
+            let PathProblems { impossible, absent } = reads::read(template.source(), input, defaults);
             if name != NAME {
                 let placed = |problem| Problem::at(self.offset + 1, format!("{name}:{problem}"));
                 all.impossible.extend(impossible.into_iter().map(placed));
@@ -206,7 +206,7 @@ fn look(body: &str, offset: usize) -> (Vec<String>, Vec<Problem>) {
                     .push(Problem::at(line(at), format!("a body has the blocks `system` and `user`, not `{name}`")));
             }
             (word @ ("import" | "from" | "extends"), _) => {
-                let why = format!("`{word}`: a body includes texts, and there is nothing else to take; use `include`");
+                let why = format!("`{word}` is not supported; use `include`");
                 problems.push(Problem::at(line(at), why));
             }
             _ => {}
@@ -221,8 +221,7 @@ fn look(body: &str, offset: usize) -> (Vec<String>, Vec<Problem>) {
         let rest = BLOCK.replace_all(&rest, |found: &regex::Captures<'_>| "\n".repeat(found[0].matches('\n').count()));
         if let Some(at) = rest.find(|c: char| !c.is_whitespace()) {
             let at = offset + 1 + rest[..at].matches('\n').count();
-            problems
-                .push(Problem::at(at, "what stands outside of the blocks is sent to nobody; put it into one of them"));
+            problems.push(Problem::at(at, "text outside of the blocks is not sent; move it into a block"));
         }
     }
     (blocks, problems)
@@ -232,7 +231,7 @@ fn look(body: &str, offset: usize) -> (Vec<String>, Vec<Problem>) {
 fn wrong(text: &str, parts: &Parts) -> Option<(usize, String)> {
     let (blocks, problems) = look(text, 0);
     if !blocks.is_empty() {
-        return Some((1, "a text that is included has no blocks: they are of the node's body".to_owned()));
+        return Some((1, "an included text cannot have blocks: put them into the node's body".to_owned()));
     }
     if let Some(problem) = problems.into_iter().next() {
         return Some((problem.line, problem.message));

@@ -66,7 +66,7 @@ impl Matcher {
             ("<" | "<=" | ">" | ">=", _) => Err(format!("`{operator}` is followed by a number")),
             ("matches", _) => Err("`matches` is followed by a regular expression".to_owned()),
             ("overlaps", _) => Err("`overlaps` is followed by a list".to_owned()),
-            _ => Err(format!("there is no operator `{operator}`; there are: {}", OPERATORS.join(", "))),
+            _ => Err(format!("unknown operator `{operator}`; available: {}", OPERATORS.join(", "))),
         }
     }
 

@@ -45,10 +45,10 @@ impl fmt::Debug for Endpoint {
 impl Endpoint {
     pub(super) fn new(url: &str, key: Option<String>) -> Result<Endpoint, String> {
         let (base, host) = address::checked(url)?;
-        let secret = key.as_deref().map(Secret::of).transpose()?.flatten();
+        let secret = key.as_deref().map(Secret::new).transpose()?.flatten();
         let key = key.map(|key| {
-            let mut value =
-                HeaderValue::from_str(&format!("Bearer {key}")).map_err(|_| "its key is no header".to_owned())?;
+            let mut value = HeaderValue::from_str(&format!("Bearer {key}"))
+                .map_err(|_| "its key is not a valid HTTP header value".to_owned())?;
             value.set_sensitive(true);
             Ok::<_, String>(value)
         });

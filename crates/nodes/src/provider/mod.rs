@@ -155,7 +155,7 @@ impl Models {
     }
 
     /// Creates the models of a project's configuration. Models that wait for a grant are listed as unusable.
-    pub fn of(config: &Config) -> Models {
+    pub fn from_config(config: &Config) -> Models {
         let mut models = Models::new(&config.of::<NodesSettings>());
         for request in &config.withheld {
             if let Some(alias) = request.withholds.as_deref().filter(|_| request.key.starts_with("nodes.models.")) {
@@ -186,7 +186,7 @@ impl Models {
     }
 
     /// Returns the aliases for a node, configured or not.
-    fn wanted<'a>(&'a self, node: &'a Node) -> Vec<&'a String> {
+    fn aliases_for<'a>(&'a self, node: &'a Node) -> Vec<&'a String> {
         match (node.models.as_slice(), &self.default) {
             ([], Some(default)) => vec![default],
             ([], None) => {
@@ -201,10 +201,10 @@ impl Models {
 
     /// Returns the models for a node in order. `Err` explains what to configure.
     pub fn for_node(&self, node: &Node) -> Result<Vec<Arc<Model>>, String> {
-        let wanted = self.wanted(node);
+        let wanted = self.aliases_for(node);
         let mut found: Vec<Arc<Model>> = wanted.iter().filter_map(|alias| self.by_alias.get(*alias)).cloned().collect();
         if node.policy.enforce == Enforce::Strict {
-            let lacks = |model: &Model| Form::of(&node.output.json, model.dialect).lacks();
+            let lacks = |model: &Model| Form::new(&node.output.json, model.dialect).lacks();
             let why = found.iter().filter_map(|model| lacks(model).map(|why| format!("{}: {why}", model.alias)));
             let why: Vec<String> = why.collect();
             found.retain(|model| lacks(model).is_none());
@@ -274,13 +274,10 @@ impl Models {
     /// Returns how the node's output schema is sent to each of its models. Without models, a server like llama.cpp's is assumed.
     pub fn projections(&self, node: &Node) -> Vec<Projection> {
         // Models that cannot enforce the schema are included.
-        let models = self.wanted(node).into_iter().filter_map(|alias| self.by_alias.get(alias));
-        let of = |model: &Arc<Model>| Projection::of(&node.output.json, model.dialect, Some(model.alias.clone()));
+        let models = self.aliases_for(node).into_iter().filter_map(|alias| self.by_alias.get(alias));
+        let of = |model: &Arc<Model>| Projection::new(&node.output.json, model.dialect, Some(model.alias.clone()));
         let projections: Vec<Projection> = models.map(of).collect();
-        match projections.is_empty() {
-            true => vec![Projection::of(&node.output.json, Dialect::Full, None)],
-            false => projections,
-        }
+        if projections.is_empty() { vec![Projection::new(&node.output.json, Dialect::Full, None)] } else { projections }
     }
 
     /// Returns the aliases with their models, or the reason why a model is unusable.
@@ -319,7 +316,7 @@ impl Model {
     }
 
     /// Sends a request and returns any response. The answer is streamed if there is a progress callback.
-    pub(crate) async fn post(&self, request: &Request, heard: Option<Heard<'_>>) -> Result<Response, Failed> {
+    pub(crate) async fn post(&self, request: &Request, heard: Option<Progress<'_>>) -> Result<Response, Failed> {
         if let Some(heard) = heard {
             let response = self.streamed(request, heard).await?;
             // Some servers do not support streams, or not this form of them, and report an error.
@@ -332,7 +329,7 @@ impl Model {
         self.client.post(&self.endpoint, PATH, &body, Connection::Kept).await?.whole().await
     }
 
-    async fn streamed(&self, request: &Request, heard: Heard<'_>) -> Result<Response, Failed> {
+    async fn streamed(&self, request: &Request, heard: Progress<'_>) -> Result<Response, Failed> {
         let body = openai::request(&self.model, request, true);
         let mut answering = self.client.post(&self.endpoint, PATH, &body, Connection::Closed).await?;
         if !answering.is_stream {
@@ -353,11 +350,11 @@ fn has(bytes: &[u8], word: &[u8]) -> bool {
 
 /// A progress callback for the number of tokens received so far.
 #[derive(Clone, Copy)]
-pub struct Heard<'a>(pub &'a (dyn Fn(u64) + Sync));
+pub struct Progress<'a>(pub &'a (dyn Fn(u64) + Sync));
 
-impl std::fmt::Debug for Heard<'_> {
+impl std::fmt::Debug for Progress<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Heard")
+        f.write_str("Progress")
     }
 }
 

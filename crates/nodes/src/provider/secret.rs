@@ -16,7 +16,7 @@ pub(super) struct Secret(Regex);
 
 impl Secret {
     /// Creates the pattern of a key; `None` if the key is too short.
-    pub(super) fn of(key: &str) -> Result<Option<Secret>, String> {
+    pub(super) fn new(key: &str) -> Result<Option<Secret>, String> {
         if key.len() < SHORTEST {
             return Ok(None);
         }
@@ -45,7 +45,7 @@ mod tests {
 
     #[test]
     fn a_key_is_taken_out_however_it_is_written() {
-        let secret = Secret::of("sk-a/b\"c$1").expect("short enough").expect("long enough");
+        let secret = Secret::new("sk-a/b\"c$1").expect("short enough").expect("long enough");
         let without = |text: &str| {
             let body = secret.taken_out(Bytes::copy_from_slice(text.as_bytes()));
             String::from_utf8(body.to_vec()).expect("it was a text")
@@ -60,7 +60,7 @@ mod tests {
             assert_eq!(without(&format!("<{written}>")), "<[key]>", "{written}");
         }
         assert_eq!(without(r#"sk-a/b"c$2"#), r#"sk-a/b"c$2"#);
-        assert!(Secret::of("short").is_ok_and(|none| none.is_none()));
-        assert!(Secret::of(&"k".repeat(16 * 1024)).is_ok_and(|some| some.is_some()), "the longest that is read");
+        assert!(Secret::new("short").is_ok_and(|none| none.is_none()));
+        assert!(Secret::new(&"k".repeat(16 * 1024)).is_ok_and(|some| some.is_some()), "the longest that is read");
     }
 }

@@ -20,12 +20,12 @@ pub(crate) enum NoValue {
 
 /// Returns the only value in a text.
 pub(crate) fn value(text: &str) -> Result<Value, NoValue> {
-    let text = said(text);
+    let text = trim_reasoning(text);
     if let Some(value) = strict(text) {
         return value;
     }
     let fenced: Vec<_> = fenced(text).filter_map(strict).collect();
-    one(if fenced.is_empty() { values(text) } else { fenced })
+    single(if fenced.is_empty() { values(text) } else { fenced })
 }
 
 /// Parses the whole text as a value.
@@ -35,7 +35,7 @@ fn strict(text: &str) -> Option<Result<Value, NoValue>> {
 }
 
 /// Returns the value if all of these are equal.
-fn one(found: Vec<Result<Value, NoValue>>) -> Result<Value, NoValue> {
+fn single(found: Vec<Result<Value, NoValue>>) -> Result<Value, NoValue> {
     let mut found = found.into_iter();
     let first = found.next().ok_or(NoValue::Missing)??;
     for another in found {
@@ -48,11 +48,11 @@ fn one(found: Vec<Result<Value, NoValue>>) -> Result<Value, NoValue> {
 
 /// Returns true if the text is refused only for its nesting depth.
 pub(super) fn is_too_deep(text: &str) -> bool {
-    serde_json::from_str::<Value>(said(text)).is_err_and(|error| is_limit(&error))
+    serde_json::from_str::<Value>(trim_reasoning(text)).is_err_and(|error| is_limit(&error))
 }
 
 /// Returns a model's answer without its reasoning.
-pub(super) fn said(text: &str) -> &str {
+pub(super) fn trim_reasoning(text: &str) -> &str {
     without_reasoning(text).trim()
 }
 

@@ -46,16 +46,16 @@ pub(super) enum Action {
 }
 
 /// The outcome of an attempt and the next action.
-pub(super) struct Ended {
+pub(super) struct AttemptOutcome {
     pub class: Class,
     pub problems: Vec<String>,
     pub is_repaired: bool,
     pub next: Action,
 }
 
-impl Ended {
-    fn new(class: Class, problems: Vec<String>, next: Action) -> Ended {
-        Ended { class, problems, is_repaired: false, next }
+impl AttemptOutcome {
+    fn new(class: Class, problems: Vec<String>, next: Action) -> AttemptOutcome {
+        AttemptOutcome { class, problems, is_repaired: false, next }
     }
 }
 
@@ -105,14 +105,14 @@ impl<'a> Machine<'a> {
     }
 
     /// Returns the next action after an attempt, with this time left.
-    pub(super) fn ended(&mut self, outcome: Result<&Answer, &Failed>, left: Duration) -> Ended {
+    pub(super) fn ended(&mut self, outcome: Result<&Answer, &Failed>, left: Duration) -> AttemptOutcome {
         match outcome {
             Err(failed) => self.failed(failed, left),
             Ok(answer) => self.answered(answer),
         }
     }
 
-    fn failed(&mut self, failed: &Failed, left: Duration) -> Ended {
+    fn failed(&mut self, failed: &Failed, left: Duration) -> AttemptOutcome {
         let problems = vec![failed.why.clone()];
         let action = match failed.class {
             Class::Transport | Class::Busy => {
@@ -125,7 +125,7 @@ impl<'a> Machine<'a> {
             Class::Rejected if self.next_model() => self.again(failed, Duration::ZERO),
             class => Action::Fail { class, why: failed.why.clone() },
         };
-        Ended::new(failed.class, problems, action)
+        AttemptOutcome::new(failed.class, problems, action)
     }
 
     fn next_model(&mut self) -> bool {
@@ -140,9 +140,9 @@ impl<'a> Machine<'a> {
         self.ask_or(after, failed.class, || failed.why.clone())
     }
 
-    fn answered(&mut self, answer: &Answer) -> Ended {
+    fn answered(&mut self, answer: &Answer) -> AttemptOutcome {
         self.failures = 0;
-        let fail = |class, why: String| Ended::new(class, vec![why.clone()], Action::Fail { class, why });
+        let fail = |class, why: String| AttemptOutcome::new(class, vec![why.clone()], Action::Fail { class, why });
         match answer.finish {
             Finish::Length => {
                 let why =
@@ -153,7 +153,7 @@ impl<'a> Machine<'a> {
                 self.was_truncated = true;
                 self.limit *= 2;
                 let action = self.ask_or(Duration::ZERO, Class::Truncated, || why.clone());
-                return Ended::new(Class::Truncated, vec![why], action);
+                return AttemptOutcome::new(Class::Truncated, vec![why], action);
             }
             Finish::Refused => {
                 return fail(Class::Refused, "the model's server withheld the answer (content filter)".to_owned());
@@ -166,7 +166,8 @@ impl<'a> Machine<'a> {
         if answer.text.trim().is_empty() {
             return fail(Class::Empty, "the model said nothing".to_owned());
         }
-        let repaired = || self.node.policy.repair.then(|| repair::value(answer::said(&answer.text))).flatten();
+        let repaired =
+            || self.node.policy.repair.then(|| repair::value(answer::trim_reasoning(&answer.text))).flatten();
         let strict = answer::value(&answer.text);
         let is_repaired = strict == Err(NoValue::Missing);
         let found = match strict {
@@ -179,31 +180,31 @@ impl<'a> Machine<'a> {
         let Ok(value) = found else {
             let why = match found {
                 Err(NoValue::Several) => {
-                    format!("the answer is several values of JSON, not one: {}", beginning(&answer.text))
+                    format!("the answer has several JSON values instead of one: {}", beginning(&answer.text))
                 }
                 _ if answer::is_too_deep(&answer.text) => {
                     "the answer is nested too deeply: JSON has at most 127 levels here".to_owned()
                 }
-                _ => format!("the answer is no JSON: {}", beginning(&answer.text)),
+                _ => format!("the answer is not JSON: {}", beginning(&answer.text)),
             };
             if self.was_unparseable {
                 return fail(Class::Unparseable, why);
             }
             self.was_unparseable = true;
             let action = self.ask_or(Duration::ZERO, Class::Unparseable, || why.clone());
-            return Ended::new(Class::Unparseable, vec![why], action);
+            return AttemptOutcome::new(Class::Unparseable, vec![why], action);
         };
         let conforms = |value: &Value| self.node.problems(self.input, value).is_empty();
         let value = self.forms[self.model].value(value, conforms);
         let problems = self.node.problems(self.input, &value);
         if problems.is_empty() {
-            return Ended { is_repaired, ..Ended::new(Class::Done, problems, Action::Done(value)) };
+            return AttemptOutcome { is_repaired, ..AttemptOutcome::new(Class::Done, problems, Action::Done(value)) };
         }
-        Ended { is_repaired, ..self.invalid(answer, problems) }
+        AttemptOutcome { is_repaired, ..self.invalid(answer, problems) }
     }
 
     /// Handles an answer that does not match the schema.
-    fn invalid(&mut self, answer: &Answer, problems: Vec<String>) -> Ended {
+    fn invalid(&mut self, answer: &Answer, problems: Vec<String>) -> AttemptOutcome {
         self.correction = vec![
             Message::assistant(answer.text.clone()),
             Message::user(format!(
@@ -211,9 +212,9 @@ impl<'a> Machine<'a> {
                 problems.iter().map(|problem| format!("- {problem}")).collect::<Vec<_>>().join("\n")
             )),
         ];
-        let why = || format!("the answer is not what the node's output states: {}", problems.join("; "));
+        let why = || format!("the answer does not match the node's output schema: {}", problems.join("; "));
         let action = self.ask_or(Duration::ZERO, Class::Invalid, why);
-        Ended::new(Class::Invalid, problems, action)
+        AttemptOutcome::new(Class::Invalid, problems, action)
     }
 
     /// Asks again, or fails if the attempts are used up.

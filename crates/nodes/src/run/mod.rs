@@ -19,14 +19,14 @@ use crate::cache::Cache;
 use crate::cassette::{Cassettes, Mode, Via};
 use crate::folder::Folder;
 use crate::outcome::Class;
-use crate::provider::{self, Answer, Failed, Heard, Message, Model, Models, Request};
+use crate::provider::{self, Answer, Failed, Message, Model, Models, Progress, Request};
 use crate::schema::Form;
 use crate::usage::{Spent, Usage};
-use machine::{Action, Ended, Machine};
+use machine::{Action, AttemptOutcome, Machine};
 
 /// A validated value with its cost.
 #[derive(Debug)]
-pub struct Done {
+pub struct CheckedValue {
     pub value: Value,
     pub ledger: Ledger,
 }
@@ -70,20 +70,20 @@ impl FailureKind {
 
 /// The resources for running a node.
 #[derive(Debug, Clone, Copy)]
-pub struct Means<'a> {
+pub struct RunContext<'a> {
     pub models: &'a Models,
     /// The recordings, and the folder of the node files.
     pub cassettes: Option<(&'a Cassettes, &'a Folder)>,
     pub usage: Option<&'a Usage>,
     pub cache: Option<&'a Cache>,
     /// The progress callback. If it is set, the answer is streamed.
-    pub heard: Option<Heard<'a>>,
+    pub heard: Option<Progress<'a>>,
 }
 
-impl<'a> Means<'a> {
+impl<'a> RunContext<'a> {
     /// Creates a configuration with only models.
-    pub fn of(models: &'a Models) -> Means<'a> {
-        Means { models, cassettes: None, usage: None, cache: None, heard: None }
+    pub fn new(models: &'a Models) -> RunContext<'a> {
+        RunContext { models, cassettes: None, usage: None, cache: None, heard: None }
     }
 
     /// Returns true if no model may be asked.
@@ -93,12 +93,12 @@ impl<'a> Means<'a> {
 }
 
 /// Runs a node on these models. Dropping the future closes the connection to the model.
-pub async fn run(node: &Node, given: Map<String, Value>, models: &Models) -> Result<Done, Failure> {
-    run_with(node, given, Means::of(models)).await
+pub async fn run(node: &Node, given: Map<String, Value>, models: &Models) -> Result<CheckedValue, Failure> {
+    run_with(node, given, RunContext::new(models)).await
 }
 
 /// Runs a node. Dropping the future closes the connection to the model.
-pub async fn run_with(node: &Node, given: Map<String, Value>, means: Means<'_>) -> Result<Done, Failure> {
+pub async fn run_with(node: &Node, given: Map<String, Value>, means: RunContext<'_>) -> Result<CheckedValue, Failure> {
     let mut ledger = Ledger { node_hash: node.hash.clone(), ..Ledger::default() };
     let (input, prompt, models) = match aside(|| prepare(node, given, means)) {
         Ok(prepared) => prepared,
@@ -108,7 +108,7 @@ pub async fn run_with(node: &Node, given: Map<String, Value>, means: Means<'_>) 
     let cache = means.cache.zip(node.policy.cache);
     if let Some((model, value)) = cache.and_then(|(cache, _)| aside(|| cache.get(node, &aliases, &input))) {
         ledger.attempts.push(Attempt::cached(model));
-        return Ok(Done { value, ledger });
+        return Ok(CheckedValue { value, ledger });
     }
     let deadline = Instant::now() + node.policy.timeout;
     let forms = forms(node, &models);
@@ -124,7 +124,7 @@ pub async fn run_with(node: &Node, given: Map<String, Value>, means: Means<'_>) 
                         tracing::warn!(%error, "a value was not cached");
                     }
                 }
-                return Ok(Done { value, ledger });
+                return Ok(CheckedValue { value, ledger });
             }
             Action::Fail { class, why } => return Err(Failure { kind: FailureKind::Model(class), why, ledger }),
         };
@@ -148,10 +148,10 @@ pub async fn run_with(node: &Node, given: Map<String, Value>, means: Means<'_>) 
         let (via, outcome) =
             asked.unwrap_or_else(|_| (Via::Direct, Err(Failed::new(Class::Transport, "no answer in time"))));
         let left = deadline.saturating_duration_since(Instant::now());
-        let Ended { class, problems, is_repaired, next } = aside(|| machine.ended(outcome.as_ref(), left));
+        let AttemptOutcome { class, problems, is_repaired, next } = aside(|| machine.ended(outcome.as_ref(), left));
         let answer = outcome.as_ref().ok();
         let tokens = answer.and_then(|answer| answer.tokens);
-        let cost = model.and_then(|model| model.price).zip(tokens).map(|(price, tokens)| price.of(tokens));
+        let cost = model.and_then(|model| model.price).zip(tokens).map(|(price, tokens)| price.cost(tokens));
         // A recorded answer costs nothing.
         let cost = if via == Via::Direct { cost } else { Some(0.0) };
         let attempt = Attempt {
@@ -190,7 +190,7 @@ fn aside<T>(work: impl FnOnce() -> T) -> T {
 /// Gets the answer from the model or the recording.
 async fn ask(
     node: &Node,
-    means: Means<'_>,
+    means: RunContext<'_>,
     model: Option<&Model>,
     request: &Request,
     attempt: u32,
@@ -209,7 +209,13 @@ async fn ask(
 }
 
 /// Returns an error if an attempt is not allowed.
-fn allowed(node: &Node, ledger: &Ledger, means: Means<'_>, model: Option<&Model>, estimate: u64) -> Result<(), String> {
+fn allowed(
+    node: &Node,
+    ledger: &Ledger,
+    means: RunContext<'_>,
+    model: Option<&Model>,
+    estimate: u64,
+) -> Result<(), String> {
     let (budget, spent) = (node.policy.tokens, ledger.tokens());
     if spent.saturating_add(estimate) > budget {
         return Err(format!(
@@ -263,13 +269,13 @@ fn forms(node: &Node, models: &[Arc<Model>]) -> Vec<Arc<Form>> {
     if models.is_empty() {
         return vec![Arc::new(Form::recorded(&node.output.json))];
     }
-    models.iter().map(|model| Arc::new(Form::of(&node.output.json, model.dialect))).collect()
+    models.iter().map(|model| Arc::new(Form::new(&node.output.json, model.dialect))).collect()
 }
 
 type Prepared = (Map<String, Value>, Vec<Message>, Vec<Arc<Model>>);
 
 /// Returns the complete input, the first messages, and the models.
-fn prepare(node: &Node, given: Map<String, Value>, means: Means<'_>) -> Result<Prepared, (FailureKind, String)> {
+fn prepare(node: &Node, given: Map<String, Value>, means: RunContext<'_>) -> Result<Prepared, (FailureKind, String)> {
     let input = node
         .complete(given)
         .map_err(|problems| (FailureKind::Input, format!("the input of {}: {}", node.name, problems.join("; "))))?;

@@ -38,14 +38,14 @@ impl<'a> Chains<'a> {
             Some(Some(length)) => return Ok(*length),
             Some(None) => {
                 return Err(format!(
-                    "{reference} leads back to itself with no part of the value in between, so it says nothing"
+                    "{reference} refers to itself with no part of the value in between, so it has no meaning"
                 ));
             }
             None if before > CHAIN_MAX => return Err(too_long(reference)),
             None => self.known.insert(reference, None),
         };
         let mut same = BTreeSet::new();
-        of_same_value(self.targets.of(reference).unwrap_or(&Value::Null), &mut same);
+        of_same_value(self.targets.resolve(reference).unwrap_or(&Value::Null), &mut same);
         let mut longest = 0;
         for next in same {
             longest = longest.max(self.longest(next, before + 1)?);
@@ -70,7 +70,7 @@ impl<'a> Targets<'a> {
     }
 
     /// Resolves a reference within the schema.
-    pub(super) fn of(&self, reference: &str) -> Option<&'a Value> {
+    pub(super) fn resolve(&self, reference: &str) -> Option<&'a Value> {
         // The percent-encoded form of a reference would point to another part.
         let place = reference.strip_prefix('#').filter(|place| !place.contains('%'))?;
         self.schema.pointer(place).or_else(|| *self.anchors.get(place)?)
@@ -157,7 +157,7 @@ mod tests {
             (with(json!({"type": "null"}), json!({})), None),
         ] {
             let wanted = wanted.map(|reference| {
-                format!("{reference} leads back to itself with no part of the value in between, so it says nothing")
+                format!("{reference} refers to itself with no part of the value in between, so it has no meaning")
             });
             assert_eq!(find(&Targets::new(&schema)), wanted, "{schema}");
         }

@@ -31,7 +31,7 @@ pub(crate) struct Form {
 }
 
 impl Form {
-    pub(crate) fn of(schema: &Value, dialect: Dialect) -> Form {
+    pub(crate) fn new(schema: &Value, dialect: Dialect) -> Form {
         let strict = match dialect {
             Dialect::Strict => strict::project(schema).map_err(|refused| {
                 refused.iter().map(|refused| format!("{} at {}", refused.keyword, refused.at)).collect()

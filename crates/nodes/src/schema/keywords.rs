@@ -45,8 +45,8 @@ pub struct Keyword {
 
 impl Projection {
     /// Returns the handling of a schema's keywords.
-    pub fn of(schema: &Value, dialect: Dialect, model: Option<String>) -> Projection {
-        let keywords = of(schema, dialect).into_iter();
+    pub fn new(schema: &Value, dialect: Dialect, model: Option<String>) -> Projection {
+        let keywords = classify(schema, dialect).into_iter();
         let keywords = keywords.map(|(keyword, handling)| Keyword { keyword, handling }).collect();
         Projection { model, schema: dialect, keywords }
     }
@@ -124,7 +124,7 @@ const NOT_HELD: &[&str] = &[
 const NAMED: &[&str] = &["properties", "$defs", "definitions", "patternProperties", "dependentSchemas"];
 
 /// Returns the keywords of a schema with their handling.
-fn of(schema: &Value, dialect: Dialect) -> Vec<(String, Handling)> {
+fn classify(schema: &Value, dialect: Dialect) -> Vec<(String, Handling)> {
     let mut found = BTreeMap::new();
     walk(schema, dialect, &mut found);
     if let (Dialect::Strict, Err(refused)) = (dialect, strict::project(schema)) {
@@ -195,7 +195,7 @@ mod tests {
             "properties": {"pattern": {"type": "string", "format": "email"}, "not": {"enum": [{"minimum": 1}]}, "any": false},
             "required": ["pattern"],
         });
-        let said = |dialect| Projection::of(&schema, dialect, Some("m".to_owned())).to_string();
+        let said = |dialect| Projection::new(&schema, dialect, Some("m".to_owned())).to_string();
         assert_eq!(
             said(Dialect::Full),
             "schema on m, sent as it is; enforced by the decoder: enum, properties, required, type; checked here only: format; \

@@ -51,10 +51,7 @@ pub(super) struct Refused {
 pub(super) fn project(schema: &Value) -> Result<Value, Vec<Refused>> {
     let mut projector = Projector { whole: schema, refused: Vec::new(), wanted: Vec::new(), is_wrapped: wraps(schema) };
     let root = projector.part(schema, "");
-    let mut root = match projector.is_wrapped {
-        true => closed(Map::from_iter([(VALUE.to_owned(), root)])),
-        false => root,
-    };
+    let mut root = if projector.is_wrapped { closed(Map::from_iter([(VALUE.to_owned(), root)])) } else { root };
     let mut definitions = Map::new();
     let mut done = BTreeSet::new();
     while let Some((list, name)) = projector.wanted.pop() {

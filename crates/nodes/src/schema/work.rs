@@ -15,9 +15,9 @@ pub(super) const DEPTH_MAX: usize = 1_000;
 /// Returns an error if the work of a schema cannot be estimated.
 pub(super) fn uncounted(targets: &Targets<'_>) -> Option<String> {
     let references = targets.references();
-    if let Some(reference) = references.iter().find(|one| targets.of(one).is_none()) {
+    if let Some(reference) = references.iter().find(|one| targets.resolve(one).is_none()) {
         return Some(format!(
-            "{reference} leads to no part of this schema; write it as #/$defs/NAME, with that name in `$defs`"
+            "{reference} is an unresolved reference; write it as #/$defs/NAME, with that name in `$defs`"
         ));
     }
     let Value::Object(schema) = targets.schema else { return None };
@@ -43,7 +43,7 @@ fn has_any(value: &Value, keys: &[&str]) -> bool {
 pub(super) fn is_too_much(schema: &Value, value: &Value) -> bool {
     let targets = Targets::new(schema);
     // Without references, each part of the schema meets each part of the value at most once.
-    !targets.references().is_empty() && Count { targets, known: BTreeMap::new(), depth: 0 }.of(schema, value) > MAX
+    !targets.references().is_empty() && Count { targets, known: BTreeMap::new(), depth: 0 }.count(schema, value) > MAX
 }
 
 struct Count<'a> {
@@ -54,7 +54,7 @@ struct Count<'a> {
 }
 
 impl Count<'_> {
-    fn of(&mut self, schema: &Value, value: &Value) -> u64 {
+    fn count(&mut self, schema: &Value, value: &Value) -> u64 {
         let Value::Object(keywords) = schema else { return 1 };
         // The number of pairs has the same limit as the number of comparisons.
         if self.known.len() as u64 > MAX || self.depth > DEPTH_MAX {
@@ -74,29 +74,29 @@ impl Count<'_> {
         for (keyword, part) in keywords {
             let work = match (keyword.as_str(), part, value) {
                 (keyword, Value::Array(parts), _) if SAME_VALUE.contains(&keyword) => self.each(parts, value),
-                (keyword, part, _) if SAME_VALUE.contains(&keyword) => self.of(part, value),
+                (keyword, part, _) if SAME_VALUE.contains(&keyword) => self.count(part, value),
                 (keyword, Value::Object(parts), _) if SAME_VALUE_MAPS.contains(&keyword) => {
                     self.each(parts.values(), value)
                 }
                 ("properties", Value::Object(parts), Value::Object(fields)) => {
                     let both = parts.iter().filter_map(|(name, part)| Some((part, fields.get(name)?)));
-                    both.fold(0, |sum: u64, (part, field)| sum.saturating_add(self.of(part, field)))
+                    both.fold(0, |sum: u64, (part, field)| sum.saturating_add(self.count(part, field)))
                 }
                 ("patternProperties", Value::Object(parts), Value::Object(fields)) => {
                     fields.values().fold(0, |sum: u64, field| sum.saturating_add(self.each(parts.values(), field)))
                 }
                 ("additionalProperties" | "unevaluatedProperties", part, Value::Object(fields)) => {
-                    fields.values().fold(0, |sum: u64, field| sum.saturating_add(self.of(part, field)))
+                    fields.values().fold(0, |sum: u64, field| sum.saturating_add(self.count(part, field)))
                 }
                 // A name has no parts.
                 ("propertyNames", part, Value::Object(fields)) => {
-                    self.of(part, &Value::Null).saturating_mul(fields.len() as u64)
+                    self.count(part, &Value::Null).saturating_mul(fields.len() as u64)
                 }
                 ("prefixItems" | "items", Value::Array(parts), Value::Array(items)) => {
-                    parts.iter().zip(items).fold(0, |sum: u64, (part, item)| sum.saturating_add(self.of(part, item)))
+                    parts.iter().zip(items).fold(0, |sum: u64, (part, item)| sum.saturating_add(self.count(part, item)))
                 }
                 ("items" | "additionalItems" | "unevaluatedItems" | "contains", part, Value::Array(items)) => {
-                    items.iter().fold(0, |sum: u64, item| sum.saturating_add(self.of(part, item)))
+                    items.iter().fold(0, |sum: u64, item| sum.saturating_add(self.count(part, item)))
                 }
                 _ => 0,
             };
@@ -108,18 +108,18 @@ impl Count<'_> {
     }
 
     fn each<'b>(&mut self, parts: impl IntoIterator<Item = &'b Value>, value: &Value) -> u64 {
-        parts.into_iter().fold(0, |sum: u64, part| sum.saturating_add(self.of(part, value)))
+        parts.into_iter().fold(0, |sum: u64, part| sum.saturating_add(self.count(part, value)))
     }
 
     fn referred(&mut self, reference: &str, value: &Value) -> u64 {
-        let Some(target) = self.targets.of(reference) else { return 1 };
+        let Some(target) = self.targets.resolve(reference) else { return 1 };
         let pair = (std::ptr::from_ref(target), std::ptr::from_ref(value));
         if let Some(known) = self.known.get(&pair) {
             return *known;
         }
         // A cycle back to this pair would not terminate.
         self.known.insert(pair, u64::MAX);
-        let work = self.of(target, value);
+        let work = self.count(target, value);
         self.known.insert(pair, work);
         work
     }

@@ -18,12 +18,12 @@ const FILE_MAX: u64 = 16 * 1024 * 1024;
 
 /// The accepted results, by answer source, node and test.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Baseline(BTreeMap<String, BTreeMap<String, BTreeMap<String, Known>>>);
+pub struct Baseline(BTreeMap<String, BTreeMap<String, BTreeMap<String, AcceptedResult>>>);
 
 /// The accepted result of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Known {
+struct AcceptedResult {
     passes: bool,
     /// The number of passed runs, and of all runs.
     passed: u32,
@@ -84,11 +84,11 @@ impl Baseline {
     pub fn verdict(&self, answering: Answering, report: &Report) -> Verdict {
         let known = self.0.get(word(answering)).and_then(|nodes| nodes.get(&report.node)?.get(&report.id)).copied();
         match (report.passes(), known) {
-            (true, Some(Known { passes: false, .. })) => Verdict::Mended,
+            (true, Some(AcceptedResult { passes: false, .. })) => Verdict::Mended,
             (true, _) => Verdict::Passes,
             (false, _) if report.tried.is_unanswered => Verdict::Unanswered,
-            (false, Some(Known { passes: false, .. })) => Verdict::KnownToFail,
-            (false, Some(Known { passed, of, .. })) => Verdict::Regression(passed, of),
+            (false, Some(AcceptedResult { passes: false, .. })) => Verdict::KnownToFail,
+            (false, Some(AcceptedResult { passed, of, .. })) => Verdict::Regression(passed, of),
             (false, None) => Verdict::Fails,
         }
     }
@@ -96,12 +96,13 @@ impl Baseline {
     /// Accepts the results of the tests of these nodes. If they are all nodes, the results of other nodes are removed.
     pub fn accept(&mut self, answering: Answering, reports: &[Report], is_all: bool) {
         let nodes = self.0.entry(word(answering).to_owned()).or_default();
-        match is_all {
-            true => nodes.clear(),
-            false => reports.iter().for_each(|report| drop(nodes.remove(&report.node))),
+        if is_all {
+            nodes.clear()
+        } else {
+            reports.iter().for_each(|report| drop(nodes.remove(&report.node)))
         }
         for report in reports {
-            let known = Known { passes: report.passes(), passed: report.tried.passed, of: report.of.0 };
+            let known = AcceptedResult { passes: report.passes(), passed: report.tried.passed, of: report.of.0 };
             nodes.entry(report.node.clone()).or_default().insert(report.id.clone(), known);
         }
     }

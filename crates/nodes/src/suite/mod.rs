@@ -14,7 +14,7 @@ use crate::folder::Folder;
 use crate::outcome::Class;
 use crate::run::{FailureKind, Ledger, run_with};
 use crate::usage::Usage;
-use crate::{Means, Models, Node};
+use crate::{Models, Node, RunContext};
 
 /// The source of answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,9 +73,9 @@ impl Suite<'_> {
     }
 
     async fn all(&self, names: &[String], answering: Answering, mut each: impl FnMut(Report)) -> Result<(), String> {
-        let names = if names.is_empty() { self.folder.names().map_err(said)? } else { names.to_vec() };
+        let names = if names.is_empty() { self.folder.names().map_err(to_sentence)? } else { names.to_vec() };
         let engine = match answering {
-            Answering::Fixed => Some(Engine::start(self.venv, Guard::SelfExe).await.map_err(said)?),
+            Answering::Fixed => Some(Engine::start(self.venv, Guard::SelfExe).await.map_err(to_sentence)?),
             _ => None,
         };
         let of_engine = engine.as_ref().map(|engine| engine.models(FIXED));
@@ -94,7 +94,7 @@ impl Suite<'_> {
                 node.models = vec![FIXED.to_owned()];
             }
             let recorded = matches!(answering, Answering::Cassette | Answering::Record);
-            let means = Means {
+            let means = RunContext {
                 models: of_engine.as_ref().unwrap_or(self.models),
                 cassettes: recorded.then_some((&cassettes, self.folder)),
                 usage: (answering != Answering::Cassette && engine.is_none()).then_some(self.usage),
@@ -129,7 +129,7 @@ fn trials(node: &Node) -> Vec<Trial> {
     node.trials.iter().cloned().chain(node.examples.iter().map(example)).collect()
 }
 
-fn said(error: impl std::fmt::Display) -> String {
+fn to_sentence(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
@@ -145,7 +145,7 @@ pub struct Tried {
 }
 
 /// Runs a test. With `judges` the value is compared with the expectations; else only its type is validated.
-async fn tried(trial: &Trial, node: &Node, means: Means<'_>, judges: bool) -> Tried {
+async fn tried(trial: &Trial, node: &Node, means: RunContext<'_>, judges: bool) -> Tried {
     let mut tried = Tried { passed: 0, failures: Vec::new(), ledgers: Vec::new(), is_unanswered: false };
     for _ in 0..trial.repeat {
         let problems = match run_with(node, trial.input.clone(), means).await {

@@ -9,14 +9,14 @@ use serde_json::{Map, Value, json};
 use super::Nodes;
 use crate::delegate::{DelegateError, Delegated};
 use crate::run::{FailureKind, Ledger};
-use crate::{Heard, Node, Record};
+use crate::{Node, Progress, Record};
 
 /// Returns the schema of the structured content for a call with this value schema.
 pub fn output_schema(value: Value) -> Value {
     let text = json!({"type": "string"});
     let delegate = json!({
         "type": "object",
-        "description": "Nobody has answered yet: answer these messages, then call node_submit.",
+        "description": "The call waits for your answer: answer these messages, then call node_submit.",
         "properties": {
             "ticket": text,
             "messages": {
@@ -56,7 +56,7 @@ pub(super) async fn call(
         let message = Some(format!("{all} tokens so far"));
         cx.progress(Progress { progress: all as f64, total: None, message });
     };
-    let heard = cx.wants_progress().then_some(Heard(&say));
+    let heard = cx.wants_progress().then_some(Progress(&say));
     let ran = tokio::select! {
         ran = nodes.run(&node, input, &worktree, (fresh, heard)) => ran,
         // The connection to the model closes at once, without the grace period of a cancelled call.
@@ -95,7 +95,7 @@ fn record(nodes: &Nodes, node: &Node, outcome: String, ledger: &Ledger) {
 
 /// Returns the result with a value.
 fn value(value: &Value, ledger: &Ledger) -> Result<Outcome, ToolError> {
-    let mended = if ledger.is_repaired() { " (it was no JSON, and was mended)" } else { "" };
+    let mended = if ledger.is_repaired() { " (repaired: it was not valid JSON)" } else { "" };
     let content = json!({"state": "done", "result": value});
     structured(format!("A model's answer{mended}: {value}"), &content, Some(ledger.meta()))
 }

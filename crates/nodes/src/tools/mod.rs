@@ -25,9 +25,9 @@ use crate::cache::Cache;
 use crate::cassette::{Cassettes, Mode};
 use crate::folder::{Folder, FolderError};
 use crate::registry::{Recorder, Served, Worktree};
-use crate::run::{Done, Failure, run_with};
+use crate::run::{CheckedValue, Failure, run_with};
 use crate::usage::Usage;
-use crate::{Delegation, Heard, Means, Models, Node, NodesSettings, Record};
+use crate::{Delegation, Models, Node, NodesSettings, Progress, Record, RunContext};
 
 /// The tools in the default toolset.
 pub const CORE: &[&str] = &[node_run::NAME, node_submit::NodeSubmit::NAME, nodes_status::NodesStatus::NAME];
@@ -155,11 +155,11 @@ impl Nodes {
         node: &Node,
         input: Map<String, Value>,
         worktree: &Path,
-        (fresh, heard): (bool, Option<Heard<'_>>),
-    ) -> Result<Done, Failure> {
+        (fresh, heard): (bool, Option<Progress<'_>>),
+    ) -> Result<CheckedValue, Failure> {
         let folder = self.folder_of(worktree);
         let is_live = self.cassettes.mode() == Mode::Live;
-        let means = Means {
+        let means = RunContext {
             models: &self.models,
             cassettes: (!is_live).then_some((&self.cassettes, &folder)),
             usage: Some(&self.usage),

@@ -17,18 +17,18 @@ use crate::settings::DELEGATE;
 /// The time after which a call becomes a job.
 pub(super) const JOB_AFTER: Duration = Duration::from_secs(45);
 
-/// Runs a node, a prompt file with a typed input and output, on its model; gives the checked value. nodes_status lists them.
+/// Runs a node (a prompt file with a typed input and output) on its model and returns the checked value. nodes_status lists the nodes.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    /// The node's name.
+    /// Name of the node.
     node: String,
-    /// Its input.
+    /// Input of the node, an object that matches its input schema.
     #[serde(default)]
     input: Map<String, Value>,
-    /// The alias of a model to run it on, instead of its own.
+    /// Alias of the model to use (default: the node's own model).
     model: Option<String>,
-    /// Ask the model even if the value is cached.
+    /// True to ask the model even if the value is cached (default false).
     #[serde(default)]
     fresh: bool,
 }
@@ -43,7 +43,7 @@ struct NodeRun {
 /// Creates the tool. It is written by hand because its structured content has two forms.
 pub(super) fn node_run(nodes: &Arc<Nodes>) -> Arc<dyn AnyTool> {
     let (description, schema) = input_schema::<Args>();
-    let value = json!({"description": "Of the type that the node states."});
+    let value = json!({"description": "The value, of the node's output type."});
     let arguments = json!({"node": "summarize", "input": {"text": "It rained all day."}});
     let declaration = Declaration {
         title: Some("Run a node".to_owned()),

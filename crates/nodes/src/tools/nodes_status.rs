@@ -14,27 +14,27 @@ use super::node_tool::answered_by;
 use crate::Models;
 use crate::registry::{Entry, Served, State};
 
-/// The nodes of your worktree, with their inputs and outputs; of invalid ones, the errors and their lines.
+/// Lists the nodes of your worktree with their inputs and outputs. Invalid nodes have their errors with lines.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// Only this node.
+    /// Name of a single node (default: all nodes).
     node: Option<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
     nodes: Vec<Status>,
-    /// Tokens that left this machine today, and how many may.
+    /// Tokens that were sent off this machine today. The limit is tokens_per_day.
     left_today: u64,
     tokens_per_day: u64,
-    /// What of `hob.toml` is not used.
+    /// Settings of `hob.toml` that are ignored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     ignored: Vec<String>,
-    /// What looks like a node file and is none.
+    /// Entries that look like node files and are not.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     passed_over: Vec<String>,
-    /// Why the directory of node files cannot be read.
+    /// Reason why the directory of node files cannot be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     error: Option<String>,
 }
@@ -53,16 +53,16 @@ struct Status {
     /// JSON Schema.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     output: Option<Value>,
-    /// Who answers it.
+    /// The model or caller that answers it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     answered_by: Option<String>,
-    /// Why it cannot run, or what is wrong with the file while the version before it is served.
+    /// Reason why the node cannot run, or the error of the changed file while its previous version remains available.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     error: Option<String>,
-    /// What could be better.
+    /// Suggestions for improvement.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
-    /// Of the version that is served.
+    /// Hash of the available version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     hash: Option<String>,
 }
@@ -169,9 +169,12 @@ fn notes(entry: &Entry, is_listed: bool) -> Vec<String> {
 fn line(node: &Status, is_one: bool) -> String {
     let mut text = format!("{}: ", project::visible(&node.name));
     if let (Some(description), Some(input), Some(output)) = (&node.description, &node.input, &node.output) {
-        let shown = |text: String| match is_one && text.len() > SHOWN_MAX {
-            true => format!("of {} bytes; nodes_status with `node` shows it", text.len()),
-            false => text,
+        let shown = |text: String| {
+            if is_one && text.len() > SHOWN_MAX {
+                format!("of {} bytes; nodes_status with `node` shows it", text.len())
+            } else {
+                text
+            }
         };
         let described = shown(project::visible(description));
         let (input, output) = (shown(input.to_string()), shown(output.to_string()));

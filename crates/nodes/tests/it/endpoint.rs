@@ -62,7 +62,7 @@ impl Endpoint {
         Endpoint { url, asked }
     }
 
-    pub(crate) fn asked(&self) -> Vec<Value> {
+    pub(crate) fn requests(&self) -> Vec<Value> {
         self.bodies().iter().map(|body| serde_json::from_str(body).expect("JSON")).collect()
     }
 

@@ -3,7 +3,7 @@
 use nodes::cassette::{Cassettes, Mode};
 use nodes::folder::Folder;
 use nodes::schema::Dialect;
-use nodes::{Means, ModelSettings, Models, Node, NodesSettings};
+use nodes::{ModelSettings, Models, Node, NodesSettings, RunContext};
 use serde_json::{Map, Value, json};
 
 use crate::endpoint::{Endpoint, says};
@@ -38,7 +38,7 @@ async fn the_strict_subset_is_sent_and_its_answer_means_what_the_node_states() {
     let done = nodes::run(&node("{ enforce: strict }", &optional()), Map::new(), &strict).await.unwrap();
     assert_eq!(done.value, json!({"score": 3}));
     assert_eq!(done.ledger.attempts[0].enforced, "decoder");
-    let sent = &endpoint.asked()[0]["response_format"]["json_schema"];
+    let sent = &endpoint.requests()[0]["response_format"]["json_schema"];
     let wanted = json!({"name": "formed", "strict": true, "schema": {
         "type": "object",
         "required": ["why", "score"],
@@ -74,14 +74,14 @@ async fn a_model_that_cannot_be_held_is_passed_over_or_said_not_to_be() {
     let alone = models(&[("first", &endpoint, Some(Dialect::Strict))]);
     let done = nodes::run(&node("{ enforce: prefer }", &open()), Map::new(), &alone).await.unwrap();
     assert_eq!(done.ledger.attempts[0].enforced, "best_effort");
-    let sent = &endpoint.asked()[0]["response_format"]["json_schema"];
+    let sent = &endpoint.requests()[0]["response_format"]["json_schema"];
     assert_eq!(sent, &json!({"name": "formed", "strict": false, "schema": open()}));
     // For a server without schema support, the schema is in the prompt.
     let endpoint = Endpoint::start(vec![says(r#"{"a":1}"#, "stop")]);
     let alone = models(&[("first", &endpoint, Some(Dialect::None))]);
     let done = nodes::run(&node("{}", &open()), Map::new(), &alone).await.unwrap();
     assert_eq!(done.ledger.attempts[0].enforced, "none");
-    let asked = &endpoint.asked()[0];
+    let asked = &endpoint.requests()[0];
     assert_eq!(asked.get("response_format"), None);
     assert!(asked["messages"][0]["content"].as_str().unwrap().contains(&open().to_string()));
 }
@@ -121,7 +121,7 @@ async fn a_recording_of_the_strict_subset_means_the_same_without_its_model() {
     for (mode, models) in [(Mode::Record, &strict), (Mode::Replay, &strict), (Mode::Replay, &Models::default())] {
         let cassettes = Cassettes::new(mode);
         let folder = Folder::new(place.path(), "nodes");
-        let means = Means { cassettes: Some((&cassettes, &folder)), ..Means::of(models) };
+        let means = RunContext { cassettes: Some((&cassettes, &folder)), ..RunContext::new(models) };
         let done = nodes::run_with(&node, Map::new(), means).await.unwrap();
         assert_eq!(done.value, json!({"score": 3}));
         // A replay costs nothing.

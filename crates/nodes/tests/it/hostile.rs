@@ -6,7 +6,7 @@ use std::time::Instant;
 use nodes::cassette::{Cassettes, Mode};
 use nodes::folder::Folder;
 use nodes::usage::Usage;
-use nodes::{Means, ModelSettings, Models, Node, NodesSettings};
+use nodes::{ModelSettings, Models, Node, NodesSettings, RunContext};
 use serde_json::{Map, Value, json};
 
 use crate::endpoint::{Endpoint, Reply, says};
@@ -52,7 +52,7 @@ async fn an_input_of_ten_megabytes_and_an_endless_template_end_with_a_sentence()
         let why = node(body).expect_err("nothing to take");
         assert!(why.contains("a body includes"), "{why}");
     }
-    assert_eq!(endpoint.asked(), Vec::<Value>::new(), "nothing was sent");
+    assert_eq!(endpoint.requests(), Vec::<Value>::new(), "nothing was sent");
 }
 
 #[tokio::test]
@@ -103,7 +103,7 @@ async fn a_key_is_in_no_answer_file_or_error() {
     let models = Models::new(&settings);
     let (cassettes, folder) = (Cassettes::new(Mode::Record), Folder::new(place.path(), "nodes"));
     let usage = Usage::new(place.path().join("usage.jsonl"), 1_000);
-    let means = Means { cassettes: Some((&cassettes, &folder)), usage: Some(&usage), ..Means::of(&models) };
+    let means = RunContext { cassettes: Some((&cassettes, &folder)), usage: Some(&usage), ..RunContext::new(&models) };
     let node = node("{{ text }}").expect("valid");
     let failure = nodes::run_with(&node, input("a"), means).await.expect_err("a wrong key");
     let done = nodes::run_with(&node, input("b"), means).await.expect("a value");
@@ -126,7 +126,7 @@ fn a_schema_that_only_refers_to_itself_is_refused() {
     let schema = json!({"type": "object", "properties": {"x": {"$ref": "#/$defs/a"}}, "$defs": defs});
     let text = format!("---\ndescription: A.\noutput: {{ schema: {schema} }}\n---\nSay it.\n");
     let said = Node::parse("endless", &text).unwrap_err()[0].to_string();
-    let wanted = "3: the schema of the output: #/$defs/a leads back to itself with no part of the value in between, so it says nothing";
+    let wanted = "3: the schema of the output: #/$defs/a refers to itself with no part of the value in between, so it has no meaning";
     assert_eq!(said, wanted);
 }
 
@@ -141,26 +141,26 @@ fn a_body_that_grows_or_is_deep_is_refused_with_its_line() {
     let (filters, few) =
         (format!("{{{{ text{} }}}}", "|abs".repeat(50_000)), format!("{{{{ text{} }}}}", "|upper".repeat(9)));
     let text = format!("{{{{ '{}' }}}}", "x".repeat(1_001));
-    let words = "an expression has at most 200 words and signs";
+    let words = "an expression has at most 200 words and operators";
     for (body, wanted) in [
         (
             "{% set ns = namespace(s=[1]) %}{% for i in range(1000) %}{% set ns.s = [ns.s] %}{% endfor %}",
-            "`set` is not there",
+            "`set` is not supported",
         ),
-        ("{% with s = text %}{{ s }}{% endwith %}", "`with` is not there"),
-        ("{% macro m() %}{{ m() }}{% endmacro %}", "`macro` is not there"),
-        ("{% filter upper %}a{% endfilter %}", "`filter` is not there"),
-        ("{{ text ~ text }}", "`~` is not there"),
-        ("{{ 'x' * 1000000000 }}", "`*` is not there"),
-        ("{{ 9 ** 9 }}", "`**` is not there"),
+        ("{% with s = text %}{{ s }}{% endwith %}", "`with` is not supported"),
+        ("{% macro m() %}{{ m() }}{% endmacro %}", "`macro` is not supported"),
+        ("{% filter upper %}a{% endfilter %}", "`filter` is not supported"),
+        ("{{ text ~ text }}", "`~` is not supported"),
+        ("{{ 'x' * 1000000000 }}", "`*` is not supported"),
+        ("{{ 9 ** 9 }}", "`**` is not supported"),
         ("{{ [text, text] }}", "of constants"),
         ("{% for s in [[text]] %}{{ s }}{% endfor %}", "a `for` goes over"),
         ("{% for s in text + text %}{{ s }}{% endfor %}", "a `for` goes over"),
-        ("{% for s in text recursive %}{{ loop(s) }}{% endfor %}", "`recursive` is not there"),
+        ("{% for s in text recursive %}{{ loop(s) }}{% endfor %}", "`recursive` is not supported"),
         ("{% for i in range(1001) %}.{% endfor %}", "at most 1000"),
         ("{% for i in range(text) %}.{% endfor %}", "at most 1000"),
         ("{{ text.upper() }}", "only range(N) is called"),
-        ("{{ text | replace('a', 'aa') }}", "there is no filter `replace`"),
+        ("{{ text | replace('a', 'aa') }}", "unknown filter `replace`"),
         ("{{ text | join(text) }}", "takes constants"),
         // They would fill the memory before the engine counts them.
         ("{{ [1] | tojson(indent=99999999999) }}", "an indent of at most 8"),
@@ -187,7 +187,7 @@ fn a_body_that_grows_or_is_deep_is_refused_with_its_line() {
     };
     let why = said(&format!("output.a == 1{}", "+1".repeat(20_000))).unwrap_err();
     assert!(why.contains(words), "{why:.300}");
-    assert!(said("output.a * 1000000000 == 'a'").unwrap_err().contains("`*` is not there"));
+    assert!(said("output.a * 1000000000 == 'a'").unwrap_err().contains("`*` is not supported"));
     assert_eq!(said("output.a in ['a', 'b'] and output.a | length < 5"), Ok(()));
 }
 
@@ -207,7 +207,7 @@ async fn what_the_subset_allows_is_rendered() {
     let endpoint = Endpoint::start(vec![says("{\"a\": \"b\"}", "stop")]);
     let models = Models::at(&endpoint.url, "m").expect("an address");
     nodes::run(&node, input("abc"), &models).await.expect("a value");
-    let asked = endpoint.asked().remove(0);
+    let asked = endpoint.requests().remove(0);
     let last = asked["messages"].as_array().and_then(|messages| messages.last()).expect("a message");
     assert_eq!(last["content"], "ABCTrue1212a{{ x * y }} a [\n        1\n][\n  1\n]");
 }
@@ -271,7 +271,7 @@ async fn a_server_that_counts_more_tokens_than_there_are_numbers_is_believed_up_
     let models = Models::at(&endpoint.url, "m").expect("an address");
     let text = "---\ndescription: N.\ninput: { schema: { text: string } }\noutput: { schema: { a: string } }\n---\n{{ text }}\n";
     let node = Node::parse("n", text).expect("valid");
-    let means = Means { usage: Some(&usage), ..Means::of(&models) };
+    let means = RunContext { usage: Some(&usage), ..RunContext::new(&models) };
     let failure =
         nodes::run_with(&node, input("a"), means).await.expect_err("no value, and nothing left to ask for one");
     assert!(failure.why.contains(&format!("{} are spent", u64::MAX)), "{}", failure.why);

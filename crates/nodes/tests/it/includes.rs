@@ -35,7 +35,7 @@ async fn a_text_that_several_nodes_share_is_written_once() {
     let models = [("m".to_owned(), ModelSettings::at(&endpoint.url, "m"))].into();
     let models = Models::new(&NodesSettings { models, ..NodesSettings::default() });
     nodes::run(&node, input(), &models).await.unwrap();
-    let asked = endpoint.asked();
+    let asked = endpoint.requests();
     let said = asked[0]["messages"][0]["content"].as_str().unwrap();
     assert!(said.starts_with("Be kind to fine. Be short.\n\n"), "{said}");
 }
@@ -60,7 +60,7 @@ async fn an_edit_of_what_is_included_is_a_new_version() {
     until(&worktree, "gone", |served| served.entries["rate"].error.is_some()).await;
     assert_eq!(hash(&worktree.served()), second);
     let error = worktree.served().entries["rate"].error.clone().unwrap();
-    assert!(error.contains("nodes/rate.node.md:6: it includes tone.md: nodes/tone.md is not there"), "{error}");
+    assert!(error.contains("nodes/rate.node.md:6: it includes tone.md: nodes/tone.md does not exist"), "{error}");
     write(place.path(), "tone.md", "Be kind.");
     until(&worktree, "back", |served| served.entries["rate"].error.is_none()).await;
     assert_eq!(hash(&worktree.served()), first);
@@ -85,8 +85,8 @@ fn nothing_else_is_included() {
         ("{% include 'tone.md' %}", "tone.md includes itself"),
         ("{% include '../secret.md' %}", "tone.md:1: `include '../secret.md'`: a body includes files NAME.md"),
         ("one\n{% block user %}x{% endblock %}", "tone.md:1: a text that is included has no blocks"),
-        ("one\n{{ txt }}", "the template reads `txt`, which is no input; did you mean `text`?"),
-        ("one\n{{ text | nothing }}", "rate.node.md:6: tone.md:2: the template: there is no filter `nothing`"),
+        ("one\n{{ txt }}", "the template reads `txt`, which is not an input; did you mean `text`?"),
+        ("one\n{{ text | nothing }}", "rate.node.md:6: tone.md:2: the template: unknown filter `nothing`"),
         ("one\n{{ text", "tone.md:2: the template: syntax error"),
     ] {
         write(place.path(), "tone.md", text);

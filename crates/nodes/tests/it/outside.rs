@@ -8,7 +8,7 @@ use nodes::cassette::{Cassettes, Mode};
 use nodes::folder::Folder;
 use nodes::suite::Answering;
 use nodes::suite::baseline::Baseline;
-use nodes::{Means, Models, Node};
+use nodes::{Models, Node, RunContext};
 use serde_json::{Map, json};
 
 use crate::endpoint::{Endpoint, says};
@@ -34,9 +34,10 @@ fn linked(at: &Path, path: &str) -> (Folder, PathBuf) {
 fn all(at: &Path) -> Vec<(PathBuf, String)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(at).unwrap().flatten() {
-        match entry.file_type().unwrap().is_dir() {
-            true => found.extend(all(&entry.path())),
-            false => found.push((entry.path(), fs::read_to_string(entry.path()).unwrap())),
+        if entry.file_type().unwrap().is_dir() {
+            found.extend(all(&entry.path()))
+        } else {
+            found.push((entry.path(), fs::read_to_string(entry.path()).unwrap()))
         }
     }
     found.sort();
@@ -53,13 +54,13 @@ async fn nothing_is_recorded_or_replayed_through_a_link() {
             let before = all(&other);
             let endpoint = Endpoint::start(vec![says(r#"{"a":"b"}"#, "stop")]);
             let (models, cassettes) = (Models::at(&endpoint.url, "m").unwrap(), Cassettes::new(mode));
-            let means = Means { cassettes: Some((&cassettes, &folder)), ..Means::of(&models) };
+            let means = RunContext { cassettes: Some((&cassettes, &folder)), ..RunContext::new(&models) };
             let why = nodes::run_with(&node, Map::new(), means).await.expect_err("a link").why;
             assert!(why.contains(&format!("{path} is a link, and links are not followed")), "{mode:?} {path}: {why}");
             assert!(!why.contains(SECRET), "{why}");
             assert_eq!(all(&other), before, "{mode:?} {path}");
             // The paid model was not asked, because its answer could not be stored.
-            assert_eq!(endpoint.asked(), Vec::<serde_json::Value>::new(), "{mode:?} {path}");
+            assert_eq!(endpoint.requests(), Vec::<serde_json::Value>::new(), "{mode:?} {path}");
         }
     }
 }

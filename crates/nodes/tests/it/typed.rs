@@ -56,7 +56,7 @@ fn a_template_is_rehearsed_against_its_type() {
     let node = checked::<Rate>().expect("valid");
     assert_eq!((node.description.as_str(), node.policy.attempts), ("Rates a text.", 3));
     let problems = checked::<Misspelt>().expect_err("misspelt");
-    assert_eq!(problems[0].message, "the template reads `txt`, which is no input; did you mean `text`?");
+    assert_eq!(problems[0].message, "the template reads `txt`, which is not an input; did you mean `text`?");
 }
 
 /// A type whose check waits until another task has run.
@@ -102,7 +102,7 @@ async fn a_type_s_own_check_is_made() {
     let outcome = tool.call(Context::detached(Arc::new(())), Some(&arguments)).await.expect("an outcome");
     assert_eq!(outcome.structured.expect("structured").get(), r#"{"reason":"r","score":4}"#);
     assert_eq!(outcome.meta.expect("a ledger")["hob/ledger"]["attempts"].as_array().map(Vec::len), Some(3));
-    let asked = endpoint.asked();
+    let asked = endpoint.requests();
     assert!(asked[1]["messages"].to_string().contains("only what is perfect gets more than 5"));
     assert!(
         asked[2]["messages"].to_string().contains("invalid value: integer `300`, expected u8"),

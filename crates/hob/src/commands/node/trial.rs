@@ -64,7 +64,7 @@ fn run(project: &Project, nodes: &[String], answering: Answering, accepts: bool)
     let folder = folder(project)?;
     let settings = config.of::<nodes::NodesSettings>();
     let usage = Usage::new(state(project).join("usage.jsonl"), settings.tokens_per_day);
-    let models = Models::of(&config);
+    let models = Models::from_config(&config);
     // Not in the checkout, which could bring a program of that name.
     let venv = state(project).join("llm");
     let suite = Suite { folder: &folder, models: &models, usage: &usage, venv: &venv };

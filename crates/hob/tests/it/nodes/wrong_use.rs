@@ -76,7 +76,7 @@ fn two_files_of_one_name_and_an_illegal_one() {
     project.write("nodes/other.node.md", &RATE.replace("description", "name: rate\ndescription"));
     project.write("nodes/no name.node.md", RATE);
     let checked = project.run(["node", "check"]);
-    says(&checked, &["nodes/other.node.md:2: `name` is \"rate\", and the file other.node.md: name both alike"]);
+    says(&checked, &["nodes/other.node.md:2: `name` is \"rate\", and the file other.node.md; use the same name"]);
     says(&checked, &["nodes/no name.node.md: the name of a node has 1 to 64 letters, digits, `_` and `-`"]);
     let mut peer = project.mcp(&[]);
     peer.initialize();
@@ -265,7 +265,7 @@ fn a_shell_hears_of_a_value_that_is_not_taken() {
     );
     says(&submit(r#"{"reason": "r", "score": 8}"#), &["got 8", "That was the last attempt"]);
     let late = submit(r#"{"reason": "r", "score": 4}"#);
-    says(&late, &["No attempts are left, so this value was not looked at; call rate again for a new ticket."]);
+    says(&late, &["No attempts are left, so this value was not validated; call rate again for a new ticket."]);
     assert!(!late.stdout.contains("got 8"), "{}", late.stdout);
     says(&project.run(["call", "node_submit", "--ticket=a", "--value", "1"]), &["No node gave you this ticket"]);
 }

@@ -13,7 +13,7 @@ use super::{engine, node};
 use crate::endpoint::{Endpoint, Reply, says, streams};
 use nodes::engine::Engine;
 use nodes::schema::Dialect;
-use nodes::{Heard, Means, ModelSettings, Models, Node, NodesSettings};
+use nodes::{ModelSettings, Models, Node, NodesSettings, Progress, RunContext};
 
 const FRONT: &str = "policy: { attempts: 2, timeout: 20s }";
 /// The policy for calls of the engine, which shares its processors with other tests.
@@ -36,7 +36,7 @@ impl Page {
         models: &Models,
         node: &Node,
         input: Map<String, Value>,
-        heard: Option<Heard<'_>>,
+        heard: Option<Progress<'_>>,
     ) -> Vec<String> {
         let (said, classes, ledger) = called(models, node, input, heard).await;
         let repaired = if ledger.is_repaired() { " (mended)" } else { "" };
@@ -60,9 +60,9 @@ async fn called(
     models: &Models,
     node: &Node,
     input: Map<String, Value>,
-    heard: Option<Heard<'_>>,
+    heard: Option<Progress<'_>>,
 ) -> (String, Vec<String>, nodes::run::Ledger) {
-    let (said, ledger) = match nodes::run_with(node, input, Means { heard, ..Means::of(models) }).await {
+    let (said, ledger) = match nodes::run_with(node, input, RunContext { heard, ..RunContext::new(models) }).await {
         Ok(done) => (format!("`{}`", done.value), done.ledger),
         Err(failure) => (failure.why, failure.ledger),
     };
@@ -71,7 +71,7 @@ async fn called(
     (said, classes, ledger)
 }
 
-fn words() -> Value {
+fn word_schema() -> Value {
     json!({"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]})
 }
 
@@ -102,7 +102,7 @@ async fn each_class_of_failure() {
 
 async fn on_the_engine(page: &mut Page, engine: Engine) {
     let direct = engine.models("fixed");
-    let good = node("good", PATIENT, &words()).unwrap();
+    let good = node("good", PATIENT, &word_schema()).unwrap();
     assert_eq!(page.row("nothing is wrong", &direct, &good).await, ["done"]);
     let schema = json!({"type": "array", "items": {"type": "string", "minLength": 9}, "minItems": 4});
     let short =
@@ -114,7 +114,7 @@ async fn on_the_engine(page: &mut Page, engine: Engine) {
     assert_eq!(page.row(cause, &direct, &cut).await, ["truncated", "truncated"]);
     let text = format!(
         "---\ndescription: Long.\ninput: {{ schema: {{ text: string }} }}\n{PATIENT}\noutput: {{ schema: {} }}\n---\n{{{{ text }}}}\n",
-        words()
+        word_schema()
     );
     let long = Node::parse("long", &text).unwrap();
     let input = Map::from_iter([("text".to_owned(), Value::from("word ".repeat(4_000)))]);
@@ -129,13 +129,13 @@ async fn on_the_engine(page: &mut Page, engine: Engine) {
     let tree = json!({"type": "object", "properties": {"of": {"anyOf": [{"type": "null"}, {"$ref": "#"}]}}, "required": ["of"]});
     let refused = node("refused", PATIENT, &tree).unwrap();
     assert_eq!(page.row("the server refuses the schema", &direct, &refused).await, ["rejected"]);
-    let strict = node("strict", "policy: { attempts: 2, enforce: strict }", &words()).unwrap();
+    let strict = node("strict", "policy: { attempts: 2, enforce: strict }", &word_schema()).unwrap();
     let cause = "`policy.enforce: strict`, and a server that takes no schema";
     assert_eq!(page.row(cause, &silent, &strict).await, ["nobody is asked"]);
     // The same with a streamed answer.
     for node in [&good, &cut, &hole, &refused] {
         let whole = called(&direct, node, Map::new(), None).await;
-        let streamed = called(&direct, node, Map::new(), Some(Heard(&|_| ()))).await;
+        let streamed = called(&direct, node, Map::new(), Some(Progress(&|_| ()))).await;
         assert_eq!((streamed.0, streamed.1), (whole.0, whole.1));
         let tokens = |ledger: nodes::run::Ledger| {
             ledger.attempts.iter().map(|one| one.tokens.map(|t| (t.input, t.output))).collect::<Vec<_>>()
@@ -144,7 +144,7 @@ async fn on_the_engine(page: &mut Page, engine: Engine) {
     }
     let pid = rustix::process::Pid::from_raw(engine.pid()).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::STOP).unwrap();
-    let slow = node("slow", "policy: { attempts: 2, timeout: 1s }", &words()).unwrap();
+    let slow = node("slow", "policy: { attempts: 2, timeout: 1s }", &word_schema()).unwrap();
     assert_eq!(page.row("a server that does not answer (stopped)", &direct, &slow).await, ["transport"]);
     rustix::process::kill_process(pid, rustix::process::Signal::CONT).unwrap();
     assert_eq!(called(&direct, &good, Map::new(), None).await.1, ["done"]);
@@ -164,8 +164,8 @@ async fn on_the_engine(page: &mut Page, engine: Engine) {
 }
 
 async fn by_fixture(page: &mut Page) {
-    let good = node("good", FRONT, &words()).unwrap();
-    let once = node("good", "policy: { attempts: 1 }", &words()).unwrap();
+    let good = node("good", FRONT, &word_schema()).unwrap();
+    let once = node("good", "policy: { attempts: 1 }", &word_schema()).unwrap();
     let error = |status, headers, message: &str| Reply(status, headers, json!({"error": {"message": message}}));
     let busy = || error(429, "retry-after: 1\r\n", "slowly");
     let of = |endpoint: &Endpoint| models(&[ModelSettings::at(&endpoint.url, "m")]);
@@ -204,7 +204,7 @@ async fn by_fixture(page: &mut Page) {
     let refusal = json!({"choices": [{"message": {"content": null, "refusal": "I cannot help with that."}, "finish_reason": "stop"}]});
     let endpoint = Endpoint::start(vec![Reply(200, "", refusal)]);
     assert_eq!(page.row("the model refuses", &of(&endpoint), &good).await, ["refused"]);
-    let mended = node("good", "policy: { attempts: 1, repair: true }", &words()).unwrap();
+    let mended = node("good", "policy: { attempts: 1, repair: true }", &word_schema()).unwrap();
     let endpoint = Endpoint::start(vec![says("{'word': 'a',}", "stop")]);
     assert_eq!(page.row("nearly JSON, with `policy.repair`", &of(&endpoint), &mended).await, ["done"]);
     // Truncated, whatever finish reason the server reports.
@@ -215,7 +215,7 @@ async fn by_fixture(page: &mut Page) {
         "HTTP/1.1 200 X\r\ncontent-length: 1000\r\n\r\n{\"choices\":[{\"message\":{\"content\":\"{}\"".to_owned();
     let endpoint = Endpoint::raw(vec![torn]);
     assert_eq!(page.row("a torn answer", &of(&endpoint), &once).await, ["transport"]);
-    let heard = Heard(&|_| ());
+    let heard = Progress(&|_| ());
     let endpoint = Endpoint::raw(vec![streams(&["{\"word\"", ":\"a\"}"], None)]);
     let classes =
         page.call("a torn stream, though its text is whole", &of(&endpoint), &once, Map::new(), Some(heard)).await;
@@ -224,13 +224,13 @@ async fn by_fixture(page: &mut Page) {
     let (full, free) =
         (Endpoint::start(vec![error(429, "retry-after: 50\r\n", "slowly")]), Endpoint::start(vec![says(GOOD, "stop")]));
     let two = models(&[ModelSettings::at(&full.url, "m"), ModelSettings::at(&free.url, "m")]);
-    let good = node("good", &format!("model: [model1, model2]\n{FRONT}"), &words()).unwrap();
+    let good = node("good", &format!("model: [model1, model2]\n{FRONT}"), &word_schema()).unwrap();
     let cause = "429, `retry-after: 50` where the call has 20 s, and a second model";
     assert_eq!(page.row(cause, &two, &good).await, ["busy", "done"]);
     let full = Endpoint::start(vec![error(429, "retry-after: 50\r\n", "slowly")]);
     let cause = "429, `retry-after: 50` where the call has 20 s";
     let one = models(&[ModelSettings::at(&full.url, "m")]);
-    let only = node("good", FRONT, &words()).unwrap();
+    let only = node("good", FRONT, &word_schema()).unwrap();
     assert_eq!(page.row(cause, &one, &only).await, ["busy"]);
 }
 
@@ -249,7 +249,7 @@ async fn a_call_that_is_given_up_closes_its_connection_at_once() {
         let models = models(&[ModelSettings::at(&proxy.url, "fixed")]);
         let node = long_answer();
         let call = tokio::spawn(async move {
-            let heard = is_streamed.then_some(Heard(&|_| ()));
+            let heard = is_streamed.then_some(Progress(&|_| ()));
             called(&models, &node, Map::new(), heard).await.0
         });
         let (mut asked, mut closed) = (proxy.asked, proxy.closed);

@@ -115,7 +115,7 @@ async fn what_the_decoder_makes_of_each_keyword() {
         let node = node("probe", "policy: { attempts: 1 }\nconfig: { maxOutputTokens: 200 }", &output)
             .unwrap_or_else(|why| panic!("{name}: {why}"));
         let (verdict, said) = verdict(run(&models, &node).await);
-        let keywords = Projection::of(&node.output.json, Dialect::Strict, None).keywords;
+        let keywords = Projection::new(&node.output.json, Dialect::Strict, None).keywords;
         let refused: Vec<String> = keywords
             .into_iter()
             .filter(|keyword| keyword.handling == Handling::Refused)
@@ -165,5 +165,5 @@ fn detail(said: &Result<Value, String>) -> String {
     let Err(why) = said else { return String::new() };
     let why = why.split_once(": ").map_or(why.as_str(), |(_, why)| why);
     let why = why.split(" (attempt ").next().unwrap_or(why);
-    why.trim_start_matches("the answer is not what the node's output states: ").to_owned()
+    why.trim_start_matches("the answer does not match the node's output schema: ").to_owned()
 }

@@ -4,7 +4,7 @@ use nodes::cassette::{Cassettes, Mode};
 use nodes::engine::Engine;
 use nodes::folder::Folder;
 use nodes::usage::{self, Usage};
-use nodes::{Means, Models, Node};
+use nodes::{Models, Node, RunContext};
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -24,7 +24,7 @@ fn input(text: &str) -> Map<String, Value> {
 
 /// Returns the value as text or the failure, and the source of the answer.
 async fn call(node: &Node, text: &str, models: &Models, cassettes: &Cassettes, folder: &Folder) -> String {
-    let means = Means { cassettes: Some((cassettes, folder)), ..Means::of(models) };
+    let means = RunContext { cassettes: Some((cassettes, folder)), ..RunContext::new(models) };
     match nodes::run_with(node, input(text), means).await {
         Ok(done) => format!("{} {:?}", done.value, done.ledger.attempts[0].via),
         Err(failure) => failure.why,
@@ -87,7 +87,7 @@ async fn the_ledger_counts_what_the_server_counts() {
     for number in 0..300 {
         let front = "policy: { attempts: 2 }\nconfig: { maxOutputTokens: 20 }";
         let node = super::node("count", front, &schemas[number % 3]).unwrap();
-        let means = Means { usage: Some(&usage), ..Means::of(&models) };
+        let means = RunContext { usage: Some(&usage), ..RunContext::new(&models) };
         let ledger = match nodes::run_with(&node, Map::new(), means).await {
             Ok(done) => done.ledger,
             Err(failure) => {

@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use nodes::cassette::{Cassettes, Mode};
 use nodes::folder::Folder;
 use nodes::schema::Dialect;
-use nodes::{Means, ModelSettings, Models, Node, NodesSettings};
+use nodes::{ModelSettings, Models, Node, NodesSettings, RunContext};
 use serde_json::{Map, Value, json};
 
 use super::{engine, node, venv};
@@ -112,7 +112,7 @@ async fn recorded(node: &Node, models: &Models, directory: &Path) -> (Result<Val
     let cassettes = Cassettes::new(Mode::Record);
     let folder = Folder::new(directory, "nodes");
     std::fs::create_dir_all(directory.join("nodes")).expect("a directory");
-    let means = Means { cassettes: Some((&cassettes, &folder)), ..Means::of(models) };
+    let means = RunContext { cassettes: Some((&cassettes, &folder)), ..RunContext::new(models) };
     let said = match nodes::run_with(node, Map::new(), means).await {
         Ok(done) => Ok(done.value),
         Err(failure) => Err(format!("{:?}: {}", failure.kind, failure.why)),
@@ -149,7 +149,7 @@ impl Random {
         self.0 % most
     }
 
-    fn one(&mut self, of: &[&'static str]) -> &'static str {
+    fn pick(&mut self, of: &[&'static str]) -> &'static str {
         of[self.below(of.len() as u64) as usize]
     }
 }
@@ -217,12 +217,12 @@ fn part(random: &mut Random, depth: u64) -> Value {
         9 => json!({"enum": ["red", "green", 7, null]}),
         10 => json!({"const": ["x", 1]}),
         11 => {
-            json!({"type": "string", "pattern": random.one(&["^[a-f]{2,4}$", "[a-f]{2}", "^\\d+$", "^(ab|cd)+$"])})
+            json!({"type": "string", "pattern": random.pick(&["^[a-f]{2,4}$", "[a-f]{2}", "^\\d+$", "^(ab|cd)+$"])})
         }
         12 => {
-            json!({"type": "string", "format": random.one(&["date", "email", "uuid", "ipv4", "date-time"])})
+            json!({"type": "string", "format": random.pick(&["date", "email", "uuid", "ipv4", "date-time"])})
         }
-        13 => json!({"$ref": random.one(&["#/$defs/small", "#/$defs/tree", "#/$defs/tagged"])}),
+        13 => json!({"$ref": random.pick(&["#/$defs/small", "#/$defs/tree", "#/$defs/tagged"])}),
         14 => json!({"type": "string", "not": {"const": ""}}),
         15 => json!({"type": "integer", "multipleOf": 1 + random.below(5), "minimum": 1}),
         16 => json!({"type": "integer", "not": {"enum": [0, 1]}}),
