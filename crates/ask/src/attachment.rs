@@ -1,5 +1,5 @@
-//! What a person looks at before they answer: texts and diffs, which stand in the question, and pictures, which are copied
-//! when it is asked, so that what is shown is what was meant.
+//! Attachments of a question: texts and diffs, which are stored with it, and pictures. Pictures are copied when the question is
+//! asked, so that later changes of the file have no effect.
 
 use std::fs;
 use std::io::Read as _;
@@ -12,15 +12,15 @@ use sha2::{Digest, Sha256};
 
 use crate::form::LABEL_MAX;
 
-/// The most attachments of a question, bytes of a text, and bytes of a picture.
+/// The maximum number of attachments of a question. The next constants limit a text and a picture in bytes.
 pub(crate) const ATTACHMENTS_MAX: usize = 3;
 const TEXT_MAX: usize = 64 * 1024;
 const PICTURE_MAX: u64 = 4 * 1024 * 1024;
 
-/// The folder of the pictures, beside the file of the questions.
+/// The directory of the pictures, in the directory of the questions' file.
 const FOLDER: &str = "ask-pictures";
 
-/// An attachment as an agent gives it.
+/// An attachment in a tool's arguments.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
@@ -28,10 +28,10 @@ pub(crate) struct GivenAttachment {
     pub kind: AttachmentKind,
     #[serde(default)]
     pub label: String,
-    /// Of a text or a diff.
+    /// Content of a text or a diff.
     #[serde(default)]
     pub text: String,
-    /// Of a picture (PNG, JPEG, WebP) in the worktree.
+    /// Path of a picture (PNG, JPEG or WebP) in the worktree.
     #[serde(default)]
     pub path: String,
 }
@@ -50,25 +50,25 @@ pub enum AttachmentKind {
 pub struct Attachment {
     pub kind: AttachmentKind,
     pub label: String,
-    /// Of a text or a diff.
+    /// The content of a text or a diff.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
-    /// Of a picture: the name of its copy, which its bytes decide.
+    /// The file name of a picture's copy, which is derived from its bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
 }
 
-/// An attachment, and the bytes of a picture that is not copied yet.
+/// An attachment, with the bytes of a picture that is not copied yet.
 #[derive(Debug)]
 pub(crate) struct Attached {
     pub attachment: Attachment,
     bytes: Vec<u8>,
 }
 
-/// Reads what an agent attached, below its worktree. Blocks.
+/// Reads the attachments of an agent below its worktree. Blocks.
 ///
 /// # Errors
-/// When it cannot be shown, in words for the agent.
+/// An error text for the agent, if an attachment cannot be shown.
 pub(crate) fn read(given: Vec<GivenAttachment>, worktree: &Path) -> Result<Vec<Attached>, String> {
     if given.len() > ATTACHMENTS_MAX {
         return Err(format!("at most {ATTACHMENTS_MAX} attachments are shown, and there are {}", given.len()));
@@ -115,7 +115,7 @@ fn read_one(given: GivenAttachment, worktree: &Path) -> Result<Attached, String>
     Ok(Attached { attachment: Attachment { kind, label, text, file }, bytes })
 }
 
-/// What kind of picture it is, by its first bytes.
+/// Returns the picture format according to the first bytes.
 fn ending(bytes: &[u8]) -> Option<&'static str> {
     match bytes {
         [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some("png"),
@@ -125,12 +125,12 @@ fn ending(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// The copy of a picture, by the path of the file of the questions.
+/// Returns the path of a picture's copy, next to the file of the questions.
 pub(crate) fn copy_of(store: &Path, file: &str) -> std::path::PathBuf {
     store.with_file_name(FOLDER).join(file)
 }
 
-/// Copies the pictures. They are on disk when this returns. Blocks.
+/// Copies the pictures and flushes them to disk. Blocks.
 pub(crate) fn keep(store: &Path, read: &[Attached]) -> std::io::Result<()> {
     for read in read {
         let Some(file) = &read.attachment.file else { continue };
@@ -142,7 +142,7 @@ pub(crate) fn keep(store: &Path, read: &[Attached]) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Deletes the copies that no question has. Blocks.
+/// Deletes the copies that no question uses. Blocks.
 pub(crate) fn forget(store: &Path, is_used: impl Fn(&str) -> bool) {
     let Ok(entries) = fs::read_dir(store.with_file_name(FOLDER)) else { return };
     for entry in entries.flatten() {

@@ -6,10 +6,10 @@ use serde::Deserialize;
 
 use crate::form::{Choice, OPTIONS_MAX};
 
-/// The words that the result uses itself.
+/// The option ids that the result reserves.
 const TAKEN: &[&str] = &["custom", "cancelled"];
 
-/// Options as an argument.
+/// The options argument.
 #[derive(Debug, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Options(Vec<Given>);
@@ -35,7 +35,7 @@ impl JsonSchema for Options {
 }
 
 impl Options {
-    /// The options, each with an id of its own.
+    /// Validates the options. Ids are unique.
     pub(crate) fn checked(self) -> Result<Vec<Choice>, ToolError> {
         let count = self.0.len();
         if !(1..=OPTIONS_MAX).contains(&count) {

@@ -12,14 +12,14 @@ use crate::Board;
 use crate::calls::asking::{asker, failed};
 use crate::question::Question;
 
-/// How many earlier questions are looked through.
+/// The maximum number of earlier questions that are searched.
 const LOOKED_AT: u32 = 200;
 
 /// List your questions.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// Which.
+    /// State of the listed questions (default open).
     #[serde(default)]
     pub state: Which,
 }
