@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::form::{CHOICE, CONFIRM, GUIDANCE};
-use crate::question::{Kind, Question, Standing};
+use crate::question::{Kind, Question, QuestionState};
 
 /// The guidance text of an empty answer.
 const NO_GUIDANCE: &str = "No guidance provided";
@@ -20,7 +20,7 @@ pub(crate) fn selected(question: &Question) -> (Option<String>, Option<String>) 
     match (chosen, &question.standing) {
         (Some(id), _) if is_option(id) => (Some(id.to_owned()), None),
         (Some(text), _) => (Some("custom".to_owned()), Some(text.to_owned())),
-        (None, Standing::Declined { .. } | Standing::Dismissed { .. } | Standing::Withdrawn { .. }) => {
+        (None, QuestionState::Declined { .. } | QuestionState::Dismissed { .. } | QuestionState::Withdrawn { .. }) => {
             (Some("cancelled".to_owned()), None)
         }
         (None, _) => (None, None),
@@ -51,7 +51,7 @@ pub(crate) fn result_lines(question: &Question) -> Vec<String> {
         (Kind::Guide, _) => vec![format!("guidance: {}", json(&|| guidance(question).into()))],
         (Kind::Form, Some(values)) => values.iter().map(|(field, value)| format!("{field}: {value}")).collect(),
     };
-    if let Some(note) = question.said().and_then(|said| said.note.clone()) {
+    if let Some(note) = question.response().and_then(|said| said.note.clone()) {
         lines.push(format!("note: {}", Value::from(note)));
     }
     lines

@@ -162,7 +162,7 @@ mod tests {
 
     const PNG: &[u8] = b"\x89PNG\r\n\x1a\nand so on";
 
-    fn given(kind: AttachmentKind, text: &str, path: &str) -> GivenAttachment {
+    fn attachment(kind: AttachmentKind, text: &str, path: &str) -> GivenAttachment {
         GivenAttachment { kind, label: String::new(), text: text.to_owned(), path: path.to_owned() }
     }
 
@@ -177,16 +177,16 @@ mod tests {
         symlink("../secret.png", root.join("link.png")).unwrap();
         use AttachmentKind::{Diff, Picture, Text};
         let wrong = [
-            vec![given(Text, "", "")],
-            vec![given(Diff, "-a\n+b", "a.diff")],
-            vec![given(Text, &"x".repeat(70_000), "")],
-            vec![given(Picture, "", "absent.png")],
-            vec![given(Picture, "", "../secret.png")],
-            vec![given(Picture, "", "link.png")],
-            vec![given(Picture, "", "a.gif")],
-            vec![given(Picture, "", "huge.png")],
-            vec![given(Picture, "", ".")],
-            vec![given(Text, "x", ""); 4],
+            vec![attachment(Text, "", "")],
+            vec![attachment(Diff, "-a\n+b", "a.diff")],
+            vec![attachment(Text, &"x".repeat(70_000), "")],
+            vec![attachment(Picture, "", "absent.png")],
+            vec![attachment(Picture, "", "../secret.png")],
+            vec![attachment(Picture, "", "link.png")],
+            vec![attachment(Picture, "", "a.gif")],
+            vec![attachment(Picture, "", "huge.png")],
+            vec![attachment(Picture, "", ".")],
+            vec![attachment(Text, "x", ""); 4],
         ];
         let why: Vec<String> = wrong.into_iter().map(|given| read(given, &root).unwrap_err()).collect();
         expect![[r#"
@@ -208,7 +208,7 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let store = temp.path().join("ask.db");
         fs::write(temp.path().join("shot.png"), PNG).unwrap();
-        let read = read(vec![given(AttachmentKind::Picture, "", "shot.png")], temp.path()).unwrap();
+        let read = read(vec![attachment(AttachmentKind::Picture, "", "shot.png")], temp.path()).unwrap();
         keep(&store, &read).unwrap();
         fs::write(temp.path().join("shot.png"), "another").unwrap();
         let file = read[0].attachment.file.clone().unwrap();

@@ -12,8 +12,8 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
 use crate::board::{Board, BoardError};
-use crate::form::{Field, FieldKind, Form, Misfit, Seen, read};
-use crate::question::{Event, Question, Said, Standing, Via, rfc3339};
+use crate::form::{Field, FieldKind, Form, FormView, Misfit, read};
+use crate::question::{Event, Question, QuestionState, Response, Via, rfc3339};
 
 /// The maximum length of a note in characters.
 const NOTE_MAX: usize = 4000;
@@ -83,12 +83,12 @@ pub async fn answer(board: Arc<Board>, cx: Context, params: Option<Box<RawValue>
     if given.via == Some(Via::Dialog) {
         return Err(RpcError::new(INVALID_PARAMS, "an answer in a dialog comes from the program that asked"));
     }
-    let question = one(&board, given.question.as_deref())?;
+    let question = find_one(&board, given.question.as_deref())?;
     let note = given.note.as_deref().map(str::trim).filter(|note| !note.is_empty());
     if note.is_some_and(|note| note.chars().count() > NOTE_MAX) {
         return Err(refused("misfit", format!("the note is too long: at most {NOTE_MAX} characters"), None));
     }
-    let said = Said {
+    let said = Response {
         by: board.options.person.clone(),
         via: given.via.unwrap_or(Via::Command),
         at_ms: journal::now(),
@@ -97,7 +97,7 @@ pub async fn answer(board: Arc<Board>, cx: Context, params: Option<Box<RawValue>
     let event = if given.decline {
         Event::Decline(said)
     } else {
-        let seen = if matches!(given.via, None | Some(Via::Command)) { Seen::Named } else { Seen::Asked };
+        let seen = if matches!(given.via, None | Some(Via::Command)) { FormView::Named } else { FormView::Asked };
         let values = values(&question.form, &given).and_then(|values| question.form.check(values, seen));
         match values {
             Ok(values) => Event::Answer { values, said },
@@ -152,7 +152,7 @@ fn refusal_of(board: &Board, cx: &Context) -> Option<String> {
 }
 
 /// Returns the question with this id, or the only open one.
-fn one(board: &Board, id: Option<&str>) -> Result<Question, RpcError> {
+fn find_one(board: &Board, id: Option<&str>) -> Result<Question, RpcError> {
     if let Some(id) = id {
         let found = board.find(id).map_err(failed)?;
         return found.ok_or_else(|| failed(BoardError::Unknown(id.to_owned())));
@@ -176,7 +176,7 @@ fn values(form: &Form, given: &AnswerParams) -> Result<Map<String, Value>, Misfi
         let [field] = fields.as_slice() else {
             let asked: Vec<&Field> = form.0.iter().filter(|field| field.kind != FieldKind::Note).collect();
             let why = match (fields.len(), asked.as_slice()) {
-                (0, [only]) => format!("it asks for {}", wanted(only)),
+                (0, [only]) => format!("it asks for {}", expected(only)),
                 (count, _) => {
                     let ids: Vec<&str> = asked.iter().map(|field| field.id.as_str()).collect();
                     format!("it has {count} fields for that; set them by name: {}", ids.join(", "))
@@ -215,7 +215,7 @@ fn values(form: &Form, given: &AnswerParams) -> Result<Map<String, Value>, Misfi
 }
 
 /// Describes the values of a field.
-fn wanted(field: &Field) -> &'static str {
+fn expected(field: &Field) -> &'static str {
     match field.kind {
         FieldKind::Boolean => "yes or no",
         FieldKind::Choice if field.other => "one of its options, or a text",
@@ -246,7 +246,7 @@ fn only_options(form: &Form, values: &Map<String, Value>) -> Result<(), Misfit> 
 fn failed(error: BoardError) -> RpcError {
     match error {
         BoardError::Closed(question) => {
-            let how = match question.said() {
+            let how = match question.response() {
                 Some(said) => format!(
                     "{} is {} already: by {} ({}), {}",
                     question.id,
@@ -256,10 +256,10 @@ fn failed(error: BoardError) -> RpcError {
                     rfc3339(said.at_ms)
                 ),
                 None => match question.standing {
-                    Standing::Withdrawn { at_ms, .. } => {
+                    QuestionState::Withdrawn { at_ms, .. } => {
                         format!("{} is cancelled already: taken back by its asker, {}", question.id, rfc3339(at_ms))
                     }
-                    Standing::Expired { at_ms } => format!("{} expired, {}", question.id, rfc3339(at_ms)),
+                    QuestionState::Expired { at_ms } => format!("{} expired, {}", question.id, rfc3339(at_ms)),
                     _ => format!("{} is {} already", question.id, question.status()),
                 },
             };

@@ -26,5 +26,5 @@ mod words;
 
 pub use board::{Board, BoardOptions, Notified, Notify};
 pub use route::hooked::{HookAnswer, HookQuestion, ask_at_hook};
-pub use route::late::{Gone, heard_at_hook, late, late_at_hook};
+pub use route::late::{AgentEnd, heard_at_hook, late, late_at_hook};
 pub use settings::AskSettings;

@@ -37,8 +37,8 @@ pub struct Question {
     pub digest: String,
     pub asked_ms: u64,
     pub expires_ms: u64,
-    pub standing: Standing,
-    pub handed: Handed,
+    pub standing: QuestionState,
+    pub handed: Delivery,
 }
 
 /// The tool that asked, which determines the format of the result.
@@ -121,20 +121,20 @@ pub enum Danger {
 /// The state of a question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
-pub enum Standing {
+pub enum QuestionState {
     Open,
     /// A person answered it.
     Answered {
         values: Map<String, Value>,
-        said: Said,
+        said: Response,
     },
     /// A person refused to answer it.
     Declined {
-        said: Said,
+        said: Response,
     },
     /// A person dismissed it.
     Dismissed {
-        said: Said,
+        said: Response,
     },
     /// Its asker withdrew it.
     Withdrawn {
@@ -149,7 +149,7 @@ pub enum Standing {
 
 /// The author, way and time of an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Said {
+pub struct Response {
     pub by: String,
     pub via: Via,
     pub at_ms: u64,
@@ -161,7 +161,7 @@ pub struct Said {
 /// The delivery state of the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Handed {
+pub enum Delivery {
     /// It is undelivered, after this number of failed deliveries.
     Waiting { attempts: u32 },
     /// It is being delivered, with this number of attempts.
@@ -175,10 +175,10 @@ pub enum Handed {
 pub enum Event {
     Answer {
         values: Map<String, Value>,
-        said: Said,
+        said: Response,
     },
-    Decline(Said),
-    Dismiss(Said),
+    Decline(Response),
+    Dismiss(Response),
     /// Its asker withdraws it.
     Withdraw {
         reason: String,
@@ -238,52 +238,54 @@ impl Question {
             vec![Action::Store { durably: true }, Action::Wake, Action::Show, Action::Record(record)]
         };
         let actions = match (event, &self.standing, self.handed) {
-            (Event::Answer { values, said }, Standing::Open, _) => {
+            (Event::Answer { values, said }, QuestionState::Open, _) => {
                 let via = said.via;
-                next.standing = Standing::Answered { values, said };
+                next.standing = QuestionState::Answered { values, said };
                 answered(&next, via)
             }
-            (Event::Decline(said), Standing::Open, _) => {
+            (Event::Decline(said), QuestionState::Open, _) => {
                 let via = said.via;
-                next.standing = Standing::Declined { said };
+                next.standing = QuestionState::Declined { said };
                 answered(&next, via)
             }
-            (Event::Dismiss(said), Standing::Open, _) => {
+            (Event::Dismiss(said), QuestionState::Open, _) => {
                 let via = said.via;
-                next.standing = Standing::Dismissed { said };
+                next.standing = QuestionState::Dismissed { said };
                 answered(&next, via)
             }
-            (Event::Withdraw { reason, at_ms }, Standing::Open, _) => {
-                next.standing = Standing::Withdrawn { reason, at_ms };
-                next.handed = Handed::Settled;
+            (Event::Withdraw { reason, at_ms }, QuestionState::Open, _) => {
+                next.standing = QuestionState::Withdrawn { reason, at_ms };
+                next.handed = Delivery::Settled;
                 closed(&next)
             }
-            (Event::Claim { via, at_ms }, Standing::Open, _) => {
+            (Event::Claim { via, at_ms }, QuestionState::Open, _) => {
                 next.expires_ms = next.expires_ms.max(at_ms.saturating_add(CLAIM_MS));
                 let record = Record::QuestionClaimed { question: next.id.clone(), via };
                 vec![Action::Store { durably: false }, Action::Show, Action::Record(record)]
             }
-            (Event::Tick { at_ms }, Standing::Open, _) if at_ms >= self.expires_ms => {
-                next.standing = Standing::Expired { at_ms };
-                next.handed = Handed::Settled;
+            (Event::Tick { at_ms }, QuestionState::Open, _) if at_ms >= self.expires_ms => {
+                next.standing = QuestionState::Expired { at_ms };
+                next.handed = Delivery::Settled;
                 closed(&next)
             }
-            (Event::HandOut, standing, Handed::Waiting { attempts }) if *standing != Standing::Open => {
+            (Event::HandOut, standing, Delivery::Waiting { attempts }) if *standing != QuestionState::Open => {
                 let attempt = attempts + 1;
-                next.handed = Handed::Out { attempts: attempt };
+                next.handed = Delivery::Out { attempts: attempt };
                 let record = Record::AnswerHanded { question: next.id.clone(), attempt };
                 vec![Action::Store { durably: false }, Action::Record(record)]
             }
-            (Event::GiveUp, _, Handed::Out { attempts }) => {
-                next.handed = Handed::Waiting { attempts };
+            (Event::GiveUp, _, Delivery::Out { attempts }) => {
+                next.handed = Delivery::Waiting { attempts };
                 vec![Action::Store { durably: false }]
             }
-            (Event::Abandon, standing, Handed::Waiting { .. } | Handed::Out { .. }) if *standing != Standing::Open => {
-                next.handed = Handed::Settled;
+            (Event::Abandon, standing, Delivery::Waiting { .. } | Delivery::Out { .. })
+                if *standing != QuestionState::Open =>
+            {
+                next.handed = Delivery::Settled;
                 vec![Action::Store { durably: false }]
             }
-            (Event::Confirm, _, Handed::Out { .. }) => {
-                next.handed = Handed::Settled;
+            (Event::Confirm, _, Delivery::Out { .. }) => {
+                next.handed = Delivery::Settled;
                 vec![Action::Store { durably: false }]
             }
             (Event::Tick { .. } | Event::HandOut | Event::GiveUp | Event::Confirm | Event::Abandon, ..) => {
@@ -295,47 +297,49 @@ impl Question {
     }
 
     pub fn is_open(&self) -> bool {
-        self.standing == Standing::Open
+        self.standing == QuestionState::Open
     }
 
     /// Returns true if its answer is undelivered.
     pub fn waits_for_hand_out(&self) -> bool {
-        !self.is_open() && matches!(self.handed, Handed::Waiting { .. })
+        !self.is_open() && matches!(self.handed, Delivery::Waiting { .. })
     }
 
     /// Returns true if an earlier delivery of its answer failed.
     pub fn is_redelivered(&self) -> bool {
-        matches!(self.handed, Handed::Waiting { attempts: 1.. } | Handed::Out { attempts: 2.. })
+        matches!(self.handed, Delivery::Waiting { attempts: 1.. } | Delivery::Out { attempts: 2.. })
     }
 
     /// Returns true if no further event can change it.
     pub fn is_settled(&self) -> bool {
-        self.handed == Handed::Settled
+        self.handed == Delivery::Settled
     }
 
     /// Returns the word for its state.
     pub fn status(&self) -> &'static str {
         match self.standing {
-            Standing::Open => "open",
-            Standing::Answered { .. } => "answered",
-            Standing::Declined { .. } => "declined",
-            Standing::Dismissed { .. } | Standing::Withdrawn { .. } => "cancelled",
-            Standing::Expired { .. } => "expired",
+            QuestionState::Open => "open",
+            QuestionState::Answered { .. } => "answered",
+            QuestionState::Declined { .. } => "declined",
+            QuestionState::Dismissed { .. } | QuestionState::Withdrawn { .. } => "cancelled",
+            QuestionState::Expired { .. } => "expired",
         }
     }
 
     /// Returns the author of the answer or refusal, if a person closed it.
-    pub fn said(&self) -> Option<&Said> {
+    pub fn response(&self) -> Option<&Response> {
         match &self.standing {
-            Standing::Answered { said, .. } | Standing::Declined { said } | Standing::Dismissed { said } => Some(said),
-            Standing::Open | Standing::Withdrawn { .. } | Standing::Expired { .. } => None,
+            QuestionState::Answered { said, .. }
+            | QuestionState::Declined { said }
+            | QuestionState::Dismissed { said } => Some(said),
+            QuestionState::Open | QuestionState::Withdrawn { .. } | QuestionState::Expired { .. } => None,
         }
     }
 
     /// Returns the answer, if there is one.
     pub fn values(&self) -> Option<&Map<String, Value>> {
         match &self.standing {
-            Standing::Answered { values, .. } => Some(values),
+            QuestionState::Answered { values, .. } => Some(values),
             _ => None,
         }
     }
@@ -380,20 +384,20 @@ pub(crate) mod tests {
             digest: "d".to_owned(),
             asked_ms: 0,
             expires_ms: 1_000_000,
-            standing: Standing::Open,
-            handed: Handed::Waiting { attempts: 0 },
+            standing: QuestionState::Open,
+            handed: Delivery::Waiting { attempts: 0 },
         }
     }
 
-    fn said(by: u64) -> Said {
-        Said { by: by.to_string(), via: Via::Command, at_ms: by, note: None }
+    fn response(by: u64) -> Response {
+        Response { by: by.to_string(), via: Via::Command, at_ms: by, note: None }
     }
 
     fn event() -> impl Strategy<Value = Event> {
         prop_oneof![
-            any::<u64>().prop_map(|by| Event::Answer { values: Map::new(), said: said(by) }),
-            any::<u64>().prop_map(|by| Event::Decline(said(by))),
-            any::<u64>().prop_map(|by| Event::Dismiss(said(by))),
+            any::<u64>().prop_map(|by| Event::Answer { values: Map::new(), said: response(by) }),
+            any::<u64>().prop_map(|by| Event::Decline(response(by))),
+            any::<u64>().prop_map(|by| Event::Dismiss(response(by))),
             (0..2_000_000u64).prop_map(|at_ms| Event::Tick { at_ms }),
             (0..2_000_000u64).prop_map(|at_ms| Event::Claim { via: Via::Terminal, at_ms }),
             Just(Event::Withdraw { reason: String::new(), at_ms: 1 }),
@@ -410,7 +414,7 @@ pub(crate) mod tests {
         #[test]
         fn one_winner_and_one_delivery(events in proptest::collection::vec(event(), 0..40)) {
             let mut question = question("q_1", 1);
-            let mut closed_by: Option<Standing> = None;
+            let mut closed_by: Option<QuestionState> = None;
             let (mut out, mut confirmed) = (false, false);
             for event in events {
                 let wants_open = !matches!(
@@ -460,7 +464,7 @@ pub(crate) mod tests {
     #[test]
     fn a_second_hand_out_is_marked() {
         let step = |question: &Question, event| question.apply(event).unwrap().unwrap().question;
-        let answered = step(&question("q_1", 1), Event::Answer { values: Map::new(), said: said(1) });
+        let answered = step(&question("q_1", 1), Event::Answer { values: Map::new(), said: response(1) });
         assert!(answered.waits_for_hand_out() && !answered.is_redelivered());
         let out = step(&answered, Event::HandOut);
         assert!(!out.is_redelivered() && !out.waits_for_hand_out());

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::answer::{confirmed, guidance, selected};
-use crate::question::{Kind, Question, Standing, Via, rfc3339};
+use crate::question::{Kind, Question, QuestionState, Via, rfc3339};
 
 /// The advice after a wait that timed out.
 pub(crate) const TIMED_OUT: &str = "The person has not answered yet. Do not ask again: the answer will come by itself with a \
@@ -19,7 +19,7 @@ pub(crate) fn timed_out_for_script(id: &str) -> String {
 
 /// Returns the advice after a call that does not wait. `is_seen` is true if a person can see the question or was notified.
 /// `is_script` is true if answers are not pushed to the caller.
-pub(crate) fn asked(id: &str, is_seen: bool, is_script: bool) -> String {
+pub(crate) fn stored(id: &str, is_seen: bool, is_script: bool) -> String {
     let seen = if is_seen {
         "The question is stored and shown.".to_owned()
     } else {
@@ -65,7 +65,7 @@ pub(crate) const ANOTHER_CALL: &str = "An answer goes to one call, and another c
 /// Describes an earlier answer as history. `asker` names its recipient.
 pub(crate) fn earlier(question: &Question, asker: &str) -> String {
     let id = &question.id;
-    let Some(said) = question.said() else {
+    let Some(said) = question.response() else {
         return format!("History: another run asked {id}, which ended without an answer ({}).", question.status());
     };
     let what = match (question.kind, question.values()) {
@@ -93,12 +93,12 @@ pub(crate) const DISMISSED: &str = "The question was closed without an answer. T
 
 /// Returns the first line of a late answer.
 pub(crate) fn late_head(question: &Question, age: &str, redelivered: bool) -> String {
-    let said = question.said();
+    let said = question.response();
     let by = said.map_or("the person", |said| said.by.as_str());
     let way = said.map_or(Via::Command, |said| said.via).way();
     let what = match question.standing {
-        Standing::Answered { .. } => "answered",
-        Standing::Declined { .. } => "declined to answer",
+        QuestionState::Answered { .. } => "answered",
+        QuestionState::Declined { .. } => "declined to answer",
         _ => "closed without an answer",
     };
     let again = if redelivered { "; redelivered: you may have seen this before" } else { "" };

@@ -173,9 +173,10 @@ impl Board {
     /// Returns a question for faces. Attached texts are replaced with their line counts.
     pub(crate) fn view(&self, question: &Question) -> Value {
         let now = journal::now();
-        let said = question.said();
+        let said = question.response();
         let claimed = self.claimed(question).filter(|(_, at_ms)| question.is_open() && now < at_ms + CLAIM_MS);
-        let attachments: Vec<Value> = question.attachments.iter().map(|attachment| self.shown(attachment)).collect();
+        let attachments: Vec<Value> =
+            question.attachments.iter().map(|attachment| self.view_attachment(attachment)).collect();
         json!({
             "question": question.id,
             "tool": question.kind.tool(),
@@ -214,7 +215,7 @@ impl Board {
         self.state.lock().questions.get(&question.seq)?.claimed
     }
 
-    fn shown(&self, attachment: &Attachment) -> Value {
+    fn view_attachment(&self, attachment: &Attachment) -> Value {
         let copy = attachment.file.as_deref().map(|file| copy_of(&self.options.path, file));
         let lines = attachment.text.lines().count();
         json!({"kind": attachment.kind, "label": attachment.label, "lines": lines, "file": copy})

@@ -24,7 +24,7 @@ use crate::AskSettings;
 use crate::attachment::{self, GivenAttachment};
 use crate::form::Form;
 use crate::journal::Record;
-use crate::question::{Action, Asker, Closed, Danger, Event, Handed, Kind, Question, Standing, Via};
+use crate::question::{Action, Asker, Closed, Danger, Delivery, Event, Kind, Question, QuestionState, Via};
 use crate::store::{Store, StoreError};
 
 /// The maximum number of questions that are open or have an undelivered answer.
@@ -74,7 +74,7 @@ pub struct Board {
     me: std::sync::Weak<Board>,
     pub(crate) options: BoardOptions,
     store: OnceLock<Store>,
-    /// Held while a question changes, and while the store is opened.
+    /// BoardEntry while a question changes, and while the store is opened.
     changing: Mutex<()>,
     /// The semaphore for threads that may wait for `changing`.
     turns: Arc<Semaphore>,
@@ -94,14 +94,14 @@ pub struct Board {
 #[derive(Default)]
 struct State {
     /// The unsettled questions by sequence number.
-    questions: BTreeMap<u64, Held>,
+    questions: BTreeMap<u64, BoardEntry>,
     /// The closed ones among them whose answers are undelivered. Every call searches only these, so its cost does not depend on
     /// the open questions.
     closed: BTreeSet<u64>,
     last_hand: u64,
 }
 
-struct Held {
+struct BoardEntry {
     question: Question,
     /// Notified of every change.
     changed: watch::Sender<()>,
@@ -218,7 +218,9 @@ impl Board {
             .into_iter()
             .filter(|question| !question.is_settled())
             // Notifications were sent before the restart.
-            .map(|question| (question.seq, Held { is_told: self.options.notify.is_some(), ..Held::of(question) }));
+            .map(|question| {
+                (question.seq, BoardEntry { is_told: self.options.notify.is_some(), ..BoardEntry::new(question) })
+            });
         let mut state = self.state.lock();
         state.questions = held.collect();
         let closed = state.questions.values().filter(|held| !held.question.is_open());
@@ -277,11 +279,11 @@ impl Board {
             digest: draft.digest,
             asked_ms: now,
             expires_ms: now.saturating_add(u64::try_from(draft.lives.as_millis()).unwrap_or(u64::MAX)),
-            standing: Standing::Open,
-            handed: Handed::Waiting { attempts: 0 },
+            standing: QuestionState::Open,
+            handed: Delivery::Waiting { attempts: 0 },
         };
         store.put(&question, true)?;
-        self.state.lock().questions.insert(question.seq, Held::of(question.clone()));
+        self.state.lock().questions.insert(question.seq, BoardEntry::new(question.clone()));
         drop(changing);
         self.sooner.notify_one();
         let (tool, agent) = (question.kind.tool(), question.asker.agent.clone());
@@ -457,9 +459,9 @@ impl Board {
     }
 }
 
-impl Held {
-    fn of(question: Question) -> Held {
-        Held { question, changed: watch::channel(()).0, is_told: false, waiting: 0, hand: None, claimed: None }
+impl BoardEntry {
+    fn new(question: Question) -> BoardEntry {
+        BoardEntry { question, changed: watch::channel(()).0, is_told: false, waiting: 0, hand: None, claimed: None }
     }
 }
 

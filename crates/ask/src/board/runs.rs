@@ -4,8 +4,8 @@
 use mcp::tool::Context;
 use project::{Caller, Known, Role, journal};
 
-use super::{Board, BoardError, Draft, Held, QUESTIONS_MAX, State};
-use crate::question::{Asker, Event, Question, Standing};
+use super::{Board, BoardEntry, BoardError, Draft, QUESTIONS_MAX, State};
+use crate::question::{Asker, Event, Question, QuestionState};
 
 /// The maximum age of an earlier run's answer that is shown.
 const HISTORY_MS: u64 = 24 * 60 * 60 * 1000;
@@ -51,8 +51,8 @@ impl Board {
         let Some(store) = self.store.get() else { return Ok(None) };
         let since = journal::now().saturating_sub(HISTORY_MS);
         let is_earlier = |former: &Question| {
-            matches!(former.standing, Standing::Answered { .. })
-                && former.said().is_some_and(|said| said.at_ms >= since)
+            matches!(former.standing, QuestionState::Answered { .. })
+                && former.response().is_some_and(|said| said.at_ms >= since)
                 && !former.asker.is_same_run(&question.asker)
                 && question.asker.may_read(&former.asker)
                 && (&former.title, &former.message, &former.form)
@@ -81,7 +81,7 @@ impl Board {
     pub(super) fn is_full(&self) -> bool {
         let mut state = self.state.lock();
         if state.questions.len() >= QUESTIONS_MAX {
-            let is_over = |held: &Held| !held.question.is_open() && self.is_gone(&held.question.asker);
+            let is_over = |held: &BoardEntry| !held.question.is_open() && self.is_gone(&held.question.asker);
             state.questions.retain(|_, held| !is_over(held));
             let State { questions, closed, .. } = &mut *state;
             closed.retain(|seq| questions.contains_key(seq));

@@ -39,7 +39,7 @@ pub(crate) struct Common {
 }
 
 /// The content of a question.
-pub(crate) struct Asked {
+pub(crate) struct QuestionContent {
     pub kind: Kind,
     pub title: String,
     pub message: String,
@@ -49,7 +49,12 @@ pub(crate) struct Asked {
 }
 
 /// Asks a question, or finds that of an equal earlier call of this run, and waits for the answer.
-pub(crate) async fn ask(board: &Arc<Board>, cx: &Context, asked: Asked, common: Common) -> Result<Reply, ToolError> {
+pub(crate) async fn ask(
+    board: &Arc<Board>,
+    cx: &Context,
+    asked: QuestionContent,
+    common: Common,
+) -> Result<Reply, ToolError> {
     let begun = Instant::now();
     let wait = wait(cx, common.wait_s);
     let asker = asker(board, cx)?;
@@ -123,7 +128,7 @@ pub(crate) async fn wait_for(
                 return Ok(Reply { withheld: Some(Withheld::AnotherRun), ..reply(question, Status::TimedOut) });
             }
             let Handout { question, is_taken } = board.hand_out(&question, &asker.run, cx).map_err(failed)?;
-            if question.said().is_some() && !is_taken {
+            if question.response().is_some() && !is_taken {
                 let by = if is_own { Withheld::AnotherCall } else { Withheld::AnotherRun };
                 return Ok(Reply { withheld: Some(by), ..reply(question, Status::TimedOut) });
             }
@@ -150,8 +155,8 @@ fn resumed(board: &Board, cx: &Context, asker: &Asker) -> Result<Option<Question
     Ok(found.filter(|question| question.asker.is_same_run(asker) || asker.may_continue(&question.asker)))
 }
 
-fn draft(asked: Asked, common: &Common) -> Result<Draft, ToolError> {
-    let Asked { kind, title, message, form, attachments, danger } = asked;
+fn draft(asked: QuestionContent, common: &Common) -> Result<Draft, ToolError> {
+    let QuestionContent { kind, title, message, form, attachments, danger } = asked;
     let title = title.trim().to_owned();
     if title.is_empty() {
         return Err(ToolError::user("there is nothing to ask: the question is empty"));

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::answer;
-use crate::question::{Question, Standing, Via, rfc3339};
+use crate::question::{Question, QuestionState, Via, rfc3339};
 use crate::words;
 
 /// Status of the question for this call.
@@ -36,7 +36,7 @@ pub(crate) enum Withheld {
 /// Author, way and time of the answer.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[schemars(inline)]
-pub(crate) struct Answered {
+pub(crate) struct AnswerSource {
     pub by: String,
     pub via: Via,
     pub at: String,
@@ -51,7 +51,7 @@ pub(crate) struct Common {
     /// True if an answer may still arrive.
     pub open: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub answered: Option<Answered>,
+    pub answered: Option<AnswerSource>,
     /// Note of the person.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
@@ -115,14 +115,14 @@ impl Reply {
             };
         }
         let (status, advice) = match &question.standing {
-            Standing::Answered { .. } => (Status::Answered, None),
-            Standing::Declined { .. } => (Status::Declined, Some(words::DECLINED.to_owned())),
-            Standing::Dismissed { .. } => (Status::Cancelled, Some(words::DISMISSED.to_owned())),
-            Standing::Withdrawn { .. } => (Status::Cancelled, None),
-            Standing::Expired { .. } => (Status::TimedOut, Some(words::EXPIRED.to_owned())),
-            Standing::Open => {
+            QuestionState::Answered { .. } => (Status::Answered, None),
+            QuestionState::Declined { .. } => (Status::Declined, Some(words::DECLINED.to_owned())),
+            QuestionState::Dismissed { .. } => (Status::Cancelled, Some(words::DISMISSED.to_owned())),
+            QuestionState::Withdrawn { .. } => (Status::Cancelled, None),
+            QuestionState::Expired { .. } => (Status::TimedOut, Some(words::EXPIRED.to_owned())),
+            QuestionState::Open => {
                 let advice = match self.open_as {
-                    Status::Asked => words::asked(&question.id, self.is_seen, question.asker.calls_back),
+                    Status::Asked => words::stored(&question.id, self.is_seen, question.asker.calls_back),
                     Status::Unavailable if self.is_undrawn => words::undrawn(&question.id),
                     Status::Unavailable => words::unavailable(&question.id),
                     _ if question.asker.calls_back => words::timed_out_for_script(&question.id),
@@ -131,12 +131,12 @@ impl Reply {
                 (self.open_as, Some(advice))
             }
         };
-        let said = question.said();
+        let said = question.response();
         Common {
             status,
             question: question.id.clone(),
             open: question.is_open(),
-            answered: said.map(|said| Answered { by: said.by.clone(), via: said.via, at: rfc3339(said.at_ms) }),
+            answered: said.map(|said| AnswerSource { by: said.by.clone(), via: said.via, at: rfc3339(said.at_ms) }),
             note: said.and_then(|said| said.note.clone()),
             waited_s: self.waited_s,
             redelivered: self.redelivered,
@@ -150,7 +150,7 @@ impl Reply {
 pub(crate) fn text(common: &Common, lines: &[String]) -> String {
     let id = &common.question;
     let mut text = match (common.status, &common.answered) {
-        (Status::Answered, Some(Answered { by, via, at })) => {
+        (Status::Answered, Some(AnswerSource { by, via, at })) => {
             format!("answered by {by} {} ({at}): {id}", via.way())
         }
         (Status::Declined, _) => format!("declined: {id}"),

@@ -20,7 +20,7 @@ pub struct Misfit {
 
 /// The fields that a person saw before answering.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Seen {
+pub enum FormView {
     /// The applicable fields with their defaults. An empty field has no value.
     Asked,
     /// All fields, including those whose condition fails; their values are ignored.
@@ -34,10 +34,10 @@ impl Form {
     ///
     /// # Errors
     /// The field and the reason, if a value is invalid.
-    pub fn check(&self, mut given: Map<String, Value>, seen: Seen) -> Result<Map<String, Value>, Misfit> {
+    pub fn check(&self, mut given: Map<String, Value>, seen: FormView) -> Result<Map<String, Value>, Misfit> {
         let mut checked = Map::new();
         for field in &self.0 {
-            let default = || field.default.clone().filter(|_| seen == Seen::Named);
+            let default = || field.default.clone().filter(|_| seen == FormView::Named);
             let given = given.remove(&field.id);
             let is_asked =
                 field.show_if.as_ref().is_none_or(|on| checked.get(&on.field).is_some_and(|is| on.holds(is)));
@@ -46,7 +46,7 @@ impl Form {
             }
             if let (false, Some(on)) = (is_asked, &field.show_if) {
                 // A value for a field that was not shown is an error instead of being ignored.
-                if seen != Seen::Flat && given.is_some_and(|value| !is_empty(&value)) {
+                if seen != FormView::Flat && given.is_some_and(|value| !is_empty(&value)) {
                     return Err(misfit(field, &format!("it is asked only if `{}` is {}", on.field, on.equals)));
                 }
                 continue;
@@ -234,7 +234,7 @@ mod tests {
 
     fn check(answer: Value) -> Result<Map<String, Value>, String> {
         let Value::Object(answer) = answer else { panic!("an object") };
-        all_kinds().check(answer, Seen::Asked).map_err(|misfit| misfit.to_string())
+        all_kinds().check(answer, FormView::Asked).map_err(|misfit| misfit.to_string())
     }
 
     #[test]
@@ -252,13 +252,13 @@ mod tests {
             form.check(answer, seen).map_or_else(|misfit| misfit.to_string(), |values| Value::from(values).to_string())
         };
         let said = [
-            check(json!({}), Seen::Named),
-            check(json!({"copies": "", "ship": false}), Seen::Named),
-            check(json!({"ship": false, "when": "2026-12-02"}), Seen::Named),
-            check(json!({"ship": false, "when": "2026-12-02"}), Seen::Asked),
-            check(json!({"ship": false, "when": "2026-12-02"}), Seen::Flat),
-            check(json!({"count": 1, "why": "because"}), Seen::Flat),
-            check(json!({}), Seen::Asked),
+            check(json!({}), FormView::Named),
+            check(json!({"copies": "", "ship": false}), FormView::Named),
+            check(json!({"ship": false, "when": "2026-12-02"}), FormView::Named),
+            check(json!({"ship": false, "when": "2026-12-02"}), FormView::Asked),
+            check(json!({"ship": false, "when": "2026-12-02"}), FormView::Flat),
+            check(json!({"count": 1, "why": "because"}), FormView::Flat),
+            check(json!({}), FormView::Asked),
         ];
         expect![[r#"
             {"copies":2,"ship":true,"count":1.0,"when":"2026-12-01"}

@@ -4,7 +4,7 @@
 mod check;
 mod secrets;
 
-pub use check::{Misfit, Seen, read};
+pub use check::{FormView, Misfit, read};
 
 use project::visible::{escaped, visible};
 use schemars::JsonSchema;
@@ -174,7 +174,7 @@ impl Form {
             if fields[..at].iter().any(|other| other.id == id) {
                 return Err(format!("two fields have the id `{id}`"));
             }
-            if let Some(word) = secrets::asked(field) {
+            if let Some(word) = secrets::secret_name(field) {
                 return Err(format!(
                     "`{id}` asks for a secret ({word}): answers are stored and reach the model, so secrets cannot be asked for; \
                      have the person put it into a file or the environment, and ask whether that is done"

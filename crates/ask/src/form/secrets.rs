@@ -43,11 +43,11 @@ const SECRETS: &[&str] = &[
 ];
 
 /// Returns the secret that a field's name asks for. Numbers, booleans and options cannot reveal one.
-pub(super) fn asked(field: &Field) -> Option<&'static str> {
+pub(super) fn secret_name(field: &Field) -> Option<&'static str> {
     let takes_text = matches!(field.kind, FieldKind::Text | FieldKind::Multiline) || field.other;
     // A PIN is a number.
     let is_number = matches!(field.kind, FieldKind::Integer | FieldKind::Number);
-    let names = [words(&field.id), words(&field.label)];
+    let names = [split_words(&field.id), split_words(&field.label)];
     let is_named = |secret: &&&str| {
         let secret = format!(" {secret} ");
         names.iter().any(|name| name.contains(&secret))
@@ -58,7 +58,7 @@ pub(super) fn asked(field: &Field) -> Option<&'static str> {
 }
 
 /// Splits a name into words between single spaces, with one at each end: `apiKey`, `API-Key` and `api_key` are equal.
-fn words(name: &str) -> String {
+fn split_words(name: &str) -> String {
     let mut words = String::from(" ");
     let mut before = ' ';
     for c in name.chars() {
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     fn says(id: &str, label: &str, kind: FieldKind) -> Option<&'static str> {
-        asked(&Field { id: id.to_owned(), label: label.to_owned(), kind, ..Field::default() })
+        secret_name(&Field { id: id.to_owned(), label: label.to_owned(), kind, ..Field::default() })
     }
 
     #[test]

@@ -210,7 +210,7 @@ fn typed(default: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::form::{Form, Seen};
+    use crate::form::{Form, FormView};
     use crate::question::tests::question;
     use expect_test::expect;
 
@@ -263,8 +263,8 @@ mod tests {
         assert_eq!(schema["properties"]["choice"]["enumNames"], json!(["First", "b"]));
         assert_eq!(schema["required"], json!([]));
         let (values, _) = from_dialog(&question, json!({"choice": "a", "choice_other": "neither"}));
-        assert_eq!(question.form.check(values, Seen::Flat).unwrap()["choice"], json!("neither"));
+        assert_eq!(question.form.check(values, FormView::Flat).unwrap()["choice"], json!("neither"));
         let (nothing, _) = from_dialog(&question, json!({}));
-        assert_eq!(question.form.check(nothing, Seen::Flat).unwrap_err().to_string(), "`choice`: it is required");
+        assert_eq!(question.form.check(nothing, FormView::Flat).unwrap_err().to_string(), "`choice`: it is required");
     }
 }

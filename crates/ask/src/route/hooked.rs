@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::board::{Board, BoardError, Draft};
 use crate::form::Form;
-use crate::question::{Asker, Danger, Event, Kind, Question, Standing};
+use crate::question::{Asker, Danger, Event, Kind, Question, QuestionState};
 
 /// The question of a hook.
 #[derive(Debug)]
@@ -89,7 +89,7 @@ pub async fn ask_at_hook(
         let event = Event::Withdraw { reason, at_ms: project::journal::now() };
         match board.change_soon(&asked.id, event).await {
             // It was answered or expired at the same moment.
-            Err(BoardError::Closed(question)) => return Ok(of(&question).unwrap_or(answer)),
+            Err(BoardError::Closed(question)) => return Ok(answer_of(&question).unwrap_or(answer)),
             Err(error) => return Err(error.to_string()),
             Ok(_) => {}
         }
@@ -108,7 +108,7 @@ async fn waited(
     loop {
         let changed = board.follow(&asked.id);
         let question = board.find(&asked.id)?.ok_or_else(|| BoardError::Unknown(asked.id.clone()))?;
-        if let Some(answer) = of(&question) {
+        if let Some(answer) = answer_of(&question) {
             if question.waits_for_hand_out() {
                 let run = question.asker.run.clone();
                 board.blocking(move |board| board.hand_out_until(&question, &run, pending())).await?;
@@ -142,13 +142,13 @@ async fn waited(
 }
 
 /// Returns the answer of a closed question.
-fn of(question: &Question) -> Option<HookAnswer> {
+fn answer_of(question: &Question) -> Option<HookAnswer> {
     match &question.standing {
-        Standing::Open => None,
-        Standing::Answered { values, said } => {
+        QuestionState::Open => None,
+        QuestionState::Answered { values, said } => {
             Some(HookAnswer::Answered { values: values.clone(), note: said.note.clone(), by: said.by.clone() })
         }
-        Standing::Declined { .. } | Standing::Dismissed { .. } => Some(HookAnswer::Declined),
-        Standing::Withdrawn { .. } | Standing::Expired { .. } => Some(HookAnswer::Late),
+        QuestionState::Declined { .. } | QuestionState::Dismissed { .. } => Some(HookAnswer::Declined),
+        QuestionState::Withdrawn { .. } | QuestionState::Expired { .. } => Some(HookAnswer::Late),
     }
 }

@@ -51,7 +51,7 @@ pub fn heard_at_hook(board: &Board, cx: &Context) {
 pub fn late_at_hook(
     board: &Arc<Board>,
     cx: &Context,
-    gone: impl Fn() -> Gone,
+    gone: impl Fn() -> AgentEnd,
 ) -> Option<(String, Box<dyn FnOnce() + Send>)> {
     let asker = board.asker(cx).filter(|asker| board.is_open() && !asker.calls_back)?;
     let (tell, told) = watch::channel(false);
@@ -72,7 +72,7 @@ pub fn late_at_hook(
 }
 
 /// A future that completes when an agent is gone.
-pub type Gone = Pin<Box<dyn Future<Output = ()> + Send>>;
+pub type AgentEnd = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Hands out the undelivered answers of an asker.
 fn handed(

@@ -16,8 +16,8 @@ use project::journal;
 use tokio::time::{Instant, sleep_until};
 
 use crate::board::{Board, BoardError};
-use crate::form::Seen;
-use crate::question::{Event, Question, Said, Via};
+use crate::form::FormView;
+use crate::question::{Event, Question, Response, Via};
 use crate::settings::Dialogs;
 
 use super::dialog::{from_dialog, to_dialog};
@@ -44,7 +44,7 @@ pub(crate) enum Waited {
 }
 
 /// An open dialog: its start time and its answer.
-struct Shown<'a> {
+struct OpenDialog<'a> {
     at: Instant,
     /// True if its answer arrived with the call.
     is_resumed: bool,
@@ -52,7 +52,7 @@ struct Shown<'a> {
 }
 
 /// The outcome of a dialog.
-enum Taken {
+enum DialogOutcome {
     /// It is finished or answered.
     Over,
     /// It is shown again, with the error of the last answer.
@@ -71,7 +71,7 @@ pub(crate) async fn wait(board: &Arc<Board>, cx: &Context, id: &str, deadline: I
     let client = cx.client().map(|client| client.name.to_lowercase()).unwrap_or_default();
     let mut tries = if dialogs == Dialogs::Never && !resumed { 0 } else { TRIES };
     let begun = Instant::now();
-    let (mut shown, mut problem): (Option<Shown<'_>>, Option<String>) = (None, None);
+    let (mut shown, mut problem): (Option<OpenDialog<'_>>, Option<String>) = (None, None);
     let mut empty = 0;
     loop {
         let changed = board.follow(id);
@@ -91,7 +91,7 @@ pub(crate) async fn wait(board: &Arc<Board>, cx: &Context, id: &str, deadline: I
             let (cx, name) = (cx.clone(), id.to_owned());
             let answer = Box::pin(async move { cx.ask_as(&name, patience, ask).await });
             let is_resumed = resumed && tries == TRIES;
-            shown = Some(Shown { at: Instant::now(), is_resumed, answer });
+            shown = Some(OpenDialog { at: Instant::now(), is_resumed, answer });
             tries -= 1;
         } else {
             // Waiting calls without a dialog must stay small.
@@ -138,15 +138,15 @@ pub(crate) async fn wait(board: &Arc<Board>, cx: &Context, id: &str, deadline: I
             };
         }
         match take(board, cx, &question, answer, by_nobody).await? {
-            Taken::Again(why) => problem = Some(why),
-            Taken::Empty(why) => {
+            DialogOutcome::Again(why) => problem = Some(why),
+            DialogOutcome::Empty(why) => {
                 empty += 1;
                 problem = Some(why);
                 if empty >= EMPTY_MAX {
                     tries = 0;
                 }
             }
-            Taken::Over => tries = 0,
+            DialogOutcome::Over => tries = 0,
         }
     }
 }
@@ -162,33 +162,33 @@ async fn take(
     question: &Question,
     answer: Result<AskResponse, AskError>,
     by_nobody: bool,
-) -> Result<Taken, BoardError> {
-    let said = |note| Said { by: board.options.person.clone(), via: Via::Dialog, at_ms: journal::now(), note };
+) -> Result<DialogOutcome, BoardError> {
+    let said = |note| Response { by: board.options.person.clone(), via: Via::Dialog, at_ms: journal::now(), note };
     let event = match answer {
         Ok(AskResponse::Accepted(content)) => {
             let (values, note) = from_dialog(question, content);
             let is_empty = values.is_empty() && note.is_none();
-            match question.form.check(values, Seen::Flat) {
+            match question.form.check(values, FormView::Flat) {
                 // The program answered without asking a person.
-                Ok(_) if is_empty && by_nobody => return Ok(Taken::Empty("nothing was filled in".to_owned())),
+                Ok(_) if is_empty && by_nobody => return Ok(DialogOutcome::Empty("nothing was filled in".to_owned())),
                 Ok(values) => Event::Answer { values, said: said(note) },
-                Err(misfit) if is_empty => return Ok(Taken::Empty(misfit.to_string())),
-                Err(misfit) => return Ok(Taken::Again(misfit.to_string())),
+                Err(misfit) if is_empty => return Ok(DialogOutcome::Empty(misfit.to_string())),
+                Err(misfit) => return Ok(DialogOutcome::Again(misfit.to_string())),
             }
         }
         // The program answered without asking a person.
-        Ok(AskResponse::Declined | AskResponse::Dismissed) if by_nobody => return Ok(Taken::Over),
+        Ok(AskResponse::Declined | AskResponse::Dismissed) if by_nobody => return Ok(DialogOutcome::Over),
         Ok(AskResponse::Declined) => Event::Decline(said(None)),
         Ok(AskResponse::Dismissed) => Event::Dismiss(said(None)),
         Err(AskError::Refused(why)) => {
             tracing::info!(why, question = question.id, client = ?cx.client(), "a dialog's answer cannot be used");
-            return Ok(Taken::Again(why));
+            return Ok(DialogOutcome::Again(why));
         }
-        Err(_) => return Ok(Taken::Over),
+        Err(_) => return Ok(DialogOutcome::Over),
     };
     match board.change_soon(&question.id, event).await {
         // Another answer was first and wins.
-        Ok(_) | Err(BoardError::Closed(_)) => Ok(Taken::Over),
+        Ok(_) | Err(BoardError::Closed(_)) => Ok(DialogOutcome::Over),
         Err(error) => Err(error),
     }
 }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::Board;
 use crate::answer;
 use crate::attachment::GivenAttachment;
-use crate::calls::asking::{self, Asked};
+use crate::calls::asking::{self, QuestionContent};
 use crate::calls::result::{self, Common};
 use crate::form::{Field, Form};
 use crate::question::{Danger, Kind};
@@ -65,7 +65,7 @@ impl Tool for AskForm {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let (kind, form) = (Kind::Form, Form(args.fields));
-        let asked = Asked {
+        let asked = QuestionContent {
             kind,
             title: args.title,
             message: args.message,

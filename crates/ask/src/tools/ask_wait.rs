@@ -69,7 +69,7 @@ impl Tool for AskWait {
             None => any(board, &cx, &asker, begun + wait).await?,
         };
         let reply = asking::wait_for(board, &cx, question, begun, wait).await?;
-        Ok(Output::of(&reply))
+        Ok(Output::new(&reply))
     }
 
     fn text(output: &Output) -> String {
@@ -82,7 +82,7 @@ impl Tool for AskWait {
 }
 
 impl Output {
-    fn of(reply: &Reply) -> Output {
+    fn new(reply: &Reply) -> Output {
         let of = |kind| reply.disclosed().filter(|question| question.kind == kind);
         let (selected, custom) = of(Kind::Select).map(answer::selected).unwrap_or_default();
         Output {

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::Board;
 use crate::answer;
-use crate::calls::asking::{self, Asked};
+use crate::calls::asking::{self, QuestionContent};
 use crate::calls::result::{self, Common};
 use crate::form::Form;
 use crate::question::{Danger, Kind};
@@ -62,7 +62,7 @@ impl Tool for ConfirmAction {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let (kind, form) = (Kind::Confirm, Form::confirm());
-        let asked = Asked {
+        let asked = QuestionContent {
             kind,
             title: args.action,
             message: args.details,

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::Board;
 use crate::answer;
-use crate::calls::asking::{self, Asked};
+use crate::calls::asking::{self, QuestionContent};
 use crate::calls::result::{self, Common};
 use crate::form::Form;
 use crate::question::{Danger, Kind};
@@ -59,7 +59,7 @@ impl Tool for RequestGuidance {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let (kind, form) = (Kind::Guide, Form::guidance(&args.suggestions));
-        let asked = Asked {
+        let asked = QuestionContent {
             kind,
             title: args.context,
             message: String::new(),

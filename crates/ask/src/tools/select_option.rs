@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::Board;
 use crate::answer;
-use crate::calls::asking::{self, Asked};
+use crate::calls::asking::{self, QuestionContent};
 use crate::calls::options::Options;
 use crate::calls::result::{self, Common};
 use crate::form::Form;
@@ -65,7 +65,7 @@ impl Tool for SelectOption {
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let options = args.options.checked()?;
         let (kind, form) = (Kind::Select, Form::select(options, args.allow_custom));
-        let asked = Asked {
+        let asked = QuestionContent {
             kind,
             title: args.prompt,
             message: String::new(),

@@ -242,7 +242,8 @@ fn what_is_kept_for_an_agent_is_given_to_no_event_that_names_its_session() {
         let raw = format!(
             "{{\"hook_event_name\":\"{name}\",\"session_id\":\"s\",\"tool_name\":\"Bash\",\"tool_input\":{{}}}}"
         );
-        let asked = IncomingEvent { process: Some(process.to_owned()), ..incoming(Agent::Gemini, name, raw.into_bytes()) };
+        let asked =
+            IncomingEvent { process: Some(process.to_owned()), ..incoming(Agent::Gemini, name, raw.into_bytes()) };
         decider.decide(asked, Instant::now())
     };
     // Gemini CLI takes no context before a tool, so the text waits for the next event that does.

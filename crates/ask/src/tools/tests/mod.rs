@@ -18,7 +18,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHal
 
 use super::*;
 use crate::board::BoardOptions;
-use crate::question::{Event, Said, Via, rfc3339};
+use crate::question::{Event, Response, Via, rfc3339};
 use crate::{AskSettings, late};
 
 const MODERN: &str = "2026-07-28";
@@ -88,7 +88,7 @@ impl Fixture {
 
     fn answer(&self, id: &str, values: Value) {
         let Value::Object(values) = values else { panic!("an object") };
-        let said = Said { by: "ann".to_owned(), via: Via::Command, at_ms: 1_795_575_600_000, note: None };
+        let said = Response { by: "ann".to_owned(), via: Via::Command, at_ms: 1_795_575_600_000, note: None };
         self.board.change(id, Event::Answer { values, said }).unwrap();
     }
 

@@ -39,7 +39,7 @@ async fn another_run_hears_of_the_answer_as_history() {
     confirm(&house, "gone").await;
     let id = house.only();
     let now = project::journal::now();
-    let said = Said { by: "ann".to_owned(), via: Via::Command, at_ms: now, note: None };
+    let said = Response { by: "ann".to_owned(), via: Via::Command, at_ms: now, note: None };
     let values = serde_json::Map::from_iter([("confirm".to_owned(), json!(true))]);
     house.board.change(&id, Event::Answer { values, said }).unwrap();
     for _ in 0..2 {

@@ -59,7 +59,7 @@ fn claiming(claim: &str) -> Caller {
 }
 
 /// Asks as the victim, and returns the id.
-async fn asked(house: &Fixture, whose: Victim) -> String {
+async fn ask_as_victim(house: &Fixture, whose: Victim) -> String {
     if matches!(whose, Victim::Hook) {
         let run = "claude session s".to_owned();
         let asker = Asker {
@@ -118,7 +118,7 @@ async fn the_dialog_of_another_process_answers_nothing() {
         for claim in CLAIMS {
             for era in ["legacy", MODERN] {
                 let house = Fixture::new();
-                let id = asked(&house, whose).await;
+                let id = ask_as_victim(&house, whose).await;
                 for way in WAYS {
                     let mut client = house.client_of(claiming(claim), Some(era)).await;
                     tries(&mut client, way, &id).await;
@@ -203,7 +203,7 @@ async fn the_methods_of_the_command_line_refuse_who_may_not_answer() {
     let refuses = Box::new(|pid| (pid != 1).then(|| "an agent must not answer for its person".to_owned()));
     let board = Board::new(BoardOptions { refuses, ..options(dir.path().into()) });
     let house = Fixture { dir, board };
-    let id = asked(&house, Victim::Script).await;
+    let id = ask_as_victim(&house, Victim::Script).await;
     let raw = |params: &Value| Some(serde_json::value::to_raw_value(params).unwrap());
     let cx = |pid| Context::detached(Arc::new(Caller { role: Role::Control, pid, ..caller("c") }));
     for params in [
