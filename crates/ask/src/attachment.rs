@@ -108,7 +108,7 @@ fn read_one(given: GivenAttachment, worktree: &Path) -> Result<Attached, String>
         return Err(format!("{} has more than the 4 MiB that are shown", visible(&path)));
     }
     let Some(ending) = ending(&bytes) else {
-        return Err(format!("{} is no PNG, JPEG or WebP", visible(&path)));
+        return Err(format!("{} is not a PNG, JPEG or WebP", visible(&path)));
     };
     let file = Some(format!("{}.{ending}", hex::encode(&Sha256::digest(&bytes)[..12])));
     let label = if label.is_empty() { path } else { label };
@@ -196,7 +196,7 @@ mod tests {
             attachment 1: absent.png: No such file or directory (os error 2)
             attachment 1: ../secret.png is not in the worktree
             attachment 1: link.png is not in the worktree
-            attachment 1: a.gif is no PNG, JPEG or WebP
+            attachment 1: a.gif is not a PNG, JPEG or WebP
             attachment 1: huge.png has more than the 4 MiB that are shown
             attachment 1: .: it is not a regular file
             at most 3 attachments are shown, and there are 4"#]]

@@ -236,7 +236,7 @@ fn only_options(form: &Form, values: &Map<String, Value>) -> Result<(), Misfit> 
         if let Some(other) = all.iter().find(|value| !is_option(value)) {
             let ids: Vec<&str> = field.options.iter().map(|option| option.id.as_str()).collect();
             let text = if field.other { "; another text is given with --text" } else { "" };
-            let why = format!("there is no option {other}; there are: {}{text}", ids.join(", "));
+            let why = format!("unknown option {other}; available: {}{text}", ids.join(", "));
             return Err(Misfit { field: field.id.clone(), why });
         }
     }
@@ -265,7 +265,7 @@ fn failed(error: BoardError) -> RpcError {
             };
             refused("closed", how, None)
         }
-        BoardError::Unknown(id) => refused("unknown", format!("there is no question `{id}`"), None),
+        BoardError::Unknown(id) => refused("unknown", format!("unknown question `{id}`"), None),
         error => RpcError::new(INTERNAL, error.to_string()),
     }
 }

@@ -24,23 +24,23 @@ pub(crate) fn stored(id: &str, is_seen: bool, is_script: bool) -> String {
         "The question is stored and shown.".to_owned()
     } else {
         format!(
-            "The question is stored, and nobody can see it now: tell your user to run `hob answer {id}` in this project."
+            "The question is stored, but no person can see it now: tell your user to run `hob answer {id}` in this project."
         )
     };
     if is_script {
         return format!("{seen} ask_wait with {id} gets the answer.");
     }
-    format!("{seen} The answer will come by itself with a later tool result; ask_wait waits for it.")
+    format!("{seen} The answer will arrive with a later tool result; ask_wait waits for it.")
 }
 
 /// The advice for an expired question.
 pub(crate) const EXPIRED: &str =
-    "Nobody answered while the question lived. That is not a no: stop, and say what is open.";
+    "The question expired without an answer. That does not mean no: stop, and report what is open.";
 
 /// Returns the advice if no person can see the question.
 pub(crate) fn unavailable(id: &str) -> String {
     format!(
-        "Nobody can see the question now. That is not a no. It stays open: do not ask again; tell your user to run \
+        "No person can see the question now. That does not mean no. It stays open: do not ask again; tell your user to run \
          `hob answer {id}` in this project, and go on with what does not depend on it, or stop."
     )
 }
@@ -48,15 +48,14 @@ pub(crate) fn unavailable(id: &str) -> String {
 /// Returns the advice if this program accepted the dialog twice without an answer.
 pub(crate) fn undrawn(id: &str) -> String {
     format!(
-        "This program accepted the dialog twice without an answer: it cannot show the question. That is not a no. The \
+        "This program accepted the dialog twice without an answer: it cannot show the question. That does not mean no. The \
          question stays open: do not ask again; tell your user to run `hob answer {id}` in this project, and go on with \
          what does not depend on it, or stop."
     )
 }
 
 /// The advice for a question of another run.
-pub(crate) const ANOTHER_RUN: &str =
-    "An answer belongs to the run that asked. If you need one, ask by yourself: your user gets a new question.";
+pub(crate) const ANOTHER_RUN: &str = "An answer belongs to the run that asked. If you need one, ask the question yourself: your user gets a new question.";
 
 /// The advice for a question whose answer went to another call of the same run.
 pub(crate) const ANOTHER_CALL: &str = "An answer goes to one call, and another call of this run has it: do not act on it twice. If \

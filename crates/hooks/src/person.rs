@@ -93,7 +93,7 @@ pub fn asking(event: &Event, raw: &[u8], reason: &str) -> Option<Asking> {
             .iter()
             .map(|(id, suggestion)| json!({"id": id, "label": format!("{id}: {}", suggested(suggestion))}))
             .collect();
-        let help = "Also allows this one. A note is told to the agent if you refuse.";
+        let help = "Also allows this one. If you refuse, the agent gets your note.";
         fields.push(
             json!({"id": ALWAYS, "kind": "choice", "label": "And from now on", "help": help, "options": options}),
         );
@@ -232,7 +232,7 @@ mod tests {
             {
               "command": "npm publish\u001b[2J"
             }
-            [{"id":"allow","kind":"boolean","label":"Allow it?"},{"id":"always","kind":"choice","label":"And from now on","help":"Also allows this one. A note is told to the agent if you refuse.","options":[{"id":"always-1","label":"always-1: allow Bash(npm publish:*) (localSettings)"}]}]"#]]
+            [{"id":"allow","kind":"boolean","label":"Allow it?"},{"id":"always","kind":"choice","label":"And from now on","help":"Also allows this one. If you refuse, the agent gets your note.","options":[{"id":"always-1","label":"always-1: allow Bash(npm publish:*) (localSettings)"}]}]"#]]
         .assert_eq(&format!("{}\n{}\n{}", asking.title, asking.message, asking.fields));
         let said = [
             answered(&asking, json!({"allow": true}), None),

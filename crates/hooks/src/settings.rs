@@ -86,7 +86,7 @@ impl Settings for HooksSettings {
     fn apply(&mut self, table: HooksTable, file: &File<'_>) -> Result<(), ConfigError> {
         if let Some(unknown) = table.context.iter().flatten().find(|part| !PARTS.contains(&part.as_str())) {
             let parts = PARTS.join(", ");
-            return Err(file.refused(format!("hooks.context: {unknown:?} has nothing to say; there are {parts}")));
+            return Err(file.refused(format!("hooks.context: unknown part {unknown:?}; available: {parts}")));
         }
         let count = |name, value| Ok(file.within(name, value, 0..=100)?.and_then(|value| u32::try_from(value).ok()));
         self.holds.in_a_row = count("hooks.holds", table.holds)?.unwrap_or(self.holds.in_a_row);

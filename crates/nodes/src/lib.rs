@@ -36,6 +36,6 @@ pub mod usage;
 pub use delegate::Delegation;
 pub use file::{Node, Problem};
 pub use journal::Record;
-pub use provider::{Models, Progress};
+pub use provider::{Models, TokenProgress};
 pub use run::{RunContext, run, run_with};
 pub use settings::{ModelSettings, NodesSettings, Price};

@@ -134,7 +134,7 @@ pub(crate) struct Draft {
 pub(crate) enum BoardError {
     #[error(transparent)]
     Store(#[from] StoreError),
-    #[error("there is no question `{0}`")]
+    #[error("unknown question `{0}`")]
     Unknown(String),
     #[error("question `{}` is {}", .0.id, .0.status())]
     Closed(Box<Question>),

@@ -206,7 +206,7 @@ fn lives(words: &str) -> Result<u64, ToolError> {
         Some(seconds) if seconds > 0 => {
             Err(ToolError::user(format!("`expires`: a question lives from 1m to 30d, and not {words}")))
         }
-        _ => Err(ToolError::user(format!("`expires`: {} is no span of time", Value::from(words)))
+        _ => Err(ToolError::user(format!("`expires`: {} is not a valid duration", Value::from(words)))
             .hint("Write a number with s, m, h or d, such as 2h: from 1m to 30d.")),
     }
 }

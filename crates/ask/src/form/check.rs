@@ -60,10 +60,9 @@ impl Form {
             }
         }
         match given.keys().next() {
-            Some(unknown) => Err(Misfit {
-                field: unknown.clone(),
-                why: format!("there is no such field; there are: {}", self.ids()),
-            }),
+            Some(unknown) => {
+                Err(Misfit { field: unknown.clone(), why: format!("unknown field; available: {}", self.ids()) })
+            }
             None => Ok(checked),
         }
     }
@@ -145,7 +144,7 @@ pub(super) fn pattern(text: &str) -> Result<Regex, &'static str> {
     let built = build(text).and_then(|_| build(&whole));
     built.map_err(|error| match error {
         regex::Error::CompiledTooBig(_) => "is too large",
-        _ => "is no regular expression (look-around and back-references are not known)",
+        _ => "is not a valid regular expression (look-around and back-references are not supported)",
     })
 }
 
@@ -321,7 +320,7 @@ mod tests {
             `when`: it is required
             `with`: `docs` is chosen twice
             `with`: one of the options is needed: docs, source
-            `more`: there is no such field; there are: name, why, copies, share, ship, where, with, when"#]]
+            `more`: unknown field; available: name, why, copies, share, ship, where, with, when"#]]
         .assert_eq(&why.join("\n"));
     }
 

@@ -240,7 +240,7 @@ impl Form {
             if let Some(ShowIf { field: on, .. }) = &field.show_if
                 && !fields[..at].iter().any(|other| other.id == *on)
             {
-                return Err(format!("`{id}`: show_if names `{on}`, which is no field before it"));
+                return Err(format!("`{id}`: show_if names `{on}`, which is not an earlier field"));
             }
             if let Some(text) = field.default.as_ref().and_then(Value::as_str)
                 && escaped(text) != text
@@ -308,13 +308,13 @@ mod tests {
             `a`: a choice has 1 to 50 options, and this has 0
             `a`: only a choice or a multichoice has options
             `a`: each option needs an id of its own
-            `a`: show_if names `b`, which is no field before it
+            `a`: show_if names `b`, which is not an earlier field
             the default of `a`: a whole number is needed
             `a`: only a text has a pattern
-            `a`: the pattern is no regular expression (look-around and back-references are not known)
+            `a`: the pattern is not a valid regular expression (look-around and back-references are not supported)
             `a`: the pattern is too large
             the default of `a`: it does not match v[0-9]+
-            `a`: the pattern is no regular expression (look-around and back-references are not known)
+            `a`: the pattern is not a valid regular expression (look-around and back-references are not supported)
             `a`: min is more than max
             `a`: two options look alike: `Yes`
             `a`: two options look alike: `Same`

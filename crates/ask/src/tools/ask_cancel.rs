@@ -60,7 +60,7 @@ impl Tool for AskCancel {
     fn text(output: &Output) -> String {
         match output.status.as_str() {
             "cancelled" => format!("cancelled: {}", output.question),
-            status => format!("too late: {} is {status}; ask_wait gives the answer", output.question),
+            status => format!("too late: {} is {status}; ask_wait returns the answer", output.question),
         }
     }
 

@@ -89,7 +89,7 @@ impl Came {
             Came::Denied => "denied",
             Came::Asked => "asked",
             Came::Allowed => "allowed",
-            Came::Text => "printed what is no answer",
+            Came::Text => "printed something other than an answer",
             Came::Failed => "failed",
             Came::Missing => "was not started",
             Came::TooLate => "took too long",

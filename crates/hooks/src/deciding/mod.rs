@@ -214,7 +214,7 @@ impl Decider {
                     added.pieces.into_iter().filter_map(|piece| piece.lost).for_each(|lost| lost());
                     let reason =
                         if answer.reason.is_empty() { "something waits for it".to_owned() } else { answer.reason };
-                    let notice = format!("hob let the agent stop, which was to go on ({reason}): {why}");
+                    let notice = format!("hob let the agent stop although it should continue ({reason}): {why}");
                     Answer { notice: Some(notice), ..Answer::pass() }
                 }
             };
@@ -316,8 +316,8 @@ impl Loss {
     pub fn as_str(self) -> &'static str {
         match self {
             Loss::AskBecameDeny => "this event cannot ask, so it was denied",
-            Loss::DenyBecameContext => "this event cannot be kept from happening, so the reason went into the context",
-            Loss::DenyWasLost => "this event cannot be kept from happening",
+            Loss::DenyBecameContext => "this event cannot be prevented, so the reason went into the context",
+            Loss::DenyWasLost => "this event cannot be prevented",
             Loss::ContextWasKept => "this event takes no context, which is kept for the next that does",
             Loss::AllowWasLost => "this event cannot allow",
         }

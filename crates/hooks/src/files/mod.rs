@@ -125,7 +125,7 @@ impl Files {
         if let Some(why) = self.users.broken.as_ref().filter(|_| self.users.held.rules.is_empty()) {
             let shown = user_path().map_or_else(|| USER_FILE.to_owned(), |path| visible::path(&path).to_string());
             let reason =
-                format!("your policy {shown} cannot be used ({why}): mend it, and check it with `hob policy check`");
+                format!("your policy {shown} cannot be used ({why}): fix it, and check it with `hob policy check`");
             self.users.policy.decide_on_all_tools("hob.your-policy", Verdict::Deny, reason);
         }
         if keeps && self.damage.is_none() && self.ours.held != before {
@@ -168,7 +168,7 @@ fn of_project(texts: &Texts, before: &RuleRecord) -> InForce {
     };
     if let Some(why) = ours.broken.as_ref().filter(|_| ours.held.rules.is_empty() && ours.policy.rules.is_empty()) {
         let reason = format!(
-            "{FILE} cannot be used ({why}), and no rules of it are known: mend it, and check it with `hob policy check`"
+            "{FILE} cannot be used ({why}), and no rules of it are known: fix it, and check it with `hob policy check`"
         );
         ours.policy.decide_on_all_tools("hob.project-policy", Verdict::Ask, reason);
     }

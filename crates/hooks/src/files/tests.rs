@@ -131,7 +131,7 @@ fn a_policy_that_cannot_be_read_changes_nothing_or_asks() {
         remove(&here.policy());
         let standing = files.active(true);
         assert_eq!(verdict(&standing, "git push -f"), Verdict::Deny);
-        assert_eq!(standing.pending, ["rule push (deny) is gone or changed"]);
+        assert_eq!(standing.pending, ["rule push (deny) was removed or changed"]);
         assert!(standing.broken.is_empty());
     }
 }

@@ -17,7 +17,7 @@ impl Cause {
         match self {
             Cause::Text(text) => {
                 format!(
-                    "rule {rule} of the project's policy may forbid `{text}`: what `…` stands for is known only when it runs"
+                    "rule {rule} of the project's policy may forbid `{text}`: the value of `…` is known only at run time"
                 )
             }
             Cause::Unclear(why) => format!("rule {rule} of the project's policy may forbid this: {why}"),

@@ -138,7 +138,7 @@ pub(super) fn matches(rule: &Rule, tool: &Tool, subject: &Subject) -> (Match, Op
     }
     let maybe = |why: String| (Match::Maybe, Some(Cause::Unclear(why)));
     if code.text.len() > TEXT_MAX {
-        return maybe("code that is longer than what is looked at".to_owned());
+        return maybe("code that exceeds the size limit".to_owned());
     }
     let mut found = NO;
     if let Some(script) = &subject.code_script {
@@ -165,7 +165,7 @@ pub(super) fn matches(rule: &Rule, tool: &Tool, subject: &Subject) -> (Match, Op
         let is_shell = code.language == Language::Unknown;
         return if is_shell { maybe("code that may be for a shell".to_owned()) } else { NO };
     };
-    let Some(paths) = &subject.code_paths else { return maybe("code with more paths than are looked at".to_owned()) };
+    let Some(paths) = &subject.code_paths else { return maybe("code with more paths than the limit".to_owned()) };
     // Any word is outside the excepted paths, so there it must look like a path.
     let is_path = |path: &Path| !globs.0.is_empty() || path.components().count() > 1;
     let is_it = |place: &&NamedPath| {

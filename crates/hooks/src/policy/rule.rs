@@ -172,16 +172,14 @@ impl Policy {
             let table = spanned.into_inner();
             let wrong = |message: String| PolicyError { line, message };
             if !ids.insert(table.id.clone()) {
-                return Err(wrong(format!("the id {:?} is taken by a rule above: each has its own", table.id)));
+                return Err(wrong(format!("duplicate id {:?}: choose another one", table.id)));
             }
             let rule = Rule::check(table).map_err(wrong)?;
             let why = why_unreachable(&rule).map(|why| format!("rule {}: {why}", rule.table.id));
             unreachable.extend(why.map(|message| PolicyError { line, message }));
             rules.push(rule);
             if rules.len() > RULES_MAX {
-                return Err(wrong(format!(
-                    "there are more than {RULES_MAX} rules, which are the most that are looked at"
-                )));
+                return Err(wrong(format!("there are more than {RULES_MAX} rules, the maximum")));
             }
         }
         Ok(Policy { rules, opaque: document.opaque, unreachable })
@@ -297,7 +295,7 @@ impl Rule {
         }
         if let Some(name) = table.agent.iter().find(|name| !name.contains('*') && Agent::named(name).is_none()) {
             let names: Vec<&str> = Agent::ALL.iter().map(|agent| agent.name()).collect();
-            return Err(in_rule(format!("there is no agent {name:?}; there are {}", names.join(", "))));
+            return Err(in_rule(format!("unknown agent {name:?}; available: {}", names.join(", "))));
         }
         let tools = table.tool.iter().map(|name| match ToolKind::ALL.iter().find(|kind| kind.as_str() == name) {
             Some(kind) => ToolPattern::Kind(*kind),
@@ -308,7 +306,8 @@ impl Rule {
         });
         let tools = tools.collect();
         let patterns = table.command.iter().map(|pattern| {
-            Pattern::parse(pattern).map_err(|why| in_rule(format!("the command {pattern:?} is no pattern: {why}")))
+            Pattern::parse(pattern)
+                .map_err(|why| in_rule(format!("the command {pattern:?} is not a valid pattern: {why}")))
         });
         let commands = patterns.collect::<Result<Vec<_>, _>>()?;
         let paths = paths(&table).map_err(in_rule)?;
@@ -321,7 +320,7 @@ impl Rule {
                 (fact, _) if FACTS.contains(&fact) => false,
                 _ => {
                     return Err(in_rule(format!(
-                        "there is no condition {name:?}; there are path, mode, subagent, {}",
+                        "unknown condition {name:?}; available: path, mode, subagent, {}",
                         quoted(FACTS)
                     )));
                 }
@@ -349,7 +348,9 @@ fn paths(table: &RuleTable) -> Result<Option<Globs>, String> {
             None => (pattern, &mut must),
         };
         let glob = GlobBuilder::new(text.strip_prefix("./").unwrap_or(text)).literal_separator(true).build();
-        list.push(glob.map_err(|error| format!("the path {pattern:?} is no pattern: {error}"))?.compile_matcher());
+        list.push(
+            glob.map_err(|error| format!("the path {pattern:?} is not a valid pattern: {error}"))?.compile_matcher(),
+        );
     }
     Ok(Some((must, must_not)))
 }

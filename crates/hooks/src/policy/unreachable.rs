@@ -48,7 +48,7 @@ pub(super) fn why_unreachable(rule: &Rule) -> Option<String> {
     }
     let command = table.command.iter().find_map(|pattern| {
         let word = pattern.split_whitespace().find(|word| word.contains(['|', ';', '"', '\'']) || word.ends_with('&'))?;
-        Some(format!("the command {pattern:?} never matches, as no word of a command reads {word:?}: write one program with its words, without quotes"))
+        Some(format!("the command {pattern:?} never matches, because no word of a command is {word:?}: write one program with its words, without quotes"))
     });
     command.or_else(|| path(table.when.get("path")?))
 }

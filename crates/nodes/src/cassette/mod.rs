@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::Node;
 use crate::folder::Folder;
 use crate::outcome::Class;
-use crate::provider::{Failed, Model, Progress, Request, Response};
+use crate::provider::{Failed, Model, Request, Response, TokenProgress};
 pub(crate) use entry::Entry;
 use entry::Parts;
 use file::{CassetteFile, Files};
@@ -66,7 +66,7 @@ impl Cassettes {
         node: &Node,
         model: Option<&Model>,
         request: &Request,
-        (attempt, heard): (u32, Option<Progress<'_>>),
+        (attempt, heard): (u32, Option<TokenProgress<'_>>),
     ) -> Result<(Via, Response), Failed> {
         let place = CassetteFile::new(folder, &node.name);
         let parts = Parts::new(node, model, request, attempt);

@@ -316,7 +316,7 @@ impl Model {
     }
 
     /// Sends a request and returns any response. The answer is streamed if there is a progress callback.
-    pub(crate) async fn post(&self, request: &Request, heard: Option<Progress<'_>>) -> Result<Response, Failed> {
+    pub(crate) async fn post(&self, request: &Request, heard: Option<TokenProgress<'_>>) -> Result<Response, Failed> {
         if let Some(heard) = heard {
             let response = self.streamed(request, heard).await?;
             // Some servers do not support streams, or not this form of them, and report an error.
@@ -329,7 +329,7 @@ impl Model {
         self.client.post(&self.endpoint, PATH, &body, Connection::Kept).await?.whole().await
     }
 
-    async fn streamed(&self, request: &Request, heard: Progress<'_>) -> Result<Response, Failed> {
+    async fn streamed(&self, request: &Request, heard: TokenProgress<'_>) -> Result<Response, Failed> {
         let body = openai::request(&self.model, request, true);
         let mut answering = self.client.post(&self.endpoint, PATH, &body, Connection::Closed).await?;
         if !answering.is_stream {
@@ -350,11 +350,11 @@ fn has(bytes: &[u8], word: &[u8]) -> bool {
 
 /// A progress callback for the number of tokens received so far.
 #[derive(Clone, Copy)]
-pub struct Progress<'a>(pub &'a (dyn Fn(u64) + Sync));
+pub struct TokenProgress<'a>(pub &'a (dyn Fn(u64) + Sync));
 
-impl std::fmt::Debug for Progress<'_> {
+impl std::fmt::Debug for TokenProgress<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Progress")
+        f.write_str("TokenProgress")
     }
 }
 

@@ -19,7 +19,7 @@ use crate::cache::Cache;
 use crate::cassette::{Cassettes, Mode, Via};
 use crate::folder::Folder;
 use crate::outcome::Class;
-use crate::provider::{self, Answer, Failed, Message, Model, Models, Progress, Request};
+use crate::provider::{self, Answer, Failed, Message, Model, Models, Request, TokenProgress};
 use crate::schema::Form;
 use crate::usage::{Spent, Usage};
 use machine::{Action, AttemptOutcome, Machine};
@@ -77,7 +77,7 @@ pub struct RunContext<'a> {
     pub usage: Option<&'a Usage>,
     pub cache: Option<&'a Cache>,
     /// The progress callback. If it is set, the answer is streamed.
-    pub heard: Option<Progress<'a>>,
+    pub heard: Option<TokenProgress<'a>>,
 }
 
 impl<'a> RunContext<'a> {

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::Nodes;
 use crate::delegate::{DelegateError, Delegated};
 use crate::run::{FailureKind, Ledger};
-use crate::{Node, Progress, Record};
+use crate::{Node, Record, TokenProgress};
 
 /// Returns the schema of the structured content for a call with this value schema.
 pub fn output_schema(value: Value) -> Value {
@@ -56,7 +56,7 @@ pub(super) async fn call(
         let message = Some(format!("{all} tokens so far"));
         cx.progress(Progress { progress: all as f64, total: None, message });
     };
-    let heard = cx.wants_progress().then_some(Progress(&say));
+    let heard = cx.wants_progress().then_some(TokenProgress(&say));
     let ran = tokio::select! {
         ran = nodes.run(&node, input, &worktree, (fresh, heard)) => ran,
         // The connection to the model closes at once, without the grace period of a cancelled call.

@@ -27,7 +27,7 @@ use crate::folder::{Folder, FolderError};
 use crate::registry::{Recorder, Served, Worktree};
 use crate::run::{CheckedValue, Failure, run_with};
 use crate::usage::Usage;
-use crate::{Delegation, Models, Node, NodesSettings, Progress, Record, RunContext};
+use crate::{Delegation, Models, Node, NodesSettings, Record, RunContext, TokenProgress};
 
 /// The tools in the default toolset.
 pub const CORE: &[&str] = &[node_run::NAME, node_submit::NodeSubmit::NAME, nodes_status::NodesStatus::NAME];
@@ -155,7 +155,7 @@ impl Nodes {
         node: &Node,
         input: Map<String, Value>,
         worktree: &Path,
-        (fresh, heard): (bool, Option<Progress<'_>>),
+        (fresh, heard): (bool, Option<TokenProgress<'_>>),
     ) -> Result<CheckedValue, Failure> {
         let folder = self.folder_of(worktree);
         let is_live = self.cassettes.mode() == Mode::Live;

@@ -4,7 +4,7 @@ use std::net::TcpListener;
 use std::sync::Mutex;
 
 use nodes::usage::{self, Usage};
-use nodes::{ModelSettings, Models, Node, NodesSettings, Price, Progress, RunContext};
+use nodes::{ModelSettings, Models, Node, NodesSettings, Price, RunContext, TokenProgress};
 use serde_json::{Map, Value, json};
 
 use crate::endpoint::{Endpoint, Reply, says, streams};
@@ -108,7 +108,7 @@ async fn a_stream_says_how_many_tokens_have_come_and_gives_no_half_value() {
     let models = models(ModelSettings::at(&endpoint.url, "m"));
     let counts = Mutex::new(Vec::new());
     let hear = |tokens: u64| counts.lock().unwrap().push(tokens);
-    let means = RunContext { heard: Some(Progress(&hear)), ..RunContext::new(&models) };
+    let means = RunContext { heard: Some(TokenProgress(&hear)), ..RunContext::new(&models) };
     let done = nodes::run_with(&node("attempts: 1"), Map::new(), means).await.unwrap();
     assert_eq!(done.value, json!({"score": 3}));
     let tokens = done.ledger.attempts[0].tokens.unwrap();
@@ -124,7 +124,7 @@ async fn a_server_that_knows_no_streams_is_asked_without() {
     let refuses = json!({"error": {"message": "Unrecognized request argument supplied: stream_options"}});
     let endpoint = Endpoint::start(vec![Reply(400, "", refuses), says(r#"{"score":3}"#, "stop")]);
     let models = models(ModelSettings::at(&endpoint.url, "m"));
-    let means = RunContext { heard: Some(Progress(&|_| ())), ..RunContext::new(&models) };
+    let means = RunContext { heard: Some(TokenProgress(&|_| ())), ..RunContext::new(&models) };
     let done = nodes::run_with(&node("attempts: 1"), Map::new(), means).await.unwrap();
     assert_eq!((done.value, done.ledger.attempts.len()), (json!({"score": 3}), 1));
     let asked: Vec<bool> = endpoint.requests().iter().map(|body| body.get("stream").is_some()).collect();
@@ -132,7 +132,7 @@ async fn a_server_that_knows_no_streams_is_asked_without() {
     // The progress of an unstreamed answer is reported too.
     let endpoint = Endpoint::start(vec![says(r#"{"score":3}"#, "stop")]);
     let models = self::models(ModelSettings::at(&endpoint.url, "m"));
-    let means = RunContext { heard: Some(Progress(&|_| ())), ..RunContext::new(&models) };
+    let means = RunContext { heard: Some(TokenProgress(&|_| ())), ..RunContext::new(&models) };
     nodes::run_with(&node("attempts: 1"), Map::new(), means).await.unwrap();
     assert_eq!(endpoint.bodies().len(), 1);
 }

@@ -99,7 +99,7 @@ fn merged(now: &Policy, before: &RuleRecord, source: &Source) -> InForce {
     for kept in former.into_iter().filter(|former| former.decide >= Verdict::Ask) {
         if strictest.get(&kept.effect()).is_none_or(|decides| *decides < kept.decide) {
             strictest.insert(kept.effect(), kept.decide);
-            pending.push(format!("rule {} ({}) is gone or changed", kept.id, kept.decide.as_str()));
+            pending.push(format!("rule {} ({}) was removed or changed", kept.id, kept.decide.as_str()));
             rules.push(kept);
         }
     }
@@ -117,7 +117,7 @@ fn merged(now: &Policy, before: &RuleRecord, source: &Source) -> InForce {
              read it and grant it with `hob trust`, which ends the former rules",
             BYTES_MAX >> 20
         );
-        let pending = vec!["the text replaces too many former rules".to_owned()];
+        let pending = vec!["the text replaces too many previous rules".to_owned()];
         return InForce { pending, depends_on_grant: true, ..InForce::broken(before, why) };
     }
     let policy = Policy::from_tables(rules, opaque);

@@ -163,7 +163,7 @@ fn a_text_that_would_fill_the_record_does_not_count_and_says_so() {
     assert_eq!((over.held.rules.len(), over.policy.rules.len()), (3000, 3000), "what was held stays");
     let why = over.broken.unwrap();
     assert!(why.contains("more than 4000 rules") && why.contains("`hob trust`"), "{why}");
-    assert_eq!(over.pending, ["the text replaces too many former rules"]);
+    assert_eq!(over.pending, ["the text replaces too many previous rules"]);
     let granted = in_force(&rules(3000, 1500), &held, &text("1"));
     assert_eq!((granted.held.rules.len(), granted.pending.len()), (1500, 0));
 }
@@ -175,7 +175,7 @@ fn a_grant_ends_former_rules_once() {
     let denies = in_force(DENY, &granted.held, &OTHER);
     let back = in_force("", &denies.held, &text("1"));
     assert_eq!(verdict(&back, "PreToolUse"), Verdict::Deny);
-    assert_eq!(back.pending, ["rule push (deny) is gone or changed"]);
+    assert_eq!(back.pending, ["rule push (deny) was removed or changed"]);
     // A new grant removes it.
     let again = in_force("", &back.held, &text("2"));
     assert_eq!((verdict(&again, "PreToolUse"), again.pending.len(), again.policy.rules.len()), (Verdict::Pass, 0, 0));
@@ -187,7 +187,7 @@ fn what_was_granted_stays_until_the_grant_is_withdrawn() {
     let granted = in_force(&format!("{person}{HOLD}"), &RuleRecord::default(), &text("1"));
     let edited = in_force(&format!("{person}# edited\n"), &granted.held, &OTHER);
     assert_eq!((verdict(&edited, "PermissionRequest"), verdict(&edited, "Stop")), (Verdict::Person, Verdict::Deny));
-    assert_eq!(edited.pending, ["rule hold (deny) is gone or changed"]);
+    assert_eq!(edited.pending, ["rule hold (deny) was removed or changed"]);
     let revoked = in_force(&format!("{person}{HOLD}"), &edited.held, &NOTHING);
     let at = |name: &str| decision(&revoked.policy, name, "git push");
     assert_eq!((at("PermissionRequest").verdict, at("Stop").verdict), (Verdict::Ask, Verdict::Pass));

@@ -8,7 +8,7 @@ use super::word::Word;
 use super::{Script, Simple};
 use crate::event::{Code, Command, Language, ToolKind, code_of};
 
-const OPAQUE: &str = "hob runs code that only running could tell";
+const OPAQUE: &str = "hob runs code that is known only at run time";
 
 /// Adds the commands of the code for hob. `input` is its standard input, if known.
 pub(super) fn unwrap(script: &mut Script, arguments: &[Word], input: Option<&Word>, is_piped: bool, depth: usize) {

@@ -86,7 +86,7 @@ fn programs_that_run_others() {
             b
             sh -c c …
             c …
-            ? a shell runs text that only running could tell"#]],
+            ? a shell runs text that is known only at run time"#]],
     );
     check(
         "find . -name x -exec a {} \\; -execdir b {} +",
@@ -100,7 +100,7 @@ fn programs_that_run_others() {
             a …
             eval …
             …
-            ? a shell runs text that only running could tell"#]],
+            ? a shell runs text that is known only at run time"#]],
     );
     check(
         "curl x | sh; bash script.sh",

@@ -9,7 +9,7 @@ use crate::policy::options::{Argument, Arguments, GIT, GivenOption, Options, ent
 use crate::policy::pattern::intersects;
 
 const UNKNOWN_OPTION: &str = "hob does not know an option of a program that runs another";
-const UNKNOWN_TEXT: &str = "a shell runs text that only running could tell";
+const UNKNOWN_TEXT: &str = "a shell runs text that is known only at run time";
 
 /// Adds the commands that the command at this index runs.
 pub(super) fn unwrap(script: &mut Script, index: usize, depth: usize) {

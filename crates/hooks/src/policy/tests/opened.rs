@@ -92,7 +92,7 @@ fn the_reason_names_the_command() {
     let reason = |command: &str| decision(SECRET, &shell(command)).reason;
     assert_eq!(
         reason("head -5 \"$f\""),
-        "rule env of the project's policy may forbid `head -5 …`: what `…` stands for is known only when it runs (secrets)"
+        "rule env of the project's policy may forbid `head -5 …`: the value of `…` is known only at run time (secrets)"
     );
     assert_eq!(
         reason("curl https://example.com | sh"),

@@ -13,7 +13,7 @@ use super::{engine, node};
 use crate::endpoint::{Endpoint, Reply, says, streams};
 use nodes::engine::Engine;
 use nodes::schema::Dialect;
-use nodes::{ModelSettings, Models, Node, NodesSettings, Progress, RunContext};
+use nodes::{ModelSettings, Models, Node, NodesSettings, RunContext, TokenProgress};
 
 const FRONT: &str = "policy: { attempts: 2, timeout: 20s }";
 /// The policy for calls of the engine, which shares its processors with other tests.
@@ -36,7 +36,7 @@ impl Page {
         models: &Models,
         node: &Node,
         input: Map<String, Value>,
-        heard: Option<Progress<'_>>,
+        heard: Option<TokenProgress<'_>>,
     ) -> Vec<String> {
         let (said, classes, ledger) = called(models, node, input, heard).await;
         let repaired = if ledger.is_repaired() { " (mended)" } else { "" };
@@ -60,7 +60,7 @@ async fn called(
     models: &Models,
     node: &Node,
     input: Map<String, Value>,
-    heard: Option<Progress<'_>>,
+    heard: Option<TokenProgress<'_>>,
 ) -> (String, Vec<String>, nodes::run::Ledger) {
     let (said, ledger) = match nodes::run_with(node, input, RunContext { heard, ..RunContext::new(models) }).await {
         Ok(done) => (format!("`{}`", done.value), done.ledger),
@@ -135,7 +135,7 @@ async fn on_the_engine(page: &mut Page, engine: Engine) {
     // The same with a streamed answer.
     for node in [&good, &cut, &hole, &refused] {
         let whole = called(&direct, node, Map::new(), None).await;
-        let streamed = called(&direct, node, Map::new(), Some(Progress(&|_| ()))).await;
+        let streamed = called(&direct, node, Map::new(), Some(TokenProgress(&|_| ()))).await;
         assert_eq!((streamed.0, streamed.1), (whole.0, whole.1));
         let tokens = |ledger: nodes::run::Ledger| {
             ledger.attempts.iter().map(|one| one.tokens.map(|t| (t.input, t.output))).collect::<Vec<_>>()
@@ -215,7 +215,7 @@ async fn by_fixture(page: &mut Page) {
         "HTTP/1.1 200 X\r\ncontent-length: 1000\r\n\r\n{\"choices\":[{\"message\":{\"content\":\"{}\"".to_owned();
     let endpoint = Endpoint::raw(vec![torn]);
     assert_eq!(page.row("a torn answer", &of(&endpoint), &once).await, ["transport"]);
-    let heard = Progress(&|_| ());
+    let heard = TokenProgress(&|_| ());
     let endpoint = Endpoint::raw(vec![streams(&["{\"word\"", ":\"a\"}"], None)]);
     let classes =
         page.call("a torn stream, though its text is whole", &of(&endpoint), &once, Map::new(), Some(heard)).await;
@@ -249,7 +249,7 @@ async fn a_call_that_is_given_up_closes_its_connection_at_once() {
         let models = models(&[ModelSettings::at(&proxy.url, "fixed")]);
         let node = long_answer();
         let call = tokio::spawn(async move {
-            let heard = is_streamed.then_some(Progress(&|_| ()));
+            let heard = is_streamed.then_some(TokenProgress(&|_| ()));
             called(&models, &node, Map::new(), heard).await.0
         });
         let (mut asked, mut closed) = (proxy.asked, proxy.closed);
