@@ -189,9 +189,9 @@ impl Settings for NodesSettings {
         for (alias, model) in table.models {
             // A checkout cannot replace a model of the user.
             if file.source == Source::Project && self.models.contains_key(&alias) {
-                drop(self.kept.insert(alias))
+                self.kept.insert(alias);
             } else {
-                drop(self.models.insert(alias, model))
+                self.models.insert(alias, model);
             }
         }
         Ok(())
