@@ -86,7 +86,7 @@ fn read_one(given: GivenAttachment, worktree: &Path) -> Result<Attached, String>
     }
     if kind != AttachmentKind::Picture {
         if !path.is_empty() || text.trim().is_empty() {
-            return Err("a text or a diff stands in `text`, and has no path".to_owned());
+            return Err("a text or a diff must be in `text`, without `path`".to_owned());
         }
         if text.len() > TEXT_MAX {
             return Err(format!("it has {} bytes; at most {TEXT_MAX} are shown", text.len()));
@@ -94,7 +94,7 @@ fn read_one(given: GivenAttachment, worktree: &Path) -> Result<Attached, String>
         return Ok(Attached { attachment: Attachment { kind, label, text, file: None }, bytes: Vec::new() });
     }
     if path.is_empty() || !text.is_empty() {
-        return Err("a picture is named by `path`, and has no text".to_owned());
+        return Err("a picture must be in `path`, without `text`".to_owned());
     }
     let failed = |error: std::io::Error| format!("{}: {error}", visible(&path));
     let root = worktree.canonicalize().map_err(failed)?;
@@ -190,8 +190,8 @@ mod tests {
         ];
         let why: Vec<String> = wrong.into_iter().map(|given| read(given, &root).unwrap_err()).collect();
         expect![[r#"
-            attachment 1: a text or a diff stands in `text`, and has no path
-            attachment 1: a text or a diff stands in `text`, and has no path
+            attachment 1: a text or a diff must be in `text`, without `path`
+            attachment 1: a text or a diff must be in `text`, without `path`
             attachment 1: it has 70000 bytes; at most 65536 are shown
             attachment 1: absent.png: No such file or directory (os error 2)
             attachment 1: ../secret.png is not in the worktree

@@ -257,7 +257,7 @@ fn failed(error: BoardError) -> RpcError {
                 ),
                 None => match question.standing {
                     QuestionState::Withdrawn { at_ms, .. } => {
-                        format!("{} is cancelled already: taken back by its asker, {}", question.id, rfc3339(at_ms))
+                        format!("{} is cancelled already: withdrawn by its asker, {}", question.id, rfc3339(at_ms))
                     }
                     QuestionState::Expired { at_ms } => format!("{} expired, {}", question.id, rfc3339(at_ms)),
                     _ => format!("{} is {} already", question.id, question.status()),

@@ -49,9 +49,9 @@ pub struct PassedOver {
 /// The reason why a node is unavailable.
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
-    #[error("there is no node {name:?} in {folder}: {}", suggest(.there, .near))]
+    #[error("unknown node {name:?} in {folder}: {}", suggest(.there, .near))]
     Unknown { name: String, folder: String, there: Vec<String>, near: Option<String> },
-    #[error("there is no node {name:?}: {why}")]
+    #[error("unknown node {name:?}: {why}")]
     PassedOver { name: String, why: String },
     #[error("{file} is invalid:\n{}", listed(.file, .problems))]
     Invalid { file: String, problems: Vec<Problem> },
@@ -171,13 +171,13 @@ impl Folder {
         };
         let shown = project::visible::path(&self.path.join(file)).to_string();
         let why = match is_named_so {
-            true if kind.is_symlink() => "a link, and links are not followed; put the file itself there".to_owned(),
-            true if kind.is_dir() => "a directory, and a node is a file; rename the directory".to_owned(),
-            true if name.is_empty() => "an ending without a name; put a name before it".to_owned(),
-            true if kind.is_file() => "no name in UTF-8; rename the file".to_owned(),
-            true => "no regular file; put one there".to_owned(),
+            true if kind.is_symlink() => "a link, and links are not followed; replace it with the file".to_owned(),
+            true if kind.is_dir() => "a directory instead of a file; rename it".to_owned(),
+            true if name.is_empty() => "a suffix without a name; add a name before it".to_owned(),
+            true if kind.is_file() => "not named in valid UTF-8; rename the file".to_owned(),
+            true => "not a regular file; replace it with one".to_owned(),
             false => format!(
-                "no node file, because its name does not end with {SUFFIX}; if it is meant as one, rename it to {}",
+                "not a node file, because its name does not end with {SUFFIX}; if it is meant as one, rename it to {}",
                 project::visible(&format!("{name}{SUFFIX}"))
             ),
         };
@@ -277,10 +277,10 @@ impl Folder {
 /// Returns an error if a node cannot have that name.
 pub fn check_name(name: &str) -> Result<(), String> {
     let is_legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-    match (1..=64).contains(&name.len()) && name.bytes().all(is_legal) {
-        true => Ok(()),
-        false => Err("the name of a node has 1 to 64 letters, digits, `_` and `-`".to_owned()),
+    if (1..=64).contains(&name.len()) && name.bytes().all(is_legal) {
+        return Ok(());
     }
+    Err("the name of a node has 1 to 64 letters, digits, `_` and `-`".to_owned())
 }
 
 /// Returns the node name in a similar file name: `a.nodes.md`, `a.node.MD`, `a.node.txt`. Names that begin with a dot or end

@@ -129,7 +129,7 @@ impl Settings for NodesSettings {
             let is_inside = path.components().all(|part| matches!(part, Component::Normal(_)));
             if !is_inside || path.as_os_str().is_empty() {
                 return Err(file.refused(format!(
-                    "nodes.path: {} is no directory inside of the project; name one relative to its root",
+                    "nodes.path: {} is not a directory inside the project; set a path relative to its root",
                     visible::path(&path)
                 )));
             }
@@ -284,8 +284,8 @@ mod tests {
     #[test]
     fn what_cannot_be_meant_is_refused() {
         for (text, source, wanted) in [
-            ("path = \"../x\"", Source::Project, "no directory inside of the project"),
-            ("path = \"/etc\"", Source::User, "no directory inside of the project"),
+            ("path = \"../x\"", Source::Project, "not a directory inside the project"),
+            ("path = \"/etc\"", Source::User, "not a directory inside the project"),
             ("models.a = { url = \"http://example.com\", model = \"m\" }", Source::User, "is not encrypted"),
             (
                 "models.a = { url = \"http://127.0.0.1\", model = \"m\", price = { in = 1000001, out = 0 } }",

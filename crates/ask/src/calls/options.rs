@@ -47,7 +47,7 @@ impl Options {
         })?;
         match options.iter().find(|option| TAKEN.contains(&option.id.as_str())) {
             Some(option) => Err(ToolError::user(format!(
-                "`options`: no option can be called `{}`, which the result says for an answer that is none of them",
+                "`options`: the option id `{}` is reserved: choose another one",
                 option.id
             ))),
             None => Ok(options),

@@ -85,7 +85,7 @@ pub async fn ask_at_hook(
     let waited = waited(board, &asked, deadline, gone).await;
     let answer = waited.map_err(|error| error.to_string())?;
     if matches!(answer, HookAnswer::Nobody | HookAnswer::Late) {
-        let reason = "the agent asks by itself".to_owned();
+        let reason = "the agent shows its own prompt".to_owned();
         let event = Event::Withdraw { reason, at_ms: project::journal::now() };
         match board.change_soon(&asked.id, event).await {
             // It was answered or expired at the same moment.

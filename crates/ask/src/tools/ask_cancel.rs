@@ -36,7 +36,7 @@ pub(super) struct AskCancel(pub(super) Arc<Board>);
 
 impl Tool for AskCancel {
     const NAME: &'static str = "ask_cancel";
-    const TITLE: &'static str = "Take a question back";
+    const TITLE: &'static str = "Withdraw a question";
     const EFFECT: Effect = Effect::WRITE.idempotent();
     type Args = Args;
     type Output = Output;
@@ -66,6 +66,6 @@ impl Tool for AskCancel {
 
     fn examples() -> Vec<Example> {
         let arguments = json!({"question": "q_7k2mx", "reason": "The branch is gone."});
-        vec![Example { title: "What nobody needs to answer any more", arguments, text: None }]
+        vec![Example { title: "A question that no longer needs an answer", arguments, text: None }]
     }
 }

@@ -242,10 +242,13 @@ impl Models {
             ),
             (wanted, there) => {
                 let wanted: Vec<&str> = wanted.iter().map(|alias| alias.as_str()).collect();
-                let there =
-                    if there.is_empty() { "none is".to_owned() } else { format!("there are: {}", there.join(", ")) };
+                let there = if there.is_empty() {
+                    "no models are configured".to_owned()
+                } else {
+                    format!("configured: {}", there.join(", "))
+                };
                 format!(
-                    "no model {} is configured ({there}): add [nodes.models.{:?}] with url and model, and restart the daemon \
+                    "model {} is not configured ({there}): add [nodes.models.{:?}] with url and model, and restart the daemon \
                      (`hob stop`)",
                     wanted.join(", "),
                     wanted[0]
@@ -367,14 +370,17 @@ pub(crate) fn answer(response: &Response) -> Result<Answer, Failed> {
 fn key_of_environment(variable: &str) -> Result<String, String> {
     let key = project::handed::secret(variable).unwrap_or_default().trim().to_owned();
     let is_key = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_graphic());
-    match is_key {
-        true => Ok(key),
-        false if project::handed::is_handed_over() => Err(format!(
+    if is_key {
+        return Ok(key);
+    }
+    Err(if project::handed::is_handed_over() {
+        format!(
             "its key_env {variable} is not set where the daemon was started, or holds no key; end the daemon (`hob stop`), and make \
              the next call from where it is set"
-        )),
-        false => Err(format!("its key_env {variable} is not set here, or holds no key; set it")),
-    }
+        )
+    } else {
+        format!("its key_env {variable} is not set here, or holds no key; set it")
+    })
 }
 
 /// Reads the key from a file that only its owner can read.
@@ -382,7 +388,7 @@ fn read_key(path: &Path) -> Result<String, String> {
     let shown = project::visible::path(path);
     let bytes = project::private::read(path, 16 * 1024).map_err(|error| format!("its key_file {shown}: {error}"))?;
     let bytes = bytes.ok_or_else(|| {
-        format!("its key_file {shown} must be a file that only you can read (chmod 600), and no link; it is read when the daemon starts (`hob stop`)")
+        format!("its key_file {shown} must be a file that only you can read (chmod 600), and not a link; it is read when the daemon starts (`hob stop`)")
     })?;
     let key = String::from_utf8(bytes).map(|key| key.trim().to_owned()).unwrap_or_default();
     let is_key = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_graphic());

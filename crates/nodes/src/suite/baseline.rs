@@ -64,7 +64,7 @@ impl Baseline {
             // The error gives the position and no content.
             Ok(text) => serde_json::from_str(&text).map_err(|error: serde_json::Error| {
                 let place = format!("line {}, column {}", error.line(), error.column());
-                format!("{shown} is no baseline ({place}); `hob node test --accept` writes it anew")
+                format!("{shown} is not a valid baseline ({place}); rewrite it with `hob node test --accept`")
             }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Baseline::default()),
             Err(error) => Err(format!("{shown}: {error}")),
@@ -157,6 +157,6 @@ mod tests {
         assert_eq!(baseline.verdict(engine, &report("b", "1", 0)), Verdict::Regression(2, 2));
         std::fs::write(place.path().join("nodes/baseline.json"), "{").expect("written");
         let why = Baseline::read(&folder).unwrap_err();
-        assert!(why.starts_with("nodes/baseline.json is no baseline ("), "{why}");
+        assert!(why.starts_with("nodes/baseline.json is not a valid baseline ("), "{why}");
     }
 }

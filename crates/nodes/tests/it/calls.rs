@@ -226,7 +226,7 @@ async fn what_cannot_be_asked_is_not() {
     let endpoint = Endpoint::start(vec![]);
     let there = models(&[&endpoint.url]);
     expect![[r#"Input: the input of rate: the whole value: Additional properties are not allowed ('txt' was unexpected) (keys there: txt); the whole value: "text" is a required property (keys there: txt)"#]].assert_eq(&run(&there, NODE, json!({"txt": "a"})).await);
-    expect![[r#"NoModel: no model first, second is configured (none is): add [nodes.models."first"] with url and model, and restart the daemon (`hob stop`)"#]].assert_eq(&run(&Models::default(), NODE, json!({"text": "a"})).await);
+    expect![[r#"NoModel: model first, second is not configured (no models are configured): add [nodes.models."first"] with url and model, and restart the daemon (`hob stop`)"#]].assert_eq(&run(&Models::default(), NODE, json!({"text": "a"})).await);
     let small = NODE.replace("timeout: 20s", "tokens: 100");
     expect!["Budget: this attempt needs about 335 tokens and 0 are spent; policy.tokens of the node allows 100"]
         .assert_eq(&run(&there, &small, json!({"text": "a".repeat(1000)})).await);

@@ -430,7 +430,7 @@ async fn what_cannot_be_asked_says_why_and_asks_nothing() {
         `expires`: a question lives from 1m to 30d, and not 99d
         `key` has at most 200 characters
         `options`: 1 to 50 are needed, and there are 0
-        `options`: no option can be called `custom`, which the result says for an answer that is none of them
+        `options`: the option id `custom` is reserved: choose another one
         this cannot be asked: `password` asks for a secret (password): answers are stored and reach the model, so secrets cannot be asked for; have the person put it into a file or the environment, and ask whether that is done
         unknown question `q_nothing`
         you have no open question"#]].assert_eq(&why.join("\n"));

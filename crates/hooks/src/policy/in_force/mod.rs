@@ -163,7 +163,7 @@ fn needs_grant(policy: &Policy) -> bool {
 fn about(table: &RuleTable) -> String {
     let words: Vec<String> = table.command.iter().chain(table.tool.iter()).map(|word| format!("`{word}`")).collect();
     match words.is_empty() {
-        true => "everything that it is about".to_owned(),
+        true => "all events that it is about".to_owned(),
         false => words.join(", "),
     }
 }
