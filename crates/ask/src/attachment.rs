@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_shown_says_why() {
+    fn invalid_attachments_report_the_reason() {
         let temp = tempfile::tempdir().unwrap();
         let root = temp.path().join("tree");
         fs::create_dir(&root).unwrap();

@@ -172,7 +172,7 @@ mod tests {
     use crate::question::tests::question;
 
     #[test]
-    fn what_was_stored_is_there_after_a_restart() {
+    fn stored_questions_survive_a_restart() {
         let temp = tempfile::tempdir().unwrap();
         let path = temp.path().join("ask.db");
         let store = Store::open(&path, 0).unwrap();

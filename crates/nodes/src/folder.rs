@@ -302,7 +302,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_nearly_the_name_of_a_node_file_is_noticed() {
+    fn similar_file_names_are_reported() {
         let near = ["a.nodes.md", "a.node.MD", "a.Node.md", "a.node", "a.node.txt", "a.node.md.txt", "a.nod.md"];
         near.iter().for_each(|file| assert_eq!(near_miss(file), Some("a"), "{file}"));
         let others = ["a.md", "node.md", ".node.md", ".a.nodes.md", "a.node.md~", "a.node.md.orig", "a.code.md", "a"];

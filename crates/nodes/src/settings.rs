@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leaves_the_machine_waits_for_a_grant() {
+    fn remote_models_wait_for_a_grant() {
         let mut said = table(
             "models.here = { url = \"http://127.0.0.1:80/v1\", model = \"m\" }\n\
              models.there = { url = \"https://example.com/v1\", model = \"m\" }",
@@ -267,7 +267,7 @@ mod tests {
 
     /// If it were silently withheld, the user could not find out why it is missing.
     #[test]
-    fn what_no_grant_would_help_is_refused_without_one() {
+    fn invalid_models_are_refused_without_a_grant() {
         for (rest, wanted) in [
             ("url = \"http://example.com/v1\"", "is not encrypted"),
             ("url = \"https://example.com/v1#\"", "has a query or a fragment"),
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_meant_is_refused() {
+    fn invalid_settings_are_refused() {
         for (text, source, wanted) in [
             ("path = \"../x\"", Source::Project, "not a directory inside the project"),
             ("path = \"/etc\"", Source::User, "not a directory inside the project"),

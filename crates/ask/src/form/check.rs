@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_saw_keeps_its_default_and_is_dropped_only_where_all_is_shown() {
+    fn unseen_fields_keep_their_defaults() {
         let form: Form = serde_json::from_value(json!([
             {"id": "copies", "kind": "integer", "default": 2},
             {"id": "ship", "kind": "boolean", "default": true},

@@ -161,7 +161,7 @@ fn spellings() {
 }
 
 #[test]
-fn whatever_comes_is_read() {
+fn any_payload_is_read() {
     let huge =
         format!("{{\"hook_event_name\":\"PreToolUse\",\"tool_input\":{{\"command\":\"{}\"}}}}", "a ".repeat(500_000));
     let deep = "[".repeat(100_000);

@@ -144,7 +144,7 @@ mod tests {
     use crate::agents::Agent;
 
     #[test]
-    fn what_does_not_fit_is_given_back() {
+    fn excess_texts_are_returned() {
         let long = |letter: &str| letter.repeat(5000);
         let (text, left) = compose(vec!["a".to_owned(), long("b"), long("c"), "d".to_owned()]);
         assert_eq!(text, Some(format!("a\n\n{}\n\nd", long("b"))));

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_bounded_and_said_once() {
+    fn stored_texts_are_bounded_and_delivered_once() {
         let sessions = Sessions::default();
         sessions.keep("s", "a".to_owned());
         sessions.keep("s", "a".to_owned());

@@ -235,7 +235,7 @@ fn an_event_that_cannot_be_read_does_not_pass() {
 }
 
 #[test]
-fn what_is_kept_for_an_agent_is_given_to_no_event_that_names_its_session() {
+fn stored_context_is_not_given_to_another_process_with_the_session_name() {
     let here = Here::new();
     let decider = decider(&here.project);
     let event = |process: &str, name: &str| {

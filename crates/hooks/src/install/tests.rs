@@ -50,7 +50,7 @@ fn an_entry_closes_as_far_as_its_agent_lets_it() {
 }
 
 #[test]
-fn what_is_written_is_read_back() {
+fn written_entries_are_parsed() {
     for agent in Agent::ALL {
         for fail in [Fail::Open, Fail::Ask, Fail::Closed] {
             for version in [[2, 1, 197], [2, 1, 331]] {
@@ -207,14 +207,14 @@ fn only_what_something_uses_is_registered_and_only_what_a_rule_stops_is_closed()
 }
 
 #[test]
-fn what_is_written_about_real_agents_was_measured_with_these_tables() {
+fn measurements_match_the_tables() {
     let page = include_str!("../../../../docs/generated/agents.md");
     let measured = format!("tables of agents `{}`", tables());
     assert!(page.contains(&measured), "they have changed since: run `cargo xtask clients agents --hooks` ({measured})");
 }
 
 #[test]
-fn what_codex_notes_of_a_review_is_known() {
+fn codex_reviews_have_the_recorded_hash() {
     // In the form of Codex 0.169's app server (`hooks/list`).
     let line = |event: &str| format!("/opt/hob hook {event} --agent codex --fail closed || exit 2");
     let group = |event: &str| json!({"hooks": [{"type": "command", "command": line(event), "timeout": 10}]});

@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_call_may_leave_out_is_noted_where_nothing_looks_for_it() {
+    fn unchecked_optional_paths_get_a_note() {
         check(
             "{{ at.file }}",
             expect![[r#"

@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_its_line() {
+    fn problems_have_their_line() {
         check(
             "a: string\nb: strin",
             expect![

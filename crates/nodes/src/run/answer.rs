@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_an_answer_holds() {
+    fn values_of_answers() {
         for (text, wanted) in [
             (r#"{"a":1}"#, r#"{"a":1}"#),
             ("\n 7 \n", "7"),

@@ -62,7 +62,7 @@ mod tests {
 
     /// The library is third-party code, and its input comes from a model.
     #[test]
-    fn whatever_is_mended_ends_and_takes_nobody_along() {
+    fn repair_of_random_text_terminates() {
         let pieces = [
             "{", "}", "[", "]", "\"", "'", ":", ",", "\\", "\n", "true", "None", "-1.5e", "é", "//", "/*", "a b", "```",
         ];
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_whole_is_mended_and_what_is_cut_is_not() {
+    fn complete_values_are_repaired_and_truncated_ones_are_not() {
         for (text, wanted) in [
             ("{'a': 1, 'b': None}", r#"{"a":1,"b":null}"#),
             ("Here: {\"a\": [1, 2,],} and so on", r#"{"a":[1,2]}"#),

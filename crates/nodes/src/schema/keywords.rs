@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_becomes_of_each_keyword() {
+    fn keywords_have_their_handling() {
         let schema = json!({
             "type": "object",
             // Property names are not keywords.

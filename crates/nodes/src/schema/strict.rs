@@ -441,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_said_is_named_with_its_place() {
+    fn unsupported_keywords_are_named_with_their_path() {
         let refused = |schema: Value| {
             let refused = project(&schema).unwrap_err();
             refused.iter().map(|one| format!("{} at {}", one.keyword, one.at)).collect::<Vec<_>>().join(", ")

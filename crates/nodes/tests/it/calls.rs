@@ -222,7 +222,7 @@ async fn a_pause_that_a_server_asks_for_is_kept_whole_or_not_waited_for() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_asked_is_not() {
+async fn impossible_requests_are_not_sent() {
     let endpoint = Endpoint::start(vec![]);
     let there = models(&[&endpoint.url]);
     expect![[r#"Input: the input of rate: the whole value: Additional properties are not allowed ('txt' was unexpected) (keys there: txt); the whole value: "text" is a required property (keys there: txt)"#]].assert_eq(&run(&there, NODE, json!({"txt": "a"})).await);
@@ -248,7 +248,7 @@ async fn an_input_is_data_and_never_a_template_or_a_message() {
 }
 
 #[tokio::test]
-async fn what_is_ambiguous_is_asked_for_again() {
+async fn ambiguous_answers_are_retried() {
     let two = r#"{"reason":"a","score":1} or {"reason":"b","score":2}"#;
     check(
         vec![says(two, "stop"), says(GOOD, "stop")],

@@ -150,7 +150,7 @@ fn tickets_that_are_not_valid_are_counted() {
 }
 
 #[test]
-fn what_cannot_be_asked_is_not_delegated() {
+fn invalid_calls_are_not_delegated() {
     let place = tempfile::tempdir().expect("a directory");
     let calls = Delegation::at(Some([7; 32]), place.path().to_owned(), noon);
     let error = calls.begin(&node(), Map::new(), "me").expect_err("no input");

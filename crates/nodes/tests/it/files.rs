@@ -56,7 +56,7 @@ fn a_node_is_what_its_file_says() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_its_line() {
+fn problems_have_their_line() {
     check(&[], expect![[""]]);
     check(
         &[("description:", "descripton:")],
@@ -163,7 +163,7 @@ fn what_is_wrong_is_said_with_its_line() {
 }
 
 #[test]
-fn what_a_library_says_is_said_in_words_of_ours() {
+fn library_errors_are_rewritten() {
     check(
         &[("acme.team: search", "acme.team: search\nacme.team: find")],
         expect![[r#"
@@ -257,7 +257,7 @@ fn what_a_library_says_is_said_in_words_of_ours() {
 }
 
 #[test]
-fn however_much_is_wrong_what_is_said_of_it_is_short() {
+fn the_number_of_problems_is_bounded() {
     let fields: String = (0..300).map(|field| format!(", f{field}?: string")).collect();
     check(
         &[("hover?: string }", &format!("hover?: string{fields} }}"))],
@@ -277,7 +277,7 @@ fn however_much_is_wrong_what_is_said_of_it_is_short() {
 }
 
 #[test]
-fn what_no_input_has_is_no_part_of_one() {
+fn paths_that_no_input_has_are_errors() {
     let input = "input: { schema: { question: string, symbol: string, hover?: string } }";
     let nested = "input: { schema: { question: string, symbol: { name: string, at: { line: integer } }, hover?: string, list(array): { a: { b: string } } } }";
     let example = ("examples: [ { input: { question: a, symbol: b }, output: { reason: c, relevance: 3 } } ]\n", "");
@@ -386,7 +386,7 @@ fn hostile_files_are_refused_in_bounded_time() {
 }
 
 #[test]
-fn what_can_never_hold_is_said() {
+fn impossible_checks_are_errors() {
     let tests = "acme.team: search\ntests: [ { input: { question: a, symbol: b }, expect: { /zz: 3 } } ]";
     check(
         &[("acme.team: search", tests)],

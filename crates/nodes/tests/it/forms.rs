@@ -87,7 +87,7 @@ async fn a_model_that_cannot_be_held_is_passed_over_or_said_not_to_be() {
 }
 
 #[tokio::test]
-async fn what_is_mended_says_so_and_what_was_cut_is_never_mended() {
+async fn repaired_values_are_marked_and_truncated_ones_are_refused() {
     let nearly = "Here you are: {'why': 'it is good', 'score': 3,}";
     let mend = node("{ attempts: 2, repair: true }", &optional());
     let endpoint = Endpoint::start(vec![says(nearly, "stop")]);

@@ -193,7 +193,7 @@ fn a_body_that_grows_or_is_deep_is_refused_with_its_line() {
 
 /// The deepest allowed template is compiled, rendered and dropped on an ordinary thread's stack.
 #[tokio::test]
-async fn what_the_subset_allows_is_rendered() {
+async fn allowed_templates_are_rendered() {
     let deepest =
         "{% if text %}".repeat(32) + &format!("{{{{ {}text }}}}", "not ".repeat(198)) + &"{% endif %}".repeat(32);
     let list: Vec<String> = (0..1_000).map(|number| format!("'{number}'")).collect();

@@ -66,7 +66,7 @@ async fn nothing_is_recorded_or_replayed_through_a_link() {
 }
 
 #[test]
-fn what_another_project_recorded_is_not_removed() {
+fn recordings_of_another_project_are_not_removed() {
     for path in LINKED {
         let place = tempfile::tempdir().unwrap();
         let (folder, other) = linked(place.path(), path);

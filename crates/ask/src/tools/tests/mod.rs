@@ -189,7 +189,7 @@ fn texts(result: &Value) -> Vec<&str> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_there_is_said_at_once_and_is_no_no() {
+async fn an_absent_person_is_reported_at_once_and_does_not_mean_no() {
     let house = Fixture::new();
     let mut client = house.client("a", None).await;
     let result = client.call("confirm_action", delete()).await;
@@ -238,7 +238,7 @@ async fn a_late_answer_comes_beside_the_next_result_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_on_its_way_when_the_connection_ended_comes_again_marked() {
+async fn an_undelivered_answer_is_redelivered_and_marked() {
     let mut house = Fixture::new();
     let mut client = house.client("a", None).await;
     client.call("confirm_action", delete()).await;
@@ -402,7 +402,7 @@ async fn an_answer_elsewhere_comes_when_the_newer_dialog_closes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_cannot_be_asked_says_why_and_asks_nothing() {
+async fn invalid_questions_report_the_reason_and_ask_nothing() {
     let house = Fixture::new();
     let mut client = house.client("a", None).await;
     let calls = [

@@ -251,7 +251,7 @@ async fn a_question_names_the_agent_that_registered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_told_by_a_program_that_fails_was_told_to_nobody() {
+async fn a_failed_notification_does_not_count() {
     let dir = tempfile::tempdir().unwrap();
     let failed = Arc::new(parking_lot::Mutex::new(None));
     let notify = {

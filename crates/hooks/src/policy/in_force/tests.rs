@@ -182,7 +182,7 @@ fn a_grant_ends_former_rules_once() {
 }
 
 #[test]
-fn what_was_granted_stays_until_the_grant_is_withdrawn() {
+fn granted_rules_stay_until_the_grant_is_withdrawn() {
     let person = "[[rule]]\nid = \"p\"\ncommand = \"git push\"\ndecide = \"person\"\ncontext = \"a fact\"\n";
     let granted = in_force(&format!("{person}{HOLD}"), &RuleRecord::default(), &text("1"));
     let edited = in_force(&format!("{person}# edited\n"), &granted.held, &OTHER);

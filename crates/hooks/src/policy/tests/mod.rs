@@ -160,7 +160,7 @@ fn events_agents_tools_and_conditions() {
 }
 
 #[test]
-fn what_is_no_policy_says_where_and_what_to_write() {
+fn invalid_policies_report_the_line_and_the_fix() {
     let check = |text: &str| Policy::parse(text).unwrap_err().to_string();
     let wrong = [
         "[[rule]]\nid = \"a\"\n",

@@ -123,7 +123,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_not_granted_is_never_looser(before in prop::collection::vec(rule(), 0..5), after in prop::collection::vec(rule(), 0..5), command in command()) {
+    fn ungranted_edits_never_loosen(before in prop::collection::vec(rule(), 0..5), after in prop::collection::vec(rule(), 0..5), command in command()) {
         let held = in_force::in_force(&policy(&before), &in_force::RuleRecord::default(), &Source::User);
         // Both files use the same ids for different rules.
         let now = in_force::in_force(&policy(&after), &held.held, &Source::Project(FileGrant::OtherText));

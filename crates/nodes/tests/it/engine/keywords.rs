@@ -97,7 +97,7 @@ fn forms() -> Vec<(&'static str, Value)> {
 }
 
 #[tokio::test]
-async fn what_the_decoder_makes_of_each_keyword() {
+async fn keywords_of_the_decoder() {
     let Some(engine) = engine().await else { return };
     let models = engine.models("fixed");
     let strict = ModelSettings { schema: Some(Dialect::Strict), ..ModelSettings::at(engine.url(), "fixed") };

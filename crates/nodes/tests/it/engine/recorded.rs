@@ -32,7 +32,7 @@ async fn call(node: &Node, text: &str, models: &Models, cassettes: &Cassettes, f
 }
 
 #[tokio::test]
-async fn what_was_recorded_is_replayed_without_an_engine() {
+async fn recordings_are_replayed_without_an_engine() {
     let Some(engine) = engine().await else { return };
     let place = tempfile::tempdir().unwrap();
     let folder = Folder::new(place.path(), "nodes");
