@@ -220,7 +220,7 @@ fn explain(project: &Project, path: &Path, agent: Option<&str>) -> Result<Exit, 
     let tool =
         event.tool.as_ref().map_or(String::new(), |tool| format!(", tool {} ({})", tool.native, tool.kind.as_str()));
     terminal::line(format!("{} of {}: {}{tool}", event.name, event.agent, event.kind.as_str()));
-    if let Some(script) = Subject::of(&event, &worktree, &cwd).script {
+    if let Some(script) = Subject::from_event(&event, &worktree, &cwd).script {
         for command in script.render() {
             terminal::line(format!("  runs: {command}"));
         }
@@ -284,7 +284,7 @@ fn try_file(project: &Project, file: Option<&Path>) -> Result<Exit, Failure> {
         if decision.verdict != line.verdict {
             differences += 1;
             if differences <= SHOWN {
-                let what = Subject::of(&event, &line.worktree, &line.cwd).script;
+                let what = Subject::from_event(&event, &line.worktree, &line.cwd).script;
                 let what = what.and_then(|script| script.render().into_iter().next());
                 let what = what.or(event.tool.map(|tool| tool.native)).unwrap_or_default();
                 terminal::line(format!(
