@@ -58,7 +58,7 @@ pub enum Record {
         hook: u64,
         #[serde(flatten)]
         of: Origin,
-        /// The outcome: the agent was kept from stopping, or could not be.
+        /// The outcome: the agent was held, or was let go although it should have been held.
         #[serde(skip_serializing_if = "Option::is_none")]
         outcome: Option<String>,
     },

@@ -21,7 +21,7 @@ pub struct Misfit {
 /// The fields that a person saw before answering.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FormView {
-    /// The applicable fields with their defaults. An empty field has no value.
+    /// The applicable fields with their content. An empty field has no value.
     Asked,
     /// All fields, including those whose condition fails; their values are ignored.
     Flat,

@@ -1,5 +1,5 @@
 //! Cassettes: recorded answers of models, so that a call can be replayed without a model. `nodes/cassettes/NODE.jsonl` has one
-//! sorted entry per line, without headers. Reads and writes follow no links, because a checkout could bring a link that points
+//! entry per line, sorted and without headers. Reads and writes follow no links, because a checkout could bring a link that points
 //! out of it.
 //!
 //! The key of an entry covers everything that its answer depends on. A changed node invalidates only its own entries.
