@@ -40,7 +40,7 @@ decide = "deny"
 });
 
 fn decided(policies: &[Policy], event: &Event) -> Decision {
-    let subject = Subject::of(event, Path::new("/p"), Path::new("/p"));
+    let subject = Subject::from_event(event, Path::new("/p"), Path::new("/p"));
     decide(policies, event, &subject, &Facts::new())
 }
 

@@ -1,44 +1,44 @@
-//! An answer in the terms of the tool that asked, and as lines for a model. A person's words stand in quotes, as JSON.
+//! Converts an answer for the asking tool, and to lines for a model. A person's words are quoted as JSON.
 
 use serde_json::{Map, Value};
 
 use crate::form::{CHOICE, CONFIRM, GUIDANCE};
-use crate::question::{Kind, Question, Standing};
+use crate::question::{Kind, Question, QuestionState};
 
-/// The guidance of somebody who sent none.
+/// The guidance text of an empty answer.
 const NO_GUIDANCE: &str = "No guidance provided";
 
-/// True only if a person confirmed.
+/// Returns true only if a person confirmed.
 pub(crate) fn confirmed(question: &Question) -> bool {
     question.values().and_then(|values| values.get(CONFIRM)) == Some(&Value::Bool(true))
 }
 
-/// The chosen option, `custom` or `cancelled`, and the custom text.
+/// Returns the chosen option, `custom` or `cancelled`, and the custom text.
 pub(crate) fn selected(question: &Question) -> (Option<String>, Option<String>) {
     let chosen = question.values().and_then(|values| values.get(CHOICE)).and_then(Value::as_str);
     let is_option = |id: &str| question.form.0.iter().flat_map(|field| &field.options).any(|option| option.id == id);
     match (chosen, &question.standing) {
         (Some(id), _) if is_option(id) => (Some(id.to_owned()), None),
         (Some(text), _) => (Some("custom".to_owned()), Some(text.to_owned())),
-        (None, Standing::Declined { .. } | Standing::Dismissed { .. } | Standing::Withdrawn { .. }) => {
+        (None, QuestionState::Declined { .. } | QuestionState::Dismissed { .. } | QuestionState::Withdrawn { .. }) => {
             (Some("cancelled".to_owned()), None)
         }
         (None, _) => (None, None),
     }
 }
 
-/// The guidance; null without an answer.
+/// Returns the guidance; `None` without an answer.
 pub(crate) fn guidance(question: &Question) -> Option<String> {
     let text = question.values()?.get(GUIDANCE).and_then(Value::as_str);
     Some(text.unwrap_or(NO_GUIDANCE).to_owned())
 }
 
-/// The answer by fields; null without one.
+/// Returns the answer by fields; `None` without one.
 pub(crate) fn values(question: &Question) -> Option<Map<String, Value>> {
     question.values().cloned()
 }
 
-/// The answer in lines, without who gave it.
+/// Returns the answer in lines, without its author.
 pub(crate) fn result_lines(question: &Question) -> Vec<String> {
     let json = |value: &dyn Fn() -> Value| value().to_string();
     let mut lines = match (question.kind, question.values()) {
@@ -51,7 +51,7 @@ pub(crate) fn result_lines(question: &Question) -> Vec<String> {
         (Kind::Guide, _) => vec![format!("guidance: {}", json(&|| guidance(question).into()))],
         (Kind::Form, Some(values)) => values.iter().map(|(field, value)| format!("{field}: {value}")).collect(),
     };
-    if let Some(note) = question.said().and_then(|said| said.note.clone()) {
+    if let Some(note) = question.response().and_then(|said| said.note.clone()) {
         lines.push(format!("note: {}", Value::from(note)));
     }
     lines

@@ -1,5 +1,5 @@
-//! What a person looks at before they answer: texts and diffs, which stand in the question, and pictures, which are copied
-//! when it is asked, so that what is shown is what was meant.
+//! Attachments of a question: texts and diffs, which are stored with it, and pictures. Pictures are copied when the question is
+//! asked, so that later changes of the file have no effect.
 
 use std::fs;
 use std::io::Read as _;
@@ -12,15 +12,15 @@ use sha2::{Digest, Sha256};
 
 use crate::form::LABEL_MAX;
 
-/// The most attachments of a question, bytes of a text, and bytes of a picture.
+/// The maximum number of attachments of a question. The next constants limit a text and a picture in bytes.
 pub(crate) const ATTACHMENTS_MAX: usize = 3;
 const TEXT_MAX: usize = 64 * 1024;
 const PICTURE_MAX: u64 = 4 * 1024 * 1024;
 
-/// The folder of the pictures, beside the file of the questions.
+/// The directory of the pictures, in the directory of the questions' file.
 const FOLDER: &str = "ask-pictures";
 
-/// An attachment as an agent gives it.
+/// An attachment in a tool's arguments.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
@@ -28,10 +28,10 @@ pub(crate) struct GivenAttachment {
     pub kind: AttachmentKind,
     #[serde(default)]
     pub label: String,
-    /// Of a text or a diff.
+    /// Content of a text or a diff.
     #[serde(default)]
     pub text: String,
-    /// Of a picture (PNG, JPEG, WebP) in the worktree.
+    /// Path of a picture (PNG, JPEG or WebP) in the worktree.
     #[serde(default)]
     pub path: String,
 }
@@ -50,25 +50,25 @@ pub enum AttachmentKind {
 pub struct Attachment {
     pub kind: AttachmentKind,
     pub label: String,
-    /// Of a text or a diff.
+    /// The content of a text or a diff.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
-    /// Of a picture: the name of its copy, which its bytes decide.
+    /// The file name of a picture's copy, which is derived from its bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
 }
 
-/// An attachment, and the bytes of a picture that is not copied yet.
+/// An attachment, with the bytes of a picture that is not copied yet.
 #[derive(Debug)]
 pub(crate) struct Attached {
     pub attachment: Attachment,
     bytes: Vec<u8>,
 }
 
-/// Reads what an agent attached, below its worktree. Blocks.
+/// Reads the attachments of an agent below its worktree. Blocks.
 ///
 /// # Errors
-/// When it cannot be shown, in words for the agent.
+/// An error text for the agent, if an attachment cannot be shown.
 pub(crate) fn read(given: Vec<GivenAttachment>, worktree: &Path) -> Result<Vec<Attached>, String> {
     if given.len() > ATTACHMENTS_MAX {
         return Err(format!("at most {ATTACHMENTS_MAX} attachments are shown, and there are {}", given.len()));
@@ -86,7 +86,7 @@ fn read_one(given: GivenAttachment, worktree: &Path) -> Result<Attached, String>
     }
     if kind != AttachmentKind::Picture {
         if !path.is_empty() || text.trim().is_empty() {
-            return Err("a text or a diff stands in `text`, and has no path".to_owned());
+            return Err("a text or a diff must be in `text`, without `path`".to_owned());
         }
         if text.len() > TEXT_MAX {
             return Err(format!("it has {} bytes; at most {TEXT_MAX} are shown", text.len()));
@@ -94,7 +94,7 @@ fn read_one(given: GivenAttachment, worktree: &Path) -> Result<Attached, String>
         return Ok(Attached { attachment: Attachment { kind, label, text, file: None }, bytes: Vec::new() });
     }
     if path.is_empty() || !text.is_empty() {
-        return Err("a picture is named by `path`, and has no text".to_owned());
+        return Err("a picture must be in `path`, without `text`".to_owned());
     }
     let failed = |error: std::io::Error| format!("{}: {error}", visible(&path));
     let root = worktree.canonicalize().map_err(failed)?;
@@ -108,14 +108,14 @@ fn read_one(given: GivenAttachment, worktree: &Path) -> Result<Attached, String>
         return Err(format!("{} has more than the 4 MiB that are shown", visible(&path)));
     }
     let Some(ending) = ending(&bytes) else {
-        return Err(format!("{} is no PNG, JPEG or WebP", visible(&path)));
+        return Err(format!("{} is not a PNG, JPEG or WebP", visible(&path)));
     };
     let file = Some(format!("{}.{ending}", hex::encode(&Sha256::digest(&bytes)[..12])));
     let label = if label.is_empty() { path } else { label };
     Ok(Attached { attachment: Attachment { kind, label, text, file }, bytes })
 }
 
-/// What kind of picture it is, by its first bytes.
+/// Returns the picture format according to the first bytes.
 fn ending(bytes: &[u8]) -> Option<&'static str> {
     match bytes {
         [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some("png"),
@@ -125,12 +125,12 @@ fn ending(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// The copy of a picture, by the path of the file of the questions.
+/// Returns the path of a picture's copy, next to the file of the questions.
 pub(crate) fn copy_of(store: &Path, file: &str) -> std::path::PathBuf {
     store.with_file_name(FOLDER).join(file)
 }
 
-/// Copies the pictures. They are on disk when this returns. Blocks.
+/// Copies the pictures and flushes them to disk. Blocks.
 pub(crate) fn keep(store: &Path, read: &[Attached]) -> std::io::Result<()> {
     for read in read {
         let Some(file) = &read.attachment.file else { continue };
@@ -142,7 +142,7 @@ pub(crate) fn keep(store: &Path, read: &[Attached]) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Deletes the copies that no question has. Blocks.
+/// Deletes the copies that no question uses. Blocks.
 pub(crate) fn forget(store: &Path, is_used: impl Fn(&str) -> bool) {
     let Ok(entries) = fs::read_dir(store.with_file_name(FOLDER)) else { return };
     for entry in entries.flatten() {
@@ -162,12 +162,12 @@ mod tests {
 
     const PNG: &[u8] = b"\x89PNG\r\n\x1a\nand so on";
 
-    fn given(kind: AttachmentKind, text: &str, path: &str) -> GivenAttachment {
+    fn attachment(kind: AttachmentKind, text: &str, path: &str) -> GivenAttachment {
         GivenAttachment { kind, label: String::new(), text: text.to_owned(), path: path.to_owned() }
     }
 
     #[test]
-    fn what_cannot_be_shown_says_why() {
+    fn invalid_attachments_report_the_reason() {
         let temp = tempfile::tempdir().unwrap();
         let root = temp.path().join("tree");
         fs::create_dir(&root).unwrap();
@@ -177,26 +177,26 @@ mod tests {
         symlink("../secret.png", root.join("link.png")).unwrap();
         use AttachmentKind::{Diff, Picture, Text};
         let wrong = [
-            vec![given(Text, "", "")],
-            vec![given(Diff, "-a\n+b", "a.diff")],
-            vec![given(Text, &"x".repeat(70_000), "")],
-            vec![given(Picture, "", "absent.png")],
-            vec![given(Picture, "", "../secret.png")],
-            vec![given(Picture, "", "link.png")],
-            vec![given(Picture, "", "a.gif")],
-            vec![given(Picture, "", "huge.png")],
-            vec![given(Picture, "", ".")],
-            vec![given(Text, "x", ""); 4],
+            vec![attachment(Text, "", "")],
+            vec![attachment(Diff, "-a\n+b", "a.diff")],
+            vec![attachment(Text, &"x".repeat(70_000), "")],
+            vec![attachment(Picture, "", "absent.png")],
+            vec![attachment(Picture, "", "../secret.png")],
+            vec![attachment(Picture, "", "link.png")],
+            vec![attachment(Picture, "", "a.gif")],
+            vec![attachment(Picture, "", "huge.png")],
+            vec![attachment(Picture, "", ".")],
+            vec![attachment(Text, "x", ""); 4],
         ];
         let why: Vec<String> = wrong.into_iter().map(|given| read(given, &root).unwrap_err()).collect();
         expect![[r#"
-            attachment 1: a text or a diff stands in `text`, and has no path
-            attachment 1: a text or a diff stands in `text`, and has no path
+            attachment 1: a text or a diff must be in `text`, without `path`
+            attachment 1: a text or a diff must be in `text`, without `path`
             attachment 1: it has 70000 bytes; at most 65536 are shown
             attachment 1: absent.png: No such file or directory (os error 2)
             attachment 1: ../secret.png is not in the worktree
             attachment 1: link.png is not in the worktree
-            attachment 1: a.gif is no PNG, JPEG or WebP
+            attachment 1: a.gif is not a PNG, JPEG or WebP
             attachment 1: huge.png has more than the 4 MiB that are shown
             attachment 1: .: it is not a regular file
             at most 3 attachments are shown, and there are 4"#]]
@@ -208,7 +208,7 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let store = temp.path().join("ask.db");
         fs::write(temp.path().join("shot.png"), PNG).unwrap();
-        let read = read(vec![given(AttachmentKind::Picture, "", "shot.png")], temp.path()).unwrap();
+        let read = read(vec![attachment(AttachmentKind::Picture, "", "shot.png")], temp.path()).unwrap();
         keep(&store, &read).unwrap();
         fs::write(temp.path().join("shot.png"), "another").unwrap();
         let file = read[0].attachment.file.clone().unwrap();

@@ -1,4 +1,4 @@
-//! hob's own methods on control connections: `ask/list`, `ask/answer`, `ask/claim`, `ask/watch` with its notification
+//! hob's methods for control connections: `ask/list`, `ask/answer`, `ask/claim`, `ask/watch` with its notification
 //! `ask/changed`, and `ask/refusal`.
 
 use std::sync::Arc;
@@ -12,12 +12,12 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
 use crate::board::{Board, BoardError};
-use crate::form::{Field, FieldKind, Form, Misfit, Seen, read};
-use crate::question::{Event, Question, Said, Standing, Via, rfc3339};
+use crate::form::{Field, FieldKind, Form, FormView, Misfit, read};
+use crate::question::{Event, Question, QuestionState, Response, Via, rfc3339};
 
-/// The most characters of a note.
+/// The maximum length of a note in characters.
 const NOTE_MAX: usize = 4000;
-/// How many questions a list of all has.
+/// The maximum number of questions in a list of all.
 const LISTED: u32 = 200;
 
 type Answer = Result<Box<RawValue>, RpcError>;
@@ -25,13 +25,13 @@ type Answer = Result<Box<RawValue>, RpcError>;
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct ListParams {
-    /// Closed ones too.
+    /// True to include closed questions.
     all: bool,
-    /// This one alone, with the texts that are attached.
+    /// A single question, with its attached texts.
     question: Option<String>,
 }
 
-/// `ask/list {all, question}`: the open questions, oldest first; or the latest of all, newest first; or one, as a whole.
+/// Handles `ask/list {all, question}`: the open questions, oldest first; the latest of all, newest first; or a single one.
 pub async fn list(board: Arc<Board>, params: Option<Box<RawValue>>) -> Answer {
     let asked: ListParams = parse(params)?;
     if let Some(id) = asked.question {
@@ -49,32 +49,32 @@ pub async fn list(board: Arc<Board>, params: Option<Box<RawValue>>) -> Answer {
     result(&json!({ "questions": views, "watching": board.watching() }))
 }
 
-/// An answer, in one of the forms that a person gives it.
+/// An answer in one of the forms for persons.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct AnswerParams {
-    /// The question; may be left out if only one is open.
+    /// The question; optional if only one is open.
     question: Option<String>,
-    /// Yes or no, for a question that has one such field.
+    /// Yes or no, for a question with one such field.
     yes: Option<bool>,
-    /// An option, for a question that has one choice.
+    /// An option, for a question with one choice.
     choose: Option<String>,
-    /// A text, for a question that has one field for it.
+    /// A text, for a question with one text field.
     text: Option<String>,
-    /// Words by field.
+    /// Unparsed values by field.
     set: Map<String, Value>,
     /// Values by field.
     values: Map<String, Value>,
-    /// Refuses to answer.
+    /// True to refuse to answer.
     decline: bool,
-    /// What the person adds.
+    /// A note of the person.
     note: Option<String>,
     via: Option<Via>,
 }
 
-/// `ask/answer {question, yes | choose | text | set | values | decline, note, via}`: the first answer wins, and whoever
-/// comes later is told who was first. Who answers by a command names some fields, and the others keep their defaults; what
-/// stands in a form on a terminal is all there is.
+/// Handles `ask/answer {question, yes | choose | text | set | values | decline, note, via}`. The first answer wins; later ones
+/// get an error that names its author. A command sets some fields, and the others keep their defaults. A terminal form sets all
+/// fields.
 pub async fn answer(board: Arc<Board>, cx: Context, params: Option<Box<RawValue>>) -> Answer {
     let given: AnswerParams = parse(params)?;
     if let Some(why) = refusal_of(&board, &cx) {
@@ -83,12 +83,12 @@ pub async fn answer(board: Arc<Board>, cx: Context, params: Option<Box<RawValue>
     if given.via == Some(Via::Dialog) {
         return Err(RpcError::new(INVALID_PARAMS, "an answer in a dialog comes from the program that asked"));
     }
-    let question = one(&board, given.question.as_deref())?;
+    let question = find_one(&board, given.question.as_deref())?;
     let note = given.note.as_deref().map(str::trim).filter(|note| !note.is_empty());
     if note.is_some_and(|note| note.chars().count() > NOTE_MAX) {
         return Err(refused("misfit", format!("the note is too long: at most {NOTE_MAX} characters"), None));
     }
-    let said = Said {
+    let said = Response {
         by: board.options.person.clone(),
         via: given.via.unwrap_or(Via::Command),
         at_ms: journal::now(),
@@ -97,7 +97,7 @@ pub async fn answer(board: Arc<Board>, cx: Context, params: Option<Box<RawValue>
     let event = if given.decline {
         Event::Decline(said)
     } else {
-        let seen = if matches!(given.via, None | Some(Via::Command)) { Seen::Named } else { Seen::Asked };
+        let seen = if matches!(given.via, None | Some(Via::Command)) { FormView::Named } else { FormView::Asked };
         let values = values(&question.form, &given).and_then(|values| question.form.check(values, seen));
         match values {
             Ok(values) => Event::Answer { values, said },
@@ -119,7 +119,7 @@ struct ClaimParams {
     via: Via,
 }
 
-/// `ask/claim {question, via}`: somebody begins to answer. Blocks nobody, and keeps the question from expiring meanwhile.
+/// Handles `ask/claim {question, via}`: a person begins to answer. This only delays the expiry of the question.
 pub async fn claim(board: Arc<Board>, cx: Context, params: Option<Box<RawValue>>) -> Answer {
     let params = params.ok_or_else(|| RpcError::new(INVALID_PARAMS, "which question?"))?;
     let given: ClaimParams = serde_json::from_str(params.get()).map_err(invalid)?;
@@ -131,8 +131,8 @@ pub async fn claim(board: Arc<Board>, cx: Context, params: Option<Box<RawValue>>
     result(&json!({ "question": board.view(&claimed) }))
 }
 
-/// `ask/watch {}`: this connection shows questions to a person from now on, and is told of each that changes. The answer
-/// has those that are open.
+/// Handles `ask/watch {}`: registers this connection as a face that is notified of changes. Returns the open
+/// questions.
 pub async fn watch(board: Arc<Board>, cx: Context, params: Option<Box<RawValue>>) -> Answer {
     if let Some(why) = refusal_of(&board, &cx) {
         return Err(refused("refused", why, None));
@@ -141,7 +141,7 @@ pub async fn watch(board: Arc<Board>, cx: Context, params: Option<Box<RawValue>>
     list(board, params).await
 }
 
-/// `ask/refusal {}`: why this process may not answer for a person, or null.
+/// Handles `ask/refusal {}`: returns why this process may not answer for a person, or null.
 pub async fn refusal(board: Arc<Board>, cx: Context) -> Answer {
     result(&json!({ "refusal": refusal_of(&board, &cx) }))
 }
@@ -151,8 +151,8 @@ fn refusal_of(board: &Board, cx: &Context) -> Option<String> {
     (board.options.refuses)(pid)
 }
 
-/// The question that is meant.
-fn one(board: &Board, id: Option<&str>) -> Result<Question, RpcError> {
+/// Returns the question with this id, or the only open one.
+fn find_one(board: &Board, id: Option<&str>) -> Result<Question, RpcError> {
     if let Some(id) = id {
         let found = board.find(id).map_err(failed)?;
         return found.ok_or_else(|| failed(BoardError::Unknown(id.to_owned())));
@@ -168,7 +168,7 @@ fn one(board: &Board, id: Option<&str>) -> Result<Question, RpcError> {
     }
 }
 
-/// The values by field, from whichever form they were given in.
+/// Returns the values by field from any of the forms of an answer.
 fn values(form: &Form, given: &AnswerParams) -> Result<Map<String, Value>, Misfit> {
     let mut values = given.values.clone();
     let mut put = |what: &str, fits: fn(&Field) -> bool, value: &dyn Fn(&Field) -> Value| {
@@ -176,7 +176,7 @@ fn values(form: &Form, given: &AnswerParams) -> Result<Map<String, Value>, Misfi
         let [field] = fields.as_slice() else {
             let asked: Vec<&Field> = form.0.iter().filter(|field| field.kind != FieldKind::Note).collect();
             let why = match (fields.len(), asked.as_slice()) {
-                (0, [only]) => format!("it asks for {}", wanted(only)),
+                (0, [only]) => format!("it asks for {}", expected(only)),
                 (count, _) => {
                     let ids: Vec<&str> = asked.iter().map(|field| field.id.as_str()).collect();
                     format!("it has {count} fields for that; set them by name: {}", ids.join(", "))
@@ -214,8 +214,8 @@ fn values(form: &Form, given: &AnswerParams) -> Result<Map<String, Value>, Misfi
     Ok(values)
 }
 
-/// What a field takes, in words.
-fn wanted(field: &Field) -> &'static str {
+/// Describes the values of a field.
+fn expected(field: &Field) -> &'static str {
     match field.kind {
         FieldKind::Boolean => "yes or no",
         FieldKind::Choice if field.other => "one of its options, or a text",
@@ -227,7 +227,7 @@ fn wanted(field: &Field) -> &'static str {
     }
 }
 
-/// Whether choices are options: another text is given as one, and a mistyped option is no answer.
+/// Checks that values of choices are options. Without `other`, a mistyped option is an error.
 fn only_options(form: &Form, values: &Map<String, Value>) -> Result<(), Misfit> {
     for field in form.0.iter().filter(|field| !field.options.is_empty()) {
         let Some(value) = values.get(&field.id) else { continue };
@@ -236,7 +236,7 @@ fn only_options(form: &Form, values: &Map<String, Value>) -> Result<(), Misfit> 
         if let Some(other) = all.iter().find(|value| !is_option(value)) {
             let ids: Vec<&str> = field.options.iter().map(|option| option.id.as_str()).collect();
             let text = if field.other { "; another text is given with --text" } else { "" };
-            let why = format!("there is no option {other}; there are: {}{text}", ids.join(", "));
+            let why = format!("unknown option {other}; available: {}{text}", ids.join(", "));
             return Err(Misfit { field: field.id.clone(), why });
         }
     }
@@ -246,7 +246,7 @@ fn only_options(form: &Form, values: &Map<String, Value>) -> Result<(), Misfit> 
 fn failed(error: BoardError) -> RpcError {
     match error {
         BoardError::Closed(question) => {
-            let how = match question.said() {
+            let how = match question.response() {
                 Some(said) => format!(
                     "{} is {} already: by {} ({}), {}",
                     question.id,
@@ -256,16 +256,16 @@ fn failed(error: BoardError) -> RpcError {
                     rfc3339(said.at_ms)
                 ),
                 None => match question.standing {
-                    Standing::Withdrawn { at_ms, .. } => {
-                        format!("{} is cancelled already: taken back by its asker, {}", question.id, rfc3339(at_ms))
+                    QuestionState::Withdrawn { at_ms, .. } => {
+                        format!("{} is cancelled already: withdrawn by its asker, {}", question.id, rfc3339(at_ms))
                     }
-                    Standing::Expired { at_ms } => format!("{} expired, {}", question.id, rfc3339(at_ms)),
+                    QuestionState::Expired { at_ms } => format!("{} expired, {}", question.id, rfc3339(at_ms)),
                     _ => format!("{} is {} already", question.id, question.status()),
                 },
             };
             refused("closed", how, None)
         }
-        BoardError::Unknown(id) => refused("unknown", format!("there is no question `{id}`"), None),
+        BoardError::Unknown(id) => refused("unknown", format!("unknown question `{id}`"), None),
         error => RpcError::new(INTERNAL, error.to_string()),
     }
 }

@@ -1,43 +1,43 @@
-//! The journal's records of questions.
+//! The journal records of questions.
 
 use project::journal::Event;
 use serde::{Deserialize, Serialize};
 
-/// What happened to a question.
+/// An event of a question.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "record", rename_all = "snake_case")]
 pub enum Record {
-    /// A question is on disk.
+    /// A question was stored.
     QuestionAsked {
         question: String,
         /// The tool that asked.
         tool: &'static str,
-        /// The agent's name, if it has one.
+        /// The agent's name, if any.
         #[serde(skip_serializing_if = "Option::is_none")]
         agent: Option<String>,
     },
-    /// Somebody began to answer it.
+    /// A person began to answer it.
     QuestionClaimed { question: String, via: Via },
-    /// A person answered it, or refused to.
+    /// A person answered it or refused to.
     QuestionAnswered {
         question: String,
-        /// `answered`, `declined` or `cancelled`.
+        /// The status: `answered`, `declined` or `cancelled`.
         status: &'static str,
         via: Via,
     },
-    /// It ended without a person: it expired, or its asker took it back.
+    /// It expired, or its asker withdrew it.
     QuestionClosed { question: String, status: &'static str },
     /// The answer was handed to its asker.
     AnswerHanded {
         question: String,
-        /// 1 the first time.
+        /// The number of the attempt, from 1.
         attempt: u32,
     },
 }
 
 impl Event for Record {}
 
-/// The way by which an answer came.
+/// The way by which an answer arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
@@ -49,7 +49,7 @@ pub enum Via {
 }
 
 impl Via {
-    /// Returns the way in words for a model: who answered is known by nothing else.
+    /// Describes the way for a model. It is the only evidence of the answer's origin.
     pub fn way(self) -> &'static str {
         match self {
             Via::Dialog => "in this program's own dialog",

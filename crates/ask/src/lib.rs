@@ -1,14 +1,14 @@
-//! Durable questions to a person. A question is stored before anybody sees it, has an id, and is answered once: in the
-//! own dialog of the program that asked, or by a command. The answer belongs to the run that asked, and reaches it once.
+//! Durable questions to a person. A question is stored before it is shown, has an id, and is answered once: in the dialog of
+//! the program that asked, or with a command. The answer belongs to the run that asked, and is delivered to it once.
 //!
-//! - [`question`]: a question and its states; pure (state, event) → actions.
-//! - [`form`]: fields, the one check for every way in, and the forms of agents' dialogs.
+//! - [`question`]: a question and its states; a pure function from state and event to actions.
+//! - [`form`]: fields, the validation of all answers, and the forms of agents' dialogs.
 //! - [`store`]: the file `ask.db`.
-//! - [`board`]: the questions of a daemon: who asks, who watches, what is handed out.
-//! - `route`: the ways to a person and back: a call that waits, the dialog, answers that come late.
-//! - [`tools`]: what agents call, one file each; [`control`]: what the command line calls.
+//! - [`board`]: the questions of a daemon, their askers, the connected faces, and the delivery of answers.
+//! - `route`: the ways to a person and back: waiting calls, dialogs, and late answers.
+//! - [`tools`]: the MCP tools, one file each; [`control`]: the methods for the command line.
 //!
-//! An answer is never made up: that nobody is there, or that time is over, is said as that and never as "no".
+//! hob never invents an answer. A missing person or a timeout has a separate status, and never means "no".
 
 mod answer;
 mod attachment;
@@ -26,5 +26,5 @@ mod words;
 
 pub use board::{Board, BoardOptions, Notified, Notify};
 pub use route::hooked::{HookAnswer, HookQuestion, ask_at_hook};
-pub use route::late::{Gone, heard_at_hook, late, late_at_hook};
+pub use route::late::{AgentEnd, heard_at_hook, late, late_at_hook};
 pub use settings::AskSettings;

@@ -1,5 +1,5 @@
-//! A question and its states. [`Question::apply`] is a pure function of question and event; what it says is to be done
-//! is done elsewhere.
+//! A question and its states. [`Question::apply`] is a pure function of question and event. Its callers perform the returned
+//! actions.
 
 use std::path::PathBuf;
 
@@ -11,37 +11,37 @@ use crate::form::Form;
 use crate::journal::Record;
 pub use crate::journal::Via;
 
-/// How long a claim keeps a question from expiring.
+/// The time by which a claim delays the expiry of a question.
 pub const CLAIM_MS: u64 = 2 * 60 * 1000;
 
 /// A question to a person.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Question {
-    /// `q_` and a few characters.
+    /// The id: `q_` and a few characters.
     pub id: String,
-    /// Its place in the order of questions.
+    /// The sequence number.
     pub seq: u64,
     pub kind: Kind,
     pub asker: Asker,
-    /// What is asked, in one line.
+    /// The question in one line.
     pub title: String,
-    /// More about it; empty for nothing.
+    /// Details; may be empty.
     pub message: String,
     pub form: Form,
-    /// What the person looks at before.
+    /// Attachments for the person to look at.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<Attachment>,
     pub danger: Danger,
     pub urgent: bool,
-    /// What makes an equal call the same question: of the tool and its arguments, or of the key.
+    /// The hash of the tool and its arguments, or of the key. Equal calls have the same hash.
     pub digest: String,
     pub asked_ms: u64,
     pub expires_ms: u64,
-    pub standing: Standing,
-    pub handed: Handed,
+    pub standing: QuestionState,
+    pub handed: Delivery,
 }
 
-/// The tool that asked, which decides the form of the result.
+/// The tool that asked, which determines the format of the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -52,7 +52,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The name of the tool.
+    /// Returns the name of the tool.
     pub fn tool(self) -> &'static str {
         match self {
             Kind::Confirm => "confirm_action",
@@ -63,51 +63,51 @@ impl Kind {
     }
 }
 
-/// Who asked.
+/// The asker of a question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Asker {
-    /// The agent's name, if it has one.
+    /// The agent's name, if any.
     pub agent: Option<String>,
-    /// The name of its program, as that says it itself.
+    /// The program's own name for itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<String>,
     /// The run of the agent, the connection of a caller without one, or the invocation of a script.
     pub run: String,
-    /// The process at the other end of the connection, according to the kernel; 0 without one.
+    /// The process id of the peer according to the kernel; 0 without one.
     #[serde(default)]
     pub pid: u32,
     pub worktree: PathBuf,
-    /// Whether the answer reaches only a call that asks for it: a script, or a caller who shares its token with others.
+    /// True if the answer is delivered only to a call that asks for it: for a script, or a caller with a shared token.
     pub calls_back: bool,
-    /// Whether it is such a caller with a shared token, and no script.
+    /// True for a caller with a shared token that is not a script.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub shares_token: bool,
-    /// Whether it is the hook of an agent, which takes the answer itself.
+    /// True for an agent's hook, which takes the answer itself.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_hook: bool,
 }
 
 impl Asker {
-    /// Whether both are one run. Names do not count: a run may register one later.
+    /// Returns true if both are the same run. Names are not compared, because a run may register one later.
     pub fn is_same_run(&self, other: &Asker) -> bool {
         (&self.run, self.pid, self.calls_back, self.is_hook) == (&other.run, other.pid, other.calls_back, other.is_hook)
     }
 
-    /// Whether this caller may take an undelivered answer by the question's id. A script continues another script.
-    /// Callers who share a token cannot be told apart, and continue each other.
+    /// Returns true if this caller may take an undelivered answer by the question's id. A script may take over from another script.
+    /// Callers with a shared token are indistinguishable, and may take over from each other.
     pub fn may_continue(&self, former: &Asker) -> bool {
         let is_same_kind = self.shares_token == former.shares_token;
         self.calls_back && former.calls_back && is_same_kind && !former.is_hook && self.worktree == former.worktree
     }
 
-    /// Whether this caller may read the answer to a question of another run, as history.
+    /// Returns true if this caller may read the answer to a question of another run as history.
     pub fn may_read(&self, former: &Asker) -> bool {
         let is_other = |one: &Option<String>, other: &Option<String>| one.is_some() && other.is_some() && one != other;
         !former.is_hook && self.worktree == former.worktree && !is_other(&self.agent, &former.agent)
     }
 }
 
-/// How much depends on the answer.
+/// The danger of the action in question.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
@@ -118,106 +118,106 @@ pub enum Danger {
     High,
 }
 
-/// How a question stands.
+/// The state of a question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
-pub enum Standing {
+pub enum QuestionState {
     Open,
     /// A person answered it.
     Answered {
         values: Map<String, Value>,
-        said: Said,
+        said: Response,
     },
     /// A person refused to answer it.
     Declined {
-        said: Said,
+        said: Response,
     },
     /// A person dismissed it.
     Dismissed {
-        said: Said,
+        said: Response,
     },
-    /// Its asker took it back.
+    /// Its asker withdrew it.
     Withdrawn {
         reason: String,
         at_ms: u64,
     },
-    /// Its time was over.
+    /// It expired.
     Expired {
         at_ms: u64,
     },
 }
 
-/// Who said it, where and when.
+/// The author, way and time of an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Said {
+pub struct Response {
     pub by: String,
     pub via: Via,
     pub at_ms: u64,
-    /// What the person added.
+    /// The note of the person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
-/// Whether the asker has the answer.
+/// The delivery state of the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Handed {
-    /// It waits, after this many hand-outs that were given up.
+pub enum Delivery {
+    /// It is undelivered, after this number of failed deliveries.
     Waiting { attempts: u32 },
-    /// It is on its way, for the nth time.
+    /// It is being delivered, with this number of attempts.
     Out { attempts: u32 },
-    /// The asker has it, or nobody needs it.
+    /// It was delivered, or is no longer needed.
     Settled,
 }
 
-/// What happens to a question.
+/// An event of a question.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
     Answer {
         values: Map<String, Value>,
-        said: Said,
+        said: Response,
     },
-    Decline(Said),
-    Dismiss(Said),
-    /// Its asker takes it back.
+    Decline(Response),
+    Dismiss(Response),
+    /// Its asker withdraws it.
     Withdraw {
         reason: String,
         at_ms: u64,
     },
-    /// Somebody begins to answer.
+    /// A person begins to answer.
     Claim {
         via: Via,
         at_ms: u64,
     },
-    /// The time is this.
+    /// The current time.
     Tick {
         at_ms: u64,
     },
-    /// The answer goes to its asker.
+    /// The answer is sent to its asker.
     HandOut,
-    /// The asker has it.
+    /// The asker received the answer.
     Confirm,
-    /// The answer was on its way when its call or connection ended.
+    /// The call or connection ended while the answer was being delivered.
     GiveUp,
-    /// Its asker is gone and cannot take the answer.
+    /// Its asker is gone and cannot receive the answer.
     Abandon,
 }
 
-/// What is to be done.
+/// An action after an event.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
-    /// Stored; on disk before anything else if `durably`.
+    /// Store the question. If `durably`, it must be on disk before the other actions.
     Store {
         durably: bool,
     },
-    /// Calls that wait for it go on.
+    /// Wake the waiting calls.
     Wake,
-    /// Whoever watches is told.
+    /// Notify the faces.
     Show,
     Record(Record),
 }
 
-/// The question after an event, and what is to be done.
+/// The question after an event, with the actions to perform.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
     pub question: Question,
@@ -238,52 +238,54 @@ impl Question {
             vec![Action::Store { durably: true }, Action::Wake, Action::Show, Action::Record(record)]
         };
         let actions = match (event, &self.standing, self.handed) {
-            (Event::Answer { values, said }, Standing::Open, _) => {
+            (Event::Answer { values, said }, QuestionState::Open, _) => {
                 let via = said.via;
-                next.standing = Standing::Answered { values, said };
+                next.standing = QuestionState::Answered { values, said };
                 answered(&next, via)
             }
-            (Event::Decline(said), Standing::Open, _) => {
+            (Event::Decline(said), QuestionState::Open, _) => {
                 let via = said.via;
-                next.standing = Standing::Declined { said };
+                next.standing = QuestionState::Declined { said };
                 answered(&next, via)
             }
-            (Event::Dismiss(said), Standing::Open, _) => {
+            (Event::Dismiss(said), QuestionState::Open, _) => {
                 let via = said.via;
-                next.standing = Standing::Dismissed { said };
+                next.standing = QuestionState::Dismissed { said };
                 answered(&next, via)
             }
-            (Event::Withdraw { reason, at_ms }, Standing::Open, _) => {
-                next.standing = Standing::Withdrawn { reason, at_ms };
-                next.handed = Handed::Settled;
+            (Event::Withdraw { reason, at_ms }, QuestionState::Open, _) => {
+                next.standing = QuestionState::Withdrawn { reason, at_ms };
+                next.handed = Delivery::Settled;
                 closed(&next)
             }
-            (Event::Claim { via, at_ms }, Standing::Open, _) => {
+            (Event::Claim { via, at_ms }, QuestionState::Open, _) => {
                 next.expires_ms = next.expires_ms.max(at_ms.saturating_add(CLAIM_MS));
                 let record = Record::QuestionClaimed { question: next.id.clone(), via };
                 vec![Action::Store { durably: false }, Action::Show, Action::Record(record)]
             }
-            (Event::Tick { at_ms }, Standing::Open, _) if at_ms >= self.expires_ms => {
-                next.standing = Standing::Expired { at_ms };
-                next.handed = Handed::Settled;
+            (Event::Tick { at_ms }, QuestionState::Open, _) if at_ms >= self.expires_ms => {
+                next.standing = QuestionState::Expired { at_ms };
+                next.handed = Delivery::Settled;
                 closed(&next)
             }
-            (Event::HandOut, standing, Handed::Waiting { attempts }) if *standing != Standing::Open => {
+            (Event::HandOut, standing, Delivery::Waiting { attempts }) if *standing != QuestionState::Open => {
                 let attempt = attempts + 1;
-                next.handed = Handed::Out { attempts: attempt };
+                next.handed = Delivery::Out { attempts: attempt };
                 let record = Record::AnswerHanded { question: next.id.clone(), attempt };
                 vec![Action::Store { durably: false }, Action::Record(record)]
             }
-            (Event::GiveUp, _, Handed::Out { attempts }) => {
-                next.handed = Handed::Waiting { attempts };
+            (Event::GiveUp, _, Delivery::Out { attempts }) => {
+                next.handed = Delivery::Waiting { attempts };
                 vec![Action::Store { durably: false }]
             }
-            (Event::Abandon, standing, Handed::Waiting { .. } | Handed::Out { .. }) if *standing != Standing::Open => {
-                next.handed = Handed::Settled;
+            (Event::Abandon, standing, Delivery::Waiting { .. } | Delivery::Out { .. })
+                if *standing != QuestionState::Open =>
+            {
+                next.handed = Delivery::Settled;
                 vec![Action::Store { durably: false }]
             }
-            (Event::Confirm, _, Handed::Out { .. }) => {
-                next.handed = Handed::Settled;
+            (Event::Confirm, _, Delivery::Out { .. }) => {
+                next.handed = Delivery::Settled;
                 vec![Action::Store { durably: false }]
             }
             (Event::Tick { .. } | Event::HandOut | Event::GiveUp | Event::Confirm | Event::Abandon, ..) => {
@@ -295,57 +297,59 @@ impl Question {
     }
 
     pub fn is_open(&self) -> bool {
-        self.standing == Standing::Open
+        self.standing == QuestionState::Open
     }
 
-    /// Whether its answer waits to be handed out.
+    /// Returns true if its answer is undelivered.
     pub fn waits_for_hand_out(&self) -> bool {
-        !self.is_open() && matches!(self.handed, Handed::Waiting { .. })
+        !self.is_open() && matches!(self.handed, Delivery::Waiting { .. })
     }
 
-    /// Whether its answer was handed out before, and that was given up.
+    /// Returns true if an earlier delivery of its answer failed.
     pub fn is_redelivered(&self) -> bool {
-        matches!(self.handed, Handed::Waiting { attempts: 1.. } | Handed::Out { attempts: 2.. })
+        matches!(self.handed, Delivery::Waiting { attempts: 1.. } | Delivery::Out { attempts: 2.. })
     }
 
-    /// Whether nothing more happens to it.
+    /// Returns true if no further event can change it.
     pub fn is_settled(&self) -> bool {
-        self.handed == Handed::Settled
+        self.handed == Delivery::Settled
     }
 
-    /// The word for how it stands.
+    /// Returns the word for its state.
     pub fn status(&self) -> &'static str {
         match self.standing {
-            Standing::Open => "open",
-            Standing::Answered { .. } => "answered",
-            Standing::Declined { .. } => "declined",
-            Standing::Dismissed { .. } | Standing::Withdrawn { .. } => "cancelled",
-            Standing::Expired { .. } => "expired",
+            QuestionState::Open => "open",
+            QuestionState::Answered { .. } => "answered",
+            QuestionState::Declined { .. } => "declined",
+            QuestionState::Dismissed { .. } | QuestionState::Withdrawn { .. } => "cancelled",
+            QuestionState::Expired { .. } => "expired",
         }
     }
 
-    /// Who closed it, if a person did.
-    pub fn said(&self) -> Option<&Said> {
+    /// Returns the author of the answer or refusal, if a person closed it.
+    pub fn response(&self) -> Option<&Response> {
         match &self.standing {
-            Standing::Answered { said, .. } | Standing::Declined { said } | Standing::Dismissed { said } => Some(said),
-            Standing::Open | Standing::Withdrawn { .. } | Standing::Expired { .. } => None,
+            QuestionState::Answered { said, .. }
+            | QuestionState::Declined { said }
+            | QuestionState::Dismissed { said } => Some(said),
+            QuestionState::Open | QuestionState::Withdrawn { .. } | QuestionState::Expired { .. } => None,
         }
     }
 
-    /// The answer, if there is one.
+    /// Returns the answer, if there is one.
     pub fn values(&self) -> Option<&Map<String, Value>> {
         match &self.standing {
-            Standing::Answered { values, .. } => Some(values),
+            QuestionState::Answered { values, .. } => Some(values),
             _ => None,
         }
     }
 }
 
-/// The question was closed before: the first answer won.
+/// The error for a question that is already closed: the first answer wins.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Closed(pub Box<Question>);
 
-/// A time as text.
+/// Formats a time.
 pub fn rfc3339(at_ms: u64) -> String {
     let at = i64::try_from(at_ms).ok().and_then(|at| jiff::Timestamp::from_millisecond(at).ok());
     format!("{:.3}", at.unwrap_or_default())
@@ -380,20 +384,20 @@ pub(crate) mod tests {
             digest: "d".to_owned(),
             asked_ms: 0,
             expires_ms: 1_000_000,
-            standing: Standing::Open,
-            handed: Handed::Waiting { attempts: 0 },
+            standing: QuestionState::Open,
+            handed: Delivery::Waiting { attempts: 0 },
         }
     }
 
-    fn said(by: u64) -> Said {
-        Said { by: by.to_string(), via: Via::Command, at_ms: by, note: None }
+    fn response(by: u64) -> Response {
+        Response { by: by.to_string(), via: Via::Command, at_ms: by, note: None }
     }
 
     fn event() -> impl Strategy<Value = Event> {
         prop_oneof![
-            any::<u64>().prop_map(|by| Event::Answer { values: Map::new(), said: said(by) }),
-            any::<u64>().prop_map(|by| Event::Decline(said(by))),
-            any::<u64>().prop_map(|by| Event::Dismiss(said(by))),
+            any::<u64>().prop_map(|by| Event::Answer { values: Map::new(), said: response(by) }),
+            any::<u64>().prop_map(|by| Event::Decline(response(by))),
+            any::<u64>().prop_map(|by| Event::Dismiss(response(by))),
             (0..2_000_000u64).prop_map(|at_ms| Event::Tick { at_ms }),
             (0..2_000_000u64).prop_map(|at_ms| Event::Claim { via: Via::Terminal, at_ms }),
             Just(Event::Withdraw { reason: String::new(), at_ms: 1 }),
@@ -405,12 +409,12 @@ pub(crate) mod tests {
     }
 
     proptest! {
-        /// The model: the first event that closes it wins for ever; an answer is out at most once at a time; what was
-        /// confirmed is never handed out again.
+        /// The model: the first event that closes it wins. An answer is being delivered at most once at a time. A confirmed answer is
+        /// never delivered again.
         #[test]
         fn one_winner_and_one_delivery(events in proptest::collection::vec(event(), 0..40)) {
             let mut question = question("q_1", 1);
-            let mut closed_by: Option<Standing> = None;
+            let mut closed_by: Option<QuestionState> = None;
             let (mut out, mut confirmed) = (false, false);
             for event in events {
                 let wants_open = !matches!(
@@ -460,7 +464,7 @@ pub(crate) mod tests {
     #[test]
     fn a_second_hand_out_is_marked() {
         let step = |question: &Question, event| question.apply(event).unwrap().unwrap().question;
-        let answered = step(&question("q_1", 1), Event::Answer { values: Map::new(), said: said(1) });
+        let answered = step(&question("q_1", 1), Event::Answer { values: Map::new(), said: response(1) });
         assert!(answered.waits_for_hand_out() && !answered.is_redelivered());
         let out = step(&answered, Event::HandOut);
         assert!(!out.is_redelivered() && !out.waits_for_hand_out());

@@ -4,23 +4,23 @@ use project::ConfigError;
 use project::config::{File, Settings, Source};
 use serde::Deserialize;
 
-/// What is configured for questions.
+/// The configuration of questions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AskSettings {
-    /// Whether agents' own dialogs show questions.
+    /// The mode of agents' own dialogs.
     pub dialog: Dialogs,
-    /// The program, and its first arguments, that tells the person of a question: the id and the title follow.
+    /// The program, with its first arguments, that notifies the person. The id and the title are appended.
     pub notify: Vec<String>,
 }
 
-/// When the dialog of an agent's program shows a question.
+/// The time at which an agent's dialog shows a question.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Dialogs {
-    /// At once if nobody watches elsewhere, else after a while.
+    /// At once if no face is connected, else after a delay.
     #[default]
     Auto,
-    /// At once.
+    /// Always at once.
     Always,
     Never,
 }

@@ -1,5 +1,5 @@
-//! The file `ask.db` in the project's state directory: every question as it stands, one row each. What is stored
-//! `durably` is on disk when that returns; the rest outlives the daemon's death, but not the machine's.
+//! The file `ask.db` in the project's state directory, with one row for each question. A row stored `durably` is flushed to disk.
+//! Other rows survive a crash of the daemon, but not of the machine.
 
 use std::fs::OpenOptions;
 use std::io;
@@ -11,12 +11,12 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, params};
 
 use crate::question::Question;
 
-/// The version of the file's form.
+/// The version of the file format.
 const VERSION: i64 = 1;
-/// How long a settled question is kept.
+/// The retention time of a settled question.
 const KEPT_MS: u64 = 30 * 24 * 60 * 60 * 1000;
 
-/// Why questions cannot be stored or read.
+/// The reason why questions cannot be stored or read.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     #[error("the disk is full: nothing was changed; free some space and try again")]
@@ -34,10 +34,10 @@ pub enum StoreError {
 pub struct Store(Mutex<Connection>);
 
 impl Store {
-    /// Opens the file, which is made if it is not there.
+    /// Opens the file, and creates it if it does not exist.
     ///
     /// # Errors
-    /// When it cannot be made or read.
+    /// If it cannot be created or read.
     pub fn open(path: &Path, now_ms: u64) -> Result<Store, StoreError> {
         match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
             Ok(_) => {}
@@ -69,10 +69,10 @@ impl Store {
         Ok(Store(Mutex::new(db)))
     }
 
-    /// Stores a question as it stands.
+    /// Stores the current state of a question.
     ///
     /// # Errors
-    /// When it is not stored: nothing has changed.
+    /// If it cannot be stored. Nothing has changed then.
     pub fn put(&self, question: &Question, durably: bool) -> Result<(), StoreError> {
         let body = serde_json::to_string(question).map_err(|error| StoreError::Broken(error.to_string()))?;
         let db = self.0.lock();
@@ -91,34 +91,34 @@ impl Store {
         Ok(())
     }
 
-    /// The questions to which something may still happen, in order.
+    /// Returns the unsettled questions in order.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// If the file cannot be read.
     pub fn unsettled(&self) -> Result<Vec<Question>, StoreError> {
         self.query("SELECT body FROM questions WHERE settled = 0 ORDER BY seq", [])
     }
 
-    /// The latest questions, newest first.
+    /// Returns the latest questions, newest first.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// If the file cannot be read.
     pub fn latest(&self, most: u32) -> Result<Vec<Question>, StoreError> {
         self.query("SELECT body FROM questions ORDER BY seq DESC LIMIT ?1", [most])
     }
 
-    /// The questions with pictures.
+    /// Returns the questions with pictures.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// If the file cannot be read.
     pub fn with_pictures(&self) -> Result<Vec<Question>, StoreError> {
         self.query("SELECT body FROM questions WHERE body LIKE '%\"attachments\":%'", [])
     }
 
-    /// A question by its id.
+    /// Returns a question by its id.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// If the file cannot be read.
     pub fn find(&self, id: &str) -> Result<Option<Question>, StoreError> {
         let db = self.0.lock();
         let mut query = db.prepare_cached("SELECT body FROM questions WHERE id = ?1")?;
@@ -126,18 +126,18 @@ impl Store {
         body.map(|body| parse(&body)).transpose()
     }
 
-    /// The questions with a digest, newest first, as far as they are looked through.
+    /// Returns the latest questions with a hash, newest first, up to the limit.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// If the file cannot be read.
     pub fn of_digest(&self, digest: &str) -> Result<Vec<Question>, StoreError> {
         self.query("SELECT body FROM questions WHERE body ->> 'digest' = ?1 ORDER BY seq DESC LIMIT 50", [digest])
     }
 
-    /// The number of the next question.
+    /// Returns the number of the next question.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// If the file cannot be read.
     pub fn next_seq(&self) -> Result<u64, StoreError> {
         let db = self.0.lock();
         let last: Option<i64> = db.query_row("SELECT max(seq) FROM questions", [], |row| row.get(0))?;
@@ -172,7 +172,7 @@ mod tests {
     use crate::question::tests::question;
 
     #[test]
-    fn what_was_stored_is_there_after_a_restart() {
+    fn stored_questions_survive_a_restart() {
         let temp = tempfile::tempdir().unwrap();
         let path = temp.path().join("ask.db");
         let store = Store::open(&path, 0).unwrap();
@@ -188,7 +188,7 @@ mod tests {
         assert_eq!(store.find("q_2").unwrap(), Some(gone.clone()));
         assert_eq!((store.next_seq().unwrap(), store.latest(1).unwrap()), (3, vec![gone]));
         drop(store);
-        // What was settled long ago goes.
+        // Questions that were settled long ago are deleted.
         let store = Store::open(&path, KEPT_MS + 1).unwrap();
         assert_eq!((store.find("q_2").unwrap(), store.find("q_1").unwrap().is_some()), (None, true));
     }

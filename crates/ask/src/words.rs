@@ -1,15 +1,15 @@
-//! The fixed texts that models and people read.
+//! The fixed texts for models and people.
 
 use serde_json::Value;
 
 use crate::answer::{confirmed, guidance, selected};
-use crate::question::{Kind, Question, Standing, Via, rfc3339};
+use crate::question::{Kind, Question, QuestionState, Via, rfc3339};
 
-/// After a call that waited long enough.
+/// The advice after a wait that timed out.
 pub(crate) const TIMED_OUT: &str = "The person has not answered yet. Do not ask again: the answer will come by itself with a \
                                     later tool result. Go on with what does not depend on it, or stop and say what is open.";
 
-/// As [`TIMED_OUT`], for a caller that no answer reaches by itself.
+/// Returns the advice of [`TIMED_OUT`] for a caller to whom answers are not pushed.
 pub(crate) fn timed_out_for_script(id: &str) -> String {
     format!(
         "The person has not answered yet. Do not ask again: ask_wait with {id} gets the answer. Go on with what does not \
@@ -17,54 +17,54 @@ pub(crate) fn timed_out_for_script(id: &str) -> String {
     )
 }
 
-/// After a call that does not wait; `is_seen` if somebody watches, or was told; `is_script` if no answer reaches the caller
-/// by itself.
-pub(crate) fn asked(id: &str, is_seen: bool, is_script: bool) -> String {
-    let seen = match is_seen {
-        true => "The question is stored and shown.".to_owned(),
-        false => format!(
-            "The question is stored, and nobody can see it now: tell your user to run `hob answer {id}` in this project."
-        ),
+/// Returns the advice after a call that does not wait. `is_seen` is true if a person can see the question or was notified.
+/// `is_script` is true if answers are not pushed to the caller.
+pub(crate) fn stored(id: &str, is_seen: bool, is_script: bool) -> String {
+    let seen = if is_seen {
+        "The question is stored and shown.".to_owned()
+    } else {
+        format!(
+            "The question is stored, but no person can see it now: tell your user to run `hob answer {id}` in this project."
+        )
     };
     if is_script {
         return format!("{seen} ask_wait with {id} gets the answer.");
     }
-    format!("{seen} The answer will come by itself with a later tool result; ask_wait waits for it.")
+    format!("{seen} The answer will arrive with a later tool result; ask_wait waits for it.")
 }
 
-/// For a question whose time is over.
+/// The advice for an expired question.
 pub(crate) const EXPIRED: &str =
-    "Nobody answered while the question lived. That is not a no: stop, and say what is open.";
+    "The question expired without an answer. That does not mean no: stop, and report what is open.";
 
-/// Where nobody can see the question.
+/// Returns the advice if no person can see the question.
 pub(crate) fn unavailable(id: &str) -> String {
     format!(
-        "Nobody can see the question now. That is not a no. It stays open: do not ask again; tell your user to run \
+        "No person can see the question now. That does not mean no. It stays open: do not ask again; tell your user to run \
          `hob answer {id}` in this project, and go on with what does not depend on it, or stop."
     )
 }
 
-/// Where this program accepted the dialog without an answer, twice.
+/// Returns the advice if this program accepted the dialog twice without an answer.
 pub(crate) fn undrawn(id: &str) -> String {
     format!(
-        "This program accepted the dialog twice without an answer: it cannot show the question. That is not a no. The \
+        "This program accepted the dialog twice without an answer: it cannot show the question. That does not mean no. The \
          question stays open: do not ask again; tell your user to run `hob answer {id}` in this project, and go on with \
          what does not depend on it, or stop."
     )
 }
 
-/// For a question of another run.
-pub(crate) const ANOTHER_RUN: &str =
-    "An answer belongs to the run that asked. If you need one, ask by yourself: your user gets a new question.";
+/// The advice for a question of another run.
+pub(crate) const ANOTHER_RUN: &str = "An answer belongs to the run that asked. If you need one, ask the question yourself: your user gets a new question.";
 
-/// For a question whose answer went to another call of the same run.
+/// The advice for a question whose answer went to another call of the same run.
 pub(crate) const ANOTHER_CALL: &str = "An answer goes to one call, and another call of this run has it: do not act on it twice. If \
                                        you need another answer, ask again: your user gets a new question.";
 
 /// Describes an earlier answer as history. `asker` names its recipient.
 pub(crate) fn earlier(question: &Question, asker: &str) -> String {
     let id = &question.id;
-    let Some(said) = question.said() else {
+    let Some(said) = question.response() else {
         return format!("History: another run asked {id}, which ended without an answer ({}).", question.status());
     };
     let what = match (question.kind, question.values()) {
@@ -84,27 +84,27 @@ pub(crate) fn earlier(question: &Question, asker: &str) -> String {
     format!("History: {asker} asked {id}, and {} {what}, {way}, at {}.", said.by, rfc3339(said.at_ms))
 }
 
-/// For a person who refused or dismissed the question.
+/// The advice after a person declined the question. The next one is for a dismissed question.
 pub(crate) const DECLINED: &str = "The person declined to answer. That is neither yes nor no: do not ask the same again, and do \
                                    not do what needed the answer.";
 pub(crate) const DISMISSED: &str = "The question was closed without an answer. That is neither yes nor no: do not do what \
                                     needed the answer.";
 
-/// How the frame of a late answer begins.
+/// Returns the first line of a late answer.
 pub(crate) fn late_head(question: &Question, age: &str, redelivered: bool) -> String {
-    let said = question.said();
+    let said = question.response();
     let by = said.map_or("the person", |said| said.by.as_str());
     let way = said.map_or(Via::Command, |said| said.via).way();
     let what = match question.standing {
-        Standing::Answered { .. } => "answered",
-        Standing::Declined { .. } => "declined to answer",
+        QuestionState::Answered { .. } => "answered",
+        QuestionState::Declined { .. } => "declined to answer",
         _ => "closed without an answer",
     };
     let again = if redelivered { "; redelivered: you may have seen this before" } else { "" };
     format!("Late answer: {by} {what} your question {} of {age} ago, {way}{again}.", question.id)
 }
 
-/// The line for the answers that did not fit.
+/// Returns the line that counts the answers that did not fit.
 pub(crate) fn more_answers(count: usize) -> String {
     let (answers, wait) = if count == 1 { ("answer", "waits") } else { ("answers", "wait") };
     format!("{count} more {answers} from your user {wait}; ask_wait gives them.")

@@ -1,16 +1,15 @@
-//! One policy for the hooks of every coding agent: their events in one form, rules that decide on them, and the answer in
-//! each agent's own form.
+//! One policy for the hooks of all coding agents. Their events have one form, rules decide on them, and the answer is given in
+//! each agent's format.
 //!
 //! - [`event`]: the canonical event.
-//! - [`agents`]: which events an agent has, what it takes for an answer, and how that is written.
+//! - [`agents`]: the events of each agent, the supported answers, and their format.
 //! - [`policy`]: checked rules, the words of shell commands, and the decision, which is pure.
-//! - [`files`]: the policy files, as they are in force; [`journal`]: what was decided and why.
-//! - [`context`]: what is added to the agent's context, and when it is held at its turn's end; [`person`]: what a person is
-//!   asked.
-//! - [`deciding`]: an event's way through all of these.
-//! - [`install`]: what agents' files hold so that they run `hob hook`; [`prove`]: whether that does what it promises.
+//! - [`files`]: the policy files and the rules in force; [`journal`]: the decisions with their reasons.
+//! - [`context`]: additions to the agent's context, and holds at its turn's end; [`person`]: questions to a person.
+//! - [`deciding`]: the path of an event through all of these.
+//! - [`install`]: the entries in agents' files that run `hob hook`; [`prove`]: tests of these entries.
 //!
-//! Saying nothing changes nothing: a pass is empty output, and the agent's own prompts stay as they are.
+//! Without a matching rule nothing changes: a pass is empty output, and the agent's own prompts stay.
 
 pub mod agents;
 pub mod context;
@@ -33,12 +32,12 @@ pub use event::{Event, Kind};
 pub use record::Record;
 pub use settings::{Brief, HooksSettings, Keep};
 
-/// Reads a payload of an agent, whatever it is. `named` is the event that the command line says.
+/// Reads any payload of an agent. `named` is the event of the command line.
 pub fn read(agent: Agent, named: &str, raw: &[u8]) -> Event {
     agents::read(agent, named, raw)
 }
 
-/// Whether there is a policy to ask: the project's or the user's.
+/// Returns true if the project or the user has a policy.
 pub fn has_policy(root: &Path) -> bool {
     let is_there = |path: &Path| path.symlink_metadata().is_ok();
     is_there(&root.join(policy::FILE)) || files::user_path().is_some_and(|path| is_there(&path))

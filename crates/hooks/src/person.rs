@@ -1,8 +1,8 @@
-//! What a person is asked instead of the agent's own prompt, and what the answer means to the agent.
+//! Questions to a person instead of the agent's own prompt, and the conversion of the answers.
 //!
-//! A permission request becomes a yes or no, with the agent's own suggestions of what to allow from now on; Claude Code's
-//! questions to its user become a form of theirs. What cannot be asked in this form is left to the agent's own prompt, and so
-//! is what nobody answers.
+//! A permission request becomes a yes or no, with the agent's own suggestions of permissions for the future. Claude Code's
+//! questions to its user become a form. Questions that do not fit a form, and unanswered ones, are left to the agent's own
+//! prompt.
 
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -13,19 +13,19 @@ use crate::event::{Event, Kind, ToolKind};
 /// A question to a person.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Asking {
-    /// One line.
+    /// The title, one line.
     pub title: String,
     pub message: String,
     /// The fields of the form, as `ask_form` takes them.
     pub fields: Value,
-    /// The same for the same question of the same session.
+    /// The hash of the question and its session, which identifies repetitions.
     pub digest: String,
-    what: What,
+    what: QuestionKind,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum What {
-    /// Whether a tool may be used, and the suggestions by the ids of their options.
+enum QuestionKind {
+    /// A permission request, with the agent's suggestions by the ids of their options.
     Permission(Vec<(String, Value)>),
     /// Claude Code's own questions: the tool's input.
     Questions(Value),
@@ -37,15 +37,15 @@ const ALWAYS: &str = "always";
 
 /// The tool by which Claude Code asks its user.
 const QUESTIONS: &str = "AskUserQuestion";
-/// The most characters of a title, and of a tool's input in a message.
+/// The maximum length of a title, and of a tool's input in a message, in characters.
 const TITLE_MAX: usize = 200;
 const INPUT_MAX: usize = 4000;
-/// How many suggestions are offered.
+/// The maximum number of offered suggestions.
 const SUGGESTIONS_MAX: usize = 8;
-/// The most characters of an option's label.
+/// The maximum length of an option's label in characters.
 const LABEL_MAX: usize = 180;
 
-/// What to ask a person about an event; `None` for one that is no question. `reason` is the rule's.
+/// Returns the question to a person about an event, if it is one. `reason` is the rule's.
 pub fn asking(event: &Event, raw: &[u8], reason: &str) -> Option<Asking> {
     let tool = event.tool.as_ref()?;
     let payload = crate::agents::parse(raw).unwrap_or_default();
@@ -61,7 +61,7 @@ pub fn asking(event: &Event, raw: &[u8], reason: &str) -> Option<Asking> {
     let agent = Agent::named(event.agent).map_or(event.agent, Agent::title);
     if tool.native == QUESTIONS && event.kind == Kind::ToolBefore {
         let fields = questions(&tool.input)?;
-        let what = What::Questions(tool.input.clone());
+        let what = QuestionKind::Questions(tool.input.clone());
         return Some(Asking { title: format!("{agent} asks you"), message: String::new(), fields, digest, what });
     }
     let about = match (tool.kind, &tool.command, tool.paths.first()) {
@@ -76,9 +76,10 @@ pub fn asking(event: &Event, raw: &[u8], reason: &str) -> Option<Asking> {
     if !reason.is_empty() {
         message = format!("{reason}\n\n{message}");
     }
-    let suggestions = match event.agent == Agent::Claude.name() {
-        true => payload.get("permission_suggestions").and_then(Value::as_array).cloned().unwrap_or_default(),
-        false => Vec::new(),
+    let suggestions = if event.agent == Agent::Claude.name() {
+        payload.get("permission_suggestions").and_then(Value::as_array).cloned().unwrap_or_default()
+    } else {
+        Vec::new()
     };
     let suggestions: Vec<(String, Value)> = suggestions
         .into_iter()
@@ -92,30 +93,30 @@ pub fn asking(event: &Event, raw: &[u8], reason: &str) -> Option<Asking> {
             .iter()
             .map(|(id, suggestion)| json!({"id": id, "label": format!("{id}: {}", suggested(suggestion))}))
             .collect();
-        let help = "Also allows this one. A note is told to the agent if you refuse.";
+        let help = "Also allows this one. If you refuse, the agent gets your note.";
         fields.push(
             json!({"id": ALWAYS, "kind": "choice", "label": "And from now on", "help": help, "options": options}),
         );
     }
-    Some(Asking { title, message, fields: fields.into(), digest, what: What::Permission(suggestions) })
+    Some(Asking { title, message, fields: fields.into(), digest, what: QuestionKind::Permission(suggestions) })
 }
 
 impl Asking {
-    /// What a person's answer says to the agent; `None` if it says nothing, and the agent asks by itself.
+    /// Converts a person's answer for the agent; `None` if it decides nothing and the agent shows its own prompt.
     pub fn answer(&self, values: &Map<String, Value>, note: Option<&str>, by: &str) -> Option<Answer> {
         match &self.what {
-            What::Permission(suggestions) => {
+            QuestionKind::Permission(suggestions) => {
                 let chosen = values.get(ALWAYS).and_then(Value::as_str);
                 let chosen = chosen.and_then(|id| suggestions.iter().find(|(of, _)| of == id));
                 let yes = values.get(ALLOW).and_then(Value::as_bool).or(chosen.map(|_| true))?;
                 if !yes {
                     let said = note.map_or_else(|| "no".to_owned(), str::to_owned);
-                    return Some(Answer::of(Verdict::Deny, format!("{by} refused this: {said}")));
+                    return Some(Answer::new(Verdict::Deny, format!("{by} refused this: {said}")));
                 }
                 let permissions = chosen.map(|(_, suggestion)| suggestion.clone()).into_iter().collect();
-                Some(Answer { permissions, ..Answer::of(Verdict::Allow, format!("{by} allowed this")) })
+                Some(Answer { permissions, ..Answer::new(Verdict::Allow, format!("{by} allowed this")) })
             }
-            What::Questions(input) => {
+            QuestionKind::Questions(input) => {
                 let mut answers = Map::new();
                 for (at, question) in input.get("questions")?.as_array()?.iter().enumerate() {
                     let said = match values.get(&format!("q{}", at + 1)) {
@@ -132,13 +133,13 @@ impl Asking {
                 }
                 let mut input = input.clone();
                 input["answers"] = answers.into();
-                Some(Answer { input: Some(input), ..Answer::of(Verdict::Allow, format!("{by} answered")) })
+                Some(Answer { input: Some(input), ..Answer::new(Verdict::Allow, format!("{by} answered")) })
             }
         }
     }
 }
 
-/// Claude Code's questions as fields.
+/// Converts Claude Code's questions to fields.
 fn questions(input: &Value) -> Option<Value> {
     let mut fields = Vec::new();
     for (at, question) in input.get("questions")?.as_array()?.iter().enumerate() {
@@ -164,7 +165,7 @@ fn questions(input: &Value) -> Option<Value> {
     (!fields.is_empty()).then(|| fields.into())
 }
 
-/// A suggestion in words.
+/// Describes a suggestion.
 fn suggested(suggestion: &Value) -> String {
     let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
     let rules: Vec<String> = suggestion
@@ -184,7 +185,7 @@ fn suggested(suggestion: &Value) -> String {
     cut(&project::visible(&said), LABEL_MAX - 20)
 }
 
-/// The text that a shell is given.
+/// Returns the shell text of a tool.
 fn shell_text(input: &Value) -> Option<String> {
     match input.get("command").or_else(|| input.get("cmd"))? {
         Value::String(text) => Some(text.clone()),
@@ -205,7 +206,7 @@ mod tests {
     use super::*;
     use expect_test::expect;
 
-    fn of(payload: &Value) -> Asking {
+    fn question(payload: &Value) -> Asking {
         let raw = payload.to_string();
         let event = crate::read(Agent::Claude, "", raw.as_bytes());
         asking(&event, raw.as_bytes(), "releases are yours").unwrap()
@@ -214,7 +215,7 @@ mod tests {
     fn answered(asking: &Asking, values: Value, note: Option<&str>) -> Option<String> {
         let Value::Object(values) = values else { panic!("an object") };
         let answer = asking.answer(&values, note, "ann")?;
-        let name = if matches!(asking.what, What::Permission(_)) { "PermissionRequest" } else { "PreToolUse" };
+        let name = if matches!(asking.what, QuestionKind::Permission(_)) { "PermissionRequest" } else { "PreToolUse" };
         Some(Agent::Claude.render(Agent::Claude.row(name), &answer).stdout.trim().to_owned())
     }
 
@@ -222,7 +223,7 @@ mod tests {
     fn a_permission_is_given_once_always_or_refused_with_a_text() {
         let suggestion = json!({"type": "addRules", "rules": [{"toolName": "Bash", "ruleContent": "npm publish:*"}],
             "behavior": "allow", "destination": "localSettings"});
-        let asking = of(&json!({"hook_event_name": "PermissionRequest", "tool_name": "Bash", "session_id": "s",
+        let asking = question(&json!({"hook_event_name": "PermissionRequest", "tool_name": "Bash", "session_id": "s",
             "tool_input": {"command": "npm publish\u{1b}[2J"}, "permission_suggestions": [suggestion]}));
         expect![[r#"
             May Claude Code run: npm publish\x1b[2J
@@ -231,7 +232,7 @@ mod tests {
             {
               "command": "npm publish\u001b[2J"
             }
-            [{"id":"allow","kind":"boolean","label":"Allow it?"},{"id":"always","kind":"choice","label":"And from now on","help":"Also allows this one. A note is told to the agent if you refuse.","options":[{"id":"always-1","label":"always-1: allow Bash(npm publish:*) (localSettings)"}]}]"#]]
+            [{"id":"allow","kind":"boolean","label":"Allow it?"},{"id":"always","kind":"choice","label":"And from now on","help":"Also allows this one. If you refuse, the agent gets your note.","options":[{"id":"always-1","label":"always-1: allow Bash(npm publish:*) (localSettings)"}]}]"#]]
         .assert_eq(&format!("{}\n{}\n{}", asking.title, asking.message, asking.fields));
         let said = [
             answered(&asking, json!({"allow": true}), None),
@@ -250,12 +251,13 @@ mod tests {
 
     #[test]
     fn claude_codes_own_questions_are_answered_in_its_form() {
-        let asking =
-            of(&json!({"hook_event_name": "PreToolUse", "tool_name": "AskUserQuestion", "tool_input": {"questions": [
+        let asking = question(
+            &json!({"hook_event_name": "PreToolUse", "tool_name": "AskUserQuestion", "tool_input": {"questions": [
             {"question": "Which store?", "header": "Store", "multiSelect": false,
              "options": [{"label": "SQLite", "description": "one file"}, {"label": "PostgreSQL", "description": ""}]},
             {"question": "Which extras?", "header": "Extras", "multiSelect": true,
-             "options": [{"label": "docs", "description": ""}, {"label": "tests", "description": ""}]}]}}));
+             "options": [{"label": "docs", "description": ""}, {"label": "tests", "description": ""}]}]}}),
+        );
         expect![[r#"[{"id":"q1","kind":"choice","label":"Which store?","required":true,"other":true,"options":[{"id":"SQLite","help":"one file"},{"id":"PostgreSQL","help":""}]},{"id":"q2","kind":"multichoice","label":"Which extras?","required":true,"other":true,"options":[{"id":"docs","help":""},{"id":"tests","help":""}]}]"#]]
         .assert_eq(&asking.fields.to_string());
         let said = answered(&asking, json!({"q1": "SQLite", "q2": ["docs", "tests"]}), None).unwrap();

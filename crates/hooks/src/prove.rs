@@ -1,6 +1,6 @@
-//! Whether an installed entry does what it promises: it is run as it is written, in private copies of a project, with a
-//! daemon there, with one that was killed, with one that does not answer, and without hob's program. What came out is set
-//! beside what this agent's version makes of it, and that beside what the command line promised.
+//! Tests installed entries. Each one runs as written in private copies of a project: with a daemon, with a killed one, with one
+//! that does not answer, and without hob's program. The result is compared with the reaction of this agent's version, and with
+//! the promise of the command line.
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, FileTypeExt as _};
@@ -18,48 +18,48 @@ use crate::agents::{Agent, Came, Effect, Fail, Version};
 use crate::event::Kind;
 use crate::install::{Form, Installed};
 
-/// What a private copy's policy forbids.
+/// The command that a private copy's policy forbids.
 const FORBIDDEN: &str = "hob-proves-its-hooks";
-/// How long a first daemon may take.
+/// The timeout for the first daemon.
 const WARM_WITHIN: Duration = Duration::from_secs(3);
-/// How long one run may take: a little longer than `hob hook` gives itself.
+/// The timeout of a run: a little longer than that of `hob hook`.
 const RUN_WITHIN: Duration = Duration::from_millis(6000);
-/// Where an agent's own directory is named; a hook of the copy must not see that of the caller.
+/// Environment variables that name an agent's directory. A hook in the copy must not see the caller's.
 const PLACES: &[&str] = &["HOB_PROJECT", "CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "CURSOR_PROJECT_DIR"];
 
 /// A state in which an entry is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// A daemon is there, and a rule forbids what the event is about.
+    /// A daemon runs, and a rule forbids the event's command.
     There,
     /// The daemon was killed.
     Killed,
     /// The daemon does not answer.
     Hanging,
-    /// hob's program is gone.
+    /// hob's program is missing.
     Gone,
 }
 
-/// What came of an entry in a state.
+/// The result of an entry in a state.
 #[derive(Debug, Clone, Serialize)]
 pub struct Proof {
     pub state: State,
     pub came: Came,
-    /// What becomes of the tool then, in this agent's version.
+    /// The effect on the tool in this agent's version.
     pub effect: Effect,
-    /// What the command line promised: any of these.
+    /// The effects that fulfil the promise of the command line.
     pub promised: Vec<Effect>,
     pub millis: u64,
 }
 
-/// An entry, and what came of it.
+/// A tested entry.
 #[derive(Debug, Clone)]
 pub struct Proven {
     pub entry: Installed,
-    /// In every state, of an entry before a tool.
+    /// The results in every state, for an entry before a tool.
     pub proofs: Vec<Proof>,
-    /// Of another entry, which was run once: what is wrong with it.
+    /// The fault of another entry, which was run once.
     pub fault: Option<String>,
 }
 
@@ -67,7 +67,7 @@ impl State {
     /// Every state.
     pub const ALL: [State; 4] = [State::There, State::Killed, State::Hanging, State::Gone];
 
-    /// In words, for people.
+    /// Returns the description for people.
     pub fn as_str(self) -> &'static str {
         match self {
             State::There => "with a daemon",
@@ -79,27 +79,27 @@ impl State {
 }
 
 impl Proof {
-    /// Whether it does what it promised.
+    /// Returns true if the effect is one of the promised ones.
     pub fn holds(&self) -> bool {
         self.promised.contains(&self.effect)
     }
 }
 
-/// What an entry's command line promises of a forbidden tool in a state.
+/// Returns the effects that an entry's command line promises for a forbidden tool in a state.
 pub fn promised(state: State, fail: Fail) -> Vec<Effect> {
     match (state, fail) {
         (State::There, _) | (_, Fail::Closed) => vec![Effect::Blocked],
-        // The next daemon decides, if it is there in time.
+        // The next daemon decides if it starts in time.
         (State::Killed, Fail::Open) => vec![Effect::Blocked, Effect::Runs],
         (State::Killed | State::Hanging | State::Gone, Fail::Ask) => vec![Effect::Asks, Effect::Blocked],
         (State::Hanging | State::Gone, Fail::Open) => vec![Effect::Runs],
     }
 }
 
-/// Proves entries, all at once. `version` is that of an agent, if it is known.
+/// Tests all entries at once. `version` is the agent's version, if known.
 ///
 /// # Errors
-/// When there is no room for the private copies.
+/// If the private copies cannot be created.
 pub fn prove(
     entries: Vec<Installed>,
     version: impl Fn(Agent) -> Option<Version> + Sync,
@@ -126,8 +126,11 @@ pub fn prove(
             let Some(ran) = ran else { continue };
             if is_gate(&proven.entry) {
                 if state == State::There && !ran.is_by_rule {
-                    proven.fault =
-                        Some(format!("with a daemon, the rule did not decide: it {}{}", ran.came.as_str(), ran.said()));
+                    proven.fault = Some(format!(
+                        "with a daemon, the rule did not decide: it {}{}",
+                        ran.came.as_str(),
+                        ran.first_error_line()
+                    ));
                 }
                 let agent = proven.entry.agent;
                 proven.proofs.push(Proof {
@@ -138,21 +141,21 @@ pub fn prove(
                     millis: ran.millis,
                 });
             } else if !matches!(ran.came, Came::Nothing | Came::Denied | Came::Asked | Came::Allowed) {
-                proven.fault = Some(format!("it {}{}", ran.came.as_str(), ran.said()));
+                proven.fault = Some(format!("it {}{}", ran.came.as_str(), ran.first_error_line()));
             }
         }
     }
     Ok(all)
 }
 
-/// Whether a shell's command comes by this entry before it runs.
+/// Returns true if a shell command passes this entry before it runs.
 pub fn is_gate(entry: &Installed) -> bool {
     let row = entry.agent.row(&entry.event);
     let of_other_tools = ["beforeMCPExecution", "beforeReadFile", "beforeTabFileRead"];
     row.is_some_and(|row| row.kind == Kind::ToolBefore && row.is_gate() && !of_other_tools.contains(&row.name))
 }
 
-/// What all entries did in a state; nothing of those that are not run in it.
+/// Runs all entries in a state. An entry that is not tested in this state has no result.
 fn in_state(state: State, copy: &Copy, entries: &[&Installed]) -> Vec<Option<Ran>> {
     let gate = |entry: &&&Installed| is_gate(entry);
     if state == State::Gone {
@@ -194,23 +197,23 @@ fn in_state(state: State, copy: &Copy, entries: &[&Installed]) -> Vec<Option<Ran
     }
 }
 
-/// One run.
+/// The result of a run.
 struct Ran {
     came: Came,
-    /// Whether a rule is named as the reason.
+    /// True if a rule is given as the reason.
     is_by_rule: bool,
     stderr: String,
     millis: u64,
 }
 
 impl Ran {
-    fn said(&self) -> String {
+    fn first_error_line(&self) -> String {
         let line = self.stderr.lines().next().unwrap_or_default();
         if line.is_empty() { String::new() } else { format!(": {line}") }
     }
 }
 
-/// A project of its own, with state and sockets of its own. Its daemons end with it.
+/// A private project with its own state and sockets. Dropping it ends its daemons.
 struct Copy {
     directory: tempfile::TempDir,
 }
@@ -265,7 +268,7 @@ impl Copy {
         }
     }
 
-    /// The daemon of this copy, by the other end of its socket.
+    /// Returns the daemon of this copy, from the peer of its socket.
     fn daemon(&self) -> Option<Pid> {
         let sockets = std::fs::read_dir(self.directory.path().join("run/hob")).ok()?;
         let sockets = sockets.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_socket()));
@@ -278,7 +281,7 @@ impl Copy {
     fn signal(&self, signal: Signal) {
         if let Some(pid) = self.daemon() {
             let _ = kill_process(pid, signal);
-            // A killed one is gone when its socket refuses.
+            // A killed daemon is gone when its socket refuses connections.
             let end = Instant::now() + Duration::from_secs(1);
             while signal == Signal::KILL && self.daemon() == Some(pid) && Instant::now() < end {
                 std::thread::sleep(Duration::from_millis(1));
@@ -288,7 +291,7 @@ impl Copy {
 }
 
 impl Copy {
-    /// The daemons of this copy, also those that do not listen yet: a hook gives up on one that starts slowly.
+    /// Returns the daemons of this copy, including those that do not listen yet: a hook gives up on a slow one.
     fn daemons(&self) -> Vec<Pid> {
         let project = self.project();
         let is_ours = |process: &Path| {
@@ -318,7 +321,7 @@ impl Drop for Copy {
     }
 }
 
-/// Gives it the event and waits for its end.
+/// Sends the event and waits for the exit.
 fn ended(mut child: Child, event: &[u8], end: Instant) -> (Came, String, String) {
     let input = child.stdin.take();
     let mut output = (child.stdout.take(), child.stderr.take());
@@ -339,19 +342,19 @@ fn ended(mut child: Child, event: &[u8], end: Instant) -> (Came, String, String)
         }
         let said = reading.join().unwrap_or_default();
         let complained = String::from_utf8_lossy(&complaining.join().unwrap_or_default()).into_owned();
-        let came = status.map_or(Came::TooLate, |status| Came::of(&said, status.code()));
+        let came = status.map_or(Came::TooLate, |status| Came::from_output(&said, status.code()));
         (came, String::from_utf8_lossy(&said).into_owned(), complained)
     })
 }
 
-/// What a program says. A daemon that it started keeps none of its descriptors.
+/// Reads a program's output. A daemon that it started inherits none of its descriptors.
 fn read(from: Option<&mut impl std::io::Read>) -> Vec<u8> {
     let mut said = Vec::new();
     let _ = from.map(|from| from.take(1 << 20).read_to_end(&mut said));
     said
 }
 
-/// An event as the agent would give it; before a tool, of a shell that runs what is forbidden.
+/// Builds an event in the agent's format; before a tool, of a shell that runs the forbidden command.
 fn payload(entry: &Installed, project: &Path) -> Vec<u8> {
     let mut all = Map::from_iter([
         ("hook_event_name".to_owned(), json!(entry.event)),

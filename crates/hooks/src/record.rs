@@ -1,4 +1,4 @@
-//! The daemon's records of hook events, which faces follow.
+//! The daemon's records of hook events, for user interfaces.
 
 use std::path::PathBuf;
 
@@ -9,13 +9,13 @@ use crate::agents::{Loss, Verdict};
 use crate::event::{self, Kind};
 use crate::journal::Line;
 
-/// What happened at a hook.
+/// A record of a hook event.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "record", rename_all = "snake_case")]
 pub enum Record {
     /// An event was decided on and answered.
     HookAnswered {
-        /// Its number in the journal of hooks; 0 if it could not be written.
+        /// The number in the journal of hooks; 0 if it could not be written.
         hook: u64,
         agent: String,
         event: String,
@@ -28,72 +28,72 @@ pub enum Record {
         /// The command or file that the rule matched.
         #[serde(skip_serializing_if = "Option::is_none")]
         by: Option<String>,
-        /// Who added to the agent's context.
+        /// The sources that added to the agent's context.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         added: Vec<String>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
         losses: Vec<Loss>,
         micros: u64,
     },
-    /// An agent's session began, or was taken up again.
+    /// An agent's session began or was resumed.
     AgentSessionBegan {
         hook: u64,
         #[serde(flatten)]
-        of: Of,
+        of: Origin,
         worktree: PathBuf,
     },
     AgentSessionEnded {
         hook: u64,
         #[serde(flatten)]
-        of: Of,
+        of: Origin,
     },
-    /// The user said something.
+    /// The user sent a prompt.
     TurnBegan {
         hook: u64,
         #[serde(flatten)]
-        of: Of,
+        of: Origin,
     },
     /// The agent was about to stop.
     TurnEnded {
         hook: u64,
         #[serde(flatten)]
-        of: Of,
-        /// Whether it was held, or let go though it should have been.
+        of: Origin,
+        /// The outcome: the agent was held, or was let go although it should have been held.
         #[serde(skip_serializing_if = "Option::is_none")]
         outcome: Option<String>,
     },
-    /// An agent was about to ask its user whether it may use a tool.
+    /// An agent was about to ask its user for a permission.
     PermissionPrompted {
         hook: u64,
         #[serde(flatten)]
-        of: Of,
+        of: Origin,
         tool: String,
-        /// The command, or the file.
+        /// The command or the file.
         #[serde(skip_serializing_if = "Option::is_none")]
         about: Option<String>,
         verdict: Verdict,
-        /// What a person said, or why none did.
+        /// The person's answer, or the reason why there was none.
         #[serde(skip_serializing_if = "Option::is_none")]
         outcome: Option<String>,
     },
 }
 
-/// Whose it is.
+/// The origin of a record.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Of {
+pub struct Origin {
     pub agent: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turn: Option<String>,
-    /// Why, in the agent's word.
+    /// The reason in the agent's terms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
 impl Record {
-    /// Of an event, and its line of the journal.
-    pub(crate) fn of(line: &Line, event: &event::Event) -> Vec<Record> {
+    /// Returns the records of an event and its journal line.
+    pub(crate) fn from_event(line: &Line, event: &event::Event) -> Vec<Record> {
         let decided = line.matched.iter().find(|matched| Some(&matched.rule) == line.rule.as_ref());
         let answered = Record::HookAnswered {
             hook: line.number,
@@ -109,7 +109,7 @@ impl Record {
             micros: line.micros,
         };
         let hook = line.number;
-        let of = Of {
+        let of = Origin {
             agent: line.agent.clone(),
             session: line.session.clone(),
             turn: event.turn.clone(),
@@ -122,7 +122,7 @@ impl Record {
             (Kind::Prompt, _) => Record::TurnBegan { hook, of },
             (Kind::TurnEnd | Kind::TurnFailed, _) => Record::TurnEnded { hook, of, outcome },
             (Kind::PermissionRequest, Some(tool)) => {
-                let about = tool.command.as_ref().map(event::Command::shown).or_else(|| tool.paths.first().cloned());
+                let about = tool.command.as_ref().map(event::Command::display).or_else(|| tool.paths.first().cloned());
                 let (tool, verdict) = (tool.native.clone(), line.verdict);
                 Record::PermissionPrompted { hook, of, tool, about, verdict, outcome }
             }

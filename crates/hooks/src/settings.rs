@@ -7,40 +7,40 @@ use serde::Deserialize;
 
 use crate::context::Bounds;
 
-/// What is configured for hooks.
+/// The configuration of hooks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HooksSettings {
-    /// The parts whose words are added to an agent's context.
+    /// The parts that add to an agent's context.
     pub context: Vec<String>,
     pub brief: Brief,
-    /// How often an agent is held at its turn's end.
+    /// The limits for keeping an agent from stopping.
     pub holds: Bounds,
     pub keep: Keep,
 }
 
-/// When an agent that begins, or has lost its memory, is given the brief of the work.
+/// The condition for giving the work brief to an agent whose session begins or whose memory was lost.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Brief {
-    /// If there is a note for it, or something waits for it.
+    /// If there is a note for the agent, or something waits for it.
     #[default]
     Auto,
     Always,
     Never,
 }
 
-/// What the journal keeps of a payload.
+/// The part of a payload that the journal stores.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Keep {
-    /// All of it.
+    /// The complete payload.
     #[default]
     Payload,
-    /// Its digest: such events cannot be decided anew.
+    /// Only its hash: such events cannot be decided again.
     Digest,
 }
 
-/// The parts that have something to say.
+/// The parts that can add context.
 const PARTS: &[&str] = &["mail", "ask", "work"];
 
 impl Default for HooksSettings {
@@ -69,7 +69,7 @@ impl Settings for HooksSettings {
     const TEMPLATE: &'static str = include_str!("settings.toml");
     type Table = HooksTable;
 
-    /// A checkout neither changes how often its user's rules hold an agent, nor what the journal keeps of it.
+    /// A checkout cannot change how often a user's rules hold an agent, or the journal's content.
     fn requests(table: &HooksTable, places: &Places<'_>) -> Vec<Request> {
         let holds = [("holds", table.holds), ("holds_hourly", table.holds_hourly)];
         let holds = holds.into_iter().filter_map(|(name, count)| {
@@ -86,7 +86,7 @@ impl Settings for HooksSettings {
     fn apply(&mut self, table: HooksTable, file: &File<'_>) -> Result<(), ConfigError> {
         if let Some(unknown) = table.context.iter().flatten().find(|part| !PARTS.contains(&part.as_str())) {
             let parts = PARTS.join(", ");
-            return Err(file.refused(format!("hooks.context: {unknown:?} has nothing to say; there are {parts}")));
+            return Err(file.refused(format!("hooks.context: unknown part {unknown:?}; available: {parts}")));
         }
         let count = |name, value| Ok(file.within(name, value, 0..=100)?.and_then(|value| u32::try_from(value).ok()));
         self.holds.in_a_row = count("hooks.holds", table.holds)?.unwrap_or(self.holds.in_a_row);

@@ -1,4 +1,4 @@
-//! Events that no daemon decided on, of hooks that fail open: a line each in a small file, which the next daemon journals.
+//! Events of hooks that failed open because no daemon decided on them. The next daemon moves them from a small file to the journal.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -13,12 +13,12 @@ use crate::agents::{Agent, Rendered, Verdict};
 use crate::journal::{Line, Raw};
 use crate::policy::Facts;
 
-/// The file in the project's state, the most bytes of it, and of one payload in it.
+/// The file in the project's state, its maximum size in bytes, and that of a payload in it.
 const FILE: &str = "hooks-missed.jsonl";
 const BYTES_MAX: u64 = 256 * 1024;
 const RAW_MAX: usize = 16 * 1024;
 
-/// An event that was missed.
+/// A missed event.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Missed {
     at_ms: u64,
@@ -29,7 +29,7 @@ pub struct Missed {
     why: String,
 }
 
-/// Notes an event, if there is room. A project without state stays without.
+/// Records an event if there is room. A project without state gets none.
 pub fn note(project: &Project, agent: Agent, named: &str, cwd: &Path, raw: &[u8], why: &str) -> io::Result<()> {
     if !project.state_dir().is_dir() {
         return Ok(());
@@ -40,7 +40,7 @@ pub fn note(project: &Project, agent: Agent, named: &str, cwd: &Path, raw: &[u8]
         agent: agent.name().to_owned(),
         named: named.to_owned(),
         cwd: cwd.to_owned(),
-        raw: Raw::of(raw),
+        raw: Raw::new(raw),
         why: why.to_owned(),
     };
     let mut text = serde_json::to_vec(&missed)?;
@@ -48,26 +48,23 @@ pub fn note(project: &Project, agent: Agent, named: &str, cwd: &Path, raw: &[u8]
     let nofollow = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
     let path = project.state_dir().join(FILE);
     let mut file = OpenOptions::new().append(true).create(true).mode(0o600).custom_flags(nofollow).open(path)?;
-    match file.metadata()?.len() + text.len() as u64 <= BYTES_MAX {
-        true => file.write_all(&text),
-        false => Ok(()),
-    }
+    if file.metadata()?.len() + text.len() as u64 <= BYTES_MAX { file.write_all(&text) } else { Ok(()) }
 }
 
-/// The events that were noted, which are taken.
+/// Removes and returns the recorded events.
 pub(crate) fn take(project: &Project) -> Vec<Missed> {
     let path = project.state_dir().join(FILE);
     if path.symlink_metadata().is_err() {
         return Vec::new();
     }
     let text = private::read(&path, BYTES_MAX).ok().flatten().unwrap_or_default();
-    // What comes between the two is lost, as what finds no room is.
+    // An event between the read and the removal is lost, like one without room.
     let _ = fs::remove_file(&path);
     text.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()
 }
 
 impl Missed {
-    /// As a line of the journal.
+    /// Converts it to a line of the journal.
     pub(crate) fn line(self, worktree: &Path) -> Line {
         let agent = Agent::named(&self.agent).unwrap_or(Agent::Claude);
         let event: Event = crate::read(agent, &self.named, &self.raw.bytes().unwrap_or_default());

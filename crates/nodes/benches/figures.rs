@@ -1,6 +1,6 @@
-//! What a node costs beside the bare request, one `name<TAB>value` a line, microseconds where nothing else is said.
-//! `cargo xtask bench nodes` runs this program with `--model URL`, a server that answers every request at once and alike, and sets
-//! each figure beside its floor and its target.
+//! Measures the cost of a node compared with the bare request. Prints one `name<TAB>value` per line, in microseconds by default.
+//! `cargo xtask bench nodes` runs this program with `--model URL`, a server that answers all requests at once and alike. It
+//! compares each figure with its floor and its target.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 use nodes::cassette::{Cassettes, Mode};
 use nodes::folder::Folder;
 use nodes::registry::Worktree;
-use nodes::{Means, Models, Node};
+use nodes::{Models, Node, RunContext};
 use serde_json::{Map, Value, json};
 use tokio::runtime::Runtime;
 
-// Its output is what it is for.
+// The program prints its results.
 #[allow(clippy::print_stdout)]
 fn say(name: &str, value: f64) {
     println!("{name}\t{value:.2}");
@@ -47,7 +47,7 @@ fn input() -> Map<String, Value> {
     Map::from_iter([("text".to_owned(), Value::from("It rained all day, and the river rose."))])
 }
 
-/// A call beside the same bytes over one kept connection, in turns.
+/// Alternates node calls with requests of the same bytes over one kept connection.
 fn calls(runtime: &Runtime, url: &str, times: usize) {
     let models = Models::at(url, "m").expect("an address");
     let node = node();
@@ -66,7 +66,7 @@ fn calls(runtime: &Runtime, url: &str, times: usize) {
         "POST /v1/chat/completions HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
         body.len()
     );
-    // All answers are alike, so the first says how long each is.
+    // All answers are equal, so the first gives the length.
     let mut answer = Vec::new();
     let mut first = TcpStream::connect(&address).expect("connected");
     first.write_all(request.as_bytes()).expect("written");
@@ -90,14 +90,14 @@ fn calls(runtime: &Runtime, url: &str, times: usize) {
     say("call, p99", percentile(&mut ours, 99));
 }
 
-/// Calls from a recording, and what they leave behind.
+/// Measures calls from a recording, and the memory that they leave allocated.
 fn replays(runtime: &Runtime, url: &str, times: usize) {
     let models = Models::at(url, "m").expect("an address");
     let place = tempfile::tempdir().expect("a directory");
     let node = node();
     let folder = Folder::new(place.path(), "nodes");
     let call = |cassettes: &Cassettes| {
-        let means = Means { cassettes: Some((cassettes, &folder)), ..Means::of(&models) };
+        let means = RunContext { cassettes: Some((cassettes, &folder)), ..RunContext::new(&models) };
         runtime.block_on(nodes::run_with(&node, input(), means)).expect("a value");
     };
     call(&Cassettes::new(Mode::Record));
@@ -114,14 +114,14 @@ fn replays(runtime: &Runtime, url: &str, times: usize) {
     say("growth by replayed calls, MiB", (resident() - before).max(0.0));
 }
 
-/// Resident memory, in MiB.
+/// Returns the resident memory in MiB.
 fn resident() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
     line.trim().trim_end_matches(" kB").parse::<f64>().unwrap_or(f64::NAN) / 1024.0
 }
 
-/// Five hundred files.
+/// Measures loading five hundred files.
 fn loading(runtime: &Runtime, times: usize) {
     let place = tempfile::tempdir().expect("a directory");
     let folder = place.path().join("nodes");
@@ -139,7 +139,7 @@ fn loading(runtime: &Runtime, times: usize) {
     say("500 files loaded and checked", percentile(&mut taken, 50));
 }
 
-/// From a save to the new version serving.
+/// Measures the time from a save until the new version is available.
 fn saves(runtime: &Runtime, times: usize) {
     let place = tempfile::tempdir().expect("a directory");
     let folder = place.path().join("nodes");

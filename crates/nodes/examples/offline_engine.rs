@@ -1,5 +1,5 @@
-//! The offline engine as a program: a model for a `hob.toml` without a key or a network. Prints the address of its API, and ends
-//! with its standard input: `cargo run -p nodes --example offline_engine VENV`, where `VENV` is a venv with the engine's package.
+//! Runs the offline engine as a program: a model for a `hob.toml` without a key or a network. Prints the URL of its API, and exits
+//! at the end of its input: `cargo run -p nodes --example offline_engine VENV`. `VENV` is a venv with the engine's package.
 
 use std::io::Write;
 use std::path::Path;

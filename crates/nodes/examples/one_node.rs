@@ -1,6 +1,6 @@
-//! A whole server of one typed LLM function, on standard streams. Try it with
-//! `echo '{"jsonrpc":"2.0","method":"tools/list","id":1}' | cargo run -p nodes --example one_node`; calls need a model server,
-//! whose address is the argument.
+//! A complete server of one typed LLM function, on standard streams. Try it with
+//! `echo '{"jsonrpc":"2.0","method":"tools/list","id":1}' | cargo run -p nodes --example one_node`. Calls need a model server;
+//! its URL is the argument.
 
 use std::sync::Arc;
 

@@ -1,22 +1,22 @@
-//! The addresses of models: which can be used, and which are on this machine.
+//! URLs of models: validation, and the test for loopback addresses.
 
 use std::net::IpAddr;
 
 use hyper::Uri;
 
-/// The base and the host of a URL that can be used.
+/// Validates a URL, and returns its base and host.
 pub(crate) fn checked(url: &str) -> Result<(String, String), String> {
     let wrong = |what: &str| format!("url {url:?} {what}, such as http://127.0.0.1:8080/v1");
-    // Both would swallow the path that is added: the request would go elsewhere. The parser drops a fragment silently.
+    // Either would swallow the path that is appended later. The parser drops a fragment silently.
     if url.contains(['#', '?']) {
         return Err(wrong("has a query or a fragment (`?`, `#`); write the base of the API"));
     }
-    let uri: Uri = url.parse().map_err(|_| wrong("is no address"))?;
+    let uri: Uri = url.parse().map_err(|_| wrong("is not a valid URL"))?;
     let host = uri.host().map(|host| host.trim_matches(['[', ']']).to_owned());
     let host = host.filter(|host| !host.is_empty()).ok_or_else(|| wrong("names no host"))?;
     let authority = uri.authority().map(|authority| authority.as_str()).unwrap_or_default();
     if authority.contains('@') {
-        return Err("the url holds a user or a key; put the key into key_file".to_owned());
+        return Err("the URL contains credentials; put the key into key_file".to_owned());
     }
     match uri.scheme_str() {
         Some("https") => {}
@@ -27,17 +27,17 @@ pub(crate) fn checked(url: &str) -> Result<(String, String), String> {
     Ok((url.trim_end_matches('/').to_owned(), host))
 }
 
-/// Why a URL cannot be used, if it cannot.
+/// Returns an error if the URL is invalid.
 pub(crate) fn check(url: &str) -> Result<(), String> {
     checked(url).map(drop)
 }
 
-/// Whether the URL is one of this machine. One that cannot be used is not.
+/// Returns true if the URL is valid and names this machine.
 pub(crate) fn is_local(url: &str) -> bool {
     checked(url).is_ok_and(|(_, host)| is_loopback(&host))
 }
 
-/// Whether a host is this machine. Names are not resolved: what they mean is for somebody else to say.
+/// Returns true if a host is this machine. Names other than `localhost` are not resolved.
 pub(crate) fn is_loopback(host: &str) -> bool {
     host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
@@ -63,15 +63,15 @@ mod tests {
         for (url, wanted) in [
             ("http://example.com", "is not encrypted"),
             ("http://127.0.0.1.example.com", "is not encrypted"),
-            ("http://localhost@example.com", "holds a user"),
-            ("https://key@example.com", "holds a user"),
+            ("http://localhost@example.com", "contains credentials"),
+            ("https://key@example.com", "contains credentials"),
             ("https://example.com/?key=1", "has a query"),
             ("https://example.com/v1?", "has a query"),
             ("http://127.0.0.1:2375/containers/create#", "has a query or a fragment"),
             ("http://127.0.0.1:2375/containers/create?x=#y", "has a query or a fragment"),
             ("ftp://127.0.0.1", "neither http nor https"),
             ("127.0.0.1:80", "neither http nor https"),
-            ("", "is no address"),
+            ("", "is not a valid URL"),
         ] {
             assert!(said(url).contains(wanted), "{url}: {}", said(url));
             assert!(!is_local(url), "{url}");

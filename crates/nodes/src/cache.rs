@@ -1,4 +1,4 @@
-//! Values that nodes with `policy.cache` gave before, in `.hob/nodes/cache/`, a private file each, until they expire.
+//! The cache of values for nodes with `policy.cache`: one private file each in `.hob/nodes/cache/`, until they expire.
 
 use std::fs;
 use std::io;
@@ -11,17 +11,17 @@ use sha2::{Digest, Sha256};
 
 use crate::Node;
 
-/// The longest value that is kept, in bytes.
+/// The maximum size of a cached value in bytes.
 const VALUE_MAX: u64 = 16 * 1024 * 1024;
 
-/// The values of a project.
+/// The value cache of a project.
 #[derive(Debug)]
 pub struct Cache {
     directory: PathBuf,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct CachedValue {
     /// Seconds since 1970.
     expires: u64,
     model: String,
@@ -33,14 +33,14 @@ impl Cache {
         Cache { directory }
     }
 
-    /// The value for this version of the node, these models and this input, with the model that gave it. Blocks on the disk.
+    /// Returns the value and its model for this version of the node, these models and this input. Blocks on the disk.
     pub(crate) fn get(&self, node: &Node, models: &[String], input: &Map<String, Value>) -> Option<(String, Value)> {
         let bytes = project::private::read(&self.path(node, models, input), VALUE_MAX).ok()??;
-        let kept: Kept = serde_json::from_slice(&bytes).ok()?;
+        let kept: CachedValue = serde_json::from_slice(&bytes).ok()?;
         (kept.expires > now()).then_some((kept.model, kept.value))
     }
 
-    /// Keeps a value. Blocks on the disk.
+    /// Stores a value. Blocks on the disk.
     pub(crate) fn put(
         &self,
         node: &Node,
@@ -49,14 +49,14 @@ impl Cache {
         (model, value): (String, Value),
         lasts: Duration,
     ) -> io::Result<()> {
-        let kept = Kept { expires: now() + lasts.as_secs(), model, value };
+        let kept = CachedValue { expires: now() + lasts.as_secs(), model, value };
         project::private::replace(&self.path(node, models, input), &serde_json::to_vec(&kept)?)
     }
 
-    /// Removes what has expired. Gives the number of values removed.
+    /// Removes expired values. Returns the number of removed values.
     ///
     /// # Errors
-    /// When the directory cannot be read, or a file not removed.
+    /// If the directory cannot be read or a file cannot be removed.
     pub fn collect_garbage(&self) -> io::Result<usize> {
         let entries = match fs::read_dir(&self.directory) {
             Ok(entries) => entries,
@@ -66,7 +66,7 @@ impl Cache {
         let mut removed = 0;
         for path in entries.flatten().map(|entry| entry.path()) {
             let bytes = project::private::read(&path, VALUE_MAX)?.unwrap_or_default();
-            let is_over = serde_json::from_slice::<Kept>(&bytes).map_or(true, |kept| kept.expires <= now());
+            let is_over = serde_json::from_slice::<CachedValue>(&bytes).map_or(true, |kept| kept.expires <= now());
             if is_over {
                 fs::remove_file(&path)?;
                 removed += 1;

@@ -1,5 +1,5 @@
-//! The node files of a worktree, as they are on disk. Links are not followed, and what is read is bounded. [`registry`](crate::registry)
-//! follows them.
+//! The node files of a worktree on disk. Links are not followed, and reads are bounded. [`registry`](crate::registry) watches
+//! the files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::FileType;
@@ -12,46 +12,46 @@ use project::inside::Inside;
 use crate::file::{FILE_MAX, Parts, SUFFIX};
 use crate::{Node, Problem};
 
-/// How many node files a worktree may have.
+/// The maximum number of node files in a worktree.
 const MAX_FILES: usize = 500;
-/// How many of those that are no node files are named.
+/// The maximum number of listed files that are not node files.
 const MAX_PASSED_OVER: usize = 20;
 
-/// The node files of one worktree.
+/// The node files of a worktree.
 #[derive(Debug, Clone)]
 pub struct Folder {
     worktree: PathBuf,
-    /// Relative to the worktree.
+    /// The directory, relative to the worktree.
     path: PathBuf,
-    /// Names that no node may have: those of other tools.
+    /// Reserved names: those of other tools.
     taken: Arc<BTreeSet<String>>,
 }
 
-/// What lies in the directory of node files.
+/// The content of the directory of node files.
 #[derive(Debug, Default)]
 pub struct Listing {
     /// The names of the nodes, sorted.
     pub names: Vec<String>,
-    /// What looks like a node file and is none, sorted; the first of them.
+    /// Entries that look like node files and are not, sorted. Only the first ones are listed.
     pub passed_over: Vec<PassedOver>,
 }
 
-/// What looks like a node file and is none.
+/// An entry that looks like a node file and is not one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PassedOver {
-    /// The node that it would be.
+    /// The name that the node would have.
     name: String,
     pub why: String,
-    /// Whether it has the name of a node file. Another one may be meant for something else.
+    /// True if it has the suffix of a node file. Another entry may serve another purpose.
     pub is_named_so: bool,
 }
 
-/// Why there is no node.
+/// The reason why a node is unavailable.
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
-    #[error("there is no node {name:?} in {folder}: {}", known(.there, .near))]
+    #[error("unknown node {name:?} in {folder}: {}", suggest(.there, .near))]
     Unknown { name: String, folder: String, there: Vec<String>, near: Option<String> },
-    #[error("there is no node {name:?}: {why}")]
+    #[error("unknown node {name:?}: {why}")]
     PassedOver { name: String, why: String },
     #[error("{file} is invalid:\n{}", listed(.file, .problems))]
     Invalid { file: String, problems: Vec<Problem> },
@@ -63,11 +63,11 @@ pub enum FolderError {
     TooMany { folder: String },
     #[error("{folder} is a link, and links are not followed; make it a directory")]
     Link { folder: String },
-    #[error("{folder} is no directory; make it one, or name another in nodes.path")]
+    #[error("{folder} is not a directory; make it one, or set another in nodes.path")]
     NoDirectory { folder: String },
 }
 
-fn known(there: &[String], near: &Option<String>) -> String {
+fn suggest(there: &[String], near: &Option<String>) -> String {
     match (near, there) {
         (_, []) => format!("it has no node files; `hob node new NAME` writes one (NAME{SUFFIX})"),
         (Some(near), _) => format!("did you mean {near:?}?"),
@@ -75,7 +75,7 @@ fn known(there: &[String], near: &Option<String>) -> String {
     }
 }
 
-/// Some errors name their file, and some do not.
+/// Formats an error. Some errors include the file name, and some do not.
 fn unread(file: &str, source: &io::Error) -> String {
     let said = source.to_string();
     if said.starts_with(file) { said } else { format!("{file}: {said}") }
@@ -90,57 +90,57 @@ impl Folder {
         Folder { worktree: worktree.into(), path: path.into(), taken: Arc::default() }
     }
 
-    /// Refuses these names: a file never takes the place of a tool.
+    /// Reserves these names: a file never replaces a tool.
     #[must_use]
     pub fn without(self, taken: Arc<BTreeSet<String>>) -> Folder {
         Folder { taken, ..self }
     }
 
-    /// The worktree.
+    /// Returns the worktree.
     pub fn worktree(&self) -> &Path {
         &self.worktree
     }
 
-    /// The directory of its node files, relative to it.
+    /// Returns the directory of its node files, relative to it.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The name of a node's file, relative to the worktree.
+    /// Returns the path of a node's file, relative to the worktree.
     pub fn file(&self, name: &str) -> PathBuf {
         self.path.join(format!("{name}{SUFFIX}"))
     }
 
-    fn shown(&self) -> String {
+    fn display(&self) -> String {
         format!("{}/", project::visible::path(&self.path))
     }
 
-    /// The directory; none where there is none. It is not looked for behind links.
+    /// Returns the directory, or `None` if it does not exist. Links are not followed.
     fn directory(&self) -> Result<Option<PathBuf>, FolderError> {
         let mut directory = self.worktree.clone();
         for part in self.path.components() {
             directory.push(part);
             match directory.symlink_metadata() {
-                Ok(found) if found.is_symlink() => return Err(FolderError::Link { folder: self.shown() }),
-                Ok(found) if !found.is_dir() => return Err(FolderError::NoDirectory { folder: self.shown() }),
+                Ok(found) if found.is_symlink() => return Err(FolderError::Link { folder: self.display() }),
+                Ok(found) if !found.is_dir() => return Err(FolderError::NoDirectory { folder: self.display() }),
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-                Err(source) => return Err(FolderError::Read { file: self.shown(), source }),
+                Err(source) => return Err(FolderError::Read { file: self.display(), source }),
             }
         }
         Ok(Some(directory))
     }
 
-    /// The names of the files, sorted. None where there is no directory.
+    /// Returns the names of the nodes, sorted. The list is empty if the directory does not exist.
     pub fn names(&self) -> Result<Vec<String>, FolderError> {
         Ok(self.listing()?.names)
     }
 
-    /// The node files, and what looks like one. Nothing where there is no directory.
+    /// Lists the node files and similar entries. The list is empty if the directory does not exist.
     pub fn listing(&self) -> Result<Listing, FolderError> {
         let Some(directory) = self.directory()? else { return Ok(Listing::default()) };
         let entries =
-            std::fs::read_dir(&directory).map_err(|source| FolderError::Read { file: self.shown(), source })?;
+            std::fs::read_dir(&directory).map_err(|source| FolderError::Read { file: self.display(), source })?;
         let Listing { mut names, mut passed_over } = Listing::default();
         for entry in entries.flatten() {
             let Ok(kind) = entry.file_type() else { continue };
@@ -154,7 +154,7 @@ impl Folder {
                 None => {}
             }
             if names.len() > MAX_FILES {
-                return Err(FolderError::TooMany { folder: self.shown() });
+                return Err(FolderError::TooMany { folder: self.display() });
             }
         }
         names.sort();
@@ -163,7 +163,7 @@ impl Folder {
         Ok(Listing { names, passed_over })
     }
 
-    /// Why an entry of the directory is no node file, if it looks like one.
+    /// Returns why an entry of the directory is not a node file, if it looks like one.
     fn passed_over(&self, file: &str, kind: FileType) -> Option<PassedOver> {
         let (name, is_named_so) = match file.strip_suffix(SUFFIX) {
             Some(name) => (name, true),
@@ -171,20 +171,20 @@ impl Folder {
         };
         let shown = project::visible::path(&self.path.join(file)).to_string();
         let why = match is_named_so {
-            true if kind.is_symlink() => "a link, and links are not followed; put the file itself there".to_owned(),
-            true if kind.is_dir() => "a directory, and a node is a file; rename the directory".to_owned(),
-            true if name.is_empty() => "an ending without a name; put a name before it".to_owned(),
-            true if kind.is_file() => "no name in UTF-8; rename the file".to_owned(),
-            true => "no regular file; put one there".to_owned(),
+            true if kind.is_symlink() => "a link, and links are not followed; replace it with the file".to_owned(),
+            true if kind.is_dir() => "a directory instead of a file; rename it".to_owned(),
+            true if name.is_empty() => "a suffix without a name; add a name before it".to_owned(),
+            true if kind.is_file() => "not named in valid UTF-8; rename the file".to_owned(),
+            true => "not a regular file; replace it with one".to_owned(),
             false => format!(
-                "no node file, because its name does not end with {SUFFIX}; if it is meant as one, rename it to {}",
+                "not a node file, because its name does not end with {SUFFIX}; if it is meant as one, rename it to {}",
                 project::visible(&format!("{name}{SUFFIX}"))
             ),
         };
         Some(PassedOver { name: name.to_owned(), why: format!("{shown} is {why}"), is_named_so })
     }
 
-    /// The node of this name, as its file is now.
+    /// Reads the node of this name.
     pub fn node(&self, name: &str) -> Result<Node, FolderError> {
         let listing = self.listing()?;
         if !listing.names.iter().any(|known| known == name) {
@@ -193,32 +193,32 @@ impl Folder {
         self.file_node(name)
     }
 
-    /// That there is no node of that name among these.
+    /// Returns the error for an unknown node, with a suggestion from these names.
     pub(crate) fn unknown(&self, name: &str, names: Vec<String>, passed_over: &[PassedOver]) -> FolderError {
         if let Some(meant) = passed_over.iter().find(|passed_over| passed_over.name == name) {
             return FolderError::PassedOver { name: name.to_owned(), why: meant.why.clone() };
         }
-        // One that is no name of a node is no advice, and may be anything.
+        // Invalid names are not suggested, because they may contain anything.
         let names: Vec<String> = names.into_iter().filter(|name| check_name(name).is_ok()).collect();
         let near = mcp::tool::nearest(name, names.iter().map(String::as_str)).map(str::to_owned);
-        FolderError::Unknown { name: name.to_owned(), folder: self.shown(), there: names, near }
+        FolderError::Unknown { name: name.to_owned(), folder: self.display(), there: names, near }
     }
 
-    /// All nodes, and of those that cannot be used why.
+    /// Reads all nodes. An unusable node has its error.
     pub fn all(&self) -> Result<BTreeMap<String, Result<Node, FolderError>>, FolderError> {
         Ok(self.names()?.into_iter().map(|name| (name.clone(), self.file_node(&name))).collect())
     }
 
-    /// The node in a file of that name, whether the directory lists it or not.
+    /// Reads the node in a file of that name, even if the directory does not list it.
     pub fn file_node(&self, name: &str) -> Result<Node, FolderError> {
         let (text, parts) = self.text(name)?;
         self.parse_with(name, &text, parts)
     }
 
-    /// The text of a node's file, and what it includes.
+    /// Reads the text of a node's file and its included texts.
     pub(crate) fn text(&self, name: &str) -> Result<(String, Parts), FolderError> {
         let file = self.file(name);
-        // A command is told to check a file anywhere; what lies in the worktree is read through no link.
+        // A command may check a file anywhere. Inside the worktree, links are not followed.
         let is_inside = file.components().all(|part| matches!(part, Component::Normal(_)));
         let text = match (is_inside, file.file_name()) {
             (true, Some(name)) => {
@@ -231,7 +231,7 @@ impl Folder {
         Ok((text, parts))
     }
 
-    /// What a text includes: files of the folder, and no links.
+    /// Reads the included files of a text from the folder. Links are not followed.
     fn parts(&self, text: &str) -> Parts {
         Parts::gather(text, |name| {
             let directory = self.directory().map_err(|error| error.to_string())?;
@@ -240,20 +240,20 @@ impl Folder {
             match path {
                 Some(_) if is_link => Err("it is a link, and links are not followed".to_owned()),
                 Some(path) => project::regular::read(&path, FILE_MAX).map_err(|error| match error.kind() {
-                    io::ErrorKind::NotFound => format!("{}{name} is not there", self.shown()),
+                    io::ErrorKind::NotFound => format!("{}{name} does not exist", self.display()),
                     _ => error.to_string(),
                 }),
-                None => Err(format!("{} is not there", self.shown())),
+                None => Err(format!("{} does not exist", self.display())),
             }
         })
     }
 
-    /// The node of that text, if it may have that name.
+    /// Parses a text as the node of that name, if the name is allowed.
     pub(crate) fn parse(&self, name: &str, text: &str) -> Result<Node, FolderError> {
         self.parse_with(name, text, self.parts(text))
     }
 
-    /// The same with what the text includes.
+    /// Parses a text with its included texts.
     pub(crate) fn parse_with(&self, name: &str, text: &str, parts: Parts) -> Result<Node, FolderError> {
         let file = self.shown_file(name);
         if let Err(why) = check_name(name) {
@@ -268,23 +268,23 @@ impl Folder {
         Node::parse_with(name, text, parts).map_err(|problems| FolderError::Invalid { file, problems })
     }
 
-    /// The file as it is named to people.
+    /// Returns the path of a node's file for messages to people.
     pub(crate) fn shown_file(&self, name: &str) -> String {
         project::visible::path(&self.file(name)).to_string()
     }
 }
 
-/// Why a node cannot have that name, if it cannot.
+/// Returns an error if a node cannot have that name.
 pub fn check_name(name: &str) -> Result<(), String> {
     let is_legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-    match (1..=64).contains(&name.len()) && name.bytes().all(is_legal) {
-        true => Ok(()),
-        false => Err("the name of a node has 1 to 64 letters, digits, `_` and `-`".to_owned()),
+    if (1..=64).contains(&name.len()) && name.bytes().all(is_legal) {
+        return Ok(());
     }
+    Err("the name of a node has 1 to 64 letters, digits, `_` and `-`".to_owned())
 }
 
-/// The node that a file is probably meant to be whose name ends otherwise: `a.nodes.md`, `a.node.MD`, `a.node.txt`. What begins
-/// with a dot or ends with `~` is an editor's.
+/// Returns the node name in a similar file name: `a.nodes.md`, `a.node.MD`, `a.node.txt`. Names that begin with a dot or end
+/// with `~` are ignored, because they belong to editors.
 fn near_miss(file: &str) -> Option<&str> {
     let (name, ending) = file.split_once('.').filter(|(name, _)| !name.is_empty())?;
     let ending = ending.to_lowercase();
@@ -302,7 +302,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_nearly_the_name_of_a_node_file_is_noticed() {
+    fn similar_file_names_are_reported() {
         let near = ["a.nodes.md", "a.node.MD", "a.Node.md", "a.node", "a.node.txt", "a.node.md.txt", "a.nod.md"];
         near.iter().for_each(|file| assert_eq!(near_miss(file), Some("a"), "{file}"));
         let others = ["a.md", "node.md", ".node.md", ".a.nodes.md", "a.node.md~", "a.node.md.orig", "a.code.md", "a"];

@@ -1,18 +1,18 @@
-//! Typed functions whose body is a prompt, from files: input and output are checked, always and here.
+//! Typed functions whose body is a prompt in a file. hob always validates input and output itself.
 //!
-//! - [`mod@file`]: a node file → a checked [`Node`], every error with its line.
-//! - [`schema`]: values against JSON Schema; a schema as a server takes it, the answer as the schema means it, and what
-//!   decoders make of each keyword.
-//! - [`outcome`]: how an attempt at a model ended.
-//! - [`mod@run`]: a call: what is asked, what follows a failure, and what it has cost.
-//! - [`provider`]: the models, the codec of their API, and the one HTTP client.
-//! - [`cassette`]: recorded answers; [`cache`]: values that a node gave before; [`usage`]: what all of it has cost.
-//! - [`delegate`]: a call that its caller answers, where there is no model.
+//! - [`mod@file`]: parses a node file to a checked [`Node`], and reports every error with its line.
+//! - [`schema`]: validates values against JSON Schema, converts schemas for servers and answers back, and lists which keywords
+//!   decoders enforce.
+//! - [`outcome`]: the outcome of a request to a model.
+//! - [`mod@run`]: a call with its requests, retries and cost.
+//! - [`provider`]: the models, the codec of their API, and the only HTTP client.
+//! - [`cassette`]: recorded answers; [`cache`]: cached values; [`usage`]: the cost of all calls.
+//! - [`delegate`]: calls that the caller answers if there is no model.
 //! - [`engine`]: the offline engine, a real model server for tests.
-//! - [`folder`]: the node files of a worktree; [`registry`]: the same while they change.
+//! - [`folder`]: the node files of a worktree; [`registry`]: watches them.
 //! - [`suite`]: the tests of node files.
-//! - [`tools`]: what agents call, one file each.
-//! - [`typed`]: nodes whose types are Rust's.
+//! - [`tools`]: the MCP tools, one file each.
+//! - [`typed`]: nodes with Rust types.
 
 mod address;
 pub mod cache;
@@ -36,6 +36,6 @@ pub mod usage;
 pub use delegate::Delegation;
 pub use file::{Node, Problem};
 pub use journal::Record;
-pub use provider::{Heard, Models};
-pub use run::{Means, run, run_with};
+pub use provider::{Models, TokenProgress};
+pub use run::{RunContext, run, run_with};
 pub use settings::{ModelSettings, NodesSettings, Price};

@@ -1,36 +1,36 @@
-//! How an attempt at a model ended, and the tokens that it took.
+//! The outcome of a request to a model, and its tokens.
 
 use serde::{Deserialize, Serialize};
 
-/// How an attempt ended.
+/// The outcome class of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
-    /// With a value that conforms.
+    /// The value is valid.
     Done,
-    /// No connection, a torn one, or no time left.
+    /// No connection, a broken connection, or a timeout.
     Transport,
-    /// The server wants fewer requests, or is overloaded.
+    /// The server asked for fewer requests or is overloaded.
     Busy,
     /// The server refused the request.
     Rejected,
-    /// The answer was cut by the limit of tokens.
+    /// The answer was truncated at the token limit.
     Truncated,
-    /// The prompt is longer than the model's context.
+    /// The prompt exceeds the model's context.
     TooLong,
-    /// Nothing was said.
+    /// The answer was empty.
     Empty,
-    /// The model refused.
+    /// The model refused to answer.
     Refused,
-    /// What was said is no JSON.
+    /// The answer is not JSON.
     Unparseable,
-    /// JSON, and not what was asked for.
+    /// The answer is JSON and does not match the schema.
     Invalid,
-    /// No model may be asked, and there is no recording.
+    /// No model may be asked, and no recording exists.
     NotRecorded,
 }
 
-/// Tokens as the server counted them.
+/// Token counts reported by the server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tokens {
     #[serde(rename = "in")]
@@ -42,7 +42,7 @@ pub struct Tokens {
 }
 
 impl Tokens {
-    /// Both together. A server may say any number.
+    /// Returns the total without overflow. A server may report any number.
     pub(crate) fn sum(self) -> u64 {
         self.input.saturating_add(self.output)
     }

@@ -1,5 +1,5 @@
-//! The settings `[nodes]`: where node files lie, and the models. A model on another machine, or with a key, takes effect from a
-//! `hob.toml` only when granted.
+//! The settings `[nodes]`: the directory of node files, and the models. From a `hob.toml`, a model on another machine or with a
+//! key takes effect only after a grant.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, PathBuf};
@@ -13,13 +13,13 @@ use crate::cassette::Mode;
 use crate::outcome::Tokens;
 use crate::schema::Dialect;
 
-/// The highest price of a million tokens.
+/// The maximum price of a million tokens.
 const PRICE_MAX: f64 = 1e6;
 
-/// The alias that stands for the caller itself.
+/// The alias of the caller itself.
 pub(crate) const DELEGATE: &str = "delegate";
 
-/// What is configured for nodes.
+/// The configuration of nodes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NodesSettings {
     /// The directory of node files, relative to each worktree.
@@ -27,13 +27,13 @@ pub struct NodesSettings {
     /// The alias of the model for nodes that name none.
     pub model: Option<String>,
     pub models: BTreeMap<String, ModelSettings>,
-    /// The aliases that `hob.toml` defines too, and that stay the user's.
+    /// The aliases of the user's models that `hob.toml` also defines. The user's models win.
     pub kept: BTreeSet<String>,
-    /// How many nodes of a worktree are tools of their own.
+    /// The maximum number of nodes of a worktree that are separate tools.
     pub listed: usize,
-    /// The most tokens that leave the machine in a day.
+    /// The maximum number of tokens that are sent off this machine per day.
     pub tokens_per_day: u64,
-    /// Whether models are asked, or recordings are used.
+    /// The cassette mode.
     pub cassettes: Mode,
 }
 
@@ -51,48 +51,48 @@ impl Default for NodesSettings {
     }
 }
 
-/// A model behind an OpenAI-compatible API.
+/// A model with an OpenAI-compatible API.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelSettings {
-    /// The base of the API: `/chat/completions` is added.
+    /// The base URL of the API, without `/chat/completions`.
     pub url: String,
     /// The server's name for the model.
     pub model: String,
-    /// A file with the key, which only its owner can read.
+    /// The path of the key file, which only its owner may read.
     pub key_file: Option<PathBuf>,
-    /// The variable with the key, `…_API_KEY`, of the environment that the daemon was started in.
+    /// The environment variable with the key, `…_API_KEY`, at the daemon's start.
     pub key_env: Option<String>,
-    /// What the server takes of a schema; without it, what servers at such an address usually take.
+    /// The schema dialect of the server. The default depends on the address.
     pub schema: Option<Dialect>,
     pub price: Option<Price>,
 }
 
 impl ModelSettings {
-    /// A model without a key.
+    /// Creates the settings of a model without a key.
     pub fn at(url: impl Into<String>, model: impl Into<String>) -> ModelSettings {
         let (url, model) = (url.into(), model.into());
         ModelSettings { url, model, key_file: None, key_env: None, schema: None, price: None }
     }
 }
 
-/// What a million tokens cost, in whatever money the user counts in.
+/// The price of a million tokens, in the user's currency.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Price {
-    /// Of the prompt.
+    /// The price of prompt tokens.
     #[serde(rename = "in")]
     pub input: f64,
-    /// Of the answer.
+    /// The price of answer tokens.
     #[serde(rename = "out")]
     pub output: f64,
-    /// Of what stands in the server's cache; without it, as the rest of the prompt.
+    /// The price of cached prompt tokens. The default is the price of other prompt tokens.
     pub cached: Option<f64>,
 }
 
 impl Price {
-    /// What these tokens cost.
-    pub fn of(&self, tokens: Tokens) -> f64 {
+    /// Returns the cost of these tokens.
+    pub fn cost(&self, tokens: Tokens) -> f64 {
         let cached = tokens.cached.unwrap_or_default().min(tokens.input);
         let cost = (tokens.input - cached) as f64 * self.input
             + cached as f64 * self.cached.unwrap_or(self.input)
@@ -129,7 +129,7 @@ impl Settings for NodesSettings {
             let is_inside = path.components().all(|part| matches!(part, Component::Normal(_)));
             if !is_inside || path.as_os_str().is_empty() {
                 return Err(file.refused(format!(
-                    "nodes.path: {} is no directory inside of the project; name one relative to its root",
+                    "nodes.path: {} is not a directory inside the project; set a path relative to its root",
                     visible::path(&path)
                 )));
             }
@@ -140,7 +140,7 @@ impl Settings for NodesSettings {
             self.listed = listed;
         }
         if let Some(tokens) = table.tokens_per_day {
-            // What comes with a checkout can only lower it: the tokens are its reader's.
+            // A checkout can only lower the limit, because the user pays for the tokens.
             self.tokens_per_day = if file.source == Source::Project { tokens.min(self.tokens_per_day) } else { tokens };
         }
         if let Some(mode) = table.cassettes {
@@ -187,10 +187,11 @@ impl Settings for NodesSettings {
             }
         }
         for (alias, model) in table.models {
-            // What the user calls by this name is asked: a checkout does not put another model in its place.
-            match file.source == Source::Project && self.models.contains_key(&alias) {
-                true => drop(self.kept.insert(alias)),
-                false => drop(self.models.insert(alias, model)),
+            // A checkout cannot replace a model of the user.
+            if file.source == Source::Project && self.models.contains_key(&alias) {
+                self.kept.insert(alias);
+            } else {
+                self.models.insert(alias, model);
             }
         }
         Ok(())
@@ -210,12 +211,12 @@ impl Settings for NodesSettings {
     }
 
     fn withhold(table: &mut NodesTable) {
-        // An address that cannot be used stays, and is refused: no grant would help.
+        // A model with an invalid address stays and is refused, because a grant would not help.
         table.models.retain(|_, model| is_refused(model) || crate::address::is_local(&model.url));
     }
 }
 
-/// Whether a model of a `hob.toml` is refused, granted or not.
+/// Returns true if a model of a `hob.toml` is refused even with a grant.
 fn is_refused(model: &ModelSettings) -> bool {
     let has_key = model.key_file.is_some() || model.key_env.is_some();
     has_key || crate::address::check(&model.url).is_err() || model.price.is_some_and(|price| !price.is_possible())
@@ -237,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leaves_the_machine_waits_for_a_grant() {
+    fn remote_models_wait_for_a_grant() {
         let mut said = table(
             "models.here = { url = \"http://127.0.0.1:80/v1\", model = \"m\" }\n\
              models.there = { url = \"https://example.com/v1\", model = \"m\" }",
@@ -264,9 +265,9 @@ mod tests {
         assert_eq!(settings.kept.iter().collect::<Vec<_>>(), ["mine"]);
     }
 
-    /// Withheld silently, it would be missing, and nobody would know why.
+    /// If it were silently withheld, the user could not find out why it is missing.
     #[test]
-    fn what_no_grant_would_help_is_refused_without_one() {
+    fn invalid_models_are_refused_without_a_grant() {
         for (rest, wanted) in [
             ("url = \"http://example.com/v1\"", "is not encrypted"),
             ("url = \"https://example.com/v1#\"", "has a query or a fragment"),
@@ -281,10 +282,10 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_meant_is_refused() {
+    fn invalid_settings_are_refused() {
         for (text, source, wanted) in [
-            ("path = \"../x\"", Source::Project, "no directory inside of the project"),
-            ("path = \"/etc\"", Source::User, "no directory inside of the project"),
+            ("path = \"../x\"", Source::Project, "not a directory inside the project"),
+            ("path = \"/etc\"", Source::User, "not a directory inside the project"),
             ("models.a = { url = \"http://example.com\", model = \"m\" }", Source::User, "is not encrypted"),
             (
                 "models.a = { url = \"http://127.0.0.1\", model = \"m\", price = { in = 1000001, out = 0 } }",

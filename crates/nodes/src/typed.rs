@@ -1,5 +1,5 @@
-//! Nodes whose types are Rust's: one declaration is a function of a program, and a tool for agents. Schemas and description come
-//! from the types, as with tools.
+//! Nodes with Rust types. One declaration gives a function for a program, and a tool for agents. Schemas and descriptions come
+//! from the types.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -15,41 +15,41 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use crate::file::{Judge, Policy};
-use crate::run::{Done, Failure};
+use crate::run::{CheckedValue, Failure};
 use crate::{Models, Problem};
 
 /// A function whose body is a prompt.
 pub trait Node: Send + Sync + 'static {
-    /// Its name, and that of its tool: 1 to 64 letters, digits, `_` and `-`.
+    /// The name of the node and its tool: 1 to 64 letters, digits, `_` and `-`.
     const NAME: &'static str;
-    /// What it is for, instead of the doc comment of `Input`; empty for that comment.
+    /// The description. The default is the doc comment of `Input`.
     const DESCRIPTION: &'static str = "";
-    /// The prompt, as the body of a node file: minijinja, whose variables are the fields of `Input`.
+    /// The prompt, as the body of a node file: minijinja with the fields of `Input` as variables.
     const TEMPLATE: &'static str;
     /// A struct; unknown fields should be denied (`#[serde(deny_unknown_fields)]`).
     type Input: Serialize + DeserializeOwned + JsonSchema + Send + Sync;
-    /// Any type. A model writes its fields in their order: put a reason before its score.
+    /// Any type. A model writes its fields in order: put a reason before its score.
     type Output: Serialize + DeserializeOwned + JsonSchema + Send + Sync;
 
-    /// The limits of a call.
+    /// Returns the limits of a call.
     fn policy() -> Policy {
         Policy::default()
     }
 
-    /// What a schema cannot state: a sentence for the model for each thing that is wrong.
+    /// Checks conditions that a schema cannot express. Returns a sentence for the model for each problem.
     fn check(_input: &Self::Input, _output: &Self::Output) -> Vec<String> {
         Vec::new()
     }
 }
 
-/// The checked node of a type: its template is rehearsed against the fields of its input.
+/// Builds and checks the node of a type. Its template is rendered with the fields of its input.
 ///
 /// # Errors
-/// What is wrong with it. Lines count from the template's first, after three of front matter.
+/// The problems. Lines count from the template's first line, after three lines of front matter.
 pub fn checked<N: Node>() -> Result<crate::Node, Vec<Problem>> {
     let (description, input) = input_schema::<N::Input>();
     let description = if N::DESCRIPTION.is_empty() { description } else { N::DESCRIPTION.to_owned() };
-    // JSON is YAML, so the front matter of a file can be made of it.
+    // JSON is valid YAML, so it serves as the front matter.
     let front = json!({
         "description": description,
         "input": {"schema": input},
@@ -61,7 +61,7 @@ pub fn checked<N: Node>() -> Result<crate::Node, Vec<Problem>> {
         let input = serde_json::from_value::<N::Input>(Value::Object(input.clone()));
         match (input, serde_json::from_value::<N::Output>(output.clone())) {
             (Ok(input), Ok(output)) => N::check(&input, &output),
-            // The schema is that of the type, so this is a bound that only the type knows.
+            // The schema accepts the value, so only the type has this constraint.
             (_, Err(error)) => vec![error.to_string()],
             (Err(error), _) => vec![format!("the input: {error}")],
         }
@@ -69,14 +69,14 @@ pub fn checked<N: Node>() -> Result<crate::Node, Vec<Problem>> {
     Ok(node)
 }
 
-/// Runs a node on these models. Its value is of its type.
+/// Runs a node on these models. Its value has the output type.
 ///
 /// # Errors
-/// [`Failure`] says why there is no value, and what the attempts have cost.
+/// [`Failure`] has the reason and the cost of the attempts.
 ///
 /// # Panics
-/// If the node is invalid, which is a bug in the program; [`checked`] says it in a test.
-pub async fn run<N: Node>(input: &N::Input, models: &Models) -> Result<(N::Output, Done), Failure> {
+/// If the node is invalid, which is a bug in the program; [`checked`] finds it in a test.
+pub async fn run<N: Node>(input: &N::Input, models: &Models) -> Result<(N::Output, CheckedValue), Failure> {
     let node = checked::<N>().unwrap_or_else(|problems| panic!("{}", listed::<N>(&problems)));
     let given = match serde_json::to_value(input) {
         Ok(Value::Object(given)) => given,
@@ -93,10 +93,10 @@ pub async fn run<N: Node>(input: &N::Input, models: &Models) -> Result<(N::Outpu
     }
 }
 
-/// The tool of a node.
+/// Creates the tool of a node.
 ///
 /// # Panics
-/// If the node is invalid, which is a bug in the program; [`checked`] says it in a test.
+/// If the node is invalid, which is a bug in the program; [`checked`] finds it in a test.
 pub fn node_tool<N: Node>(models: Arc<Models>) -> Arc<dyn AnyTool> {
     let node = checked::<N>().unwrap_or_else(|problems| panic!("{}", listed::<N>(&problems)));
     let output = Some(node.output.json.clone()).filter(|schema| schema["type"] == "object");
@@ -136,7 +136,7 @@ impl<N: Node> AnyTool for TypedTool<N> {
                 () = cx.cancelled() => return Ok(Outcome::error("the call was cancelled")),
             };
             match ran {
-                Ok(Done { value, ledger }) => {
+                Ok(CheckedValue { value, ledger }) => {
                     let is_structured = self.declaration.output_schema.is_some();
                     let structured = is_structured.then(|| serde_json::value::to_raw_value(&value)).transpose();
                     Ok(Outcome {

@@ -1,5 +1,5 @@
-//! What calls have cost, an attempt a line in `.hob/nodes/usage.jsonl`, and the day's budget for what leaves the machine. Both
-//! outlive the daemon.
+//! The cost of calls, one line per attempt in `.hob/nodes/usage.jsonl`, and the daily budget for tokens that leave this machine.
+//! Both survive a restart of the daemon.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -12,29 +12,29 @@ use serde::{Deserialize, Serialize};
 
 use crate::outcome::{Class, Tokens};
 
-/// The setting of the day's budget.
+/// The setting of the daily budget.
 pub const SETTING: &str = "nodes.tokens_per_day";
-/// After how many bytes a file is set aside; one is kept.
+/// The file size in bytes after which the file is rotated. One old file is kept.
 const FILE_MAX: u64 = 4 * 1024 * 1024;
 const DAY: u64 = 24 * 60 * 60;
 
 /// An attempt at a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Spent {
-    /// Seconds since 1970.
+    /// The time in seconds since 1970.
     pub at: u64,
     pub node: String,
     pub hash: String,
     pub model: String,
     pub class: Class,
-    /// `null` where the server does not say.
+    /// `null` if the server does not report them.
     pub tokens: Option<Tokens>,
-    /// In the money of the model's price; `null` where that or the tokens are not known.
+    /// In the currency of the model's price; `null` if the price or the tokens are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
-    /// What counts for the budget: the tokens, or an estimate.
+    /// The tokens that count towards the budget; an estimate if unknown.
     pub counted: u64,
-    /// Whether the prompt left the machine.
+    /// True if the prompt left this machine.
     pub leaves: bool,
 }
 
@@ -43,25 +43,25 @@ pub struct Spent {
 pub struct Usage {
     path: PathBuf,
     per_day: u64,
-    /// The day and what it has cost so far; none before it is first asked for.
+    /// The current day and its tokens so far; `None` before the first use.
     today: Mutex<Option<(u64, u64)>>,
-    /// Seconds since 1970.
+    /// The current time in seconds since 1970.
     now: fn() -> u64,
 }
 
 impl Usage {
-    /// Nothing is read before it is needed.
+    /// Creates the usage. The file is read on first use.
     pub fn new(path: PathBuf, per_day: u64) -> Usage {
         Usage::at(path, per_day, now)
     }
 
-    /// With a clock of its own.
+    /// Creates the usage with another clock.
     #[doc(hidden)]
     pub fn at(path: PathBuf, per_day: u64, now: fn() -> u64) -> Usage {
         Usage { path, per_day, today: Mutex::default(), now }
     }
 
-    /// Why an attempt that leaves the machine cannot be made, if it cannot.
+    /// Returns an error if the budget does not allow an attempt that leaves this machine.
     pub(crate) fn allows(&self, estimate: u64) -> Result<(), String> {
         let spent = self.spent_today();
         if spent.saturating_add(estimate) <= self.per_day {
@@ -73,12 +73,12 @@ impl Usage {
         ))
     }
 
-    /// What may leave the machine in a day.
+    /// Returns the daily token budget.
     pub fn per_day(&self) -> u64 {
         self.per_day
     }
 
-    /// What left the machine today.
+    /// Returns the tokens that left this machine today.
     pub fn spent_today(&self) -> u64 {
         let day = (self.now)() / DAY;
         let mut today = self.today.lock();
@@ -94,7 +94,7 @@ impl Usage {
         }
     }
 
-    /// Notes an attempt. What cannot be written still counts for this life.
+    /// Records an attempt. If it cannot be written, it still counts until the daemon exits.
     pub(crate) fn note(&self, mut spent: Spent) {
         spent.at = (self.now)();
         self.spent_today();
@@ -120,15 +120,15 @@ impl Usage {
     }
 }
 
-/// Every attempt that is known, the oldest first.
+/// Reads all recorded attempts, the oldest first.
 ///
 /// # Errors
-/// When a file cannot be read.
+/// If a file cannot be read.
 pub fn read_all(path: &Path) -> io::Result<Vec<Spent>> {
     let mut all = Vec::new();
     for path in [aside(path), path.to_owned()] {
         let bytes = project::private::read(&path, 2 * FILE_MAX)?.unwrap_or_default();
-        // A line that was cut by a crash tells nothing.
+        // A line truncated by a crash is skipped.
         all.extend(String::from_utf8_lossy(&bytes).lines().filter_map(|line| serde_json::from_str(line).ok()));
     }
     Ok(all)
@@ -168,7 +168,7 @@ mod tests {
         usage.note(spent(700, true));
         usage.note(spent(5_000, false));
         assert_eq!((usage.spent_today(), usage.allows(300)), (700, Ok(())));
-        // Another life.
+        // After a restart.
         let usage = open();
         assert_eq!(
             usage.allows(301).unwrap_err(),

@@ -1,4 +1,4 @@
-//! Faces: programs that show questions to a person, such as `hob questions --watch`. Each lives as long as its connection.
+//! Faces: programs that show questions to a person, such as `hob questions --watch`. A face exists as long as its connection.
 
 use std::collections::HashMap;
 use std::fs::OpenOptions;
@@ -18,16 +18,16 @@ use crate::answer;
 use crate::attachment::{Attachment, copy_of};
 use crate::question::{CLAIM_MS, Question, Via, rfc3339};
 
-/// How long a face that left may take to come back.
+/// The grace period for a disconnected face to reconnect.
 pub(crate) const RECONNECTS: Duration = Duration::from_secs(3);
 
-/// The file that is there while somebody watches, beside that of the questions.
+/// The name of the file that exists while a face is connected, next to that of the questions.
 const WATCHED: &str = "ask-watched";
 
-/// The faces that are connected.
+/// The connected faces.
 pub(super) struct Faces {
     by_number: Mutex<Table>,
-    /// How many watch.
+    /// The number of connected faces.
     watching: watch::Sender<usize>,
 }
 
@@ -51,7 +51,7 @@ impl Faces {
 }
 
 impl Board {
-    /// The open questions from a worktree, in a sentence.
+    /// Describes the open questions from a worktree in a sentence.
     pub fn waiting(&self, worktree: &Path) -> Option<String> {
         let state = self.state.lock();
         let open = state.questions.values().map(|held| &held.question);
@@ -64,7 +64,7 @@ impl Board {
         (!named.is_empty()).then(|| format!("no answer from your user yet: {}; ask_list shows more", named.join(", ")))
     }
 
-    /// Shows questions to this connection from now on, until it ends.
+    /// Registers this connection as a face until it ends.
     pub(crate) fn add_face(&self, cx: &Context) {
         let mut table = self.faces.by_number.lock();
         table.last += 1;
@@ -90,45 +90,46 @@ impl Board {
         });
     }
 
-    /// How many faces watch, as that changes.
+    /// Returns a receiver of the number of faces.
     pub(crate) fn faces(&self) -> watch::Receiver<usize> {
         self.faces.watching.subscribe()
     }
 
-    /// Whether somebody watches, or did just now and may come back.
+    /// Returns true if a face is connected, or may reconnect within the grace period.
     pub(crate) fn is_watched(&self) -> bool {
         self.watching() > 0 || self.face_returns_until().is_some()
     }
 
-    /// Until when a face that left may come back, or one of a daemon that died.
+    /// Returns the end of the grace period for a disconnected face, or for a face of a crashed daemon.
     pub(crate) fn face_returns_until(&self) -> Option<Instant> {
         let left = self.faces.by_number.lock().left;
         let until = left.or_else(|| self.was_watched.then_some(self.born))? + RECONNECTS;
         (until > Instant::now()).then_some(until)
     }
 
-    /// Whether somebody watched when an earlier daemon died: it left this behind.
+    /// Returns true if a face was connected when an earlier daemon crashed, which leaves this file.
     pub(super) fn was_watched(path: &Path) -> bool {
         path.with_file_name(WATCHED).symlink_metadata().is_ok()
     }
 
     fn note_watched(&self, is_watched: bool) {
         let file = self.options.path.with_file_name(WATCHED);
-        let noted = match is_watched {
-            true => (self.options.prepare)()
-                .and_then(|()| OpenOptions::new().append(true).create(true).mode(0o600).open(file).map(drop)),
-            false => std::fs::remove_file(file),
+        let noted = if is_watched {
+            (self.options.prepare)()
+                .and_then(|()| OpenOptions::new().append(true).create(true).mode(0o600).open(file).map(drop))
+        } else {
+            std::fs::remove_file(file)
         };
-        // A daemon that finds no note says sooner that nobody is there, and no more.
+        // Without the file, the next daemon only skips the grace period.
         if let Err(error) = noted {
             tracing::debug!(%error, "who watches cannot be noted");
         }
     }
 
-    /// Tells the person of a question outside of hob, if that is configured.
+    /// Notifies the person of a question outside of hob, if configured.
     pub(super) fn tell(&self, question: &Question) {
         let Some(notify) = &self.options.notify else { return };
-        // What fails at once must find it told.
+        // The notification may fail at once and must then reset this flag.
         self.set_told(question.seq, true);
         let (board, seq) = (self.me.clone(), question.seq);
         let failed: Failed = Box::new(move || {
@@ -141,7 +142,7 @@ impl Board {
         }
     }
 
-    /// Notes whether the person was told of a question outside of hob; calls that wait for it look again.
+    /// Records whether the person was notified outside of hob. Waiting calls check it again.
     fn set_told(&self, seq: u64, is_told: bool) {
         if let Some(held) = self.state.lock().questions.get_mut(&seq) {
             held.is_told = is_told;
@@ -149,12 +150,12 @@ impl Board {
         }
     }
 
-    /// Whether the person was told of a question outside of hob.
+    /// Returns true if the person was notified of a question outside of hob.
     pub(crate) fn is_told(&self, id: &str) -> bool {
         self.state.lock().questions.values().any(|held| held.is_told && held.question.id == id)
     }
 
-    /// Shows a question that changed to every face.
+    /// Sends a changed question to every face.
     pub(super) fn show(&self, question: &Question) {
         let faces: Vec<Context> = self.faces.by_number.lock().faces.values().cloned().collect();
         if faces.is_empty() {
@@ -162,19 +163,20 @@ impl Board {
         }
         let view = self.view(question);
         for face in faces {
-            // One that is gone is told nothing, and one that reads too slowly asks for the list.
+            // A disconnected face gets nothing, and a slow one requests the list.
             let _ = face.notify("ask/changed", &view);
         }
     }
 }
 
 impl Board {
-    /// A question as faces see it; of attached texts, how many lines they have.
+    /// Returns a question for faces. Attached texts are replaced with their line counts.
     pub(crate) fn view(&self, question: &Question) -> Value {
         let now = journal::now();
-        let said = question.said();
+        let said = question.response();
         let claimed = self.claimed(question).filter(|(_, at_ms)| question.is_open() && now < at_ms + CLAIM_MS);
-        let attachments: Vec<Value> = question.attachments.iter().map(|attachment| self.shown(attachment)).collect();
+        let attachments: Vec<Value> =
+            question.attachments.iter().map(|attachment| self.view_attachment(attachment)).collect();
         json!({
             "question": question.id,
             "tool": question.kind.tool(),
@@ -199,7 +201,7 @@ impl Board {
         })
     }
 
-    /// A question as a form shows it: with the texts that are attached.
+    /// Returns a question for a form, with the attached texts.
     pub(crate) fn whole_view(&self, question: &Question) -> Value {
         let mut view = self.view(question);
         for (shown, attachment) in view["attachments"].as_array_mut().into_iter().flatten().zip(&question.attachments) {
@@ -208,12 +210,12 @@ impl Board {
         view
     }
 
-    /// Where somebody began to answer it last, and when.
+    /// Returns where and when a person last began to answer it.
     fn claimed(&self, question: &Question) -> Option<(Via, u64)> {
         self.state.lock().questions.get(&question.seq)?.claimed
     }
 
-    fn shown(&self, attachment: &Attachment) -> Value {
+    fn view_attachment(&self, attachment: &Attachment) -> Value {
         let copy = attachment.file.as_deref().map(|file| copy_of(&self.options.path, file));
         let lines = attachment.text.lines().count();
         json!({"kind": attachment.kind, "label": attachment.label, "lines": lines, "file": copy})

@@ -1,4 +1,4 @@
-//! Answers on their way: which call each went out with, whether it arrived, and what comes back.
+//! The delivery of answers: the call that carries an answer, its confirmation, and failed deliveries.
 
 use std::time::{Duration, Instant};
 
@@ -8,33 +8,33 @@ use tokio::sync::oneshot;
 use super::{Board, BoardError, State};
 use crate::question::{Event, Question};
 
-/// How long a result must have been on its way before an event of the agent's hooks shows that it arrived.
+/// The minimum age of a sent result before a hook event of the agent confirms its arrival.
 pub(crate) const ARRIVED: Duration = Duration::from_secs(1);
 
-/// An answer that went out with a call.
+/// An answer that was sent with a call.
 pub(super) struct Hand {
     number: u64,
     run: String,
     at: Instant,
-    /// Ends the task that watches the call.
+    /// Dropping it ends the task that watches the call.
     _watched: oneshot::Sender<()>,
 }
 
-/// An answer as a call gets it.
+/// The result of requesting an answer for a call.
 pub(crate) struct Handout {
     pub question: Question,
-    /// Whether the answer was handed to this call. If not, another call has it, or the question is closed without one.
+    /// True if this call got the answer. Else another call has it, or the question was closed without one.
     pub is_taken: bool,
 }
 
-/// A waiting call of the run that asked. While one waits, only such a call gets the answer.
+/// A waiting call of the run that asked. While it exists, only such calls get the answer.
 pub(crate) struct Waiting<'a> {
     board: &'a Board,
     seq: u64,
 }
 
 impl Board {
-    /// Marks that a call of the run that asked waits for the question.
+    /// Registers a waiting call of the run that asked.
     pub(crate) fn waits(&self, question: &Question) -> Waiting<'_> {
         if let Some(held) = self.state.lock().questions.get_mut(&question.seq) {
             held.waiting += 1;
@@ -42,13 +42,13 @@ impl Board {
         Waiting { board: self, seq: question.seq }
     }
 
-    /// Whether a call of the run that asked waits for the question.
+    /// Returns true if a call of the run that asked is waiting for the question.
     pub(crate) fn is_awaited(&self, question: &Question) -> bool {
         self.state.lock().questions.get(&question.seq).is_some_and(|held| held.waiting > 0)
     }
 
-    /// Hands the answer to a call whose result is about to leave. If the call is given up, or its connection ends before
-    /// the run is heard of again, the answer waits again. Returns the question with its hand-out.
+    /// Hands the answer to a call that is about to return. If the call is cancelled, or its connection ends before the run calls
+    /// again, the answer becomes available again. Returns the question with its hand-out.
     pub(crate) fn hand_out(&self, question: &Question, run: &str, cx: &Context) -> Result<Handout, BoardError> {
         let cx = cx.clone();
         self.hand_out_until(question, run, async move {
@@ -59,7 +59,7 @@ impl Board {
         })
     }
 
-    /// As [`Board::hand_out`], with another word for that the answer was lost.
+    /// Works like [`Board::hand_out`] with another signal for a lost answer.
     pub(crate) fn hand_out_until(
         &self,
         question: &Question,
@@ -72,7 +72,7 @@ impl Board {
             return Ok(handout);
         }
         if question.asker.calls_back {
-            // No later call of its run acknowledges it.
+            // No later call of its run can acknowledge it.
             return self.change(&question.id, Event::Confirm).map(|_| handout);
         }
         let (watched, mut confirmed) = oneshot::channel();
@@ -111,7 +111,7 @@ impl Board {
         }
     }
 
-    /// Acknowledges the answers that went out to a run before `since`, when it called again.
+    /// Acknowledges the answers that were sent to a run before `since`, because it called again.
     pub(crate) fn acknowledge(&self, run: &str, since: Instant) {
         let mut state = self.state.lock();
         let State { questions, closed, .. } = &mut *state;
@@ -131,7 +131,7 @@ impl Board {
         }
     }
 
-    /// The questions whose answers wait and for which no call waits, in order.
+    /// Returns the questions with an undelivered answer and without a waiting call, in order.
     pub(crate) fn undelivered(&self) -> Vec<Question> {
         let state = self.state.lock();
         let closed = state.closed.iter().filter_map(|seq| state.questions.get(seq));

@@ -1,5 +1,5 @@
-//! The questions of a daemon. [`Board::change`] is the only way to change one: it asks the state machine, stores, and
-//! tells whoever waits or watches. Nothing that waits holds a lock.
+//! The questions of a daemon. [`Board::change`] is the only way to change one: it runs the state machine, stores the result, and
+//! notifies waiting calls and faces. No lock is held while waiting.
 
 mod faces;
 mod hands;
@@ -24,45 +24,45 @@ use crate::AskSettings;
 use crate::attachment::{self, GivenAttachment};
 use crate::form::Form;
 use crate::journal::Record;
-use crate::question::{Action, Asker, Closed, Danger, Event, Handed, Kind, Question, Standing, Via};
+use crate::question::{Action, Asker, Closed, Danger, Delivery, Event, Kind, Question, QuestionState, Via};
 use crate::store::{Store, StoreError};
 
-/// The most questions that are open, or whose answers wait, at once.
+/// The maximum number of questions that are open or have an undelivered answer.
 const QUESTIONS_MAX: usize = 2000;
 
-/// How many threads at most change and read questions.
+/// The maximum number of threads that change and read questions.
 const TURNS: usize = 4;
 
-/// Returns the name that a caller registered as an agent.
+/// A callback that returns the name that a caller registered as an agent.
 pub type AgentOf = Box<dyn Fn(&Context) -> Option<String> + Send + Sync>;
 
-/// What a board is made with.
+/// The options of a board.
 pub struct BoardOptions {
-    /// `ask.db`.
+    /// The path of `ask.db`.
     pub path: PathBuf,
-    /// Makes its directory.
+    /// Creates the directory of the file.
     pub prepare: Box<dyn Fn() -> io::Result<()> + Send + Sync>,
-    /// Whether the process of an asker lives; true where there is none.
+    /// Returns true if the asker's process is alive, or if it has none.
     pub is_alive: Box<dyn Fn(&Asker) -> bool + Send + Sync>,
-    /// The name under which the caller registered, if it did.
+    /// Returns the caller's registered name, if any.
     pub agent_of: AgentOf,
-    /// Why a process may not answer; `None` if it may.
+    /// Returns why a process may not answer; `None` if it may.
     pub refuses: Box<dyn Fn(u32) -> Option<String> + Send + Sync>,
-    /// Writes to the journal.
+    /// Writes a record to the journal.
     pub record: Box<dyn Fn(Record) + Send + Sync>,
     pub settings: AskSettings,
-    /// Tells the person of a question outside of hob, if that is configured.
+    /// Notifies the person of a question outside of hob, if configured.
     pub notify: Option<Notify>,
-    /// The person who answers here, by the name of their account.
+    /// The account name of the person who answers here.
     pub person: String,
 }
 
-/// Starts what tells a person of a question, and calls this if that fails later; false if nobody is told.
+/// Starts a notification. The callback reports a later failure. Returns false if no notification was started.
 pub type Notify = Box<dyn Fn(&Notified<'_>, Failed) -> bool + Send + Sync>;
-/// Told that a person was not told.
+/// A callback for a failed notification.
 pub type Failed = Box<dyn FnOnce() + Send>;
 
-/// What a person is told of a question outside of hob.
+/// The content of a notification.
 #[derive(Debug, Clone, Copy)]
 pub struct Notified<'a> {
     pub id: &'a str,
@@ -74,48 +74,48 @@ pub struct Board {
     me: std::sync::Weak<Board>,
     pub(crate) options: BoardOptions,
     store: OnceLock<Store>,
-    /// Held while a question changes, and while the store is opened.
+    /// BoardEntry while a question changes, and while the store is opened.
     changing: Mutex<()>,
-    /// The threads that may wait for it.
+    /// The semaphore for threads that may wait for `changing`.
     turns: Arc<Semaphore>,
     state: Mutex<State>,
     faces: Faces,
-    /// Counts closed questions, for who waits for any.
+    /// The number of closed questions, for calls that wait for any question.
     closings: watch::Sender<u64>,
-    /// Told when a question may expire sooner than the last.
+    /// Notified when a question may expire earlier than all others.
     sooner: Arc<tokio::sync::Notify>,
     born: Instant,
-    /// Tells this daemon's connections from those of an earlier one.
+    /// The id of this daemon process, which separates its connections from those of an earlier one.
     life: String,
-    /// Whether somebody watched when an earlier daemon died.
+    /// True if a face was connected when an earlier daemon crashed.
     was_watched: bool,
 }
 
 #[derive(Default)]
 struct State {
-    /// Those to which something may still happen, by their place.
-    questions: BTreeMap<u64, Held>,
-    /// Those of them that are closed, and not yet with their askers: every call looks for its own there, and must not pay
-    /// for those that are open.
+    /// The unsettled questions by sequence number.
+    questions: BTreeMap<u64, BoardEntry>,
+    /// The closed ones among them whose answers are undelivered. Every call searches only these, so its cost does not depend on
+    /// the open questions.
     closed: BTreeSet<u64>,
     last_hand: u64,
 }
 
-struct Held {
+struct BoardEntry {
     question: Question,
-    /// Told of every change.
+    /// Notified of every change.
     changed: watch::Sender<()>,
-    /// Whether the person was told of it outside of hob.
+    /// True if the person was notified outside of hob.
     is_told: bool,
-    /// How many calls of the run that asked wait for it.
+    /// The number of waiting calls of the run that asked.
     waiting: usize,
-    /// The call that its answer went out with.
+    /// The call that carries its answer.
     hand: Option<Hand>,
-    /// Where somebody began to answer it, and when.
+    /// Where and when a person began to answer it.
     claimed: Option<(Via, u64)>,
 }
 
-/// What a new question is made of.
+/// The content of a new question.
 #[derive(Debug)]
 pub(crate) struct Draft {
     pub kind: Kind,
@@ -129,12 +129,12 @@ pub(crate) struct Draft {
     pub lives: Duration,
 }
 
-/// Why something did not happen to a question.
+/// The reason why an operation on a question failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BoardError {
     #[error(transparent)]
     Store(#[from] StoreError),
-    #[error("there is no question `{0}`")]
+    #[error("unknown question `{0}`")]
     Unknown(String),
     #[error("question `{}` is {}", .0.id, .0.status())]
     Closed(Box<Question>),
@@ -142,7 +142,7 @@ pub(crate) enum BoardError {
         "{QUESTIONS_MAX} questions are open, or their answers wait: have your user answer some first (`hob questions`)"
     )]
     Full,
-    /// What is attached cannot be shown.
+    /// The content or an attachment cannot be shown.
     #[error("this cannot be asked: {0}")]
     Unshown(String),
     #[error("it could not be finished: {0}")]
@@ -150,7 +150,7 @@ pub(crate) enum BoardError {
 }
 
 impl Board {
-    /// A board. Opens nothing.
+    /// Creates a board. The file is opened on first use.
     pub fn new(options: BoardOptions) -> Arc<Board> {
         Arc::new_cyclic(|me| Board {
             me: me.clone(),
@@ -168,7 +168,7 @@ impl Board {
         })
     }
 
-    /// Opens the file if there is one, for answers that wait since an earlier life of the daemon.
+    /// Opens the file if it exists, for undelivered answers from before a restart.
     pub fn open_if_there(&self) {
         if self.options.path.symlink_metadata().is_ok()
             && let Err(error) = self.open()
@@ -177,12 +177,12 @@ impl Board {
         }
     }
 
-    /// Whether the file is open: else there is no question.
+    /// Returns true if the file is open. Otherwise there are no questions.
     pub(crate) fn is_open(&self) -> bool {
         self.store.get().is_some()
     }
 
-    /// How many faces watch.
+    /// Returns the number of connected faces.
     pub fn watching(&self) -> usize {
         self.faces.watching()
     }
@@ -201,9 +201,9 @@ impl Board {
         self.forget_pictures(&store)?;
         let mut found = store.unsettled()?;
         for question in &mut found {
-            // What was on its way when the daemon ended may not have arrived.
+            // An answer that was being delivered when the daemon ended may not have arrived.
             let mut events = vec![Event::GiveUp, Event::Tick { at_ms: now }];
-            // An answer is as old as its question may become.
+            // An answer expires together with its question.
             if self.is_gone(&question.asker) || question.expires_ms <= now {
                 events.push(Event::Abandon);
             }
@@ -217,8 +217,10 @@ impl Board {
         let held = found
             .into_iter()
             .filter(|question| !question.is_settled())
-            // Whoever could be told was told in an earlier life.
-            .map(|question| (question.seq, Held { is_told: self.options.notify.is_some(), ..Held::of(question) }));
+            // Notifications were sent before the restart.
+            .map(|question| {
+                (question.seq, BoardEntry { is_told: self.options.notify.is_some(), ..BoardEntry::new(question) })
+            });
         let mut state = self.state.lock();
         state.questions = held.collect();
         let closed = state.questions.values().filter(|held| !held.question.is_open());
@@ -228,7 +230,7 @@ impl Board {
         Ok(self.store.get_or_init(|| store))
     }
 
-    /// Deletes the pictures of questions that are not kept any more.
+    /// Deletes the pictures of removed questions.
     fn forget_pictures(&self, store: &Store) -> Result<(), StoreError> {
         let known = store.with_pictures()?;
         let files: HashSet<&str> =
@@ -237,13 +239,13 @@ impl Board {
         Ok(())
     }
 
-    /// Stores a new question, unless this run has the same one open, or answered and not handed out. Blocks.
+    /// Stores a new question. If this run has the same question open, or with an undelivered answer, returns that. Blocks.
     pub(crate) fn ask(&self, draft: Draft, asker: Asker) -> Result<Question, BoardError> {
         let store = self.open()?;
         self.withdraw_former(&draft, &asker)?;
         let changing = self.changing.lock();
         if let Some(same) = self.same(&draft, &asker) {
-            // Words that no person saw are not answered.
+            // An answer must not apply to words that no person saw.
             if (&same.title, &same.message, &same.form) != (&draft.title, &draft.message, &draft.form) {
                 let title = project::visible(&same.title);
                 return Err(BoardError::Unshown(format!("`key` is that of another question of yours: {title}")));
@@ -277,11 +279,11 @@ impl Board {
             digest: draft.digest,
             asked_ms: now,
             expires_ms: now.saturating_add(u64::try_from(draft.lives.as_millis()).unwrap_or(u64::MAX)),
-            standing: Standing::Open,
-            handed: Handed::Waiting { attempts: 0 },
+            standing: QuestionState::Open,
+            handed: Delivery::Waiting { attempts: 0 },
         };
         store.put(&question, true)?;
-        self.state.lock().questions.insert(question.seq, Held::of(question.clone()));
+        self.state.lock().questions.insert(question.seq, BoardEntry::new(question.clone()));
         drop(changing);
         self.sooner.notify_one();
         let (tool, agent) = (question.kind.tool(), question.asker.agent.clone());
@@ -291,13 +293,13 @@ impl Board {
         Ok(question)
     }
 
-    /// Applies an event to a question: the state machine decides, the store keeps, and whoever waits or watches is told.
-    /// Blocks while it is stored durably.
+    /// Applies an event to a question: runs the state machine, stores the result, and notifies waiting calls and faces. Blocks
+    /// while it is stored durably.
     pub(crate) fn change(&self, id: &str, event: Event) -> Result<Question, BoardError> {
         self.apply(id, event).map(|(question, _)| question)
     }
 
-    /// As [`Board::change`]; also tells whether the event changed anything.
+    /// Works like [`Board::change`]; also returns true if the event changed anything.
     fn apply(&self, id: &str, event: Event) -> Result<(Question, bool), BoardError> {
         let store = self.open()?;
         let changing = self.changing.lock();
@@ -348,19 +350,19 @@ impl Board {
         Ok((question, true))
     }
 
-    /// As [`Board::change`], away from the runtime's threads.
+    /// Runs [`Board::change`] outside of the runtime's threads.
     pub(crate) async fn change_soon(&self, id: &str, event: Event) -> Result<Question, BoardError> {
         let id = id.to_owned();
         self.blocking(move |board| board.change(&id, event)).await
     }
 
-    /// Runs what blocks away from the runtime's threads. It runs to its end even if nobody waits for it.
+    /// Runs a blocking function outside of the runtime's threads. It completes even if the caller stops waiting.
     pub(crate) async fn blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Board) -> Result<T, BoardError> + Send + 'static,
     ) -> Result<T, BoardError> {
         let board = self.me.upgrade().ok_or_else(|| BoardError::Lost("the daemon ends".to_owned()))?;
-        // One changes at a time: who waits for that needs no thread of its own.
+        // Changes are serialized, so waiting for one needs no separate thread.
         let turn = self.turns.clone().acquire_owned().await.map_err(|error| BoardError::Lost(error.to_string()))?;
         let done = tokio::task::spawn_blocking(move || {
             let _turn = turn;
@@ -370,7 +372,7 @@ impl Board {
         done.unwrap_or_else(|error| Err(BoardError::Lost(error.to_string())))
     }
 
-    /// A question by its id, settled or not.
+    /// Returns a question by its id, settled or not.
     pub(crate) fn find(&self, id: &str) -> Result<Option<Question>, BoardError> {
         let state = self.state.lock();
         if let Some(held) = state.questions.values().find(|held| held.question.id == id) {
@@ -383,7 +385,7 @@ impl Board {
         }
     }
 
-    /// The question of an asker that its id, or a beginning that no other of theirs has, names.
+    /// Returns the asker's question with this id or unique prefix.
     pub(crate) fn find_mine(&self, id: &str, is_mine: impl Fn(&Question) -> bool) -> Result<Question, BoardError> {
         if let Some(question) = self.find(id)?.filter(&is_mine) {
             return Ok(question);
@@ -398,28 +400,28 @@ impl Board {
         }
     }
 
-    /// All questions to which something may still happen, in order.
+    /// Returns all unsettled questions in order.
     pub(crate) fn unsettled(&self) -> Vec<Question> {
         self.state.lock().questions.values().map(|held| held.question.clone()).collect()
     }
 
-    /// The latest questions, newest first. Blocks.
+    /// Returns the latest questions, newest first. Blocks.
     pub(crate) fn latest(&self, most: u32) -> Result<Vec<Question>, BoardError> {
         Ok(self.open()?.latest(most)?)
     }
 
-    /// Follows a question: told of every change.
+    /// Returns a receiver that is notified of every change of a question.
     pub(crate) fn follow(&self, id: &str) -> Option<watch::Receiver<()>> {
         let state = self.state.lock();
         state.questions.values().find(|held| held.question.id == id).map(|held| held.changed.subscribe())
     }
 
-    /// Told whenever any question closes.
+    /// Returns a receiver that is notified when any question closes.
     pub(crate) fn closings(&self) -> watch::Receiver<u64> {
         self.closings.subscribe()
     }
 
-    /// Ends questions whose time is over, as long as the board lives.
+    /// Expires questions while the board exists.
     fn keep_time(&self) {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let (board, sooner) = (self.me.clone(), self.sooner.clone());
@@ -439,7 +441,7 @@ impl Board {
         });
     }
 
-    /// Ends the questions whose time is over, and tells when the next one's is.
+    /// Expires the questions whose time is over, and returns the next expiry.
     async fn expire(&self) -> Option<u64> {
         let at_ms = journal::now();
         let open = |board: &Board| -> Vec<(String, u64)> {
@@ -457,9 +459,9 @@ impl Board {
     }
 }
 
-impl Held {
-    fn of(question: Question) -> Held {
-        Held { question, changed: watch::channel(()).0, is_told: false, waiting: 0, hand: None, claimed: None }
+impl BoardEntry {
+    fn new(question: Question) -> BoardEntry {
+        BoardEntry { question, changed: watch::channel(()).0, is_told: false, waiting: 0, hand: None, claimed: None }
     }
 }
 
@@ -468,10 +470,10 @@ fn random_id() -> String {
 }
 
 fn random_letters() -> String {
-    /// Without letters that look like others.
+    /// The alphabet without letters that look like others.
     const LETTERS: &[u8; 32] = b"23456789abcdefghjkmnpqrstuvwxyz0";
     let mut bytes = [0; 5];
-    // Without the system's randomness ids would collide; a running system always provides it.
+    // Without the system's randomness ids would collide. A running system always provides it.
     getrandom::fill(&mut bytes).expect("the system gives random bytes");
     bytes.iter().map(|byte| char::from(LETTERS[usize::from(byte % 32)])).collect()
 }

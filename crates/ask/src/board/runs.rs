@@ -1,22 +1,22 @@
-//! Whose a question is. An answer belongs to the run that asked: another run gets a question of its own, and hears of the
-//! earlier answer as history.
+//! The owner of a question. An answer belongs to the run that asked. Another run gets a separate question, and sees the earlier
+//! answer as history.
 
 use mcp::tool::Context;
 use project::{Caller, Identification, Role, journal};
 
-use super::{Board, BoardError, Draft, Held, QUESTIONS_MAX, State};
-use crate::question::{Asker, Event, Question, Standing};
+use super::{Board, BoardEntry, BoardError, Draft, QUESTIONS_MAX, State};
+use crate::question::{Asker, Event, Question, QuestionState};
 
-/// How long an answer to an earlier run is worth mentioning.
+/// The maximum age of an earlier run's answer that is shown.
 const HISTORY_MS: u64 = 24 * 60 * 60 * 1000;
 
 impl Board {
-    /// Returns the question that an equal call of the same run asked before: open, or answered and not taken yet.
+    /// Returns the question of an equal earlier call of the same run, if it is open or its answer is undelivered.
     pub(super) fn same(&self, draft: &Draft, asker: &Asker) -> Option<Question> {
         let state = self.state.lock();
         let mut questions = state.questions.values().map(|held| &held.question);
         let is_same = |question: &&Question| {
-            // An answer is as old as its question may become.
+            // An answer expires together with its question.
             let is_current = question.is_open() || question.expires_ms > journal::now();
             question.asker.is_same_run(asker)
                 && is_equal(question, draft)
@@ -26,7 +26,7 @@ impl Board {
         questions.find(is_same).cloned()
     }
 
-    /// Withdraws the open questions of these words whose agents are gone: the person sees the new one alone.
+    /// Withdraws equal open questions whose agents are gone, so that the person sees only the new one.
     pub(super) fn withdraw_former(&self, draft: &Draft, asker: &Asker) -> Result<(), BoardError> {
         let state = self.state.lock();
         let questions = state.questions.values().map(|held| &held.question);
@@ -46,13 +46,13 @@ impl Board {
         Ok(())
     }
 
-    /// Returns the latest question of these words that a person answered for another run. Blocks.
+    /// Returns the latest equal question that a person answered for another run. Blocks.
     pub(crate) fn earlier(&self, question: &Question) -> Result<Option<Question>, BoardError> {
         let Some(store) = self.store.get() else { return Ok(None) };
         let since = journal::now().saturating_sub(HISTORY_MS);
         let is_earlier = |former: &Question| {
-            matches!(former.standing, Standing::Answered { .. })
-                && former.said().is_some_and(|said| said.at_ms >= since)
+            matches!(former.standing, QuestionState::Answered { .. })
+                && former.response().is_some_and(|said| said.at_ms >= since)
                 && !former.asker.is_same_run(&question.asker)
                 && question.asker.may_read(&former.asker)
                 && (&former.title, &former.message, &former.form)
@@ -61,7 +61,7 @@ impl Board {
         Ok(store.of_digest(&question.digest)?.into_iter().find(is_earlier))
     }
 
-    /// How many questions are open, and how many answers wait for askers that can still take them.
+    /// Returns the number of open questions, and of answers that their askers can still receive.
     pub fn counts(&self) -> (usize, usize) {
         let state = self.state.lock();
         let open = state.questions.values().filter(|held| held.question.is_open()).count();
@@ -72,16 +72,16 @@ impl Board {
         (open, waiting.iter().filter(|asker| !self.is_gone(asker)).count())
     }
 
-    /// Whether nobody can take an answer to this asker any more.
+    /// Returns true if this asker can no longer receive an answer.
     pub(super) fn is_gone(&self, asker: &Asker) -> bool {
         asker.is_hook || (!asker.calls_back && !(self.options.is_alive)(asker))
     }
 
-    /// Whether there is no room for another question, after the answers that nobody can take are dropped.
+    /// Drops answers that cannot be delivered. Returns true if there is still no room for another question.
     pub(super) fn is_full(&self) -> bool {
         let mut state = self.state.lock();
         if state.questions.len() >= QUESTIONS_MAX {
-            let is_over = |held: &Held| !held.question.is_open() && self.is_gone(&held.question.asker);
+            let is_over = |held: &BoardEntry| !held.question.is_open() && self.is_gone(&held.question.asker);
             state.questions.retain(|_, held| !is_over(held));
             let State { questions, closed, .. } = &mut *state;
             closed.retain(|seq| questions.contains_key(seq));
@@ -93,7 +93,7 @@ impl Board {
     pub(crate) fn asker(&self, cx: &Context) -> Option<Asker> {
         let caller = cx.caller::<Caller>()?;
         let is_shared = caller.known == Identification::BySharedToken;
-        // Nothing else tells callers apart who share a token, nor a connection from one of an earlier daemon.
+        // Callers who share a token, and connections of an earlier daemon, can only be told apart by this.
         let of_connection = || format!("connection {} of {}", caller.connection, self.life);
         let is_script = caller.role == Role::Control;
         Some(Asker {
@@ -109,7 +109,7 @@ impl Board {
     }
 }
 
-/// Whether a call like this asked the question.
+/// Returns true if an equal call asked the question.
 fn is_equal(question: &Question, draft: &Draft) -> bool {
     (question.kind, &question.digest) == (draft.kind, &draft.digest)
 }

@@ -1,4 +1,4 @@
-//! A call that asks: checks, stores, waits, and hands out.
+//! A call that asks: validates, stores, waits, and delivers the answer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,21 +16,21 @@ use crate::question::{Asker, Danger, Kind, Question};
 use crate::route::waiting::{self, Waited};
 use crate::words;
 
-/// How long a question lives, in seconds.
+/// The default lifetime of a question in seconds.
 const LIVES: u64 = 24 * 60 * 60;
 const LIVES_AT_LEAST: u64 = 60;
 const LIVES_AT_MOST: u64 = 30 * 24 * 60 * 60;
-/// The longest wait of a call, in seconds.
+/// The maximum wait of a call in seconds.
 const WAIT_MAX: u64 = 3600;
-/// How long before its client gives up a call ends.
+/// The margin before its client's timeout at which a call returns.
 const MARGIN: Duration = Duration::from_secs(2);
-/// The longest title and the longest key, in characters.
+/// The maximum lengths of a title and a key in characters.
 const TITLE_MAX: usize = 300;
 const KEY_MAX: usize = 200;
-/// The most characters of an earlier run's answer beside a question.
+/// The maximum length of an earlier run's answer in a result, in characters.
 const HISTORY_MAX: usize = 500;
 
-/// The arguments that every asking tool has.
+/// The arguments of all asking tools.
 pub(crate) struct Common {
     pub wait_s: Option<u64>,
     pub expires: Option<String>,
@@ -38,8 +38,8 @@ pub(crate) struct Common {
     pub key: Option<String>,
 }
 
-/// What is asked.
-pub(crate) struct Asked {
+/// The content of a question.
+pub(crate) struct QuestionContent {
     pub kind: Kind,
     pub title: String,
     pub message: String,
@@ -48,8 +48,13 @@ pub(crate) struct Asked {
     pub danger: Danger,
 }
 
-/// Asks, or finds the question that an equal call of this run asked before, and waits for its answer.
-pub(crate) async fn ask(board: &Arc<Board>, cx: &Context, asked: Asked, common: Common) -> Result<Reply, ToolError> {
+/// Asks a question, or finds that of an equal earlier call of this run, and waits for the answer.
+pub(crate) async fn ask(
+    board: &Arc<Board>,
+    cx: &Context,
+    asked: QuestionContent,
+    common: Common,
+) -> Result<Reply, ToolError> {
     let begun = Instant::now();
     let wait = wait(cx, common.wait_s);
     let asker = asker(board, cx)?;
@@ -68,20 +73,20 @@ pub(crate) async fn ask(board: &Arc<Board>, cx: &Context, asked: Asked, common: 
     });
     let (question, earlier) = asking.await.map_err(failed)?;
     let reply = wait_for(board, cx, question, begun, wait).await?;
-    // An answer of its own needs no history.
+    // With its own answer, the call needs no history.
     let earlier = earlier.filter(|_| reply.question.is_open());
     let earlier = earlier.map(|earlier| words::earlier(&earlier, "an earlier run").chars().take(HISTORY_MAX).collect());
     Ok(Reply { earlier, ..reply })
 }
 
-/// Acknowledges what went out to this run before this call.
+/// Acknowledges the answers that were sent to this run before this call.
 pub(crate) fn acknowledge(board: &Board, cx: &Context, asker: &Asker) {
     if let Some(began) = cx.began() {
         board.acknowledge(&asker.run, began);
     }
 }
 
-/// Waits for a question, and hands out its answer.
+/// Waits for a question and takes its answer.
 pub(crate) async fn wait_for(
     board: &Arc<Board>,
     cx: &Context,
@@ -118,12 +123,12 @@ pub(crate) async fn wait_for(
         Some(Waited::Nobody(question)) => Ok(reply(question, Status::Unavailable)),
         Some(Waited::Undrawn(question)) => Ok(Reply { is_undrawn: true, ..reply(question, Status::Unavailable) }),
         Some(Waited::Closed(question)) => {
-            // A caller continues another one only if that one does not wait itself.
+            // A caller takes over another one's question only if that one is not waiting.
             if !is_own && (!asker.may_continue(&question.asker) || board.is_awaited(&question)) {
                 return Ok(Reply { withheld: Some(Withheld::AnotherRun), ..reply(question, Status::TimedOut) });
             }
             let Handout { question, is_taken } = board.hand_out(&question, &asker.run, cx).map_err(failed)?;
-            if question.said().is_some() && !is_taken {
+            if question.response().is_some() && !is_taken {
                 let by = if is_own { Withheld::AnotherCall } else { Withheld::AnotherRun };
                 return Ok(Reply { withheld: Some(by), ..reply(question, Status::TimedOut) });
             }
@@ -132,33 +137,33 @@ pub(crate) async fn wait_for(
     }
 }
 
-/// How long a call waits: as said, else as long as its client surely does.
+/// Returns the wait of a call: the given one, or one within the client's known timeout.
 pub(crate) fn wait(cx: &Context, said: Option<u64>) -> Duration {
     let name = cx.client().map(|client| client.name.to_lowercase()).unwrap_or_default();
-    // At 120 s Claude Code moves a call to the background; others give up at 60.
+    // Claude Code moves a call to the background after 120 s; other clients time out after 60 s.
     let default = if name.contains("claude-code") { 110 } else { 50 };
     let wait = Duration::from_secs(said.unwrap_or(default).min(WAIT_MAX));
     cx.budget().map_or(wait, |budget| wait.min(budget.saturating_sub(MARGIN)))
 }
 
-/// The question of a call that brings the answer of its dialog.
+/// Returns the question of a call that carries the answer of its dialog.
 fn resumed(board: &Board, cx: &Context, asker: &Asker) -> Result<Option<Question>, ToolError> {
     let Some(resumed) = cx.resumed() else { return Ok(None) };
     board.open_if_there();
     let found = board.find(resumed.name()).map_err(failed)?;
-    // The ticket is sealed for one call of who asked. Where nothing tells callers apart, it does.
+    // The ticket is sealed for one call of the asker, so it identifies callers that are otherwise indistinguishable.
     Ok(found.filter(|question| question.asker.is_same_run(asker) || asker.may_continue(&question.asker)))
 }
 
-fn draft(asked: Asked, common: &Common) -> Result<Draft, ToolError> {
-    let Asked { kind, title, message, form, attachments, danger } = asked;
+fn draft(asked: QuestionContent, common: &Common) -> Result<Draft, ToolError> {
+    let QuestionContent { kind, title, message, form, attachments, danger } = asked;
     let title = title.trim().to_owned();
     if title.is_empty() {
         return Err(ToolError::user("there is nothing to ask: the question is empty"));
     }
     let length = title.chars().count();
     let (title, message) = if length > TITLE_MAX {
-        // The whole of it stays to be read.
+        // The message keeps the whole title.
         let head: String = title.chars().take(TITLE_MAX - 1).collect();
         (format!("{head}…"), [title, message].join("\n\n"))
     } else {
@@ -185,7 +190,7 @@ fn draft(asked: Asked, common: &Common) -> Result<Draft, ToolError> {
     Ok(Draft { kind, title, message, form, attachments, danger, urgent, digest, lives })
 }
 
-/// How long a question lives, in seconds, from words such as `2h`.
+/// Parses the lifetime of a question, such as `2h`, to seconds.
 fn lives(words: &str) -> Result<u64, ToolError> {
     let words = words.trim();
     let (number, unit) = words.split_at(words.find(|c: char| !c.is_ascii_digit()).unwrap_or(words.len()));
@@ -201,7 +206,7 @@ fn lives(words: &str) -> Result<u64, ToolError> {
         Some(seconds) if seconds > 0 => {
             Err(ToolError::user(format!("`expires`: a question lives from 1m to 30d, and not {words}")))
         }
-        _ => Err(ToolError::user(format!("`expires`: {} is no span of time", Value::from(words)))
+        _ => Err(ToolError::user(format!("`expires`: {} is not a valid duration", Value::from(words)))
             .hint("Write a number with s, m, h or d, such as 2h: from 1m to 30d.")),
     }
 }

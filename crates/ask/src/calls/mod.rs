@@ -1,4 +1,4 @@
-//! What the calls of all tools share: asking and waiting, arguments, and what is said of a question.
+//! The shared parts of all tools: asking and waiting, arguments, and results.
 
 pub(crate) mod asking;
 pub(crate) mod options;

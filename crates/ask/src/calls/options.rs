@@ -6,17 +6,17 @@ use serde::Deserialize;
 
 use crate::form::{Choice, OPTIONS_MAX};
 
-/// The words that the result uses itself.
+/// The option ids that the result reserves.
 const TAKEN: &[&str] = &["custom", "cancelled"];
 
-/// Options as an argument.
+/// The options argument.
 #[derive(Debug, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct Options(Vec<Given>);
+pub(crate) struct Options(Vec<OptionArgument>);
 
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-enum Given {
+enum OptionArgument {
     Pair(Vec<String>),
     Whole(Choice),
     Word(String),
@@ -35,19 +35,19 @@ impl JsonSchema for Options {
 }
 
 impl Options {
-    /// The options, each with an id of its own.
+    /// Validates the options. Ids are unique.
     pub(crate) fn checked(self) -> Result<Vec<Choice>, ToolError> {
         let count = self.0.len();
         if !(1..=OPTIONS_MAX).contains(&count) {
             return Err(ToolError::user(format!("`options`: 1 to {OPTIONS_MAX} are needed, and there are {count}")));
         }
-        let options: Option<Vec<Choice>> = self.0.into_iter().map(Given::choice).collect();
+        let options: Option<Vec<Choice>> = self.0.into_iter().map(OptionArgument::choice).collect();
         let options = options.ok_or_else(|| {
             ToolError::user("`options`: each is [id, label], or {\"id\": …, \"label\": …, \"help\": …}")
         })?;
         match options.iter().find(|option| TAKEN.contains(&option.id.as_str())) {
             Some(option) => Err(ToolError::user(format!(
-                "`options`: no option can be called `{}`, which the result says for an answer that is none of them",
+                "`options`: the option id `{}` is reserved: choose another one",
                 option.id
             ))),
             None => Ok(options),
@@ -55,18 +55,18 @@ impl Options {
     }
 }
 
-impl Given {
+impl OptionArgument {
     fn choice(self) -> Option<Choice> {
         let choice = |id: &str, label: &str| Choice { id: id.to_owned(), label: label.to_owned(), help: String::new() };
         match self {
-            Given::Pair(pair) => match pair.as_slice() {
+            OptionArgument::Pair(pair) => match pair.as_slice() {
                 [id] => Some(choice(id, "")),
                 [id, label] => Some(choice(id, label)),
                 [id, label, help] => Some(Choice { help: help.clone(), ..choice(id, label) }),
                 _ => None,
             },
-            Given::Word(id) => Some(choice(&id, "")),
-            Given::Whole(choice) => Some(choice),
+            OptionArgument::Word(id) => Some(choice(&id, "")),
+            OptionArgument::Whole(choice) => Some(choice),
         }
     }
 }

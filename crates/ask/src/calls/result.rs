@@ -1,13 +1,13 @@
-//! What a call says of its question: structured for programs, lines for models. A person's words stand in quotes, as JSON.
+//! The result of a call: structured for programs, lines for models. A person's words are quoted as JSON.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::answer;
-use crate::question::{Question, Standing, Via, rfc3339};
+use crate::question::{Question, QuestionState, Via, rfc3339};
 use crate::words;
 
-/// How the question stands for the call.
+/// Status of the question for this call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -18,79 +18,79 @@ pub(crate) enum Status {
     Asked,
     TimedOut,
     Unavailable,
-    /// Another run asked, and has the answer.
+    /// Another run asked, and gets the answer.
     AnotherRun,
     /// Another call of this run has the answer.
     AnotherCall,
 }
 
-/// Why a call does not get the answer of a closed question.
+/// The reason why a call does not get the answer of a closed question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Withheld {
-    /// The question is that of another run.
+    /// Another run asked the question.
     AnotherRun,
     /// Another call of this run has the answer.
     AnotherCall,
 }
 
-/// Who answered, where and when.
+/// Author, way and time of the answer.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[schemars(inline)]
-pub(crate) struct Answered {
+pub(crate) struct AnswerSource {
     pub by: String,
     pub via: Via,
     pub at: String,
 }
 
-/// What every call says of its question.
+/// The common part of all results.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(crate) struct Common {
     pub status: Status,
-    /// The question's id.
+    /// Id of the question.
     pub question: String,
-    /// Whether an answer may still come.
+    /// True if an answer may still arrive.
     pub open: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub answered: Option<Answered>,
-    /// What the person added.
+    pub answered: Option<AnswerSource>,
+    /// Note of the person.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     pub waited_s: u64,
-    /// Whether an earlier result may have said this.
+    /// True if an earlier result may have contained this answer.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub redelivered: bool,
     /// The user's answer to another run or call, as history. It does not answer this call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub earlier: Option<String>,
-    /// What to do now.
+    /// The next step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
 }
 
-/// How a call ended.
+/// The outcome of a call.
 pub(crate) struct Reply {
     pub question: Question,
-    /// What an open question says.
+    /// The status for an open question.
     pub open_as: Status,
     pub waited_s: u64,
     pub redelivered: bool,
-    /// Whether somebody can see the question now.
+    /// True if a person can see the question now.
     pub is_seen: bool,
-    /// Whether this program accepted its dialog without an answer.
+    /// True if the program accepted its dialog without an answer.
     pub is_undrawn: bool,
-    /// Why this call does not get the answer.
+    /// The reason why this call does not get the answer.
     pub withheld: Option<Withheld>,
-    /// What a person answered to another run that asked the same.
+    /// A person's answer to the same question of another run.
     pub earlier: Option<String>,
 }
 
 impl Reply {
-    /// Returns the question with its answer, unless this call does not get it.
+    /// Returns the question if this call gets its answer.
     pub(crate) fn disclosed(&self) -> Option<&Question> {
         self.withheld.is_none().then_some(&self.question)
     }
 
-    /// Returns the answer in lines, unless this call does not get it.
+    /// Returns the answer in lines if this call gets it.
     pub(crate) fn lines(&self) -> Vec<String> {
         self.disclosed().map(answer::result_lines).unwrap_or_default()
     }
@@ -115,14 +115,14 @@ impl Reply {
             };
         }
         let (status, advice) = match &question.standing {
-            Standing::Answered { .. } => (Status::Answered, None),
-            Standing::Declined { .. } => (Status::Declined, Some(words::DECLINED.to_owned())),
-            Standing::Dismissed { .. } => (Status::Cancelled, Some(words::DISMISSED.to_owned())),
-            Standing::Withdrawn { .. } => (Status::Cancelled, None),
-            Standing::Expired { .. } => (Status::TimedOut, Some(words::EXPIRED.to_owned())),
-            Standing::Open => {
+            QuestionState::Answered { .. } => (Status::Answered, None),
+            QuestionState::Declined { .. } => (Status::Declined, Some(words::DECLINED.to_owned())),
+            QuestionState::Dismissed { .. } => (Status::Cancelled, Some(words::DISMISSED.to_owned())),
+            QuestionState::Withdrawn { .. } => (Status::Cancelled, None),
+            QuestionState::Expired { .. } => (Status::TimedOut, Some(words::EXPIRED.to_owned())),
+            QuestionState::Open => {
                 let advice = match self.open_as {
-                    Status::Asked => words::asked(&question.id, self.is_seen, question.asker.calls_back),
+                    Status::Asked => words::stored(&question.id, self.is_seen, question.asker.calls_back),
                     Status::Unavailable if self.is_undrawn => words::undrawn(&question.id),
                     Status::Unavailable => words::unavailable(&question.id),
                     _ if question.asker.calls_back => words::timed_out_for_script(&question.id),
@@ -131,12 +131,12 @@ impl Reply {
                 (self.open_as, Some(advice))
             }
         };
-        let said = question.said();
+        let said = question.response();
         Common {
             status,
             question: question.id.clone(),
             open: question.is_open(),
-            answered: said.map(|said| Answered { by: said.by.clone(), via: said.via, at: rfc3339(said.at_ms) }),
+            answered: said.map(|said| AnswerSource { by: said.by.clone(), via: said.via, at: rfc3339(said.at_ms) }),
             note: said.and_then(|said| said.note.clone()),
             waited_s: self.waited_s,
             redelivered: self.redelivered,
@@ -146,11 +146,11 @@ impl Reply {
     }
 }
 
-/// The text of a result, for a model.
+/// Returns the text of a result for a model.
 pub(crate) fn text(common: &Common, lines: &[String]) -> String {
     let id = &common.question;
     let mut text = match (common.status, &common.answered) {
-        (Status::Answered, Some(Answered { by, via, at })) => {
+        (Status::Answered, Some(AnswerSource { by, via, at })) => {
             format!("answered by {by} {} ({at}): {id}", via.way())
         }
         (Status::Declined, _) => format!("declined: {id}"),

@@ -1,16 +1,16 @@
-//! The one check of answers, whichever way they came, and values from words of a command line.
+//! The validation of all answers, and the parsing of values from the command line.
 
 use regex::{Regex, RegexBuilder};
 use serde_json::{Map, Value};
 
 use super::{Choice, Field, FieldKind, Form};
 
-/// The longest text of an answer, in characters.
+/// The maximum length of a text in characters.
 const ANSWER_MAX: usize = 64 * 1024;
-/// The most memory of a compiled pattern, in bytes.
+/// The maximum memory of a compiled pattern in bytes.
 const PATTERN_SIZE: usize = 256 * 1024;
 
-/// Why an answer does not fit: the field, and what is wrong with it.
+/// The reason why an answer is invalid: the field and the error.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{field}`: {why}")]
 pub struct Misfit {
@@ -18,26 +18,26 @@ pub struct Misfit {
     pub why: String,
 }
 
-/// What a person saw of the form before the answer was given.
+/// The fields that a person saw before answering.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Seen {
-    /// Its fields, each with what stood in it: an empty one has no value.
+pub enum FormView {
+    /// The applicable fields with their content. An empty field has no value.
     Asked,
-    /// All fields at once, also those whose condition fails: they answer nothing.
+    /// All fields, including those whose condition fails; their values are ignored.
     Flat,
-    /// None: the answer names some fields, and the others keep their defaults.
+    /// No fields: the answer names some, and the others keep their defaults.
     Named,
 }
 
 impl Form {
-    /// The answer as it is stored: every field that was asked and has a value.
+    /// Validates an answer. Returns the values of all applicable fields.
     ///
     /// # Errors
-    /// When it does not fit, with the field's name.
-    pub fn check(&self, mut given: Map<String, Value>, seen: Seen) -> Result<Map<String, Value>, Misfit> {
+    /// The field and the reason, if a value is invalid.
+    pub fn check(&self, mut given: Map<String, Value>, seen: FormView) -> Result<Map<String, Value>, Misfit> {
         let mut checked = Map::new();
         for field in &self.0 {
-            let default = || field.default.clone().filter(|_| seen == Seen::Named);
+            let default = || field.default.clone().filter(|_| seen == FormView::Named);
             let given = given.remove(&field.id);
             let is_asked =
                 field.show_if.as_ref().is_none_or(|on| checked.get(&on.field).is_some_and(|is| on.holds(is)));
@@ -45,8 +45,8 @@ impl Form {
                 continue;
             }
             if let (false, Some(on)) = (is_asked, &field.show_if) {
-                // What was said to nobody's question is not dropped in silence.
-                if seen != Seen::Flat && given.is_some_and(|value| !is_empty(&value)) {
+                // A value for a field that was not shown is an error instead of being ignored.
+                if seen != FormView::Flat && given.is_some_and(|value| !is_empty(&value)) {
                     return Err(misfit(field, &format!("it is asked only if `{}` is {}", on.field, on.equals)));
                 }
                 continue;
@@ -60,10 +60,9 @@ impl Form {
             }
         }
         match given.keys().next() {
-            Some(unknown) => Err(Misfit {
-                field: unknown.clone(),
-                why: format!("there is no such field; there are: {}", self.ids()),
-            }),
+            Some(unknown) => {
+                Err(Misfit { field: unknown.clone(), why: format!("unknown field; available: {}", self.ids()) })
+            }
             None => Ok(checked),
         }
     }
@@ -74,7 +73,7 @@ impl Form {
     }
 }
 
-/// One value of a field, as it is stored.
+/// Validates and normalizes the value of a field.
 pub(super) fn value(field: &Field, value: &Value) -> Result<Value, Misfit> {
     let wrong = |why: &str| Err(misfit(field, why));
     match (field.kind, value) {
@@ -87,7 +86,7 @@ pub(super) fn value(field: &Field, value: &Value) -> Result<Value, Misfit> {
                 return wrong("it is too long: at most 65,536 characters");
             }
             within(field, length as f64, "characters")?;
-            // A pattern that cannot be read was refused when the question was asked.
+            // Invalid patterns are refused when the question is asked.
             if !field.pattern.is_empty() && !pattern(&field.pattern).is_ok_and(|pattern| pattern.is_match(text)) {
                 return wrong(&format!("it does not match {}", field.pattern));
             }
@@ -134,22 +133,22 @@ pub(super) fn value(field: &Field, value: &Value) -> Result<Value, Misfit> {
     Ok(value.clone())
 }
 
-/// A pattern that a text has to match as a whole.
+/// Compiles a pattern that must match a whole text.
 ///
 /// # Errors
-/// When it is none, or needs too much memory.
+/// If it is invalid or needs too much memory.
 pub(super) fn pattern(text: &str) -> Result<Regex, &'static str> {
-    // Alone first: `a)|(?:b` would be another one in brackets.
+    // The pattern must be valid by itself: `a)|(?:b` would change its meaning inside the group.
     let whole = format!(r"\A(?:{text})\z");
     let build = |text: &str| RegexBuilder::new(text).size_limit(PATTERN_SIZE).build();
     let built = build(text).and_then(|_| build(&whole));
     built.map_err(|error| match error {
         regex::Error::CompiledTooBig(_) => "is too large",
-        _ => "is no regular expression (look-around and back-references are not known)",
+        _ => "is not a valid regular expression (look-around and back-references are not supported)",
     })
 }
 
-/// A word of a command line as a value of this field. What cannot be read stays a text, which the check refuses.
+/// Parses a word of the command line for this field. An unparseable word stays a text, which validation refuses.
 pub fn read(field: &Field, word: &str) -> Value {
     let text = || Value::from(word);
     match field.kind {
@@ -171,10 +170,10 @@ pub fn read(field: &Field, word: &str) -> Value {
     }
 }
 
-/// The option that a person means by its id or its label.
+/// Returns the option with this id or label.
 fn option_of<'a>(field: &'a Field, word: &str) -> Option<&'a str> {
     let by_id = |word: &str| field.options.iter().find(|option| option.id == word);
-    // An option without a label is not meant by an empty word.
+    // An empty word does not match an option without a label.
     let word_of_label = word.trim();
     let labelled = |option: &&Choice| !word_of_label.is_empty() && option.label.eq_ignore_ascii_case(word_of_label);
     let by_label = || field.options.iter().find(labelled);
@@ -234,11 +233,11 @@ mod tests {
 
     fn check(answer: Value) -> Result<Map<String, Value>, String> {
         let Value::Object(answer) = answer else { panic!("an object") };
-        all_kinds().check(answer, Seen::Asked).map_err(|misfit| misfit.to_string())
+        all_kinds().check(answer, FormView::Asked).map_err(|misfit| misfit.to_string())
     }
 
     #[test]
-    fn what_nobody_saw_keeps_its_default_and_is_dropped_only_where_all_is_shown() {
+    fn unseen_fields_keep_their_defaults() {
         let form: Form = serde_json::from_value(json!([
             {"id": "copies", "kind": "integer", "default": 2},
             {"id": "ship", "kind": "boolean", "default": true},
@@ -252,13 +251,13 @@ mod tests {
             form.check(answer, seen).map_or_else(|misfit| misfit.to_string(), |values| Value::from(values).to_string())
         };
         let said = [
-            check(json!({}), Seen::Named),
-            check(json!({"copies": "", "ship": false}), Seen::Named),
-            check(json!({"ship": false, "when": "2026-12-02"}), Seen::Named),
-            check(json!({"ship": false, "when": "2026-12-02"}), Seen::Asked),
-            check(json!({"ship": false, "when": "2026-12-02"}), Seen::Flat),
-            check(json!({"count": 1, "why": "because"}), Seen::Flat),
-            check(json!({}), Seen::Asked),
+            check(json!({}), FormView::Named),
+            check(json!({"copies": "", "ship": false}), FormView::Named),
+            check(json!({"ship": false, "when": "2026-12-02"}), FormView::Named),
+            check(json!({"ship": false, "when": "2026-12-02"}), FormView::Asked),
+            check(json!({"ship": false, "when": "2026-12-02"}), FormView::Flat),
+            check(json!({"count": 1, "why": "because"}), FormView::Flat),
+            check(json!({}), FormView::Asked),
         ];
         expect![[r#"
             {"copies":2,"ship":true,"count":1.0,"when":"2026-12-01"}
@@ -280,7 +279,7 @@ mod tests {
         let kept = check(all).unwrap();
         assert_eq!(kept["copies"], json!(3));
         assert_eq!(kept.len(), 8);
-        // A field whose condition fails is not asked.
+        // A field whose condition fails is not shown.
         assert_eq!(
             check(json!({"name": "hob", "ship": false, "when": ""})),
             Ok(Map::from_iter([("name".to_owned(), json!("hob")), ("ship".to_owned(), json!(false)),]))
@@ -321,7 +320,7 @@ mod tests {
             `when`: it is required
             `with`: `docs` is chosen twice
             `with`: one of the options is needed: docs, source
-            `more`: there is no such field; there are: name, why, copies, share, ship, where, with, when"#]]
+            `more`: unknown field; available: name, why, copies, share, ship, where, with, when"#]]
         .assert_eq(&why.join("\n"));
     }
 
@@ -332,12 +331,12 @@ mod tests {
         let values = [
             said("copies", "3"),
             said("ship", "Yes"),
-            // A letter is no answer.
+            // A single letter is not an answer.
             said("ship", "y"),
             said("where", "europe"),
             said("where", "mars"),
             said("with", "docs, source"),
-            // An option without a label is not what an empty word means.
+            // An empty word does not match an option without a label.
             said("where", ""),
         ];
         assert_eq!(Value::from(values.to_vec()), json!([3, true, "y", "eu", "mars", ["docs", "source"], ""]));

@@ -1,25 +1,24 @@
-//! Forms: what is asked for, field by field. The narrow tools are forms of one field. `check.rs` checks every answer,
-//! whichever way it came; `route/dialog.rs` makes
-//! the forms of agents' dialogs.
+//! Forms with their fields. The simple tools use forms of one field. `check.rs` validates all answers, and `route/dialog.rs`
+//! converts forms for agents' dialogs.
 
 mod check;
 mod secrets;
 
-pub use check::{Misfit, Seen, read};
+pub use check::{FormView, Misfit, read};
 
 use project::visible::{escaped, visible};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The most fields of a form, options of a field, and bytes of all texts.
+/// The maximum number of fields in a form. The next constants limit the options of a field and the bytes of all texts.
 pub const FIELDS_MAX: usize = 20;
 pub const OPTIONS_MAX: usize = 50;
 pub const TEXT_MAX: usize = 16 * 1024;
-/// The most characters of a label.
+/// The maximum length of a label in characters.
 pub const LABEL_MAX: usize = 200;
 
-/// The fields of the narrow tools.
+/// The field ids of the simple tools.
 pub const CONFIRM: &str = "confirm";
 pub const CHOICE: &str = "choice";
 pub const GUIDANCE: &str = "guidance";
@@ -45,27 +44,27 @@ pub struct Field {
     pub required: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<Value>,
-    /// Of a choice.
+    /// Options of a choice or multichoice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<Choice>,
-    /// Whether a choice may be another text.
+    /// True if a choice also accepts another text (default false).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub other: bool,
-    /// The least number, or length.
+    /// Minimum of a number, or minimum length of a text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min: Option<f64>,
-    /// The greatest.
+    /// Maximum of a number, or maximum length of a text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max: Option<f64>,
-    /// A regular expression that a text matches as a whole.
+    /// Regular expression that must match a whole text.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub pattern: String,
-    /// Asked only if another field has this value.
+    /// Condition: the field is shown only if another field has this value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub show_if: Option<ShowIf>,
 }
 
-/// What a field takes.
+/// The type of a field.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
@@ -104,7 +103,7 @@ pub struct ShowIf {
 }
 
 impl ShowIf {
-    /// Whether the other field's value is the one; numbers are compared as such.
+    /// Returns true if the other field has the required value. Numbers are compared as numbers.
     fn holds(&self, value: &Value) -> bool {
         match (value.as_f64(), self.equals.as_f64()) {
             (Some(is), Some(equals)) => is == equals,
@@ -114,14 +113,14 @@ impl ShowIf {
 }
 
 impl Field {
-    /// The text that names it to a person.
+    /// Returns the text that names the option to a person.
     pub fn name(&self) -> &str {
         if self.label.is_empty() { &self.id } else { &self.label }
     }
 }
 
 impl Form {
-    /// The form of `confirm_action`.
+    /// Creates the form of `confirm_action`.
     pub fn confirm() -> Form {
         let label = "Do it?".to_owned();
         Form(vec![Field {
@@ -133,13 +132,13 @@ impl Form {
         }])
     }
 
-    /// The form of `select_option`.
+    /// Creates the form of `select_option`.
     pub fn select(options: Vec<Choice>, other: bool) -> Form {
         let (id, kind) = (CHOICE.to_owned(), FieldKind::Choice);
         Form(vec![Field { id, kind, label: "Choice".to_owned(), required: true, options, other, ..Field::default() }])
     }
 
-    /// The form of `request_guidance`: suggestions can be picked, as options beside a text of one's own.
+    /// Creates the form of `request_guidance`: a person can pick a suggestion or write another text.
     pub fn guidance(suggestions: &[String]) -> Form {
         let (id, label) = (GUIDANCE.to_owned(), "Guidance".to_owned());
         let option = |text: &String| Choice { id: text.trim().to_owned(), label: String::new(), help: String::new() };
@@ -149,7 +148,7 @@ impl Form {
         if pick.validate().is_ok() {
             return pick;
         }
-        // None, or such as cannot be options: long ones, or twice the same.
+        // No suggestions, or some that cannot be options because they are long or duplicate.
         let help = match suggestions {
             [] => String::new(),
             some => format!("Suggestions: {}", some.join("; ")),
@@ -160,7 +159,7 @@ impl Form {
         Form(fields.map(|field| Field { kind, help: help.clone(), options: options.clone(), other, ..field }).collect())
     }
 
-    /// Whether it can be asked; `Err` with the reason if not.
+    /// Returns an error if the form cannot be asked.
     pub fn validate(&self) -> Result<(), String> {
         let fields = &self.0;
         if fields.is_empty() || fields.len() > FIELDS_MAX {
@@ -175,7 +174,7 @@ impl Form {
             if fields[..at].iter().any(|other| other.id == id) {
                 return Err(format!("two fields have the id `{id}`"));
             }
-            if let Some(word) = secrets::asked(field) {
+            if let Some(word) = secrets::secret_name(field) {
                 return Err(format!(
                     "`{id}` asks for a secret ({word}): answers are stored and reach the model, so secrets cannot be asked for; \
                      have the person put it into a file or the environment, and ask whether that is done"
@@ -204,7 +203,7 @@ impl Form {
                         "`{id}`: an option's id and its label have at most {LABEL_MAX} characters; `help` has room for more"
                     ));
                 }
-                // A program that answers sends it back as it was; whoever shows it must not change it.
+                // Programs return the id unchanged, so it must not need escaping for display.
                 if visible(&option.id) != option.id {
                     return Err(format!("`{id}`: an option's id has characters that cannot be seen"));
                 }
@@ -213,7 +212,7 @@ impl Form {
                         "`{id}`: an option's id has no blanks around it, and of a multichoice no comma"
                     ));
                 }
-                // A person who reads one of two such answers cannot know which it is.
+                // A person could not distinguish such answers.
                 let looks_alike = |other: &Choice| {
                     let label = option.label.trim().to_lowercase();
                     !label.is_empty()
@@ -241,7 +240,7 @@ impl Form {
             if let Some(ShowIf { field: on, .. }) = &field.show_if
                 && !fields[..at].iter().any(|other| other.id == *on)
             {
-                return Err(format!("`{id}`: show_if names `{on}`, which is no field before it"));
+                return Err(format!("`{id}`: show_if names `{on}`, which is not an earlier field"));
             }
             if let Some(text) = field.default.as_ref().and_then(Value::as_str)
                 && escaped(text) != text
@@ -309,13 +308,13 @@ mod tests {
             `a`: a choice has 1 to 50 options, and this has 0
             `a`: only a choice or a multichoice has options
             `a`: each option needs an id of its own
-            `a`: show_if names `b`, which is no field before it
+            `a`: show_if names `b`, which is not an earlier field
             the default of `a`: a whole number is needed
             `a`: only a text has a pattern
-            `a`: the pattern is no regular expression (look-around and back-references are not known)
+            `a`: the pattern is not a valid regular expression (look-around and back-references are not supported)
             `a`: the pattern is too large
             the default of `a`: it does not match v[0-9]+
-            `a`: the pattern is no regular expression (look-around and back-references are not known)
+            `a`: the pattern is not a valid regular expression (look-around and back-references are not supported)
             `a`: min is more than max
             `a`: two options look alike: `Yes`
             `a`: two options look alike: `Same`

@@ -1,9 +1,9 @@
-//! Fields that ask for a secret, by the words of their names. Answers are stored and a model reads them, so such fields are
-//! refused. This catches what is meant well; no list of words stops who wants to ask.
+//! Refuses fields whose names ask for a secret, because answers are stored and a model reads them. This prevents mistakes, but
+//! cannot stop a determined caller.
 
 use super::{Field, FieldKind};
 
-/// Words that name a secret, alone or in a row.
+/// Words, or sequences of words, that name a secret.
 const SECRETS: &[&str] = &[
     "password",
     "passwords",
@@ -42,12 +42,12 @@ const SECRETS: &[&str] = &[
     "bearer",
 ];
 
-/// The secret that a field asks for, if its name says so. A number, a yes or an option tells none.
-pub(super) fn asked(field: &Field) -> Option<&'static str> {
+/// Returns the secret that a field's name asks for. Numbers, booleans and options cannot reveal one.
+pub(super) fn secret_name(field: &Field) -> Option<&'static str> {
     let takes_text = matches!(field.kind, FieldKind::Text | FieldKind::Multiline) || field.other;
     // A PIN is a number.
     let is_number = matches!(field.kind, FieldKind::Integer | FieldKind::Number);
-    let names = [words(&field.id), words(&field.label)];
+    let names = [split_words(&field.id), split_words(&field.label)];
     let is_named = |secret: &&&str| {
         let secret = format!(" {secret} ");
         names.iter().any(|name| name.contains(&secret))
@@ -57,8 +57,8 @@ pub(super) fn asked(field: &Field) -> Option<&'static str> {
     SECRETS.iter().filter(asks).find(is_named).copied()
 }
 
-/// The words of a name between single spaces, with one at each end: `apiKey`, `API-Key` and `api_key` are the same.
-fn words(name: &str) -> String {
+/// Splits a name into words between single spaces, with one at each end: `apiKey`, `API-Key` and `api_key` are equal.
+fn split_words(name: &str) -> String {
     let mut words = String::from(" ");
     let mut before = ' ';
     for c in name.chars() {
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     fn says(id: &str, label: &str, kind: FieldKind) -> Option<&'static str> {
-        asked(&Field { id: id.to_owned(), label: label.to_owned(), kind, ..Field::default() })
+        secret_name(&Field { id: id.to_owned(), label: label.to_owned(), kind, ..Field::default() })
     }
 
     #[test]
@@ -104,7 +104,7 @@ mod tests {
         {
             assert_eq!(says(id, label, text), None, "{id} {label}");
         }
-        // What the refusal itself advises to ask.
+        // The question that the error message recommends.
         assert_eq!(says("done", "Is the password in the environment?", FieldKind::Boolean), None);
         assert_eq!(says("token", "Tokens at most", FieldKind::Integer), None);
         assert_eq!(says("pin", "", FieldKind::Integer), Some("pin"));

@@ -1,7 +1,7 @@
-//! Forms of agents' dialogs: a flat JSON Schema (MCP "Elicitation"), and answers from it. What it cannot say is said in
-//! the message.
+//! Converts forms to agents' dialogs, which are flat JSON Schemas (MCP "Elicitation"), and answers back. The message describes
+//! everything that the schema cannot express.
 //!
-//! Yes and no are a choice there, not a box: a box that nobody touched would read as an answer.
+//! A boolean becomes a choice instead of a checkbox, because an untouched checkbox would count as an answer.
 
 use mcp::tool::Ask;
 use project::visible;
@@ -11,24 +11,24 @@ use crate::attachment::{Attachment, AttachmentKind};
 use crate::form::{Field, FieldKind, read};
 use crate::question::{Danger, Question};
 
-/// The field for what a person adds.
+/// The field for the person's note.
 const NOTE: &str = "note";
-/// What the field for another text of a choice ends with.
+/// The suffix of the field for another text of a choice.
 const OTHER: &str = "_other";
-/// How many lines of an attached text a dialog shows.
+/// The maximum number of lines of an attached text in a dialog.
 const LINES_MAX: usize = 40;
 
-/// The client whose dialog shows the first lines of a message and one line of a description (Claude Code 2.1), and how many
-/// characters are a line there.
+/// The client whose dialog shows the first lines of a message and one line of a description (Claude Code 2.1). The next
+/// constant is its line length in characters.
 const FOLDS: &str = "claude-code";
 const LINE: usize = 80;
 
-/// The clients that are known to draw a list of several choices. Others get a text, since some accept what they cannot
+/// The clients that can draw a list of several choices. Others get a text field, because some accept fields that they cannot
 /// draw without a value (Codex 0.169: integers, numbers and lists).
 const DRAW_LISTS: &[&str] = &["claude-code"];
 
-/// Returns the question as a form of the agent's dialog. `problem` says what was wrong with the answer before; `client` is
-/// the name of its program.
+/// Converts the question to a form of the agent's dialog. `problem` describes the error of the previous answer; `client` is the
+/// name of its program.
 pub(crate) fn to_dialog(question: &Question, problem: Option<&str>, client: &str) -> Ask {
     let (mut message, mut rest) = (String::new(), String::new());
     if let Some(problem) = problem {
@@ -49,7 +49,7 @@ pub(crate) fn to_dialog(question: &Question, problem: Option<&str>, client: &str
             rest.push_str(&format!("\n\n{}", [&*field.label, &*field.help].join(" ").trim()));
             continue;
         }
-        // A list of several has no room for labels.
+        // A list of several choices has no room for labels.
         let is_many = field.kind == FieldKind::Multichoice;
         for option in &field.options {
             let label = if is_many { option.label.as_str() } else { "" };
@@ -71,7 +71,7 @@ pub(crate) fn to_dialog(question: &Question, problem: Option<&str>, client: &str
         properties.insert(NOTE.to_owned(), json!({"type": "string", "title": "Note (optional)"}));
     }
     let schema = json!({"type": "object", "properties": properties, "required": required});
-    // Nobody says yes to what they could not read without being told that there is more.
+    // A person must know that there is unread text before saying yes.
     if client.contains(FOLDS) && (rest.trim().contains('\n') || rest.trim().chars().count() > LINE) {
         message.push_str(&format!("\nThere is more than this shows: Ctrl-O, or `hob answer {}`.", question.id));
     }
@@ -79,7 +79,7 @@ pub(crate) fn to_dialog(question: &Question, problem: Option<&str>, client: &str
     Ask::Form { message: project::visible::escaped(&message), schema }
 }
 
-/// An attachment as a dialog can show it, which has no room for long texts and none for pictures.
+/// Renders an attachment for a dialog, which has no room for long texts or pictures.
 fn attached(attachment: &Attachment, id: &str) -> String {
     let label = &attachment.label;
     if attachment.kind == AttachmentKind::Picture {
@@ -91,7 +91,7 @@ fn attached(attachment: &Attachment, id: &str) -> String {
     format!("\n\n{label}:\n{}{rest}", shown.join("\n"))
 }
 
-/// The values and the note of a filled dialog, to be checked like any other answer.
+/// Returns the values and the note of a completed dialog, which are then validated.
 pub(crate) fn from_dialog(question: &Question, content: Value) -> (Map<String, Value>, Option<String>) {
     let Value::Object(mut content) = content else { return (Map::new(), None) };
     let is_field = |id: &str| question.form.0.iter().any(|field| field.id == id);
@@ -183,7 +183,7 @@ fn schema(field: &Field, draws_lists: bool) -> Value {
     schema
 }
 
-/// Returns what is to be typed into a field that is drawn as a text.
+/// Describes the valid input of a field that is drawn as a text.
 fn rule(field: &Field, ids: &[&str]) -> String {
     let what = match field.kind {
         FieldKind::Integer => "A whole number".to_owned(),
@@ -198,7 +198,7 @@ fn rule(field: &Field, ids: &[&str]) -> String {
     }
 }
 
-/// Returns a default as a person would type it.
+/// Renders a default as a person would type it.
 fn typed(default: &Value) -> String {
     match default {
         Value::String(text) => text.clone(),
@@ -210,7 +210,7 @@ fn typed(default: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::form::{Form, Seen};
+    use crate::form::{Form, FormView};
     use crate::question::tests::question;
     use expect_test::expect;
 
@@ -263,8 +263,8 @@ mod tests {
         assert_eq!(schema["properties"]["choice"]["enumNames"], json!(["First", "b"]));
         assert_eq!(schema["required"], json!([]));
         let (values, _) = from_dialog(&question, json!({"choice": "a", "choice_other": "neither"}));
-        assert_eq!(question.form.check(values, Seen::Flat).unwrap()["choice"], json!("neither"));
+        assert_eq!(question.form.check(values, FormView::Flat).unwrap()["choice"], json!("neither"));
         let (nothing, _) = from_dialog(&question, json!({}));
-        assert_eq!(question.form.check(nothing, Seen::Flat).unwrap_err().to_string(), "`choice`: it is required");
+        assert_eq!(question.form.check(nothing, FormView::Flat).unwrap_err().to_string(), "`choice`: it is required");
     }
 }

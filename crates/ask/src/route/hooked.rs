@@ -1,5 +1,5 @@
-//! A question of an agent's hook: a person decides instead of the agent's own prompt. It waits while somebody can see it, and
-//! is taken back when its time is over or its agent is gone: then the agent asks by itself, and nobody is asked twice.
+//! A question of an agent's hook: a person decides instead of the agent's own prompt. It waits while a person can see it. If it
+//! times out or its agent is gone, it is withdrawn and the agent shows its own prompt.
 
 use std::future::pending;
 use std::path::PathBuf;
@@ -11,41 +11,41 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::board::{Board, BoardError, Draft};
 use crate::form::Form;
-use crate::question::{Asker, Danger, Event, Kind, Question, Standing};
+use crate::question::{Asker, Danger, Event, Kind, Question, QuestionState};
 
-/// What a hook asks.
+/// The question of a hook.
 #[derive(Debug)]
 pub struct HookQuestion {
     pub title: String,
     pub message: String,
-    /// The fields, in the form of `ask_form`.
+    /// The fields, in the format of `ask_form`.
     pub fields: Value,
-    /// The same for the same question.
+    /// The hash that identifies repetitions of the question.
     pub digest: String,
-    /// Who asks: the agent's name and program, its session, its worktree.
+    /// The asker: the agent's name and program, its session, its worktree.
     pub agent: Option<String>,
     pub client: String,
     pub run: String,
     pub worktree: PathBuf,
 }
 
-/// How it ended.
+/// The outcome of a hook's question.
 #[derive(Debug, Clone, PartialEq)]
 pub enum HookAnswer {
     /// A person answered.
     Answered { values: Map<String, Value>, note: Option<String>, by: String },
-    /// A person would not.
+    /// A person declined.
     Declined,
-    /// Nobody could see it.
+    /// No person could see it.
     Nobody,
-    /// Nobody answered in time.
+    /// No person answered in time.
     Late,
 }
 
 /// Asks, and waits until the deadline, or until `gone`.
 ///
 /// # Errors
-/// Why it cannot be asked.
+/// The reason why it cannot be asked.
 pub async fn ask_at_hook(
     board: &Arc<Board>,
     question: HookQuestion,
@@ -58,7 +58,7 @@ pub async fn ask_at_hook(
     let HookQuestion { title, message, fields, digest, agent, client, run, worktree } = question;
     let form: Form = serde_json::from_value(fields).map_err(|error| error.to_string())?;
     form.validate()?;
-    // The answer goes to this hook alone.
+    // Only this hook gets the answer.
     let asker = Asker {
         agent,
         client: Some(client),
@@ -76,7 +76,7 @@ pub async fn ask_at_hook(
         form,
         attachments: Vec::new(),
         danger: Danger::Normal,
-        // An agent stands still meanwhile.
+        // The agent is blocked meanwhile.
         urgent: true,
         digest: format!("hook {digest}"),
         lives: deadline.saturating_duration_since(Instant::now()).max(Duration::from_secs(1)),
@@ -85,11 +85,11 @@ pub async fn ask_at_hook(
     let waited = waited(board, &asked, deadline, gone).await;
     let answer = waited.map_err(|error| error.to_string())?;
     if matches!(answer, HookAnswer::Nobody | HookAnswer::Late) {
-        let reason = "the agent asks by itself".to_owned();
+        let reason = "the agent shows its own prompt".to_owned();
         let event = Event::Withdraw { reason, at_ms: project::journal::now() };
         match board.change_soon(&asked.id, event).await {
-            // Answered, or over, in the same moment.
-            Err(BoardError::Closed(question)) => return Ok(of(&question).unwrap_or(answer)),
+            // It was answered or expired at the same moment.
+            Err(BoardError::Closed(question)) => return Ok(answer_of(&question).unwrap_or(answer)),
             Err(error) => return Err(error.to_string()),
             Ok(_) => {}
         }
@@ -108,7 +108,7 @@ async fn waited(
     loop {
         let changed = board.follow(&asked.id);
         let question = board.find(&asked.id)?.ok_or_else(|| BoardError::Unknown(asked.id.clone()))?;
-        if let Some(answer) = of(&question) {
+        if let Some(answer) = answer_of(&question) {
             if question.waits_for_hand_out() {
                 let run = question.asker.run.clone();
                 board.blocking(move |board| board.hand_out_until(&question, &run, pending())).await?;
@@ -141,14 +141,14 @@ async fn waited(
     }
 }
 
-/// The answer of a question that is closed.
-fn of(question: &Question) -> Option<HookAnswer> {
+/// Returns the answer of a closed question.
+fn answer_of(question: &Question) -> Option<HookAnswer> {
     match &question.standing {
-        Standing::Open => None,
-        Standing::Answered { values, said } => {
+        QuestionState::Open => None,
+        QuestionState::Answered { values, said } => {
             Some(HookAnswer::Answered { values: values.clone(), note: said.note.clone(), by: said.by.clone() })
         }
-        Standing::Declined { .. } | Standing::Dismissed { .. } => Some(HookAnswer::Declined),
-        Standing::Withdrawn { .. } | Standing::Expired { .. } => Some(HookAnswer::Late),
+        QuestionState::Declined { .. } | QuestionState::Dismissed { .. } => Some(HookAnswer::Declined),
+        QuestionState::Withdrawn { .. } | QuestionState::Expired { .. } => Some(HookAnswer::Late),
     }
 }

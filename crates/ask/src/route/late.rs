@@ -1,7 +1,7 @@
-//! Answers that come when no call waits for them: as text before the next result of the asking run.
+//! Late answers: without a waiting call, the next result of the asking run carries the answer as text.
 //!
-//! The text stands in a frame that nothing in mail or a program's output can close: a mark that no writer could know, and
-//! a bar before each line.
+//! The text has a frame that mail or program output cannot imitate: an unpredictable mark, and a bar before
+//! each line.
 
 use std::future::pending;
 use std::pin::Pin;
@@ -17,14 +17,14 @@ use crate::board::{ARRIVED, Board, BoardError, Handout};
 use crate::question::{Asker, Question};
 use crate::words;
 
-/// The most answers beside one result, and characters of all of them.
+/// The maximum number of answers in one result. The next constant limits their total length in characters.
 const AT_ONCE: usize = 3;
 const CHARACTERS: usize = 8000;
 
-/// The text beside a result of this call: the answers that wait for its run, each handed out once.
+/// Returns the undelivered answers for the run of this call, as texts for its result. Each is delivered once.
 pub fn late(board: &Arc<Board>, cx: &Context) -> Vec<String> {
     let Some(caller) = cx.caller::<Caller>().filter(|_| board.is_open()) else { return Vec::new() };
-    // The texts of an imitated system stay as they are.
+    // The output of an emulated system stays unchanged.
     let is_fixed = caller.profile.as_deref().is_some_and(|profile| profile != "tidepool");
     if caller.role != Role::Mcp || is_fixed {
         return Vec::new();
@@ -36,7 +36,7 @@ pub fn late(board: &Arc<Board>, cx: &Context) -> Vec<String> {
     handed(board, &asker, |question| board.hand_out(question, &asker.run, cx))
 }
 
-/// Acknowledges the answers that went out to a caller some time before an event of its agent's hooks.
+/// Acknowledges answers that were sent some time before a hook event of the caller's agent.
 pub fn heard_at_hook(board: &Board, cx: &Context) {
     if board.is_open()
         && let Some(asker) = board.asker(cx)
@@ -46,12 +46,12 @@ pub fn heard_at_hook(board: &Board, cx: &Context) {
     }
 }
 
-/// The answers that wait for a caller, for the context of its agent at an event of a hook; each handed out once. They wait
-/// again if what comes second is called, or `gone` is told: that the agent ended before it was heard of again.
+/// Returns the undelivered answers for the context of an agent at a hook event. Each is delivered once. They become undelivered
+/// again if the returned callback is called, or if `gone` reports that the agent ended before its next sign of life.
 pub fn late_at_hook(
     board: &Arc<Board>,
     cx: &Context,
-    gone: impl Fn() -> Gone,
+    gone: impl Fn() -> AgentEnd,
 ) -> Option<(String, Box<dyn FnOnce() + Send>)> {
     let asker = board.asker(cx).filter(|asker| board.is_open() && !asker.calls_back)?;
     let (tell, told) = watch::channel(false);
@@ -59,7 +59,7 @@ pub fn late_at_hook(
         let (mut told, gone) = (told.clone(), gone());
         board.hand_out_until(question, &asker.run, async move {
             let lost = async {
-                // Nobody says any more that it was lost.
+                // The callback was dropped, so a loss can no longer be reported.
                 if told.wait_for(|lost| *lost).await.is_err() {
                     pending::<()>().await;
                 }
@@ -71,10 +71,10 @@ pub fn late_at_hook(
     (!texts.is_empty()).then(|| (texts.join("\n\n"), lost))
 }
 
-/// Told when an agent is gone.
-pub type Gone = Pin<Box<dyn Future<Output = ()> + Send>>;
+/// A future that completes when an agent is gone.
+pub type AgentEnd = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// The answers that wait for an asker, as they are handed out.
+/// Hands out the undelivered answers of an asker.
 fn handed(
     board: &Arc<Board>,
     asker: &Asker,
@@ -87,12 +87,12 @@ fn handed(
     for question in mine.iter().take(AT_ONCE) {
         let text = framed(question);
         let length = text.chars().count();
-        // A long one comes alone, and is cut by nobody: it is a person's answer.
+        // A long answer is delivered alone and is never truncated.
         if length > left && !texts.is_empty() {
             break;
         }
         match hand_out(question) {
-            // Another result of this run took it in the same moment.
+            // Another result of this run took it at the same moment.
             Ok(Handout { is_taken: false, .. }) => {}
             Ok(_) => {
                 left = left.saturating_sub(length);
@@ -113,7 +113,7 @@ fn handed(
 
 fn framed(question: &Question) -> String {
     let mut bytes = [0; 8];
-    // Without the system's randomness no frame would be safe; a running system always provides it.
+    // Without the system's randomness no frame would be safe. A running system always provides it.
     getrandom::fill(&mut bytes).expect("the system gives random bytes");
     let mark = format!("{:016x}", u64::from_ne_bytes(bytes));
     let age = project::span(journal::now().saturating_sub(question.asked_ms) / 1000);

@@ -1,4 +1,4 @@
-//! The ways to a person and back: a call that waits, with the dialog of its client, and answers that come late.
+//! The ways to a person and back: waiting calls with the dialog of their client, and late answers.
 
 mod dialog;
 pub(crate) mod hooked;

@@ -1,10 +1,10 @@
-//! A call that waits for its question, and meanwhile shows it in the dialog of its client, if it has one. Waiting takes no
-//! slot, thread or lock.
+//! A call that waits for its question, and shows it in the dialog of its client if possible. Waiting occupies no slot, thread
+//! or lock.
 //!
-//! Only the dialog of the program that asked counts: neither that of another connection, nor any for a script or a hook.
+//! Only the dialog of the asking connection counts. Scripts and hooks have no dialog.
 //!
-//! A dialog is shown by a named question of the MCP library. Where a client brings answers with another request
-//! (2026-07-28), an answer after the wait, or after a restart, calls the tool anew, and is found in `cx.resumed()`.
+//! The MCP library shows the dialog. In protocol 2026-07-28, clients return answers with another request. If such an answer
+//! arrives after the wait or after a restart, it calls the tool again and is in `cx.resumed()`.
 
 use std::future::{Future, pending};
 use std::pin::Pin;
@@ -16,48 +16,48 @@ use project::journal;
 use tokio::time::{Instant, sleep_until};
 
 use crate::board::{Board, BoardError};
-use crate::form::Seen;
-use crate::question::{Event, Question, Said, Via};
+use crate::form::FormView;
+use crate::question::{Event, Question, Response, Via};
 use crate::settings::Dialogs;
 
 use super::dialog::{from_dialog, to_dialog};
 
-/// An answer by nobody comes sooner than a person can read.
+/// The maximum time of an automatic answer. A person cannot read and answer faster.
 const NOBODY: Duration = Duration::from_millis(300);
-/// How long those who watch elsewhere have to answer before the dialog follows.
+/// The delay of the dialog while faces are connected.
 const DIALOG_AFTER: Duration = Duration::from_secs(20);
-/// How often a dialog asks again after an answer that does not fit.
+/// The maximum number of dialogs after invalid answers.
 const TRIES: u32 = 3;
-/// After how many dialogs that were accepted without a value the program is taken for one that cannot draw the fields.
+/// The number of dialogs accepted without a value after which the program counts as unable to draw the fields.
 const EMPTY_MAX: u32 = 2;
 
-/// How a wait ended.
+/// The outcome of a wait.
 pub(crate) enum Waited {
     /// The question is closed.
     Closed(Question),
-    /// It is open, and the time to wait is over.
+    /// It is open, and the wait timed out.
     TimedOut(Question),
-    /// It is open, and nobody can see it.
+    /// It is open, and no person can see it.
     Nobody(Question),
-    /// As `Nobody`: the program of the asker accepts its dialog without an answer.
+    /// Like `Nobody`: the asking program accepts its dialog without an answer.
     Undrawn(Question),
 }
 
-/// A dialog that is open: when it was shown, and its answer.
-struct Shown<'a> {
+/// An open dialog: its start time and its answer.
+struct OpenDialog<'a> {
     at: Instant,
-    /// Whether its answer came with the call.
+    /// True if its answer arrived with the call.
     is_resumed: bool,
     answer: Pin<Box<dyn Future<Output = Result<AskResponse, AskError>> + Send + 'a>>,
 }
 
-/// What a dialog has come to.
-enum Taken {
-    /// It was used up, or is answered.
+/// The outcome of a dialog.
+enum DialogOutcome {
+    /// It is finished or answered.
     Over,
-    /// It asks again, with what was wrong.
+    /// It is shown again, with the error of the last answer.
     Again(String),
-    /// It asks again: it was accepted without a value.
+    /// It is shown again, because it was accepted without a value.
     Empty(String),
 }
 
@@ -71,7 +71,7 @@ pub(crate) async fn wait(board: &Arc<Board>, cx: &Context, id: &str, deadline: I
     let client = cx.client().map(|client| client.name.to_lowercase()).unwrap_or_default();
     let mut tries = if dialogs == Dialogs::Never && !resumed { 0 } else { TRIES };
     let begun = Instant::now();
-    let (mut shown, mut problem): (Option<Shown<'_>>, Option<String>) = (None, None);
+    let (mut shown, mut problem): (Option<OpenDialog<'_>>, Option<String>) = (None, None);
     let mut empty = 0;
     loop {
         let changed = board.follow(id);
@@ -91,10 +91,10 @@ pub(crate) async fn wait(board: &Arc<Board>, cx: &Context, id: &str, deadline: I
             let (cx, name) = (cx.clone(), id.to_owned());
             let answer = Box::pin(async move { cx.ask_as(&name, patience, ask).await });
             let is_resumed = resumed && tries == TRIES;
-            shown = Some(Shown { at: Instant::now(), is_resumed, answer });
+            shown = Some(OpenDialog { at: Instant::now(), is_resumed, answer });
             tries -= 1;
         } else {
-            // A thousand calls may wait without one.
+            // Waiting calls without a dialog must stay small.
             drop(ask);
         }
         let returns_until = board.face_returns_until();
@@ -118,7 +118,7 @@ pub(crate) async fn wait(board: &Arc<Board>, cx: &Context, id: &str, deadline: I
             .waits(async {
                 tokio::select! {
                     biased;
-                    // Whoever closed it won; the dialog is withdrawn, where it can be.
+                    // The question was closed elsewhere; the dialog is withdrawn if possible.
                     _ = changed.changed() => None,
                     answer = answered => Some(answer),
                     _ = faces.changed() => None,
@@ -138,15 +138,15 @@ pub(crate) async fn wait(board: &Arc<Board>, cx: &Context, id: &str, deadline: I
             };
         }
         match take(board, cx, &question, answer, by_nobody).await? {
-            Taken::Again(why) => problem = Some(why),
-            Taken::Empty(why) => {
+            DialogOutcome::Again(why) => problem = Some(why),
+            DialogOutcome::Empty(why) => {
                 empty += 1;
                 problem = Some(why);
                 if empty >= EMPTY_MAX {
                     tries = 0;
                 }
             }
-            Taken::Over => tries = 0,
+            DialogOutcome::Over => tries = 0,
         }
     }
 }
@@ -155,40 +155,40 @@ fn shown_at_later(at: Option<Instant>) -> bool {
     at.is_some_and(|at| at > Instant::now())
 }
 
-/// Takes the answer of a dialog.
+/// Handles the answer of a dialog.
 async fn take(
     board: &Arc<Board>,
     cx: &Context,
     question: &Question,
     answer: Result<AskResponse, AskError>,
     by_nobody: bool,
-) -> Result<Taken, BoardError> {
-    let said = |note| Said { by: board.options.person.clone(), via: Via::Dialog, at_ms: journal::now(), note };
+) -> Result<DialogOutcome, BoardError> {
+    let said = |note| Response { by: board.options.person.clone(), via: Via::Dialog, at_ms: journal::now(), note };
     let event = match answer {
         Ok(AskResponse::Accepted(content)) => {
             let (values, note) = from_dialog(question, content);
             let is_empty = values.is_empty() && note.is_none();
-            match question.form.check(values, Seen::Flat) {
-                // No person was asked: the program answered by itself.
-                Ok(_) if is_empty && by_nobody => return Ok(Taken::Empty("nothing was filled in".to_owned())),
+            match question.form.check(values, FormView::Flat) {
+                // The program answered without asking a person.
+                Ok(_) if is_empty && by_nobody => return Ok(DialogOutcome::Empty("nothing was filled in".to_owned())),
                 Ok(values) => Event::Answer { values, said: said(note) },
-                Err(misfit) if is_empty => return Ok(Taken::Empty(misfit.to_string())),
-                Err(misfit) => return Ok(Taken::Again(misfit.to_string())),
+                Err(misfit) if is_empty => return Ok(DialogOutcome::Empty(misfit.to_string())),
+                Err(misfit) => return Ok(DialogOutcome::Again(misfit.to_string())),
             }
         }
-        // No person was asked: the program answered by itself.
-        Ok(AskResponse::Declined | AskResponse::Dismissed) if by_nobody => return Ok(Taken::Over),
+        // The program answered without asking a person.
+        Ok(AskResponse::Declined | AskResponse::Dismissed) if by_nobody => return Ok(DialogOutcome::Over),
         Ok(AskResponse::Declined) => Event::Decline(said(None)),
         Ok(AskResponse::Dismissed) => Event::Dismiss(said(None)),
         Err(AskError::Refused(why)) => {
             tracing::info!(why, question = question.id, client = ?cx.client(), "a dialog's answer cannot be used");
-            return Ok(Taken::Again(why));
+            return Ok(DialogOutcome::Again(why));
         }
-        Err(_) => return Ok(Taken::Over),
+        Err(_) => return Ok(DialogOutcome::Over),
     };
     match board.change_soon(&question.id, event).await {
-        // Another way was first: that answer is the one.
-        Ok(_) | Err(BoardError::Closed(_)) => Ok(Taken::Over),
+        // Another answer was first and wins.
+        Ok(_) | Err(BoardError::Closed(_)) => Ok(DialogOutcome::Over),
         Err(error) => Err(error),
     }
 }

@@ -1,4 +1,4 @@
-//! `ask_cancel`: takes a question back.
+//! `ask_cancel`: withdraws a question.
 
 use std::sync::Arc;
 
@@ -13,18 +13,18 @@ use crate::board::BoardError;
 use crate::calls::asking::{asker, failed};
 use crate::question::{Event, Question};
 
-/// Take back a question of yours that needs no answer any more.
+/// Withdraw one of your questions that no longer needs an answer.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// Its id, or a beginning of it.
+    /// Id of the question, or a unique prefix of it.
     pub question: String,
-    /// Why.
+    /// Reason for the withdrawal.
     #[serde(default)]
     pub reason: String,
 }
 
-/// How the question stands.
+/// The state of the question.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
     /// `cancelled`, or how it was closed before.
@@ -36,7 +36,7 @@ pub(super) struct AskCancel(pub(super) Arc<Board>);
 
 impl Tool for AskCancel {
     const NAME: &'static str = "ask_cancel";
-    const TITLE: &'static str = "Take a question back";
+    const TITLE: &'static str = "Withdraw a question";
     const EFFECT: Effect = Effect::WRITE.idempotent();
     type Args = Args;
     type Output = Output;
@@ -49,7 +49,7 @@ impl Tool for AskCancel {
         let event = Event::Withdraw { reason: args.reason.chars().take(1000).collect(), at_ms: journal::now() };
         match board.change_soon(&question.id, event).await {
             Ok(question) => Ok(Output { status: question.status().to_owned(), question: question.id }),
-            // It was too late, which the answer says, when it comes.
+            // The question was closed before; the answer is delivered as usual.
             Err(BoardError::Closed(question)) => {
                 Ok(Output { status: question.status().to_owned(), question: question.id })
             }
@@ -60,12 +60,12 @@ impl Tool for AskCancel {
     fn text(output: &Output) -> String {
         match output.status.as_str() {
             "cancelled" => format!("cancelled: {}", output.question),
-            status => format!("too late: {} is {status}; ask_wait gives the answer", output.question),
+            status => format!("too late: {} is {status}; ask_wait returns the answer", output.question),
         }
     }
 
     fn examples() -> Vec<Example> {
         let arguments = json!({"question": "q_7k2mx", "reason": "The branch is gone."});
-        vec![Example { title: "What nobody needs to answer any more", arguments, text: None }]
+        vec![Example { title: "A question that no longer needs an answer", arguments, text: None }]
     }
 }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::Board;
 use crate::answer;
 use crate::attachment::GivenAttachment;
-use crate::calls::asking::{self, Asked};
+use crate::calls::asking::{self, QuestionContent};
 use crate::calls::result::{self, Common};
 use crate::form::{Field, Form};
 use crate::question::{Danger, Kind};
@@ -19,35 +19,35 @@ use crate::question::{Danger, Kind};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// What it is about.
+    /// Title of the form.
     pub title: String,
-    /// More.
+    /// Details.
     #[serde(default)]
     pub message: String,
-    /// Up to 20.
+    /// Fields, at most 20.
     pub fields: Vec<Field>,
-    /// To look at; up to 3.
+    /// Attachments for the user to look at, at most 3.
     #[serde(default)]
     pub attachments: Vec<GivenAttachment>,
-    /// Seconds to wait; 0 asks and goes on.
+    /// Seconds to wait (default 50, in Claude Code 110); 0 returns at once.
     pub wait_s: Option<u64>,
-    /// How long the question lives, such as 2h; 24h by default.
+    /// Lifetime of the question, such as 2h (default 24h).
     pub expires: Option<String>,
-    /// Whether it cannot wait.
+    /// True if the question is urgent (default false).
     #[serde(default)]
     pub urgent: bool,
-    /// Calls with the same key are one question.
+    /// Calls with the same key share one question.
     pub key: Option<String>,
 }
 
-/// What the person filled in.
+/// The answer to the form.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
     #[serde(flatten)]
     common: Common,
-    /// By field; null without an answer.
+    /// Values by field; null without an answer.
     values: Option<Map<String, Value>>,
-    /// The answer as the text form has it.
+    /// The answer in the text result.
     #[serde(skip)]
     lines: Vec<String>,
 }
@@ -57,7 +57,7 @@ pub(super) struct AskForm(pub(super) Arc<Board>);
 impl Tool for AskForm {
     const NAME: &'static str = "ask_form";
     const TITLE: &'static str = "Ask by a form";
-    // It changes nothing but the list of questions, and an equal call asks nothing twice: it may be made again.
+    // It changes only the list of questions, and an equal call does not ask again, so it may be retried.
     const EFFECT: Effect = Effect::READ;
     const ASKS: Asks = Asks::PersonByDialog;
     type Args = Args;
@@ -65,7 +65,7 @@ impl Tool for AskForm {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let (kind, form) = (Kind::Form, Form(args.fields));
-        let asked = Asked {
+        let asked = QuestionContent {
             kind,
             title: args.title,
             message: args.message,

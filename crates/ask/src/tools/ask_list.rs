@@ -12,22 +12,22 @@ use crate::Board;
 use crate::calls::asking::{asker, failed};
 use crate::question::Question;
 
-/// How many earlier questions are looked through.
+/// The maximum number of earlier questions that are searched.
 const LOOKED_AT: u32 = 200;
 
 /// List your questions.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// Which.
+    /// State of the listed questions (default open).
     #[serde(default)]
-    pub state: Which,
+    pub state: StateFilter,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
-pub(super) enum Which {
+pub(super) enum StateFilter {
     #[default]
     Open,
     All,
@@ -63,15 +63,17 @@ impl Tool for AskList {
         let (board, asker) = (&self.0, asker(&self.0, &cx)?);
         board.open_if_there();
         let mut questions = match args.state {
-            Which::Open => board.unsettled(),
-            Which::All if board.is_open() => board.blocking(|board| board.latest(LOOKED_AT)).await.map_err(failed)?,
-            Which::All => Vec::new(),
+            StateFilter::Open => board.unsettled(),
+            StateFilter::All if board.is_open() => {
+                board.blocking(|board| board.latest(LOOKED_AT)).await.map_err(failed)?
+            }
+            StateFilter::All => Vec::new(),
         };
         questions.retain(|question| question.asker.is_same_run(&asker) || asker.may_continue(&question.asker));
-        if args.state == Which::Open {
+        if args.state == StateFilter::Open {
             questions.retain(Question::is_open);
         }
-        Ok(Output { questions: questions.iter().map(Listed::of).collect() })
+        Ok(Output { questions: questions.iter().map(Listed::new).collect() })
     }
 
     fn text(output: &Output) -> String {
@@ -91,7 +93,7 @@ impl Tool for AskList {
 }
 
 impl Listed {
-    fn of(question: &Question) -> Listed {
+    fn new(question: &Question) -> Listed {
         Listed {
             question: question.id.clone(),
             tool: question.kind.tool().to_owned(),

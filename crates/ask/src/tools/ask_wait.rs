@@ -1,4 +1,4 @@
-//! `ask_wait`: waits for the answer to a question that was asked before, or to any.
+//! `ask_wait`: waits for the answer to an earlier question, or to any question.
 
 use std::sync::Arc;
 
@@ -14,13 +14,13 @@ use crate::calls::asking::{self, asker, failed};
 use crate::calls::result::{self, Common, Reply};
 use crate::question::{Asker, Kind, Question};
 
-/// Wait for the answer to a question of yours.
+/// Wait for the answer to one of your questions.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// Its id; any of yours if left out.
+    /// Id of the question (default: any of yours).
     pub question: Option<String>,
-    /// Seconds.
+    /// Seconds to wait (default 50, in Claude Code 110).
     pub wait_s: Option<u64>,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Output {
     guidance: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     values: Option<Map<String, Value>>,
-    /// The answer as the text form has it.
+    /// The answer in the text result.
     #[serde(skip)]
     lines: Vec<String>,
 }
@@ -69,7 +69,7 @@ impl Tool for AskWait {
             None => any(board, &cx, &asker, begun + wait).await?,
         };
         let reply = asking::wait_for(board, &cx, question, begun, wait).await?;
-        Ok(Output::of(&reply))
+        Ok(Output::new(&reply))
     }
 
     fn text(output: &Output) -> String {
@@ -82,7 +82,7 @@ impl Tool for AskWait {
 }
 
 impl Output {
-    fn of(reply: &Reply) -> Output {
+    fn new(reply: &Reply) -> Output {
         let of = |kind| reply.disclosed().filter(|question| question.kind == kind);
         let (selected, custom) = of(Kind::Select).map(answer::selected).unwrap_or_default();
         Output {
@@ -97,7 +97,7 @@ impl Output {
     }
 }
 
-/// The first question of this caller that closes, or else the last that is open when the time is over.
+/// Returns the first question of this caller that closes, or the last open one at the deadline.
 async fn any(board: &Arc<Board>, cx: &Context, asker: &Asker, deadline: Instant) -> Result<Question, ToolError> {
     let mut closings = board.closings();
     loop {
@@ -113,7 +113,7 @@ async fn any(board: &Arc<Board>, cx: &Context, asker: &Asker, deadline: Instant)
                 return Err(ToolError::user("you have no open question")
                     .hint("ask_list with state \"all\" shows earlier ones."));
             }
-            // One question alone is waited for with its dialog.
+            // A single question is waited for with its dialog.
             [one] => return Ok(one.clone()),
             [.., last] => {
                 let last = last.clone();

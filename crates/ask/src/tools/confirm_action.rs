@@ -1,4 +1,4 @@
-//! `confirm_action`: whether a person allows an action.
+//! `confirm_action`: asks a person to allow an action.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::Board;
 use crate::answer;
-use crate::calls::asking::{self, Asked};
+use crate::calls::asking::{self, QuestionContent};
 use crate::calls::result::{self, Common};
 use crate::form::Form;
 use crate::question::{Danger, Kind};
@@ -18,15 +18,15 @@ use crate::question::{Danger, Kind};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// As a question.
+    /// The action, as a question.
     pub action: String,
-    /// More.
+    /// Details.
     #[serde(default)]
     pub details: String,
-    /// If it goes wrong.
+    /// Danger of the action.
     #[serde(default)]
     pub danger: Danger,
-    /// Seconds to wait; 0 asks and goes on.
+    /// Seconds to wait (default 50, in Claude Code 110); 0 returns at once.
     pub wait_s: Option<u64>,
     #[schemars(skip)]
     pub expires: Option<String>,
@@ -37,14 +37,14 @@ pub(super) struct Args {
     pub key: Option<String>,
 }
 
-/// Whether the person confirmed.
+/// The answer to the confirmation.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
     #[serde(flatten)]
     common: Common,
     /// True only if the person said yes.
     confirmed: bool,
-    /// The answer as the text form has it.
+    /// The answer in the text result.
     #[serde(skip)]
     lines: Vec<String>,
 }
@@ -54,7 +54,7 @@ pub(super) struct ConfirmAction(pub(super) Arc<Board>);
 impl Tool for ConfirmAction {
     const NAME: &'static str = "confirm_action";
     const TITLE: &'static str = "Ask for a confirmation";
-    // It changes nothing but the list of questions, and an equal call asks nothing twice: it may be made again.
+    // It changes only the list of questions, and an equal call does not ask again, so it may be retried.
     const EFFECT: Effect = Effect::READ;
     const ASKS: Asks = Asks::PersonByDialog;
     type Args = Args;
@@ -62,7 +62,7 @@ impl Tool for ConfirmAction {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let (kind, form) = (Kind::Confirm, Form::confirm());
-        let asked = Asked {
+        let asked = QuestionContent {
             kind,
             title: args.action,
             message: args.details,

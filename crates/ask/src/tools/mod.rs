@@ -1,5 +1,4 @@
-//! The tools, one file each. This file holds their lists and what they share: a call that asks, waits and says how that
-//! ended.
+//! The tools, one file each, and their lists.
 
 mod ask_cancel;
 mod ask_form;
@@ -15,11 +14,11 @@ use mcp::tool::{AnyTool, Tool, tool};
 
 use crate::Board;
 
-/// The tools that a connection is offered first.
+/// The tools in the default toolset.
 pub const CORE: &[&str] =
     &[confirm_action::ConfirmAction::NAME, select_option::SelectOption::NAME, request_guidance::RequestGuidance::NAME];
 
-/// The tools of the predecessor's name: those that ask, and the one that waits.
+/// Returns the tools under the predecessor's names: those that ask, and the one that waits.
 pub fn tidepool(board: &Arc<Board>) -> Vec<Arc<dyn AnyTool>> {
     vec![
         tool(confirm_action::ConfirmAction(board.clone())),
@@ -28,7 +27,7 @@ pub fn tidepool(board: &Arc<Board>) -> Vec<Arc<dyn AnyTool>> {
     ]
 }
 
-/// All tools of the toolset.
+/// Returns all tools of the toolset.
 pub fn tools(board: &Arc<Board>) -> Vec<Arc<dyn AnyTool>> {
     vec![
         tool(ask_cancel::AskCancel(board.clone())),

@@ -1,4 +1,4 @@
-//! `request_guidance`: what a person would do.
+//! `request_guidance`: asks a person for guidance.
 
 use std::sync::Arc;
 
@@ -9,21 +9,21 @@ use serde_json::json;
 
 use crate::Board;
 use crate::answer;
-use crate::calls::asking::{self, Asked};
+use crate::calls::asking::{self, QuestionContent};
 use crate::calls::result::{self, Common};
 use crate::form::Form;
 use crate::question::{Danger, Kind};
 
-/// Ask your user how to go on.
+/// Ask your user how to proceed.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
     /// The question.
     pub context: String,
-    /// Some ways.
+    /// Suggested answers.
     #[serde(default)]
     pub suggestions: Vec<String>,
-    /// Seconds to wait; 0 asks and goes on.
+    /// Seconds to wait (default 50, in Claude Code 110); 0 returns at once.
     pub wait_s: Option<u64>,
     #[schemars(skip)]
     pub expires: Option<String>,
@@ -34,14 +34,14 @@ pub(super) struct Args {
     pub key: Option<String>,
 }
 
-/// What the person said.
+/// The guidance.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
     #[serde(flatten)]
     common: Common,
     /// The text; null without an answer.
     guidance: Option<String>,
-    /// The answer as the text form has it.
+    /// The answer in the text result.
     #[serde(skip)]
     lines: Vec<String>,
 }
@@ -51,7 +51,7 @@ pub(super) struct RequestGuidance(pub(super) Arc<Board>);
 impl Tool for RequestGuidance {
     const NAME: &'static str = "request_guidance";
     const TITLE: &'static str = "Ask for guidance";
-    // It changes nothing but the list of questions, and an equal call asks nothing twice: it may be made again.
+    // It changes only the list of questions, and an equal call does not ask again, so it may be retried.
     const EFFECT: Effect = Effect::READ;
     const ASKS: Asks = Asks::PersonByDialog;
     type Args = Args;
@@ -59,7 +59,7 @@ impl Tool for RequestGuidance {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let (kind, form) = (Kind::Guide, Form::guidance(&args.suggestions));
-        let asked = Asked {
+        let asked = QuestionContent {
             kind,
             title: args.context,
             message: String::new(),

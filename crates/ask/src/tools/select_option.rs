@@ -1,4 +1,4 @@
-//! `select_option`: which option a person chooses.
+//! `select_option`: asks a person to choose an option.
 
 use std::sync::Arc;
 
@@ -9,24 +9,24 @@ use serde_json::json;
 
 use crate::Board;
 use crate::answer;
-use crate::calls::asking::{self, Asked};
+use crate::calls::asking::{self, QuestionContent};
 use crate::calls::options::Options;
 use crate::calls::result::{self, Common};
 use crate::form::Form;
 use crate::question::{Danger, Kind};
 
-/// Ask your user to choose.
+/// Ask your user to choose an option.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
     /// The question.
     pub prompt: String,
-    /// `[id, label]` each.
+    /// Options, `[id, label]` each.
     pub options: Options,
     #[serde(default = "yes")]
     #[schemars(skip)]
     pub allow_custom: bool,
-    /// Seconds to wait; 0 asks and goes on.
+    /// Seconds to wait (default 50, in Claude Code 110); 0 returns at once.
     pub wait_s: Option<u64>,
     #[schemars(skip)]
     pub expires: Option<String>,
@@ -37,7 +37,7 @@ pub(super) struct Args {
     pub key: Option<String>,
 }
 
-/// What the person chose.
+/// The choice.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
     #[serde(flatten)]
@@ -46,7 +46,7 @@ pub(super) struct Output {
     selected: Option<String>,
     /// The custom text.
     custom: Option<String>,
-    /// The answer as the text form has it.
+    /// The answer in the text result.
     #[serde(skip)]
     lines: Vec<String>,
 }
@@ -56,7 +56,7 @@ pub(super) struct SelectOption(pub(super) Arc<Board>);
 impl Tool for SelectOption {
     const NAME: &'static str = "select_option";
     const TITLE: &'static str = "Ask for a choice";
-    // It changes nothing but the list of questions, and an equal call asks nothing twice: it may be made again.
+    // It changes only the list of questions, and an equal call does not ask again, so it may be retried.
     const EFFECT: Effect = Effect::READ;
     const ASKS: Asks = Asks::PersonByDialog;
     type Args = Args;
@@ -65,7 +65,7 @@ impl Tool for SelectOption {
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let options = args.options.checked()?;
         let (kind, form) = (Kind::Select, Form::select(options, args.allow_custom));
-        let asked = Asked {
+        let asked = QuestionContent {
             kind,
             title: args.prompt,
             message: String::new(),

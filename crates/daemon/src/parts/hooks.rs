@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use ::hooks::agents::Verdict;
 use ::hooks::context::{Memory, Piece};
-use ::hooks::deciding::{Added, Asked, Decided, Decider};
+use ::hooks::deciding::{Added, Decided, Decider, IncomingEvent};
 use ::hooks::journal::Raw;
 use ::hooks::person::Asking;
 use ::hooks::{Agent, HooksSettings};
@@ -90,7 +90,7 @@ impl Part for HooksPart {
 
     fn status(&self) -> Map<String, Value> {
         let Some(hooks) = &self.hooks else { return Map::new() };
-        let standing = hooks.decider.standing();
+        let standing = hooks.decider.active();
         let rules: usize = standing.policies.iter().map(|policy| policy.rules.len()).sum();
         let hooks = json!({"rules": rules, "pending": standing.pending, "broken": standing.broken});
         Map::from_iter([("hooks".to_owned(), hooks)])
@@ -98,7 +98,7 @@ impl Part for HooksPart {
 
     fn status_lines(&self) -> Vec<String> {
         let Some(hooks) = &self.hooks else { return Vec::new() };
-        let standing = hooks.decider.standing();
+        let standing = hooks.decider.active();
         let rules: usize = standing.policies.iter().map(|policy| policy.rules.len()).sum();
         let mut lines = Vec::new();
         if rules > 0 {
@@ -126,7 +126,7 @@ impl Part for HooksPart {
     }
 
     fn health(project: &project::Project, _: &project::Config) -> Option<Health> {
-        let standing = ::hooks::files::Files::new(project).standing(false);
+        let standing = ::hooks::files::Files::new(project).active(false);
         let mut findings: Vec<Finding> = Vec::new();
         let unreachable = ::hooks::files::unreachable_rules(project);
         findings.extend(unreachable.into_iter().map(|why| Finding::problem("policy", why)));
@@ -192,12 +192,12 @@ async fn hook(hooks: Arc<Hooks>, cx: Context, params: Option<Box<RawValue>>) -> 
     let raw = match (json, json_line, raw_hex) {
         (Some(json), ..) => Raw::Json(json),
         (_, Some(json), _) => Raw::JsonLine(json),
-        (.., Some(hex)) => Raw::of(hex::decode(hex).map_err(|error| wrong(error.to_string()))?),
+        (.., Some(hex)) => Raw::new(hex::decode(hex).map_err(|error| wrong(error.to_string()))?),
         (None, None, None) => Raw::Text(raw),
     };
     let caller = cx.caller::<Caller>().ok_or_else(|| RpcError::new(INTERNAL, "the caller is not known"))?;
     let (cwd, worktree) = (caller.cwd.clone(), caller.worktree.clone());
-    let asked = Asked { agent, named: event, raw, cwd, worktree, process: None };
+    let asked = IncomingEvent { agent, named: event, raw, cwd, worktree, process: None };
     let mut deadline = begun + Duration::from_millis(within_ms);
     let decided = decide(&hooks, asked, caller, begun, deadline).await?;
     let (answered_by, of_caller, handle) = (hooks.clone(), caller.clone(), Handle::current());
@@ -249,7 +249,7 @@ async fn hook(hooks: Arc<Hooks>, cx: Context, params: Option<Box<RawValue>>) -> 
 /// is the one for undecidable events.
 async fn decide(
     hooks: &Arc<Hooks>,
-    mut asked: Asked,
+    mut asked: IncomingEvent,
     caller: &Caller,
     begun: Instant,
     deadline: Instant,

@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ::hooks::context::{Around, At, Piece, Saying};
+use ::hooks::context::{At, ContextSource, Piece, Saying};
 use ::hooks::person::Asking;
 use ::hooks::{Brief, Event, HooksSettings};
 use mcp::tool::Context;
@@ -80,8 +80,8 @@ impl Hooked {
     }
 }
 
-impl Around for Belonging {
-    fn said<'a>(&'a self, agent: &'a Caller, at: At, within: Duration) -> Saying<'a> {
+impl ContextSource for Belonging {
+    fn collect<'a>(&'a self, agent: &'a Caller, at: At, within: Duration) -> Saying<'a> {
         Box::pin(async move {
             let cx = Context::detached(Arc::new(agent.clone()));
             let until = tokio::time::Instant::now() + within;
@@ -127,7 +127,7 @@ impl Belonging {
     pub(super) async fn added(&self, hook: &Caller, event: &Event, at: At, within: Duration) -> Vec<Piece> {
         let agent = self.agent(hook, event);
         self.heard_of(&agent);
-        self.said(&agent, at, within).await
+        self.collect(&agent, at, within).await
     }
 
     /// Asks a person on behalf of a hook, if a part supports it.

@@ -29,7 +29,7 @@ pub(crate) struct NodesPart {
 impl Part for NodesPart {
     fn open(setup: &Setup<'_>) -> NodesPart {
         let settings: NodesSettings = setup.config.settings();
-        let models = Models::of(setup.config);
+        let models = Models::from_config(setup.config);
         let journal = setup.journal.clone();
         let delegation = Delegation::new(setup.seal_for(TICKETS), setup.project.state_dir().join("nodes/delegated"));
         let record = Arc::new(move |record| journal.record(record));

@@ -183,7 +183,7 @@ enum Strictness {
 fn strictness(reply: &HookReply) -> Strictness {
     let said = serde_json::from_str::<serde_json::Value>(&reply.stdout).unwrap_or_default();
     let stops = said["continue"] == false || said["hookSpecificOutput"]["action"] == "decline";
-    match Came::of(reply.stdout.as_bytes(), Some(reply.exit.into())) {
+    match Came::from_output(reply.stdout.as_bytes(), Some(reply.exit.into())) {
         Came::Denied => Strictness::Denied,
         _ if stops => Strictness::Denied,
         Came::Asked => Strictness::Asked,

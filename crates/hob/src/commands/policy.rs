@@ -8,7 +8,7 @@ use std::sync::Arc;
 use clap::{Args, Subcommand};
 use hooks::agents::Verdict;
 use hooks::deciding::decided;
-use hooks::files::{Files, Standing, user_path};
+use hooks::files::{ActivePolicies, Files, user_path};
 use hooks::policy::{Decision, Policy, Subject};
 use hooks::{Agent, Event};
 use project::{Project, regular, visible};
@@ -106,7 +106,7 @@ fn check(project: &Project, file: Option<&Path>) -> Result<Exit, Failure> {
         terminal::line(format!("{}: {}, all right.", visible::path(file), rules(policy.rules.len())));
         return Ok(Exit::Done);
     }
-    let standing = Files::new(project).standing(false);
+    let standing = Files::new(project).active(false);
     if let Some(broken) = standing.broken.first() {
         return Err(Failure::new(broken).hint("Fix that file; until then the last valid policy stays in force."));
     }
@@ -218,13 +218,13 @@ fn explain(project: &Project, path: &Path, agent: Option<&str>) -> Result<Exit, 
     let event = event_of(&raw, agent)?;
     let cwd = super::cwd()?;
     let worktree = project.worktree(&cwd);
-    let standing = Files::new(project).standing(false);
+    let standing = Files::new(project).active(false);
     let (decision, facts) = decided(&standing, &event, &worktree, &cwd, |names| daemon::parts::facts(names, &worktree));
     let tool =
         event.tool.as_ref().map_or(String::new(), |tool| format!(", tool {} ({})", tool.native, tool.kind.as_str()));
     terminal::line(format!("{} of {}: {}{tool}", event.name, event.agent, event.kind.as_str()));
-    if let Some(script) = Subject::of(&event, &worktree, &cwd).script {
-        for command in script.shown() {
+    if let Some(script) = Subject::from_event(&event, &worktree, &cwd).script {
+        for command in script.render() {
             terminal::line(format!("  runs: {command}"));
         }
         if let Some(why) = script.opaque {
@@ -247,9 +247,9 @@ fn explain(project: &Project, path: &Path, agent: Option<&str>) -> Result<Exit, 
     Ok(Exit::Done)
 }
 
-/// Reads the policies from their files, granted or not.
-fn as_written(project: &Project, file: Option<&Path>) -> Result<Standing, Failure> {
-    let mut standing = Arc::unwrap_or_clone(Files::new(project).standing(false));
+/// The policies as their files read, granted or not.
+fn as_written(project: &Project, file: Option<&Path>) -> Result<ActivePolicies, Failure> {
+    let mut standing = Arc::unwrap_or_clone(Files::new(project).active(false));
     let ours = match file {
         Some(file) => parse(file)?,
         None => {
@@ -286,8 +286,8 @@ fn try_file(project: &Project, file: Option<&Path>) -> Result<Exit, Failure> {
         if decision.verdict != line.verdict {
             differences += 1;
             if differences <= SHOWN {
-                let what = Subject::of(&event, &line.worktree, &line.cwd).script;
-                let what = what.and_then(|script| script.shown().into_iter().next());
+                let what = Subject::from_event(&event, &line.worktree, &line.cwd).script;
+                let what = what.and_then(|script| script.render().into_iter().next());
                 let what = what.or(event.tool.map(|tool| tool.native)).unwrap_or_default();
                 terminal::line(format!(
                     "{}: {} {} was {}, and would be {}: {what}",

@@ -45,7 +45,7 @@ impl TrustCommand {
             found => found?,
         };
         let config = Config::load(project, &daemon::sections()).map_err(Failure::new)?;
-        nodes::Models::of(&config).ignored().iter().for_each(terminal::line);
+        nodes::Models::from_config(&config).ignored().iter().for_each(terminal::line);
         let code = CodeTrust::lookup(project, project.root());
         if requests.is_empty() && policy.is_none() {
             terminal::line(format!("{shown} requests nothing that needs a grant."));
@@ -112,8 +112,8 @@ impl WaitingPolicy {
         if let Err(error) = Policy::parse(text.as_deref().unwrap_or_default()) {
             return Err(named(error.to_string()).hint(mend));
         }
-        let pending = hooks::files::Files::new(project).standing(false).pending.clone();
-        // Grant only the text that was shown.
+        let pending = hooks::files::Files::new(project).active(false).pending.clone();
+        // The user grants the text that was shown.
         if hooks::files::project_text(project).as_ref() != Ok(&text) {
             let changed = Failure::new("hob-policy.toml changed while you were reading it");
             return Err(changed.hint("Run `hob trust` to see it again."));

@@ -8,7 +8,7 @@ use crate::fresh;
 /// The token budget of the default listing, in total and per part.
 const BUDGET: usize = 3000;
 const BUDGETS: [(&str, usize); 6] =
-    [("repl", 900), ("mail", 750), ("ask", 300), ("code", 690), ("work", 350), ("more_tools", 140)];
+    [("repl", 900), ("mail", 750), ("ask", 420), ("code", 690), ("work", 350), ("more_tools", 140)];
 
 fn listed(peer: &mut McpPeer) -> Vec<Value> {
     peer.result("tools/list", json!({}))["tools"].as_array().unwrap().clone()
@@ -76,7 +76,7 @@ fn costs_at_most(project: &TestProject, toolset: &str, budget: usize) {
 
 #[test]
 fn the_whole_toolset_of_questions_costs_at_most_its_budget() {
-    costs_at_most(&fresh(), "ask", 1500);
+    costs_at_most(&fresh(), "ask", 1700);
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn the_tools_of_nodes_cost_at_most_their_budget() {
     // Its tools are listed if there is a node; this one is only a prompt.
     project
         .write("nodes/silent.node.md", "---\noutput: { schema: string }\npolicy: { tool: false }\n---\nSay a word.\n");
-    costs_at_most(&project, "nodes", 700);
+    costs_at_most(&project, "nodes", 850);
 }
 
 #[test]

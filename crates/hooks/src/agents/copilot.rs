@@ -1,25 +1,25 @@
-//! Copilot CLI's events. An event that is registered in PascalCase comes with Claude Code's fields and tool names; both
-//! spellings of it are one here.
+//! Copilot CLI's events. Events registered in PascalCase have Claude Code's fields and tool names; both spellings are accepted
+//! here.
 
 use super::{Deny, Row};
 use crate::event::Kind;
 
 pub(super) const ROWS: &[Row] = &[
-    Row::told("sessionStart", Kind::SessionStart).takes_context(),
-    Row::told("sessionEnd", Kind::SessionEnd),
-    Row::told("userPromptSubmitted", Kind::Prompt).takes_context(),
-    Row::told("userPromptSubmit", Kind::Prompt).takes_context(),
-    Row::told("userPromptTransformed", Kind::Other),
-    Row::told("preToolUse", Kind::ToolBefore).denied_by(Deny::Tool).asks().takes_context(),
-    Row::told("postToolUse", Kind::ToolAfter).takes_context(),
-    Row::told("postToolUseFailure", Kind::ToolFailed),
-    // What asks here is the agent's own prompt, which comes by itself.
-    Row::told("permissionRequest", Kind::PermissionRequest).denied_by(Deny::Request).asks(),
-    Row::told("agentStop", Kind::TurnEnd).denied_by(Deny::Block),
-    Row::told("stop", Kind::TurnEnd).denied_by(Deny::Block),
-    Row::told("subagentStart", Kind::SubagentStart),
-    Row::told("subagentStop", Kind::SubagentStop).denied_by(Deny::Block),
-    Row::told("preCompact", Kind::CompactBefore),
-    Row::told("notification", Kind::Notification),
-    Row::told("errorOccurred", Kind::TurnFailed),
+    Row::new("sessionStart", Kind::SessionStart).takes_context(),
+    Row::new("sessionEnd", Kind::SessionEnd),
+    Row::new("userPromptSubmitted", Kind::Prompt).takes_context(),
+    Row::new("userPromptSubmit", Kind::Prompt).takes_context(),
+    Row::new("userPromptTransformed", Kind::Other),
+    Row::new("preToolUse", Kind::ToolBefore).denied_by(Deny::Tool).asks().takes_context(),
+    Row::new("postToolUse", Kind::ToolAfter).takes_context(),
+    Row::new("postToolUseFailure", Kind::ToolFailed),
+    // Without an answer, the agent shows its own prompt.
+    Row::new("permissionRequest", Kind::PermissionRequest).denied_by(Deny::Request).asks(),
+    Row::new("agentStop", Kind::TurnEnd).denied_by(Deny::Block),
+    Row::new("stop", Kind::TurnEnd).denied_by(Deny::Block),
+    Row::new("subagentStart", Kind::SubagentStart),
+    Row::new("subagentStop", Kind::SubagentStop).denied_by(Deny::Block),
+    Row::new("preCompact", Kind::CompactBefore),
+    Row::new("notification", Kind::Notification),
+    Row::new("errorOccurred", Kind::TurnFailed),
 ];

@@ -1,27 +1,27 @@
-//! Cursor's events. `preToolUse` covers every tool, and the events of one tool stand beside it.
+//! Cursor's events. `preToolUse` covers every tool; some tools have additional events.
 
 use super::{Deny, Row};
 use crate::event::Kind;
 
 pub(super) const ROWS: &[Row] = &[
-    Row::told("sessionStart", Kind::SessionStart).takes_context(),
-    Row::told("sessionEnd", Kind::SessionEnd),
-    Row::told("preToolUse", Kind::ToolBefore).denied_by(Deny::Tool),
-    Row::told("postToolUse", Kind::ToolAfter).takes_context(),
-    Row::told("postToolUseFailure", Kind::ToolFailed),
-    Row::told("subagentStart", Kind::SubagentStart).denied_by(Deny::Tool),
-    Row::told("subagentStop", Kind::SubagentStop).denied_by(Deny::Block),
-    Row::told("beforeShellExecution", Kind::ToolBefore).denied_by(Deny::Tool).asks(),
-    Row::told("afterShellExecution", Kind::ToolAfter),
-    Row::told("beforeMCPExecution", Kind::ToolBefore).denied_by(Deny::Tool).asks(),
-    Row::told("afterMCPExecution", Kind::ToolAfter),
-    Row::told("beforeReadFile", Kind::ToolBefore).denied_by(Deny::Tool),
-    Row::told("afterFileEdit", Kind::ToolAfter),
-    Row::told("beforeSubmitPrompt", Kind::Prompt).denied_by(Deny::Stop),
-    Row::told("preCompact", Kind::CompactBefore),
-    Row::told("stop", Kind::TurnEnd).denied_by(Deny::Block),
-    Row::told("afterAgentResponse", Kind::Other),
-    Row::told("afterAgentThought", Kind::Other),
-    Row::told("beforeTabFileRead", Kind::ToolBefore).denied_by(Deny::Tool),
-    Row::told("afterTabFileEdit", Kind::ToolAfter),
+    Row::new("sessionStart", Kind::SessionStart).takes_context(),
+    Row::new("sessionEnd", Kind::SessionEnd),
+    Row::new("preToolUse", Kind::ToolBefore).denied_by(Deny::Tool),
+    Row::new("postToolUse", Kind::ToolAfter).takes_context(),
+    Row::new("postToolUseFailure", Kind::ToolFailed),
+    Row::new("subagentStart", Kind::SubagentStart).denied_by(Deny::Tool),
+    Row::new("subagentStop", Kind::SubagentStop).denied_by(Deny::Block),
+    Row::new("beforeShellExecution", Kind::ToolBefore).denied_by(Deny::Tool).asks(),
+    Row::new("afterShellExecution", Kind::ToolAfter),
+    Row::new("beforeMCPExecution", Kind::ToolBefore).denied_by(Deny::Tool).asks(),
+    Row::new("afterMCPExecution", Kind::ToolAfter),
+    Row::new("beforeReadFile", Kind::ToolBefore).denied_by(Deny::Tool),
+    Row::new("afterFileEdit", Kind::ToolAfter),
+    Row::new("beforeSubmitPrompt", Kind::Prompt).denied_by(Deny::Stop),
+    Row::new("preCompact", Kind::CompactBefore),
+    Row::new("stop", Kind::TurnEnd).denied_by(Deny::Block),
+    Row::new("afterAgentResponse", Kind::Other),
+    Row::new("afterAgentThought", Kind::Other),
+    Row::new("beforeTabFileRead", Kind::ToolBefore).denied_by(Deny::Tool),
+    Row::new("afterTabFileEdit", Kind::ToolAfter),
 ];

@@ -1,7 +1,7 @@
-//! The agents: which events each has, what an answer to each can say, and how it is written.
+//! The agents: their events, and the possible answers to each with their format.
 //!
-//! An answer that an event cannot give is a declared loss: it is said in another way, and journalled. Start with
-//! [`Agent::row`] and [`Agent::render`]. The tables, one file each, are written into `docs/generated/hooks.md`.
+//! If an event does not support an answer, the loss is declared: another answer is given and recorded in the journal. Start
+//! with [`Agent::row`] and [`Agent::render`]. `docs/generated/hooks.md` has the tables, which are one file each.
 
 mod claude;
 mod codex;
@@ -30,23 +30,23 @@ pub enum Agent {
     Opencode,
 }
 
-/// One event of an agent, and what an answer to it can say.
+/// An event of an agent, and the answers that it supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Row {
-    /// As the agent spells it.
+    /// The name in the agent's spelling.
     pub name: &'static str,
     pub kind: Kind,
     pub deny: Deny,
-    /// Whether the agent's own prompt can be asked for.
+    /// True if the agent's own prompt can be asked for.
     pub asks: bool,
-    /// Whether text can be added to the model's context.
+    /// True if text can be added to the model's context.
     pub takes_context: bool,
 }
 
-/// How an answer to an event keeps what it is about from happening.
+/// The way in which an answer to an event prevents something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Deny {
-    /// It cannot.
+    /// The event cannot prevent anything.
     Never,
     /// By a decision about a tool.
     Tool,
@@ -54,7 +54,7 @@ pub enum Deny {
     Request,
     /// By a block with a reason. At a turn's end this holds the agent, which reads the reason.
     Block,
-    /// By stopping what the event is about.
+    /// By stopping the subject of the event.
     Stop,
     /// By declining a form.
     Decline,
@@ -63,8 +63,8 @@ pub enum Deny {
 }
 
 impl Row {
-    /// An event that is only told.
-    const fn told(name: &'static str, kind: Kind) -> Row {
+    /// Creates an event that only informs hob.
+    const fn new(name: &'static str, kind: Kind) -> Row {
         Row { name, kind, deny: Deny::Never, asks: false, takes_context: false }
     }
 
@@ -80,23 +80,23 @@ impl Row {
         Row { takes_context: true, ..self }
     }
 
-    /// Whether an answer can hold the agent, which then reads the reason and goes on.
+    /// Returns true if an answer can hold the agent, which then reads the reason and goes on.
     pub fn holds(&self) -> bool {
         self.deny == Deny::Block && matches!(self.kind, Kind::TurnEnd | Kind::SubagentStop)
     }
 
-    /// Whether something waits for the answer and can be kept from happening: what fails closed.
+    /// Returns true if the agent waits for the answer and obeys a refusal. Such events can fail closed.
     pub fn is_gate(&self) -> bool {
         self.deny != Deny::Never && matches!(self.kind, Kind::ToolBefore | Kind::PermissionRequest | Kind::Prompt)
     }
 }
 
 impl Agent {
-    /// Every agent, in the order in which they are reported.
+    /// Every agent, in report order.
     pub const ALL: [Agent; 6] =
         [Agent::Claude, Agent::Codex, Agent::Gemini, Agent::Cursor, Agent::Copilot, Agent::Opencode];
 
-    /// Its name on our command line, as `hob init` has it.
+    /// Returns the name for the command line, as in `hob init`.
     pub fn name(self) -> &'static str {
         match self {
             Agent::Claude => "claude",
@@ -108,7 +108,7 @@ impl Agent {
         }
     }
 
-    /// Its name for people.
+    /// Returns the name for people.
     pub fn title(self) -> &'static str {
         match self {
             Agent::Claude => "Claude Code",
@@ -120,12 +120,12 @@ impl Agent {
         }
     }
 
-    /// The agent of that name.
+    /// Returns the agent of that name.
     pub fn named(name: &str) -> Option<Agent> {
         Agent::ALL.into_iter().find(|agent| agent.name() == name)
     }
 
-    /// The agent that a payload is probably of, where nothing else says it.
+    /// Guesses the agent from a payload, if nothing else names it.
     pub fn of_payload(named: &str, raw: &[u8]) -> Agent {
         let payload = parse(raw).unwrap_or_default();
         let has = |field: &str| payload.get(field).is_some();
@@ -137,13 +137,13 @@ impl Agent {
         } else if has("turn_id") {
             Agent::Codex
         } else {
-            // What Claude Code has is its own, for others that have the same.
+            // Claude Code's events belong to it, even if other agents have the same.
             let by_event = Agent::ALL.into_iter().find(|agent| agent.row(event).is_some());
             by_event.unwrap_or(Agent::Claude)
         }
     }
 
-    /// Its events.
+    /// Returns the agent's events.
     pub fn rows(self) -> &'static [Row] {
         match self {
             Agent::Claude => claude::ROWS,
@@ -155,14 +155,14 @@ impl Agent {
         }
     }
 
-    /// The event of that name, in any spelling.
+    /// Returns the event of that name, in any spelling.
     pub fn row(self, name: &str) -> Option<&'static Row> {
         let name = plain(name);
         self.rows().iter().find(|row| plain(row.name) == name)
     }
 }
 
-/// The kind of an event by its name, whichever agent has it.
+/// Returns the kind of an event by its name in any agent.
 pub(crate) fn kind_of(name: &str) -> Option<Kind> {
     Agent::ALL.into_iter().find_map(|agent| agent.row(name)).map(|row| row.kind)
 }

@@ -1,11 +1,11 @@
-//! opencode's events, as hob's own plugin passes them on: an event that throws before a tool keeps it from running.
+//! opencode's events, as hob's plugin forwards them. An event before a tool prevents it by throwing an exception.
 
 use super::{Deny, Row};
 use crate::event::Kind;
 
 pub(super) const ROWS: &[Row] = &[
-    Row::told("session.created", Kind::SessionStart),
-    Row::told("tool.execute.before", Kind::ToolBefore).denied_by(Deny::Tool),
-    Row::told("tool.execute.after", Kind::ToolAfter).takes_context(),
-    Row::told("session.idle", Kind::TurnEnd),
+    Row::new("session.created", Kind::SessionStart),
+    Row::new("tool.execute.before", Kind::ToolBefore).denied_by(Deny::Tool),
+    Row::new("tool.execute.after", Kind::ToolAfter).takes_context(),
+    Row::new("session.idle", Kind::TurnEnd),
 ];

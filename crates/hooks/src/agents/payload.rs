@@ -1,5 +1,5 @@
-//! A payload as an [`Event`]: the fields that agents call by different names. What is absent, null or of another type is
-//! not there; nothing fails.
+//! Parses a payload to an [`Event`]. Agents use different names for its fields. A field that is null or of another type counts
+//! as absent; parsing never fails.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -9,14 +9,14 @@ use serde_json::{Map, Value};
 use super::{Agent, kind_of};
 use crate::event::{Event, Kind, Tool};
 
-/// Parses a payload. Bytes that are not UTF-8 and halves of surrogate pairs, which programs in JavaScript write where they cut
-/// a text, become U+FFFD.
+/// Parses a payload. Bytes that are not UTF-8 become U+FFFD. So do unpaired surrogates, which JavaScript programs write when they
+/// truncate a text.
 pub(crate) fn parse(raw: &[u8]) -> Option<Map<String, Value>> {
     let text = String::from_utf8_lossy(raw.strip_prefix(b"\xef\xbb\xbf").unwrap_or(raw));
     serde_json::from_str(&text).or_else(|_| serde_json::from_str(&replace_lone_surrogates(&text))).ok()
 }
 
-/// Replaces the escapes in a JSON text that are one half of a surrogate pair.
+/// Replaces escapes of unpaired surrogates in a JSON text.
 fn replace_lone_surrogates(text: &str) -> Cow<'_, str> {
     let unit = |at: usize| -> Option<u16> {
         let digits = text.get(at..)?.strip_prefix("\\u")?.get(..4)?;
@@ -45,7 +45,7 @@ fn replace_lone_surrogates(text: &str) -> Cow<'_, str> {
     Cow::Owned(mended)
 }
 
-/// The event that a payload says. `named` is the event of the command line: the payload's own name precedes it.
+/// Reads the event of a payload. `named` is the event of the command line; the payload's own name takes precedence.
 pub(crate) fn read(agent: Agent, named: &str, raw: &[u8]) -> Event {
     let parsed = parse(raw);
     let is_unreadable = parsed.is_none();
@@ -58,7 +58,7 @@ pub(crate) fn read(agent: Agent, named: &str, raw: &[u8]) -> Event {
     let row = own.as_deref().and_then(|own| agent.row(own)).or_else(|| agent.row(named));
     let (name, kind) = match row {
         Some(row) => (row.name.to_owned(), row.kind),
-        // Another agent's spelling still says what it is.
+        // Another agent's spelling still determines the kind.
         None => {
             let given = own.unwrap_or_else(|| named.to_owned());
             let kind = kind_of(&given).or_else(|| kind_of(named)).unwrap_or(Kind::Other);
@@ -87,7 +87,7 @@ pub(crate) fn read(agent: Agent, named: &str, raw: &[u8]) -> Event {
     event
 }
 
-/// The names of a tool's input.
+/// The field names of a tool's input.
 const INPUTS: [&str; 5] = ["tool_input", "toolInput", "toolArgs", "tool_args", "args"];
 
 fn tool(event: &str, kind: Kind, mut payload: Map<String, Value>) -> Option<Tool> {
@@ -116,14 +116,14 @@ fn tool(event: &str, kind: Kind, mut payload: Map<String, Value>) -> Option<Tool
         of_gemini.or_else(of_cursor).or_else(by_prefix)
     };
     let server = server();
-    // An input may be large: it is taken, not copied.
+    // An input may be large, so it is moved instead of copied.
     let input = INPUTS.iter().find_map(|name| payload.get_mut(*name).map(Value::take));
     let input = match input {
-        // Some agents give an object as a text.
+        // Some agents encode an object as a text.
         Some(Value::String(text)) => parse(text.as_bytes()).map_or(Value::String(text), Value::Object),
         Some(input) => input,
-        // Cursor's events of one tool have its fields at the top.
+        // Cursor's tool-specific events have the input fields at the top level.
         None => Value::Object(payload),
     };
-    Some(Tool::of(&name, input, server))
+    Some(Tool::new(&name, input, server))
 }

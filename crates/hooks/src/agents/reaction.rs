@@ -1,31 +1,31 @@
-//! What an agent makes of what a hook before a tool did: measured with real agents where there is a package of them, and by
-//! their documentation for the rest (Cursor). `cargo xtask clients agents` compares it with what they do.
+//! The reaction of an agent to the result of a hook before a tool. It was measured with real agents where a package exists, else
+//! taken from their documentation (Cursor). `cargo xtask clients agents` verifies it.
 
 use serde::Serialize;
 use serde_json::Value;
 
 use super::Agent;
 
-/// What came of a hook that was run before a tool.
+/// The result of a hook that ran before a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Came {
-    /// Exit status 0, and nothing was said.
+    /// Exit status 0 and no output.
     Nothing,
     Denied,
     Asked,
     Allowed,
-    /// Exit status 0, and a text that is no answer.
+    /// Exit status 0, with a text that is not an answer.
     Text,
     /// Another exit status, or a signal.
     Failed,
-    /// It could not be started.
+    /// The hook could not be started.
     Missing,
-    /// It did not end in the time of its entry.
+    /// The hook exceeded the timeout of its entry.
     TooLate,
 }
 
-/// What becomes of the tool.
+/// The effect on the tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
@@ -33,11 +33,11 @@ pub enum Effect {
     /// The agent asks its user; without one the tool does not run.
     Asks,
     Blocked,
-    /// The agent waits for a user who is not there.
+    /// The agent waits for an absent user.
     Hangs,
 }
 
-/// How an agent takes what is no plain answer.
+/// The effects of results other than a plain answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reaction {
     pub asked: Effect,
@@ -47,11 +47,11 @@ pub struct Reaction {
     pub too_late: Effect,
 }
 
-/// Three numbers of a version.
+/// The three numbers of a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version(pub [u64; 3]);
 
-/// From this version on, Claude Code's entries take `onFailure`; earlier ones ignore it without a word.
+/// The first version whose Claude Code entries support `onFailure`; earlier versions silently ignore it.
 pub const CLAUDE_ON_FAILURE: Version = Version([2, 1, 295]);
 
 use Effect::{Asks, Blocked, Hangs, Runs};
@@ -60,8 +60,8 @@ const OPEN: Reaction = Reaction { asked: Asks, text: Runs, failed: Runs, missing
 const CLOSED: Reaction = Reaction { failed: Blocked, missing: Blocked, too_late: Blocked, ..OPEN };
 
 impl Version {
-    /// The version in what a program says of itself: `2.1.331 (Claude Code)`, `codex-cli 0.169.0`.
-    pub fn of(text: &str) -> Option<Version> {
+    /// Parses the version in a program's output: `2.1.331 (Claude Code)`, `codex-cli 0.169.0`.
+    pub fn parse(text: &str) -> Option<Version> {
         text.split_whitespace().find_map(|word| {
             let mut numbers = word.trim_start_matches('v').splitn(3, '.');
             let mut next = || {
@@ -82,29 +82,29 @@ impl std::fmt::Display for Version {
 }
 
 impl Came {
-    /// In words, for people.
+    /// Returns the description for people.
     pub fn as_str(self) -> &'static str {
         match self {
             Came::Nothing => "said nothing",
             Came::Denied => "denied",
             Came::Asked => "asked",
             Came::Allowed => "allowed",
-            Came::Text => "printed what is no answer",
+            Came::Text => "printed something other than an answer",
             Came::Failed => "failed",
             Came::Missing => "was not started",
             Came::TooLate => "took too long",
         }
     }
 
-    /// What an agent reads in the output and the exit status of a hook; `None` for one that was ended by a signal.
-    pub fn of(stdout: &[u8], exit: Option<i32>) -> Came {
+    /// Classifies the output and the exit status of a hook; the status is `None` after a signal.
+    pub fn from_output(stdout: &[u8], exit: Option<i32>) -> Came {
         let said = String::from_utf8_lossy(stdout);
         let is_json = said.trim_start().starts_with('{');
         match exit {
             Some(2) => return Came::Denied,
             Some(0) if said.trim().is_empty() => return Came::Nothing,
             Some(0) if !is_json => return Came::Text,
-            // A shell that found no program.
+            // The shell did not find the program.
             Some(126 | 127) => return Came::Missing,
             Some(0) => {}
             _ => return Came::Failed,
@@ -129,7 +129,7 @@ impl Came {
 }
 
 impl Effect {
-    /// In words, for people.
+    /// Returns the description for people.
     pub fn as_str(self) -> &'static str {
         match self {
             Effect::Runs => "runs",
@@ -141,8 +141,8 @@ impl Effect {
 }
 
 impl Agent {
-    /// How it reacts, in a version (`None` if it is not known), where its entry has the agent's own switch against hooks
-    /// that fail.
+    /// Returns the reactions of a version (`None` if unknown). `has_switch` is true if the entry uses the agent's own option for
+    /// failing hooks.
     pub fn reaction(self, version: Option<Version>, has_switch: bool) -> Reaction {
         match self {
             Agent::Claude if has_switch && version.is_some_and(|version| version >= CLAUDE_ON_FAILURE) => CLOSED,
@@ -152,13 +152,13 @@ impl Agent {
             Agent::Cursor if has_switch => CLOSED,
             Agent::Cursor => OPEN,
             Agent::Copilot => Reaction { failed: Blocked, missing: Blocked, ..OPEN },
-            // It has no hooks but hob's plugin, where the switch is.
+            // Its only hook is hob's plugin, which implements the option.
             Agent::Opencode if has_switch => Reaction { asked: Blocked, text: Blocked, ..CLOSED },
             Agent::Opencode => Reaction { asked: Blocked, ..OPEN },
         }
     }
 
-    /// What becomes of a tool.
+    /// Returns the effect on a tool.
     pub fn effect(self, version: Option<Version>, has_switch: bool, came: Came) -> Effect {
         let reaction = self.reaction(version, has_switch);
         match came {
@@ -179,10 +179,10 @@ mod tests {
 
     #[test]
     fn versions_are_read_and_compared() {
-        assert_eq!(Version::of("2.1.331 (Claude Code)"), Some(Version([2, 1, 331])));
-        assert_eq!(Version::of("codex-cli 0.169.0-alpha.3"), Some(Version([0, 169, 0])));
-        assert_eq!(Version::of("GitHub Copilot CLI 1.0.102."), Some(Version([1, 0, 102])));
-        assert_eq!(Version::of("unknown"), None);
+        assert_eq!(Version::parse("2.1.331 (Claude Code)"), Some(Version([2, 1, 331])));
+        assert_eq!(Version::parse("codex-cli 0.169.0-alpha.3"), Some(Version([0, 169, 0])));
+        assert_eq!(Version::parse("GitHub Copilot CLI 1.0.102."), Some(Version([1, 0, 102])));
+        assert_eq!(Version::parse("unknown"), None);
         assert!(Version([2, 1, 295]) >= CLAUDE_ON_FAILURE && Version([2, 1, 294]) < CLAUDE_ON_FAILURE);
         assert!(Version([2, 2, 0]) > CLAUDE_ON_FAILURE && Version([1, 9, 999]) < CLAUDE_ON_FAILURE);
     }
@@ -196,14 +196,18 @@ mod tests {
                 .iter()
                 .find(|row| row.kind == crate::Kind::ToolBefore && row.deny == super::super::Deny::Tool);
             for (verdict, came) in [(Verdict::Pass, Came::Nothing), (Verdict::Deny, Came::Denied)] {
-                let rendered = agent.render(row, &Answer::of(verdict, "no".to_owned()));
-                assert_eq!(Came::of(rendered.stdout.as_bytes(), Some(rendered.exit.into())), came, "{agent:?}");
+                let rendered = agent.render(row, &Answer::new(verdict, "no".to_owned()));
+                assert_eq!(
+                    Came::from_output(rendered.stdout.as_bytes(), Some(rendered.exit.into())),
+                    came,
+                    "{agent:?}"
+                );
             }
         }
-        assert_eq!(Came::of(b"hello", Some(0)), Came::Text);
-        assert_eq!(Came::of(b"{", Some(0)), Came::Text);
-        assert_eq!(Came::of(b"", Some(127)), Came::Missing);
-        assert_eq!(Came::of(b"", Some(1)), Came::Failed);
-        assert_eq!(Came::of(b"", None), Came::Failed);
+        assert_eq!(Came::from_output(b"hello", Some(0)), Came::Text);
+        assert_eq!(Came::from_output(b"{", Some(0)), Came::Text);
+        assert_eq!(Came::from_output(b"", Some(127)), Came::Missing);
+        assert_eq!(Came::from_output(b"", Some(1)), Came::Failed);
+        assert_eq!(Came::from_output(b"", None), Came::Failed);
     }
 }

@@ -1,4 +1,4 @@
-//! An answer in the form of an agent: what `hob hook` prints, and its exit status. A pass without context is nothing.
+//! Renders an answer in the format of an agent: the output and exit status of `hob hook`. A pass without context is empty.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -6,24 +6,24 @@ use serde_json::{Map, Value, json};
 use super::{Agent, Deny, Row};
 use crate::event::Kind;
 
-/// What becomes of what an event is about.
+/// The decision about an event's subject.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Nothing is said: the agent goes on as it would without hob.
+    /// No answer: the agent continues as without hob.
     #[default]
     Pass,
-    /// It goes on without asking.
+    /// The agent continues without asking.
     Allow,
     /// The agent asks its user.
     Ask,
-    /// A person is asked through hob. Where nobody answers, the agent asks its user.
+    /// A person is asked through hob. Without an answer, the agent asks its user.
     Person,
     Deny,
 }
 
 impl Verdict {
-    /// Its name in rules.
+    /// Returns the name in rules.
     pub fn as_str(self) -> &'static str {
         match self {
             Verdict::Pass => "pass",
@@ -35,35 +35,35 @@ impl Verdict {
     }
 }
 
-/// What is to be said to an agent.
+/// An answer to an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     pub verdict: Verdict,
-    /// For a person and the model. Not of a pass.
+    /// The reason for a person and the model. Empty for a pass.
     pub reason: String,
-    /// For the model's context.
+    /// Text for the model's context.
     pub context: Option<String>,
-    /// For the user, beside whatever becomes of it.
+    /// A message for the user, in addition to the verdict.
     pub notice: Option<String>,
-    /// Of what is allowed: the tool's input instead of its own, and the agent's own suggestions of what to allow from now
-    /// on.
+    /// For an allowed tool: a replacement of its input. The next field has the agent's suggestions that the person accepted for
+    /// future events.
     pub input: Option<Value>,
     pub permissions: Vec<Value>,
 }
 
 impl Answer {
-    /// Nothing is said.
+    /// Creates an empty answer.
     pub fn pass() -> Answer {
-        Answer::of(Verdict::Pass, String::new())
+        Answer::new(Verdict::Pass, String::new())
     }
 
-    /// A verdict with its reason.
-    pub fn of(verdict: Verdict, reason: String) -> Answer {
+    /// Creates an answer from a verdict and its reason.
+    pub fn new(verdict: Verdict, reason: String) -> Answer {
         Answer { verdict, reason, context: None, notice: None, input: None, permissions: Vec::new() }
     }
 }
 
-/// What `hob hook` prints, and how it exits.
+/// The output and the exit status of `hob hook`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Rendered {
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -71,37 +71,37 @@ pub struct Rendered {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stderr: String,
     pub exit: u8,
-    /// What could not be said as it was meant.
+    /// The parts of the answer that the event does not support.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub losses: Vec<Loss>,
 }
 
-/// What could not be said as it was meant, and what was said instead.
+/// A part of an answer that the event does not support, with its replacement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Loss {
     /// The event cannot ask: it was denied, with the advice to ask the user.
     AskBecameDeny,
-    /// The event cannot be kept from happening: the reason was put into the context.
+    /// The event cannot deny: the reason was added to the context.
     DenyBecameContext,
-    /// The event cannot be kept from happening, and takes no context: the reason was printed for the user.
+    /// The event cannot deny and takes no context: the reason was printed for the user.
     DenyWasLost,
-    /// The event takes no context: it is kept for the next one that does.
+    /// The event takes no context: the context waits for the next event that does.
     #[serde(alias = "context_was_lost")]
     ContextWasKept,
     /// The event cannot allow: the agent asks as it would without hob.
     AllowWasLost,
 }
 
-/// How much of a reason and of a context is said, in characters: agents cut what is longer, or put it into a file.
+/// The maximum lengths of a reason and a context in characters. Agents truncate longer texts, or write them to a file.
 const REASON_MAX: usize = 2000;
 const CONTEXT_MAX: usize = 9500;
 
 impl Agent {
-    /// The answer to an event in this agent's form.
+    /// Renders the answer to an event in this agent's format.
     pub fn render(self, row: Option<&Row>, answer: &Answer) -> Rendered {
         let Some(row) = row else {
-            // Nobody knows what this event takes.
+            // The capabilities of this event are unknown.
             let losses = match (answer.verdict, &answer.context) {
                 (Verdict::Deny | Verdict::Ask, _) => vec![Loss::DenyWasLost],
                 (_, Some(_)) => vec![Loss::ContextWasKept],
@@ -110,12 +110,12 @@ impl Agent {
             return Rendered { losses, ..Rendered::default() };
         };
         let mut losses = Vec::new();
-        // What an agent is held with is all that it reads.
+        // An agent that continues after its turn's end reads only the reason.
         let mut reason = cut(&answer.reason, if row.holds() { CONTEXT_MAX } else { REASON_MAX });
         let mut context = answer.context.as_deref().map(|context| cut(context, CONTEXT_MAX));
         let mut verdict = answer.verdict;
         if verdict == Verdict::Person {
-            // Nobody could be asked, or nobody answered.
+            // No person was available, or none answered.
             verdict = Verdict::Ask;
         }
         if verdict == Verdict::Ask {
@@ -147,7 +147,7 @@ impl Agent {
             context = None;
         }
         let takes_allow = match row.deny {
-            // Codex takes it for a permission request alone.
+            // Codex treats it as a permission request only.
             Deny::Tool => self != Agent::Codex,
             deny => deny == Deny::Request,
         };
@@ -182,13 +182,13 @@ impl Agent {
         Rendered { stdout: format!("{value}\n"), stderr, exit: 0, losses }
     }
 
-    /// Whether an answer can tell the user something.
+    /// Returns true if an answer can contain a message for the user.
     fn takes_notice(self) -> bool {
         matches!(self, Agent::Claude | Agent::Codex | Agent::Gemini)
     }
 }
 
-/// `takes_updates`: Codex takes none, and would fail on them.
+/// Renders Claude Code's format. `takes_updates` is false for Codex, which fails on updates.
 fn of_claude(row: &Row, answer: &Answer, takes_updates: bool) -> Value {
     let Answer { verdict, reason, context, .. } = answer;
     let mut all = Map::new();
@@ -294,7 +294,7 @@ fn of_copilot(row: &Row, verdict: Verdict, reason: &str, context: Option<&str>) 
     all.into()
 }
 
-/// What hob's own plugin reads.
+/// Renders the format of hob's opencode plugin.
 fn of_opencode(verdict: Verdict, reason: &str, context: Option<&str>) -> Value {
     let mut all = Map::new();
     if verdict != Verdict::Pass {
@@ -307,20 +307,20 @@ fn of_opencode(verdict: Verdict, reason: &str, context: Option<&str>) -> Value {
     all.into()
 }
 
-/// What `hob hook` says when the policy could not be asked.
+/// The behaviour of `hob hook` if the policy could not be evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fail {
-    /// It goes on as without hob.
+    /// The agent continues as without hob.
     Open,
-    /// The agent asks its user where it can, else as closed.
+    /// The agent asks its user if it can, else the hook fails closed.
     Ask,
-    /// What waits for the answer does not happen.
+    /// The pending action is denied.
     Closed,
 }
 
 impl Fail {
-    /// The mode of that name.
+    /// Returns the mode of that name.
     pub fn named(name: &str) -> Option<Fail> {
         match name {
             "open" => Some(Fail::Open),
@@ -338,15 +338,15 @@ impl Fail {
         }
     }
 
-    /// The answer to an event of that name that could not be decided. Needs nothing but this program.
+    /// Renders the answer to an undecided event of that name. It needs only this program.
     pub fn render(self, agent: Agent, event: &str, why: &str) -> Rendered {
         let row = agent.row(event);
-        // An event that this version does not know waits for nothing that it could name.
+        // An event that is unknown to this version cannot be prevented.
         let Some(row) = row.filter(|row| self != Fail::Open && row.is_gate()) else { return Rendered::default() };
         let reason = format!("hob could not decide, and this hook fails {}: {why}", self.as_str());
         let verdict = if self == Fail::Ask && row.asks { Verdict::Ask } else { Verdict::Deny };
         if verdict == Verdict::Ask || row.kind == Kind::PermissionRequest {
-            return agent.render(Some(row), &Answer::of(verdict, reason));
+            return agent.render(Some(row), &Answer::new(verdict, reason));
         }
         Rendered { stdout: String::new(), stderr: format!("{reason}\n"), exit: 2, losses: Vec::new() }
     }

@@ -1,4 +1,4 @@
-//! Every event of every agent, as a payload of it, and what can be answered: `docs/generated/hooks.md`.
+//! Every event of every agent with a payload, and the possible answers: `docs/generated/hooks.md`.
 
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use super::*;
 use crate::event::Event;
 
-/// The payloads of an agent, with the event that the command line says.
+/// Returns the payloads of an agent, with the event of the command line.
 fn fixtures(agent: Agent) -> Vec<(String, String)> {
     #[derive(serde::Deserialize)]
     struct Fixture<'a> {
@@ -30,7 +30,7 @@ fn fixtures(agent: Agent) -> Vec<(String, String)> {
     text.lines().map(read).map(|fixture| (fixture.named, fixture.payload.get().to_owned())).collect()
 }
 
-fn shown(event: &Event) -> String {
+fn describe(event: &Event) -> String {
     let mut shown = event.kind.as_str().to_owned();
     if let Some(tool) = &event.tool {
         let _ = write!(shown, ", {} {:?}", tool.kind.as_str(), tool.native);
@@ -64,7 +64,7 @@ fn every_event_has_a_payload_and_a_row_and_passes_in_silence() {
             assert!(seen.insert(row.name), "{agent:?} {named} twice");
             assert!(event.session.is_some(), "{agent:?} {named}");
             assert_eq!(agent.render(Some(row), &Answer::pass()), Rendered::default());
-            // The payload's own name precedes the command line's.
+            // The payload's own name takes precedence over the command line's.
             if payload.contains("hook_event_name") {
                 assert_eq!(read(agent, "SessionEnd", payload.as_bytes()).name, event.name);
             }
@@ -103,7 +103,7 @@ fn tools_of_all_agents() {
     });
     let lines: Vec<String> = all
         .filter(|(_, event)| event.tool.is_some())
-        .map(|(agent, event)| format!("{} {}: {}", agent.name(), event.name, shown(&event)))
+        .map(|(agent, event)| format!("{} {}: {}", agent.name(), event.name, describe(&event)))
         .collect();
     expect![[r#"
         claude PreToolUse: tool_before, shell "Bash", Text("git status")
@@ -140,7 +140,7 @@ fn spellings() {
     for name in ["PreToolUse", "pre-tool-use", "preToolUse", "pre_tool_use", "PRETOOLUSE"] {
         assert_eq!(Agent::Claude.row(name).map(|row| row.name), Some("PreToolUse"), "{name}");
     }
-    // The predecessor's names.
+    // The names of the predecessor.
     for name in [
         "pre-tool-use",
         "post-tool-use",
@@ -155,13 +155,13 @@ fn spellings() {
     ] {
         assert!(Agent::Claude.row(name).is_some(), "{name}");
     }
-    // Another agent's name says what it is, and nothing can be answered.
+    // Another agent's name determines the kind, but no answer is possible.
     let event = read(Agent::Claude, "BeforeTool", b"{}");
     assert_eq!((event.kind, Agent::Claude.row(&event.name)), (Kind::ToolBefore, None));
 }
 
 #[test]
-fn whatever_comes_is_read() {
+fn any_payload_is_read() {
     let huge =
         format!("{{\"hook_event_name\":\"PreToolUse\",\"tool_input\":{{\"command\":\"{}\"}}}}", "a ".repeat(500_000));
     let deep = "[".repeat(100_000);
@@ -179,14 +179,14 @@ fn whatever_comes_is_read() {
     assert_eq!(read(Agent::Claude, "Stop", b"\xff").kind, Kind::TurnEnd);
 }
 
-fn said(agent: Agent, event: &str, answer: &Answer) -> String {
+fn rendered(agent: Agent, event: &str, answer: &Answer) -> String {
     let Rendered { stdout, stderr, exit, losses } = agent.render(agent.row(event), answer);
     let losses: Vec<String> = losses.iter().map(|loss| format!(" {loss:?}")).collect();
     format!("{}: {exit} {}{}{}", agent.name(), stdout.trim(), stderr.trim(), losses.concat())
 }
 
 fn check(answer: &Answer, events: &[(Agent, &str)], expected: Expect) {
-    let lines: Vec<String> = events.iter().map(|(agent, event)| said(*agent, event, answer)).collect();
+    let lines: Vec<String> = events.iter().map(|(agent, event)| rendered(*agent, event, answer)).collect();
     expected.assert_eq(&lines.join("\n"));
 }
 
@@ -202,7 +202,7 @@ const TOOL: [(Agent, &str); 5] = [
 fn answers_in_each_agents_form() {
     let answer = |verdict, context: Option<&str>| Answer {
         context: context.map(str::to_owned),
-        ..Answer::of(verdict, "because".to_owned())
+        ..Answer::new(verdict, "because".to_owned())
     };
     check(
         &answer(Verdict::Deny, None),
@@ -327,11 +327,11 @@ fn failing() {
 
 #[test]
 fn long_texts_are_cut() {
-    let answer = Answer { context: Some("ö".repeat(50_000)), ..Answer::of(Verdict::Deny, "ä".repeat(50_000)) };
+    let answer = Answer { context: Some("ö".repeat(50_000)), ..Answer::new(Verdict::Deny, "ä".repeat(50_000)) };
     for agent in Agent::ALL {
         for row in agent.rows() {
             let rendered = agent.render(Some(row), &answer);
-            // An agent that is held reads the reason alone.
+            // An agent that is kept from stopping reads only the reason.
             let most = if row.holds() { 20_000 } else { 14_500 };
             assert!(rendered.stdout.chars().count() < most, "{agent:?} {}", row.name);
             assert!(rendered.stdout.is_empty() || serde_json::from_str::<Value>(&rendered.stdout).is_ok());

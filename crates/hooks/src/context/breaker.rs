@@ -1,14 +1,14 @@
-//! How often an agent may be held at its turn's end. A rule that always holds, and an agent that does not do what it is held
-//! for, would go on for ever: after so many in a row, and so many an hour, the agent is let go.
+//! Limits how often an agent is kept from stopping at its turn's end. A rule that always denies, or an agent that ignores the
+//! reason, would otherwise loop forever. After a number of times in a row or per hour, the agent may stop.
 
 use std::time::{Duration, Instant};
 
-/// The bounds of a breaker.
+/// The limits of a breaker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
-    /// How often an agent is held in a row: before a turn of it ends that no hook holds.
+    /// The maximum number of holds in a row, before a turn ends without one.
     pub in_a_row: u32,
-    /// How often it is held at once over several turns; this many are given back in an hour, evenly.
+    /// The maximum number of holds per hour over several turns. They are restored evenly over an hour.
     pub an_hour: u32,
 }
 
@@ -18,21 +18,21 @@ impl Default for Bounds {
     }
 }
 
-/// The holds of one session.
+/// The hold counts of a session.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Breaker {
     in_a_row: u32,
-    /// The holds that still count, and when that was.
+    /// The number of holds that still count, with the time of that number.
     counted: Option<(f64, Instant)>,
 }
 
 impl Breaker {
-    /// A turn begins.
+    /// Starts a turn.
     pub(super) fn turn(&mut self) {
         self.in_a_row = 0;
     }
 
-    /// Whether the agent may be held once more, which counts; else why not. `is_held`: the agent says that a hook held it
+    /// Records a hold, or returns why the agent may not be held again. `is_held` is true if the agent reports that a hook held it
     /// just before.
     pub(super) fn may_hold(&mut self, bounds: Bounds, is_held: bool, now: Instant) -> Result<(), String> {
         if !is_held {
@@ -70,7 +70,7 @@ mod tests {
         assert!(hold(true, 1).is_err(), "until a turn ends by itself");
         assert_eq!([hold(false, 2), hold(true, 2), hold(true, 2)], [Ok(()), Ok(()), Ok(())]);
         assert_eq!(hold(false, 3), Err("it was held 6 times within the hour".to_owned()));
-        // One is given back every ten minutes.
+        // One hold is restored every ten minutes.
         assert!(hold(false, 9).is_err());
         assert!(hold(false, 12).is_ok());
         assert!(hold(false, 13).is_err());

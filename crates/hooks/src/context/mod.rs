@@ -1,8 +1,8 @@
-//! What is added to an agent's context at an event, and whether the agent is held at its turn's end for it.
+//! The text that is added to an agent's context at an event, and whether the agent is kept from stopping for it.
 //!
-//! What there is to say is known by others, by the trait [`Around`]; this decides when it is asked for ([`At`]), puts it into
-//! one text that agents take whole ([`compose`]), and keeps what an event cannot take for the next one that can
-//! ([`Sessions`]). Where nobody has anything to say, nothing is said.
+//! Other parts provide the text through the trait [`ContextSource`]. This module decides when to ask them ([`At`]), joins their
+//! texts to one of a length that agents accept ([`compose`]), and stores the rest for the next event that can take it
+//! ([`Sessions`]).
 
 mod breaker;
 mod sessions;
@@ -18,65 +18,65 @@ pub use self::sessions::{Sessions, TurnEnd};
 use crate::agents::Row;
 use crate::event::{Event, Kind};
 
-/// The most characters of a context: agents cut what is longer, or put it into a file.
+/// The maximum length of a context in characters. Agents truncate a longer one, or write it to a file.
 pub const CONTEXT_MAX: usize = 9500;
 
-/// When something can be said to an agent.
+/// A time at which text can be added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Moment {
     SessionStart,
     Prompt,
     ToolBefore,
     ToolAfter,
-    /// What is said then holds the agent, which reads it and goes on.
+    /// The turn's end. Text keeps the agent from stopping; it reads the text and continues.
     TurnEnd,
 }
 
-/// What an agent knows of its work.
+/// The state of an agent's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Memory {
-    /// It begins: what was said to it before is still there.
+    /// The session begins, and earlier text is still known.
     Begins,
-    /// It has lost what was said to it.
+    /// The agent has lost earlier text.
     Lost,
-    /// It goes on.
+    /// The session continues.
     Whole,
 }
 
-/// A moment, and what the agent knows then.
+/// A moment with the state of the agent's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct At {
     pub moment: Moment,
     pub memory: Memory,
 }
 
-/// Something to say.
+/// A text for an agent.
 pub struct Piece {
-    /// Who says it, for the journal.
+    /// The name of the source, for the journal.
     pub from: &'static str,
-    /// Facts, and what comes from outside framed as data.
+    /// Facts; external content is framed as data.
     pub text: String,
-    /// Whether it is worth holding an agent that is about to stop.
+    /// True if it should keep an agent from stopping.
     pub holds: bool,
-    /// To be called if the answer that it was in is lost.
+    /// A callback for the case that the answer with this text is lost.
     pub lost: Option<Box<dyn FnOnce() + Send>>,
 }
 
-/// A future of [`Around`].
+/// A future of [`ContextSource`].
 pub type Saying<'a> = Pin<Box<dyn Future<Output = Vec<Piece>> + Send + 'a>>;
 
-/// Those who may have something to say. The agent's connection, as far as there is one, is the caller.
-pub trait Around: Send + Sync {
-    /// What there is to say to an agent, as far as that is known within this time. What is handed over counts as said,
-    /// unless it is lost.
-    fn said<'a>(&'a self, agent: &'a Caller, at: At, within: Duration) -> Saying<'a>;
+/// The sources of text for agents. The caller is the agent's connection, if there is one.
+pub trait ContextSource: Send + Sync {
+    /// Returns the texts for an agent that are available within this time. A returned text counts as delivered unless its answer
+    /// is lost.
+    fn collect<'a>(&'a self, agent: &'a Caller, at: At, within: Duration) -> Saying<'a>;
 
-    /// The agent is heard of: what was said to it before has arrived.
+    /// Records a sign of life of the agent: its earlier answers have arrived.
     fn heard_of(&self, agent: &Caller);
 }
 
-/// The moment that an event is; `None` for one at which nothing is added. What is said in a subagent's events reaches only
-/// the subagent, which has no mail and asked nothing.
+/// Returns the moment of an event; `None` if nothing can be added. Text in a subagent's events would reach only the subagent,
+/// which has no mail and no questions.
 pub fn moment(event: &Event, row: Option<&Row>) -> Option<Moment> {
     let row = row.filter(|_| event.subagent.is_none())?;
     let moment = match event.kind {
@@ -90,7 +90,7 @@ pub fn moment(event: &Event, row: Option<&Row>) -> Option<Moment> {
     row.takes_context.then_some(moment)
 }
 
-/// One text of several, in their order; what does not fit is given back.
+/// Joins texts in order. Returns the joined text and those that do not fit.
 pub fn compose(pieces: Vec<String>) -> (Option<String>, Vec<String>) {
     let mut whole = String::new();
     let mut left = Vec::new();
@@ -101,7 +101,7 @@ pub fn compose(pieces: Vec<String>) -> (Option<String>, Vec<String>) {
             if !whole.is_empty() {
                 whole.push_str("\n\n");
             }
-            // One that is too long by itself is cut where it is rendered.
+            // A single text that is too long is truncated when it is rendered.
             whole.push_str(&piece);
             count += length;
         } else {
@@ -111,7 +111,7 @@ pub fn compose(pieces: Vec<String>) -> (Option<String>, Vec<String>) {
     ((!whole.is_empty()).then_some(whole), left)
 }
 
-/// Whether an answer was lost, told once to all pieces that were in it.
+/// The callbacks of all texts in an answer, for the case that it is lost.
 #[derive(Default)]
 pub struct Receipts {
     pieces: Vec<Box<dyn FnOnce() + Send>>,
@@ -123,14 +123,14 @@ impl Receipts {
         self.pieces.extend(lost);
     }
 
-    /// The answer left.
+    /// Records that the answer was sent.
     pub fn left(self) {
         self.is_over.store(true, Ordering::Relaxed);
     }
 }
 
 impl Drop for Receipts {
-    /// An answer that nobody sent is lost: its event was given up.
+    /// An answer that was not sent is lost, because its event was given up.
     fn drop(&mut self) {
         if !self.is_over.load(Ordering::Relaxed) {
             self.pieces.drain(..).for_each(|lost| lost());
@@ -144,7 +144,7 @@ mod tests {
     use crate::agents::Agent;
 
     #[test]
-    fn what_does_not_fit_is_given_back() {
+    fn excess_texts_are_returned() {
         let long = |letter: &str| letter.repeat(5000);
         let (text, left) = compose(vec!["a".to_owned(), long("b"), long("c"), "d".to_owned()]);
         assert_eq!(text, Some(format!("a\n\n{}\n\nd", long("b"))));

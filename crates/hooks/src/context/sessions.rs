@@ -1,5 +1,5 @@
-//! What is known of the agents' sessions between their events: what is to be said at the next one that takes context, whether
-//! the agent lost its memory, and how often it was held.
+//! The state of the agents' sessions between events: text for the next event that takes context, whether the agent lost its
+//! memory, and how often it was kept from stopping.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,12 +9,12 @@ use super::breaker::{Bounds, Breaker};
 use super::{At, Memory, Moment};
 use crate::event::{Event, Kind};
 
-/// How many sessions are remembered, and how many texts and characters are kept for one.
+/// The maximum number of sessions, and the maximum number of texts and characters that are stored for one.
 const SESSIONS_MAX: usize = 500;
 const TEXTS_MAX: usize = 20;
 const CHARACTERS_MAX: usize = 9000;
 
-/// The sessions of a daemon's life.
+/// The sessions since the daemon's start.
 #[derive(Debug, Default)]
 pub struct Sessions(Mutex<HashMap<String, Session>>);
 
@@ -23,23 +23,23 @@ struct Session {
     kept: Vec<String>,
     is_compacted: bool,
     breaker: Breaker,
-    /// When it was heard of last, by a count.
+    /// The time of the last event.
     last: Option<Instant>,
 }
 
-/// What becomes of an agent that is about to stop.
+/// The decision about an agent that is about to stop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TurnEnd {
-    /// It is held.
+    /// It must continue.
     Held,
-    /// It would be held, and is let go, for this reason.
+    /// It would have to continue, but may stop for this reason.
     LetGo(String),
 }
 
 impl Sessions {
-    /// An event came in: what it means for what the agent knows.
+    /// Records an event, and returns the moment with the state of the agent's memory.
     pub fn hears(&self, key: &str, event: &Event, moment: Option<Moment>) -> Option<At> {
-        let mut sessions = self.of(key);
+        let mut sessions = self.lock_with(key);
         let session = sessions.get_mut(key)?;
         match event.kind {
             Kind::CompactBefore | Kind::CompactAfter if event.subagent.is_none() => session.is_compacted = true,
@@ -51,7 +51,7 @@ impl Sessions {
             _ => {}
         }
         let moment = moment?;
-        // At a turn's end it would be held for what it can be told with its next prompt.
+        // At a turn's end, the agent would be held for text that can wait for its next prompt.
         let is_compacted = moment != Moment::TurnEnd && std::mem::take(&mut session.is_compacted);
         let begins_anew = event.kind == Kind::SessionStart
             && event.reason.as_deref().is_some_and(|why| ["compact", "clear"].contains(&why));
@@ -63,9 +63,9 @@ impl Sessions {
         Some(At { moment, memory })
     }
 
-    /// Keeps a text for the next event that takes context. What is too much is dropped, the latest first.
+    /// Stores a text for the next event that takes context. If there is too much text, the latest is dropped.
     pub fn keep(&self, key: &str, text: String) {
-        let mut sessions = self.of(key);
+        let mut sessions = self.lock_with(key);
         let Some(session) = sessions.get_mut(key) else { return };
         let length: usize = session.kept.iter().map(|kept| kept.chars().count()).sum();
         let has_room = session.kept.len() < TEXTS_MAX && length + text.chars().count() <= CHARACTERS_MAX;
@@ -74,22 +74,22 @@ impl Sessions {
         }
     }
 
-    /// What was kept, which is taken.
+    /// Removes and returns the stored texts.
     pub fn take(&self, key: &str) -> Vec<String> {
         let mut sessions = self.lock();
         sessions.get_mut(key).map(|session| std::mem::take(&mut session.kept)).unwrap_or_default()
     }
 
-    /// The agent's memory was said to be lost, and what should have told it anew was lost too.
+    /// Records again that the agent's memory was lost, because the answer that should have restored it was lost too.
     pub fn forgot_again(&self, key: &str) {
         if let Some(session) = self.lock().get_mut(key) {
             session.is_compacted = true;
         }
     }
 
-    /// Somebody wants to hold an agent that is about to stop.
+    /// Decides whether an agent that is about to stop must continue.
     pub fn hold(&self, key: &str, bounds: Bounds, is_held: bool) -> TurnEnd {
-        let mut sessions = self.of(key);
+        let mut sessions = self.lock_with(key);
         let Some(session) = sessions.get_mut(key) else { return TurnEnd::LetGo("it is not known".to_owned()) };
         match session.breaker.may_hold(bounds, is_held, Instant::now()) {
             Ok(()) => TurnEnd::Held,
@@ -97,8 +97,8 @@ impl Sessions {
         }
     }
 
-    /// The sessions, with this one among them.
-    fn of(&self, key: &str) -> MutexGuard<'_, HashMap<String, Session>> {
+    /// Locks the sessions, after adding this one if it is missing.
+    fn lock_with(&self, key: &str) -> MutexGuard<'_, HashMap<String, Session>> {
         let mut sessions = self.lock();
         if !sessions.contains_key(key) && sessions.len() >= SESSIONS_MAX {
             let oldest = sessions.iter().min_by_key(|(_, session)| session.last).map(|(key, _)| key.clone());
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_bounded_and_said_once() {
+    fn stored_texts_are_bounded_and_delivered_once() {
         let sessions = Sessions::default();
         sessions.keep("s", "a".to_owned());
         sessions.keep("s", "a".to_owned());

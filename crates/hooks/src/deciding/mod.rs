@@ -1,5 +1,5 @@
-//! Where a daemon's hook events are decided, answered and journalled. No async: who has something to add, or asks a person,
-//! does so between [`Decider::decide`] and [`Decider::answer`].
+//! Decides, answers and records the hook events of a daemon. This module is synchronous. Context sources and questions to
+//! persons run between [`Decider::decide`] and [`Decider::answer`].
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -10,7 +10,7 @@ use project::Project;
 use crate::agents::{Agent, Answer, Loss, Rendered, Row, Verdict};
 use crate::context::{At, Memory, Piece, Receipts, Sessions, TurnEnd, compose, moment};
 use crate::event::{Event, Kind};
-use crate::files::{Files, Standing};
+use crate::files::{ActivePolicies, Files};
 use crate::journal::{Line, Log, Raw};
 use crate::person::{self, Asking};
 use crate::policy::{Decision, FACTS, Facts, Subject, decide};
@@ -18,98 +18,98 @@ use crate::record::Record;
 use crate::settings::{HooksSettings, Keep};
 use crate::spool;
 
-/// An event as it came.
+/// An incoming event.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct IncomingEvent {
     pub agent: Agent,
-    /// The event that the command line says.
+    /// The event of the command line.
     pub named: String,
     pub raw: Raw,
-    /// Where the hook runs, and the worktree around it.
+    /// The working directory of the hook. The next field is its worktree.
     pub cwd: PathBuf,
     pub worktree: PathBuf,
-    /// The agent's process, as far as it is known: a session's name in an event is a claim, which counts within it.
+    /// The agent's process, if known. An event can claim any session name, so sessions are separate for each process.
     pub process: Option<String>,
 }
 
-/// An event that is decided and not answered yet.
+/// A decided event without an answer.
 #[derive(Debug)]
 pub struct Decided {
-    pub asked: Asked,
+    pub asked: IncomingEvent,
     pub event: Event,
     pub decision: Decision,
-    pub standing: Arc<Standing>,
-    /// The agent's session, by which what is known between its events is found.
+    pub standing: Arc<ActivePolicies>,
+    /// The key of the agent's session.
     pub key: String,
-    /// The moment, where something can be added.
+    /// The moment, if text can be added.
     pub at: Option<At>,
     facts: Facts,
     begun: Instant,
 }
 
-/// What is said to an event, besides by rules.
+/// The additions to an answer, besides those of rules.
 #[derive(Default)]
 pub struct Added {
     pub pieces: Vec<Piece>,
-    /// A person's word, which precedes the decision to ask one.
+    /// A person's answer, which takes precedence over the decision to ask one.
     pub person: Option<Answer>,
-    /// What became of the question to a person.
+    /// The outcome of the question to a person.
     pub outcome: Option<String>,
 }
 
-/// What was answered.
-pub struct Answered {
+/// An answered event.
+pub struct AnsweredEvent {
     pub rendered: Rendered,
-    /// The line of the journal, without its payload.
+    /// The journal line, without its payload.
     pub line: Line,
-    /// The daemon's records of it.
+    /// The daemon's records of the event.
     pub records: Vec<Record>,
-    /// To be told whether the answer left.
+    /// The callbacks that need to know whether the answer was sent.
     pub receipts: Receipts,
-    /// Why the line is not in the file, if so.
+    /// The error if the line could not be written.
     pub unwritten: Option<std::io::Error>,
 }
 
-/// What other parts know of a worktree: the facts of these names, as far as they are known.
+/// A callback that returns the known facts of these names about a worktree.
 pub type FactSource = Box<dyn Fn(&[&str], &Path) -> Facts + Send + Sync>;
 
-/// Decides for a project.
+/// The decider of a project.
 pub struct Decider {
     project: Project,
     settings: HooksSettings,
     files: Mutex<Files>,
-    /// `None` until the first event.
+    /// The journal; `None` until the first event.
     log: Mutex<Option<Log>>,
     facts: FactSource,
     sessions: Arc<Sessions>,
 }
 
 impl Decider {
-    /// Opens nothing yet.
+    /// Creates the decider. Files are opened on first use.
     pub fn new(project: &Project, settings: HooksSettings, facts: FactSource) -> Decider {
         let files = Mutex::new(Files::new(project));
         let (log, sessions) = (Mutex::default(), Arc::default());
         Decider { project: project.clone(), settings, files, log, facts, sessions }
     }
 
-    /// What holds now.
-    pub fn standing(&self) -> Arc<Standing> {
-        self.files.lock().unwrap_or_else(std::sync::PoisonError::into_inner).standing(true)
+    /// Returns the rules in force.
+    pub fn active(&self) -> Arc<ActivePolicies> {
+        self.files.lock().unwrap_or_else(std::sync::PoisonError::into_inner).active(true)
     }
 
     /// Decides on an event. Blocks on files.
-    pub fn decide(&self, asked: Asked, begun: Instant) -> Decided {
+    pub fn decide(&self, asked: IncomingEvent, begun: Instant) -> Decided {
         let event = crate::read(asked.agent, &asked.named, &asked.raw.bytes().unwrap_or_default());
-        let standing = self.standing();
+        let standing = self.active();
         let (decision, facts) =
             decided(&standing, &event, &asked.worktree, &asked.cwd, |names| (self.facts)(names, &asked.worktree));
         self.heard(asked, event, decision, standing, facts, begun)
     }
 
-    /// Answers an event that cannot be decided in time. Where a rule may forbid it, nothing passes in silence.
-    pub fn give_up(&self, asked: Asked, begun: Instant) -> Decided {
+    /// Decides on an event without an evaluation, because time is up. If a rule may forbid it, it does not pass.
+    pub fn give_up(&self, asked: IncomingEvent, begun: Instant) -> Decided {
         let event = crate::read(asked.agent, &asked.named, &asked.raw.bytes().unwrap_or_default());
-        let standing = self.standing();
+        let standing = self.active();
         let why =
             "hob could not decide on this in time, and a rule of the project's policy may forbid it: make it shorter";
         let decision = undecided(&standing, &event, why);
@@ -118,10 +118,10 @@ impl Decider {
 
     fn heard(
         &self,
-        asked: Asked,
+        asked: IncomingEvent,
         event: Event,
         decision: Decision,
-        standing: Arc<Standing>,
+        standing: Arc<ActivePolicies>,
         facts: Facts,
         begun: Instant,
     ) -> Decided {
@@ -132,8 +132,8 @@ impl Decider {
         Decided { asked, event, decision, standing, key, at, facts, begun }
     }
 
-    /// Renders the answer and writes it down. Blocks on files.
-    pub fn answer(&self, decided: Decided, added: Added) -> Answered {
+    /// Renders the answer and writes it to the journal. Blocks on files.
+    pub fn answer(&self, decided: Decided, added: Added) -> AnsweredEvent {
         let row = decided.asked.agent.row(&decided.event.name);
         let (names, mut outcome) = (added.pieces.iter().map(|piece| piece.from.to_owned()).collect(), None);
         let mut receipts = Receipts::default();
@@ -141,7 +141,7 @@ impl Decider {
             let (sessions, key) = (self.sessions.clone(), decided.key.clone());
             receipts.add(Some(Box::new(move || sessions.forgot_again(&key))));
         }
-        let answer = self.said(&decided, row, added, &mut receipts, &mut outcome);
+        let answer = self.compose_answer(&decided, row, added, &mut receipts, &mut outcome);
         let Decided { asked, event, decision, standing, facts, begun, .. } = decided;
         let told = event.clone();
         let rendered = asked.agent.render(row, &answer);
@@ -173,12 +173,12 @@ impl Decider {
         };
         let unwritten = self.write(&mut line).err();
         line.raw = Raw::Text(String::new());
-        let records = Record::of(&line, &told);
-        Answered { rendered, line, records, receipts, unwritten }
+        let records = Record::from_event(&line, &told);
+        AnsweredEvent { rendered, line, records, receipts, unwritten }
     }
 
-    /// What is said of it all to the agent.
-    fn said(
+    /// Combines the decision and the additions to an answer.
+    fn compose_answer(
         &self,
         decided: &Decided,
         row: Option<&Row>,
@@ -206,17 +206,15 @@ impl Decider {
                     }
                     let (reason, left) = compose(texts);
                     left.into_iter().for_each(|text| self.sessions.keep(key, text));
-                    Answer::of(Verdict::Deny, reason.unwrap_or_default())
+                    Answer::new(Verdict::Deny, reason.unwrap_or_default())
                 }
                 TurnEnd::LetGo(why) => {
                     *outcome = Some(format!("let go: {why}"));
-                    // What was to be said goes to whoever asks next.
+                    // The texts were not delivered: their sources keep them.
                     added.pieces.into_iter().filter_map(|piece| piece.lost).for_each(|lost| lost());
-                    let reason = match answer.reason.is_empty() {
-                        true => "something waits for it".to_owned(),
-                        false => answer.reason,
-                    };
-                    let notice = format!("hob let the agent stop, which was to go on ({reason}): {why}");
+                    let reason =
+                        if answer.reason.is_empty() { "something waits for it".to_owned() } else { answer.reason };
+                    let notice = format!("hob let the agent stop although it should continue ({reason}): {why}");
                     Answer { notice: Some(notice), ..Answer::pass() }
                 }
             };
@@ -254,7 +252,7 @@ impl Decider {
         log.write(line)
     }
 
-    /// Has the journal's bytes on disk.
+    /// Flushes the journal to disk.
     pub fn sync(&self) -> std::io::Result<()> {
         let handle = {
             let log = self.log.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -265,7 +263,7 @@ impl Decider {
 }
 
 impl Decided {
-    /// What to ask a person, if one is to decide.
+    /// Returns the question to a person, if a person must decide.
     pub fn asking(&self) -> Option<Asking> {
         let is_asked = self.decision.verdict == Verdict::Person;
         let raw = || self.asked.raw.bytes().unwrap_or_default();
@@ -273,9 +271,9 @@ impl Decided {
     }
 }
 
-/// Decides on an event by what holds. Facts are looked up if a rule names them.
+/// Decides on an event by the rules in force. Facts are looked up only if a rule names them.
 pub fn decided(
-    standing: &Standing,
+    standing: &ActivePolicies,
     event: &Event,
     worktree: &Path,
     cwd: &Path,
@@ -290,12 +288,12 @@ pub fn decided(
     };
     let wanted: Vec<&str> = FACTS.iter().copied().filter(|name| names(name)).collect();
     let facts = if wanted.is_empty() { Facts::new() } else { facts(&wanted) };
-    let subject = Subject::of(event, worktree, cwd);
+    let subject = Subject::from_event(event, worktree, cwd);
     (decide(&standing.policies, event, &subject, &facts), facts)
 }
 
-/// The decision on an event of which hob does not know enough: the strictest that a rule may come to.
-fn undecided(standing: &Standing, event: &Event, why: &str) -> Decision {
+/// Decides on an event with insufficient information: the strictest decision that a rule could reach.
+fn undecided(standing: &ActivePolicies, event: &Event, why: &str) -> Decision {
     let row = Agent::named(event.agent).and_then(|agent| agent.row(&event.name));
     let verdict = standing.policies.iter().map(|policy| policy.undecided(row)).max().unwrap_or(Verdict::Pass);
     let reason = if verdict == Verdict::Pass { String::new() } else { why.to_owned() };
@@ -303,23 +301,23 @@ fn undecided(standing: &Standing, event: &Event, why: &str) -> Decision {
 }
 
 impl Decision {
-    /// What is said of it to the agent.
+    /// Returns the decision as an answer.
     pub fn answer(&self) -> Answer {
         let context = (!self.context.is_empty()).then(|| {
             let facts = self.context.iter().map(|text| format!("- {text}")).collect::<Vec<_>>().join("\n");
             format!("From the policy of this project, as facts:\n{facts}")
         });
-        Answer { context, ..Answer::of(self.verdict, self.reason.clone()) }
+        Answer { context, ..Answer::new(self.verdict, self.reason.clone()) }
     }
 }
 
 impl Loss {
-    /// In words, for people.
+    /// Returns the description for people.
     pub fn as_str(self) -> &'static str {
         match self {
             Loss::AskBecameDeny => "this event cannot ask, so it was denied",
-            Loss::DenyBecameContext => "this event cannot be kept from happening, so the reason went into the context",
-            Loss::DenyWasLost => "this event cannot be kept from happening",
+            Loss::DenyBecameContext => "this event cannot be prevented, so the reason went into the context",
+            Loss::DenyWasLost => "this event cannot be prevented",
             Loss::ContextWasKept => "this event takes no context, which is kept for the next that does",
             Loss::AllowWasLost => "this event cannot allow",
         }

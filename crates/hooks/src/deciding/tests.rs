@@ -1,4 +1,4 @@
-//! What holds of whatever comes: nothing without a rule, and the same again from the journal.
+//! Properties of all events: without a rule there is no output, and a journalled event is decided the same way again.
 
 use std::collections::HashSet;
 
@@ -29,7 +29,7 @@ on = ["turn_end", "Notification"]
 decide = "deny"
 "#;
 
-/// A project, whose state lies with that of the user's own projects, and goes with the test.
+/// A project whose state is in the user's state directory, and is removed with the test.
 struct Here {
     project: Project,
     _temp: tempfile::TempDir,
@@ -49,7 +49,7 @@ impl Drop for Here {
     }
 }
 
-/// The branch changes with every event.
+/// Creates a decider whose branch fact changes with every event.
 fn decider(project: &Project) -> Decider {
     let count = std::sync::atomic::AtomicU64::new(0);
     let facts = move |names: &[&str], _: &Path| {
@@ -119,8 +119,15 @@ fn shell(command: &str) -> Vec<u8> {
     serde_json::json!({"tool_name": "Bash", "tool_input": {"command": command}}).to_string().into_bytes()
 }
 
-fn asked(agent: Agent, named: &str, raw: Vec<u8>) -> Asked {
-    Asked { agent, named: named.to_owned(), raw: Raw::of(raw), cwd: "/p".into(), worktree: "/p".into(), process: None }
+fn incoming(agent: Agent, named: &str, raw: Vec<u8>) -> IncomingEvent {
+    IncomingEvent {
+        agent,
+        named: named.to_owned(),
+        raw: Raw::new(raw),
+        cwd: "/p".into(),
+        worktree: "/p".into(),
+        process: None,
+    }
 }
 
 #[test]
@@ -134,7 +141,7 @@ fn ten_thousand_random_payloads_say_nothing_without_a_rule() {
         let raw = payloads.new_tree(&mut runner).unwrap().current();
         let agent = *agents.next().unwrap();
         let named = agent.rows()[number % agent.rows().len()].name;
-        let decided = decider.decide(asked(agent, named, raw.clone()), Instant::now());
+        let decided = decider.decide(incoming(agent, named, raw.clone()), Instant::now());
         let rendered = agent.render(agent.row(&decided.event.name), &decided.decision.answer());
         assert_eq!(rendered, Rendered::default(), "{agent:?} {named} {}", String::from_utf8_lossy(&raw));
     }
@@ -161,7 +168,7 @@ fn ten_thousand_journalled_events_are_decided_the_same_again() {
             .to_string()
             .into_bytes(),
         };
-        let decided = ours.decide(asked(agent, row.name, raw), Instant::now());
+        let decided = ours.decide(incoming(agent, row.name, raw), Instant::now());
         verdicts.insert(decided.decision.verdict);
         let answered = ours.answer(decided, Added::default());
         assert!(answered.unwritten.is_none());
@@ -169,7 +176,7 @@ fn ten_thousand_journalled_events_are_decided_the_same_again() {
     }
     // Without a grant, a rule that asks a person counts as `ask`.
     assert_eq!(verdicts.len(), 3, "{verdicts:?}");
-    let standing = Files::new(project).standing(false);
+    let standing = Files::new(project).active(false);
     let mut count = 0;
     for line in crate::journal::lines(&project.log_dir()) {
         count += 1;
@@ -185,14 +192,14 @@ fn an_event_that_cannot_be_decided_in_time_is_as_one_that_cannot_be_told() {
     let verdict = |opaque: &str, event: &str| {
         let here = Here::new();
         std::fs::write(here.project.root().join(crate::policy::FILE), format!("{opaque}{POLICY}")).unwrap();
-        let asked = asked(Agent::Claude, event, shell("ls"));
+        let asked = incoming(Agent::Claude, event, shell("ls"));
         decider(&here.project).give_up(asked, Instant::now()).decision.verdict
     };
     assert_eq!(verdict("", "PreToolUse"), Verdict::Ask);
     assert_eq!(verdict("opaque = \"deny\"", "PreToolUse"), Verdict::Deny);
     assert_eq!(verdict("", "PostToolUse"), Verdict::Pass, "no rule is about it");
     let here = Here::new();
-    let decided = decider(&here.project).give_up(asked(Agent::Claude, "PreToolUse", shell("ls")), Instant::now());
+    let decided = decider(&here.project).give_up(incoming(Agent::Claude, "PreToolUse", shell("ls")), Instant::now());
     assert_eq!(decided.decision.verdict, Verdict::Pass, "there is no rule");
 }
 
@@ -202,14 +209,14 @@ fn an_event_that_cannot_be_read_does_not_pass() {
     std::fs::write(here.project.root().join(crate::policy::FILE), POLICY).unwrap();
     let decider = decider(&here.project);
     let verdict = |raw: &[u8]| {
-        let asked = asked(Agent::Claude, "PreToolUse", raw.to_vec());
+        let asked = incoming(Agent::Claude, "PreToolUse", raw.to_vec());
         decider.decide(asked, Instant::now()).decision.verdict
     };
     let event = |description: &[u8]| -> Vec<u8> {
         let (head, tail) = (br#"{"tool_name":"Bash","tool_input":{"command":"git push -f","description":""#, br#""}}"#);
         [&head[..], description, &tail[..]].concat()
     };
-    // A program in JavaScript cut an emoji in half.
+    // A JavaScript program truncated an emoji in the middle.
     assert_eq!(verdict(&event(br"Clean up \ud83e")), Verdict::Deny);
     assert_eq!(verdict(&event(br"\\ud83e \udd16 \ud83e\udd16 \ud83e\n")), Verdict::Deny);
     assert_eq!(verdict(&event(b"\xff\xfe")), Verdict::Deny);
@@ -228,17 +235,18 @@ fn an_event_that_cannot_be_read_does_not_pass() {
 }
 
 #[test]
-fn what_is_kept_for_an_agent_is_given_to_no_event_that_names_its_session() {
+fn stored_context_is_not_given_to_another_process_with_the_session_name() {
     let here = Here::new();
     let decider = decider(&here.project);
     let event = |process: &str, name: &str| {
         let raw = format!(
             "{{\"hook_event_name\":\"{name}\",\"session_id\":\"s\",\"tool_name\":\"Bash\",\"tool_input\":{{}}}}"
         );
-        let asked = Asked { process: Some(process.to_owned()), ..asked(Agent::Gemini, name, raw.into_bytes()) };
+        let asked =
+            IncomingEvent { process: Some(process.to_owned()), ..incoming(Agent::Gemini, name, raw.into_bytes()) };
         decider.decide(asked, Instant::now())
     };
-    // Gemini CLI takes no context before a tool: it is kept for the next event that does.
+    // Gemini CLI takes no context before a tool, so the text waits for the next event that does.
     let piece = Piece { from: "ask", text: "a late answer".to_owned(), holds: false, lost: None };
     let before = event("1", "BeforeTool");
     decider.answer(before, Added { pieces: vec![piece], ..Added::default() });

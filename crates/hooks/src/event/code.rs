@@ -1,43 +1,43 @@
-//! Code that a tool is given to run, in addition to a shell tool's text: hob's own sessions, and tools of other servers with an
-//! argument for a command.
+//! Code in the arguments of tools other than shell tools: hob's own sessions, and tools of other servers with a command
+//! argument.
 
 use serde_json::Value;
 
 use super::{Command, ToolKind};
 
-/// The code of a tool.
+/// The code that a tool runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Code {
     pub language: Language,
     pub text: String,
 }
 
-/// The language of a text.
+/// The language of code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Language {
     Shell,
     Other,
-    /// It may be a shell's.
+    /// Possibly shell code.
     Unknown,
 }
 
-/// hob's tools that take code, the fields that hold it, and whether it always is in another language than a shell's.
+/// hob's tools that take code, the fields with it, and true if it is never shell code.
 const HOB_TOOLS: &[(&str, &[&str], bool)] = &[
     ("repl_eval", &["code", "expr", "expression", "command"], false),
     ("repl_input", &["text", "input", "stdin"], false),
     ("repl_query", &["target", "name", "expr", "expression"], true),
 ];
-/// The fields of other servers' tools that hold a text for a shell.
+/// The fields of other servers' tools that contain shell text.
 const SHELL_FIELDS: [&str; 3] = ["command", "cmd", "script"];
 /// hob's own session profiles except `bash`.
 const OTHER_PROFILES: [&str; 4] = ["python", "ghci", "cabal", "stack"];
 
-/// Returns the code that a tool is given to run; `None` for a tool that runs none.
+/// Returns the code that a tool runs; `None` if it runs none.
 pub(crate) fn code_of(tool: &str, kind: ToolKind, input: &Value) -> Option<(Option<Command>, Option<Code>)> {
     let text = |fields: &[&str]| fields.iter().find_map(|field| input.get(*field)?.as_str()).map(str::to_owned);
     if let Some((name, fields, is_other)) = HOB_TOOLS.iter().find(|(name, ..)| is_named(tool, name)) {
         let language = if *is_other { Language::Other } else { language(input) };
-        // The input of the code may be the text of a shell that the code runs.
+        // The code may run a shell that reads this input.
         let stdin = if *name == "repl_eval" { text(&["stdin"]) } else { None };
         return Some(match (text(fields), language) {
             (Some(code), Language::Shell) if *name == "repl_eval" => {
@@ -59,7 +59,7 @@ pub(crate) fn code_of(tool: &str, kind: ToolKind, input: &Value) -> Option<(Opti
     if matches!(tool, "send" | "send_sync") {
         return Some((None, Some(Code { language: Language::Unknown, text: text(&["command"])? })));
     }
-    // A tool that names another one, with its arguments.
+    // A tool that calls another one with these arguments.
     let nested = input.get("arguments").or_else(|| input.get("args")).filter(|value| !value.is_array());
     if let (Some(inner), Some(nested)) = (text(&["tool_name", "toolName", "tool", "name"]), nested) {
         let parsed = nested.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
@@ -83,7 +83,7 @@ pub(crate) fn code_of(tool: &str, kind: ToolKind, input: &Value) -> Option<(Opti
     }
 }
 
-/// Whether a tool has a name, whatever its agent puts before it: `mcp__hob__`, `hob_`, `hob-`, `MCP:`.
+/// Returns true if a tool has this name after its agent's prefix: `mcp__hob__`, `hob_`, `hob-`, `MCP:`.
 fn is_named(tool: &str, name: &str) -> bool {
     tool.strip_suffix(name).is_some_and(|before| !before.ends_with(char::is_alphanumeric))
 }
@@ -102,7 +102,7 @@ fn parse_command(value: &Value, more: Option<&Value>) -> Option<Command> {
     }
 }
 
-/// The language of a session, as far as the arguments tell it. A session of another profile refuses the code.
+/// Returns the language of a session according to the arguments. A session of another profile refuses the code.
 fn language(input: &Value) -> Language {
     let text = |field: &str| input.get(field).and_then(Value::as_str).unwrap_or_default().to_lowercase();
     let (profile, session) = (text("profile"), [text("session"), text("name")].concat());

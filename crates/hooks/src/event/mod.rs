@@ -1,6 +1,6 @@
-//! The canonical event: what any agent's hook event says, in one form, with the payload kept as it came.
+//! The canonical event: one form for the hook events of all agents, with the original payload.
 //!
-//! An agent's own names and shapes are known to `agents` alone; rules and context work on this form.
+//! Only `agents` knows the agents' own names and formats; rules and context use this form.
 
 mod code;
 mod tool;
@@ -14,35 +14,35 @@ pub use self::code::{Code, Language};
 pub(crate) use self::tool::kind_of_tool;
 pub use self::tool::{Command, Tool, ToolKind};
 
-/// One event of an agent.
+/// An event of an agent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
     /// The agent's name (`claude`).
     pub agent: &'static str,
-    /// The event's own name, as its agent spells it, or as it was given if no agent has it.
+    /// The event's name in its agent's spelling, or the given name if no agent has it.
     pub name: String,
     pub kind: Kind,
     /// The agent's session.
     pub session: Option<String>,
-    /// The subagent, within one.
+    /// The subagent, if the event is from one.
     pub subagent: Option<String>,
     /// The turn.
     pub turn: Option<String>,
-    /// The agent's working directory, if it says one.
+    /// The agent's working directory, if reported.
     pub cwd: Option<PathBuf>,
     /// The agent's permission mode.
     pub mode: Option<String>,
     pub tool: Option<Tool>,
     pub prompt: Option<String>,
-    /// Why it happened, in its agent's word: how a session began or ended, what had it compacted.
+    /// The cause in the agent's terms: why a session began or ended, or why it was compacted.
     pub reason: Option<String>,
-    /// Whether the agent was held at its turn's end just before.
+    /// True if the agent was just kept from stopping at its turn's end.
     pub is_held: bool,
-    /// Whether the payload could not be read, so that all but the agent and the event's name is unknown.
+    /// True if the payload could not be parsed: only the agent and the event's name are known.
     pub is_unreadable: bool,
 }
 
-/// What an event is about, whatever its agent calls it.
+/// The kind of an event, in all agents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -61,12 +61,12 @@ pub enum Kind {
     CompactBefore,
     CompactAfter,
     Elicitation,
-    /// Known by its own name alone.
+    /// An event that is known only by its own name.
     Other,
 }
 
 impl Kind {
-    /// Every kind, in the order in which they are documented.
+    /// Every kind, in documentation order.
     pub const ALL: [Kind; 16] = [
         Kind::SessionStart,
         Kind::SessionEnd,
@@ -86,7 +86,7 @@ impl Kind {
         Kind::Other,
     ];
 
-    /// Its name in rules.
+    /// Returns the name in rules.
     pub fn as_str(self) -> &'static str {
         match self {
             Kind::SessionStart => "session_start",
@@ -108,13 +108,13 @@ impl Kind {
         }
     }
 
-    /// The kind of that name.
+    /// Returns the kind of that name.
     pub fn named(name: &str) -> Option<Kind> {
         Kind::ALL.into_iter().find(|kind| kind.as_str() == name)
     }
 }
 
-/// A name without what spellings differ in: `pre-tool-use`, `preToolUse` and `PreToolUse` are one.
+/// Normalizes the spelling of a name: `pre-tool-use`, `preToolUse` and `PreToolUse` are equal.
 pub(crate) fn plain(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }

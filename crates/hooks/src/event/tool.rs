@@ -1,4 +1,4 @@
-//! A tool that an event is about: what kind it is, whatever its agent calls it, with its command and paths.
+//! The tool of an event: its kind in all agents, with its command and paths.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -9,31 +9,31 @@ use super::code::{Code, code_of};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tool {
     pub kind: ToolKind,
-    /// Its name, as its agent says it.
+    /// The agent's name for it.
     pub native: String,
-    /// Of an MCP tool: its server, and its name there.
+    /// For an MCP tool: its server, and its name there.
     pub mcp: Option<(String, String)>,
-    /// The text for a shell, of a shell's tool or of another that takes one.
+    /// The shell text of a shell tool, or of another tool that takes one.
     pub command: Option<Command>,
-    /// Code in another language, or in one that is not known.
+    /// Code in another or an unknown language.
     pub code: Option<Code>,
-    /// The files it names, as they stand in its input.
+    /// The files that its input names, unchanged.
     pub paths: Vec<String>,
     pub input: Value,
 }
 
-/// What a shell tool runs.
+/// The command of a shell tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
-    /// A text for a shell.
+    /// A shell text.
     Text(String),
-    /// A program and its arguments, which no shell reads.
+    /// A program and its arguments, which are not parsed by a shell.
     Words(Vec<String>),
 }
 
 impl Command {
-    /// As it is shown, cut to what fits on a line.
-    pub fn shown(&self) -> String {
+    /// Returns the command, truncated to fit on a line.
+    pub fn display(&self) -> String {
         let text = match self {
             Command::Text(text) => text.clone(),
             Command::Words(words) => words.join(" "),
@@ -42,7 +42,7 @@ impl Command {
     }
 }
 
-/// What a tool does.
+/// The kind of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolKind {
@@ -57,7 +57,7 @@ pub enum ToolKind {
     Other,
 }
 
-/// The tools of all agents, by their names in lower case.
+/// The tools of all agents, by lowercase name.
 const KNOWN: &[(ToolKind, &[&str])] = &[
     (
         ToolKind::Shell,
@@ -102,11 +102,11 @@ const KNOWN: &[(ToolKind, &[&str])] = &[
 /// The fields that name a file.
 const PATH_FIELDS: &[&str] =
     &["file_path", "filePath", "path", "notebook_path", "absolute_path", "target_file", "filepath"];
-/// The fields by which a search names the files that it reads.
+/// The fields of a search that name its files.
 const SEARCH_FIELDS: &[&str] = &["glob", "include", "include_pattern"];
-/// The fields that name several.
+/// The fields that name several files.
 const LIST_FIELDS: &[&str] = &["paths", "file_paths", "files"];
-/// The most files of one tool that are looked at.
+/// The maximum number of files of a tool that are examined.
 const PATHS_MAX: usize = 1000;
 
 impl ToolKind {
@@ -123,7 +123,7 @@ impl ToolKind {
         ToolKind::Other,
     ];
 
-    /// Its name in rules.
+    /// Returns the name in rules.
     pub fn as_str(self) -> &'static str {
         match self {
             ToolKind::Shell => "shell",
@@ -138,20 +138,20 @@ impl ToolKind {
         }
     }
 
-    /// Whether it changes the files that it names.
+    /// Returns true if the tool changes the files that it names.
     pub fn changes_files(self) -> bool {
         matches!(self, ToolKind::Write | ToolKind::Edit)
     }
 }
 
 impl Tool {
-    /// Whether it runs a text for a shell.
+    /// Returns true if the tool runs shell text.
     pub fn is_shell(&self) -> bool {
         self.kind == ToolKind::Shell || self.command.is_some()
     }
 
-    /// The tool of that name, with its input. `server` is the MCP server, where the payload says it.
-    pub(crate) fn of(native: &str, input: Value, server: Option<(String, String)>) -> Tool {
+    /// Creates the tool of that name and input. `server` is the MCP server, if the payload names it.
+    pub(crate) fn new(native: &str, input: Value, server: Option<(String, String)>) -> Tool {
         let mcp = server.or_else(|| mcp_name(native));
         let known = kind_of_tool(native);
         let kind = match (&mcp, known) {
@@ -174,13 +174,13 @@ impl Tool {
     }
 }
 
-/// The kind of an agent's own tool, by its name.
+/// Returns the kind of an agent's own tool by its name.
 pub(crate) fn kind_of_tool(name: &str) -> Option<ToolKind> {
     let lower = name.to_lowercase();
     KNOWN.iter().find(|(_, names)| names.contains(&lower.as_str())).map(|(kind, _)| *kind)
 }
 
-/// `mcp__server__tool`, as most agents name the tools of servers.
+/// Splits `mcp__server__tool`, the form of most agents for tools of MCP servers.
 fn mcp_name(native: &str) -> Option<(String, String)> {
     let (server, tool) = native.strip_prefix("mcp__")?.split_once("__")?;
     Some((server.to_owned(), tool.to_owned()))
@@ -205,7 +205,7 @@ fn paths_of(input: &Value) -> Vec<String> {
     one.chain(several).filter(|path| !path.is_empty()).take(PATHS_MAX).map(str::to_owned).collect()
 }
 
-/// The files that a patch in the form of Codex changes.
+/// Returns the files that a patch in Codex's format changes.
 fn patched(input: &Value) -> Vec<String> {
     let texts = ["command", "patch", "input", "patchText"].iter().filter_map(|name| input.get(name));
     let mut paths = Vec::new();

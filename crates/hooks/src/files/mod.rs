@@ -1,9 +1,9 @@
-//! The policy files of a project, as they are in force: read anew for every event, and taken in when their text has
+//! The policy files of a project and the rules in force. Files are read at every event, and parsed if their text has
 //! changed.
 //!
-//! Nothing that cannot be read counts as empty. A text that cannot be read or parsed changes nothing; where no rules of its
-//! file are known, every tool is asked about (the project's) or denied (the user's own). Without the record of former rules
-//! every tool is denied until the user grants the text.
+//! Unreadable files never count as empty. A text that cannot be read or parsed changes nothing. If no earlier rules of the file
+//! are known, every tool requires confirmation (project's file) or is denied (user's file). If the record of earlier rules is
+//! missing or corrupt, every tool is denied until the user grants the text.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,12 +13,12 @@ use project::{Project, Trust, UserConfig, private, regular, visible};
 use sha2::{Digest, Sha256};
 
 use crate::agents::Verdict;
-use crate::policy::in_force::{Held, InForce, Source, in_force};
+use crate::policy::in_force::{InForce, RuleRecord, Source, in_force};
 use crate::policy::{FILE, Policy, USER_FILE};
 
-/// The most bytes of a policy file.
+/// The maximum size of a policy file in bytes.
 const FILE_MAX: u64 = 1024 * 1024;
-/// The record of the rules of the project's file that held last, in the project's state, and the most bytes of it.
+/// The record of the last rules from the project's file, in the project's state, and its maximum size in bytes.
 const HELD: &str = "hooks-policy.json";
 const HELD_MAX: u64 = 8 * 1024 * 1024;
 
@@ -26,39 +26,39 @@ const HELD_MAX: u64 = 8 * 1024 * 1024;
 #[derive(Debug)]
 pub struct Files {
     project: Project,
-    /// The text that was taken in last; `None` before the first.
+    /// The last parsed text; `None` before the first.
     seen: Option<Texts>,
     ours: InForce,
     users: InForce,
-    /// Why the record of former rules cannot be read, if so.
+    /// The error of the record of earlier rules, if it cannot be read.
     damage: Option<String>,
     digest: String,
-    standing: Arc<Standing>,
+    standing: Arc<ActivePolicies>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Texts {
     ours: Result<Option<String>, String>,
     users: Result<Option<String>, String>,
-    /// The user's grant of the project's text; looked up only where that can change the policy.
+    /// The user's grant of the project's text, which is looked up only if it can change the policy.
     grant: Option<Result<FileGrant, String>>,
 }
 
 /// The policies in force.
 #[derive(Debug, Clone, Default)]
-pub struct Standing {
-    /// The user's, and the project's.
+pub struct ActivePolicies {
+    /// The user's and the project's policies.
     pub policies: Vec<Policy>,
-    /// Names the rules in force.
+    /// The hash of the rules in force.
     pub digest: String,
-    /// What waits for `hob trust`.
+    /// The changes that wait for `hob trust`.
     pub pending: Vec<String>,
-    /// The files that do not count, and why.
+    /// The ignored files with the reason.
     pub broken: Vec<String>,
 }
 
 impl Files {
-    /// Reads nothing yet.
+    /// Creates the policies. Files are read on first use.
     pub fn new(project: &Project) -> Files {
         Files {
             project: project.clone(),
@@ -71,17 +71,17 @@ impl Files {
         }
     }
 
-    /// Returns the policies in force now. `keeps`: whether they are kept for the next life, which the daemon alone does.
-    pub fn standing(&mut self, keeps: bool) -> Arc<Standing> {
+    /// Returns the policies in force. `keeps` is true if they are recorded for the next start, which only the daemon does.
+    pub fn active(&mut self, keeps: bool) -> Arc<ActivePolicies> {
         let mut texts = Texts { ours: project_text(&self.project), users: user_text(), grant: None };
-        // What waits may have been granted meanwhile, and a grant withdrawn.
+        // A grant may have been given or withdrawn meanwhile.
         let by_grant = self.ours.depends_on_grant;
         let is_new = self.seen.as_ref().is_none_or(|seen| seen.ours != texts.ours || seen.users != texts.users);
         if let Ok(text) = &texts.ours
             && (is_new || by_grant || self.damage.is_some())
         {
             let trust = Trust::load().map_err(|error| error.to_string());
-            // The grant of an empty text is the grant of no policy.
+            // A grant of an empty text is a grant of no policy.
             let text = text.as_deref().unwrap_or_default();
             texts.grant = Some(trust.map(|trust| trust.of_file(&self.project, FILE, text)));
         }
@@ -92,10 +92,10 @@ impl Files {
         self.standing.clone()
     }
 
-    fn of_what_holds(&self) -> Standing {
+    fn of_what_holds(&self) -> ActivePolicies {
         let name = |file: &str, why: &Option<String>| why.as_ref().map(|why| format!("{file}: {why}"));
         let broken = [name(USER_FILE, &self.users.broken), name(FILE, &self.ours.broken), self.damage.clone()];
-        Standing {
+        ActivePolicies {
             policies: vec![self.users.policy.clone(), self.ours.policy.clone()],
             digest: self.digest.clone(),
             pending: self.ours.pending.clone(),
@@ -125,7 +125,7 @@ impl Files {
         if let Some(why) = self.users.broken.as_ref().filter(|_| self.users.held.rules.is_empty()) {
             let shown = user_path().map_or_else(|| USER_FILE.to_owned(), |path| visible::path(&path).to_string());
             let reason =
-                format!("your policy {shown} cannot be used ({why}): mend it, and check it with `hob policy check`");
+                format!("your policy {shown} cannot be used ({why}): fix it, and check it with `hob policy check`");
             self.users.policy.decide_on_all_tools("hob.your-policy", Verdict::Deny, reason);
         }
         if keeps && self.damage.is_none() && self.ours.held != before {
@@ -147,13 +147,13 @@ impl Files {
     }
 }
 
-/// Returns the project's policy, given the rules that held before.
-fn of_project(texts: &Texts, before: &Held) -> InForce {
+/// Returns the project's policy for the rules that were in force before.
+fn of_project(texts: &Texts, before: &RuleRecord) -> InForce {
     let mut ours = match &texts.ours {
         Ok(text) => {
             let grant = match &texts.grant {
                 Some(Ok(grant)) => grant.clone(),
-                // Grants that cannot be read end nothing that was granted.
+                // If the grants cannot be read, granted rules stay.
                 _ => FileGrant::OtherText,
             };
             let mut ours = in_force(text.as_deref().unwrap_or_default(), before, &Source::Project(grant));
@@ -168,22 +168,22 @@ fn of_project(texts: &Texts, before: &Held) -> InForce {
     };
     if let Some(why) = ours.broken.as_ref().filter(|_| ours.held.rules.is_empty() && ours.policy.rules.is_empty()) {
         let reason = format!(
-            "{FILE} cannot be used ({why}), and no rules of it are known: mend it, and check it with `hob policy check`"
+            "{FILE} cannot be used ({why}), and no rules of it are known: fix it, and check it with `hob policy check`"
         );
         ours.policy.decide_on_all_tools("hob.project-policy", Verdict::Ask, reason);
     }
     ours
 }
 
-/// Whether a project has a policy of its own, or a record of one that held.
+/// Returns true if a project has a policy, or a record of an earlier one.
 pub fn has_own_policy(project: &Project) -> bool {
     [project.root().join(FILE), project.state_dir().join(HELD)].iter().any(|path| path.symlink_metadata().is_ok())
 }
 
-/// Puts a record of former rules aside that cannot be read, so that a grant can begin a new one.
+/// Renames a corrupt record of earlier rules, so that a grant can begin a new one.
 ///
 /// # Errors
-/// When it cannot be renamed.
+/// If it cannot be renamed.
 pub fn put_damaged_record_aside(project: &Project) -> std::io::Result<()> {
     let path = project.state_dir().join(HELD);
     match read_held(&path) {
@@ -202,12 +202,12 @@ pub fn unreachable_rules(project: &Project) -> Vec<String> {
     parsed.flat_map(lines).collect()
 }
 
-/// The path of the user's policy.
+/// Returns the path of the user's policy.
 pub fn user_path() -> Option<PathBuf> {
     UserConfig::path().map(|path| path.with_file_name(USER_FILE))
 }
 
-/// The text of the project's policy; `None` if there is none. A link out of the project is not followed.
+/// Reads the project's policy; `None` if it does not exist. A link that points out of the project is not followed.
 pub fn project_text(project: &Project) -> Result<Option<String>, String> {
     let path = project.root().join(FILE);
     match path.canonicalize() {
@@ -232,15 +232,15 @@ fn is_absent(error: &std::io::Error) -> bool {
     matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
 }
 
-/// The rules that held last; none where there is no record.
+/// Reads the last rules; empty without a record.
 ///
 /// # Errors
-/// Why the record cannot be used.
-fn read_held(path: &Path) -> Result<Held, String> {
+/// The reason why the record cannot be used.
+fn read_held(path: &Path) -> Result<RuleRecord, String> {
     if path.symlink_metadata().is_err_and(|error| is_absent(&error)) {
-        return Ok(Held::default());
+        return Ok(RuleRecord::default());
     }
-    let read = || -> Result<Held, String> {
+    let read = || -> Result<RuleRecord, String> {
         let text = private::read(path, HELD_MAX + 1).map_err(|error| error.to_string())?;
         let text = text.ok_or("it is not a file that only you can read and write")?;
         if text.len() as u64 > HELD_MAX {

@@ -1,4 +1,4 @@
-//! Whatever stands in the place of a file that a decision depends on: nothing of it reads as empty.
+//! Obstacles in the place of a file that a decision depends on: none is read as an empty file.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 
@@ -8,7 +8,7 @@ use crate::policy::{Facts, Subject, decide};
 
 const DENY: &str = "[[rule]]\nid = \"push\"\ncommand = \"git push -f\"\ndecide = \"deny\"\n";
 
-/// A project, whose state lies with that of the user's own projects, and goes with the test.
+/// A project whose state is in the user's state directory, and is removed with the test.
 struct Here {
     project: Project,
     _temp: tempfile::TempDir,
@@ -36,11 +36,11 @@ impl Drop for Here {
     }
 }
 
-fn verdict(standing: &Standing, command: &str) -> Verdict {
+fn verdict(standing: &ActivePolicies, command: &str) -> Verdict {
     let payload =
         serde_json::json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": command}});
     let event = crate::read(Agent::Claude, "", payload.to_string().as_bytes());
-    let subject = Subject::of(&event, Path::new("/p"), Path::new("/p"));
+    let subject = Subject::from_event(&event, Path::new("/p"), Path::new("/p"));
     decide(&standing.policies, &event, &subject, &Facts::new()).verdict
 }
 
@@ -48,10 +48,10 @@ fn remove(path: &Path) {
     let _ = std::fs::remove_file(path).or_else(|_| std::fs::remove_dir(path));
 }
 
-/// Puts something in the place of a file.
+/// A callback that creates an obstacle at a path.
 type Obstacle = Box<dyn Fn(&Path)>;
 
-/// Puts things in the place of a file that cannot be read as what it is.
+/// Returns callbacks that replace a file with something unreadable.
 fn obstacles() -> Vec<(&'static str, Obstacle)> {
     let fifo = |path: &Path| {
         rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
@@ -73,17 +73,17 @@ fn a_record_that_cannot_be_read_denies_until_it_is_granted_anew() {
     for (name, put) in obstacles() {
         let here = Here::new();
         std::fs::write(here.policy(), DENY).unwrap();
-        Files::new(&here.project).standing(true);
+        Files::new(&here.project).active(true);
         remove(&here.record());
         put(&here.record());
         let record = std::fs::symlink_metadata(here.record()).unwrap();
         if record.is_file() {
             std::fs::set_permissions(here.record(), std::fs::Permissions::from_mode(0o600)).unwrap();
         }
-        // An agent has emptied the file, too.
+        // An agent has also emptied the file.
         std::fs::write(here.policy(), "").unwrap();
         let mut files = Files::new(&here.project);
-        let standing = files.standing(true);
+        let standing = files.active(true);
         assert_eq!(
             (verdict(&standing, "git push -f"), verdict(&standing, "ls")),
             (Verdict::Deny, Verdict::Deny),
@@ -94,7 +94,7 @@ fn a_record_that_cannot_be_read_denies_until_it_is_granted_anew() {
         let reason = standing.policies[1].rules.last().unwrap().table.reason.clone().unwrap();
         assert!(reason.contains("hooks-policy.json") && reason.contains("`hob trust`"), "{name}: {reason}");
         put_damaged_record_aside(&here.project).unwrap();
-        assert_eq!(verdict(&files.standing(true), "ls"), Verdict::Pass, "{name}");
+        assert_eq!(verdict(&files.active(true), "ls"), Verdict::Pass, "{name}");
     }
 }
 
@@ -102,9 +102,9 @@ fn a_record_that_cannot_be_read_denies_until_it_is_granted_anew() {
 fn others_could_have_written_the_record() {
     let here = Here::new();
     std::fs::write(here.policy(), DENY).unwrap();
-    Files::new(&here.project).standing(true);
+    Files::new(&here.project).active(true);
     std::fs::set_permissions(here.record(), std::fs::Permissions::from_mode(0o666)).unwrap();
-    assert_eq!(verdict(&Files::new(&here.project).standing(true), "ls"), Verdict::Deny);
+    assert_eq!(verdict(&Files::new(&here.project).active(true), "ls"), Verdict::Deny);
 }
 
 #[test]
@@ -112,26 +112,26 @@ fn a_policy_that_cannot_be_read_changes_nothing_or_asks() {
     for (name, put) in obstacles() {
         let here = Here::new();
         put(&here.policy());
-        let standing = Files::new(&here.project).standing(true);
+        let standing = Files::new(&here.project).active(true);
         assert_eq!(verdict(&standing, "ls"), Verdict::Ask, "no rule is known: {name}");
         assert!(standing.broken[0].starts_with("hob-policy.toml: "), "{:?}", standing.broken);
         remove(&here.policy());
         std::fs::write(here.policy(), DENY).unwrap();
-        Files::new(&here.project).standing(true);
+        Files::new(&here.project).active(true);
         remove(&here.policy());
         put(&here.policy());
         let mut files = Files::new(&here.project);
-        let standing = files.standing(true);
+        let standing = files.active(true);
         assert_eq!(
             (verdict(&standing, "git push -f"), verdict(&standing, "ls")),
             (Verdict::Deny, Verdict::Pass),
             "{name}"
         );
-        // Without the file the rules still hold, and wait for a grant to end.
+        // After the file is removed, the rules stay in force until a grant.
         remove(&here.policy());
-        let standing = files.standing(true);
+        let standing = files.active(true);
         assert_eq!(verdict(&standing, "git push -f"), Verdict::Deny);
-        assert_eq!(standing.pending, ["rule push (deny) is gone or changed"]);
+        assert_eq!(standing.pending, ["rule push (deny) was removed or changed"]);
         assert!(standing.broken.is_empty());
     }
 }

@@ -1,8 +1,8 @@
-//! What stands in an agent's files so that it runs `hob hook`: which events, how each fails, and in which form. Reading such
-//! an entry back is [`installed`]. No file is touched here.
+//! The entries in agents' files that run `hob hook`: their events, fail modes and formats. [`installed`] reads them back. This
+//! module touches no files.
 //!
-//! A form that goes through a shell has the fail mode twice: `|| exit 2` and `|| exit 0` hold where hob is not there or was
-//! killed, which most agents would take otherwise.
+//! An entry that runs in a shell states the fail mode twice. `|| exit 2` or `|| exit 0` takes effect if hob is missing or was
+//! killed, because most agents would treat that differently.
 
 mod written;
 
@@ -16,18 +16,18 @@ use crate::agents::{Agent, CLAUDE_ON_FAILURE, Fail, Row, Verdict, Version};
 use crate::event::{Kind, plain};
 use crate::policy::Policy;
 
-/// How long an agent may wait for a hook, in seconds: twice as long as `hob hook` takes at most by itself.
+/// The timeout of a hook in seconds: twice the maximum duration of `hob hook` without questions.
 pub const WITHIN_S: u64 = 10;
-/// The same in seconds, where a rule asks a person. Who stays away keeps no agent that long: where nobody is there to be asked,
-/// the agent asks by itself at once.
+/// The timeout in seconds if a rule asks a person. An agent rarely waits that long: if no person is available, it shows its own
+/// prompt at once.
 pub const PERSON_S: u64 = 300;
-/// By how many seconds `hob hook` answers before the agent's patience ends.
+/// The number of seconds before the agent's timeout at which `hob hook` answers.
 const BEFORE_S: u64 = 10;
 
-/// The kinds that something besides rules uses: mail, late answers and where the work stands come with them.
+/// The kinds that are used without rules: they deliver mail, late answers and the state of the work.
 const CONTEXT: &[Kind] = &[Kind::SessionStart, Kind::Prompt, Kind::ToolBefore, Kind::ToolAfter, Kind::TurnEnd];
 
-/// Cursor's events of one tool, which come beside those of every tool and can say no more than they.
+/// Cursor's events for single tools. They duplicate the event for all tools and support no other answers.
 const BESIDE: &[&str] = &[
     "beforeReadFile",
     "beforeTabFileRead",
@@ -37,37 +37,37 @@ const BESIDE: &[&str] = &[
     "afterTabFileEdit",
 ];
 
-/// Claude Code's events that versions before `onFailure` do not know, as 2.1.197 does not.
+/// Claude Code's events that are unknown to versions before `onFailure`, such as 2.1.197.
 const NEW: &[&str] = &["DirectoryAdded", "PreModelSwitch", "PostModelSwitch"];
 
-/// How the lists of an agent's file are built.
+/// The format of an agent's file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
-    /// `hooks.EVENT` lists groups, and `hooks` of a group lists what is run.
+    /// `hooks.EVENT` is a list of groups, and `hooks` of a group is a list of handlers.
     Groups,
-    /// `hooks.EVENT` lists what is run, and the file has the version 1.
+    /// `hooks.EVENT` is a list of handlers, and the file has version 1.
     Handlers,
-    /// A program of its own in the agent's language.
+    /// A separate program in the agent's language.
     Plugin,
 }
 
-/// What is to be installed with an agent.
+/// The entries to install for an agent.
 #[derive(Debug, Clone)]
 pub struct Plan {
     pub agent: Agent,
-    /// The program, as agents start it.
+    /// The program in the form in which agents start it.
     pub program: String,
-    /// The agent's version, if it is known.
+    /// The agent's version, if known.
     pub version: Option<Version>,
     pub fail: Fail,
-    /// The events, and how each fails.
+    /// The events with their fail modes.
     pub events: Vec<(&'static Row, Fail)>,
-    /// The events of these at which a rule asks a person.
+    /// The events at which a rule asks a person.
     asks: Vec<&'static str>,
 }
 
 impl Agent {
-    /// How its file is built.
+    /// Returns the format of the agent's file.
     pub fn layout(self) -> Layout {
         match self {
             Agent::Claude | Agent::Codex | Agent::Gemini => Layout::Groups,
@@ -76,7 +76,7 @@ impl Agent {
         }
     }
 
-    /// Whether an entry of this version has the agent's own switch against hooks that fail.
+    /// Returns true if entries for this version can use the agent's own option for failing hooks.
     pub fn has_switch(self, version: Option<Version>) -> bool {
         match self {
             Agent::Claude => version.is_some_and(|version| version >= CLAUDE_ON_FAILURE),
@@ -87,7 +87,7 @@ impl Agent {
 }
 
 impl Plan {
-    /// The plan for an agent under these policies. `all`: every event that it has.
+    /// Creates the plan for an agent under these policies. With `all`, it includes every event.
     pub fn new(
         agent: Agent,
         program: String,
@@ -100,7 +100,7 @@ impl Plan {
             let mut before = agent.rows().iter().take_while(|other| other.name != row.name);
             let is_twice = before.any(|other| is_same(other, row));
             let is_used = CONTEXT.contains(&row.kind) || is_in_rules(policies, row, |_| true);
-            // At a terminal, Claude Code begins with a warning about events that it does not know.
+            // In a terminal, Claude Code shows a warning at startup about unknown events.
             let is_known = agent != Agent::Claude || agent.has_switch(version) || !NEW.contains(&row.name);
             is_known && !is_twice && (all || is_used && !BESIDE.contains(&row.name) || is_named(policies, row))
         });
@@ -111,13 +111,13 @@ impl Plan {
         Plan { agent, program, version, fail, events, asks }
     }
 
-    /// The entries by event. None of an agent that takes a plugin.
+    /// Returns the entries by event; empty for an agent that takes a plugin.
     pub fn entries(&self) -> Vec<(&'static str, Value)> {
         let events = if self.agent.layout() == Layout::Plugin { &[][..] } else { &self.events };
         events.iter().map(|(row, fail)| (row.name, self.entry(row, *fail))).collect()
     }
 
-    /// The plugin's text, of an agent that takes one.
+    /// Returns the plugin's text, if the agent takes one.
     pub fn plugin(&self) -> Option<String> {
         (self.agent.layout() == Layout::Plugin).then(|| {
             let names: Vec<&str> = self.events.iter().map(|(row, _)| row.name).collect();
@@ -134,9 +134,10 @@ impl Plan {
         let line = || written::line(&self.program, &args, closes);
         match self.agent {
             Agent::Claude => {
-                let mut handler = match has_switch {
-                    true => json!({"type": "command", "command": self.program, "args": args, "timeout": within}),
-                    false => json!({"type": "command", "command": line(), "timeout": within}),
+                let mut handler = if has_switch {
+                    json!({"type": "command", "command": self.program, "args": args, "timeout": within})
+                } else {
+                    json!({"type": "command", "command": line(), "timeout": within})
                 };
                 if has_switch && closes {
                     handler["onFailure"] = json!("block");
@@ -161,8 +162,8 @@ impl Plan {
     }
 }
 
-/// Names what is known of all agents: their events, what they make of hooks, and what is installed. What was measured with
-/// real agents was measured with this.
+/// Returns a hash of the tables of all agents: their events, their reactions to hooks, and the installed entries. It identifies
+/// the tables of a measurement with real agents.
 pub fn tables() -> String {
     let mut all = String::new();
     for agent in Agent::ALL {
@@ -178,8 +179,8 @@ pub fn tables() -> String {
     hex::encode(&Sha256::digest(all)[..8])
 }
 
-/// What Codex (0.169) must have noted so that it runs hob's entries in a file of hooks: each one's key, and the hash of what a
-/// person has reviewed.
+/// Returns the reviews that Codex (0.169) must have recorded to run hob's entries in a file of hooks: the key of each entry, and
+/// the hash of the reviewed text.
 pub fn codex_reviews(path: &str, file: &Value) -> Vec<(String, String)> {
     let mut reviews = Vec::new();
     for (event, groups) in file["hooks"].as_object().into_iter().flatten() {
@@ -210,23 +211,20 @@ pub fn codex_reviews(path: &str, file: &Value) -> Vec<(String, String)> {
     reviews
 }
 
-/// Two spellings of an agent for what happens once.
+/// Returns true if two names of an agent denote the same event.
 fn is_same(one: &Row, other: &Row) -> bool {
     one.kind == other.kind && matches!(other.kind, Kind::Prompt | Kind::TurnEnd)
 }
 
-/// What fails closed keeps things from happening when hob is not there, so it is only what a rule forbids or asks about, and
-/// tools.
+/// Returns the fail mode of an event. Failing closed blocks actions while hob is unavailable, so it is limited to tools and to
+/// events at which a rule denies or asks.
 fn fail_of(row: &Row, fail: Fail, policies: &[Policy]) -> Fail {
     let is_about_tools = matches!(row.kind, Kind::ToolBefore | Kind::PermissionRequest);
     let stops = |verdict| verdict >= Verdict::Ask;
-    match row.is_gate() && (is_about_tools || is_in_rules(policies, row, stops)) {
-        true => fail,
-        false => Fail::Open,
-    }
+    if row.is_gate() && (is_about_tools || is_in_rules(policies, row, stops)) { fail } else { Fail::Open }
 }
 
-/// Whether a rule has its own name.
+/// Returns true if a rule names the event directly.
 fn is_named(policies: &[Policy], row: &Row) -> bool {
     let mut names = policies.iter().flat_map(|policy| &policy.rules).flat_map(|rule| rule.table.on.iter());
     names.any(|name| plain(name) == plain(row.name))

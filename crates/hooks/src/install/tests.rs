@@ -50,7 +50,7 @@ fn an_entry_closes_as_far_as_its_agent_lets_it() {
 }
 
 #[test]
-fn what_is_written_is_read_back() {
+fn written_entries_are_parsed() {
     for agent in Agent::ALL {
         for fail in [Fail::Open, Fail::Ask, Fail::Closed] {
             for version in [[2, 1, 197], [2, 1, 331]] {
@@ -112,7 +112,7 @@ fn others_entries_are_others() {
     }
     assert!(is_ours(Agent::Claude, &json!({"command": "cd /x && /y/hob-dev hook Stop --agent claude|| true"})));
     assert!(!is_ours(Agent::Claude, &json!({"command": "/y/hob hook Stop --agent codex"})));
-    // By hand, and so not hob's to take out, but one to prove.
+    // A hand-written entry: hob does not remove it, but tests it.
     assert!(!is_ours(Agent::Claude, &json!({"command": "hob hook Stop"})));
     let file = json!({"hooks": {"Stop": [{"hooks": [{"command": "hob hook Stop"}, {"command": "x"}]}]}});
     let by_hand = installed(Agent::Claude, &file);
@@ -201,21 +201,21 @@ fn only_what_something_uses_is_registered_and_only_what_a_rule_stops_is_closed()
     assert_eq!(planned("", true).events.len(), 33);
     let old = Plan::new(Agent::Claude, "hob".to_owned(), Some(Version([2, 1, 197])), Fail::Open, &[], true);
     assert_eq!(old.events.len(), 30);
-    // Two spellings of one event are one.
+    // Two spellings of an event are the same event.
     let copilot = Plan::new(Agent::Copilot, "hob".to_owned(), None, Fail::Open, &[], true);
     assert_eq!(copilot.events.len(), Agent::Copilot.rows().len() - 2);
 }
 
 #[test]
-fn what_is_written_about_real_agents_was_measured_with_these_tables() {
+fn measurements_match_the_tables() {
     let page = include_str!("../../../../docs/generated/agents.md");
     let measured = format!("tables of agents `{}`", tables());
     assert!(page.contains(&measured), "they have changed since: run `cargo xtask clients agents --hooks` ({measured})");
 }
 
 #[test]
-fn what_codex_notes_of_a_review_is_known() {
-    // As `hooks/list` of Codex 0.169's app server says them.
+fn codex_reviews_have_the_recorded_hash() {
+    // In the form of Codex 0.169's app server (`hooks/list`).
     let line = |event: &str| format!("/opt/hob hook {event} --agent codex --fail closed || exit 2");
     let group = |event: &str| json!({"hooks": [{"type": "command", "command": line(event), "timeout": 10}]});
     let foreign = json!({"hooks": [{"type": "command", "command": "lint"}]});

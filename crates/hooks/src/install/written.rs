@@ -1,4 +1,4 @@
-//! Entries as they are written, and read back: a program with its arguments, a line for a shell, or a plugin.
+//! Writes and parses entries: a program with its arguments, a shell command line, or a plugin.
 
 use std::path::Path;
 
@@ -7,33 +7,33 @@ use serde_json::{Value, json};
 use super::{BEFORE_S, Layout, PERSON_S};
 use crate::agents::{Agent, Fail};
 
-/// How an entry starts hob.
+/// The command of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Form {
     /// A program and its arguments.
     Exec { program: String, args: Vec<String> },
-    /// A line for a shell.
+    /// A shell command line.
     Shell(String),
 }
 
-/// An entry of hob's in an agent's file.
+/// An entry of hob in an agent's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Installed {
     pub agent: Agent,
-    /// The event that it is registered for, as it stands in the file.
+    /// The event in the file's spelling.
     pub event: String,
     pub form: Form,
-    /// Its time, in milliseconds, if it has one.
+    /// The timeout in milliseconds, if set.
     pub within_ms: Option<u64>,
-    /// Whether it has the agent's own switch against hooks that fail.
+    /// True if it uses the agent's own option for failing hooks.
     pub has_switch: bool,
-    /// What its command line says of failing.
+    /// The fail mode on its command line.
     pub fail: Fail,
 }
 
 const PLUGIN: &str = include_str!("plugin.js");
 
-/// hob's plugin.
+/// Returns the text of hob's plugin.
 pub(super) fn plugin(program: &str, fail: Fail, events: &[&str]) -> String {
     let set = |text: String, name: &str, from: &str, to: Value| {
         text.replacen(&format!("const {name} = {from}\n"), &format!("const {name} = {to}\n"), 1)
@@ -43,7 +43,7 @@ pub(super) fn plugin(program: &str, fail: Fail, events: &[&str]) -> String {
     set(text, "EVENTS", "[]", json!(events))
 }
 
-/// What hob's plugin in this text starts: its program, how it fails, and its events. `None` if it is another's.
+/// Parses the text of hob's plugin: its program, fail mode and events. `None` for another plugin.
 pub fn plugin_of(text: &str) -> Option<(String, Fail, Vec<String>)> {
     text.starts_with(PLUGIN.lines().next()?).then_some(())?;
     let value = |name: &str| {
@@ -54,7 +54,7 @@ pub fn plugin_of(text: &str) -> Option<(String, Fail, Vec<String>)> {
     Some((value("PROGRAM")?.as_str()?.to_owned(), Fail::named(value("FAIL")?.as_str()?)?, events))
 }
 
-/// hob's entries in an agent's file, given as a value; of a plugin, as a text.
+/// Returns hob's entries in an agent's file. The file is a JSON value; a plugin is a text.
 pub fn installed(agent: Agent, file: &Value) -> Vec<Installed> {
     if agent.layout() == Layout::Plugin {
         let Some((program, fail, events)) = file.as_str().and_then(plugin_of) else { return Vec::new() };
@@ -92,14 +92,14 @@ pub fn installed(agent: Agent, file: &Value) -> Vec<Installed> {
     handlers.filter_map(entry).collect()
 }
 
-/// Whether what an agent would run is an entry that hob wrote for it.
+/// Returns true if a handler is an entry that hob wrote for this agent.
 pub fn is_ours(agent: Agent, handler: &Value) -> bool {
     let words = form_of(handler).and_then(|form| words_of(&form)).unwrap_or_default();
     words.windows(2).any(|pair| pair[0] == "--agent" && pair[1] == agent.name())
 }
 
 impl Installed {
-    /// The same entry with another program.
+    /// Returns the same command with another program.
     pub fn with_program(&self, other: &str) -> Form {
         match &self.form {
             Form::Exec { args, .. } => Form::Exec { program: other.to_owned(), args: args.clone() },
@@ -112,7 +112,7 @@ impl Installed {
         }
     }
 
-    /// The program that it starts.
+    /// Returns the program of the command.
     pub fn program(&self) -> String {
         match &self.form {
             Form::Exec { program, .. } => program.clone(),
@@ -122,11 +122,11 @@ impl Installed {
         }
     }
 
-    /// Whether it is exactly an entry that `hob hooks install` writes, for some program.
+    /// Returns true if it is exactly an entry that `hob hooks install` writes, for some program.
     pub fn is_as_written(&self) -> bool {
         let Some(row) = self.agent.row(&self.event) else { return false };
         let program = self.program();
-        // What a shell takes for an assignment or an option is no program.
+        // A shell would read it as an assignment or an option instead of a program.
         if program != "hob" && !Path::new(&program).is_absolute() {
             return false;
         }
@@ -141,7 +141,7 @@ impl Installed {
     }
 }
 
-/// The arguments of an entry.
+/// Returns the arguments of an entry.
 pub(super) fn args(agent: Agent, event: &str, fail: Fail, asks_person: bool) -> Vec<String> {
     let mut args = ["hook", event, "--agent", agent.name(), "--fail", fail.as_str()].map(str::to_owned).to_vec();
     if asks_person {
@@ -150,7 +150,7 @@ pub(super) fn args(agent: Agent, event: &str, fail: Fail, asks_person: bool) -> 
     args
 }
 
-/// The line for a shell. What is there instead of hob's exit status holds where hob is not there.
+/// Returns the shell command line. Its fallback exit status applies if hob is missing.
 pub(super) fn line(program: &str, args: &[String], closes: bool) -> String {
     let words: Vec<String> = std::iter::once(program).chain(args.iter().map(String::as_str)).map(quoted).collect();
     format!("{} || exit {}", words.join(" "), if closes { 2 } else { 0 })
@@ -167,7 +167,7 @@ fn form_of(handler: &Value) -> Option<Form> {
     })
 }
 
-/// The words of the part that runs `hob hook`, after the program; `None` if there is none.
+/// Returns the arguments after the program in the part that runs `hob hook`, if there is one.
 fn words_of(form: &Form) -> Option<Vec<String>> {
     match form {
         Form::Exec { program, args } => is_hook(program, args).then(|| args.clone()),
@@ -175,12 +175,12 @@ fn words_of(form: &Form) -> Option<Vec<String>> {
     }
 }
 
-/// Whether a command line is one of `hob hook`. A program of another version may have it in its name (`hob-next`).
+/// Returns true if a command line runs `hob hook`. The program of another version may have a suffix (`hob-next`).
 fn is_hook(program: &str, args: &[String]) -> bool {
     args.first().is_some_and(|word| word == "hook") && is_named_hob(program)
 }
 
-/// Whether a program has the name by which hob knows its own entries.
+/// Returns true if a program has the name by which hob recognizes its own entries.
 pub fn is_named_hob(program: &str) -> bool {
     let name = Path::new(program).file_name().and_then(|name| name.to_str());
     name.is_some_and(|name| name == "hob" || name.starts_with("hob-"))
@@ -188,7 +188,7 @@ pub fn is_named_hob(program: &str) -> bool {
 
 type Word = (usize, usize, String);
 
-/// The simple command of a line that runs `hob hook`: its words with their places, and those after the program.
+/// Returns the simple command of a line that runs `hob hook`: its words with their positions, and those after the program.
 fn segment(line: &str) -> Option<(Vec<Word>, Vec<String>)> {
     let mut commands: Vec<Vec<Word>> = vec![Vec::new()];
     let mut chars = line.char_indices().peekable();
@@ -227,11 +227,12 @@ fn segment(line: &str) -> Option<(Vec<Word>, Vec<String>)> {
     })
 }
 
-/// A word for a shell.
+/// Quotes a word for a shell.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,+@%".contains(c);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
     }
 }

@@ -1,7 +1,7 @@
-//! The journal of hook events: what came, what was decided and why, and what was answered, a line each in `hooks.jsonl`.
+//! The journal of hook events in `hooks.jsonl`: one line for each event, its decision with the reason, and the answer.
 //!
-//! A line is written before its answer leaves. Bounded in bytes and days; a line that a crash tore is cut off when the file
-//! is next opened. [`Log`] writes, [`lines`] reads.
+//! A line is written before its answer is sent. The journal is bounded in bytes and days. A partial line after a crash is
+//! removed when the file is next opened. [`Log`] writes, [`lines`] reads.
 
 use std::borrow::Cow;
 use std::fs::{self, File, OpenOptions};
@@ -17,37 +17,37 @@ use crate::agents::{Rendered, Verdict};
 use crate::event::Kind;
 use crate::policy::{Facts, Matched};
 
-/// The file, below the project's directory of logs.
+/// The name of the file in the project's log directory.
 pub const FILE: &str = "hooks.jsonl";
 const PREVIOUS: &str = "hooks.previous.jsonl";
 
-/// The most bytes of the two files together, and how long a file is begun before the next.
+/// The maximum size of both files together in bytes, and the time after which a new file is started.
 const BYTES_MAX: u64 = 256 * 1024 * 1024;
 const SPAN_MS: u64 = 7 * 24 * 3600 * 1000;
 
-/// One event, as it is kept.
+/// A recorded event.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Line {
-    /// Counts on over the lives of the daemon.
+    /// The number, which continues after a restart of the daemon.
     pub number: u64,
-    /// Milliseconds since 1970.
+    /// The time in milliseconds since 1970.
     pub at_ms: u64,
     pub agent: String,
-    /// Its own name.
+    /// The event's own name.
     pub event: String,
     pub kind: Kind,
-    /// The event that the command line said.
+    /// The event of the command line.
     pub named: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// Where the hook ran, and the worktree around it.
+    /// The working directory of the hook. The next field is its worktree.
     pub cwd: PathBuf,
     pub worktree: PathBuf,
     /// The payload.
     pub raw: Raw,
     #[serde(default, skip_serializing_if = "Facts::is_empty")]
     pub facts: Facts,
-    /// The digest of the rules in force.
+    /// The hash of the rules in force.
     pub policy: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub matched: Vec<Matched>,
@@ -55,38 +55,38 @@ pub struct Line {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
     pub answer: Rendered,
-    /// Who added to the agent's context.
+    /// The sources that added to the agent's context.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub added: Vec<String>,
-    /// What became of an agent that was to be held at its turn's end, or of a question to a person.
+    /// The outcome of holding an agent at its turn's end, or of a question to a person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
-    /// Why no daemon decided on it, if none did: the hook failed open.
+    /// The reason why no daemon decided on it, if so: the hook failed open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missed: Option<String>,
-    /// From the event's arrival to the line.
+    /// The time from the event's arrival to this line, in microseconds.
     pub micros: u64,
 }
 
-/// A payload, byte for byte.
+/// A payload in its exact bytes.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Raw {
-    /// A line of JSON, as nearly all are: it is part of the journal's line as it stands.
+    /// A line of JSON, which nearly all payloads are. It is copied into the journal's line.
     Json(Box<RawValue>),
-    /// The same, with the line's end after it, as Claude Code sends it.
+    /// A line of JSON with a line break at its end, as Claude Code sends it.
     JsonLine(Box<RawValue>),
-    /// Another text.
+    /// Another UTF-8 text.
     Text(String),
-    /// What is not UTF-8.
+    /// Bytes that are not UTF-8.
     Hex(String),
-    /// The SHA-256 of a payload that is not kept.
+    /// The SHA-256 of a payload that is not stored.
     Digest(String),
 }
 
 impl Raw {
-    /// These bytes.
-    pub fn of(bytes: Vec<u8>) -> Raw {
+    /// Creates the payload from its bytes.
+    pub fn new(bytes: Vec<u8>) -> Raw {
         match String::from_utf8(bytes) {
             Ok(text) => match project::json_line(&text) {
                 Some((json, false)) => Raw::Json(json.to_owned()),
@@ -97,12 +97,12 @@ impl Raw {
         }
     }
 
-    /// The digest of these bytes.
+    /// Creates the hash of these bytes.
     pub fn digest_of(bytes: &[u8]) -> Raw {
         Raw::Digest(hex::encode(Sha256::digest(bytes)))
     }
 
-    /// The number of bytes of what is kept, about.
+    /// Returns the approximate number of stored bytes.
     #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> usize {
         match self {
@@ -111,7 +111,7 @@ impl Raw {
         }
     }
 
-    /// The bytes, if they were kept.
+    /// Returns the bytes, if they are stored.
     pub fn bytes(&self) -> Option<Cow<'_, [u8]>> {
         match self {
             Raw::Json(json) => Some(json.get().as_bytes().into()),
@@ -138,15 +138,15 @@ pub struct Log {
     directory: PathBuf,
     file: File,
     bytes: u64,
-    /// When the file's first line was written.
+    /// The time of the file's first line.
     since_ms: u64,
     last: u64,
     limit: u64,
 }
 
 impl Log {
-    /// Opens the journal in a directory of logs, which is there. The number of bytes of a torn line that were cut off comes
-    /// with it.
+    /// Opens the journal in an existing log directory. Also returns the number of bytes of a partial line that were
+    /// removed.
     pub fn open(directory: &Path) -> io::Result<(Log, u64)> {
         Log::open_with(directory, BYTES_MAX)
     }
@@ -176,7 +176,7 @@ impl Log {
         Ok((log, bytes - whole))
     }
 
-    /// Writes a line, and gives it its number.
+    /// Writes a line and assigns its number.
     pub fn write(&mut self, line: &mut Line) -> io::Result<()> {
         line.number = self.last + 1;
         let mut text = serde_json::to_vec(&*line)?;
@@ -189,7 +189,7 @@ impl Log {
             (self.bytes, self.since_ms) = (0, line.at_ms);
         }
         if let Err(error) = self.file.write_all(&text) {
-            // No half line stays.
+            // A partial line is removed.
             let _ = self.file.set_len(self.bytes);
             return Err(error);
         }
@@ -198,13 +198,13 @@ impl Log {
         Ok(())
     }
 
-    /// A handle to have the file's bytes on disk.
+    /// Returns a handle for flushing the file to disk.
     pub fn handle(&self) -> io::Result<File> {
         self.file.try_clone()
     }
 }
 
-/// The lines of a directory of logs, the oldest first. What is no line is passed over.
+/// Returns the lines in a log directory, the oldest first. Invalid lines are skipped.
 pub fn lines(directory: &Path) -> impl Iterator<Item = Line> {
     let files = [directory.join(PREVIOUS), directory.join(FILE)];
     files.into_iter().filter_map(|path| lines_of(&path).ok()).flatten()
@@ -219,7 +219,7 @@ fn open(path: &Path) -> io::Result<File> {
     let nofollow = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
     let file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).custom_flags(nofollow).open(path)?;
     if !file.metadata()?.is_file() {
-        // A pipe without a reader would hold up every event.
+        // Opening a pipe without a reader would block every event.
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
     }
     if file.metadata()?.mode() & 0o077 != 0 {
@@ -228,7 +228,7 @@ fn open(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// How many bytes of the file are whole lines.
+/// Returns the number of bytes in complete lines.
 fn whole_bytes(mut file: &File, bytes: u64) -> io::Result<u64> {
     let mut end = bytes;
     let mut block = vec![0; 64 * 1024];
@@ -245,7 +245,7 @@ fn whole_bytes(mut file: &File, bytes: u64) -> io::Result<u64> {
     Ok(0)
 }
 
-/// The last line of a file of whole lines.
+/// Returns the last line of a file of complete lines.
 fn last_line(path: &Path, bytes: u64) -> Option<Line> {
     let mut file = project::regular::open(path).ok()?;
     let mut take = 64 * 1024;
@@ -278,7 +278,7 @@ mod tests {
             session: None,
             cwd: "/p".into(),
             worktree: "/p".into(),
-            raw: Raw::of(raw.as_bytes().to_vec()),
+            raw: Raw::new(raw.as_bytes().to_vec()),
             facts: Facts::new(),
             policy: String::new(),
             matched: Vec::new(),
@@ -353,7 +353,7 @@ mod tests {
         ];
         let texts = texts.map(str::as_bytes).into_iter().chain([&b"\xff\x00"[..]]);
         for bytes in texts {
-            let kept = serde_json::to_string(&Raw::of(bytes.to_vec())).unwrap();
+            let kept = serde_json::to_string(&Raw::new(bytes.to_vec())).unwrap();
             assert_eq!(serde_json::from_str::<Raw>(&kept).unwrap().bytes().as_deref(), Some(bytes));
         }
     }

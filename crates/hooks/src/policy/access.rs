@@ -11,16 +11,16 @@ use super::shell::{DEVICES, Part, Script, Simple, Step, Word};
 pub(super) enum Mode {
     Read,
     Write,
-    /// As a program does that is not known.
+    /// The mode of an unknown program.
     Unknown,
 }
 
-/// A file that a command may open. In its path, [`GLOB`] is any name and [`HOLE`] is any text.
+/// A file that a command may open. In its path, [`GLOB`] stands for any name and [`HOLE`] for any text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Access {
     pub(super) path: String,
     pub(super) mode: Mode,
-    /// Whether the command is known to run in the directory that the path begins with.
+    /// True if the command certainly runs in the directory that the path begins with.
     pub(super) is_certain: bool,
     /// The command that opens it, by its index in the script.
     pub(super) command: Option<usize>,
@@ -32,7 +32,7 @@ pub(super) const HOLE: char = '\u{2}';
 const DIRECTORIES_MAX: usize = 4;
 const ACCESSES_MAX: usize = 2000;
 
-/// Programs that read no content of the files that their operands name, or whose command is looked at by itself.
+/// Programs that do not read the content of their operand files, or whose command is examined separately.
 const NONE: &[&str] = &[
     "ls", "stat", "fd", "realpath", "readlink", "echo", "printf", "true", "false", ":", "test", "[", "export", "unset",
     "exit", "return", "kill", "sleep", "which", "type", "hash", "set", "shift", "wait", "alias", "sudo", "doas", "env",
@@ -97,7 +97,7 @@ const COPIES: &[&str] = &["cp", "rsync", "scp"];
 /// Programs whose first operand is a pattern.
 const PATTERNS: &[&str] = &["grep", "egrep", "fgrep", "rg", "ag", "sed", "awk", "gawk", "jq", "perl"];
 
-/// The files that a script opens, if it runs in this directory.
+/// Returns the files that a script opens if it runs in this directory.
 pub(super) fn accesses(script: &Script, cwd: &Path) -> Vec<Access> {
     let mut found = Vec::new();
     for (index, simple) in script.commands.iter().enumerate() {
@@ -132,7 +132,7 @@ pub(super) fn accesses(script: &Script, cwd: &Path) -> Vec<Access> {
         operands(simple, &mut add);
     }
     if found.len() >= ACCESSES_MAX {
-        // Files that were not listed may be any.
+        // Unlisted files may be any file.
         found.push(Access { path: HOLE.to_string(), mode: Mode::Unknown, is_certain: false, command: None });
     }
     found
@@ -151,7 +151,7 @@ fn text_of(word: &Word) -> String {
     text
 }
 
-/// The directories that a command may run in. `None` is any.
+/// Returns the directories that a command may run in. `None` means any directory.
 fn directories(steps: &[Step], cwd: &Path) -> Vec<Option<PathBuf>> {
     let mut all = vec![Some(cwd.to_owned())];
     for step in steps {
@@ -252,7 +252,7 @@ fn operands(simple: &Simple, add: &mut impl FnMut(&str, Mode)) {
         if text.len() > 4096 {
             continue;
         }
-        // A text with an unknown end is not evidence that an unknown program opens a file.
+        // A text with an unknown end does not prove that an unknown program opens a file.
         let is_told = |text: &str| {
             let end = text.rsplit(HOLE).next().unwrap_or_default();
             mode != Mode::Unknown || end.len() == text.len() || !end.trim_matches([GLOB, '/']).is_empty()
@@ -293,7 +293,7 @@ fn argument_file(words: &[Word], add: &mut impl FnMut(&str, Mode)) {
     }
 }
 
-/// How a command of git opens the files that it names; `None` if it reads no content of them.
+/// Returns how a git command opens the files that it names; `None` if it does not read their content.
 fn git(words: &[Word]) -> Option<Mode> {
     let (_, at) = options::options_of("git", words);
     match words.get(at).and_then(Word::text) {
@@ -307,12 +307,12 @@ fn git(words: &[Word]) -> Option<Mode> {
     }
 }
 
-/// Whether a path is one of several.
+/// Returns true if a path contains a hole or a glob.
 pub(super) fn is_open(path: &str) -> bool {
     path.contains([GLOB, HOLE])
 }
 
-/// Whether a path with globs or holes may become one that a pattern of a rule matches.
+/// Returns true if a path with globs or holes may match a rule's pattern.
 pub(super) fn may_be(pattern: &str, path: &str) -> bool {
     let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
     if path.contains(HOLE) {
@@ -324,7 +324,7 @@ pub(super) fn may_be(pattern: &str, path: &str) -> bool {
 }
 
 fn starred(pattern: &str) -> String {
-    // Classes and alternatives are taken for anything.
+    // Character classes and alternatives match anything.
     match pattern.find(['[', '{']) {
         Some(at) => format!("{}*", pattern[..at].replace('?', "*")),
         None => pattern.replace('?', "*"),
@@ -336,7 +336,7 @@ fn meets(pattern: &[&str], path: &[&str]) -> bool {
         (None, None) => true,
         (Some((&"**", rest)), first) => meets(rest, path) || first.is_some_and(|(_, path)| meets(pattern, path)),
         (Some((wanted, pattern)), Some((name, path))) => {
-            // A glob does not make the name of a hidden file.
+            // A glob does not match the name of a hidden file.
             let is_hidden = wanted.starts_with('.') && name.starts_with(GLOB);
             !is_hidden && intersects(&starred(wanted), &name.replace(GLOB, "*")) && meets(pattern, path)
         }

@@ -2,22 +2,22 @@
 
 use std::fmt;
 
-/// The command, file or doubt that makes a rule match.
+/// The command, file or uncertainty that makes a rule match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Cause {
-    /// A command or a file. `…` stands for text that is known only when it runs.
+    /// A command or a file. `…` stands for text that is known only at run time.
     Text(String),
-    /// Why hob cannot tell what the event does.
+    /// The reason why hob cannot determine the effect of the event.
     Unclear(String),
 }
 
 impl Cause {
-    /// Says that a rule may forbid the event.
+    /// Explains that a rule may forbid the event.
     pub(super) fn explain(&self, rule: &str) -> String {
         match self {
             Cause::Text(text) => {
                 format!(
-                    "rule {rule} of the project's policy may forbid `{text}`: what `…` stands for is known only when it runs"
+                    "rule {rule} of the project's policy may forbid `{text}`: the value of `…` is known only at run time"
                 )
             }
             Cause::Unclear(why) => format!("rule {rule} of the project's policy may forbid this: {why}"),

@@ -1,7 +1,7 @@
 //! Matches rules about commands or files against code that a tool runs, in addition to a shell tool's text.
 //!
-//! A text for a shell is read as the text of a shell tool. Code in another language is searched for the names by which it
-//! starts processes, and for paths in quotes; a rule that denies or asks then may match. This is no sandbox.
+//! Shell code is read like the text of a shell tool. In other languages, the code is searched for names that start processes
+//! and for quoted paths. A rule that denies or asks then may match. This does not replace a sandbox.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use super::cause::Cause;
 use super::pattern::{Match, glob};
 use super::rule::{Rule, ToolPattern, is_among};
 use super::shell;
-use super::subject::{Place, Subject};
+use super::subject::{NamedPath, Subject};
 use crate::agents::Verdict;
 use crate::event::{Code, Language, Tool, ToolKind};
 
@@ -63,11 +63,11 @@ const STARTS_PROCESS: &[&str] = &[
     "execSync",
     "spawnSync",
 ];
-/// Beginnings of a line by which a REPL runs a shell's text.
+/// Line prefixes by which a REPL runs shell text.
 const SHELL_LINES: [&str; 3] = [":!", "!", "%%bash"];
-/// Words by which a text that may be a shell's runs what is not read.
+/// Words by which a possible shell text runs text that hob does not read.
 const RUNS_TEXT: [&str; 8] = ["eval ", "source ", ". ", "| sh", "|sh", "| bash", "|bash", "exec "];
-/// The most bytes of code that are searched, and quoted words in it.
+/// The maximum number of bytes of code, and of quoted words in it, that are searched.
 const TEXT_MAX: usize = 256 * 1024;
 const WORDS_MAX: usize = 1000;
 
@@ -87,7 +87,7 @@ pub(super) fn commands_if_shell(code: &Code) -> Option<shell::Script> {
         let mut script = shell::script(&code.text);
         let opaque = opaque_if_shell(&script, &code.text);
         if opaque != script.opaque {
-            // Another language's words in the place of a program are no commands.
+            // Words of another language in the place of a program are not commands.
             script.commands.retain(|simple| simple.name().is_some());
         }
         script.opaque = opaque;
@@ -95,7 +95,7 @@ pub(super) fn commands_if_shell(code: &Code) -> Option<shell::Script> {
     })
 }
 
-/// Why there may be more in code that may be for a shell. A text that the reader does not understand may be another language.
+/// Returns why possible shell code may contain further commands. A text that does not parse may be in another language.
 pub(super) fn opaque_if_shell(script: &shell::Script, text: &str) -> Option<&'static str> {
     script.opaque.filter(|why| *why != shell::UNREADABLE || runs_text(text))
 }
@@ -108,28 +108,28 @@ fn runs_text(text: &str) -> bool {
     })
 }
 
-/// The paths that stand in quotes in code, as far as they are looked at; `None` if there are more.
-pub(super) fn quoted_paths(code: &Code, place: impl Fn(&str) -> Place) -> Option<Vec<Place>> {
+/// Returns the quoted paths in code; `None` if there are more than the limit.
+pub(super) fn quoted_paths(code: &Code, place: impl Fn(&str) -> NamedPath) -> Option<Vec<NamedPath>> {
     if code.text.len() > TEXT_MAX {
         return None;
     }
     let mut words: Vec<&str> = Vec::new();
     for quote in ['"', '\'', '`'] {
-        // Between any two quotes, as they may be nested in each other.
+        // Text between any two quotes counts, because quotes may be nested.
         for text in code.text.split(quote).skip(1) {
             words.extend(
                 text.split(|c: char| c.is_whitespace() || "'\"`;|&<>(),".contains(c)).filter(|word| !word.is_empty()),
             );
         }
     }
-    // A redirection of a shell's text names its file without quotes.
+    // A shell redirection may name its file without quotes.
     words.extend(code.text.split('>').skip(1).filter_map(|text| text.split_whitespace().next()));
     words.sort_unstable();
     words.dedup();
     (words.len() <= WORDS_MAX).then(|| words.into_iter().map(place).collect())
 }
 
-/// Whether the code of a tool does what a rule forbids, or may do it, and by what.
+/// Matches the code of a tool against a rule, and returns the cause of the match.
 pub(super) fn matches(rule: &Rule, tool: &Tool, subject: &Subject) -> (Match, Option<Cause>) {
     const NO: (Match, Option<Cause>) = (Match::No, None);
     let Some(code) = tool.code.as_ref() else { return NO };
@@ -138,14 +138,14 @@ pub(super) fn matches(rule: &Rule, tool: &Tool, subject: &Subject) -> (Match, Op
     }
     let maybe = |why: String| (Match::Maybe, Some(Cause::Unclear(why)));
     if code.text.len() > TEXT_MAX {
-        return maybe("code that is longer than what is looked at".to_owned());
+        return maybe("code that exceeds the size limit".to_owned());
     }
     let mut found = NO;
     if let Some(script) = &subject.code_script {
         for simple in &script.commands {
             let is_it = rule.commands.iter().map(|pattern| pattern.matches(simple)).max().unwrap_or(Match::No);
             if is_it > found.0 {
-                found = (is_it, Some(Cause::Text(simple.shown())));
+                found = (is_it, Some(Cause::Text(simple.render())));
             }
         }
         if found.0 > Match::No {
@@ -165,15 +165,16 @@ pub(super) fn matches(rule: &Rule, tool: &Tool, subject: &Subject) -> (Match, Op
         let is_shell = code.language == Language::Unknown;
         return if is_shell { maybe("code that may be for a shell".to_owned()) } else { NO };
     };
-    let Some(paths) = &subject.code_paths else { return maybe("code with more paths than are looked at".to_owned()) };
-    // Any word is outside of what a rule excepts, so it must look like a path there.
+    let Some(paths) = &subject.code_paths else { return maybe("code with more paths than the limit".to_owned()) };
+    // Any word is outside the excepted paths, so there it must look like a path.
     let is_path = |path: &Path| !globs.0.is_empty() || path.components().count() > 1;
-    let is_it =
-        |place: &&Place| is_path(&place.named) && (is_among(globs, &place.named) || is_among(globs, &place.leads_to));
+    let is_it = |place: &&NamedPath| {
+        is_path(&place.named) && (is_among(globs, &place.named) || is_among(globs, &place.leads_to))
+    };
     paths.iter().find(is_it).map_or(NO, |place| maybe(format!("code with the path {}", place.named.display())))
 }
 
-/// Whether a rule is about commands or files, or about shells.
+/// Returns true if a rule names commands, files or shells.
 fn is_about_code(rule: &Rule, tool: &Tool) -> bool {
     let is_about = !rule.commands.is_empty() || rule.paths.is_some();
     let is_for_tool = |pattern: &ToolPattern| match pattern {

@@ -1,5 +1,5 @@
-//! The decision on an event: pure. Of all matching rules of all files the strictest decides: deny, person, ask, allow, pass.
-//! The first of that strength gives the reason, so that the order of rules changes nothing else.
+//! The decision on an event, a pure function. The strictest of all matching rules decides: deny, person, ask, allow, pass.
+//! The first rule of that strength gives the reason, so the order of rules changes only reasons.
 
 use std::collections::BTreeMap;
 
@@ -11,24 +11,24 @@ use super::code;
 use super::pattern::{Match, glob};
 use super::rule::{Condition, On, Opaque, Policy, Rule, ToolPattern, is_among};
 use super::shell::Simple;
-use super::subject::{Opened, Place, Subject};
+use super::subject::{NamedPath, Opened, Subject};
 use crate::agents::Verdict;
 use crate::event::{Event, ToolKind, plain};
 
-/// What other parts know, by the name of the condition (`work.branch`).
+/// The facts from other parts, by the name of the condition (`work.branch`).
 pub type Facts = BTreeMap<String, String>;
 
 /// The decision on an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
     pub verdict: Verdict,
-    /// The rule that decided, if one did.
+    /// The deciding rule, if any.
     pub rule: Option<String>,
-    /// For the model and its user. Empty of a pass.
+    /// The reason for the model and its user. Empty for a pass.
     pub reason: String,
     /// The rules that match or may match, in order.
     pub matched: Vec<Matched>,
-    /// What rules add to the model's context.
+    /// The context that rules add for the model.
     pub context: Vec<String>,
 }
 
@@ -37,15 +37,15 @@ pub struct Decision {
 pub struct Matched {
     pub rule: String,
     pub decides: Verdict,
-    /// Whether only running could tell that it does.
+    /// True if the match is known only at run time.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub maybe: bool,
-    /// The command or file that it matches.
+    /// The matched command or file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
 }
 
-/// Decides on an event by the rules of these files.
+/// Decides on an event by the rules of all policies.
 pub fn decide(policies: &[Policy], event: &Event, subject: &Subject, facts: &Facts) -> Decision {
     let mut decision = Decision {
         verdict: Verdict::Pass,
@@ -70,12 +70,12 @@ pub fn decide(policies: &[Policy], event: &Event, subject: &Subject, facts: &Fac
             let decides = match (found, table.decide) {
                 (Match::No, _) => continue,
                 (Match::Yes, decides) => decides,
-                // What may be allowed is not.
+                // An uncertain match never allows.
                 (Match::Maybe, Verdict::Pass | Verdict::Allow) => continue,
                 (Match::Maybe, decides) => match policy.opaque {
                     Opaque::Pass => Verdict::Pass,
                     Opaque::Ask => Verdict::Ask,
-                    // No stricter than the rule itself.
+                    // An uncertain match is never stricter than the rule itself.
                     Opaque::Deny => decides,
                 },
             };
@@ -107,7 +107,7 @@ fn reason(rule: &Rule, is_maybe: bool, by: Option<&Cause>) -> String {
     }
 }
 
-/// Whether a rule is about an event of this agent, at this time.
+/// Returns true if a rule applies to an event of this agent under these facts.
 fn is_applicable(rule: &Rule, event: &Event, facts: &Facts) -> bool {
     let is_on = rule.on.iter().any(|on| match on {
         On::Kind(kind) => *kind == event.kind,
@@ -130,17 +130,17 @@ fn is_applicable(rule: &Rule, event: &Event, facts: &Facts) -> bool {
     })
 }
 
-/// Whether a rule matches, and by what.
+/// Matches a rule against an event, and returns the cause of the match.
 fn rule_matches(rule: &Rule, event: &Event, subject: &Subject) -> (Match, Option<Cause>) {
     const NO: (Match, Option<Cause>) = (Match::No, None);
-    // A session remembers what was defined in it: a command there is never allowed by its name.
+    // Definitions persist in a session: a command there is never allowed by its name.
     let is_session = event.tool.as_ref().is_some_and(|tool| tool.kind != ToolKind::Shell);
     if is_session && rule.table.decide == Verdict::Allow && !rule.commands.is_empty() {
         return NO;
     }
     let of_tool = tool_matches(rule, event, subject);
     let allows = rule.table.decide == Verdict::Allow;
-    // What a shell does to files is never allowed by a rule about another tool.
+    // A rule about another tool never allows a shell's effects on files.
     if of_tool == OfTool::No || of_tool == OfTool::ByEffect && allows {
         return NO;
     }
@@ -153,7 +153,7 @@ fn rule_matches(rule: &Rule, event: &Event, subject: &Subject) -> (Match, Option
     }
     let Some(script) = &subject.script else { return NO };
     let best = |simple| rule.commands.iter().map(|pattern| pattern.matches(simple)).max().unwrap_or(Match::No);
-    // What is allowed is allowed if all of it is.
+    // An `allow` must cover the whole event.
     if allows {
         let is_all = script.opaque.is_none()
             && !script.commands.is_empty()
@@ -167,7 +167,7 @@ fn rule_matches(rule: &Rule, event: &Event, subject: &Subject) -> (Match, Option
     for simple in &script.commands {
         let is_it = best(simple);
         if is_it > found.0 {
-            found = (is_it, Some(Cause::Text(simple.shown())));
+            found = (is_it, Some(Cause::Text(simple.render())));
         }
     }
     if found.0 == Match::No && script.opaque.is_some() {
@@ -212,12 +212,12 @@ fn tool_matches(rule: &Rule, event: &Event, subject: &Subject) -> OfTool {
     }
 }
 
-/// Whether the event is about a file that the rule names, and about which.
+/// Matches the files of an event against a rule, and returns the matching file.
 fn path_matches(rule: &Rule, subject: &Subject, of_tool: &OfTool, allows: bool) -> (Match, Option<Cause>) {
     let Some(globs) = &rule.paths else { return (Match::Yes, None) };
-    let is_among = |place: &Place| is_among(globs, &place.named) || is_among(globs, &place.leads_to);
+    let is_among = |place: &NamedPath| is_among(globs, &place.named) || is_among(globs, &place.leads_to);
     let mut named = subject.paths.iter();
-    // All files of a tool must be among those that a rule allows.
+    // A rule must allow all files of a tool.
     let found = if allows {
         named.next().filter(|_| subject.paths.iter().all(is_among))
     } else {
@@ -241,7 +241,7 @@ fn path_matches(rule: &Rule, subject: &Subject, of_tool: &OfTool, allows: bool) 
         let certain = match opened.access.mode {
             Mode::Read if !reads => Match::No,
             Mode::Write if !writes => Match::No,
-            // A word that a program which is not known gets is hardly a file outside of some directories.
+            // An argument of an unknown program hardly names a file outside the given directories.
             Mode::Unknown if patterns.is_empty() => Match::No,
             Mode::Unknown if !reads => Match::Maybe,
             _ if opened.access.is_certain => Match::Yes,
@@ -270,7 +270,7 @@ fn path_matches(rule: &Rule, subject: &Subject, of_tool: &OfTool, allows: bool) 
             let path =
                 || opened.place.named.display().to_string().replace(access::GLOB, "*").replace(access::HOLE, "…");
             let command = opened.access.command.and_then(|index| script.commands.get(index));
-            best = (level, Some(Cause::Text(command.map_or_else(path, Simple::shown))));
+            best = (level, Some(Cause::Text(command.map_or_else(path, Simple::render))));
         }
     }
     if best.0 == Match::No && script.opaque.is_some() {

@@ -1,7 +1,7 @@
-//! What is allowed: a file of checked rules, and the decision on an event by the rules of all files.
+//! Policies: a file of checked rules, and the decision on an event by the rules of all files.
 //!
-//! [`Policy::parse`] reads a file, [`Subject::of`] looks at what an event is about (the commands in a shell's text, paths
-//! behind links), and [`decide`] is pure. [`in_force`] says which rules hold when a file has changed.
+//! [`Policy::parse`] reads a file. [`Subject::from_event`] determines the commands and paths of an event, and follows links.
+//! [`decide`] is pure. [`in_force`] determines the rules that hold after a file has changed.
 
 mod access;
 mod cause;
@@ -20,7 +20,7 @@ pub use self::rule::{Opaque, Policy, PolicyError, RuleTable};
 pub use self::shell::{Script, program, script};
 pub use self::subject::Subject;
 
-/// The facts that conditions can name, which other parts know.
+/// The facts from other parts that conditions can name.
 pub const FACTS: &[&str] = &[
     "work.branch",
     "work.base",
@@ -34,9 +34,9 @@ pub const FACTS: &[&str] = &[
     "work.issue.status",
 ];
 
-/// The file at a project's root.
+/// The name of the policy file in a project's root.
 pub const FILE: &str = "hob-policy.toml";
-/// The user's file, beside their `config.toml`.
+/// The name of the user's policy file, in the directory of their `config.toml`.
 pub const USER_FILE: &str = "policy.toml";
 
 #[cfg(test)]

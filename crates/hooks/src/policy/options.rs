@@ -1,7 +1,7 @@
-//! The options of a command, read as its program reads them: clusters of letters, values, abbreviations.
+//! Parses the options of a command as its program does: clusters of letters, values, abbreviations.
 //!
-//! The options of common programs stand in [`PROGRAMS`], one word for each option with all its names: `f|force` takes no
-//! value, `m|message:` takes one, `S|gpg-sign?` takes one only in the same word.
+//! [`PROGRAMS`] lists the options of common programs, one word for each option with all its names. `f|force` takes no value,
+//! `m|message:` takes one, and `S|gpg-sign?` takes one only in the same word.
 
 use super::shell::Word;
 
@@ -11,27 +11,27 @@ pub(super) type Options = &'static str;
 /// An argument.
 #[derive(Debug, Clone)]
 pub(super) enum Argument {
-    Option(Given),
-    /// An operand. It may be the value of the option before it, if that option is not known.
+    Option(GivenOption),
+    /// An operand. It may be the value of the option before it if that option is unknown.
     Operand {
         word: Word,
         may_be_value: bool,
     },
 }
 
-/// An option that is given.
+/// An option on a command line.
 #[derive(Debug, Clone)]
-pub(super) struct Given {
-    /// With its dashes: `-f`, `--force`. What is not understood keeps its whole text.
+pub(super) struct GivenOption {
+    /// The name with its dashes: `-f`, `--force`. An option that does not parse keeps its whole text.
     pub(super) name: String,
     /// Its entry in the program's options.
     pub(super) entry: Option<&'static str>,
     pub(super) value: Option<Word>,
-    /// Whether it is a letter of a word that may be something else.
+    /// True if it is a letter of a word that may not be an option.
     pub(super) is_doubtful: bool,
-    /// Whether it is a whole word of letters, each of which follows it.
+    /// True if it is a whole word of letters. An entry for each letter follows.
     pub(super) is_cluster: bool,
-    /// The word that it stands in, if that has holes.
+    /// The word that contains it, if that word has holes.
     pub(super) open: Option<Word>,
 }
 
@@ -39,9 +39,9 @@ pub(super) struct Given {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Arguments {
     pub(super) list: Vec<Argument>,
-    /// How many of the words were read.
+    /// The number of words that were read.
     pub(super) length: usize,
-    /// How many arguments stand before `--`.
+    /// The number of arguments before `--`.
     pub(super) dashes: Option<usize>,
 }
 
@@ -188,10 +188,10 @@ const PROGRAMS: &[(&str, Options)] = &[
     ("terraform", ""),
 ];
 
-/// Words of one dash that are no clusters of letters.
+/// Programs whose words with one dash are not clusters of letters.
 const LONG_WITH_ONE_DASH: &[&str] = &["terraform", "java", "find", "go", "openssl", "ffmpeg", "dd"];
 
-/// The options of a program, with those of its subcommand. Returns how many arguments stand up to the subcommand.
+/// Returns the options of a program and its subcommand, and the number of arguments before and including the subcommand.
 pub(super) fn options_of(program: &str, arguments: &[Word]) -> (Option<Options>, usize) {
     let entry = |name: &str| PROGRAMS.iter().find(|(program, _)| *program == name).map(|(_, options)| *options);
     let own = entry(program);
@@ -203,7 +203,7 @@ pub(super) fn options_of(program: &str, arguments: &[Word]) -> (Option<Options>,
     (entry(&format!("{program} {subcommand}")), before.length)
 }
 
-/// The entry of an option's name without dashes, and whether only the beginning of the name is given.
+/// Returns the entry for an option's name without dashes. An abbreviated name counts.
 pub(super) fn entry_of(options: Options, name: &str) -> Option<&'static str> {
     let names = |entry: &'static str| entry.trim_end_matches([':', '?']).split('|');
     let entries = || options.split(' ').filter(|entry| !entry.is_empty());
@@ -213,12 +213,12 @@ pub(super) fn entry_of(options: Options, name: &str) -> Option<&'static str> {
     if name.chars().count() < 2 {
         return None;
     }
-    // Where several begin so, the program refuses it, or takes the shortest.
+    // If several options have this prefix, the program refuses it or takes the shortest.
     let starts = entries().flat_map(|entry| names(entry).map(move |known| (known.len(), entry, known)));
     starts.filter(|(length, _, known)| *length > 1 && known.starts_with(name)).min().map(|(_, entry, _)| entry)
 }
 
-/// Reads arguments. `to_first_operand` is for programs that pass on what follows; `has_single_dash` makes `-name` one option.
+/// Reads arguments. `to_first_operand` is for programs that pass on further arguments; `has_single_dash` makes `-name` one option.
 pub(super) fn read(
     options: Option<Options>,
     words: &[Word],
@@ -261,7 +261,7 @@ pub(super) fn read(
     read
 }
 
-/// Reads `--name`, `--name=value` or `--name value`. Whether the next word is its value, if that is known.
+/// Reads `--name`, `--name=value` or `--name value`. Returns whether the next word is its value, if known.
 fn long(options: Option<Options>, word: &Word, next: Option<&Word>, list: &mut Vec<Argument>) -> Option<bool> {
     let start = word.start();
     let (name, is_attached) = start.split_once('=').map_or((start, false), |(name, _)| (name, true));
@@ -271,7 +271,7 @@ fn long(options: Option<Options>, word: &Word, next: Option<&Word>, list: &mut V
     let value =
         if is_attached { Some(word.without_start(name.len() + 1)) } else { next.filter(|_| takes_next).cloned() };
     let open = is_open.then(|| word.clone());
-    list.push(Argument::Option(Given {
+    list.push(Argument::Option(GivenOption {
         name: name.to_owned(),
         entry,
         value,
@@ -282,7 +282,7 @@ fn long(options: Option<Options>, word: &Word, next: Option<&Word>, list: &mut V
     if entry.is_none() && !is_attached { None } else { Some(takes_next) }
 }
 
-/// Reads `-abc`: letters, the last of which may take the rest or the next word for its value.
+/// Reads `-abc`: letters, of which the last may take the rest or the next word as its value.
 fn cluster(options: Option<Options>, word: &Word, next: Option<&Word>, list: &mut Vec<Argument>) -> Option<bool> {
     let start = word.start();
     let Some(options) = options else {
@@ -290,13 +290,14 @@ fn cluster(options: Option<Options>, word: &Word, next: Option<&Word>, list: &mu
         let letters = start.get(1..).unwrap_or_default();
         let is_cluster = letters.len() > 1 && letters.chars().all(|c| c.is_ascii_alphabetic()) && word.text().is_some();
         let open = word.text().is_none().then(|| word.clone());
-        let whole = Given { name: start.to_owned(), entry: None, value: None, is_doubtful: false, is_cluster, open };
+        let whole =
+            GivenOption { name: start.to_owned(), entry: None, value: None, is_doubtful: false, is_cluster, open };
         if is_cluster {
             let is_doubtful = letters.len() > 6;
             list.push(Argument::Option(whole.clone()));
             list.extend(letters.chars().map(|letter| {
                 let name = format!("-{letter}");
-                Argument::Option(Given { name, is_doubtful, is_cluster: false, ..whole.clone() })
+                Argument::Option(GivenOption { name, is_doubtful, is_cluster: false, ..whole.clone() })
             }));
         } else {
             list.push(Argument::Option(whole));
@@ -304,7 +305,7 @@ fn cluster(options: Option<Options>, word: &Word, next: Option<&Word>, list: &mu
         return None;
     };
     let mut push = |name: String, entry, value, open| {
-        list.push(Argument::Option(Given { name, entry, value, is_doubtful: false, is_cluster: false, open }));
+        list.push(Argument::Option(GivenOption { name, entry, value, is_doubtful: false, is_cluster: false, open }));
     };
     let mut known = Some(false);
     for (at, letter) in start.char_indices().skip(1) {
@@ -335,7 +336,7 @@ fn cluster(options: Option<Options>, word: &Word, next: Option<&Word>, list: &mu
     known
 }
 
-/// Whether a program reads `-name` as one option.
+/// Returns true if a program reads `-name` as one option.
 pub(super) fn has_single_dash(program: &str) -> bool {
     LONG_WITH_ONE_DASH.contains(&program)
 }

@@ -1,20 +1,20 @@
-//! A rule's pattern for commands, such as `git push --force*`, and how it is matched on the words of a command.
+//! Patterns for commands, such as `git push --force*`, and their match with the words of a command.
 //!
-//! - The first word is the program, by the last part of its path, or by its whole path if the pattern has a `/`.
-//! - A word with a `-` is an option, wherever it stands before a `--`. It matches every name of the option that the program
-//!   is known to have, abbreviations, and letters in clusters. `--force` is also `--force=…`.
-//! - Other words are the first operands, in order. A `*` alone is any number of operands; in a word, `*` is any text.
+//! - The first word is the program: the last part of its path, or its whole path if the pattern has a `/`.
+//! - A word with a `-` is an option, anywhere before a `--`. It matches every known name of the option, abbreviations, and
+//!   letters in clusters. `--force` is also `--force=…`.
+//! - Other words are the first operands, in order. A lone `*` matches any number of operands; in a word, `*` matches any text.
 //!
-//! A rule that allows is matched by [`Pattern::covers`]: the pattern must spell out every argument that is given.
+//! A rule that allows uses [`Pattern::covers`]: the pattern must spell out every argument.
 
-use super::options::{self, Argument, Arguments, Given};
+use super::options::{self, Argument, Arguments, GivenOption};
 use super::shell::{Part, Simple, Word, name_of};
 
-/// Whether a pattern matches.
+/// The result of a match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Match {
     No,
-    /// It may, which only running could tell.
+    /// The match depends on text that is known only at run time.
     Maybe,
     Yes,
 }
@@ -36,11 +36,11 @@ enum Operand {
     Any,
 }
 
-/// The most operands of a command at which the program of a pattern is looked for.
+/// The maximum number of operands that are tried as the program of a pattern.
 const PLACES_MAX: usize = 16;
-/// Options of git that change only how it prints.
+/// Git options that change only its output.
 const HARMLESS: &[&str] = &["--no-pager", "-P", "--no-optional-locks"];
-/// Options that are complete, whatever other options begin so.
+/// Options that are complete even if other options have them as a prefix.
 const COMPLETE: &[&str] = &[
     "--all",
     "--debug",
@@ -64,7 +64,7 @@ const COMPLETE: &[&str] = &[
 ];
 
 impl Pattern {
-    /// Reads a pattern; why it is none.
+    /// Parses a pattern. Returns an error text for an invalid one.
     pub(crate) fn parse(text: &str) -> Result<Pattern, &'static str> {
         let mut words = text.split_whitespace();
         let program = words.next().ok_or("it is empty: write a program, and words that its arguments have")?.to_owned();
@@ -87,7 +87,7 @@ impl Pattern {
         Ok(pattern)
     }
 
-    /// Whether a command is one of these, or may run one.
+    /// Matches a command, and the commands that it may run.
     pub(crate) fn matches(&self, simple: &Simple) -> Match {
         let found = self.matches_words(&simple.words);
         if found > Match::No {
@@ -109,7 +109,7 @@ impl Pattern {
             None => return Match::No,
         };
         if program.is_several() {
-            // The program and its first arguments may come out of it.
+            // The hole may expand to the program and its first arguments.
             let all: Vec<Word> = std::iter::once(Word::hole()).chain(words[1..].iter().cloned()).collect();
             let arguments = options::read(None, &all, false, false);
             return if self.matches_with(&arguments, Match::Maybe) { Match::Maybe } else { Match::No };
@@ -137,12 +137,12 @@ impl Pattern {
         }
     }
 
-    /// The part of a program's path that the pattern is about.
+    /// Returns the part of a program's path that the pattern compares.
     fn part_of<'a>(&self, path: &'a str) -> &'a str {
         if self.has_path { path } else { path.rsplit('/').next().unwrap_or(path) }
     }
 
-    /// Whether a name with holes can be the program.
+    /// Returns true if a word with holes can be the program.
     fn can_be_program(&self, word: &Word) -> bool {
         if let Some(Part::Text(text)) = word.parts.last()
             && text.contains('/')
@@ -154,7 +154,7 @@ impl Pattern {
         intersects(&self.program, self.part_of(&word.as_pattern()))
     }
 
-    /// Whether the arguments match at least so well.
+    /// Returns true if the arguments match with at least this certainty.
     fn matches_with(&self, arguments: &Arguments, least: Match) -> bool {
         let before = &arguments.list[..arguments.dashes.unwrap_or(arguments.list.len())];
         let is_several = |argument: &Argument| matches!(argument, Argument::Operand { word, .. } if word.is_several());
@@ -178,8 +178,8 @@ impl Pattern {
         begin(&self.operands, &operands, least)
     }
 
-    /// Whether the pattern spells out the whole command: its program by name, every option and every operand. An option with
-    /// a `*` stands for any number of options that match it, with their values.
+    /// Returns true if the pattern spells out the whole command: its program by name, every option and every operand. An option
+    /// with a `*` stands for any number of options that match it, with their values.
     pub(crate) fn covers(&self, simple: &Simple) -> bool {
         if simple.is_doubtful {
             return true;
@@ -202,7 +202,7 @@ impl Pattern {
                     let is_after_dashes = self.has_dashes && arguments.dashes.is_some_and(|dashes| index >= dashes);
                     let may_be_option = word.may_be_option() && !is_after_dashes && !takes_any_option;
                     // A remote such as `ext::sh -c id` is a program.
-                    let is_helper = program == "git" && word.shown().contains("::");
+                    let is_helper = program == "git" && word.render().contains("::");
                     operands.push((word, word.is_several() || may_be_option || is_helper));
                 }
                 Argument::Option(given) => {
@@ -217,7 +217,7 @@ impl Pattern {
                     match self.options.iter().find(|option| is_whole(option) || is_named(option)) {
                         Some(option) if option.contains(['*', '=']) => {}
                         Some(_) => operands.extend(given.value.as_ref().map(|value| (value, value.text().is_none()))),
-                        // A word of letters stands in the list as a whole, and each letter of it.
+                        // A word of letters is in the list as a whole, and so is each of its letters.
                         None if given.is_cluster => {}
                         None => return false,
                     }
@@ -230,20 +230,20 @@ impl Pattern {
     }
 }
 
-/// Whether the arguments give an option, or all letters of it, at least so certainly.
+/// Returns true if the arguments contain an option, or all its letters, with at least this certainty.
 fn is_given(option: &str, arguments: &[Argument], least: Match) -> bool {
     let has = |option: &str| arguments.iter().any(|argument| gives(option, argument) >= least);
     has(option) || letters(option).is_some_and(|letters| letters.chars().all(|letter| has(&format!("-{letter}"))))
 }
 
-/// The names of a given option: as it is written, and all that the program has for it.
-fn names(given: &Given) -> impl Iterator<Item = String> {
+/// Returns the names of a given option: the written one and all names that the program has for it.
+fn names(given: &GivenOption) -> impl Iterator<Item = String> {
     let known = given.entry.unwrap_or_default().trim_end_matches([':', '?']).split('|').filter(|name| !name.is_empty());
     let known = known.map(|name| if name.chars().count() == 1 { format!("-{name}") } else { format!("--{name}") });
     std::iter::once(given.name.clone()).chain(known)
 }
 
-/// Whether an argument gives an option.
+/// Matches an argument against an option of the pattern.
 fn gives(option: &str, argument: &Argument) -> Match {
     let may_be = |word: &Word| match word.is_several() || intersects(option, &word.as_pattern()) {
         true => Match::Maybe,
@@ -265,7 +265,7 @@ fn gives(option: &str, argument: &Argument) -> Match {
     {
         return is_operand(wanted, value);
     }
-    // An option that the program is not known to have may be an abbreviation.
+    // An option that is unknown for the program may be an abbreviation.
     let is_beginning = given.entry.is_none()
         && given.name.len() > 3
         && given.name.starts_with("--")
@@ -274,31 +274,31 @@ fn gives(option: &str, argument: &Argument) -> Match {
     if is_beginning { Match::Maybe } else { Match::No }
 }
 
-/// The letters of an option such as `-rf`.
+/// Returns the letters of an option such as `-rf`.
 fn letters(option: &str) -> Option<&str> {
     let letters = option.strip_prefix('-')?;
     ((2..=3).contains(&letters.len()) && letters.chars().all(|c| c.is_ascii_alphabetic())).then_some(letters)
 }
 
-/// Whether an option of several letters has the letter of this one.
+/// Returns true if an option of several letters contains the letter of this one.
 fn has_letter(option: &str, name: &str) -> bool {
     name.len() == 2 && letters(option).is_some_and(|letters| letters.contains(&name[1..]))
 }
 
-/// Whether a word is an operand that the pattern names.
+/// Matches a word against an operand of the pattern.
 fn is_operand(pattern: &str, word: &Word) -> Match {
     if let Some(text) = word.text() {
         return if glob(pattern, text) || glob(pattern, &plain(text)) { Match::Yes } else { Match::No };
     }
     let shown = word.as_pattern();
-    // A glob that begins with `*` does not make the name of a hidden file.
+    // A glob that begins with `*` does not match the name of a hidden file.
     let is_hidden = pattern.starts_with('.') && matches!(word.parts.first(), Some(Part::Glob(_)));
     let may_be =
         word.is_several() || !is_hidden && (intersects(pattern, &shown) || intersects(pattern, &plain(&shown)));
     if may_be { Match::Maybe } else { Match::No }
 }
 
-/// A path without `./`, `//`, `dir/..` and a slash at its end.
+/// Normalizes a path: removes `./`, `//`, `dir/..` and a trailing slash.
 fn plain(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {
@@ -312,10 +312,10 @@ fn plain(path: &str) -> String {
     format!("{root}{}", parts.join("/"))
 }
 
-/// Whether the given operands begin with the wanted ones. An operand that may be a value may be passed over.
+/// Returns true if the given operands begin with the wanted ones. A possible value of an option may be skipped.
 fn begin(wanted: &[Operand], given: &[(&Word, bool)], least: Match) -> bool {
     let holes_are_wild = least == Match::Maybe;
-    // fits[at]: whether the wanted operands so far can be met by the first `at` given ones.
+    // fits[at]: true if the wanted operands so far can match the first `at` given ones.
     let mut fits = vec![false; given.len() + 1];
     let pass_over = |fits: &mut Vec<bool>| {
         for (at, (word, may_be_value)) in given.iter().enumerate() {
@@ -338,7 +338,7 @@ fn begin(wanted: &[Operand], given: &[(&Word, bool)], least: Match) -> bool {
                 for (at, (word, _)) in given.iter().enumerate() {
                     let is_it = is_operand(pattern, word) >= least;
                     next[at + 1] |= fits[at] && is_it;
-                    // A hole may be several words, the wanted one among them.
+                    // A hole may expand to several words, including the wanted one.
                     next[at] |= fits[at] && holes_are_wild && word.is_several() && is_it;
                 }
             }
@@ -349,7 +349,7 @@ fn begin(wanted: &[Operand], given: &[(&Word, bool)], least: Match) -> bool {
     fits.contains(&true)
 }
 
-/// Whether the wanted operands are all that is given. A `*` does not stand for an operand that is marked.
+/// Returns true if the wanted operands match all given ones. A `*` does not match a marked operand.
 fn spell_out(wanted: &[Operand], given: &[(&Word, bool)]) -> bool {
     let mut fits = vec![false; given.len() + 1];
     fits[0] = true;
@@ -368,7 +368,7 @@ fn spell_out(wanted: &[Operand], given: &[(&Word, bool)]) -> bool {
     fits[given.len()]
 }
 
-/// Whether a text matches a pattern in which `*` is any text.
+/// Returns true if a text matches a pattern in which `*` stands for any text.
 pub(crate) fn glob(pattern: &str, text: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else { return pattern == text };
     let Some(mut left) = text.strip_prefix(first) else { return false };
@@ -383,10 +383,10 @@ pub(crate) fn glob(pattern: &str, text: &str) -> bool {
     left.len() >= last.len() && left.ends_with(last)
 }
 
-/// Whether any text matches both patterns.
+/// Returns true if any text matches both patterns.
 pub(super) fn intersects(one: &str, other: &str) -> bool {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().take(200).collect(), other.chars().take(200).collect());
-    // meets[b]: whether the rest of `one` from `a` on and the rest of `other` from `b` on have a text in common.
+    // meets[b]: true if the rest of `one` from `a` on and the rest of `other` from `b` on can match the same text.
     let ends = |rest: &[char]| rest.iter().all(|c| *c == '*');
     let mut meets: Vec<bool> = (0..=other.len()).map(|b| ends(&other[b..])).collect();
     for a in (0..one.len()).rev() {
@@ -394,7 +394,7 @@ pub(super) fn intersects(one: &str, other: &str) -> bool {
         row[other.len()] = ends(&one[a..]);
         for b in (0..other.len()).rev() {
             row[b] = match (one[a], other[b]) {
-                // A star is nothing, or takes what stands opposite.
+                // A star matches nothing, or the other pattern's next character.
                 ('*', _) | (_, '*') => meets[b] || row[b + 1],
                 (x, y) => x == y && meets[b + 1],
             };

@@ -1,5 +1,4 @@
-//! The rules of a file, checked: a rule that cannot mean anything is an error with its line, and the file counts as a whole
-//! or not at all.
+//! The checked rules of a file. A meaningless rule is an error with its line. A file takes effect as a whole or not at all.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
@@ -13,38 +12,38 @@ use super::unreachable::why_unreachable;
 use crate::agents::{Agent, Row, Verdict};
 use crate::event::{Kind, ToolKind, plain};
 
-/// A file that was read and checked.
+/// A checked policy file.
 #[derive(Debug, Clone, Default)]
 pub struct Policy {
     pub rules: Vec<Rule>,
-    /// What becomes of a shell's text that a rule may forbid, which only running could tell.
+    /// The verdict for shell text that a rule may forbid, if that is known only at run time.
     pub opaque: Opaque,
-    /// The rules that no event can match, and why.
+    /// The rules that no event can match, with the reason.
     pub unreachable: Vec<PolicyError>,
 }
 
-/// A rule, checked.
+/// A checked rule.
 #[derive(Debug, Clone)]
 pub struct Rule {
-    /// As it stands in the file.
+    /// The rule as it is written in the file.
     pub table: RuleTable,
     pub(super) on: Vec<On>,
     pub(super) tools: Vec<ToolPattern>,
     pub(super) commands: Vec<Pattern>,
-    /// What a path must match, and what it must not.
+    /// The globs that a path must match, and those that it must not match.
     pub(super) paths: Option<(Vec<GlobMatcher>, Vec<GlobMatcher>)>,
 }
 
-/// What a rule is about.
+/// The events that a rule is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum On {
     Kind(Kind),
-    /// An agent's own name of an event, without what spellings differ in.
+    /// The agent's own name of an event, normalized.
     Name(String),
 }
 
 impl On {
-    /// Whether an event of that name or kind waits for a word on whether a tool may be used.
+    /// Returns true if the agent waits for a permission at an event of that name or kind.
     fn waits_for_permission(&self) -> bool {
         let is_one = |kind: Kind| matches!(kind, Kind::ToolBefore | Kind::PermissionRequest);
         match self {
@@ -62,7 +61,7 @@ pub(super) enum ToolPattern {
     Native(String),
 }
 
-/// A rule as it is written.
+/// A rule as written.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RuleTable {
@@ -84,7 +83,7 @@ pub struct RuleTable {
     pub context: Option<String>,
 }
 
-/// One word or several.
+/// One word or a list of words.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "a string or a list of strings")]
 pub enum Words {
@@ -103,7 +102,7 @@ pub enum Condition {
     Words(Words),
 }
 
-/// What becomes of what cannot be told.
+/// The verdict for an undecidable match.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Opaque {
@@ -122,7 +121,7 @@ struct Document {
     rule: Vec<toml::Spanned<RuleTable>>,
 }
 
-/// Why a file is no policy: with its line, and what to do.
+/// A mistake in a policy file: its line, and the fix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicyError {
     pub line: usize,
@@ -135,9 +134,9 @@ impl std::fmt::Display for PolicyError {
     }
 }
 
-/// The events at which an agent waits for a word on whether a tool may be used, by their kinds.
+/// The kinds of events at which an agent waits for the permission to use a tool.
 const PERMISSION_EVENTS: [&str; 2] = ["tool_before", "permission_request"];
-/// The most rules of a file.
+/// The maximum number of rules in a file.
 const RULES_MAX: usize = 2000;
 
 impl Words {
@@ -156,10 +155,10 @@ impl Words {
 }
 
 impl Policy {
-    /// Reads and checks a file's text.
+    /// Parses and checks a file's text.
     ///
     /// # Errors
-    /// Where the first mistake is, and what to write instead.
+    /// The first mistake with its line and the fix.
     pub fn parse(text: &str) -> Result<Policy, PolicyError> {
         let line_of = |at: usize| text.get(..at).map_or(1, |before| before.matches('\n').count() + 1);
         let document: Document = toml::from_str(text).map_err(|error| PolicyError {
@@ -173,23 +172,21 @@ impl Policy {
             let table = spanned.into_inner();
             let wrong = |message: String| PolicyError { line, message };
             if !ids.insert(table.id.clone()) {
-                return Err(wrong(format!("the id {:?} is taken by a rule above: each has its own", table.id)));
+                return Err(wrong(format!("duplicate id {:?}: choose another one", table.id)));
             }
             let rule = Rule::check(table).map_err(wrong)?;
             let why = why_unreachable(&rule).map(|why| format!("rule {}: {why}", rule.table.id));
             unreachable.extend(why.map(|message| PolicyError { line, message }));
             rules.push(rule);
             if rules.len() > RULES_MAX {
-                return Err(wrong(format!(
-                    "there are more than {RULES_MAX} rules, which are the most that are looked at"
-                )));
+                return Err(wrong(format!("there are more than {RULES_MAX} rules, the maximum")));
             }
         }
         Ok(Policy { rules, opaque: document.opaque, unreachable })
     }
 
-    /// A policy of rules that were checked before.
-    pub(crate) fn of(tables: Vec<RuleTable>, opaque: Opaque) -> Policy {
+    /// Builds a policy from rules that were checked before.
+    pub(crate) fn from_tables(tables: Vec<RuleTable>, opaque: Opaque) -> Policy {
         Policy {
             rules: tables.into_iter().filter_map(|table| Rule::check(table).ok()).collect(),
             opaque,
@@ -197,13 +194,13 @@ impl Policy {
         }
     }
 
-    /// Whether any rule keeps something from happening.
+    /// Returns true if any rule prevents something.
     pub fn denies(&self) -> bool {
         self.rules.iter().any(|rule| rule.table.decide == Verdict::Deny)
     }
 
-    /// The verdict on an event that cannot be decided in time: that on what only running could tell, if a rule denies or asks
-    /// at this event.
+    /// Returns the verdict on an event that cannot be decided in time. It is the verdict for undecidable matches if a rule denies
+    /// or asks at this event.
     pub(crate) fn undecided(&self, row: Option<&Row>) -> Verdict {
         let decides =
             self.rules.iter().filter(|rule| row.is_none_or(|row| rule.is_on(row))).map(|rule| rule.table.decide);
@@ -223,7 +220,7 @@ impl Policy {
 }
 
 impl RuleTable {
-    /// What it is about, as a text: rules that differ in their ids and words alone have the same.
+    /// Returns the rule's effect as a text. Rules that differ only in their ids and reasons have the same effect.
     pub(super) fn effect(&self) -> String {
         let mut on: Vec<&str> = self.on.iter().collect();
         if on.is_empty() {
@@ -241,7 +238,7 @@ fn list(words: &Words) -> Vec<&str> {
 }
 
 impl Rule {
-    /// Whether it is about an event of an agent.
+    /// Returns true if the rule is about an agent's event.
     pub fn is_on(&self, row: &Row) -> bool {
         self.on.iter().any(|on| match on {
             On::Kind(kind) => *kind == row.kind,
@@ -249,7 +246,7 @@ impl Rule {
         })
     }
 
-    /// Returns the events that it names, each with whether an agent waits there for a word on a tool.
+    /// Returns the names of its events, each with whether an agent waits there for a permission.
     pub(super) fn events(&self) -> impl Iterator<Item = (&str, bool)> {
         self.table.on.iter().zip(&self.on).map(|(name, on)| (name, on.waits_for_permission()))
     }
@@ -281,7 +278,7 @@ impl Rule {
             }
             on = vec![On::Kind(Kind::ToolBefore), On::Kind(Kind::PermissionRequest)];
             if table.decide == Verdict::Person {
-                // Where the agent would ask by itself: before the tool it does not know yet whether it would.
+                // `ask` holds where the agent itself would ask. Before the tool, the agent does not know yet whether it would.
                 on = vec![On::Kind(Kind::PermissionRequest)];
             }
         }
@@ -298,7 +295,7 @@ impl Rule {
         }
         if let Some(name) = table.agent.iter().find(|name| !name.contains('*') && Agent::named(name).is_none()) {
             let names: Vec<&str> = Agent::ALL.iter().map(|agent| agent.name()).collect();
-            return Err(in_rule(format!("there is no agent {name:?}; there are {}", names.join(", "))));
+            return Err(in_rule(format!("unknown agent {name:?}; available: {}", names.join(", "))));
         }
         let tools = table.tool.iter().map(|name| match ToolKind::ALL.iter().find(|kind| kind.as_str() == name) {
             Some(kind) => ToolPattern::Kind(*kind),
@@ -309,7 +306,8 @@ impl Rule {
         });
         let tools = tools.collect();
         let patterns = table.command.iter().map(|pattern| {
-            Pattern::parse(pattern).map_err(|why| in_rule(format!("the command {pattern:?} is no pattern: {why}")))
+            Pattern::parse(pattern)
+                .map_err(|why| in_rule(format!("the command {pattern:?} is not a valid pattern: {why}")))
         });
         let commands = patterns.collect::<Result<Vec<_>, _>>()?;
         let paths = paths(&table).map_err(in_rule)?;
@@ -322,7 +320,7 @@ impl Rule {
                 (fact, _) if FACTS.contains(&fact) => false,
                 _ => {
                     return Err(in_rule(format!(
-                        "there is no condition {name:?}; there are path, mode, subagent, {}",
+                        "unknown condition {name:?}; available: path, mode, subagent, {}",
                         quoted(FACTS)
                     )));
                 }
@@ -350,12 +348,14 @@ fn paths(table: &RuleTable) -> Result<Option<Globs>, String> {
             None => (pattern, &mut must),
         };
         let glob = GlobBuilder::new(text.strip_prefix("./").unwrap_or(text)).literal_separator(true).build();
-        list.push(glob.map_err(|error| format!("the path {pattern:?} is no pattern: {error}"))?.compile_matcher());
+        list.push(
+            glob.map_err(|error| format!("the path {pattern:?} is not a valid pattern: {error}"))?.compile_matcher(),
+        );
     }
     Ok(Some((must, must_not)))
 }
 
-/// Whether a path is one of these.
+/// Returns true if a path matches.
 pub(super) fn is_among((must, must_not): &Globs, path: &Path) -> bool {
     let any = |globs: &[GlobMatcher]| globs.iter().any(|glob| glob.is_match(path));
     (must.is_empty() || any(must)) && !any(must_not)

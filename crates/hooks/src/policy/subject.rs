@@ -1,6 +1,6 @@
-//! What an event is about, as rules look at it: the commands in a shell's text, and paths as the file system leads them.
+//! The subject of an event for rules: the commands in a shell's text, and paths with their links resolved.
 //!
-//! This reads links; deciding does not.
+//! This module reads links from the disk; the decision does not.
 
 use std::cell::LazyCell;
 use std::path::{Path, PathBuf};
@@ -12,27 +12,27 @@ use super::code;
 use super::shell::{self, Script, Simple};
 use crate::event::{Command, Event, ToolKind};
 
-/// What an event is about.
+/// The subject of an event.
 #[derive(Debug, Clone, Default)]
 pub struct Subject {
-    /// Of a shell.
+    /// The commands of a shell tool.
     pub script: Option<Script>,
-    /// The files that the tool names.
-    pub(super) paths: Vec<Place>,
-    /// The files that the commands of a shell's text open.
+    /// The files named by the tool.
+    pub(super) paths: Vec<NamedPath>,
+    /// The files opened by the commands of a shell's text.
     pub(super) opened: Vec<Opened>,
-    /// Whether a redirection writes a file.
+    /// True if a redirection writes a file.
     pub(super) writes: bool,
-    /// The commands of code that may be for a shell.
+    /// The commands of code that may be shell code.
     pub(super) code_script: Option<Script>,
-    /// The paths in quotes in code of another language; `None` if there are more than are looked at.
-    pub(super) code_paths: Option<Vec<Place>>,
+    /// The quoted paths in code of another language; `None` if there are more than the limit.
+    pub(super) code_paths: Option<Vec<NamedPath>>,
 }
 
-/// A file, as it was named and where that leads.
+/// A file: its path as named, and the path after links.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
-    /// Below the root without it, else whole.
+pub(super) struct NamedPath {
+    /// Relative to the root if below it, else absolute.
     pub(super) named: PathBuf,
     pub(super) leads_to: PathBuf,
 }
@@ -41,34 +41,34 @@ pub(super) struct Place {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Opened {
     pub(super) access: Access,
-    pub(super) place: Place,
+    pub(super) place: NamedPath,
 }
 
-/// The arguments of tools that name the directory to run in.
+/// Tool arguments that name the working directory.
 const WORKDIR_FIELDS: &[&str] = &["workdir", "cwd", "directory", "dir_path", "working_directory"];
-/// The most links that are followed.
+/// The maximum number of links that are followed.
 const LINKS_MAX: usize = 40;
 
 impl Subject {
-    /// Looks at an event of an agent in this worktree. `cwd` is where it stands, if the event does not say so.
-    pub fn of(event: &Event, worktree: &Path, cwd: &Path) -> Subject {
+    /// Determines the subject of an event in this worktree. `cwd` is the working directory if the event does not name one.
+    pub fn from_event(event: &Event, worktree: &Path, cwd: &Path) -> Subject {
         let Some(tool) = &event.tool else { return Subject::default() };
         let cwd = event.cwd.as_deref().unwrap_or(cwd);
-        // A tool may run in a directory of its own.
+        // A tool may run in another directory.
         let own = WORKDIR_FIELDS.iter().find_map(|name| tool.input.get(name)?.as_str());
         let cwd = own.map_or_else(|| cwd.to_owned(), |own| cwd.join(own));
         let worktree = LazyCell::new(|| worktree.canonicalize().unwrap_or_else(|_| worktree.to_owned()));
-        let place = |path: &str| Place::of(path, &worktree, &cwd);
+        let place = |path: &str| NamedPath::resolve(path, &worktree, &cwd);
         let script = tool.command.as_ref().map(|command| match command {
             Command::Text(text) => shell::script(text),
             Command::Words(words) => shell::program(words),
         });
         let code = tool.code.as_ref();
-        // A shell has no files of its own, whatever fields its input has.
+        // Path arguments of a shell do not count, whatever fields its input has.
         let paths = if tool.kind == ToolKind::Shell { &[][..] } else { tool.paths.as_slice() };
         let opened = script.iter().flat_map(|script| access::accesses(script, &cwd)).map(|access| Opened {
             place: if access.path.starts_with('\u{2}') {
-                Place { named: PathBuf::from(&access.path), leads_to: PathBuf::from(&access.path) }
+                NamedPath { named: PathBuf::from(&access.path), leads_to: PathBuf::from(&access.path) }
             } else {
                 place(&access.path)
             },
@@ -85,9 +85,9 @@ impl Subject {
     }
 }
 
-impl Place {
+impl NamedPath {
     /// Resolves a path, as seen from `cwd`. `worktree` is a canonical path.
-    fn of(path: &str, worktree: &Path, cwd: &Path) -> Place {
+    fn resolve(path: &str, worktree: &Path, cwd: &Path) -> NamedPath {
         let path = path.strip_prefix("file://").unwrap_or(path);
         let home = || std::env::var_os("HOME").map(PathBuf::from);
         let whole = match path.strip_prefix("~/") {
@@ -98,11 +98,11 @@ impl Place {
             Ok(below) => below.to_owned(),
             Err(_) => path,
         };
-        Place { named: below(normal(&whole)), leads_to: below(followed(&whole)) }
+        NamedPath { named: below(normal(&whole)), leads_to: below(followed(&whole)) }
     }
 }
 
-/// Where a path leads through links, also one whose end does not exist.
+/// Resolves the links of a path. Its end need not exist.
 fn followed(path: &Path) -> PathBuf {
     let mut left: Vec<PathBuf> = path.components().rev().map(|part| PathBuf::from(part.as_os_str())).collect();
     let mut at = PathBuf::new();
@@ -151,11 +151,11 @@ mod tests {
             ("src/link/../a", "src/a", "a"),
             ("loop/x", "loop/x", "loop/x"),
         ] {
-            let place = Place::of(path, &root, &root);
+            let place = NamedPath::resolve(path, &root, &root);
             assert_eq!((place.named.to_str(), place.leads_to.to_str()), (Some(named), Some(leads_to)), "{path}");
         }
-        let outside = Place::of("/etc/hosts", &root, &root);
+        let outside = NamedPath::resolve("/etc/hosts", &root, &root);
         assert_eq!(outside.named, Path::new("/etc/hosts"));
-        assert_eq!(Place::of("a", &root, &root.join("src/deep")).named, Path::new("src/deep/a"));
+        assert_eq!(NamedPath::resolve("a", &root, &root.join("src/deep")).named, Path::new("src/deep/a"));
     }
 }

@@ -1,5 +1,5 @@
-//! Rules that no event can match: a mistake that `hob policy check` reports. They are in force like others, so that one of them
-//! does not keep the rest of a file from counting.
+//! Rules that no event can match: `hob policy check` reports them as mistakes. They stay in force, so that one such rule does
+//! not invalidate the rest of a file.
 
 use super::pattern::glob;
 use super::rule::Condition;
@@ -48,12 +48,12 @@ pub(super) fn why_unreachable(rule: &Rule) -> Option<String> {
     }
     let command = table.command.iter().find_map(|pattern| {
         let word = pattern.split_whitespace().find(|word| word.contains(['|', ';', '"', '\'']) || word.ends_with('&'))?;
-        Some(format!("the command {pattern:?} never matches, as no word of a command reads {word:?}: write one program with its words, without quotes"))
+        Some(format!("the command {pattern:?} never matches, because no word of a command is {word:?}: write one program with its words, without quotes"))
     });
     command.or_else(|| path(table.when.get("path")?))
 }
 
-/// The kind of tools that a name is a misspelling of: it lacks a letter, or has one more or another one.
+/// Returns the kind of tools that a name misspells: one letter is missing, added or changed.
 fn misspelled_kind(name: &str) -> Option<ToolKind> {
     let is_known = kind_of_tool(name).is_some() || ToolKind::ALL.iter().any(|kind| kind.as_str() == name);
     let is_near = |kind: &str| {
@@ -65,7 +65,7 @@ fn misspelled_kind(name: &str) -> Option<ToolKind> {
     ToolKind::ALL.into_iter().find(|kind| !is_known && is_near(kind.as_str()))
 }
 
-/// Why a pattern for paths matches none.
+/// Returns why a path pattern matches nothing.
 fn path(condition: &Condition) -> Option<String> {
     let Condition::Words(words) = condition else { return None };
     words.iter().find_map(|pattern| {
@@ -83,7 +83,7 @@ fn path(condition: &Condition) -> Option<String> {
     })
 }
 
-/// The kinds of the events that a rule names so.
+/// Returns the kinds of the events that a rule names.
 fn kinds(on: &On) -> Vec<Kind> {
     match on {
         On::Kind(kind) => vec![*kind],
@@ -95,7 +95,7 @@ fn has_tool(kind: Kind) -> bool {
     matches!(kind, Kind::ToolBefore | Kind::ToolAfter | Kind::ToolFailed | Kind::PermissionRequest)
 }
 
-/// Whether every tool of a pattern is of one of these kinds.
+/// Returns true if every tool of a pattern is of one of these kinds.
 fn never(pattern: &ToolPattern, kinds: &[ToolKind]) -> bool {
     match pattern {
         ToolPattern::Kind(kind) => kinds.contains(kind),

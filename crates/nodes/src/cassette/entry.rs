@@ -1,4 +1,4 @@
-//! An entry: what it was asked for, in parts that can be compared, and the answer.
+//! A cassette entry: the request in comparable parts, and the answer.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -8,13 +8,13 @@ use crate::Node;
 use crate::file::TEMPLATE_ENGINE;
 use crate::provider::{Model, Request, Response};
 
-/// What an answer depends on.
+/// The parts of a request that determine the answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Parts {
     /// The hash of the node's file.
     pub node: String,
     pub engine: String,
-    /// Hashes of what is sent.
+    /// Hashes of the sent texts.
     messages: String,
     schema: String,
     parameters: String,
@@ -25,7 +25,7 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    pub(super) fn of(node: &Node, model: Option<&Model>, request: &Request, attempt: u32) -> Parts {
+    pub(super) fn new(node: &Node, model: Option<&Model>, request: &Request, attempt: u32) -> Parts {
         let messages: Vec<_> = request.messages.iter().map(|message| json!([message.role, message.text])).collect();
         let parameters = json!([request.max_tokens, request.temperature, request.top_p]);
         Parts {
@@ -40,19 +40,19 @@ impl Parts {
         }
     }
 
-    /// Identifies them.
+    /// Returns a hash that identifies the parts.
     fn key(&self) -> String {
-        // Its fields are always in the same order.
+        // The field order is fixed.
         hex::encode(Sha256::digest(serde_json::to_string(self).unwrap_or_default()))
     }
 
-    /// The names of those that differ.
+    /// Returns the names of the parts that differ.
     pub(super) fn differences(&self, other: &Parts, with_model: bool) -> Vec<&'static str> {
         let pairs = [
             ("the version of the node", self.node != other.node),
             ("the template engine", self.engine != other.engine),
             ("the messages", self.messages != other.messages),
-            // The node has one schema, and the model's server decides its form.
+            // The node has one schema. Its form depends on the model's server.
             ("the schema", with_model && self.schema != other.schema),
             ("the parameters", self.parameters != other.parameters),
             ("the provider", self.provider != other.provider),
@@ -74,12 +74,12 @@ pub(crate) struct Entry {
     #[serde(flatten)]
     pub parts: Parts,
     pub status: u16,
-    /// As it came, without secrets.
+    /// The raw body, without secrets.
     pub body: String,
 }
 
 impl Entry {
-    pub(super) fn of(parts: Parts, response: &Response) -> Entry {
+    pub(super) fn new(parts: Parts, response: &Response) -> Entry {
         let body = String::from_utf8_lossy(&response.body).into_owned();
         Entry { key: parts.key(), parts, status: response.status, body }
     }

@@ -1,4 +1,4 @@
-//! The files of cassettes: read when they have changed, and written whole.
+//! Cassette files: reloaded after a change, and written as a whole.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -13,16 +13,16 @@ use project::inside::Inside;
 use super::entry::{Entry, Parts};
 use crate::folder::Folder;
 
-/// The directory, in that of the node files.
+/// The name of the directory inside the folder of node files.
 const DIRECTORY: &str = "cassettes";
 const SUFFIX: &str = ".jsonl";
-/// The longest file, in bytes.
+/// The maximum file size in bytes.
 const FILE_MAX: u64 = 64 * 1024 * 1024;
-/// How many files are kept in memory.
+/// The maximum number of files in memory.
 const MAX_KEPT: usize = 64;
 
 #[derive(Debug, Default)]
-pub(super) struct Files(Mutex<HashMap<Place, Loaded>>);
+pub(super) struct Files(Mutex<HashMap<CassetteFile, Loaded>>);
 
 #[derive(Debug)]
 struct Loaded {
@@ -30,46 +30,46 @@ struct Loaded {
     entries: Arc<Vec<Entry>>,
 }
 
-/// Where the file of a node lies.
+/// The location of a node's cassette.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Place {
+pub(super) struct CassetteFile {
     worktree: PathBuf,
-    /// Relative to it.
+    /// The directory, relative to the worktree.
     directory: PathBuf,
     name: PathBuf,
 }
 
-impl Place {
-    pub(super) fn of(folder: &Folder, node: &str) -> Place {
+impl CassetteFile {
+    pub(super) fn new(folder: &Folder, node: &str) -> CassetteFile {
         let name = PathBuf::from(format!("{node}{SUFFIX}"));
-        Place { worktree: folder.worktree().to_owned(), directory: directory(folder), name }
+        CassetteFile { worktree: folder.worktree().to_owned(), directory: directory(folder), name }
     }
 
-    /// As it is named to people.
-    pub(super) fn shown(&self) -> String {
+    /// Returns the path for messages to people.
+    pub(super) fn display(&self) -> String {
         format!("{}/{}", DIRECTORY, project::visible::path(&self.name))
     }
 
-    pub(super) fn said(&self, error: &io::Error) -> String {
-        format!("{}: {error}", self.shown())
+    pub(super) fn describe_error(&self, error: &io::Error) -> String {
+        format!("{}: {error}", self.display())
     }
 
     fn open(&self) -> io::Result<Option<File>> {
         existing(Inside::open(&self.worktree, &self.directory).and_then(|directory| directory.file(&self.name)))
     }
 
-    /// The entries of the file; none if it is not there.
+    /// Returns the entries of the file; an empty list if it does not exist.
     pub(super) fn read(&self) -> io::Result<Vec<Entry>> {
         self.open()?.map_or_else(|| Ok(Vec::new()), entries)
     }
 
-    /// Replaces the file; without entries it is removed.
+    /// Replaces the file. Without entries, the file is removed.
     pub(super) fn write(&self, entries: &[Entry]) -> io::Result<()> {
         if entries.is_empty() {
             return Inside::open(&self.worktree, &self.directory)?.remove(&self.name);
         }
         let mut lines = entries.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
-        // Each begins with its key.
+        // Each line begins with its key.
         lines.sort();
         let directory = Inside::create(&self.worktree, &self.directory)?;
         directory.replace(&self.name, (lines.join("\n") + "\n").as_bytes())
@@ -77,8 +77,13 @@ impl Place {
 }
 
 impl Files {
-    /// The entry of these parts; `Err` says what the nearest one has otherwise.
-    pub(super) fn find(&self, place: &Place, parts: &Parts, with_model: bool) -> io::Result<Result<Entry, String>> {
+    /// Returns the entry for these parts. `Err` explains how the nearest entry differs.
+    pub(super) fn find(
+        &self,
+        place: &CassetteFile,
+        parts: &Parts,
+        with_model: bool,
+    ) -> io::Result<Result<Entry, String>> {
         let entries = self.load(place)?;
         let differences = |entry: &&Entry| entry.parts.differences(parts, with_model);
         Ok(match entries.iter().min_by_key(|entry| differences(entry).len()) {
@@ -92,7 +97,7 @@ impl Files {
         })
     }
 
-    pub(super) fn put(&self, place: &Place, entry: Entry) -> io::Result<()> {
+    pub(super) fn put(&self, place: &CassetteFile, entry: Entry) -> io::Result<()> {
         let mut files = self.0.lock();
         let mut entries = place.read()?;
         entries.retain(|former| former.key != entry.key);
@@ -101,7 +106,7 @@ impl Files {
         place.write(&entries)
     }
 
-    pub(super) fn load(&self, place: &Place) -> io::Result<Arc<Vec<Entry>>> {
+    pub(super) fn load(&self, place: &CassetteFile) -> io::Result<Arc<Vec<Entry>>> {
         let file = place.open()?;
         let stamp = match &file {
             Some(file) => {
@@ -123,22 +128,20 @@ impl Files {
     }
 }
 
-/// The entries of an open file. Errors say where, and nothing that stands there.
+/// Parses the entries of an open file. Errors give the position and no content.
 fn entries(file: File) -> io::Result<Vec<Entry>> {
     let text = project::regular::text(file, FILE_MAX)?;
     let entry = |(number, line): (usize, &str)| {
         serde_json::from_str(line).map_err(|_| {
-            let why = format!(
-                "line {} is no recording; `hob node record` writes the file anew once it is removed",
-                number + 1
-            );
+            let why =
+                format!("line {} is not a valid recording; remove the file and run `hob node record`", number + 1);
             io::Error::new(io::ErrorKind::InvalidData, why)
         })
     };
     text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()).map(entry).collect()
 }
 
-/// The names of the nodes that have a file, sorted.
+/// Returns the names of the nodes that have a file, sorted.
 pub(super) fn all(folder: &Folder) -> io::Result<Vec<String>> {
     let Some(directory) = existing(Inside::open(folder.worktree(), &directory(folder)))? else {
         return Ok(Vec::new());
@@ -147,7 +150,7 @@ pub(super) fn all(folder: &Folder) -> io::Result<Vec<String>> {
     Ok(names.filter_map(|name| Some(name.to_str()?.strip_suffix(SUFFIX)?.to_owned())).collect())
 }
 
-/// The directory of the cassettes of these node files, relative to their worktree.
+/// Returns the directory of the cassettes, relative to the worktree.
 fn directory(folder: &Folder) -> PathBuf {
     folder.path().join(DIRECTORY)
 }

@@ -1,8 +1,8 @@
-//! Cassettes: answers of models as they were recorded, so that a call can be made again without a model. They are kept beside
-//! the node files (`nodes/cassettes/NODE.jsonl`), an entry a line, sorted, without headers. They are
-//! read and written through no link, since a checkout could bring one that leads out of it.
+//! Cassettes: recorded answers of models, so that a call can be replayed without a model. `nodes/cassettes/NODE.jsonl` has one
+//! entry per line, sorted and without headers. Reads and writes follow no links, because a checkout could bring a link that points
+//! out of it.
 //!
-//! An entry is found by everything that its answer depends on. A changed node makes exactly its own entries stale.
+//! The key of an entry covers everything that its answer depends on. A changed node invalidates only its own entries.
 
 mod entry;
 mod file;
@@ -14,23 +14,23 @@ use serde::{Deserialize, Serialize};
 use crate::Node;
 use crate::folder::Folder;
 use crate::outcome::Class;
-use crate::provider::{Failed, Heard, Model, Request, Response};
+use crate::provider::{Failed, Model, Request, Response, TokenProgress};
 pub(crate) use entry::Entry;
 use entry::Parts;
-use file::{Files, Place};
+use file::{CassetteFile, Files};
 
-/// What is done with a call.
+/// The mode of a call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// The model is asked, and nothing is recorded.
+    /// Ask the model, and record nothing.
     #[default]
     Live,
-    /// No model is asked; what is not recorded fails.
+    /// Ask no model. A call without a recording fails.
     Replay,
-    /// The model is asked, and its answer recorded.
+    /// Ask the model, and record its answer.
     Record,
-    /// What is recorded is replayed, and the rest recorded.
+    /// Replay recorded answers, and record the missing ones.
     RefreshStale,
 }
 
@@ -41,7 +41,7 @@ pub struct Cassettes {
     files: Files,
 }
 
-/// How an answer came.
+/// The source of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Via {
@@ -59,27 +59,27 @@ impl Cassettes {
         self.mode
     }
 
-    /// The answer to a request, by the mode. In replay no model is needed, and one that is not configured is any.
+    /// Returns the answer to a request according to the mode. Replay needs no model; an unconfigured model matches any.
     pub(crate) async fn ask(
         &self,
         folder: &Folder,
         node: &Node,
         model: Option<&Model>,
         request: &Request,
-        (attempt, heard): (u32, Option<Heard<'_>>),
+        (attempt, heard): (u32, Option<TokenProgress<'_>>),
     ) -> Result<(Via, Response), Failed> {
-        let place = Place::of(folder, &node.name);
-        let parts = Parts::of(node, model, request, attempt);
+        let place = CassetteFile::new(folder, &node.name);
+        let parts = Parts::new(node, model, request, attempt);
         if matches!(self.mode, Mode::Replay | Mode::RefreshStale) {
             let found = self.files.find(&place, &parts, model.is_some());
-            let found = found.map_err(|error| Failed::new(Class::NotRecorded, place.said(&error)))?;
+            let found = found.map_err(|error| Failed::new(Class::NotRecorded, place.describe_error(&error)))?;
             match found {
                 Ok(entry) => return Ok((Via::Cassette, Response::recorded(entry.status, entry.body))),
                 Err(nearest) if self.mode == Mode::Replay => {
                     let why = format!(
                         "this call of {} is not recorded in {}: {nearest}; `hob node record {}` records it",
                         node.name,
-                        place.shown(),
+                        place.display(),
                         node.name
                     );
                     return Err(Failed::new(Class::NotRecorded, why));
@@ -89,28 +89,28 @@ impl Cassettes {
         }
         let model = model.ok_or_else(|| Failed::new(Class::NotRecorded, "no model is configured"))?;
         let writes = matches!(self.mode, Mode::Record | Mode::RefreshStale);
-        let not_written = |error: io::Error| Failed::new(Class::NotRecorded, place.said(&error));
+        let not_written = |error: io::Error| Failed::new(Class::NotRecorded, place.describe_error(&error));
         if writes {
-            // A model that is paid is not asked where its answer cannot be kept.
+            // A paid model is not asked if its answer cannot be stored.
             self.files.load(&place).map_err(not_written)?;
         }
         let response = model.post(request, heard).await?;
         if writes {
-            self.files.put(&place, Entry::of(parts, &response)).map_err(not_written)?;
+            self.files.put(&place, Entry::new(parts, &response)).map_err(not_written)?;
         }
         Ok((Via::Direct, response))
     }
 
-    /// Removes what no node of the folder produces any more. Gives the number of entries removed, and of those that stay.
+    /// Removes entries that no node of the folder uses. Returns the numbers of removed and remaining entries.
     ///
     /// # Errors
-    /// When a file cannot be read or written.
+    /// If a file cannot be read or written.
     pub fn collect_garbage(folder: &Folder) -> io::Result<(usize, usize)> {
         let (mut removed, mut kept) = (0, 0);
         for name in file::all(folder)? {
             let hash = folder.file_node(&name).ok().map(|node| node.hash);
-            let place = Place::of(folder, &name);
-            let named = |error: io::Error| io::Error::new(error.kind(), place.said(&error));
+            let place = CassetteFile::new(folder, &name);
+            let named = |error: io::Error| io::Error::new(error.kind(), place.describe_error(&error));
             let entries = place.read().map_err(named)?;
             let (stay, go): (Vec<Entry>, Vec<Entry>) =
                 entries.into_iter().partition(|entry| Some(&entry.parts.node) == hash.as_ref());

@@ -1,5 +1,5 @@
-//! Delegation: a call that its caller answers itself, where no model is configured. It is given the prompt, the schema and a
-//! ticket; with the ticket comes the value, which is validated like a model's.
+//! Delegation: if no model is configured, the caller answers a call itself. It gets the prompt, the schema and a ticket. It
+//! submits the value with the ticket, and hob validates it like a model's value.
 
 mod store;
 mod ticket;
@@ -16,100 +16,100 @@ use crate::file::{Parts, hash};
 use crate::provider::{self, Message};
 use crate::run::answer;
 use crate::{Node, run};
-use store::{Answered, Call, FAILED_MAX, Store};
+use store::{Call, FAILED_MAX, Store, SubmittedValue};
 use ticket::{Ticket, digest};
 
-/// How long a ticket is valid.
+/// The lifetime of a ticket.
 pub const VALID: Duration = Duration::from_secs(3600);
-/// After how many equal wrong values, or tickets that are not valid, a caller is told to stop.
+/// The number of equal wrong values, or of invalid tickets, after which a caller is told to stop.
 pub const TRIES: usize = 3;
-/// How many callers with tickets that are not valid are remembered.
+/// The maximum number of callers whose invalid tickets are counted.
 const CALLERS_MAX: usize = 256;
 
-/// What a caller is asked to answer.
+/// The task for a caller.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Delegated {
     pub ticket: String,
     pub messages: Vec<Message>,
-    /// JSON Schema of the value.
+    /// The JSON Schema of the value.
     pub schema: Value,
-    /// Seconds since 1970.
+    /// The expiry in seconds since 1970.
     pub expires: u64,
-    /// How many values may be tried.
+    /// The maximum number of values that may be submitted.
     pub attempts: u32,
 }
 
-/// Why a call is not delegated.
+/// The reason why a call cannot be delegated.
 #[derive(Debug, thiserror::Error)]
 pub enum DelegateError {
-    /// The input does not conform.
+    /// The input is invalid.
     #[error("the input of {node}: {}", .problems.join("; "))]
     Input { node: String, problems: Vec<String> },
     #[error("{0}")]
     Template(String),
-    /// What its caller would have to read is more than the node may cost.
+    /// The prompt and schema exceed the node's token limit.
     #[error("this attempt needs about {needs} tokens; policy.tokens of the node allows {allows}")]
     Budget { needs: u64, allows: u64 },
-    /// The call could not be kept.
+    /// The record of the call could not be stored.
     #[error("the call could not be kept for its answer: {0}")]
     Store(#[from] io::Error),
 }
 
-/// What became of a value.
+/// The result of submitting a value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Submitted {
-    /// It conforms; this is the node's value.
+    /// The value is valid and is now the node's value.
     Accepted {
         node: String,
         node_hash: String,
         value: Value,
-        /// Whether another value was accepted before, which stays.
+        /// True if another value was accepted before. That value stays.
         was_answered: bool,
-        /// Whether a value was accepted before, this one or another, so that this one does not count.
+        /// True if any value was accepted before. This submission does not count.
         is_repeated: bool,
     },
-    /// It does not conform.
+    /// The value is invalid.
     Rejected {
         node: String,
         node_hash: String,
         problems: Vec<String>,
         attempts_left: u32,
-        /// Whether it is the value that was submitted before, which counts once.
+        /// True if the same value was submitted before. It counts once.
         is_repeated: bool,
     },
-    /// The caller does not get it right: as many wrong values for this input as the node allows, three at least, or the third
-    /// equal one, whatever their tickets. It is not to try again.
+    /// The caller must not try again: it submitted as many wrong values for this input as the node allows (at least three), or
+    /// the same wrong value three times. All tickets for the input count.
     Stopped { node: String, node_hash: String, problems: Vec<String>, values: usize, is_repeated: bool },
-    /// There were as many wrong values as the ticket allows; this one was not looked at.
+    /// The ticket's attempts were used up before. This value was not validated.
     Spent { node: String },
-    /// The ticket is older than an hour. The number counts this caller's tickets in a row that were not valid.
+    /// The ticket has expired. The number counts this caller's invalid tickets in a row.
     Expired { in_a_row: usize },
-    /// No ticket of this project for this caller, or one whose call is not known any more.
+    /// The ticket is not valid for this caller and project, or its call no longer exists.
     Unknown { in_a_row: usize },
 }
 
 /// The delegated calls of a project.
 #[derive(Debug)]
 pub struct Delegation {
-    /// Seals tickets.
+    /// The key that seals tickets.
     key: [u8; 32],
     store: Store,
-    /// Held while a record changes: a ticket is answered once.
+    /// Held while a record changes, so that a ticket is answered once.
     changing: Mutex<()>,
-    /// How many tickets in a row were not valid, by caller.
+    /// The number of invalid tickets in a row, by caller.
     invalid: Mutex<HashMap<String, usize>>,
-    /// Seconds since 1970.
+    /// The current time in seconds since 1970.
     now: fn() -> u64,
 }
 
 impl Delegation {
-    /// `key` is the project's, for this use alone; without one, tickets are known to this process only. Records are kept in
-    /// the directory, which is made when it is needed.
+    /// Creates the store in the directory, which is created on first use. `key` belongs to the project and serves only this
+    /// purpose. Without a key, tickets are valid only in this process.
     pub fn new(key: Option<[u8; 32]>, directory: PathBuf) -> Delegation {
         Delegation::at(key, directory, now)
     }
 
-    /// With a clock of its own.
+    /// Creates the store with another clock.
     #[doc(hidden)]
     pub fn at(key: Option<[u8; 32]>, directory: PathBuf, now: fn() -> u64) -> Delegation {
         let (store, changing, invalid) = (Store::new(directory), Mutex::default(), Mutex::default());
@@ -152,8 +152,8 @@ impl Delegation {
         })
     }
 
-    /// Validates a value. A value that was submitted before gets the same answer again, and counts once; the third time, its
-    /// caller is told to stop. Blocks on the disk.
+    /// Validates a value. A repeated value gets the same answer and counts once. The third time, its caller is told to
+    /// stop. Blocks on the disk.
     pub fn submit(&self, sealed: &str, value: Value, principal: &str) -> io::Result<Submitted> {
         let submitted = self.submit_once(sealed, value, principal)?;
         let mut invalid = self.invalid.lock();
@@ -214,7 +214,7 @@ impl Delegation {
                 });
             }
         }
-        call.last = Some(Answered { value: value.clone(), problems: problems.clone() });
+        call.last = Some(SubmittedValue { value: value.clone(), problems: problems.clone() });
         if problems.is_empty() {
             call.failed.clear();
             self.store.put(&ticket.id(), &call)?;
@@ -227,8 +227,8 @@ impl Delegation {
         })
     }
 
-    /// Counts a value that is not accepted, and keeps the call. Returns how many there were for the same version of the node,
-    /// input and caller if the caller is to stop.
+    /// Counts a rejected value and stores the call. If the caller must stop, returns the number of rejected values for the same
+    /// version of the node, input and caller.
     fn fail(
         &self,
         ticket: &Ticket,
@@ -249,7 +249,7 @@ impl Delegation {
     }
 }
 
-/// The value that was meant, and what is wrong with it. A model may write the value as a text, or with a fence around it.
+/// Returns the parsed value and its problems. A model may write the value as a text or inside a fence.
 fn judged(node: &Node, input: &Map<String, Value>, value: Value) -> (Value, Vec<String>) {
     let problems = node.problems(input, &value);
     if let (false, Value::String(text)) = (problems.is_empty(), &value)
@@ -263,7 +263,7 @@ fn judged(node: &Node, input: &Map<String, Value>, value: Value) -> (Value, Vec<
 
 fn node_hash(hash: &str) -> [u8; 8] {
     let mut bytes = [0; 8];
-    // It is eight bytes as hex.
+    // The text is eight bytes in hex.
     let _ = hex::decode_to_slice(hash, &mut bytes);
     bytes
 }

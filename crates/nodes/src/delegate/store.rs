@@ -1,5 +1,4 @@
-//! The delegated calls that wait for their value, a private file each: what is asked for must be known after a restart, and
-//! so must what was answered.
+//! The store of delegated calls that wait for a value, one private file each. The task and the answer survive a restart.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,45 +10,45 @@ use serde_json::{Map, Value};
 
 use crate::file::FILE_MAX;
 
-/// How many calls may wait at once.
+/// The maximum number of waiting calls.
 const MAX_WAITING: usize = 256;
-/// The longest record, in bytes: a node file, and an input and a value that fit into a request.
+/// The maximum record size in bytes: a node file, plus an input and a value that fit into a request.
 const RECORD_MAX: u64 = 64 * 1024 * 1024;
 
 /// A delegated call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Call {
-    /// Seconds since 1970.
+    /// The expiry in seconds since 1970.
     pub expires: u64,
     pub node: String,
-    /// The text of the node's file, in the version that the call began with.
+    /// The text of the node's file in the version of the call.
     pub text: String,
-    /// What it includes, in the same version.
+    /// The included texts in the same version.
     #[serde(default)]
     pub parts: BTreeMap<String, String>,
-    /// The whole input.
+    /// The complete input.
     pub input: Map<String, Value>,
     pub attempts_left: u32,
-    /// The last value that was submitted, with its problems; none if it was accepted.
-    pub last: Option<Answered>,
-    /// Identifies the version of the node, the input and the caller.
+    /// The last submitted value with its problems. The problems are empty if it was accepted.
+    pub last: Option<SubmittedValue>,
+    /// The hash of the node's version, the input and the caller.
     #[serde(default)]
     pub task: String,
-    /// Identifies the values that were not accepted, the latest first; equal ones as often as they were submitted.
+    /// The hashes of the rejected values, the latest first, with repetitions.
     #[serde(default)]
     pub failed: Vec<String>,
 }
 
-/// How many values of a call are counted.
+/// The maximum number of rejected values that are counted per call.
 pub(super) const FAILED_MAX: usize = 64;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Answered {
+pub(super) struct SubmittedValue {
     pub value: Value,
     pub problems: Vec<String>,
 }
 
-/// Where they are kept.
+/// The directory of delegated calls.
 #[derive(Debug)]
 pub(super) struct Store {
     directory: PathBuf,
@@ -64,7 +63,7 @@ impl Store {
         self.directory.join(format!("{id}.json"))
     }
 
-    /// Makes room for one more, and removes those that have expired.
+    /// Removes expired calls, and fails if there is no room for another one.
     pub(super) fn make_room(&self, now: u64) -> io::Result<()> {
         let entries = match fs::read_dir(&self.directory) {
             Ok(entries) => entries,
@@ -74,7 +73,7 @@ impl Store {
         let mut waiting = 0;
         for entry in entries.flatten() {
             let path = entry.path();
-            // One that cannot be read serves nobody. The time of the file would do, but clocks of files can be others.
+            // An unreadable record is useless. The file's time is not used, because file clocks may differ.
             let is_over = match self.read(&path) {
                 Ok(Some(call)) => call.expires <= now,
                 Ok(None) | Err(_) => true,
@@ -93,11 +92,11 @@ impl Store {
         Ok(())
     }
 
-    /// The values that were not accepted, of all calls for the same task.
+    /// Returns the rejected values of all calls for the same task.
     pub(super) fn failed(&self, task: &str) -> io::Result<Vec<String>> {
         let mut failed = Vec::new();
         for entry in fs::read_dir(&self.directory)?.flatten() {
-            // Another may have been removed meanwhile.
+            // Another process may have removed it meanwhile.
             let call = self.read(&entry.path()).ok().flatten();
             failed.extend(call.filter(|call| call.task == task).into_iter().flat_map(|call| call.failed));
         }
@@ -108,7 +107,7 @@ impl Store {
         project::private::replace(&self.path(id), serde_json::to_string(call)?.as_bytes())
     }
 
-    /// `None` if there is none, or if another user could have written it.
+    /// Returns `None` if the record does not exist, or if another user could have written it.
     pub(super) fn get(&self, id: &str) -> io::Result<Option<Call>> {
         self.read(&self.path(id))
     }

@@ -1,5 +1,5 @@
-//! The ticket of a delegated call: sealed with the project's key, so that it is believed after a restart too, and bound to
-//! one version of a node, one input and one caller.
+//! The ticket of a delegated call. It is sealed with the project's key, so it stays valid after a restart. It is bound to one
+//! version of a node, one input and one caller.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
@@ -7,19 +7,19 @@ use hmac::{Hmac, Mac};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-/// The bytes of a ticket's contents.
+/// The length of a ticket's content in bytes.
 const LENGTH: usize = 36;
 
-/// What a ticket says.
+/// The content of a ticket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Ticket {
-    /// Names the call.
+    /// The id of the call.
     pub id: [u8; 12],
-    /// Seconds since 1970.
+    /// The expiry in seconds since 1970.
     pub expires: u64,
-    /// Of the version of the node.
+    /// The hash of the node's version.
     pub node: [u8; 8],
-    /// Of the input.
+    /// The hash of the input.
     pub input: [u8; 8],
 }
 
@@ -28,20 +28,20 @@ impl Ticket {
         hex::encode(self.id)
     }
 
-    /// Identifies what this caller is to do, over all its tickets.
+    /// Returns the hash of this caller's task, which all its tickets share.
     pub(super) fn task(&self, principal: &str) -> String {
         let digest = Sha256::new().chain_update(self.node).chain_update(self.input).chain_update(principal).finalize();
         hex::encode(&digest[..16])
     }
 
-    /// The text for this caller.
+    /// Returns the sealed text for this caller.
     pub(super) fn seal(&self, key: &[u8; 32], principal: &str) -> String {
         let body = [&self.id[..], &self.expires.to_be_bytes(), &self.node, &self.input].concat();
         let seal = mac(key, &body, principal).finalize().into_bytes();
         format!("{}.{}", BASE64.encode(body), BASE64.encode(seal))
     }
 
-    /// What a text says that was sealed for this caller; `None` for any other text.
+    /// Opens a text that was sealed for this caller; `None` for any other text.
     pub(super) fn open(sealed: &str, key: &[u8; 32], principal: &str) -> Option<Ticket> {
         let (body, seal) = sealed.trim().split_once('.')?;
         let (body, seal) = (BASE64.decode(body).ok()?, BASE64.decode(seal).ok()?);
@@ -56,7 +56,7 @@ impl Ticket {
     }
 }
 
-/// Identifies an input or a value. Fields are in the order in which they were given.
+/// Returns a hash of an input or a value. The field order matters.
 pub(super) fn digest(input: &impl Serialize) -> [u8; 8] {
     let text = serde_json::to_string(input).unwrap_or_default();
     let mut digest = [0; 8];
@@ -66,7 +66,7 @@ pub(super) fn digest(input: &impl Serialize) -> [u8; 8] {
 
 fn mac(key: &[u8; 32], body: &[u8], principal: &str) -> Hmac<Sha256> {
     let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes a key of any length");
-    // The length keeps one part from passing for another.
+    // The length prevents one part from being read as another.
     mac.update(format!("node ticket {}\n", body.len()).as_bytes());
     mac.update(body);
     mac.update(principal.as_bytes());

@@ -1,7 +1,7 @@
-//! The offline engine: a real model server for tests, without a key, a network or foreign weights. The server is llama.cpp's
-//! own; its model is written here, and says under a schema the shortest value that the decoder lets through.
+//! The offline engine: a real model server for tests, without a key, a network or downloaded weights. The server is llama.cpp's.
+//! This crate writes its model, which under a schema outputs the shortest value that the decoder allows.
 //!
-//! It needs a Python with one package; [`EngineError::NotInstalled`] says how to get it.
+//! It needs a Python with one package; [`EngineError::NotInstalled`] explains how to install it.
 
 mod model;
 
@@ -18,21 +18,21 @@ pub use model::{SHA256, gguf};
 
 use crate::{ModelSettings, Models, NodesSettings};
 
-/// The package and its version: another one may decode otherwise.
+/// The package and its version. Another version may decode differently.
 pub const PACKAGE: &str = "xllamacpp==2026.10.11549";
 const SERVE: &str = include_str!("serve.py");
-/// How long the server may take to listen. It takes half a second.
+/// The timeout for the server's start. It usually takes half a second.
 const START_TIME: Duration = Duration::from_secs(60);
 
-/// A running engine; ends when it is dropped.
+/// A running engine, which stops when dropped.
 pub struct Engine {
     url: String,
     child: Child,
-    /// Keeps the model's file.
+    /// The directory of the model's file.
     _directory: tempfile::TempDir,
 }
 
-/// Why there is no engine.
+/// The reason why the engine is unavailable.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     #[error(
@@ -52,7 +52,7 @@ impl Engine {
     /// Starts the server with the Python of that venv. Needs a runtime.
     ///
     /// # Errors
-    /// When it is not installed or does not begin to listen.
+    /// If it is not installed or does not start to listen.
     pub async fn start(venv: &Path, guard: Guard) -> Result<Engine, EngineError> {
         let python = venv.join("bin/python");
         if !python.is_file() {
@@ -62,7 +62,7 @@ impl Engine {
         let file = directory.path().join("fixed.gguf");
         tokio::fs::write(&file, gguf()).await?;
         let args = [PathBuf::from("-c"), PathBuf::from(SERVE), file, PathBuf::from("0")];
-        // On few cores, threads that wait by spinning take the time of those that work.
+        // On few cores, spinning threads slow down the working ones.
         let env = [("OMP_WAIT_POLICY", "passive"), ("LANG", "C.UTF-8"), ("PATH", "/usr/bin:/bin")];
         let mut child = Spec { guard, ..Spec::new(python, directory.path()).args(args).env(env) }.spawn()?;
         let stdout = child.stdout.take().ok_or_else(|| EngineError::Silent("it has no output".to_owned()))?;
@@ -80,7 +80,7 @@ impl Engine {
             Ok(Err(error)) => return Err(EngineError::Silent(error.to_string())),
             Err(_) => return Err(EngineError::Silent(format!("nothing within {} s", START_TIME.as_secs()))),
         };
-        // Both pipes are read to their end: a server that cannot write its log waits.
+        // Both pipes are drained, because a server that cannot write its log blocks.
         tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
         if let Some(stderr) = child.stderr.take() {
             tokio::spawn(async move {
@@ -91,36 +91,36 @@ impl Engine {
         Ok(Engine { url, child, _directory: directory })
     }
 
-    /// The base of its OpenAI-compatible API.
+    /// Returns the base URL of its OpenAI-compatible API.
     pub fn url(&self) -> String {
         format!("{}/v1", self.url)
     }
 
-    /// Its process.
+    /// Returns its process id.
     pub fn pid(&self) -> i32 {
         self.child.pid
     }
 
-    /// It as the only model, under this alias.
+    /// Returns a configuration with the engine as the only model, under this alias.
     pub fn models(&self, alias: &str) -> Models {
         let models = [(alias.to_owned(), ModelSettings::at(self.url(), "fixed"))].into();
         Models::new(&NodesSettings { models, ..NodesSettings::default() })
     }
 }
 
-/// A running engine for a program without a runtime, on a thread of its own; ends when it is dropped.
+/// An engine for a program without a runtime, on a separate thread. It stops when dropped.
 pub struct EngineThread {
     url: String,
-    /// The engine ends with this.
+    /// Dropping the sender stops the engine.
     end: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl EngineThread {
-    /// Starts the server with the Python of that venv, and waits until it listens. The server ends with this process too.
+    /// Starts the server with the Python of that venv, and waits until it listens. The server also stops with this process.
     ///
     /// # Errors
-    /// When it is not installed or does not begin to listen.
+    /// If it is not installed or does not start to listen.
     pub fn start(venv: &Path) -> Result<EngineThread, EngineError> {
         let (begun, beginning) = std::sync::mpsc::channel();
         let (end, ended) = oneshot::channel::<()>();
@@ -142,7 +142,7 @@ impl EngineThread {
         Ok(EngineThread { url, end: Some(end), thread: Some(thread) })
     }
 
-    /// The base of its OpenAI-compatible API.
+    /// Returns the base URL of its OpenAI-compatible API.
     pub fn url(&self) -> &str {
         &self.url
     }

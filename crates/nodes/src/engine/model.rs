@@ -1,20 +1,20 @@
-//! The model of the offline engine, written here: a GGUF file of one layer whose logits are one fixed preference, whatever the
-//! prompt. Under a schema it says the shortest value that the decoder allows, always the same; without one it says nothing.
+//! The model of the offline engine: a GGUF file with one layer, whose logits are a fixed preference for any prompt. Under a
+//! schema it always outputs the shortest value that the decoder allows. Without a schema it outputs nothing.
 //!
-//! Every embedding is the same vector and every layer is zero, so that the logits are those of the output matrix.
+//! All embeddings are the same vector and all layers are zero, so that the logits are those of the output matrix.
 
-/// The lengths of the vectors, and the number of heads.
+/// The vector length, and the number of heads.
 const WIDTH: u32 = 32;
 const HEADS: u32 = 4;
 const CONTEXT: u32 = 8192;
-/// Its characters by preference, the most wanted first; the end of the text comes before all of them.
+/// The characters by preference, the most preferred first. The end of the text precedes them all.
 const PREFERRED: &str = "\"}],1e:{[truefalsn";
 const TEMPLATE: &str = "{% for m in messages %}<{{m.role}}>{{m.content}}\n{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}";
 
 /// The SHA-256 of the file.
 pub const SHA256: &str = "e8301502e8f0cf64e0f925f7fecd56e848a1c8c81f4d40372c5fc9caea4a78ae";
 
-/// The bytes of the file.
+/// Returns the bytes of the file.
 pub fn gguf() -> Vec<u8> {
     let tokens = tokens();
     let metadata = metadata(&tokens);
@@ -24,7 +24,7 @@ pub fn gguf() -> Vec<u8> {
         text(&mut info, name);
         info.extend(u32_of(shape.len()).to_le_bytes());
         shape.iter().for_each(|length| info.extend(u64::from(*length).to_le_bytes()));
-        // Of 32-bit floats.
+        // 32-bit floats.
         info.extend(0_u32.to_le_bytes());
         info.extend((data.len() as u64).to_le_bytes());
         values.iter().for_each(|value| data.extend(value.to_le_bytes()));
@@ -41,7 +41,7 @@ pub fn gguf() -> Vec<u8> {
     file
 }
 
-/// The tokens: three of the engine's, every byte, a space and every printable character.
+/// Returns the tokens: three of the engine's, every byte, a space and every printable character.
 fn tokens() -> Vec<String> {
     let mut tokens: Vec<String> = ["<unk>", "<s>", "</s>"].map(str::to_owned).into();
     tokens.extend((0..=255).map(|byte: u8| format!("<0x{byte:02X}>")));
@@ -52,9 +52,9 @@ fn tokens() -> Vec<String> {
 
 fn logits(tokens: &[String]) -> Vec<f32> {
     let mut logits = vec![-20.0; tokens.len()];
-    // The end of the text, wherever it is legal.
+    // The end of the text, wherever the schema allows it.
     logits[2] = 30.0;
-    // A character that is there twice has its last place.
+    // For a repeated character, the last position counts.
     for (place, preferred) in PREFERRED.chars().enumerate() {
         if let Some(at) = tokens.iter().position(|token| token.chars().eq([preferred])) {
             logits[at] = 20.0 - place as f32 / 2.0;
@@ -85,7 +85,7 @@ fn tensors(tokens: &[String]) -> Vec<Tensor> {
     tensors
 }
 
-/// The number of entries, and their bytes.
+/// Returns the number of entries, and their bytes.
 fn metadata(tokens: &[String]) -> (u64, Vec<u8>) {
     let mut entries = Entries::default();
     entries.text("general.architecture", "llama");
@@ -111,7 +111,7 @@ fn metadata(tokens: &[String]) -> (u64, Vec<u8>) {
     );
     let scores = (0..tokens.len()).map(|place| (-(place as f32)).to_le_bytes().to_vec());
     entries.array("tokenizer.ggml.scores", 6, scores);
-    // Unknown, control twice, bytes, and normal ones.
+    // Token types: unknown, two control tokens, bytes, and normal ones.
     let kinds = [2, 3, 3].into_iter().chain([6; 256]).chain([1; 95]);
     entries.array("tokenizer.ggml.token_type", 5, kinds.map(|kind: i32| kind.to_le_bytes().to_vec()));
     entries.number("tokenizer.ggml.bos_token_id", 1);
@@ -159,7 +159,7 @@ fn text(bytes: &mut Vec<u8>, text: &str) {
     bytes.extend(text.as_bytes());
 }
 
-/// To the next multiple of 32.
+/// Pads to the next multiple of 32.
 fn pad(bytes: &mut Vec<u8>) {
     bytes.resize(bytes.len().next_multiple_of(32), 0);
 }

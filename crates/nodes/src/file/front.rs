@@ -1,4 +1,4 @@
-//! The front matter: which keys there are, what each means, and what must fit together.
+//! The front matter: its keys, their values, and the consistency checks.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::places::impossible;
 use super::policy::policy;
 use super::reader::Reader;
-use super::reads::Read;
+use super::reads::PathProblems;
 use super::split::split;
 use super::template::Template;
 use super::yaml::{self, Kind, Tree};
@@ -17,9 +17,9 @@ use super::{
 };
 use crate::schema::Schema;
 
-/// How long checking the examples and tests of a file may take: a reload waits for it.
+/// The time limit for checking the examples and tests of a file, because a reload waits for it.
 const CHECK_TIME: Duration = Duration::from_secs(5);
-/// How many problems of a file are said.
+/// The maximum number of reported problems per file.
 const PROBLEMS_MAX: usize = 30;
 const KEYS: &[&str] = &[
     "name",
@@ -36,12 +36,12 @@ const KEYS: &[&str] = &[
     "tests",
 ];
 
-/// Reads a whole file. The first problems are said, and how many there are.
+/// Reads a whole file. Reports the first problems and the number of further ones.
 pub(super) fn read(name: &str, text: &str, parts: Parts) -> Result<Node, Vec<Problem>> {
     read_all(name, text, parts, CHECK_TIME).map_err(|mut problems| {
         let more = problems.len().saturating_sub(PROBLEMS_MAX);
         problems.truncate(PROBLEMS_MAX);
-        problems.extend((more > 0).then(|| Problem::at(1, format!("there are {more} problems more"))));
+        problems.extend((more > 0).then(|| Problem::at(1, format!("{more} more problems"))));
         problems
     })
 }
@@ -57,7 +57,7 @@ fn read_all(name: &str, text: &str, parts: Parts, time: Duration) -> Result<Node
     if let Some(tree) = keys.get("name")
         && let Some(said) = reader.text(tree, "name").filter(|said| said != name)
     {
-        reader.say(tree.line, format!("`name` is {said:?}, and the file {name}{}: name both alike", super::SUFFIX));
+        reader.say(tree.line, format!("`name` is {said:?}, and the file {name}{}; use the same name", super::SUFFIX));
         declared = said;
     }
     let description = match keys.get("description") {
@@ -90,9 +90,9 @@ fn read_all(name: &str, text: &str, parts: Parts, time: Duration) -> Result<Node
         let near = mcp::tool::nearest(variable, known.iter().copied());
         let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
         let line = line_of(body, variable).map_or(body_offset + 1, |line| body_offset + line);
-        reader.say(line, format!("the template reads `{variable}`, which is no input{near}"));
+        reader.say(line, format!("the template reads `{variable}`, which is not an input{near}"));
     }
-    let Read { impossible, absent } = template.read(&input.json, &defaults);
+    let PathProblems { impossible, absent } = template.read(&input.json, &defaults);
     reader.problems.extend(impossible);
     lints.extend(absent.into_iter().take(PROBLEMS_MAX));
     let unused = known.iter().filter(|name| !read.iter().any(|variable| variable == *name));
@@ -182,7 +182,7 @@ impl Reader {
                 let known: Vec<String> =
                     compiled.iter().flat_map(|schema| properties(&schema.json).map(str::to_owned)).collect();
                 for name in defaults.keys().filter(|name| !known.contains(name)) {
-                    self.say(tree.line, format!("`default` has `{name}`, which is no input"));
+                    self.say(tree.line, format!("`default` has `{name}`, which is not an input"));
                 }
                 defaults
             }
@@ -288,7 +288,7 @@ impl Reader {
             if !(key.name.is_empty() || key.name.starts_with('/')) {
                 self.say(
                     key.line,
-                    format!("`{}` is no place in the value: it begins with /, such as /{}", key.name, key.name),
+                    format!("`{}` is not a JSON pointer: it must begin with /, such as /{}", key.name, key.name),
                 );
                 continue;
             }
@@ -306,14 +306,14 @@ impl Reader {
         expectations
     }
 
-    /// What tests and checks read must be there in some value.
+    /// Reports parts of the value that tests and checks read and no value has.
     fn places(&mut self, node: &Node) {
         for trial in &node.trials {
             for at in trial.expect.iter().map(|expectation| expectation.at.as_str()) {
                 let parts = at.split('/').skip(1).map(|part| part.replace("~1", "/").replace("~0", "~"));
                 let parts: Vec<String> = parts.collect();
                 if impossible(&node.output.json, parts.iter().map(String::as_str)).is_some() {
-                    self.say(trial.line, format!("`expect` has {at}, a place that no output has"));
+                    self.say(trial.line, format!("`expect` has {at}, which no output has"));
                 }
             }
         }
@@ -333,7 +333,7 @@ impl Reader {
         }
     }
 
-    /// Whether there is no time to check what stands at this line.
+    /// Returns true, and reports it, if the time for checking this line is over.
     fn is_late(&mut self, until: Instant, line: usize) -> bool {
         let is_late = Instant::now() >= until;
         if is_late {
@@ -343,7 +343,7 @@ impl Reader {
         is_late
     }
 
-    /// An example must be what it shows.
+    /// Checks that an example is valid.
     fn example(&mut self, node: &Node, example: &Example) {
         match node.complete(example.input.clone()) {
             Err(problems) => self.say(example.line, format!("the example's input: {}", problems.join("; "))),
@@ -360,16 +360,16 @@ impl Reader {
     }
 }
 
-/// The node as a tool, for what clients demand of one.
+/// Builds the node's tool declaration, to apply the requirements of clients.
 fn as_tool(node: &Node) -> Declaration {
     let output_schema = Some(wrapped(node.output.json.clone(), []));
     let input = node.input.json.clone();
     Declaration { output_schema, ..Declaration::new(&node.name, &node.description, input, Effect::READ) }
 }
 
-/// Compiles a check; only `input` and `output` can be read.
+/// Compiles a check, which can read only `input` and `output`.
 fn expression(that: &str) -> Result<minijinja::Expression<'static, 'static>, String> {
-    // The expression borrows its environment, which is the same for all of them.
+    // The expression borrows its environment, which all of them share.
     static ENVIRONMENT: std::sync::LazyLock<minijinja::Environment<'static>> = std::sync::LazyLock::new(|| {
         let mut environment = minijinja::Environment::new();
         environment.set_undefined_behavior(minijinja::UndefinedBehavior::SemiStrict);
@@ -381,19 +381,19 @@ fn expression(that: &str) -> Result<minijinja::Expression<'static, 'static>, Str
     let expression = expression.map_err(|error| error.detail().map_or_else(|| error.to_string(), str::to_owned))?;
     let unknown = expression.undeclared_variables(false).into_iter().find(|name| name != "input" && name != "output");
     match unknown {
-        Some(name) => Err(format!("it reads `{name}`, and there are only `input` and `output`")),
+        Some(name) => Err(format!("it reads `{name}`, but only `input` and `output` are available")),
         None => Ok(expression),
     }
 }
 
-/// The line of a body where a name stands first.
+/// Returns the line of a body that first contains a name.
 fn line_of(body: &str, name: &str) -> Option<usize> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let holds = |line: &str| line.split(|c: char| !is_word(c)).any(|word| word == name);
     body.lines().position(|line| line.contains('{') && holds(line)).map(|index| index + 1)
 }
 
-/// What is said of inputs that the template does not read.
+/// Describes the inputs that the template does not read.
 fn unread(names: Vec<&str>) -> Option<String> {
     const NAMED: usize = 5;
     match names.as_slice() {
@@ -408,7 +408,7 @@ fn unread(names: Vec<&str>) -> Option<String> {
     }
 }
 
-/// A model writes the fields in their order: a score that comes before its reason is made without it.
+/// Warns about a score before its reason. A model writes the fields in order, so it would choose the score without the reason.
 fn score_before_reason(output: &Value) -> Option<String> {
     let fields = output["properties"].as_object()?;
     let reason =
@@ -421,7 +421,7 @@ fn score_before_reason(output: &Value) -> Option<String> {
     Some(format!("`{verdict}` is written before `{reason}`, so without it; put `{reason}` first"))
 }
 
-/// Inputs of the right kinds, as far as they can be guessed.
+/// Guesses inputs of the right types.
 fn sample(input: &Value) -> Map<String, Value> {
     let of = |schema: &Value| match schema["type"].as_str() {
         Some("string") => "text".into(),

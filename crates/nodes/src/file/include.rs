@@ -1,5 +1,5 @@
-//! What a body includes: files of the folder of node files, named in quotes (`{% include "tone.md" %}`). They are read before the
-//! template is compiled, so that a version of a node is all of its texts, and rendering reads nothing.
+//! Included files of a body: files in the folder of node files, with a quoted name (`{% include "tone.md" %}`). They are read
+//! before the template is compiled. A version of a node thus covers all its texts, and rendering reads no files.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -8,15 +8,15 @@ use regex::Regex;
 
 use super::{FILE_MAX, SUFFIX};
 
-/// How many files a node may include, and those that it includes.
+/// The maximum number of files that a node includes directly and indirectly.
 const MAX_PARTS: usize = 20;
 
-/// The texts that a node includes, by the names of their files; of those that cannot be read, why.
+/// The included texts by file name, or the reason why a file cannot be read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Parts(pub BTreeMap<String, Result<String, String>>);
 
 impl Parts {
-    /// All that a text includes. `read` gives the text of a file of the folder, or why there is none.
+    /// Reads all files that a text includes. `read` returns the text of a file in the folder, or the reason for failure.
     pub(crate) fn gather(text: &str, read: impl Fn(&str) -> Result<String, String>) -> Parts {
         let mut parts = Parts::default();
         let (mut wanted, mut bytes) = (names(text), 0);
@@ -25,9 +25,10 @@ impl Parts {
             if parts.0.contains_key(&name) {
                 continue;
             }
-            let read = match parts.0.len() < MAX_PARTS && bytes < FILE_MAX {
-                true => read(&name),
-                false => Err(format!("a node includes at most {MAX_PARTS} files and {FILE_MAX} bytes")),
+            let read = if parts.0.len() < MAX_PARTS && bytes < FILE_MAX {
+                read(&name)
+            } else {
+                Err(format!("a node includes at most {MAX_PARTS} files and {FILE_MAX} bytes"))
             };
             if let Ok(text) = &read {
                 bytes += text.len() as u64;
@@ -38,12 +39,12 @@ impl Parts {
         parts
     }
 
-    /// The texts that there are.
+    /// Returns the texts that could be read.
     pub(crate) fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().filter_map(|(name, text)| Some((name.as_str(), text.as_deref().ok()?)))
     }
 
-    /// A text that includes itself, if there is one.
+    /// Returns a file that includes itself, if any.
     pub(super) fn circle(&self) -> Option<&str> {
         self.0.keys().map(String::as_str).find(|name| {
             let (mut wanted, mut seen) = (vec![*name], Vec::new());
@@ -63,15 +64,15 @@ impl Parts {
     }
 }
 
-/// An `include` in a text.
+/// An `include` tag.
 pub(super) struct Include {
-    /// From 1.
+    /// The line, from 1.
     pub line: usize,
-    /// The file, or what is wrong with how it is named.
+    /// The file, or the mistake in its name.
     pub name: Result<String, String>,
 }
 
-/// What a text includes.
+/// Returns the includes of a text.
 pub(super) fn names(text: &str) -> Vec<Include> {
     static TAG: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"(?s)\{%[-+]?\s*include\b(.*?)[-+]?%\}").expect("a pattern"));

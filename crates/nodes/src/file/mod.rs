@@ -1,8 +1,8 @@
-//! A node file: front matter (YAML) and a body (a template) → a checked [`Node`]. Everything that is wrong is said at once,
-//! each with its line.
+//! Parses a node file, which has front matter (YAML) and a body (a template), to a checked [`Node`]. All problems are reported
+//! at once, each with its line.
 //!
-//! The keys are dotprompt's with dotprompt's meaning; `policy`, `checks`, `examples` and `tests` are ours. A key with a dot in it
-//! belongs to somebody else and is kept.
+//! The keys have dotprompt's names and meaning; `policy`, `checks`, `examples` and `tests` are hob's. A key with a dot in it
+//! belongs to another program and is ignored.
 
 mod front;
 mod include;
@@ -30,21 +30,21 @@ pub(crate) use template::{ENGINE as TEMPLATE_ENGINE, Rendered, Template};
 pub(crate) use trial::trial_id;
 pub use trial::{Expectation, Matcher, OPERATORS, Trial};
 
-/// The end of the name of a node file.
+/// The suffix of node file names.
 pub const SUFFIX: &str = ".node.md";
-/// The longest node file, in bytes.
+/// The maximum size of a node file in bytes.
 pub const FILE_MAX: u64 = 256 * 1024;
 
-/// Something wrong in a file.
+/// A problem in a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Problem {
-    /// From 1.
+    /// The line, from 1.
     pub line: usize,
     pub message: String,
 }
 
 impl Problem {
-    /// What it quotes of a file is shown, never obeyed.
+    /// Creates a problem. Control characters in quoted file content are escaped.
     pub(crate) fn at(line: usize, message: impl AsRef<str>) -> Problem {
         Problem { line, message: project::visible::escaped(message.as_ref()) }
     }
@@ -56,12 +56,12 @@ impl fmt::Display for Problem {
     }
 }
 
-/// A function whose body is a prompt: checked, and ready to be called.
+/// A function whose body is a prompt, checked and ready to call.
 #[derive(Debug)]
 pub struct Node {
     pub name: String,
     pub description: String,
-    /// The aliases of its models, in the order in which they are tried; empty for the default one.
+    /// The aliases of its models in order of preference; empty for the default model.
     pub models: Vec<String>,
     pub sampling: Sampling,
     pub input: Schema,
@@ -73,19 +73,19 @@ pub struct Node {
     /// The tests in its file.
     pub trials: Vec<Trial>,
     pub(crate) template: Template,
-    /// Of a node in Rust.
+    /// The additional check of a node in Rust.
     pub(crate) judge: Option<Judge>,
-    /// What identifies this version: a hash of the whole text, and of all that it includes.
+    /// The hash of the whole text and all included texts, which identifies this version.
     pub hash: String,
-    /// The whole text: what is begun with this version ends with it, over a restart too.
+    /// The whole text. A call ends with the version that it began with, even after a restart.
     pub(crate) text: String,
-    /// What it includes.
+    /// The included texts.
     pub(crate) parts: Parts,
-    /// What could be better.
+    /// Suggestions for improvement.
     pub lints: Vec<Problem>,
 }
 
-/// What is asked of the model's sampling.
+/// The sampling parameters of a request.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Sampling {
     pub temperature: Option<f64>,
@@ -93,7 +93,7 @@ pub struct Sampling {
     pub max_output_tokens: Option<u64>,
 }
 
-/// A condition on a value that its schema cannot state.
+/// A condition on a value that its schema cannot express.
 pub(crate) struct Check {
     pub that: String,
     line: usize,
@@ -107,7 +107,7 @@ impl fmt::Debug for Check {
     }
 }
 
-/// A check in Rust: the input and the output → what is wrong.
+/// A check in Rust: returns the problems of an output for an input.
 #[derive(Clone)]
 pub(crate) struct Judge(std::sync::Arc<JudgeFn>);
 
@@ -125,7 +125,7 @@ impl fmt::Debug for Judge {
     }
 }
 
-/// An input with its right output.
+/// An example input with its correct output.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Example {
     pub input: Map<String, Value>,
@@ -134,30 +134,30 @@ pub struct Example {
 }
 
 impl Node {
-    /// Reads a node file that includes nothing. `name` is that of the file, without its end.
+    /// Parses a node file without includes. `name` is the file name without its suffix.
     pub fn parse(name: &str, text: &str) -> Result<Node, Vec<Problem>> {
         let nothing = |_: &str| Err("there is no folder of node files".to_owned());
         front::read(name, text, Parts::gather(text, nothing))
     }
 
-    /// Reads a node file with what it includes.
+    /// Parses a node file with its included texts.
     pub(crate) fn parse_with(name: &str, text: &str, parts: Parts) -> Result<Node, Vec<Problem>> {
         front::read(name, text, parts)
     }
 
-    /// How long it is as a tool in a listing, but for where it comes from.
+    /// Returns the size of its tool declaration in bytes, without its origin.
     pub(crate) fn listed_bytes(&self) -> usize {
         self.description.len() + self.input.json.to_string().len() + self.output.json.to_string().len()
     }
 
-    /// The same version of the node on another model.
+    /// Returns the same version of the node for another model.
     pub(crate) fn on_model(&self, alias: &str) -> Result<Node, String> {
         let node = Node::parse_with(&self.name, &self.text, self.parts.clone())
             .map_err(|problems| problems.iter().map(|problem| format!("{problem}\n")).collect::<String>())?;
         Ok(Node { models: vec![alias.to_owned()], ..node })
     }
 
-    /// The whole input: defaults filled in. `Err` says what is wrong with what was given.
+    /// Fills in the defaults of an input. `Err` lists the problems of the given input.
     pub fn complete(&self, given: Map<String, Value>) -> Result<Map<String, Value>, Vec<String>> {
         let mut input = given;
         for (name, value) in &self.defaults {
@@ -169,7 +169,7 @@ impl Node {
         if problems.is_empty() { Ok(input) } else { Err(problems) }
     }
 
-    /// What is wrong with an answer: against its schema, and then against the checks.
+    /// Validates an answer against its schema and then the checks. Returns the problems.
     pub fn problems(&self, input: &Map<String, Value>, output: &Value) -> Vec<String> {
         let problems = self.output.problems(output);
         if !problems.is_empty() {
@@ -180,18 +180,18 @@ impl Node {
         problems
     }
 
-    /// The line where a key of the front matter stands.
+    /// Returns the line of a front matter key.
     pub(crate) fn line_of(&self, key: &str) -> usize {
         let begins = |line: &str| line.strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with(':'));
         self.text.lines().position(begins).map_or(1, |index| index + 1)
     }
 
-    /// What the model is told, for an input that [`Node::complete`] has accepted.
+    /// Renders the prompt for an input that [`Node::complete`] has accepted.
     pub(crate) fn render(&self, input: &Map<String, Value>) -> Result<Rendered, Problem> {
         self.template.render(&self.with_absent(input))
     }
 
-    /// The declared inputs that are not given are empty.
+    /// Sets declared inputs that are missing to empty values.
     fn with_absent(&self, input: &Map<String, Value>) -> Map<String, Value> {
         let mut all = input.clone();
         for name in properties(&self.input.json) {
@@ -212,17 +212,17 @@ impl Check {
     }
 }
 
-/// The names of an object's properties.
+/// Returns the names of an object's properties.
 fn properties(schema: &Value) -> impl Iterator<Item = &str> {
     schema["properties"].as_object().into_iter().flat_map(|properties| properties.keys().map(String::as_str))
 }
 
-/// What identifies a text with what it includes.
+/// Returns the hash of a text and its included texts.
 pub(crate) fn hash(text: &str, parts: &Parts) -> String {
     let mut digest = Sha256::new_with_prefix(text);
     for (name, part) in &parts.0 {
         let part = part.as_ref().unwrap_or_else(|why| why);
-        // No text has a byte 0 in it that YAML or a template would take.
+        // A byte 0 is a safe separator: YAML and templates do not allow it.
         digest.update(format!("\0{name}\0{part}"));
     }
     hex::encode(&digest.finalize()[..8])

@@ -1,18 +1,18 @@
-//! Which places a value of a schema cannot have: a test or a check of one would always go the same way.
+//! Finds parts that no value of a schema can have. A test or check of such a part would always have the same result.
 
 use serde_json::Value;
 
-/// Where a part of a value leads.
+/// The schema for a part of a value.
 pub(super) enum Step<'a> {
-    /// To what has this schema.
+    /// The part has this schema.
     To(&'a Value),
-    /// No value of the schema has it.
+    /// No value of the schema has the part.
     Nowhere,
-    /// The schema does not say.
+    /// The schema does not determine it.
     Unknown,
 }
 
-/// The part of that name of what has this schema.
+/// Returns the property of that name.
 pub(super) fn step<'a>(schema: &'a Value, part: &str) -> Step<'a> {
     const OPEN: [&str; 10] =
         ["$ref", "$dynamicRef", "anyOf", "oneOf", "allOf", "if", "not", "const", "enum", "patternProperties"];
@@ -31,12 +31,12 @@ pub(super) fn step<'a>(schema: &'a Value, part: &str) -> Step<'a> {
     }
 }
 
-/// The item of that number of what has this schema, or any item.
+/// Returns the item at an index, or any item.
 pub(super) fn item(list: &Value, index: Option<usize>) -> Step<'_> {
     let first = list["prefixItems"].as_array().map_or(&[][..], Vec::as_slice);
     match (index.map(|index| first.get(index)), &list["items"]) {
         (Some(Some(item)), _) => Step::To(item),
-        // Any may be one of the first.
+        // Any item may be one of the first.
         (None, _) if !first.is_empty() => Step::Unknown,
         (_, Value::Bool(false)) => Step::Nowhere,
         (_, rest @ Value::Object(_)) => Step::To(rest),
@@ -44,7 +44,7 @@ pub(super) fn item(list: &Value, index: Option<usize>) -> Step<'_> {
     }
 }
 
-/// The first part of a place that no value of the schema has there; `None` where it may have it, or where the schema does not say.
+/// Returns the first part of a path that no value of the schema can have; `None` if all parts are possible or unknown.
 pub(super) fn impossible<'a>(schema: &Value, parts: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let mut here = schema;
     for part in parts {
@@ -57,7 +57,7 @@ pub(super) fn impossible<'a>(schema: &Value, parts: impl Iterator<Item = &'a str
     None
 }
 
-/// The word for the values of a schema.
+/// Names the type of a schema's values.
 pub(super) fn word(schema: &Value) -> &'static str {
     match schema["type"].as_str() {
         Some("string") => "a text",

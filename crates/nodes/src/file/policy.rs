@@ -1,35 +1,35 @@
-//! What a call of a node may cost, and what is accepted of a model.
+//! The policy of a node: limits of a call, and the accepted answers.
 
 use std::time::Duration;
 
 use super::reader::Reader;
 use super::yaml::{Kind, Tree};
 
-/// The limits of a call, and how strict it is.
+/// The limits and strictness of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
-    /// How many times a model is asked at most, over all of them.
+    /// The maximum number of requests, to all models together.
     pub attempts: u32,
-    /// Whether a model may be asked whose server cannot take the schema.
+    /// The rule for models whose server cannot take the schema.
     pub enforce: Enforce,
-    /// Whether an answer that is nearly JSON is mended. What is mended is marked, and validated like any other.
+    /// True if hob repairs an answer that is nearly JSON. A repaired value is marked, and validated like any other.
     pub repair: bool,
-    /// For the whole call.
+    /// The timeout of the whole call.
     pub timeout: Duration,
-    /// The most tokens of the whole call, asked and answered.
+    /// The maximum number of tokens of the whole call, prompt and answer.
     pub tokens: u64,
-    /// For how long a value is given again for the same input.
+    /// The lifetime of a cached value for the same input.
     pub cache: Option<Duration>,
-    /// Whether the node is a tool of its own; else it is called through `node_run`.
+    /// True if the node is a separate tool; else it is called through `node_run`.
     pub tool: bool,
 }
 
-/// Whether a model may be asked whose server cannot hold it to the schema. The value is validated here in either case.
+/// The rule for models whose server cannot enforce the schema. The value is validated here in either case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Enforce {
-    /// Such a model is passed over, and the call fails where there is no other.
+    /// Such a model is skipped. The call fails if no other model is available.
     Strict,
-    /// The server's decoder is given the schema where it takes it.
+    /// The schema is sent to the server if the server accepts it.
     Prefer,
 }
 
@@ -94,7 +94,7 @@ pub(super) fn policy(reader: &mut Reader, tree: &Tree) -> Policy {
     policy
 }
 
-/// `30s`, `5m`.
+/// Parses a duration such as `30s` or `5m`.
 fn seconds(text: &str) -> Option<u64> {
     let at = text.find(|c: char| !c.is_ascii_digit())?;
     let number: u64 = text[..at].parse().ok()?;

@@ -1,9 +1,9 @@
-//! Reads the trees of a front matter, and keeps what is wrong with them.
+//! Reads the trees of a front matter and collects the problems.
 
 use super::Problem;
 use super::yaml::{Key, Kind, Tree};
 
-/// Reads trees, and keeps what is wrong with them.
+/// A reader that collects problems.
 #[derive(Default)]
 pub(super) struct Reader {
     pub problems: Vec<Problem>,
@@ -23,7 +23,7 @@ impl Reader {
         self.problems.push(Problem::at(line, message));
     }
 
-    /// A map with these keys and no others, but for those of other programs, which have a dot.
+    /// Reads a map with only these keys. Keys of other programs, which have a dot, are allowed.
     pub(super) fn map<'a>(&mut self, tree: &'a Tree, what: &str, known: &[&str], others: bool) -> Keys<'a> {
         let Kind::Map(entries) = &tree.kind else {
             self.say(tree.line, format!("{what} is a map, not {}", tree.word()));
@@ -51,7 +51,7 @@ impl Reader {
         }
     }
 
-    /// One text, or several.
+    /// Reads one text or a list of texts.
     pub(super) fn texts(&mut self, tree: &Tree, what: &str) -> Vec<String> {
         match &tree.kind {
             Kind::List(items) => items.iter().filter_map(|item| self.text(item, what)).collect(),

@@ -1,6 +1,6 @@
-//! What a template reads of its inputs that none of them can have: `{{ a.b }}` where `a` is a text. A call would always fail there.
-//! And what a call may leave out: there it fails only then, so that is a note.
-//! Names that are no input at all are found by [`template`](super::template).
+//! Checks the paths that a template reads, such as `{{ a.b }}`. A path that no input can have is an error, because a call would
+//! always fail there. A path that a call may omit gets a note, because only such calls fail.
+//! [`template`](super::template) finds names that are not inputs at all.
 
 use minijinja::machinery::ast::{BinOpKind, CallArg, Expr, Stmt};
 use minijinja::machinery::parse;
@@ -11,18 +11,18 @@ use super::Problem;
 use super::places::{Step, item, step, word};
 use super::subset::LIST_FILTERS;
 
-/// What is wrong with what a template reads. Lines are from 1.
+/// The problems of the paths that a template reads. Lines are from 1.
 #[derive(Default)]
-pub(super) struct Read {
-    /// No input has it.
+pub(super) struct PathProblems {
+    /// Paths that no input has.
     pub impossible: Vec<Problem>,
-    /// A call may leave it out, and nothing around looks whether it has.
+    /// Paths that a call may omit, without a surrounding condition that checks for them.
     pub absent: Vec<Problem>,
 }
 
-/// `defaults`: the inputs that have a value where a call gives none.
-pub(super) fn read(text: &str, input: &Value, defaults: &Map<String, Value>) -> Read {
-    let mut reads = Reads { input, defaults, bound: Vec::new(), looked_at: Vec::new(), read: Read::default() };
+/// Checks a text. `defaults` has the inputs that have a value if a call gives none.
+pub(super) fn read(text: &str, input: &Value, defaults: &Map<String, Value>) -> PathProblems {
+    let mut reads = Reads { input, defaults, bound: Vec::new(), looked_at: Vec::new(), read: PathProblems::default() };
     if let Ok(Stmt::Template(template)) = parse(text, "body", SyntaxConfig::default()) {
         reads.statements(&template.children);
     }
@@ -32,11 +32,11 @@ pub(super) fn read(text: &str, input: &Value, defaults: &Map<String, Value>) -> 
 struct Reads<'a> {
     input: &'a Value,
     defaults: &'a Map<String, Value>,
-    /// What loops bind, the innermost last, and its schema where that is known.
+    /// The loop variables, the innermost last, each with its schema if known.
     bound: Vec<(&'a str, Option<&'a Value>)>,
-    /// What the conditions around read: they may have looked whether it is there.
+    /// The paths in surrounding conditions, which may have checked for the presence of a value.
     looked_at: Vec<String>,
-    read: Read,
+    read: PathProblems,
 }
 
 impl<'a> Reads<'a> {
@@ -67,13 +67,13 @@ impl<'a> Reads<'a> {
                     self.statements(&each.else_body);
                 }
                 Stmt::Block(block) => self.statements(&block.body),
-                // The subset has no other that holds an expression.
+                // No other statement of the subset contains an expression.
                 _ => {}
             }
         }
     }
 
-    /// `for key, value in …`.
+    /// Binds the variables of `for key, value in …`.
     fn bind_parts(&mut self, target: &Expr<'a>) {
         match target {
             Expr::Var(name) => self.bound.push((name.id, None)),
@@ -83,18 +83,18 @@ impl<'a> Reads<'a> {
         }
     }
 
-    /// The schema of what a loop over this binds.
+    /// Returns the schema of the loop variable of a loop over this list.
     fn item(&mut self, list: &Expr<'a>) -> Option<&'a Value> {
         self.schema(list);
         let mut at = list;
         while let Expr::Filter(filter) = at {
             match &filter.expr {
-                // `items` makes pairs.
+                // `items` yields pairs.
                 Some(inner) if LIST_FILTERS.contains(&filter.name) && filter.name != "items" => at = inner,
                 _ => return None,
             }
         }
-        // What it reads was looked at.
+        // The paths inside were checked already.
         let known = (self.read.impossible.len(), self.read.absent.len());
         let list = self.schema(at);
         self.read.impossible.truncate(known.0);
@@ -102,7 +102,7 @@ impl<'a> Reads<'a> {
         list.and_then(|list| of_list(list, None))
     }
 
-    /// The schema of an expression, where it is known; what it reads is looked at on the way.
+    /// Returns the schema of an expression, if known, and checks the paths in it.
     fn schema(&mut self, expression: &Expr<'a>) -> Option<&'a Value> {
         match expression {
             Expr::Var(name) => match self.bound.iter().rev().find(|(bound, _)| *bound == name.id) {
@@ -119,7 +119,7 @@ impl<'a> Reads<'a> {
                 match &of.subscript_expr {
                     Expr::Const(name) => match name.value.as_str() {
                         Some(name) => self.part(schema?, name, (&of.expr, expression)),
-                        // From the end it may be any.
+                        // An index from the end may refer to any item.
                         None => of_list(schema?, name.value.as_usize()),
                     },
                     _ => None,
@@ -144,7 +144,7 @@ impl<'a> Reads<'a> {
                 self.behind([&of.test_expr], |reads| reads.all([Some(&of.true_expr), of.false_expr.as_ref()]))
             }
             Expr::Filter(filter) => {
-                // What is not there has the default.
+                // A missing value gets the default.
                 let itself = filter.expr.iter().filter(|_| matches!(filter.name, "default" | "d"));
                 self.behind(itself, |reads| reads.all([filter.expr.as_ref()]));
                 self.arguments(&filter.args)
@@ -154,7 +154,7 @@ impl<'a> Reads<'a> {
                 self.behind(itself, |reads| reads.all([Some(&test.expr)]));
                 self.arguments(&test.args)
             }
-            // Calls are of `range`, and lists and maps are of constants.
+            // Only `range` is called, and lists and maps contain only constants.
             Expr::Const(_) | Expr::Call(_) | Expr::List(_) | Expr::Tuple(_) | Expr::Map(_) => None,
         }
     }
@@ -176,7 +176,7 @@ impl<'a> Reads<'a> {
         }))
     }
 
-    /// Looks at what stands behind these, by conditions or as what they are about.
+    /// Checks expressions behind a condition.
     fn behind<'e, T>(&mut self, looks: impl IntoIterator<Item = &'e Expr<'a>>, at: impl FnOnce(&mut Self) -> T) -> T
     where
         'a: 'e,
@@ -188,7 +188,7 @@ impl<'a> Reads<'a> {
         seen
     }
 
-    /// Notes that a call may leave out what a part is read of, or the part.
+    /// Adds a note if a call may omit the part or the value that contains it.
     fn note_absent(&mut self, schema: &Value, name: &str, (whole, at): (&Expr<'a>, &Expr<'a>)) {
         let is_required = |of: &Value, name: &str| {
             of["required"].as_array().is_some_and(|all| all.iter().any(|one| one.as_str() == Some(name)))
@@ -219,14 +219,14 @@ impl<'a> Reads<'a> {
         self.read.absent.push(Problem::at(line, message));
     }
 
-    /// A part of what has this schema: what is read, and all of it.
+    /// Returns the schema of a property. Takes the expression of the value and the whole expression.
     fn part(&mut self, schema: &'a Value, name: &str, (whole, at): (&Expr<'a>, &Expr<'a>)) -> Option<&'a Value> {
         let why = match step(schema, name) {
             Step::To(part) => {
                 self.note_absent(schema, name, (whole, at));
                 return Some(part);
             }
-            // Parts of lists have numbers.
+            // Parts of lists are accessed by number.
             Step::Unknown if schema["type"] == "array" => {
                 "that is of a list: name a part by its number, such as `[0]`, or use a `for`".to_owned()
             }
@@ -247,7 +247,7 @@ impl<'a> Reads<'a> {
     }
 }
 
-/// The schema of an item, where it is known.
+/// Returns the schema of an item, if known.
 fn of_list(list: &Value, index: Option<usize>) -> Option<&Value> {
     match item(list, index) {
         Step::To(item) if list["type"] == "array" => Some(item),
@@ -255,7 +255,7 @@ fn of_list(list: &Value, index: Option<usize>) -> Option<&Value> {
     }
 }
 
-/// All paths in an expression.
+/// Collects all paths in an expression.
 fn paths(expression: &Expr<'_>, found: &mut Vec<String>) {
     match expression {
         Expr::Var(_) | Expr::GetAttr(_) | Expr::GetItem(_) => found.push(path(expression)),
@@ -271,7 +271,7 @@ fn paths(expression: &Expr<'_>, found: &mut Vec<String>) {
     }
 }
 
-/// An expression as it is written, where it is a path.
+/// Renders an expression as written, if it is a path.
 fn path(expression: &Expr<'_>) -> String {
     match expression {
         Expr::Var(name) => name.id.to_owned(),
@@ -302,14 +302,14 @@ mod tests {
         let notes = node.lints.iter().filter(|note| !note.message.contains("never reads"));
         let notes: String = notes.map(|note| format!("{note}\n")).collect();
         expected.assert_eq(&notes);
-        // A note is right: a call that leaves it out fails, and without a note it does not.
+        // The note is correct: a call that omits the value fails, and a call without a note succeeds.
         let least = json!({"of": {}, "list": [{}]});
         let rendered = node.render(&node.complete(least.as_object().unwrap().clone()).unwrap());
         assert_eq!(rendered.is_err(), !notes.is_empty(), "{body}: {rendered:?}");
     }
 
     #[test]
-    fn what_a_call_may_leave_out_is_noted_where_nothing_looks_for_it() {
+    fn unchecked_optional_paths_get_a_note() {
         check(
             "{{ at.file }}",
             expect![[r#"

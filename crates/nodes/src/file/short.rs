@@ -1,7 +1,7 @@
-//! Short schemas → JSON Schema: dotprompt's Picoschema, with lengths (`string ..200`) and ranges (`integer 1..5`).
+//! Converts short schemas to JSON Schema: dotprompt's Picoschema, with lengths (`string ..200`) and ranges (`integer 1..5`).
 //!
 //! `{ name: string, age?: "integer 0..150, in years", tags(array, what it is about): string, mood(enum): [good, bad] }`.
-//! An object is closed. A map that has a `type` of JSON Schema, or `properties`, is JSON Schema and stays as it is.
+//! An object is closed. A map that has a `type` of JSON Schema, or `properties`, is JSON Schema and is not converted.
 
 use serde_json::{Map, Value, json};
 
@@ -11,13 +11,13 @@ use super::yaml::{Kind, Tree};
 const SCALARS: &[&str] = &["string", "number", "integer", "boolean", "null", "any"];
 const JSON_TYPES: &[&str] = &["string", "number", "integer", "boolean", "null", "object", "array"];
 
-/// The JSON Schema that a schema of the front matter means.
+/// Converts a schema of the front matter to JSON Schema.
 pub(super) fn schema(tree: &Tree) -> Result<Value, Problem> {
     match &tree.kind {
         Kind::Text(text) => scalar(text, tree.line),
         Kind::Map(entries) if is_json_schema(entries) => Ok(tree.to_json()),
         Kind::Map(_) => object(tree),
-        Kind::Null => Err(Problem::at(tree.line, "there is no type here; that of null stands in quotes: \"null\"")),
+        Kind::Null => Err(Problem::at(tree.line, "the type is missing; write the null type in quotes: \"null\"")),
         _ => Err(Problem::at(tree.line, format!("a schema is a map or a text such as `string`, not {}", tree.word()))),
     }
 }
@@ -37,7 +37,7 @@ fn object(tree: &Tree) -> Result<Value, Problem> {
     };
     let (mut properties, mut required, mut others) = (Map::new(), Vec::new(), Value::Bool(false));
     for (key, value) in entries {
-        let field = Field::of(&key.name).map_err(|why| Problem::at(key.line, why))?;
+        let field = Field::parse(&key.name).map_err(|why| Problem::at(key.line, why))?;
         let schema = field.schema(value)?;
         if field.name == "*" {
             others = schema;
@@ -47,7 +47,7 @@ fn object(tree: &Tree) -> Result<Value, Problem> {
             required.push(Value::from(field.name));
         }
         if properties.insert(field.name.to_owned(), schema).is_some() {
-            return Err(Problem::at(key.line, format!("the field `{}` is there twice", field.name)));
+            return Err(Problem::at(key.line, format!("duplicate field `{}`", field.name)));
         }
     }
     let mut schema = json!({"type": "object", "properties": properties});
@@ -58,7 +58,7 @@ fn object(tree: &Tree) -> Result<Value, Problem> {
     Ok(schema)
 }
 
-/// The key of a field: `name?(array, what it is)`.
+/// The key of a field: `name?(array, description)`.
 struct Field<'a> {
     name: &'a str,
     is_optional: bool,
@@ -68,7 +68,7 @@ struct Field<'a> {
 }
 
 impl<'a> Field<'a> {
-    fn of(key: &'a str) -> Result<Field<'a>, String> {
+    fn parse(key: &'a str) -> Result<Field<'a>, String> {
         let (name, inside) = match key.split_once('(') {
             Some((name, rest)) => match rest.strip_suffix(')') {
                 Some(inside) => (name, Some(inside)),
@@ -84,7 +84,7 @@ impl<'a> Field<'a> {
             return Ok(Field { name: "*", is_optional: true, kind: None, description });
         }
         if let Some(kind) = kind.filter(|kind| !["array", "object", "enum"].contains(kind)) {
-            return Err(format!("`{key}`: in parentheses stands array, object or enum, not `{kind}`"));
+            return Err(format!("`{key}`: expected array, object or enum in parentheses, not `{kind}`"));
         }
         let is_optional = name.ends_with('?');
         let name = name.trim_end_matches('?');
@@ -114,7 +114,7 @@ impl<'a> Field<'a> {
     }
 }
 
-/// `string ..200, what it is`.
+/// Converts a scalar such as `string ..200, description`.
 fn scalar(text: &str, line: usize) -> Result<Value, Problem> {
     let (kind, description) = match text.split_once(',') {
         Some((kind, description)) => (kind.trim(), Some(description.trim())),
@@ -127,7 +127,7 @@ fn scalar(text: &str, line: usize) -> Result<Value, Problem> {
     if !SCALARS.contains(&kind) {
         let near = mcp::tool::nearest(kind, SCALARS.iter().copied());
         let near = near.map_or(String::new(), |near| format!(": did you mean `{near}`?"));
-        return Err(Problem::at(line, format!("there is no type `{kind}`{near} (types: {})", SCALARS.join(", "))));
+        return Err(Problem::at(line, format!("unknown type `{kind}`{near} (types: {})", SCALARS.join(", "))));
     }
     let mut schema = if kind == "any" { Map::new() } else { Map::from_iter([("type".to_owned(), kind.into())]) };
     if let Some(bounds) = bounds {
@@ -136,8 +136,9 @@ fn scalar(text: &str, line: usize) -> Result<Value, Problem> {
             "integer" | "number" => ("minimum", "maximum"),
             _ => return Err(Problem::at(line, format!("`{kind}` has no bounds: `{bounds}`"))),
         };
-        let wrong =
-            || Problem::at(line, format!("`{bounds}` are no bounds of a {kind}: write `1..5`, `..200` or `1..`"));
+        let wrong = || {
+            Problem::at(line, format!("invalid bounds `{bounds}` for the type {kind}: write `1..5`, `..200` or `1..`"))
+        };
         let (least, most) = bounds.split_once("..").ok_or_else(wrong)?;
         let number = |text: &str| -> Result<Option<Value>, Problem> {
             let number = match (text.trim(), kind) {
@@ -202,22 +203,22 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_its_line() {
+    fn problems_have_their_line() {
         check(
             "a: string\nb: strin",
             expect![
-                "2: there is no type `strin`: did you mean `string`? (types: string, number, integer, boolean, null, any)"
+                "2: unknown type `strin`: did you mean `string`? (types: string, number, integer, boolean, null, any)"
             ],
         );
         check(
             "a: string\nb: integer 1-5",
-            expect!["2: `1-5` are no bounds of a integer: write `1..5`, `..200` or `1..`"],
+            expect!["2: invalid bounds `1-5` for the type integer: write `1..5`, `..200` or `1..`"],
         );
         check("a: boolean 1..2", expect!["1: `boolean` has no bounds: `1..2`"]);
-        check("a(list): string", expect!["1: `a(list)`: in parentheses stands array, object or enum, not `list`"]);
+        check("a(list): string", expect!["1: `a(list)`: expected array, object or enum in parentheses, not `list`"]);
         check("a(array: string", expect!["1: `a(array`: the parenthesis is not closed"]);
         check("mood(enum): good", expect!["1: `mood`: an enum is a list of its values, not a text"]);
         check("a: [string]", expect!["1: a schema is a map or a text such as `string`, not a list"]);
-        check("a: 1\na: 2", expect!["2: the front matter is no valid YAML: `a` is there twice"]);
+        check("a: 1\na: 2", expect!["2: the front matter is not valid YAML: duplicate key `a`"]);
     }
 }

@@ -1,10 +1,10 @@
-//! A file → its front matter and its body.
+//! Splits a file into its front matter and its body.
 
 use super::Problem;
 
-/// The front matter, the body, and how many lines are before the body.
+/// Returns the front matter, the body, and the number of lines before the body.
 pub(super) fn split(text: &str) -> Result<(&str, &str, usize), Problem> {
-    let begin = || Problem::at(1, "a node file begins with a line `---`, below which its front matter stands");
+    let begin = || Problem::at(1, "a node file must begin with a line `---`, followed by its front matter");
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let first = text.split_inclusive('\n').next().unwrap_or_default();
     if first.trim_end() != "---" {
@@ -15,9 +15,10 @@ pub(super) fn split(text: &str) -> Result<(&str, &str, usize), Problem> {
         lines += 1;
         if line.trim_end() == "---" {
             let body = &text[at + line.len()..];
-            return match body.trim().is_empty() {
-                true => Err(Problem::at(lines, "the body is empty: below the front matter stands the prompt")),
-                false => Ok((&text[first.len()..at], body, lines)),
+            return if body.trim().is_empty() {
+                Err(Problem::at(lines, "the body is empty: write the prompt below the front matter"))
+            } else {
+                Ok((&text[first.len()..at], body, lines))
             };
         }
         at += line.len();

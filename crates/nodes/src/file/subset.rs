@@ -1,5 +1,5 @@
-//! What of Jinja a node file may use, so that rendering one is bounded. Nothing binds a value that was built, so nothing grows by
-//! repetition; tags and blocks are small, so the engine's parser, which calls itself for each level, gets no deep text.
+//! The allowed subset of Jinja, which bounds rendering. No tag binds a computed value, so a text cannot grow by repetition.
+//! Tags and blocks are small, so the engine's recursive parser never gets a deeply nested text.
 
 use minijinja::machinery::ast::{CallArg, Expr, Stmt};
 use minijinja::machinery::{Token, parse, parse_expr, tokenize};
@@ -8,15 +8,15 @@ use minijinja::value::ValueKind;
 
 use super::Problem;
 
-/// How many words and signs stand in one tag; constants and commas are not counted.
+/// The maximum number of words and operators in a tag, without constants and commas.
 const TAG_MAX: usize = 200;
-/// How deep `if`, `elif`, `for` and `block` stand in one another.
+/// The maximum nesting depth of `if`, `elif`, `for` and `block`.
 const NESTED_MAX: usize = 32;
-/// The longest text in quotes, in bytes.
+/// The maximum length of a quoted text in bytes.
 const TEXT_MAX: usize = 1_000;
 const RANGE_MAX: u64 = 1_000;
 const CHAIN_MAX: usize = 8;
-/// How many blanks `tojson` puts before each level: the engine counts what it has written only afterwards.
+/// The maximum indent of `tojson` per level. The engine checks the output size only afterwards.
 const INDENT_MAX: u64 = 8;
 const FILTERS: &[&str] = &[
     "abs",
@@ -49,23 +49,23 @@ const FILTERS: &[&str] = &[
     "unique",
     "upper",
 ];
-/// The filters of what a loop goes over.
+/// The filters that are allowed on the list of a loop.
 pub(super) const LIST_FILTERS: &[&str] = &["items", "list", "reverse", "sort", "unique"];
 
-/// What a text uses that it may not, or that is no template. Lines are from 1.
+/// Returns the constructs of a text that are not allowed. Lines are from 1.
 pub(super) fn body(text: &str) -> Vec<Problem> {
     if let Err(problem) = scan(text, false) {
         return vec![problem];
     }
     let mut walk = Walk::default();
-    // What cannot be parsed is said when it is compiled.
+    // Syntax errors are reported when the text is compiled.
     if let Ok(Stmt::Template(template)) = parse(text, "body", SyntaxConfig::default()) {
         walk.statements(&template.children);
     }
     walk.problems
 }
 
-/// The same for a condition.
+/// Checks a condition in the same way.
 pub(super) fn condition(text: &str) -> Result<(), String> {
     scan(text, true).map_err(|problem| problem.message)?;
     let mut walk = Walk::default();
@@ -75,13 +75,13 @@ pub(super) fn condition(text: &str) -> Result<(), String> {
     walk.problems.into_iter().next().map_or(Ok(()), |problem| Err(problem.message))
 }
 
-/// What can be seen before anything calls itself.
+/// Checks the limits on tokens, before any recursion.
 fn scan(text: &str, is_condition: bool) -> Result<(), Problem> {
     let (mut in_tag, mut is_first) = (0, false);
-    // Of each open block, how deep it is: each `elif` is inside of the one before.
+    // The nesting depth of each open block: each `elif` is inside the one before.
     let mut open: Vec<usize> = Vec::new();
     for token in tokenize(text, is_condition, SyntaxConfig::default()) {
-        // What is wrong here is said when it is compiled.
+        // The compiler reports this error.
         let Ok((token, span)) = token else { return Ok(()) };
         let refuse = |why: String| Err(refused(usize::from(span.start_line), &why));
         match &token {
@@ -95,11 +95,13 @@ fn scan(text: &str, is_condition: bool) -> Result<(), Problem> {
             Token::Str(_) | Token::String(_) | Token::Int(_) | Token::Int128(_) | Token::Float(_) | Token::Comma => {}
             Token::Tilde => {
                 return refuse(
-                    "`~` is not there: write the parts one after another, each in its own `{{ }}`".to_owned(),
+                    "`~` is not supported: write the parts one after another, each in its own `{{ }}`".to_owned(),
                 );
             }
             Token::Mul | Token::Pow => {
-                return refuse(format!("{token} is not there: give the product as an input, or write the text out"));
+                return refuse(format!(
+                    "{token} is not supported: give the product as an input, or write the text out"
+                ));
             }
             Token::Ident(word) if is_first => match *word {
                 "if" | "for" | "block" => open.push(1),
@@ -113,11 +115,11 @@ fn scan(text: &str, is_condition: bool) -> Result<(), Problem> {
         is_first = false;
         if in_tag > TAG_MAX {
             return refuse(format!(
-                "an expression has at most {TAG_MAX} words and signs: split it, or give its result as an input"
+                "an expression has at most {TAG_MAX} words and operators: split it, or give its result as an input"
             ));
         }
         if open.iter().sum::<usize>() > NESTED_MAX {
-            return refuse(format!("`if`, `elif`, `for` and `block` stand at most {NESTED_MAX} deep in one another"));
+            return refuse(format!("`if`, `elif`, `for` and `block` can be nested at most {NESTED_MAX} deep"));
         }
     }
     Ok(())
@@ -139,7 +141,7 @@ fn statement(word: &str) -> String {
         "filter" => "write the filter at the expression, such as {{ text | upper }}",
         _ => "there are `if`, `for`, `block`, `include` and `raw`",
     };
-    format!("`{word}` is not there: {instead}")
+    format!("`{word}` is not supported: {instead}")
 }
 
 #[derive(Default)]
@@ -163,7 +165,7 @@ impl Walk {
                 }
                 Stmt::ForLoop(each) => {
                     if each.recursive {
-                        self.refuse(&each.iter, "`recursive` is not there: write a `for` inside of the `for`");
+                        self.refuse(&each.iter, "`recursive` is not supported: write a `for` inside of the `for`");
                     }
                     self.list(&each.iter);
                     each.filter_expr.iter().for_each(|only| self.expression(only));
@@ -171,13 +173,13 @@ impl Walk {
                     self.statements(&each.else_body);
                 }
                 Stmt::Block(block) => self.statements(&block.body),
-                // The scan has let nothing else through, and `include` is looked at by itself.
+                // The scan admits nothing else, and `include` is checked separately.
                 _ => {}
             }
         }
     }
 
-    /// What a loop goes over.
+    /// Checks the list of a loop.
     fn list(&mut self, list: &Expr<'_>) {
         let mut at = list;
         while let Expr::Filter(filter) = at {
@@ -221,10 +223,10 @@ impl Walk {
             Expr::Filter(filter) => {
                 if !FILTERS.contains(&filter.name) {
                     let name = project::visible(filter.name);
-                    self.refuse(expression, &format!("there is no filter `{name}`; there are {}", FILTERS.join(", ")));
+                    self.refuse(expression, &format!("unknown filter `{name}`; available: {}", FILTERS.join(", ")));
                 }
                 if chain(expression) == CHAIN_MAX + 1 {
-                    self.refuse(expression, &format!("at most {CHAIN_MAX} filters stand in a row"));
+                    self.refuse(expression, &format!("at most {CHAIN_MAX} filters can be chained"));
                 }
                 self.arguments(expression, filter.name, &filter.args);
                 filter.expr.iter().for_each(|inner| self.expression(inner));
@@ -266,12 +268,12 @@ impl Walk {
         }
     }
 
-    /// What a filter puts in many times is small.
+    /// Checks that a filter inserts only short constants.
     fn arguments(&mut self, at: &Expr<'_>, filter: &str, arguments: &[CallArg<'_>]) {
         let is_default = matches!(filter, "default" | "d");
         for argument in arguments {
             let (CallArg::Pos(value) | CallArg::Kwarg(_, value)) = argument else {
-                return self.refuse(at, "`*` is not there: write each argument out");
+                return self.refuse(at, "`*` is not supported: write each argument out");
             };
             if constants(value).is_none() && !(is_default && is_path(value)) {
                 self.refuse(at, &format!("the filter `{filter}` takes constants, such as `join(\", \")`"));
@@ -285,7 +287,7 @@ impl Walk {
     }
 }
 
-/// Whether it is an input or a part of one.
+/// Returns true if it is an input or a part of one.
 fn is_path(expression: &Expr<'_>) -> bool {
     match expression {
         Expr::Var(_) => true,
@@ -297,7 +299,7 @@ fn is_path(expression: &Expr<'_>) -> bool {
     }
 }
 
-/// A constant, or a flat list or map of them.
+/// Returns `Some` for a constant, or a flat list or map of constants.
 fn constants(expression: &Expr<'_>) -> Option<()> {
     match expression {
         Expr::Const(_) => Some(()),
@@ -320,7 +322,7 @@ fn is_indent(argument: &Expr<'_>) -> bool {
     is_switch || u64::try_from(constant.value.clone()).is_ok_and(|indent| indent <= INDENT_MAX)
 }
 
-/// How many filters stand in a row.
+/// Returns the number of chained filters.
 fn chain(expression: &Expr<'_>) -> usize {
     let (mut count, mut at) = (0, expression);
     while let Expr::Filter(filter) = at {

@@ -1,8 +1,8 @@
-//! The body of a node file: a Jinja template (minijinja) whose blocks `system` and `user` become messages. Without blocks
-//! the whole body is the user's message.
+//! The body of a node file: a Jinja template (minijinja) whose blocks `system` and `user` become messages. Without blocks the
+//! whole body is the user message.
 //!
-//! Undefined names are errors, loops are bounded, and only files beside the node files are included. An optional input that is not given is
-//! empty. `| data` frames a text from outside so that nothing in it can close the frame.
+//! Undefined names are errors, loops are bounded, and only files in the folder of node files can be included. A missing
+//! optional input is empty. `| data` frames an external text so that its content cannot close the frame.
 
 use std::io;
 use std::sync::LazyLock;
@@ -15,33 +15,33 @@ use sha2::{Digest, Sha256};
 
 use super::Problem;
 use super::include::{Parts, names};
-use super::reads::{self, Read};
+use super::reads::{self, PathProblems};
 use super::subset;
 
-/// What renders: another version may render otherwise.
+/// The template engine and its version. Another version may render differently.
 pub(crate) const ENGINE: &str = "minijinja 3.1.0";
 const NAME: &str = "body";
-/// Instructions of the template engine that one rendering may take.
+/// The maximum number of template engine instructions per rendering.
 const FUEL: u64 = 2_000_000;
-/// The longest text that a rendering may become, in bytes.
+/// The maximum length of a rendered text in bytes.
 const TEXT_MAX: usize = 32 * 1024 * 1024;
-/// What the engine has by itself.
+/// The built-in names of the engine.
 const FUNCTIONS: &[&str] = &["range", "dict", "namespace", "debug", "true", "false", "none", "loop", "self", "caller"];
 
 /// A compiled body.
 #[derive(Debug)]
 pub(crate) struct Template {
     environment: Environment<'static>,
-    /// Whether it has the blocks; else it is one message.
+    /// True if it has blocks; else it is one message.
     has_blocks: bool,
     has_system: bool,
-    /// The line in its file before its first.
+    /// The number of lines before it in its file.
     offset: usize,
-    /// The names of what it includes.
+    /// The names of its included files.
     parts: Vec<String>,
 }
 
-/// What a template becomes.
+/// The rendered messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Rendered {
     pub system: Option<String>,
@@ -95,7 +95,7 @@ impl Template {
         Ok(Template { environment, has_blocks: has("user"), has_system: has("system"), offset, parts })
     }
 
-    /// The names that it reads and does not set itself.
+    /// Returns the names that it reads and does not set itself.
     pub(super) fn variables(&self) -> Vec<String> {
         let all = std::iter::once(NAME).chain(self.parts.iter().map(String::as_str));
         let templates = all.filter_map(|name| self.environment.get_template(name).ok());
@@ -106,14 +106,14 @@ impl Template {
         names
     }
 
-    /// What it reads of its inputs that none of them can have, and what a call may leave out. Of included texts the latter is
-    /// not told: a condition around the include may look.
-    pub(super) fn read(&self, input: &Value, defaults: &Map<String, Value>) -> Read {
+    /// Checks the paths that it reads. Paths that a call may omit are not reported for included texts, because a condition
+    /// around the include may check for them.
+    pub(super) fn read(&self, input: &Value, defaults: &Map<String, Value>) -> PathProblems {
         let texts = std::iter::once(NAME).chain(self.parts.iter().map(String::as_str));
-        let mut all = Read::default();
+        let mut all = PathProblems::default();
         for name in texts {
             let Ok(template) = self.environment.get_template(name) else { continue };
-            let Read { impossible, absent } = reads::read(template.source(), input, defaults);
+            let PathProblems { impossible, absent } = reads::read(template.source(), input, defaults);
             if name != NAME {
                 let placed = |problem| Problem::at(self.offset + 1, format!("{name}:{problem}"));
                 all.impossible.extend(impossible.into_iter().map(placed));
@@ -126,7 +126,7 @@ impl Template {
         all
     }
 
-    /// What can be found without knowing the inputs: filters, tests and functions that do not exist.
+    /// Renders with sample inputs to find unknown filters, tests and functions.
     pub(super) fn rehearse(&self, inputs: &Map<String, Value>) -> Option<Problem> {
         let error = self.parts(inputs).err()?;
         let is_certain = matches!(
@@ -136,7 +136,7 @@ impl Template {
         is_certain.then(|| problem(&error, self.offset))
     }
 
-    /// Fills it in.
+    /// Renders the messages.
     pub(crate) fn render(&self, inputs: &Map<String, Value>) -> Result<Rendered, Problem> {
         self.parts(inputs).map_err(|error| problem(&error, self.offset))
     }
@@ -160,7 +160,7 @@ impl Template {
     }
 }
 
-/// A text that ends with an error where it becomes too long: few steps can write much.
+/// A writer that fails if the text becomes too long, because few instructions can write much.
 #[derive(Default)]
 struct Bounded(Vec<u8>);
 
@@ -184,7 +184,7 @@ impl io::Write for Bounded {
     }
 }
 
-/// The blocks of a body, and what can be said of them before it is compiled.
+/// Returns the blocks of a body, and the problems that are visible before it is compiled.
 fn look(body: &str, offset: usize) -> (Vec<String>, Vec<Problem>) {
     static TAG: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\{%[-+]?\s*(\w+)(?:\s+(\w+))?").expect("a pattern"));
     static ASIDE: LazyLock<Regex> = LazyLock::new(|| {
@@ -206,7 +206,7 @@ fn look(body: &str, offset: usize) -> (Vec<String>, Vec<Problem>) {
                     .push(Problem::at(line(at), format!("a body has the blocks `system` and `user`, not `{name}`")));
             }
             (word @ ("import" | "from" | "extends"), _) => {
-                let why = format!("`{word}`: a body includes texts, and there is nothing else to take; use `include`");
+                let why = format!("`{word}` is not supported; use `include`");
                 problems.push(Problem::at(line(at), why));
             }
             _ => {}
@@ -221,18 +221,17 @@ fn look(body: &str, offset: usize) -> (Vec<String>, Vec<Problem>) {
         let rest = BLOCK.replace_all(&rest, |found: &regex::Captures<'_>| "\n".repeat(found[0].matches('\n').count()));
         if let Some(at) = rest.find(|c: char| !c.is_whitespace()) {
             let at = offset + 1 + rest[..at].matches('\n').count();
-            problems
-                .push(Problem::at(at, "what stands outside of the blocks is sent to nobody; put it into one of them"));
+            problems.push(Problem::at(at, "text outside of the blocks is not sent; move it into a block"));
         }
     }
     (blocks, problems)
 }
 
-/// What is wrong in a text that is included: its line, and why.
+/// Returns the first problem of an included text with its line.
 fn wrong(text: &str, parts: &Parts) -> Option<(usize, String)> {
     let (blocks, problems) = look(text, 0);
     if !blocks.is_empty() {
-        return Some((1, "a text that is included has no blocks: they are of the node's body".to_owned()));
+        return Some((1, "an included text cannot have blocks: put them into the node's body".to_owned()));
     }
     if let Some(problem) = problems.into_iter().next() {
         return Some((problem.line, problem.message));
@@ -243,18 +242,18 @@ fn wrong(text: &str, parts: &Parts) -> Option<(usize, String)> {
     })
 }
 
-/// An error of the engine. What is wrong in a text that is included is said with its place there.
+/// Converts an error of the engine. For an included text, the message names the position in it.
 fn problem(error: &minijinja::Error, offset: usize) -> Problem {
     let line = offset + error.line().unwrap_or(1);
     let inner = innermost(error);
     let Some(file) = inner.name().filter(|name| *name != NAME) else { return own_problem(inner, line) };
     let Problem { line: place, message } = own_problem(inner, inner.line().unwrap_or(1));
-    // One that is not compiled has no place in the body.
+    // A text that failed to compile has no position in the body.
     let line = if error.name() == Some(NAME) { line } else { offset + 1 };
     Problem::at(line, format!("{file}:{place}: {message}"))
 }
 
-/// The error that another one, of a text that includes it, is about.
+/// Returns the root error in the innermost included text.
 fn innermost(error: &minijinja::Error) -> &minijinja::Error {
     let errors = std::iter::successors(Some(error as &dyn std::error::Error), |error| error.source());
     errors.filter_map(|error| error.downcast_ref::<minijinja::Error>()).last().unwrap_or(error)
@@ -270,12 +269,12 @@ fn own_problem(error: &minijinja::Error, line: usize) -> Problem {
     Problem::at(line, format!("the template: {}{detail}{hint}", error.kind()))
 }
 
-/// What is empty is written as nothing, not as `none`.
+/// Writes empty values as nothing instead of `none`.
 fn format(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Jinja) -> Result<(), minijinja::Error> {
     if value.kind() == ValueKind::None { Ok(()) } else { minijinja::escape_formatter(out, state, value) }
 }
 
-/// Frames a text. The boundary is taken from the text's own hash, so that the text cannot hold it, and is always the same.
+/// Frames a text. The boundary is derived from the text's hash: the text cannot contain it, and it is always the same.
 fn data(value: Jinja) -> Result<String, minijinja::Error> {
     let text = match value.kind() {
         ValueKind::None => return Ok(String::new()),

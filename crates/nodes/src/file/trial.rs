@@ -1,4 +1,4 @@
-//! The tests in a node's file: an input, and what its value must be like.
+//! The tests in a node's file: an input, and conditions on the value.
 
 use std::fmt;
 
@@ -9,23 +9,23 @@ use sha2::{Digest, Sha256};
 /// A test of a node.
 #[derive(Debug, Clone)]
 pub struct Trial {
-    /// Identifies it in its node, wherever it stands there.
+    /// The id of the test in its node, independent of its position.
     pub id: String,
     pub input: Map<String, Value>,
     pub expect: Vec<Expectation>,
-    /// How often it is run, and how many of these must pass.
+    /// The number of runs, and the number of runs that must pass.
     pub repeat: u32,
     pub pass: u32,
-    /// In the node's file.
+    /// The line in the node's file.
     pub line: usize,
 }
 
-/// What identifies a test: its input and what is expected.
+/// Returns the hash of a test's input and expectations.
 pub(crate) fn trial_id(input: &Map<String, Value>, expect: &Value) -> String {
     hex::encode(&Sha256::digest(json!([input, expect]).to_string())[..6])
 }
 
-/// What a part of the value must be like.
+/// A condition on a part of the value.
 #[derive(Debug, Clone)]
 pub struct Expectation {
     /// A JSON pointer into the value.
@@ -36,18 +36,18 @@ pub struct Expectation {
 #[derive(Debug, Clone)]
 pub enum Matcher {
     Is(Value),
-    /// `<`, `<=`, `>`, `>=`.
+    /// One of `<`, `<=`, `>`, `>=`.
     Compares(String, f64),
     Matches(Regex),
-    /// A list that has at least one of these.
+    /// A list that contains at least one of these.
     Overlaps(Vec<Value>),
 }
 
-/// The operators, for a person.
+/// The operators, for messages to people.
 pub const OPERATORS: &[&str] = &["is", "<", "<=", ">", ">=", "matches", "overlaps"];
 
 impl Matcher {
-    /// The matcher of an operator and its operand; `Err` says what the operand must be.
+    /// Creates the matcher of an operator and its operand. `Err` explains which operand is valid.
     pub(super) fn new(operator: &str, operand: Value) -> Result<Matcher, String> {
         match (operator, operand) {
             ("is", value) => Ok(Matcher::Is(value)),
@@ -56,7 +56,7 @@ impl Matcher {
             }
             ("matches", Value::String(text)) => {
                 Regex::new(&text).map(Matcher::Matches).map_err(|error| {
-                    // The library draws the pattern with a mark below it; its last line says what is wrong.
+                    // The library underlines the error in the pattern; its last line has the message.
                     let said = error.to_string();
                     let why = said.lines().last().unwrap_or_default();
                     format!("`matches`: {}", why.strip_prefix("error: ").unwrap_or(why))
@@ -66,7 +66,7 @@ impl Matcher {
             ("<" | "<=" | ">" | ">=", _) => Err(format!("`{operator}` is followed by a number")),
             ("matches", _) => Err("`matches` is followed by a regular expression".to_owned()),
             ("overlaps", _) => Err("`overlaps` is followed by a list".to_owned()),
-            _ => Err(format!("there is no operator `{operator}`; there are: {}", OPERATORS.join(", "))),
+            _ => Err(format!("unknown operator `{operator}`; available: {}", OPERATORS.join(", "))),
         }
     }
 
@@ -99,7 +99,7 @@ impl fmt::Display for Matcher {
 }
 
 impl Trial {
-    /// What is otherwise than expected.
+    /// Returns the differences from the expectations.
     pub(crate) fn problems(&self, value: &Value) -> Vec<String> {
         let expectation = |expectation: &Expectation| {
             let found = value.pointer(&expectation.at);

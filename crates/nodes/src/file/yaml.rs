@@ -1,4 +1,4 @@
-//! YAML with the line of everything in it: what a front matter is read from. Depth, aliases and size are bounded.
+//! Parses YAML for front matter, with the line of every value. Depth, aliases and size are bounded.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,7 +15,7 @@ const DEPTH_MAX: usize = 64;
 const NODES_MAX: usize = 20_000;
 const ALIASES_MAX: usize = 100;
 
-/// A value and the line it begins at, from 1.
+/// A value with its first line, from 1.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Tree {
     pub line: usize,
@@ -29,7 +29,7 @@ pub(super) enum Kind {
     Number(Number),
     Text(String),
     List(Vec<Tree>),
-    /// In the order of the file.
+    /// The entries in the order of the file.
     Map(Vec<(Key, Tree)>),
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Key {
     pub name: String,
 }
 
-/// Reads a text whose first line has this number in its file.
+/// Parses a text whose first line has this number in its file.
 pub(super) fn parse(text: &str, first_line: usize) -> Result<Tree, Problem> {
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! {
@@ -49,48 +49,50 @@ pub(super) fn parse(text: &str, first_line: usize) -> Result<Tree, Problem> {
         with_snippet: false,
     };
     let located = serde_saphyr::from_str_with_options::<Spanned<Kind>>(text, options);
-    let mut tree = located.map(Tree::of).map_err(|error| {
+    let mut tree = located.map(Tree::new).map_err(|error| {
         let line = error.location().map_or(1, |location| to_usize(location.line()));
         let said = error.without_snippet().render_with_formatter(&Words);
-        // The place is said once, in the form that all problems have.
+        // The position is reported once, in the form of all problems.
         let said = said.split_once(" at line ").map_or(said.as_str(), |(said, _)| said);
-        Problem::at(line + first_line - 1, format!("the front matter is no valid YAML: {said}"))
+        Problem::at(line + first_line - 1, format!("the front matter is not valid YAML: {said}"))
     })?;
     tree.shift(first_line - 1);
     Ok(tree)
 }
 
-/// What the parser says, where its own words are for who programs with it.
+/// Rewrites parser messages that are meant for programmers.
 struct Words;
 
 impl MessageFormatter for Words {
     fn format_message<'a>(&self, error: &'a Error) -> Cow<'a, str> {
         let said = match error {
-            Error::DuplicateMappingKey { key: Some(key), .. } => format!("`{key}` is there twice"),
-            Error::DuplicateMappingKey { .. } => "a key is there twice".to_owned(),
+            Error::DuplicateMappingKey { key: Some(key), .. } => format!("duplicate key `{key}`"),
+            Error::DuplicateMappingKey { .. } => "duplicate key".to_owned(),
             Error::NullIntoString { .. } => "a key is empty".to_owned(),
             Error::MultipleDocuments { .. } | Error::Budget { breach: BudgetBreach::Documents { .. }, .. } => {
-                "it has several documents, and it is one map".to_owned()
+                "it must be one map, not several documents".to_owned()
             }
             Error::MergeKeyNotAllowed { .. } | Error::MergeValueNotMapOrSeqOfMaps { .. } => {
-                "merge keys (`<<`) are not read: write the keys out".to_owned()
+                "merge keys (`<<`) are not supported: write the keys out".to_owned()
             }
-            Error::UnsupportedTag { tag, .. } => format!("the tag `{tag}` is not read: leave it out"),
+            Error::UnsupportedTag { tag, .. } => format!("the tag `{tag}` is not supported: remove it"),
             Error::BinaryNotUtf8 { .. }
             | Error::InvalidBinaryBase64 { .. }
             | Error::TaggedScalarCannotDeserializeIntoString { .. } => {
-                "tags (`!name`) are not read: leave this one out".to_owned()
+                "tags (`!name`) are not supported: remove this one".to_owned()
             }
-            Error::NonFiniteFloat { value, .. } => format!("`{value}` is no number of JSON"),
+            Error::NonFiniteFloat { value, .. } => format!("`{value}` is not a JSON number"),
             Error::UnknownAnchor { .. } => {
-                "the alias (`*name`) has no anchor (`&name`) before it; a text that begins with `*` stands in quotes"
+                "the alias (`*name`) has no anchor (`&name`) before it; a text that begins with `*` must be quoted"
                     .to_owned()
             }
-            Error::RecursiveReferencesRequireWeakTypes { .. } => "an alias stands within its own anchor".to_owned(),
+            Error::RecursiveReferencesRequireWeakTypes { .. } => "an alias refers to its own anchor".to_owned(),
             Error::AliasReplayCounterOverflow { .. }
             | Error::AliasReplayLimitExceeded { .. }
             | Error::AliasExpansionLimitExceeded { .. }
-            | Error::AliasReplayStackDepthExceeded { .. } => "its aliases stand for too much: write it out".to_owned(),
+            | Error::AliasReplayStackDepthExceeded { .. } => {
+                "its aliases expand to too much: write the values out".to_owned()
+            }
             Error::Message { msg, .. } if !msg.starts_with("recursion limit") => return Cow::Borrowed(msg),
             Error::Budget { .. } | Error::Message { .. } => {
                 format!(
@@ -104,7 +106,7 @@ impl MessageFormatter for Words {
 }
 
 impl Tree {
-    fn of(spanned: Spanned<Kind>) -> Tree {
+    fn new(spanned: Spanned<Kind>) -> Tree {
         Tree { line: to_usize(spanned.referenced.line()), kind: spanned.value }
     }
 
@@ -133,7 +135,7 @@ impl Tree {
         }
     }
 
-    /// The word for what it is.
+    /// Names the type of the value.
     pub(super) fn word(&self) -> &'static str {
         match self.kind {
             Kind::Null => "nothing",
@@ -200,7 +202,7 @@ impl<'de> Visitor<'de> for KindVisitor {
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Kind, A::Error> {
         let mut list = Vec::new();
         while let Some(item) = items.next_element::<Spanned<Kind>>()? {
-            list.push(Tree::of(item));
+            list.push(Tree::new(item));
         }
         Ok(Kind::List(list))
     }
@@ -211,9 +213,9 @@ impl<'de> Visitor<'de> for KindVisitor {
             let value = entries.next_value::<Spanned<Kind>>()?;
             let line = to_usize(key.referenced.line());
             if map.iter().any(|(former, _)| former.name == key.value) {
-                return Err(A::Error::custom(format!("`{}` is there twice", key.value)));
+                return Err(A::Error::custom(format!("duplicate key `{}`", key.value)));
             }
-            map.push((Key { line, name: key.value }, Tree::of(value)));
+            map.push((Key { line, name: key.value }, Tree::new(value)));
         }
         Ok(Kind::Map(map))
     }

@@ -1,5 +1,5 @@
-//! The one HTTP client: keeps connections, speaks HTTP/1.1 with or without TLS, follows no redirects, uses no proxy, and bounds
-//! what it reads. A key never enters an error.
+//! The only HTTP client. It reuses connections, speaks HTTP/1.1 with or without TLS, follows no redirects, uses no proxy, and
+//! bounds the size of answers. A key never appears in an error.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -22,17 +22,17 @@ use crate::address;
 use crate::outcome::Class;
 use crate::schema::Dialect;
 
-/// The longest answer, in bytes.
+/// The maximum size of an answer in bytes.
 const ANSWER_MAX: usize = 16 * 1024 * 1024;
 
 type Https = Pool<HttpsConnector<HttpConnector>, Full<Bytes>>;
 
-/// A base address and the key for it.
+/// A base URL and its key.
 pub(super) struct Endpoint {
     base: String,
     host: String,
     key: Option<HeaderValue>,
-    /// The key itself: what a server echoes of it is taken out.
+    /// The key, so that it can be removed from answers.
     secret: Option<Secret>,
 }
 
@@ -45,10 +45,10 @@ impl fmt::Debug for Endpoint {
 impl Endpoint {
     pub(super) fn new(url: &str, key: Option<String>) -> Result<Endpoint, String> {
         let (base, host) = address::checked(url)?;
-        let secret = key.as_deref().map(Secret::of).transpose()?.flatten();
+        let secret = key.as_deref().map(Secret::new).transpose()?.flatten();
         let key = key.map(|key| {
-            let mut value =
-                HeaderValue::from_str(&format!("Bearer {key}")).map_err(|_| "its key is no header".to_owned())?;
+            let mut value = HeaderValue::from_str(&format!("Bearer {key}"))
+                .map_err(|_| "its key is not a valid HTTP header value".to_owned())?;
             value.set_sensitive(true);
             Ok::<_, String>(value)
         });
@@ -59,9 +59,9 @@ impl Endpoint {
         address::is_loopback(&self.host)
     }
 
-    /// What the server behind an address usually takes of a schema.
+    /// Returns the schema dialect that the server at this address usually accepts.
     pub(super) fn usual_dialect(&self) -> Dialect {
-        // Others take what OpenAI takes, and more.
+        // Other servers accept more than OpenAI.
         let is_openai = self.host == "api.openai.com" || self.host.ends_with(".openai.azure.com");
         if is_openai { Dialect::Strict } else { Dialect::Full }
     }
@@ -76,13 +76,13 @@ pub(crate) struct Response {
 }
 
 impl Response {
-    /// One that was recorded.
+    /// Creates a recorded answer.
     pub(crate) fn recorded(status: u16, body: String) -> Response {
         Response { status, retry_after: None, body: body.into() }
     }
 }
 
-/// The client, with its connections. Made when it is first used: reading the machine's certificates takes a while.
+/// The client with its connections. It is created on first use, because reading the system's certificates takes time.
 #[derive(Clone, Default)]
 pub(super) struct Client(std::sync::Arc<OnceLock<Result<Https, String>>>);
 
@@ -93,8 +93,8 @@ impl fmt::Debug for Client {
 }
 
 impl Client {
-    /// Sends a request, and gives the answer once its head is there. The connection is kept for the next request, but for one
-    /// whose answer is streamed: llama.cpp's server closes it behind the stream without having said so.
+    /// Sends a request, and returns the answer after its headers have arrived. The connection is reused unless the answer is
+    /// streamed: llama.cpp's server closes it after a stream without announcing that.
     pub(super) async fn post(
         &self,
         endpoint: &Endpoint,
@@ -133,18 +133,18 @@ impl Client {
     }
 }
 
-/// What becomes of a connection after its answer.
+/// The use of a connection after its answer.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Connection {
     Kept,
     Closed,
 }
 
-/// An answer whose body is still to come. Dropping it closes the connection.
+/// An answer whose body has not arrived yet. Dropping it closes the connection.
 pub(super) struct Answering {
     status: u16,
     retry_after: Option<Duration>,
-    /// Whether the body is a stream of events.
+    /// True if the body is an event stream.
     pub is_stream: bool,
     host: String,
     secret: Option<Secret>,
@@ -156,7 +156,7 @@ impl Answering {
         Failed::new(Class::Transport, format!("the answer of {} ended early: {why}", self.host))
     }
 
-    /// The next bytes; none at the end.
+    /// Returns the next bytes; `None` at the end.
     pub(super) async fn next(&mut self) -> Result<Option<Bytes>, Failed> {
         match self.body.frame().await {
             None => Ok(None),
@@ -172,7 +172,7 @@ impl Answering {
         }
     }
 
-    /// The whole answer.
+    /// Reads the whole answer.
     pub(super) async fn whole(mut self) -> Result<Response, Failed> {
         let mut body = Vec::new();
         while let Some(bytes) = self.next().await? {
@@ -182,7 +182,7 @@ impl Answering {
         Ok(self.with(status, body.into()))
     }
 
-    /// The answer with this body instead of its own.
+    /// Returns the answer with another body.
     pub(super) fn with(self, status: u16, body: Bytes) -> Response {
         // Some servers repeat a wrong key in their error.
         let body = match &self.secret {
@@ -193,14 +193,14 @@ impl Answering {
     }
 }
 
-/// What `retry-after` asks for: seconds, or a date (RFC 9110, 10.2.3), which is of the server's clock where it says its time.
+/// Parses `retry-after`: seconds, or a date (RFC 9110, 10.2.3) relative to the server's clock if it sends its date.
 fn pause(value: &str, date: Option<&str>) -> Option<Duration> {
     if let Ok(seconds) = value.trim().parse() {
         return Some(Duration::from_secs(seconds));
     }
     let until = httpdate::parse_http_date(value.trim()).ok()?;
     let now = date.and_then(|date| httpdate::parse_http_date(date.trim()).ok()).unwrap_or_else(SystemTime::now);
-    // One that is over asks for none.
+    // A date in the past asks for no pause.
     Some(until.duration_since(now).unwrap_or_default())
 }
 
@@ -222,7 +222,7 @@ mod tests {
         let seconds = |value, date| pause(value, date).map(|pause| pause.as_secs());
         assert_eq!(seconds(" 7 ", None), Some(7));
         assert_eq!(seconds("Sun, 06 Nov 1994 08:50:07 GMT", Some(DATE)), Some(30));
-        // The two older forms that a recipient must accept.
+        // The two obsolete formats that a recipient must accept.
         assert_eq!(seconds("Sunday, 06-Nov-94 08:50:07 GMT", Some(DATE)), Some(30));
         assert_eq!(seconds("Sun Nov  6 08:50:07 1994", Some(DATE)), Some(30));
         assert_eq!(seconds(DATE, Some(DATE)), Some(0));

@@ -1,5 +1,4 @@
-//! Models: who is asked, and how. A codec turns a request into bytes and an answer into text, without I/O; [`http`] is the one
-//! client.
+//! Models and their API. A codec converts requests to bytes and answers to text without I/O; [`http`] is the only client.
 
 mod http;
 mod openai;
@@ -23,10 +22,10 @@ pub(crate) use http::Response;
 use http::{Client, Connection, Endpoint};
 use stream::Stream;
 
-/// Below the base of an OpenAI-compatible API.
+/// The path below the base of an OpenAI-compatible API.
 const PATH: &str = "chat/completions";
 
-/// One message of a conversation.
+/// A message of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
     pub role: &'static str,
@@ -47,11 +46,11 @@ impl Message {
     }
 }
 
-/// What a model is asked.
+/// A request to a model.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Request {
     pub messages: Vec<Message>,
-    /// The schema of the answer, as the model's server takes it.
+    /// The schema of the answer in the form for the model's server.
     pub form: Arc<Form>,
     pub name: String,
     pub max_tokens: u64,
@@ -60,19 +59,19 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    /// Tokens of the prompt.
+    /// Estimates the tokens of the prompt.
     pub(crate) fn estimate(&self) -> u64 {
         estimate(&self.messages)
     }
 }
 
-/// Tokens of these messages, guessed at four bytes each.
+/// Estimates the tokens of these messages at four bytes each.
 pub(crate) fn estimate(messages: &[Message]) -> u64 {
     let bytes: usize = messages.iter().map(|message| message.text.len() + 16).sum();
     (bytes / 4) as u64
 }
 
-/// Why the model stopped.
+/// The reason why the model stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Finish {
     Stop,
@@ -80,18 +79,18 @@ pub(crate) enum Finish {
     Refused,
 }
 
-/// What a model said.
+/// A model's answer.
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
     pub text: String,
     pub refusal: Option<String>,
     pub finish: Finish,
-    /// The server's own word for it.
+    /// The server's `finish_reason`.
     pub finish_word: String,
     pub tokens: Option<Tokens>,
 }
 
-/// Why a model did not answer.
+/// The reason why a model did not answer.
 #[derive(Debug, Clone)]
 pub(crate) struct Failed {
     pub class: Class,
@@ -110,19 +109,19 @@ impl Failed {
 pub struct Models {
     by_alias: BTreeMap<String, Arc<Model>>,
     default: Option<String>,
-    /// Models that cannot be used, and why.
+    /// Unusable models with the reason.
     unusable: BTreeMap<String, String>,
-    /// What of `hob.toml` is not used, a sentence each.
+    /// Ignored settings of `hob.toml`, one sentence each.
     ignored: Vec<String>,
 }
 
-/// One model.
+/// A model.
 #[derive(Debug)]
 pub struct Model {
     pub alias: String,
-    /// Whether it is on this machine.
+    /// True if it runs on this machine.
     pub is_local: bool,
-    /// What its server takes of a schema.
+    /// The schema dialect that its server accepts.
     pub dialect: Dialect,
     pub price: Option<Price>,
     /// The server's name for it.
@@ -132,7 +131,7 @@ pub struct Model {
 }
 
 impl Models {
-    /// The models of these settings. Key files are read now; one that others can read is not used.
+    /// Creates the models of these settings. Key files are read now. A key file that other users can read is refused.
     pub fn new(settings: &NodesSettings) -> Models {
         let client = Client::default();
         let mut models = Models { default: settings.model.clone(), ..Models::default() };
@@ -146,17 +145,17 @@ impl Models {
         models
     }
 
-    /// One model without a key, at this address.
+    /// Creates a configuration with one model without a key at this address.
     ///
     /// # Errors
-    /// When the address cannot be used.
+    /// If the address is invalid.
     pub fn at(url: &str, model: &str) -> Result<Models, String> {
         let one = Model::new(model, &ModelSettings::at(url, model), Client::default())?;
         Ok(Models { by_alias: [(model.to_owned(), Arc::new(one))].into(), ..Models::default() })
     }
 
-    /// The models of a project's configuration; those that wait for a grant are named and cannot be used.
-    pub fn of(config: &Config) -> Models {
+    /// Creates the models of a project's configuration. Models that wait for a grant are listed as unusable.
+    pub fn from_config(config: &Config) -> Models {
         let mut models = Models::new(&config.settings::<NodesSettings>());
         for request in &config.withheld {
             if let Some(alias) = request.withholds.as_deref().filter(|_| request.key.starts_with("nodes.models.")) {
@@ -166,19 +165,19 @@ impl Models {
         models
     }
 
-    /// Notes that a model waits for a grant. One of the same alias that needs none stays.
+    /// Records that a model waits for a grant. An existing model of the same alias stays.
     pub fn withhold(&mut self, alias: &str, why: &str) {
         if !self.by_alias.contains_key(alias) {
             self.unusable.insert(alias.to_owned(), why.to_owned());
         }
     }
 
-    /// What of `hob.toml` is not used, a sentence each.
+    /// Returns the ignored settings of `hob.toml`, one sentence each.
     pub fn ignored(&self) -> &[String] {
         &self.ignored
     }
 
-    /// Whether the caller of a node answers it, rather than a model: its file says so, or no model is configured at all.
+    /// Returns true if the caller answers this node instead of a model: its file requires it, or no model is configured.
     pub fn delegates(&self, node: &Node) -> bool {
         let has_named = node.models.iter().any(|alias| self.by_alias.contains_key(alias));
         let is_named = node.models.iter().any(|alias| alias == DELEGATE);
@@ -186,13 +185,13 @@ impl Models {
         !has_named && (is_named || has_none || (node.models.is_empty() && self.default.as_deref() == Some(DELEGATE)))
     }
 
-    /// The aliases that a node is run on, configured or not.
-    fn wanted<'a>(&'a self, node: &'a Node) -> Vec<&'a String> {
+    /// Returns the aliases for a node, configured or not.
+    fn aliases_for<'a>(&'a self, node: &'a Node) -> Vec<&'a String> {
         match (node.models.as_slice(), &self.default) {
             ([], Some(default)) => vec![default],
             ([], None) => {
                 let one = self.by_alias.keys().next().filter(|_| self.by_alias.len() == 1);
-                // Where there is none that can be used, what is said is why.
+                // If no model is usable, the errors of the unusable ones are reported.
                 let none = self.by_alias.is_empty().then(|| self.unusable.keys()).into_iter().flatten();
                 one.into_iter().chain(none).collect()
             }
@@ -200,12 +199,12 @@ impl Models {
         }
     }
 
-    /// Those that a node is run on, in order. `Err` says what to configure.
+    /// Returns the models for a node in order. `Err` explains what to configure.
     pub fn for_node(&self, node: &Node) -> Result<Vec<Arc<Model>>, String> {
-        let wanted = self.wanted(node);
+        let wanted = self.aliases_for(node);
         let mut found: Vec<Arc<Model>> = wanted.iter().filter_map(|alias| self.by_alias.get(*alias)).cloned().collect();
         if node.policy.enforce == Enforce::Strict {
-            let lacks = |model: &Model| Form::of(&node.output.json, model.dialect).lacks();
+            let lacks = |model: &Model| Form::new(&node.output.json, model.dialect).lacks();
             let why = found.iter().filter_map(|model| lacks(model).map(|why| format!("{}: {why}", model.alias)));
             let why: Vec<String> = why.collect();
             found.retain(|model| lacks(model).is_none());
@@ -243,10 +242,13 @@ impl Models {
             ),
             (wanted, there) => {
                 let wanted: Vec<&str> = wanted.iter().map(|alias| alias.as_str()).collect();
-                let there =
-                    if there.is_empty() { "none is".to_owned() } else { format!("there are: {}", there.join(", ")) };
+                let there = if there.is_empty() {
+                    "no models are configured".to_owned()
+                } else {
+                    format!("configured: {}", there.join(", "))
+                };
                 format!(
-                    "no model {} is configured ({there}): add [nodes.models.{:?}] with url and model, and restart the daemon \
+                    "model {} is not configured ({there}): add [nodes.models.{:?}] with url and model, and restart the daemon \
                      (`hob stop`)",
                     wanted.join(", "),
                     wanted[0]
@@ -255,7 +257,7 @@ impl Models {
         })
     }
 
-    /// What keeps a node from these models, where any is configured: an alias that none has, or an output that none is held to.
+    /// Lists the conflicts of a node with the configured models: an unknown alias, or a schema that no decoder enforces.
     pub fn lints(&self, node: &Node) -> Vec<Problem> {
         if self.by_alias.is_empty() && self.unusable.is_empty() {
             return Vec::new();
@@ -272,19 +274,16 @@ impl Models {
         lints
     }
 
-    /// What becomes of a node's output on each of its models; where there is none, on a server like llama.cpp's.
+    /// Returns how the node's output schema is sent to each of its models. Without models, a server like llama.cpp's is assumed.
     pub fn projections(&self, node: &Node) -> Vec<Projection> {
-        // Those that cannot be held to the output are shown too.
-        let models = self.wanted(node).into_iter().filter_map(|alias| self.by_alias.get(alias));
-        let of = |model: &Arc<Model>| Projection::of(&node.output.json, model.dialect, Some(model.alias.clone()));
+        // Models that cannot enforce the schema are included.
+        let models = self.aliases_for(node).into_iter().filter_map(|alias| self.by_alias.get(alias));
+        let of = |model: &Arc<Model>| Projection::new(&node.output.json, model.dialect, Some(model.alias.clone()));
         let projections: Vec<Projection> = models.map(of).collect();
-        match projections.is_empty() {
-            true => vec![Projection::of(&node.output.json, Dialect::Full, None)],
-            false => projections,
-        }
+        if projections.is_empty() { vec![Projection::new(&node.output.json, Dialect::Full, None)] } else { projections }
     }
 
-    /// The aliases, and of those that cannot be used why.
+    /// Returns the aliases with their models, or the reason why a model is unusable.
     pub fn list(&self) -> impl Iterator<Item = (&str, Result<&Model, &str>)> {
         let usable = self.by_alias.iter().map(|(alias, model)| (alias.as_str(), Ok(model.as_ref())));
         usable.chain(self.unusable.iter().map(|(alias, why)| (alias.as_str(), Err(why.as_str()))))
@@ -314,16 +313,16 @@ impl Model {
         })
     }
 
-    /// The server's name for it.
+    /// Returns the server's name for the model.
     pub(crate) fn model(&self) -> &str {
         &self.model
     }
 
-    /// The server's response, whatever it says. Where somebody hears of it, it is streamed.
-    pub(crate) async fn post(&self, request: &Request, heard: Option<Heard<'_>>) -> Result<Response, Failed> {
+    /// Sends a request and returns any response. The answer is streamed if there is a progress callback.
+    pub(crate) async fn post(&self, request: &Request, heard: Option<TokenProgress<'_>>) -> Result<Response, Failed> {
         if let Some(heard) = heard {
             let response = self.streamed(request, heard).await?;
-            // Some servers know no streams, or not this form of them, and say so.
+            // Some servers do not support streams, or not this form of them, and report an error.
             let is_refused = matches!(response.status, 400 | 422) && has(&response.body, b"stream");
             if !is_refused {
                 return Ok(response);
@@ -333,7 +332,7 @@ impl Model {
         self.client.post(&self.endpoint, PATH, &body, Connection::Kept).await?.whole().await
     }
 
-    async fn streamed(&self, request: &Request, heard: Heard<'_>) -> Result<Response, Failed> {
+    async fn streamed(&self, request: &Request, heard: TokenProgress<'_>) -> Result<Response, Failed> {
         let body = openai::request(&self.model, request, true);
         let mut answering = self.client.post(&self.endpoint, PATH, &body, Connection::Closed).await?;
         if !answering.is_stream {
@@ -352,41 +351,44 @@ fn has(bytes: &[u8], word: &[u8]) -> bool {
     bytes.windows(word.len()).any(|part| part == word)
 }
 
-/// Who hears how many tokens of an answer have come so far.
+/// A progress callback for the number of tokens received so far.
 #[derive(Clone, Copy)]
-pub struct Heard<'a>(pub &'a (dyn Fn(u64) + Sync));
+pub struct TokenProgress<'a>(pub &'a (dyn Fn(u64) + Sync));
 
-impl std::fmt::Debug for Heard<'_> {
+impl std::fmt::Debug for TokenProgress<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Heard")
+        f.write_str("TokenProgress")
     }
 }
 
-/// What a response says.
+/// Parses a response.
 pub(crate) fn answer(response: &Response) -> Result<Answer, Failed> {
     openai::answer(response)
 }
 
-/// The key in a variable of the environment that this process was started in; a daemon is handed it.
+/// Returns the key in an environment variable of this process. The daemon receives it from its starter.
 fn key_of_environment(variable: &str) -> Result<String, String> {
     let key = project::handed::secret(variable).unwrap_or_default().trim().to_owned();
     let is_key = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_graphic());
-    match is_key {
-        true => Ok(key),
-        false if project::handed::is_handed_over() => Err(format!(
+    if is_key {
+        return Ok(key);
+    }
+    Err(if project::handed::is_handed_over() {
+        format!(
             "its key_env {variable} is not set where the daemon was started, or holds no key; end the daemon (`hob stop`), and make \
              the next call from where it is set"
-        )),
-        false => Err(format!("its key_env {variable} is not set here, or holds no key; set it")),
-    }
+        )
+    } else {
+        format!("its key_env {variable} is not set here, or holds no key; set it")
+    })
 }
 
-/// The key in a file that only its owner can read.
+/// Reads the key from a file that only its owner can read.
 fn read_key(path: &Path) -> Result<String, String> {
     let shown = project::visible::path(path);
     let bytes = project::private::read(path, 16 * 1024).map_err(|error| format!("its key_file {shown}: {error}"))?;
     let bytes = bytes.ok_or_else(|| {
-        format!("its key_file {shown} must be a file that only you can read (chmod 600), and no link; it is read when the daemon starts (`hob stop`)")
+        format!("its key_file {shown} must be a file that only you can read (chmod 600), and not a link; it is read when the daemon starts (`hob stop`)")
     })?;
     let key = String::from_utf8(bytes).map(|key| key.trim().to_owned()).unwrap_or_default();
     let is_key = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_graphic());

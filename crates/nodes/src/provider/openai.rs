@@ -6,7 +6,7 @@ use super::http::Response;
 use super::{Answer, Failed, Finish, Request};
 use crate::outcome::{Class, Tokens};
 
-/// The body of `POST /chat/completions`.
+/// Builds the body of `POST /chat/completions`.
 pub(super) fn request(model: &str, request: &Request, is_streamed: bool) -> Value {
     let messages: Vec<Value> =
         request.messages.iter().map(|message| json!({"role": message.role, "content": message.text})).collect();
@@ -29,13 +29,13 @@ pub(super) fn request(model: &str, request: &Request, is_streamed: bool) -> Valu
     Value::Object(body)
 }
 
-/// At most 64 letters, digits, `_` and `-`.
+/// Converts a name to at most 64 letters, digits, `_` and `-`.
 fn schema_name(name: &str) -> String {
     let legal = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' };
     name.chars().map(legal).take(64).collect()
 }
 
-/// What a response says.
+/// Parses a response.
 pub(super) fn answer(response: &Response) -> Result<Answer, Failed> {
     let body: Value = serde_json::from_slice(&response.body).unwrap_or_default();
     if response.status != 200 {

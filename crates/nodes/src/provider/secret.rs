@@ -1,26 +1,26 @@
-//! The key of a model as it may come back: what a server repeats of it is taken out, however the server's JSON writes it.
+//! Removes a model's key from answers, in every way in which the server's JSON may write it.
 
 use std::fmt::Write;
 
 use bytes::Bytes;
 use regex::bytes::{NoExpand, Regex, RegexBuilder};
 
-/// The shortest key that is taken out of answers: a shorter one is no secret.
+/// The minimum length of a key that is removed from answers. A shorter one is not a secret.
 const SHORTEST: usize = 8;
-/// The most memory that the pattern of a key may take.
+/// The maximum memory for the pattern of a key.
 const PATTERN_MAX: usize = 64 * 1024 * 1024;
 
-/// A key, to be found.
+/// A searchable key.
 #[derive(Clone)]
 pub(super) struct Secret(Regex);
 
 impl Secret {
-    /// None for a key that is too short to be one.
-    pub(super) fn of(key: &str) -> Result<Option<Secret>, String> {
+    /// Creates the pattern of a key; `None` if the key is too short.
+    pub(super) fn new(key: &str) -> Result<Option<Secret>, String> {
         if key.len() < SHORTEST {
             return Ok(None);
         }
-        // A character stands for itself, behind a backslash, or as its code; in a text within a text backslashes are doubled.
+        // A character is written literally, after a backslash, or as its code. In nested texts, backslashes are doubled.
         let pattern = key.chars().fold(String::new(), |mut pattern, c| {
             let itself = regex::escape(c.encode_utf8(&mut [0; 4]));
             let _ = write!(pattern, r"(?:\\*{itself}|\\+(?i:u{:04x}))", u32::from(c));
@@ -30,7 +30,7 @@ impl Secret {
         built.map(|regex| Some(Secret(regex))).map_err(|_| "its key is too long".to_owned())
     }
 
-    /// The bytes without the key.
+    /// Removes the key from the bytes.
     pub(super) fn taken_out(&self, body: Bytes) -> Bytes {
         match self.0.replace_all(&body, NoExpand(b"[key]")) {
             std::borrow::Cow::Borrowed(_) => body,
@@ -45,7 +45,7 @@ mod tests {
 
     #[test]
     fn a_key_is_taken_out_however_it_is_written() {
-        let secret = Secret::of("sk-a/b\"c$1").expect("short enough").expect("long enough");
+        let secret = Secret::new("sk-a/b\"c$1").expect("short enough").expect("long enough");
         let without = |text: &str| {
             let body = secret.taken_out(Bytes::copy_from_slice(text.as_bytes()));
             String::from_utf8(body.to_vec()).expect("it was a text")
@@ -60,7 +60,7 @@ mod tests {
             assert_eq!(without(&format!("<{written}>")), "<[key]>", "{written}");
         }
         assert_eq!(without(r#"sk-a/b"c$2"#), r#"sk-a/b"c$2"#);
-        assert!(Secret::of("short").is_ok_and(|none| none.is_none()));
-        assert!(Secret::of(&"k".repeat(16 * 1024)).is_ok_and(|some| some.is_some()), "the longest that is read");
+        assert!(Secret::new("short").is_ok_and(|none| none.is_none()));
+        assert!(Secret::new(&"k".repeat(16 * 1024)).is_ok_and(|some| some.is_some()), "the longest that is read");
     }
 }

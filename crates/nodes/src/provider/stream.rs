@@ -1,27 +1,27 @@
-//! A streamed answer (server-sent events) put together to the body that the same answer has when it is not streamed, so that
-//! everything behind it knows one form. What has come so far is counted and shown to nobody: half a value is no value.
+//! Assembles a streamed answer (server-sent events) to the body of an unstreamed answer, so that later code handles one form.
+//! Received tokens are only counted. A partial value is never shown.
 
 use serde_json::{Map, Value, json};
 
 use super::Failed;
 use crate::outcome::Class;
 
-/// The parts that have come.
+/// The received parts.
 #[derive(Debug, Default)]
 pub(super) struct Stream {
-    /// The line that is not over.
+    /// The incomplete last line.
     line: Vec<u8>,
     content: String,
     refusal: String,
     finish: Option<String>,
     usage: Option<Value>,
     error: Option<Value>,
-    /// Parts with a text in them: about a token each.
+    /// The number of parts with text: about one token each.
     parts: u64,
 }
 
 impl Stream {
-    /// Takes the next bytes, and gives the tokens so far.
+    /// Adds the next bytes, and returns the number of tokens so far.
     pub(super) fn push(&mut self, bytes: &[u8]) -> u64 {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             self.line.extend_from_slice(piece);
@@ -35,8 +35,8 @@ impl Stream {
     }
 
     fn line(&mut self, line: &str) {
-        // Comments keep a connection open; names of events and their ids are of no use here. llama.cpp names an error by its
-        // field.
+        // Comments keep a connection open; event names and ids are not needed. llama.cpp puts an error into a field of its own
+        // name.
         let Some(data) = line.strip_prefix("data:").or_else(|| line.strip_prefix("error:")) else { return };
         let Ok(chunk) = serde_json::from_str::<Value>(data.trim()) else { return };
         let error = chunk.get("error").or((line.starts_with("error:")).then_some(&chunk));
@@ -58,7 +58,7 @@ impl Stream {
         }
     }
 
-    /// The status and body of the whole. One that stopped without a reason was torn.
+    /// Returns the status and body of the whole answer. A stream without a finish reason was cut off.
     pub(super) fn end(mut self) -> Result<(u16, Value), Failed> {
         let line = std::mem::take(&mut self.line);
         self.line(&String::from_utf8_lossy(&line));

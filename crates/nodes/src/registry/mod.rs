@@ -1,5 +1,5 @@
-//! The nodes of a worktree while it is followed: its files are read when they change, all changes of a moment become one
-//! swap, and of a file that fails the last good version goes on being served. Calls keep the version that they began with.
+//! Watches the node files of a worktree. Changed files are reloaded, and simultaneous changes are published together. If a file
+//! becomes invalid, its last good version remains available. Calls keep the version that they began with.
 
 mod served;
 
@@ -14,24 +14,24 @@ use crate::Record;
 use crate::folder::Folder;
 pub use served::{Entry, Served, State};
 
-/// After how long without a change the files are read.
+/// The time without changes before the files are read.
 const QUIET: Duration = Duration::from_millis(100);
-/// How often the files are read where they cannot be watched.
+/// The polling interval for files that cannot be watched.
 const POLL: Duration = Duration::from_secs(2);
 
-/// How long a worktree that begins to be followed waits for its nodes: an agent's client waits for this.
+/// The time limit for loading the nodes of a new worktree, because an agent's client waits for it.
 const FIRST_WITHIN: Duration = Duration::from_secs(1);
-/// How often the nodes that are checked so far are served while others are still checked.
+/// The interval for publishing checked nodes while others are still being checked.
 const PUBLISH: Duration = Duration::from_millis(300);
 
-/// Takes the journal's records.
+/// A callback for journal records.
 pub type Recorder = Arc<dyn Fn(Record) + Send + Sync>;
 
-/// A worktree that is followed until this is dropped.
+/// A worktree that is watched until this is dropped.
 pub struct Worktree {
     path: PathBuf,
     served: Receiver<Arc<Served>>,
-    /// Whether all files were checked once.
+    /// True if all files were checked once.
     is_loaded: Receiver<bool>,
     following: JoinHandle<()>,
 }
@@ -43,11 +43,11 @@ impl Drop for Worktree {
 }
 
 impl Worktree {
-    /// Begins to follow a worktree. Its nodes are loaded when this returns, or as many as could be checked soon: the others
-    /// come as changes.
+    /// Starts to watch a worktree. On return its nodes are loaded, as far as the time limit allowed. The others follow as
+    /// changes.
     pub async fn follow(folder: Folder, record: Recorder) -> Worktree {
         let path = folder.worktree().to_owned();
-        // It is watched before it is read, so that nothing falls in between.
+        // Watching starts before the first read, so that no change is missed.
         let watcher = watch::Watcher::start(path.clone(), options(folder.path())).await;
         let watcher = watcher.inspect_err(|error| tracing::warn!(%error, "node files are polled")).ok();
         let changes = watcher.as_ref().map(|watcher| watcher.subscribe().1);
@@ -77,7 +77,7 @@ impl Worktree {
         worktree
     }
 
-    /// Waits until all files were checked once. Returns whether they were, within this time.
+    /// Waits until all files were checked once. Returns false on a timeout.
     pub(crate) async fn loaded(&self, within: Duration) -> bool {
         let mut is_loaded = self.is_loaded.clone();
         tokio::time::timeout(within, is_loaded.wait_for(|is_loaded| *is_loaded))
@@ -89,18 +89,18 @@ impl Worktree {
         &self.path
     }
 
-    /// What is served now.
+    /// Returns the current nodes.
     pub fn served(&self) -> Arc<Served> {
         self.served.borrow().clone()
     }
 
-    /// Wakes up on each swap.
+    /// Returns a receiver that is notified of each change.
     pub fn changes(&self) -> Receiver<Arc<Served>> {
         self.served.clone()
     }
 }
 
-/// Only the directory of node files is watched, and the directories that it lies in.
+/// Builds the options to watch only the directory of node files and its parents.
 fn options(path: &Path) -> watch::Options {
     let mut ignored = vec!["/*".to_owned()];
     let mut place = String::new();
@@ -109,18 +109,18 @@ fn options(path: &Path) -> watch::Options {
         place.push_str(&escaped(&part.to_string_lossy()));
         ignored.extend([format!("!{place}"), format!("{place}/*")]);
     }
-    // What node files include has the same end.
+    // Included files have the same suffix.
     ignored.push(format!("!{place}/*.md"));
     watch::Options { quiet: QUIET, ignored, ..watch::Options::default() }
 }
 
-/// As a pattern that means itself.
+/// Escapes a name for a pattern.
 fn escaped(name: &str) -> String {
     let special = |c: char| matches!(c, '*' | '?' | '[' | ']' | '{' | '}' | '!' | '#' | '\\' | ' ');
     name.chars().flat_map(|c| special(c).then_some('\\').into_iter().chain([c])).collect()
 }
 
-/// Reads the files, off the runtime's threads.
+/// Reads the files, outside the threads of the runtime.
 #[derive(Clone)]
 struct Follower {
     folder: Folder,
@@ -135,7 +135,7 @@ impl Follower {
             let mut published = Instant::now();
             let before = self.served.borrow().clone();
             let (after, news) = Served::read(&self.folder, &before, |so_far| {
-                // Somebody may wait for the first ones.
+                // A caller may wait for the first nodes.
                 if before.entries.is_empty() || published.elapsed() >= PUBLISH {
                     self.publish(so_far());
                     published = Instant::now();
@@ -145,7 +145,7 @@ impl Follower {
             self.publish(after);
             self
         });
-        // A panic in a parser leaves what was served.
+        // After a panic in a parser, the previous nodes stay available.
         read.await.unwrap_or(kept)
     }
 

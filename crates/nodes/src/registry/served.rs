@@ -1,4 +1,4 @@
-//! What is served at one moment, and how it follows from what was served before and the files.
+//! The nodes that are available at one moment, and their update from the files.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,20 +11,20 @@ use crate::{Node, Record};
 #[derive(Debug, Default, PartialEq)]
 pub struct Served {
     pub entries: BTreeMap<String, Entry>,
-    /// What looks like a node file and is none.
+    /// Entries that look like node files and are not.
     pub passed_over: Vec<PassedOver>,
-    /// Why the directory cannot be read; the entries are then what they were.
+    /// The reason why the directory cannot be read, if so. The previous entries stay.
     pub error: Option<String>,
 }
 
-/// A node file.
+/// The state of a node file.
 #[derive(Debug, Clone)]
 pub struct Entry {
-    /// The version that is served.
+    /// The version that is available.
     pub node: Option<Arc<Node>>,
-    /// What is wrong with the file as it is now.
+    /// The error of the file's current text.
     pub error: Option<String>,
-    /// The hash of the file's text as it was read; none if it could not be.
+    /// The hash of the file's text; `None` if it could not be read.
     read: Option<String>,
 }
 
@@ -35,13 +35,13 @@ impl PartialEq for Entry {
     }
 }
 
-/// How a node file stands.
+/// The state of a node file, for results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum State {
     Serving,
-    /// The file is invalid, and the version before it is served.
+    /// The file is invalid, and its previous version is available.
     LastGood,
     Invalid,
 }
@@ -57,14 +57,14 @@ impl Entry {
 }
 
 impl Served {
-    /// Why there is no node of that name.
+    /// Returns the error for an unknown node.
     pub(crate) fn unknown(&self, folder: &Folder, name: &str) -> String {
         let names = || self.entries.keys().cloned().collect();
         self.error.clone().unwrap_or_else(|| folder.unknown(name, names(), &self.passed_over).to_string())
     }
 
-    /// Returns what is served once the files are read, and what is new. `checked` is told after each file, and can have what
-    /// is served with the files so far.
+    /// Reads the files. Returns the available nodes and the changes. `checked` is called after each file, and can get the nodes of
+    /// the files so far.
     pub(crate) fn read(
         folder: &Folder,
         before: &Served,
@@ -119,7 +119,7 @@ fn entry(folder: &Folder, name: &str, former: Option<&Entry>) -> Entry {
     match parsed {
         Ok(node) => Entry { node: Some(Arc::new(node)), error: None, read },
         Err(error) => {
-            // A file never takes a tool's name, whatever was served before.
+            // A file never takes a tool's name, whatever was available before.
             let last = former.and_then(|former| former.node.clone());
             Entry { node: last, error: Some(error.to_string()), read }
         }

@@ -1,5 +1,5 @@
-//! From the text of an answer to a value: reasoning tags are taken off, then strict JSON, else what stands in a fence or is
-//! the one balanced value, again strictly. Nothing is guessed, also not which of two values is meant, and nothing completed.
+//! Extracts the value from an answer. Reasoning tags are removed. The rest must be strict JSON, or contain strict JSON in a
+//! fence or as a single balanced value. hob never chooses between different values, and never completes one.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -7,35 +7,35 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
-/// Why there is no value in a text.
+/// The reason why a text has no value.
 #[derive(Debug, PartialEq)]
 pub(crate) enum NoValue {
-    /// It holds none, or one that is cut.
+    /// It has no complete value.
     Missing,
-    /// It holds several that differ, and which one is meant would be a guess.
+    /// It has several different values.
     Several,
-    /// An object has this key twice, and which one is meant would be a guess.
+    /// An object has this duplicate key.
     Twice(String),
 }
 
-/// The one value in a text.
+/// Returns the only value in a text.
 pub(crate) fn value(text: &str) -> Result<Value, NoValue> {
-    let text = said(text);
+    let text = trim_reasoning(text);
     if let Some(value) = strict(text) {
         return value;
     }
     let fenced: Vec<_> = fenced(text).filter_map(strict).collect();
-    one(if fenced.is_empty() { values(text) } else { fenced })
+    single(if fenced.is_empty() { values(text) } else { fenced })
 }
 
-/// The value that all of a text is, if it is one.
+/// Parses the whole text as a value.
 fn strict(text: &str) -> Option<Result<Value, NoValue>> {
     let value = serde_json::from_str(text.trim()).ok()?;
     Some(twice(text).map_or(Ok(value), |key| Err(NoValue::Twice(key))))
 }
 
-/// The value that all of these are.
-fn one(found: Vec<Result<Value, NoValue>>) -> Result<Value, NoValue> {
+/// Returns the value if all of these are equal.
+fn single(found: Vec<Result<Value, NoValue>>) -> Result<Value, NoValue> {
     let mut found = found.into_iter();
     let first = found.next().ok_or(NoValue::Missing)??;
     for another in found {
@@ -46,17 +46,17 @@ fn one(found: Vec<Result<Value, NoValue>>) -> Result<Value, NoValue> {
     Ok(first)
 }
 
-/// Whether the text is refused only for how deeply it is nested.
+/// Returns true if the text is refused only for its nesting depth.
 pub(super) fn is_too_deep(text: &str) -> bool {
-    serde_json::from_str::<Value>(said(text)).is_err_and(|error| is_limit(&error))
+    serde_json::from_str::<Value>(trim_reasoning(text)).is_err_and(|error| is_limit(&error))
 }
 
-/// What a model said, without its reasoning.
-pub(super) fn said(text: &str) -> &str {
+/// Returns a model's answer without its reasoning.
+pub(super) fn trim_reasoning(text: &str) -> &str {
     without_reasoning(text).trim()
 }
 
-/// What comes after `<think>…</think>`, which some servers leave in the text.
+/// Returns the text after `<think>…</think>`, which some servers include.
 fn without_reasoning(text: &str) -> &str {
     let begun = text.trim_start();
     for (open, close) in [("<think>", "</think>"), ("<thinking>", "</thinking>"), ("<reasoning>", "</reasoning>")] {
@@ -67,13 +67,13 @@ fn without_reasoning(text: &str) -> &str {
     text
 }
 
-/// What stands in the fences.
+/// Returns the contents of the fences.
 fn fenced(text: &str) -> impl Iterator<Item = &str> {
     text.split("```").skip(1).step_by(2).filter_map(|inside| inside.split_once('\n')).map(|(_, inside)| inside)
 }
 
-/// The objects and arrays that parse from where they begin. One that is cut or too deep hides nothing: what is inside of it is not the
-/// answer, and neither is what came before it. One that is wrong is no value, nor is what was read of it until there.
+/// Returns the objects and arrays that parse. A truncated or too deep value invalidates its content and everything before it. An
+/// invalid value is skipped up to the error.
 fn values(text: &str) -> Vec<Result<Value, NoValue>> {
     let (mut found, mut from) = (Vec::new(), 0);
     while let Some(begin) = text.as_bytes()[from..].iter().position(|byte| matches!(byte, b'{' | b'[')) {
@@ -96,7 +96,7 @@ fn values(text: &str) -> Vec<Result<Value, NoValue>> {
     found
 }
 
-/// How many bytes were read well before an error: at least the bracket. The parser may count the wrong one too.
+/// Returns the number of valid bytes before an error: at least the bracket. The parser may include the invalid byte.
 fn read_until(text: &str, error: &serde_json::Error) -> usize {
     let lines = text.split_inclusive('\n').take(error.line().saturating_sub(1));
     let read = lines.map(str::len).sum::<usize>() + error.column();
@@ -107,15 +107,15 @@ fn is_limit(error: &serde_json::Error) -> bool {
     error.to_string().starts_with("recursion limit exceeded")
 }
 
-/// The first key that an object of this JSON has twice.
+/// Returns the first duplicate key of an object in this JSON.
 fn twice(json: &str) -> Option<String> {
     let mut found = None;
-    // The text has been parsed, so nothing else fails.
+    // The text was parsed before, so no other error can occur.
     let _ = Keys(&mut found).deserialize(&mut serde_json::Deserializer::from_str(json));
     found
 }
 
-/// Visits all keys of a value.
+/// A visitor of all keys of a value.
 struct Keys<'a>(&'a mut Option<String>);
 
 impl<'de> DeserializeSeed<'de> for Keys<'_> {
@@ -180,14 +180,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_an_answer_holds() {
+    fn values_of_answers() {
         for (text, wanted) in [
             (r#"{"a":1}"#, r#"{"a":1}"#),
             ("\n 7 \n", "7"),
             ("```json\n{\"a\":1}\n```", r#"{"a":1}"#),
             ("Here it is:\n```\n[1, 2]\n```\nDone.", "[1,2]"),
             (r#"Sure! {"a": {"b": "}"}} I hope that helps."#, r#"{"a":{"b":"}"}}"#),
-            // Which one is meant would be a guess, unless they are the same.
+            // Different values are ambiguous; equal ones are not.
             (r#"{"b":"one"} or {"b":"two"}"#, "Several"),
             (r#"{"b":"one"}, that is: {"b": "one"}"#, r#"{"b":"one"}"#),
             (r#"{"b":"one"} or {"b":"tw"#, "Several"),
@@ -197,7 +197,7 @@ mod tests {
             (r#"[{"b":1.5},{"b":-1}]"#, r#"[{"b":1.5},{"b":-1}]"#),
             (r#"<think>{"a": 0}</think> {"a": 1}"#, r#"{"a":1}"#),
             (r#"<think>{"a": 0}"#, "Missing"),
-            // A text that is a value already is not looked into.
+            // The texts inside a valid value are not searched.
             (r#"{"a":"```\n{\"b\":2}\n```"}"#, r#"{"a":"```\n{\"b\":2}\n```"}"#),
             (r#"{"a": "cut in the mid"#, "Missing"),
             (r#"{"a": {"b": 1}, "c": "#, "Missing"),
@@ -205,10 +205,10 @@ mod tests {
             ("{{\"a\": 1}", r#"{"a":1}"#),
             ("{a\n{é\n{\"\\é\" {\"a\": 1}", r#"{"a":1}"#),
             (format!("{} {{\"a\": 1}}", "{curly} ".repeat(1_000)).as_str(), r#"{"a":1}"#),
-            // However much is inside of a value, what comes after it counts.
+            // A value after a large value counts too.
             (format!("Draft: [{}[0]] Final: [[9]]", "[1], ".repeat(60)).as_str(), "Several"),
             (format!("Draft: [{}[0]] Done.", "[1], ".repeat(2)).as_str(), "[[1],[1],[0]]"),
-            // What was read of a value that is wrong later is not the answer.
+            // The valid beginning of an invalid value is not the answer.
             (r#"So: [{"b":1}, oops]"#, "Missing"),
             ("So: {\"a\": {\"b\": 1},\n 'c': 2}", "Missing"),
             (format!("So: {}{}", "[".repeat(130), "]".repeat(130)).as_str(), "Missing"),

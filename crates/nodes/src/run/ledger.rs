@@ -1,4 +1,4 @@
-//! What a call has cost: every attempt, failed ones too. It goes with the result, for programs.
+//! The cost of a call: every attempt, including failed ones. Results carry it for programs.
 
 use std::time::Duration;
 
@@ -11,26 +11,26 @@ use crate::outcome::{Class, Tokens};
 /// The member of a result's `_meta`.
 pub const META: &str = "hob/ledger";
 
-/// One request to a model.
+/// A request to a model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Attempt {
-    /// The API that was spoken.
+    /// The API.
     pub provider: &'static str,
     /// The alias.
     pub model: String,
     pub via: Via,
-    /// `decoder`: it promises to hold all of the schema that it was sent; `best_effort`: it was sent the schema, and what it
-    /// makes of it is not known; `none`: the schema stood in the prompt alone. The value is checked here in any case.
+    /// `decoder`: the server promises to enforce the whole schema. `best_effort`: the schema was sent, and its effect is unknown.
+    /// `none`: the schema is only in the prompt. The value is validated here in any case.
     pub enforced: &'static str,
     pub class: Class,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finish: Option<String>,
-    /// `null` where the server does not say.
+    /// `null` if the server does not report them.
     pub tokens: Option<Tokens>,
-    /// In the money of the model's price; `null` where that or the tokens are not known.
+    /// In the currency of the model's price; `null` if the price or the tokens are unknown.
     pub cost: Option<f64>,
     pub ms: u64,
-    /// Whether the answer was no JSON, and was mended.
+    /// True if the answer was not valid JSON and was repaired.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub repaired: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -38,7 +38,7 @@ pub struct Attempt {
 }
 
 impl Attempt {
-    /// None: the value was there, from this model.
+    /// Creates an entry for a cached value of this model.
     pub(super) fn cached(model: String) -> Attempt {
         Attempt {
             provider: "openai",
@@ -56,7 +56,7 @@ impl Attempt {
     }
 }
 
-/// All of a call.
+/// All attempts of a call.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Ledger {
     pub node_hash: String,
@@ -64,7 +64,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Tokens asked and answered, as far as servers say.
+    /// Returns the total tokens that servers reported.
     pub fn tokens(&self) -> u64 {
         self.attempts
             .iter()
@@ -72,12 +72,12 @@ impl Ledger {
             .fold(0, |sum, tokens| sum.saturating_add(tokens.sum()))
     }
 
-    /// What it has cost, as far as prices and tokens are known; `None` if nothing of it is.
+    /// Returns the known cost; `None` if no cost is known.
     pub fn cost(&self) -> Option<f64> {
         self.attempts.iter().filter_map(|attempt| attempt.cost).reduce(|a, b| a + b)
     }
 
-    /// Whether the value is of an answer that was mended.
+    /// Returns true if the value is from a repaired answer.
     pub fn is_repaired(&self) -> bool {
         self.attempts.last().is_some_and(|attempt| attempt.repaired)
     }

@@ -1,13 +1,13 @@
-//! One call as a pure machine: what has happened in, what to do next out. It sends nothing and knows no clock.
+//! A call as a pure state machine: an event goes in, and the next action comes out. It does no I/O and has no clock.
 //!
-//! | class of failure | what follows |
+//! | class of failure | next action |
 //! |---|---|
-//! | transport, busy | a pause, which grows or is what the server asked for; the second time, or where there is no time for the pause, the next model |
+//! | transport, busy | a pause: exponential, or as the server asked; the second time, or if the pause exceeds the timeout, the next model |
 //! | rejected | the next model |
-//! | truncated | once more with twice the limit; never parsed |
-//! | unparseable (several values too) | once more, the same prompt; with `policy.repair` what is nearly JSON is mended instead |
-//! | invalid (a key twice too) | again with the prompt, the last answer and the problems, nothing older |
-//! | empty, refused, too long | the end |
+//! | truncated | one retry with twice the limit; never parsed |
+//! | unparseable (including several values) | one retry with the same prompt; with `policy.repair`, nearly valid JSON is repaired instead |
+//! | invalid (including a duplicate key) | a retry with the prompt, the last answer and its problems |
+//! | empty, refused, too long | the call fails |
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,14 +21,14 @@ use crate::outcome::Class;
 use crate::provider::{Answer, Failed, Finish, Message, Request};
 use crate::schema::Form;
 
-/// The limit of an answer where neither node nor a former attempt says one.
+/// The default token limit of an answer.
 const OUTPUT_TOKENS: u64 = 2_000;
 /// The first pause.
 const PAUSE: Duration = Duration::from_millis(250);
-/// How often a pause that no server has named becomes twice as long.
+/// The maximum number of times that a pause is doubled.
 const DOUBLINGS: u32 = 6;
 
-/// What to do next.
+/// The next action.
 #[derive(Debug, PartialEq)]
 pub(super) enum Action {
     /// Ask this model after a pause.
@@ -38,24 +38,24 @@ pub(super) enum Action {
         request: Request,
     },
     Done(Value),
-    /// A sentence, and what to do next.
+    /// A sentence with the failure and the fix.
     Fail {
         class: Class,
         why: String,
     },
 }
 
-/// How an attempt ended, and what follows.
-pub(super) struct Ended {
+/// The outcome of an attempt and the next action.
+pub(super) struct AttemptOutcome {
     pub class: Class,
     pub problems: Vec<String>,
     pub is_repaired: bool,
     pub next: Action,
 }
 
-impl Ended {
-    fn new(class: Class, problems: Vec<String>, next: Action) -> Ended {
-        Ended { class, problems, is_repaired: false, next }
+impl AttemptOutcome {
+    fn new(class: Class, problems: Vec<String>, next: Action) -> AttemptOutcome {
+        AttemptOutcome { class, problems, is_repaired: false, next }
     }
 }
 
@@ -63,13 +63,13 @@ pub(super) struct Machine<'a> {
     node: &'a Node,
     input: &'a Map<String, Value>,
     prompt: Vec<Message>,
-    /// What follows the prompt when a model is asked again.
+    /// The messages after the prompt in a retry.
     correction: Vec<Message>,
-    /// The schema for each model, in their order.
+    /// The schema for each model, in the same order.
     forms: Vec<Arc<Form>>,
     model: usize,
     asked: u32,
-    /// How often this model has failed to answer.
+    /// The number of times that this model failed to answer.
     failures: u32,
     limit: u64,
     was_truncated: bool,
@@ -77,7 +77,7 @@ pub(super) struct Machine<'a> {
 }
 
 impl<'a> Machine<'a> {
-    /// There is a form for each model; in replay without models there is one too, and every attempt is at the first.
+    /// Creates the machine. There is a form for each model. A replay without models uses one form for all attempts.
     pub(super) fn new(
         node: &'a Node,
         input: &'a Map<String, Value>,
@@ -104,15 +104,15 @@ impl<'a> Machine<'a> {
         self.ask(Duration::ZERO)
     }
 
-    /// What follows an attempt, with so much time left.
-    pub(super) fn ended(&mut self, outcome: Result<&Answer, &Failed>, left: Duration) -> Ended {
+    /// Returns the next action after an attempt, with this time left.
+    pub(super) fn ended(&mut self, outcome: Result<&Answer, &Failed>, left: Duration) -> AttemptOutcome {
         match outcome {
             Err(failed) => self.failed(failed, left),
             Ok(answer) => self.answered(answer),
         }
     }
 
-    fn failed(&mut self, failed: &Failed, left: Duration) -> Ended {
+    fn failed(&mut self, failed: &Failed, left: Duration) -> AttemptOutcome {
         let problems = vec![failed.why.clone()];
         let action = match failed.class {
             Class::Transport | Class::Busy => {
@@ -125,7 +125,7 @@ impl<'a> Machine<'a> {
             Class::Rejected if self.next_model() => self.again(failed, Duration::ZERO),
             class => Action::Fail { class, why: failed.why.clone() },
         };
-        Ended::new(failed.class, problems, action)
+        AttemptOutcome::new(failed.class, problems, action)
     }
 
     fn next_model(&mut self) -> bool {
@@ -140,9 +140,9 @@ impl<'a> Machine<'a> {
         self.ask_or(after, failed.class, || failed.why.clone())
     }
 
-    fn answered(&mut self, answer: &Answer) -> Ended {
+    fn answered(&mut self, answer: &Answer) -> AttemptOutcome {
         self.failures = 0;
-        let fail = |class, why: String| Ended::new(class, vec![why.clone()], Action::Fail { class, why });
+        let fail = |class, why: String| AttemptOutcome::new(class, vec![why.clone()], Action::Fail { class, why });
         match answer.finish {
             Finish::Length => {
                 let why =
@@ -153,7 +153,7 @@ impl<'a> Machine<'a> {
                 self.was_truncated = true;
                 self.limit *= 2;
                 let action = self.ask_or(Duration::ZERO, Class::Truncated, || why.clone());
-                return Ended::new(Class::Truncated, vec![why], action);
+                return AttemptOutcome::new(Class::Truncated, vec![why], action);
             }
             Finish::Refused => {
                 return fail(Class::Refused, "the model's server withheld the answer (content filter)".to_owned());
@@ -166,7 +166,8 @@ impl<'a> Machine<'a> {
         if answer.text.trim().is_empty() {
             return fail(Class::Empty, "the model said nothing".to_owned());
         }
-        let repaired = || self.node.policy.repair.then(|| repair::value(answer::said(&answer.text))).flatten();
+        let repaired =
+            || self.node.policy.repair.then(|| repair::value(answer::trim_reasoning(&answer.text))).flatten();
         let strict = answer::value(&answer.text);
         let is_repaired = strict == Err(NoValue::Missing);
         let found = match strict {
@@ -179,31 +180,31 @@ impl<'a> Machine<'a> {
         let Ok(value) = found else {
             let why = match found {
                 Err(NoValue::Several) => {
-                    format!("the answer is several values of JSON, not one: {}", beginning(&answer.text))
+                    format!("the answer has several JSON values instead of one: {}", beginning(&answer.text))
                 }
                 _ if answer::is_too_deep(&answer.text) => {
                     "the answer is nested too deeply: JSON has at most 127 levels here".to_owned()
                 }
-                _ => format!("the answer is no JSON: {}", beginning(&answer.text)),
+                _ => format!("the answer is not JSON: {}", beginning(&answer.text)),
             };
             if self.was_unparseable {
                 return fail(Class::Unparseable, why);
             }
             self.was_unparseable = true;
             let action = self.ask_or(Duration::ZERO, Class::Unparseable, || why.clone());
-            return Ended::new(Class::Unparseable, vec![why], action);
+            return AttemptOutcome::new(Class::Unparseable, vec![why], action);
         };
         let conforms = |value: &Value| self.node.problems(self.input, value).is_empty();
         let value = self.forms[self.model].value(value, conforms);
         let problems = self.node.problems(self.input, &value);
         if problems.is_empty() {
-            return Ended { is_repaired, ..Ended::new(Class::Done, problems, Action::Done(value)) };
+            return AttemptOutcome { is_repaired, ..AttemptOutcome::new(Class::Done, problems, Action::Done(value)) };
         }
-        Ended { is_repaired, ..self.invalid(answer, problems) }
+        AttemptOutcome { is_repaired, ..self.invalid(answer, problems) }
     }
 
-    /// What follows an answer that is not of the type.
-    fn invalid(&mut self, answer: &Answer, problems: Vec<String>) -> Ended {
+    /// Handles an answer that does not match the schema.
+    fn invalid(&mut self, answer: &Answer, problems: Vec<String>) -> AttemptOutcome {
         self.correction = vec![
             Message::assistant(answer.text.clone()),
             Message::user(format!(
@@ -211,12 +212,12 @@ impl<'a> Machine<'a> {
                 problems.iter().map(|problem| format!("- {problem}")).collect::<Vec<_>>().join("\n")
             )),
         ];
-        let why = || format!("the answer is not what the node's output states: {}", problems.join("; "));
+        let why = || format!("the answer does not match the node's output schema: {}", problems.join("; "));
         let action = self.ask_or(Duration::ZERO, Class::Invalid, why);
-        Ended::new(Class::Invalid, problems, action)
+        AttemptOutcome::new(Class::Invalid, problems, action)
     }
 
-    /// The next attempt, or the end if there have been enough.
+    /// Asks again, or fails if the attempts are used up.
     fn ask_or(&mut self, after: Duration, class: Class, why: impl FnOnce() -> String) -> Action {
         if self.asked < self.node.policy.attempts {
             return self.ask(after);
@@ -239,7 +240,7 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// The first words of a text.
+/// Returns the first words of a text.
 fn beginning(text: &str) -> String {
     let text = text.trim();
     let end = text.char_indices().nth(120).map_or(text.len(), |(at, _)| at);

@@ -1,5 +1,5 @@
-//! A call of a node: render, ask, validate, and ask again where that can help. [`machine`] decides; this performs, within the
-//! call's time and tokens.
+//! Runs a node: render, ask, validate, and retry. [`machine`] decides; this module performs the actions within the call's
+//! time and token limits.
 
 pub(crate) mod answer;
 mod ledger;
@@ -19,43 +19,43 @@ use crate::cache::Cache;
 use crate::cassette::{Cassettes, Mode, Via};
 use crate::folder::Folder;
 use crate::outcome::Class;
-use crate::provider::{self, Answer, Failed, Heard, Message, Model, Models, Request};
+use crate::provider::{self, Answer, Failed, Message, Model, Models, Request, TokenProgress};
 use crate::schema::Form;
 use crate::usage::{Spent, Usage};
-use machine::{Action, Ended, Machine};
+use machine::{Action, AttemptOutcome, Machine};
 
-/// A checked value, and what it has cost.
+/// A validated value with its cost.
 #[derive(Debug)]
-pub struct Done {
+pub struct CheckedValue {
     pub value: Value,
     pub ledger: Ledger,
 }
 
-/// Why there is no value.
+/// The reason why there is no value.
 #[derive(Debug)]
 pub struct Failure {
     pub kind: FailureKind,
-    /// What happened, and what to do next.
+    /// A sentence with the failure and the fix.
     pub why: String,
     pub ledger: Ledger,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FailureKind {
-    /// The input does not conform.
+    /// The input is invalid.
     Input,
     /// No model is configured for the node.
     NoModel,
-    /// The template failed with this input.
+    /// The template failed for this input.
     Template,
     /// A limit of the call was reached.
     Budget,
-    /// The model's last attempt ended like this.
+    /// The last attempt failed with this class.
     Model(Class),
 }
 
 impl FailureKind {
-    /// In one word, for the journal.
+    /// Returns the word for the journal.
     pub(crate) fn word(self) -> String {
         let word = |class: Class| serde_json::to_value(class).ok().and_then(|word| word.as_str().map(str::to_owned));
         match self {
@@ -68,37 +68,37 @@ impl FailureKind {
     }
 }
 
-/// What a node is run with.
+/// The resources for running a node.
 #[derive(Debug, Clone, Copy)]
-pub struct Means<'a> {
+pub struct RunContext<'a> {
     pub models: &'a Models,
-    /// Recordings, and the node files that they lie beside.
+    /// The recordings, and the folder of the node files.
     pub cassettes: Option<(&'a Cassettes, &'a Folder)>,
     pub usage: Option<&'a Usage>,
     pub cache: Option<&'a Cache>,
-    /// Who hears how many tokens have come; then the answer is streamed.
-    pub heard: Option<Heard<'a>>,
+    /// The progress callback. If it is set, the answer is streamed.
+    pub heard: Option<TokenProgress<'a>>,
 }
 
-impl<'a> Means<'a> {
-    /// With nothing but models.
-    pub fn of(models: &'a Models) -> Means<'a> {
-        Means { models, cassettes: None, usage: None, cache: None, heard: None }
+impl<'a> RunContext<'a> {
+    /// Creates a configuration with only models.
+    pub fn new(models: &'a Models) -> RunContext<'a> {
+        RunContext { models, cassettes: None, usage: None, cache: None, heard: None }
     }
 
-    /// Whether no model may be asked.
+    /// Returns true if no model may be asked.
     fn is_replay(&self) -> bool {
         self.cassettes.is_some_and(|(cassettes, _)| cassettes.mode() == Mode::Replay)
     }
 }
 
-/// Runs a node on these models alone. Dropping the future closes the connection to the model.
-pub async fn run(node: &Node, given: Map<String, Value>, models: &Models) -> Result<Done, Failure> {
-    run_with(node, given, Means::of(models)).await
+/// Runs a node on these models. Dropping the future closes the connection to the model.
+pub async fn run(node: &Node, given: Map<String, Value>, models: &Models) -> Result<CheckedValue, Failure> {
+    run_with(node, given, RunContext::new(models)).await
 }
 
 /// Runs a node. Dropping the future closes the connection to the model.
-pub async fn run_with(node: &Node, given: Map<String, Value>, means: Means<'_>) -> Result<Done, Failure> {
+pub async fn run_with(node: &Node, given: Map<String, Value>, means: RunContext<'_>) -> Result<CheckedValue, Failure> {
     let mut ledger = Ledger { node_hash: node.hash.clone(), ..Ledger::default() };
     let (input, prompt, models) = match aside(|| prepare(node, given, means)) {
         Ok(prepared) => prepared,
@@ -108,7 +108,7 @@ pub async fn run_with(node: &Node, given: Map<String, Value>, means: Means<'_>) 
     let cache = means.cache.zip(node.policy.cache);
     if let Some((model, value)) = cache.and_then(|(cache, _)| aside(|| cache.get(node, &aliases, &input))) {
         ledger.attempts.push(Attempt::cached(model));
-        return Ok(Done { value, ledger });
+        return Ok(CheckedValue { value, ledger });
     }
     let deadline = Instant::now() + node.policy.timeout;
     let forms = forms(node, &models);
@@ -124,7 +124,7 @@ pub async fn run_with(node: &Node, given: Map<String, Value>, means: Means<'_>) 
                         tracing::warn!(%error, "a value was not cached");
                     }
                 }
-                return Ok(Done { value, ledger });
+                return Ok(CheckedValue { value, ledger });
             }
             Action::Fail { class, why } => return Err(Failure { kind: FailureKind::Model(class), why, ledger }),
         };
@@ -133,7 +133,7 @@ pub async fn run_with(node: &Node, given: Map<String, Value>, means: Means<'_>) 
             return Err(Failure { kind: FailureKind::Budget, why, ledger });
         }
         let left = deadline.saturating_duration_since(Instant::now());
-        // Nobody is asked in replay, so there is nothing to wait for.
+        // A replay asks no model, so it does not wait.
         let after = if means.is_replay() { Duration::ZERO } else { after };
         if left <= after {
             return Err(out_of_time(node, ledger, after));
@@ -148,11 +148,11 @@ pub async fn run_with(node: &Node, given: Map<String, Value>, means: Means<'_>) 
         let (via, outcome) =
             asked.unwrap_or_else(|_| (Via::Direct, Err(Failed::new(Class::Transport, "no answer in time"))));
         let left = deadline.saturating_duration_since(Instant::now());
-        let Ended { class, problems, is_repaired, next } = aside(|| machine.ended(outcome.as_ref(), left));
+        let AttemptOutcome { class, problems, is_repaired, next } = aside(|| machine.ended(outcome.as_ref(), left));
         let answer = outcome.as_ref().ok();
         let tokens = answer.and_then(|answer| answer.tokens);
-        let cost = model.and_then(|model| model.price).zip(tokens).map(|(price, tokens)| price.of(tokens));
-        // What was recorded is paid for already.
+        let cost = model.and_then(|model| model.price).zip(tokens).map(|(price, tokens)| price.cost(tokens));
+        // A recorded answer costs nothing.
         let cost = if via == Via::Direct { cost } else { Some(0.0) };
         let attempt = Attempt {
             provider: "openai",
@@ -178,19 +178,19 @@ pub async fn run_with(node: &Node, given: Map<String, Value>, means: Means<'_>) 
     }
 }
 
-/// Does what may take a while, such as validating a value, without keeping a runtime's other tasks waiting.
+/// Runs slow work, such as validating a value, without blocking the runtime's other tasks.
 fn aside<T>(work: impl FnOnce() -> T) -> T {
     match Handle::current().runtime_flavor() {
         RuntimeFlavor::MultiThread => tokio::task::block_in_place(work),
-        // Its one thread can be left to nobody.
+        // A runtime with one thread has no other thread for its tasks.
         _ => work(),
     }
 }
 
-/// What the model or the recording says.
+/// Gets the answer from the model or the recording.
 async fn ask(
     node: &Node,
-    means: Means<'_>,
+    means: RunContext<'_>,
     model: Option<&Model>,
     request: &Request,
     attempt: u32,
@@ -202,14 +202,20 @@ async fn ask(
     };
     match response {
         Ok((via, response)) => (via, provider::answer(&response)),
-        // A recording that is missing was looked for in the cassette.
+        // The lookup of a missing recording used the cassette.
         Err(failed) if failed.class == Class::NotRecorded => (Via::Cassette, Err(failed)),
         Err(failed) => (Via::Direct, Err(failed)),
     }
 }
 
-/// Why an attempt may not be made, if it may not.
-fn allowed(node: &Node, ledger: &Ledger, means: Means<'_>, model: Option<&Model>, estimate: u64) -> Result<(), String> {
+/// Returns an error if an attempt is not allowed.
+fn allowed(
+    node: &Node,
+    ledger: &Ledger,
+    means: RunContext<'_>,
+    model: Option<&Model>,
+    estimate: u64,
+) -> Result<(), String> {
     let (budget, spent) = (node.policy.tokens, ledger.tokens());
     if spent.saturating_add(estimate) > budget {
         return Err(format!(
@@ -225,7 +231,7 @@ fn allowed(node: &Node, ledger: &Ledger, means: Means<'_>, model: Option<&Model>
 fn spent(node: &Node, model: &Model, attempt: &Attempt, estimate: u64) -> Spent {
     let counted = match (attempt.tokens, attempt.class) {
         (Some(tokens), _) => tokens.sum(),
-        // Nothing was read that could cost.
+        // The server did not process the prompt.
         (None, Class::Busy | Class::Rejected | Class::TooLong) => 0,
         (None, _) => estimate,
     };
@@ -258,24 +264,24 @@ fn people_time(time: Duration) -> String {
     format!("{} s", time.as_secs())
 }
 
-/// The node's schema for each model. In replay there may be none, and then the recording is of any.
+/// Returns the node's schema for each model. A replay without models uses a form for any model.
 fn forms(node: &Node, models: &[Arc<Model>]) -> Vec<Arc<Form>> {
     if models.is_empty() {
         return vec![Arc::new(Form::recorded(&node.output.json))];
     }
-    models.iter().map(|model| Arc::new(Form::of(&node.output.json, model.dialect))).collect()
+    models.iter().map(|model| Arc::new(Form::new(&node.output.json, model.dialect))).collect()
 }
 
 type Prepared = (Map<String, Value>, Vec<Message>, Vec<Arc<Model>>);
 
-/// The whole input, what is said first, and whom it is said to.
-fn prepare(node: &Node, given: Map<String, Value>, means: Means<'_>) -> Result<Prepared, (FailureKind, String)> {
+/// Returns the complete input, the first messages, and the models.
+fn prepare(node: &Node, given: Map<String, Value>, means: RunContext<'_>) -> Result<Prepared, (FailureKind, String)> {
     let input = node
         .complete(given)
         .map_err(|problems| (FailureKind::Input, format!("the input of {}: {}", node.name, problems.join("; "))))?;
     let models = match means.models.for_node(node) {
         Ok(models) => models,
-        // A recording needs none.
+        // A replay needs no model.
         Err(_) if means.is_replay() => Vec::new(),
         Err(why) => return Err((FailureKind::NoModel, why)),
     };
@@ -283,7 +289,7 @@ fn prepare(node: &Node, given: Map<String, Value>, means: Means<'_>) -> Result<P
     Ok((input, with_schema(node, prompt), models))
 }
 
-/// The messages with the schema in the system's, since a server may ignore its field.
+/// Adds the schema to the system message, because a server may ignore the schema field.
 fn with_schema(node: &Node, mut prompt: Vec<Message>) -> Vec<Message> {
     let form = format!("Answer with JSON alone that conforms to this JSON Schema: {}", node.output.json);
     match prompt.first_mut() {
@@ -293,7 +299,7 @@ fn with_schema(node: &Node, mut prompt: Vec<Message>) -> Vec<Message> {
     prompt
 }
 
-/// The messages: system, the examples as turns, and the input.
+/// Returns the messages: system, the examples as turns, and the input.
 pub(crate) fn prompt(node: &Node, input: &Map<String, Value>) -> Result<Vec<Message>, String> {
     let in_file = |problem: crate::Problem| format!("{}{}:{problem}", node.name, crate::file::SUFFIX);
     let rendered = node.render(input).map_err(in_file)?;

@@ -1,20 +1,20 @@
-//! An answer that is nearly JSON (quotes of the wrong kind, Python's words, a comma too many), mended by `llm_json`. Only what is
-//! whole is mended: the repairer closes whatever is open, and what was cut must not become a value.
+//! Repairs nearly valid JSON (wrong quotes, Python constants, an extra comma) with `llm_json`. Only complete values are
+//! repaired: the library closes open brackets, and a truncated answer must not become a value.
 
 use serde_json::Value;
 
-/// The longest text that is mended, in bytes.
+/// The maximum length of a repaired text in bytes.
 const TEXT_MAX: usize = 1024 * 1024;
-/// How many brackets may open in it.
+/// The maximum number of open brackets.
 const OPEN_MAX: usize = 4_000;
-/// The mender calls itself for each bracket that it takes for open, which a text can make all of them.
+/// The stack size. The library recurses for each open bracket, and a text can make it see all of them as open.
 const STACK: usize = OPEN_MAX * 8 * 1024;
 
-/// The value of a text without strict JSON in it, if the text has an object or array from its first bracket to the one that
-/// closes it.
+/// Returns the value of a text without strict JSON. The text must contain a complete object or array, from its first bracket to
+/// the matching one.
 pub(super) fn value(text: &str) -> Option<Value> {
     let (whole, rest) = whole(text).filter(|(whole, _)| whole.len() <= TEXT_MAX)?;
-    // Which of two is meant would be a guess.
+    // Of two values, neither is preferred.
     if self::whole(rest).is_some() {
         return None;
     }
@@ -25,13 +25,13 @@ pub(super) fn value(text: &str) -> Option<Value> {
         let mend = || llm_json::loads(whole, &llm_json::RepairOptions::default()).ok();
         std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, mend).ok()?.join().ok()?
     })?;
-    // Where the repairer finds nothing it gives a text or an empty value.
+    // If the library finds no value, it returns a text or an empty value.
     let is_kind = if whole.starts_with('{') { value.is_object() } else { value.is_array() };
     is_kind.then_some(value)
 }
 
-/// From the first bracket to the one that closes it, and what follows. Brackets in texts with double quotes are not counted; in others they are,
-/// and then the text may count as not whole, which is the better mistake.
+/// Splits a text after the bracket that closes its first bracket. Brackets in double-quoted texts are not counted. Brackets in
+/// other quotes are, so such a text may be refused as incomplete.
 fn whole(text: &str) -> Option<(&str, &str)> {
     let start = text.find(['{', '['])?;
     let (mut open, mut is_text, mut is_escaped) = (Vec::new(), false, false);
@@ -60,9 +60,9 @@ fn whole(text: &str) -> Option<(&str, &str)> {
 mod tests {
     use super::*;
 
-    /// The mender is somebody else's, and reads what a model wrote.
+    /// The library is third-party code, and its input comes from a model.
     #[test]
-    fn whatever_is_mended_ends_and_takes_nobody_along() {
+    fn repair_of_random_text_terminates() {
         let pieces = [
             "{", "}", "[", "]", "\"", "'", ":", ",", "\\", "\n", "true", "None", "-1.5e", "é", "//", "/*", "a b", "```",
         ];
@@ -87,7 +87,7 @@ mod tests {
             nested("[", "]", OPEN_MAX),
             nested("{'a':", "}", OPEN_MAX),
             nested("[", "]", OPEN_MAX + 1),
-            // What closes here is inside of a text for the mender.
+            // This bracket is inside a text for the library.
             format!("[{}]", "['a]',".repeat(OPEN_MAX - 1)),
             format!("[{}]", "{'a':'}',".repeat(OPEN_MAX - 1)),
         ] {
@@ -97,14 +97,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_whole_is_mended_and_what_is_cut_is_not() {
+    fn complete_values_are_repaired_and_truncated_ones_are_not() {
         for (text, wanted) in [
             ("{'a': 1, 'b': None}", r#"{"a":1,"b":null}"#),
             ("Here: {\"a\": [1, 2,],} and so on", r#"{"a":[1,2]}"#),
             ("{a: true}", r#"{"a":true}"#),
             ("{'a': 1} or {'a': 2}", "-"),
             ("[1, 2, True]", "[1,2,true]"),
-            // Cut: in a text, in an object, after an object in an array.
+            // Truncated: in a text, in an object, after an object in an array.
             ("{'a': 'cut in the mid", "-"),
             ("{\"a\": \"cut}", "-"),
             ("{\"a\": {'b': 1}", "-"),

@@ -1,18 +1,18 @@
-//! References of a schema: what they lead to, and which of them say nothing. One that leads back to itself with no part of a value
-//! in between is left undefined by JSON Schema, and the validator takes any value for valid where it meets one.
+//! The references of a schema, and cycles among them. JSON Schema leaves a cycle at the same value undefined, and the validator
+//! then accepts any value.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-/// Keywords whose schemas are of the same value, with one or a list of them.
+/// Keywords with a schema, or a list of schemas, for the same value.
 pub(super) const SAME_VALUE: &[&str] = &["anyOf", "oneOf", "allOf", "not", "if", "then", "else"];
-/// Those with a map of them.
+/// Keywords with a map of schemas for the same value.
 pub(super) const SAME_VALUE_MAPS: &[&str] = &["dependentSchemas", "dependencies"];
-/// How many references may lead to one another at the same value: the validator calls itself for each.
+/// The maximum length of a chain of references at the same value, because the validator recurses for each.
 const CHAIN_MAX: usize = 64;
 
-/// Why a schema's references are not followed, if they are not.
+/// Returns an error if the references have a cycle or are nested too deeply.
 pub(super) fn find(targets: &Targets<'_>) -> Option<String> {
     let mut chains = Chains { targets, known: BTreeMap::new() };
     targets.references().into_iter().find_map(|reference| match chains.longest(reference, 0) {
@@ -28,7 +28,7 @@ fn too_long(reference: &str) -> String {
 
 struct Chains<'a> {
     targets: &'a Targets<'a>,
-    /// How many references lead to one another from each; none for what is being looked at.
+    /// The length of the chain from each reference; `None` while it is being computed.
     known: BTreeMap<&'a str, Option<usize>>,
 }
 
@@ -38,14 +38,14 @@ impl<'a> Chains<'a> {
             Some(Some(length)) => return Ok(*length),
             Some(None) => {
                 return Err(format!(
-                    "{reference} leads back to itself with no part of the value in between, so it says nothing"
+                    "{reference} refers to itself with no part of the value in between, so it has no meaning"
                 ));
             }
             None if before > CHAIN_MAX => return Err(too_long(reference)),
             None => self.known.insert(reference, None),
         };
         let mut same = BTreeSet::new();
-        of_same_value(self.targets.of(reference).unwrap_or(&Value::Null), &mut same);
+        of_same_value(self.targets.resolve(reference).unwrap_or(&Value::Null), &mut same);
         let mut longest = 0;
         for next in same {
             longest = longest.max(self.longest(next, before + 1)?);
@@ -55,10 +55,10 @@ impl<'a> Chains<'a> {
     }
 }
 
-/// The parts of a schema that references lead to.
+/// The parts of a schema that references can point to.
 pub(super) struct Targets<'a> {
     pub(super) schema: &'a Value,
-    /// Those with a name of their own; none where two have the same.
+    /// The parts with an anchor; `None` for a duplicate anchor.
     anchors: BTreeMap<&'a str, Option<&'a Value>>,
 }
 
@@ -69,14 +69,14 @@ impl<'a> Targets<'a> {
         Targets { schema, anchors }
     }
 
-    /// What a reference of the schema leads to.
-    pub(super) fn of(&self, reference: &str) -> Option<&'a Value> {
-        // Escaped by the rules of addresses, it leads to another part than it says.
+    /// Resolves a reference within the schema.
+    pub(super) fn resolve(&self, reference: &str) -> Option<&'a Value> {
+        // The percent-encoded form of a reference would point to another part.
         let place = reference.strip_prefix('#').filter(|place| !place.contains('%'))?;
         self.schema.pointer(place).or_else(|| *self.anchors.get(place)?)
     }
 
-    /// Every reference in the schema.
+    /// Returns all references in the schema.
     pub(super) fn references(&self) -> BTreeSet<&'a str> {
         let mut references = BTreeSet::new();
         collect(self.schema, &mut references);
@@ -98,7 +98,7 @@ fn anchored<'a>(schema: &'a Value, anchors: &mut BTreeMap<&'a str, Option<&'a Va
     }
 }
 
-/// What a schema refers to.
+/// Returns the references of a schema.
 pub(super) fn referred(schema: &Value) -> impl Iterator<Item = &str> {
     ["$ref", "$dynamicRef", "$recursiveRef"].into_iter().filter_map(|keyword| schema.get(keyword)?.as_str())
 }
@@ -114,7 +114,7 @@ fn collect<'a>(schema: &'a Value, references: &mut BTreeSet<&'a str>) {
     }
 }
 
-/// The references that apply to the same value as a schema.
+/// Collects the references that apply to the same value as a schema.
 fn of_same_value<'a>(schema: &'a Value, references: &mut BTreeSet<&'a str>) {
     references.extend(referred(schema));
     for part in SAME_VALUE.iter().filter_map(|keyword| schema.get(*keyword)) {
@@ -150,14 +150,14 @@ mod tests {
             (json!({"$dynamicAnchor": "a", "allOf": [{"$dynamicRef": "#a"}]}), Some("#a")),
             (json!({"dependencies": {"x": ["y"], "z": {"$ref": "#"}}}), Some("#")),
             (json!({"dependentSchemas": {"x": {"not": {"$recursiveRef": "#"}}}}), Some("#")),
-            // A part of the value lies in between.
+            // The cycle passes through a part of the value.
             (with(json!({"type": "array", "items": a}), json!({})), None),
             (json!({"properties": {"of": {"anyOf": [{"$ref": "#"}, {"type": "null"}]}}}), None),
             (with(json!({"type": "object", "additionalProperties": {"allOf": [a]}}), json!({})), None),
             (with(json!({"type": "null"}), json!({})), None),
         ] {
             let wanted = wanted.map(|reference| {
-                format!("{reference} leads back to itself with no part of the value in between, so it says nothing")
+                format!("{reference} refers to itself with no part of the value in between, so it has no meaning")
             });
             assert_eq!(find(&Targets::new(&schema)), wanted, "{schema}");
         }
@@ -172,7 +172,7 @@ mod tests {
             schema["$defs"][format!("d{}", length + 1)] = json!({"type": "null"});
             find(&Targets::new(&schema)).is_some()
         };
-        // One reference leads to the first.
+        // One reference points to the first.
         assert_eq!((chain(CHAIN_MAX - 1), chain(CHAIN_MAX), chain(5_000)), (false, true, true));
     }
 }

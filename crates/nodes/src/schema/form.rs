@@ -1,20 +1,20 @@
-//! A schema as a server is sent it, and the way back from its answer.
+//! The form of a schema for a server, and the conversion of its answer.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::strict;
 
-/// What a server's decoder takes of a schema.
+/// The schema dialect of a server's decoder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum Dialect {
-    /// The schema as it is; how much of it is held is for the server to say.
+    /// The unchanged schema. The server decides which parts it enforces.
     Full,
-    /// OpenAI's strict subset, all of which is held.
+    /// OpenAI's strict subset, which is enforced completely.
     Strict,
-    /// Nothing: the schema stands in the prompt alone.
+    /// No schema: it is only in the prompt.
     None,
 }
 
@@ -22,16 +22,16 @@ pub enum Dialect {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Form {
     dialect: Dialect,
-    /// What the node states.
+    /// The node's schema.
     schema: Value,
-    /// The same, in words that more servers know.
+    /// The same schema with more widely supported keywords.
     plain: Value,
-    /// As the strict subset says it, or the keywords that it cannot say.
+    /// The schema in the strict subset, or the keywords that it cannot express.
     strict: Result<Value, Vec<String>>,
 }
 
 impl Form {
-    pub(crate) fn of(schema: &Value, dialect: Dialect) -> Form {
+    pub(crate) fn new(schema: &Value, dialect: Dialect) -> Form {
         let strict = match dialect {
             Dialect::Strict => strict::project(schema).map_err(|refused| {
                 refused.iter().map(|refused| format!("{} at {}", refused.keyword, refused.at)).collect()
@@ -41,24 +41,24 @@ impl Form {
         Form { dialect, schema: schema.clone(), plain: plain(schema), strict }
     }
 
-    /// Of an answer that was recorded for a server that is not known here.
+    /// Creates the form for a recorded answer of an unknown server.
     pub(crate) fn recorded(schema: &Value) -> Form {
         let strict = strict::project(schema).map_err(|_| Vec::new());
         Form { dialect: Dialect::Full, schema: schema.clone(), plain: plain(schema), strict }
     }
 
-    /// The schema that is sent, and whether the server is to hold all of it; none if it is in the prompt alone.
+    /// Returns the schema to send, with whether the server enforces all of it; `None` if it is only in the prompt.
     pub(crate) fn sent(&self) -> Option<(&Value, Option<bool>)> {
         match (self.dialect, &self.strict) {
             (Dialect::None, _) => None,
             (Dialect::Full, _) => Some((&self.plain, None)),
             (Dialect::Strict, Ok(projected)) => Some((projected, Some(true))),
-            // Seen in the ledger, and refused by `policy.enforce`.
+            // The ledger shows this, and `policy.enforce` can refuse it.
             (Dialect::Strict, Err(_)) => Some((&self.plain, Some(false))),
         }
     }
 
-    /// What the ledger says of it.
+    /// Returns the enforcement for the ledger.
     pub(crate) fn enforced(&self) -> &'static str {
         match self.sent() {
             Some((_, Some(true))) => "decoder",
@@ -67,7 +67,7 @@ impl Form {
         }
     }
 
-    /// Why the decoder cannot be held to the schema, if it cannot.
+    /// Returns why the decoder cannot enforce the schema, if it cannot.
     pub(crate) fn lacks(&self) -> Option<String> {
         match (self.dialect, &self.strict) {
             (Dialect::None, _) => Some("its server takes no schema".to_owned()),
@@ -76,7 +76,7 @@ impl Form {
         }
     }
 
-    /// The value that an answer means. `conforms` is the node's schema.
+    /// Converts an answer back to the node's schema. `conforms` validates against that schema.
     pub(crate) fn value(&self, answer: Value, conforms: impl FnOnce(&Value) -> bool) -> Value {
         match (&self.strict, self.dialect) {
             (Err(_), _) => answer,
@@ -87,12 +87,12 @@ impl Form {
     }
 }
 
-/// Keywords with schemas in them: one or a list, or a map by names.
+/// Keywords with one schema, a list of schemas, or a map of schemas.
 const ONE_OR_LIST: &[&str] =
     &["items", "prefixItems", "anyOf", "oneOf", "allOf", "not", "if", "then", "else", "contains"];
 const MAPS: &[&str] = &["properties", "$defs", "definitions", "patternProperties", "dependentSchemas"];
 
-/// `true` as `{}`, which means the same: llama.cpp takes no schema that is no object. Fields of any type in Rust are `true`.
+/// Replaces `true` with the equivalent `{}`, because llama.cpp accepts only objects. Rust fields of any type are `true`.
 fn plain(schema: &Value) -> Value {
     let Value::Object(object) = schema else {
         return if *schema == Value::Bool(true) { Value::Object(Map::new()) } else { schema.clone() };

@@ -1,6 +1,6 @@
-//! What becomes of the keywords of a schema on their way to a model: by the probe of the offline engine
-//! (docs/generated/nodes-keywords.md) for servers that take a schema as it is, by the rules of the strict subset for those that
-//! take that. All of them are checked here, whatever a decoder does.
+//! The handling of schema keywords by models. For servers that take an unchanged schema, it comes from a probe of the offline
+//! engine (docs/generated/nodes-keywords.md); for the strict subset, from its rules. hob itself validates all keywords,
+//! regardless of the decoder.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,16 +10,16 @@ use serde_json::Value;
 
 use super::{Dialect, strict};
 
-/// What becomes of a keyword.
+/// The handling of a keyword.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum Handling {
-    /// The decoder holds it.
+    /// The decoder enforces it.
     Decoder,
-    /// It is only checked here: a wrong answer costs another attempt.
+    /// Only hob validates it: a wrong answer costs another attempt.
     CheckedHere,
-    /// The server refuses a schema with it, or cannot be held to one.
+    /// The server refuses a schema with it, or cannot enforce such a schema.
     Refused,
 }
 
@@ -27,15 +27,15 @@ pub enum Handling {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[schemars(inline)]
 pub struct Projection {
-    /// The model's alias; none where none is configured, for a server like llama.cpp's.
+    /// The model's alias; absent if no model is configured, for a server like llama.cpp's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// What its server takes of a schema.
+    /// The schema dialect of its server.
     pub schema: Dialect,
     pub keywords: Vec<Keyword>,
 }
 
-/// A keyword, with what becomes of it.
+/// A keyword with its handling.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[schemars(inline)]
 pub struct Keyword {
@@ -44,9 +44,9 @@ pub struct Keyword {
 }
 
 impl Projection {
-    /// What becomes of a schema.
-    pub fn of(schema: &Value, dialect: Dialect, model: Option<String>) -> Projection {
-        let keywords = of(schema, dialect).into_iter();
+    /// Returns the handling of a schema's keywords.
+    pub fn new(schema: &Value, dialect: Dialect, model: Option<String>) -> Projection {
+        let keywords = classify(schema, dialect).into_iter();
         let keywords = keywords.map(|(keyword, handling)| Keyword { keyword, handling }).collect();
         Projection { model, schema: dialect, keywords }
     }
@@ -75,7 +75,7 @@ impl fmt::Display for Projection {
     }
 }
 
-/// The keywords that such a decoder holds.
+/// Keywords that an unrestricted decoder enforces.
 const HELD: &[&str] = &[
     "type",
     "enum",
@@ -94,7 +94,7 @@ const HELD: &[&str] = &[
     "allOf",
     "$ref",
 ];
-/// Those that it does not hold, or not in every form.
+/// Keywords that it does not enforce, or not in every form.
 const NOT_HELD: &[&str] = &[
     "pattern",
     "format",
@@ -120,11 +120,11 @@ const NOT_HELD: &[&str] = &[
     "unevaluatedProperties",
     "unevaluatedItems",
 ];
-/// Those whose members are named by the author.
+/// Keywords whose members have names chosen by the author.
 const NAMED: &[&str] = &["properties", "$defs", "definitions", "patternProperties", "dependentSchemas"];
 
-/// The keywords of a schema, each with what becomes of it.
-fn of(schema: &Value, dialect: Dialect) -> Vec<(String, Handling)> {
+/// Returns the keywords of a schema with their handling.
+fn classify(schema: &Value, dialect: Dialect) -> Vec<(String, Handling)> {
     let mut found = BTreeMap::new();
     walk(schema, dialect, &mut found);
     if let (Dialect::Strict, Err(refused)) = (dialect, strict::project(schema)) {
@@ -141,11 +141,11 @@ fn handling(keyword: &str, value: &Value, dialect: Dialect) -> Option<Handling> 
     let is_held = match dialect {
         Dialect::None => false,
         Dialect::Strict => strict::holds(keyword, value),
-        // llama.cpp follows references to a place in the schema, and not to all of it.
+        // llama.cpp follows references to a part of the schema, but not to its root.
         Dialect::Full if reference.is_some_and(|reference| !reference.starts_with("#/")) => {
             return Some(Handling::Refused);
         }
-        // A small range of integers and an anchored pattern are held, and it is not for a table to say which is one.
+        // Small integer ranges and anchored patterns are enforced, but this table cannot recognize them.
         Dialect::Full => HELD.contains(&keyword),
     };
     is_known.then_some(if is_held { Handling::Decoder } else { Handling::CheckedHere })
@@ -188,14 +188,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_becomes_of_each_keyword() {
+    fn keywords_have_their_handling() {
         let schema = json!({
             "type": "object",
-            // An author's names are no keywords.
+            // Property names are not keywords.
             "properties": {"pattern": {"type": "string", "format": "email"}, "not": {"enum": [{"minimum": 1}]}, "any": false},
             "required": ["pattern"],
         });
-        let said = |dialect| Projection::of(&schema, dialect, Some("m".to_owned())).to_string();
+        let said = |dialect| Projection::new(&schema, dialect, Some("m".to_owned())).to_string();
         assert_eq!(
             said(Dialect::Full),
             "schema on m, sent as it is; enforced by the decoder: enum, properties, required, type; checked here only: format; \

@@ -1,5 +1,5 @@
-//! Values against JSON Schema, in full and always: what a decoder enforces is no proof. Problems are said so that a model
-//! can act on them: where, what is wrong, and which keys are there.
+//! Validates values against JSON Schema, always and completely: hob does not rely on a decoder. Problems give a model the path,
+//! the error, and the existing keys.
 
 mod circle;
 mod form;
@@ -15,7 +15,7 @@ use serde_json::Value;
 pub use form::Dialect;
 pub(crate) use form::Form;
 
-/// How many problems of one value are said.
+/// The maximum number of reported problems per value.
 const MAX_PROBLEMS: usize = 20;
 
 /// A compiled schema.
@@ -31,17 +31,17 @@ impl std::fmt::Debug for Schema {
 }
 
 impl Schema {
-    /// Compiles a schema. References outside of it are not followed.
+    /// Compiles a schema. References to other documents are not followed.
     pub fn new(json: Value) -> Result<Schema, String> {
         let targets = Targets::new(&json);
-        // The validator is not built of what it would not get to the end of.
+        // The validator might not terminate for such a schema.
         if let Some(why) = circle::find(&targets) {
             return Err(why);
         }
         let options = jsonschema::options().should_validate_formats(true);
         let validator = options.build(&json).map_err(|error| {
-            // It is an error of the schema as a value: its place there is what its author looks for.
-            let said = words::said(&error);
+            // The schema itself is invalid: the error's path points into the schema.
+            let said = words::describe(&error);
             match (error.instance_path().as_str(), error.instance().as_ref()) {
                 ("", _) => said,
                 (place, Value::Object(_) | Value::Array(_)) => format!("{place}: {said}"),
@@ -54,7 +54,7 @@ impl Schema {
         Ok(Schema { json, validator })
     }
 
-    /// What is wrong with a value; empty if it conforms.
+    /// Returns the problems of a value; empty if it is valid.
     pub fn problems(&self, value: &Value) -> Vec<String> {
         if work::is_too_much(&self.json, value) {
             return vec![format!(
@@ -74,7 +74,7 @@ impl Schema {
                 }
                 _ => String::new(),
             };
-            let said = words::said(&error);
+            let said = words::describe(&error);
             let got = match value.pointer(&path) {
                 Some(Value::Object(_) | Value::Array(_)) | None => String::new(),
                 Some(scalar) => format!(", got {}", shortened(&scalar.to_string())),

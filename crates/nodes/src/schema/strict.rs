@@ -1,6 +1,6 @@
-//! The subset of JSON Schema that OpenAI's strict structured output takes: an object at the root, every property required,
-//! every object closed, `anyOf` alone for choices. An optional property becomes one that may be null, and what such a
-//! decoder cannot be told is left to the validation here. On the answer all of it is undone.
+//! OpenAI's strict structured output: an object at the root, all properties required, all objects closed, and only `anyOf` for
+//! alternatives. An optional property becomes nullable. Keywords that the decoder does not support are validated only here. The
+//! answer is converted back.
 //!
 //! The rules: <https://platform.openai.com/docs/guides/structured-outputs#supported-schemas>.
 
@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-/// The keywords that stay as they are.
+/// The keywords that are copied unchanged.
 const KEPT: &[&str] = &[
     "description",
     "pattern",
@@ -21,17 +21,17 @@ const KEPT: &[&str] = &[
     "minItems",
     "maxItems",
 ];
-/// The formats that are known.
+/// The supported formats.
 const FORMATS: &[&str] = &["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"];
-/// The property that holds a root that is no object.
+/// The property that wraps a root that is not an object.
 const VALUE: &str = "value";
-/// How many references may lead to one another.
+/// The maximum number of chained references.
 const MAX_HOPS: usize = 32;
-/// How deep an answer is looked into, and how many of its parts beside parts of the schema.
+/// The maximum depth of an answer, and the maximum number of comparisons of its parts with parts of the schema.
 const MAX_DEPTH: usize = 300;
 const MAX_STEPS: usize = 200_000;
 
-/// Whether the decoder holds a keyword of this value.
+/// Returns true if the decoder enforces a keyword with this value.
 pub(super) fn holds(keyword: &str, value: &Value) -> bool {
     let shapes = ["type", "properties", "required", "items", "enum", "const", "anyOf", "$ref", "additionalProperties"];
     match keyword {
@@ -40,21 +40,18 @@ pub(super) fn holds(keyword: &str, value: &Value) -> bool {
     }
 }
 
-/// What cannot be said at all: the keyword, and its place.
+/// A keyword that the subset cannot express, with its path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Refused {
     pub keyword: &'static str,
     pub at: String,
 }
 
-/// The schema as such a decoder takes it.
+/// Converts a schema to the subset.
 pub(super) fn project(schema: &Value) -> Result<Value, Vec<Refused>> {
     let mut projector = Projector { whole: schema, refused: Vec::new(), wanted: Vec::new(), is_wrapped: wraps(schema) };
     let root = projector.part(schema, "");
-    let mut root = match projector.is_wrapped {
-        true => closed(Map::from_iter([(VALUE.to_owned(), root)])),
-        false => root,
-    };
+    let mut root = if projector.is_wrapped { closed(Map::from_iter([(VALUE.to_owned(), root)])) } else { root };
     let mut definitions = Map::new();
     let mut done = BTreeSet::new();
     while let Some((list, name)) = projector.wanted.pop() {
@@ -70,7 +67,7 @@ pub(super) fn project(schema: &Value) -> Result<Value, Vec<Refused>> {
     if projector.refused.is_empty() { Ok(root) } else { Err(projector.refused) }
 }
 
-/// Whether the root must be put into an object.
+/// Returns true if the root must be wrapped in an object.
 fn wraps(schema: &Value) -> bool {
     schema["type"] != "object" || schema.get("enum").is_some() || schema.get("const").is_some()
 }
@@ -83,7 +80,7 @@ fn closed(properties: Map<String, Value>) -> Value {
 struct Projector<'a> {
     whole: &'a Value,
     refused: Vec<Refused>,
-    /// Definitions that are referred to.
+    /// Referenced definitions.
     wanted: Vec<(&'static str, String)>,
     is_wrapped: bool,
 }
@@ -173,7 +170,7 @@ impl Projector<'_> {
         Value::Object(part)
     }
 
-    /// A choice, or what has no type of its own.
+    /// Converts an alternative, or a schema without a type.
     fn choice(&mut self, schema: &Map<String, Value>, at: &str) -> Value {
         for keyword in ["anyOf", "oneOf"] {
             if let Some(branches) = schema.get(keyword).and_then(Value::as_array) {
@@ -196,7 +193,7 @@ impl Projector<'_> {
             schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
         let is_closed = schema.get("additionalProperties") == Some(&Value::Bool(false));
         if properties.is_empty() && (!is_closed || schema.contains_key("patternProperties")) {
-            // Fields whose names are not known.
+            // Fields with arbitrary names.
             let keyword =
                 if schema.contains_key("patternProperties") { "patternProperties" } else { "additionalProperties" };
             return self.refuse(keyword, at);
@@ -229,7 +226,7 @@ impl Projector<'_> {
     }
 }
 
-/// What may be null too.
+/// Makes a schema nullable.
 fn nullable(mut part: Value) -> Value {
     let is_scalar = part.get("enum").is_none();
     match &mut part["type"] {
@@ -253,7 +250,7 @@ fn nullable(mut part: Value) -> Value {
     }
 }
 
-/// The value that was meant by an answer under the projection of a schema.
+/// Converts an answer under the projection of a schema back to the schema's own form.
 pub(super) fn undo(schema: &Value, answer: Value) -> Value {
     let answer = match answer {
         Value::Object(mut object) if wraps(schema) && object.len() == 1 && object.contains_key(VALUE) => {
@@ -264,14 +261,14 @@ pub(super) fn undo(schema: &Value, answer: Value) -> Value {
     Undoer { whole: schema, steps: Cell::new(0) }.part(schema, answer, 0)
 }
 
-/// A schema that refers to itself has no end, and is not looked at for ever.
+/// A converter that bounds the recursion of self-referencing schemas.
 struct Undoer<'a> {
     whole: &'a Value,
     steps: Cell<usize>,
 }
 
 impl<'a> Undoer<'a> {
-    /// What is referred to.
+    /// Resolves references.
     fn resolve(&self, mut schema: &'a Value) -> &'a Value {
         for _ in 0..MAX_HOPS {
             let target = match schema.get("$ref").and_then(Value::as_str) {
@@ -329,14 +326,14 @@ impl<'a> Undoer<'a> {
         }
     }
 
-    /// Whether null stands for a property that is not there.
+    /// Returns true if null stands for a missing property.
     fn is_absent(&self, schema: &'a Value, name: &str, depth: usize) -> bool {
         let is_required = schema["required"].as_array().is_some_and(|names| names.iter().any(|one| one == name));
         let property = schema["properties"].get(name);
         property.is_some_and(|property| !is_required && !self.fits(property, &Value::Null, depth + 1))
     }
 
-    /// Whether an answer can be meant by this part: its shape, as far as the decoder is told it.
+    /// Returns true if the answer may match this part: only its shape is compared.
     fn fits(&self, schema: &'a Value, value: &Value, depth: usize) -> bool {
         self.steps.set(self.steps.get() + 1);
         if depth > MAX_DEPTH || self.steps.get() > MAX_STEPS {
@@ -391,28 +388,28 @@ mod tests {
     #[test]
     fn a_projection_says_less_and_its_answer_means_the_same() {
         for (schema, projected, answer, wanted) in [
-            // Optional is nullable, and null is what is not there; what may be null by itself stays.
+            // Optional properties become nullable and null means missing; a nullable property stays.
             (
                 json!({"type": "object", "properties": {"a": {"type": "integer", "minimum": 3}, "b": {"type": ["string", "null"]}, "c": {"type": "string", "minLength": 2}}, "required": ["a"]}),
                 r#"{"type":"object","required":["a","b","c"],"additionalProperties":false,"properties":{"a":{"minimum":3,"type":"integer"},"b":{"type":["string","null"]},"c":{"type":["string","null"]}}}"#,
                 json!({"a": 3, "b": null, "c": null}),
                 json!({"a": 3, "b": null}),
             ),
-            // A root that is no object, and a choice.
+            // A root that is not an object, and an alternative.
             (
                 json!({"oneOf": [{"type": "boolean"}, {"$ref": "#/$defs/n"}], "$defs": {"n": {"const": 7}, "unused": true}}),
                 r##"{"type":"object","required":["value"],"additionalProperties":false,"properties":{"value":{"anyOf":[{"type":"boolean"},{"$ref":"#/$defs/n"}]}},"$defs":{"n":{"type":"number","enum":[7]}}}"##,
                 json!({"value": 7}),
                 json!(7),
             ),
-            // A server that ignored it.
+            // An answer of a server that ignored the schema.
             (
                 json!({"type": "integer"}),
                 r#"{"type":"object","required":["value"],"additionalProperties":false,"properties":{"value":{"type":"integer"}}}"#,
                 json!(7),
                 json!(7),
             ),
-            // Variants are told apart by what they hold; recursion goes on below.
+            // Alternatives are distinguished by their content; recursion continues below.
             (
                 json!({"type": "object", "properties": {"t": {"anyOf": [
                     {"type": "object", "properties": {"kind": {"const": "a"}, "x": {"type": "integer"}}, "required": ["kind"]},
@@ -444,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_said_is_named_with_its_place() {
+    fn unsupported_keywords_are_named_with_their_path() {
         let refused = |schema: Value| {
             let refused = project(&schema).unwrap_err();
             refused.iter().map(|one| format!("{} at {}", one.keyword, one.at)).collect::<Vec<_>>().join(", ")

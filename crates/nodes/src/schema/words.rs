@@ -1,13 +1,13 @@
-//! What is wrong with a value, in words: the validator's own, but for those that say its keywords and not what would be right.
+//! Error messages for invalid values. The validator's messages are used unless they only repeat keywords.
 
 use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind as Kind;
 
-/// How many forms of a union are gone through.
+/// The maximum number of explained alternatives of a union.
 const FORMS_MAX: usize = 4;
 
-/// What an error says of `it`.
-pub(super) fn said(error: &ValidationError<'_>) -> String {
+/// Describes an error of `it`.
+pub(super) fn describe(error: &ValidationError<'_>) -> String {
     match error.kind() {
         Kind::AnyOf { context } | Kind::OneOfNotValid { context } => fits_none(error, context),
         _ => plain(error),
@@ -17,26 +17,26 @@ pub(super) fn said(error: &ValidationError<'_>) -> String {
 fn plain(error: &ValidationError<'_>) -> String {
     match error.kind() {
         Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
-            format!("it fits none of the {} forms that it may have", context.len())
+            format!("it matches none of the {} allowed forms", context.len())
         }
-        Kind::OneOfMultipleValid { .. } => "it fits more than one of the forms of which it has one (oneOf)".to_owned(),
+        Kind::OneOfMultipleValid { .. } => "it matches more than one of the forms, and exactly one is allowed (oneOf)".to_owned(),
         Kind::FalseSchema if error.schema_path().as_str().ends_with("/additionalProperties") => "it has no fields".to_owned(),
-        Kind::FalseSchema => "nothing may stand here".to_owned(),
-        Kind::Not { schema } => format!("it is what it may not be: {schema}"),
-        Kind::Contains => "none of its items is as one of them has to be (contains)".to_owned(),
+        Kind::FalseSchema => "no value is allowed here".to_owned(),
+        Kind::Not { schema } => format!("it matches a forbidden schema: {schema}"),
+        Kind::Contains => "none of its items matches the required schema (contains)".to_owned(),
         Kind::PropertyNames { error } => format!("the name {} of a field: {}", error.instance(), plain(error)),
         Kind::BacktrackLimitExceeded { .. } | Kind::RegexEngineFailure { .. } => {
             "it takes too long to compare with its pattern".to_owned()
         }
         Kind::Referencing(_) => {
-            "it refers to what is not in it, and nothing outside is read: put that into its $defs, and refer to #/$defs/NAME".to_owned()
+            "it has an external reference, which is not supported: copy the definition into its $defs, and refer to #/$defs/NAME".to_owned()
         }
-        Kind::FromUtf8 { .. } => "what it encodes is no text in UTF-8".to_owned(),
+        Kind::FromUtf8 { .. } => "its encoded content is not valid UTF-8".to_owned(),
         _ => error.masked_with("it").to_string(),
     }
 }
 
-/// A union, with the first thing that is wrong by each of its forms.
+/// Describes a union with the first error of each alternative.
 fn fits_none(error: &ValidationError<'_>, context: &[Vec<ValidationError<'static>>]) -> String {
     let here = error.instance_path().as_str();
     let mut reasons: Vec<String> = Vec::new();
@@ -49,5 +49,5 @@ fn fits_none(error: &ValidationError<'_>, context: &[Vec<ValidationError<'static
         }
     }
     let more = if context.len() > FORMS_MAX { "; …" } else { "" };
-    format!("it fits none of the {} forms that it may have ({}{more})", context.len(), reasons.join("; or "))
+    format!("it matches none of the {} allowed forms ({}{more})", context.len(), reasons.join("; or "))
 }

@@ -1,5 +1,5 @@
-//! The baseline of the tests: how each went when somebody accepted it, in `nodes/baseline.json`, to be committed. A test that is
-//! known to fail is no news; one that passed, or that nobody knows, has to pass.
+//! The accepted results of the tests, in `nodes/baseline.json`, which should be committed. A test with a known failure may fail;
+//! a test that passed before, or is new, must pass.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -11,97 +11,98 @@ use serde::{Deserialize, Serialize};
 use super::{Answering, Report};
 use crate::folder::Folder;
 
-/// The file, in the folder of the node files.
+/// The file name in the folder of the node files.
 pub const FILE: &str = "baseline.json";
-/// The longest file, in bytes.
+/// The maximum file size in bytes.
 const FILE_MAX: u64 = 16 * 1024 * 1024;
 
-/// What is known of the tests, by what answers and by node.
+/// The accepted results, by answer source, node and test.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Baseline(BTreeMap<String, BTreeMap<String, BTreeMap<String, Known>>>);
+pub struct Baseline(BTreeMap<String, BTreeMap<String, BTreeMap<String, AcceptedResult>>>);
 
-/// How a test went.
+/// The accepted result of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Known {
+struct AcceptedResult {
     passes: bool,
-    /// How often, of how many.
+    /// The number of passed runs, and of all runs.
     passed: u32,
     of: u32,
 }
 
-/// How a test stands beside the baseline.
+/// The comparison of a test with the baseline.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     Passes,
-    /// It failed when the baseline was accepted.
+    /// It failed in the baseline.
     Mended,
-    /// It failed then too.
+    /// It failed in the baseline too.
     KnownToFail,
-    /// It passed then: how often, of how many.
+    /// It passed in the baseline, with these numbers of passed runs and of all runs.
     Regression(u32, u32),
-    /// Nobody knows it.
+    /// It is not in the baseline.
     Fails,
-    /// It fails because nobody answered, which no baseline excuses.
+    /// It failed without an answer, which no baseline excuses.
     Unanswered,
 }
 
 impl Verdict {
-    /// Whether a run with it has failed.
+    /// Returns true if this verdict fails the run.
     pub fn is_failure(&self) -> bool {
         matches!(self, Verdict::Regression(..) | Verdict::Fails | Verdict::Unanswered)
     }
 }
 
 impl Baseline {
-    /// The baseline of a folder; empty where there is none.
+    /// Reads the baseline of a folder; empty if the file does not exist.
     ///
     /// # Errors
-    /// A sentence, when the file cannot be read.
+    /// A sentence, if the file cannot be read.
     pub fn read(folder: &Folder) -> Result<Baseline, String> {
         let shown = project::visible::path(&folder.path().join(FILE)).to_string();
         match Inside::open(folder.worktree(), folder.path()).and_then(|inside| inside.read(Path::new(FILE), FILE_MAX)) {
-            // Says where, and nothing that stands there.
+            // The error gives the position and no content.
             Ok(text) => serde_json::from_str(&text).map_err(|error: serde_json::Error| {
                 let place = format!("line {}, column {}", error.line(), error.column());
-                format!("{shown} is no baseline ({place}); `hob node test --accept` writes it anew")
+                format!("{shown} is not a valid baseline ({place}); rewrite it with `hob node test --accept`")
             }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Baseline::default()),
             Err(error) => Err(format!("{shown}: {error}")),
         }
     }
 
-    /// Writes it.
+    /// Writes the baseline.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn write(&self, folder: &Folder) -> io::Result<()> {
         let text = serde_json::to_string_pretty(self)?;
         Inside::open(folder.worktree(), folder.path())?.replace(Path::new(FILE), (text + "\n").as_bytes())
     }
 
-    /// How a test stands.
+    /// Compares a test with the baseline.
     pub fn verdict(&self, answering: Answering, report: &Report) -> Verdict {
         let known = self.0.get(word(answering)).and_then(|nodes| nodes.get(&report.node)?.get(&report.id)).copied();
         match (report.passes(), known) {
-            (true, Some(Known { passes: false, .. })) => Verdict::Mended,
+            (true, Some(AcceptedResult { passes: false, .. })) => Verdict::Mended,
             (true, _) => Verdict::Passes,
             (false, _) if report.tried.is_unanswered => Verdict::Unanswered,
-            (false, Some(Known { passes: false, .. })) => Verdict::KnownToFail,
-            (false, Some(Known { passed, of, .. })) => Verdict::Regression(passed, of),
+            (false, Some(AcceptedResult { passes: false, .. })) => Verdict::KnownToFail,
+            (false, Some(AcceptedResult { passed, of, .. })) => Verdict::Regression(passed, of),
             (false, None) => Verdict::Fails,
         }
     }
 
-    /// Accepts how the tests of these nodes went; those of all nodes are all that is known then.
+    /// Accepts the results of the tests of these nodes. If they are all nodes, the results of other nodes are removed.
     pub fn accept(&mut self, answering: Answering, reports: &[Report], is_all: bool) {
         let nodes = self.0.entry(word(answering).to_owned()).or_default();
-        match is_all {
-            true => nodes.clear(),
-            false => reports.iter().for_each(|report| drop(nodes.remove(&report.node))),
+        if is_all {
+            nodes.clear()
+        } else {
+            reports.iter().for_each(|report| drop(nodes.remove(&report.node)))
         }
         for report in reports {
-            let known = Known { passes: report.passes(), passed: report.tried.passed, of: report.of.0 };
+            let known = AcceptedResult { passes: report.passes(), passed: report.tried.passed, of: report.of.0 };
             nodes.entry(report.node.clone()).or_default().insert(report.id.clone(), known);
         }
     }
@@ -142,20 +143,20 @@ mod tests {
         assert_eq!(verdict(&baseline, "2", 0), Verdict::KnownToFail);
         assert_eq!(verdict(&baseline, "2", 2), Verdict::Mended);
         assert_eq!(verdict(&baseline, "3", 0), Verdict::Fails);
-        // It is known to fail, and not to be without an answer.
+        // It is known to fail, but not for lack of an answer.
         let mut unanswered = report("a", "2", 0);
         unanswered.tried.is_unanswered = true;
         assert_eq!(baseline.verdict(engine, &unanswered), Verdict::Unanswered);
         assert!(Verdict::Unanswered.is_failure());
-        // What answers otherwise is another matter.
+        // Results of another answer source are separate.
         assert_eq!(baseline.verdict(Answering::Live, &report("a", "2", 0)), Verdict::Fails);
-        // One node alone leaves the others as they are, and what it has no more is gone.
+        // A single node leaves the results of others, and its removed tests disappear.
         baseline.accept(engine, &[report("a", "3", 0)], false);
         assert_eq!(verdict(&baseline, "2", 0), Verdict::Fails);
         assert_eq!(verdict(&baseline, "3", 0), Verdict::KnownToFail);
         assert_eq!(baseline.verdict(engine, &report("b", "1", 0)), Verdict::Regression(2, 2));
         std::fs::write(place.path().join("nodes/baseline.json"), "{").expect("written");
         let why = Baseline::read(&folder).unwrap_err();
-        assert!(why.starts_with("nodes/baseline.json is no baseline ("), "{why}");
+        assert!(why.starts_with("nodes/baseline.json is not a valid baseline ("), "{why}");
     }
 }

@@ -1,4 +1,4 @@
-//! The tests of many nodes, for a command: in this process, without a daemon. Blocks. [`baseline`] says which failure is news.
+//! Runs the tests of many nodes for a command, in this process and without a daemon. Blocks. [`baseline`] finds new failures.
 
 pub mod baseline;
 
@@ -14,34 +14,34 @@ use crate::folder::Folder;
 use crate::outcome::Class;
 use crate::run::{FailureKind, Ledger, run_with};
 use crate::usage::Usage;
-use crate::{Means, Models, Node};
+use crate::{Models, Node, RunContext};
 
-/// What answers.
+/// The source of answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answering {
-    /// The offline engine: shows that each node works and that its schema can be met, in milliseconds. What is expected of the
-    /// values is not compared.
+    /// The offline engine: it quickly shows that each node works and that its schema can be satisfied. Expected values are not
+    /// compared.
     Fixed,
-    /// Recordings, and nothing else.
+    /// Only recordings.
     Cassette,
     /// The models.
     Live,
-    /// The models, and what they say is recorded.
+    /// The models, whose answers are recorded.
     Record,
 }
 
-/// How a test went.
+/// The result of a test.
 #[derive(Debug)]
 pub struct Report {
     pub node: String,
-    /// Identifies the test in its node, by what it is.
+    /// The hash of the test's content, which identifies it in its node.
     pub id: String,
-    /// Of the test, in the node's file.
+    /// The line of the test in the node's file.
     pub line: usize,
-    /// Which of the line's tests it is, where there are several.
+    /// The number of the test, if its line has several.
     pub number: Option<usize>,
     pub tried: Tried,
-    /// How often it was run, and how many of these had to pass.
+    /// The number of runs, and the number of runs that must pass.
     pub of: (u32, u32),
 }
 
@@ -51,7 +51,7 @@ impl Report {
     }
 }
 
-/// What the tests run with.
+/// The resources for the tests.
 #[derive(Debug)]
 pub struct Suite<'a> {
     pub folder: &'a Folder,
@@ -62,10 +62,10 @@ pub struct Suite<'a> {
 }
 
 impl Suite<'_> {
-    /// Runs the tests of these nodes, all of the folder if none is named, and says how each went.
+    /// Runs the tests of these nodes, or of all nodes if none is named. Reports each result.
     ///
     /// # Errors
-    /// A sentence: no such node, one that is invalid, no engine.
+    /// A sentence: an unknown or invalid node, or a missing engine.
     pub fn run(&self, names: &[String], answering: Answering, each: impl FnMut(Report)) -> Result<(), String> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| format!("no runtime: {error}"))?;
@@ -73,9 +73,9 @@ impl Suite<'_> {
     }
 
     async fn all(&self, names: &[String], answering: Answering, mut each: impl FnMut(Report)) -> Result<(), String> {
-        let names = if names.is_empty() { self.folder.names().map_err(said)? } else { names.to_vec() };
+        let names = if names.is_empty() { self.folder.names().map_err(to_sentence)? } else { names.to_vec() };
         let engine = match answering {
-            Answering::Fixed => Some(Engine::start(self.venv, Guard::SelfExe).await.map_err(said)?),
+            Answering::Fixed => Some(Engine::start(self.venv, Guard::SelfExe).await.map_err(to_sentence)?),
             _ => None,
         };
         let of_engine = engine.as_ref().map(|engine| engine.models(FIXED));
@@ -84,7 +84,7 @@ impl Suite<'_> {
         for name in names {
             let mut node = match self.folder.node(&name) {
                 Ok(node) => node,
-                // It keeps no other from being tested.
+                // It does not prevent the tests of other nodes.
                 Err(error) => {
                     wrong.push(error.to_string());
                     continue;
@@ -94,7 +94,7 @@ impl Suite<'_> {
                 node.models = vec![FIXED.to_owned()];
             }
             let recorded = matches!(answering, Answering::Cassette | Answering::Record);
-            let means = Means {
+            let means = RunContext {
                 models: of_engine.as_ref().unwrap_or(self.models),
                 cassettes: recorded.then_some((&cassettes, self.folder)),
                 usage: (answering != Answering::Cassette && engine.is_none()).then_some(self.usage),
@@ -116,7 +116,7 @@ impl Suite<'_> {
 
 const FIXED: &str = "fixed";
 
-/// The tests of a node; an example is one too, of which only a value of the right type is expected.
+/// Returns the tests of a node. An example is a test that only requires a value of the right type.
 fn trials(node: &Node) -> Vec<Trial> {
     let example = |example: &crate::file::Example| Trial {
         id: trial_id(&example.input, &json!({"example": example.output})),
@@ -129,23 +129,23 @@ fn trials(node: &Node) -> Vec<Trial> {
     node.trials.iter().cloned().chain(node.examples.iter().map(example)).collect()
 }
 
-fn said(error: impl std::fmt::Display) -> String {
+fn to_sentence(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-/// How a test went, over all its repeats.
+/// The result of a test over all its runs.
 #[derive(Debug)]
 pub struct Tried {
     pub passed: u32,
-    /// Why the others did not, each once.
+    /// The reasons for failed runs, each once.
     pub failures: Vec<String>,
     pub ledgers: Vec<Ledger>,
-    /// Whether a run was without an answer: not recorded, no model, no connection. That says nothing of the node.
+    /// True if a run got no answer: no recording, model or connection. That is not the node's fault.
     pub is_unanswered: bool,
 }
 
-/// Runs a test. With `judges` the value is compared with what is expected; without, it only has to be of its type.
-async fn tried(trial: &Trial, node: &Node, means: Means<'_>, judges: bool) -> Tried {
+/// Runs a test. With `judges` the value is compared with the expectations; else only its type is validated.
+async fn tried(trial: &Trial, node: &Node, means: RunContext<'_>, judges: bool) -> Tried {
     let mut tried = Tried { passed: 0, failures: Vec::new(), ledgers: Vec::new(), is_unanswered: false };
     for _ in 0..trial.repeat {
         let problems = match run_with(node, trial.input.clone(), means).await {

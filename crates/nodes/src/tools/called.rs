@@ -1,5 +1,4 @@
-//! A call of a node as a tool's outcome: the value, what its caller must answer itself, or why there is none. The ledger goes
-//! with all of them.
+//! The result of a node call as a tool: the value, a task for the caller, or an error. The ledger is attached to each.
 
 use std::sync::Arc;
 
@@ -10,14 +9,14 @@ use serde_json::{Map, Value, json};
 use super::Nodes;
 use crate::delegate::{DelegateError, Delegated};
 use crate::run::{FailureKind, Ledger};
-use crate::{Heard, Node, Record};
+use crate::{Node, Record, TokenProgress};
 
-/// The schema of the structured content of a call whose value is of this schema.
+/// Returns the schema of the structured content for a call with this value schema.
 pub fn output_schema(value: Value) -> Value {
     let text = json!({"type": "string"});
     let delegate = json!({
         "type": "object",
-        "description": "Nobody has answered yet: answer these messages, then call node_submit.",
+        "description": "The call waits for your answer: answer these messages, then call node_submit.",
         "properties": {
             "ticket": text,
             "messages": {
@@ -44,12 +43,12 @@ pub(super) async fn call(
         return delegate(nodes, cx, node, input).await;
     }
     let worktree = Nodes::worktree(cx)?;
-    // An answer is streamed where somebody wants to see that it comes.
+    // The answer is streamed if the client wants progress messages.
     let heard_so_far = Mutex::new((0, 0));
     let say = |tokens: u64| {
         let (before, last) = &mut *heard_so_far.lock();
         if tokens < *last {
-            // Another attempt.
+            // A new attempt.
             *before += *last;
         }
         *last = tokens;
@@ -57,10 +56,10 @@ pub(super) async fn call(
         let message = Some(format!("{all} tokens so far"));
         cx.progress(Progress { progress: all as f64, total: None, message });
     };
-    let heard = cx.wants_progress().then_some(Heard(&say));
+    let heard = cx.wants_progress().then_some(TokenProgress(&say));
     let ran = tokio::select! {
         ran = nodes.run(&node, input, &worktree, (fresh, heard)) => ran,
-        // The connection to the model closes at once, not after the grace that a cancelled call has.
+        // The connection to the model closes at once, without the grace period of a cancelled call.
         () = cx.cancelled() => return Ok(Outcome::error("the call was cancelled")),
     };
     match ran {
@@ -94,9 +93,9 @@ fn record(nodes: &Nodes, node: &Node, outcome: String, ledger: &Ledger) {
     });
 }
 
-/// The outcome with a value.
+/// Returns the result with a value.
 fn value(value: &Value, ledger: &Ledger) -> Result<Outcome, ToolError> {
-    let mended = if ledger.is_repaired() { " (it was no JSON, and was mended)" } else { "" };
+    let mended = if ledger.is_repaired() { " (repaired: it was not valid JSON)" } else { "" };
     let content = json!({"state": "done", "result": value});
     structured(format!("A model's answer{mended}: {value}"), &content, Some(ledger.meta()))
 }
@@ -137,7 +136,7 @@ async fn delegate(
     structured(delegated_text(&delegated), &content, Some(ledger.meta()))
 }
 
-/// All that an agent's model gets of a delegated call.
+/// Returns the text of a delegated call for an agent's model.
 fn delegated_text(delegated: &Delegated) -> String {
     let mut text = format!(
         "Answer this prompt yourself, then call node_submit within an hour with `ticket` {:?} and, as \

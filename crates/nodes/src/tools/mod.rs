@@ -25,18 +25,18 @@ use crate::cache::Cache;
 use crate::cassette::{Cassettes, Mode};
 use crate::folder::{Folder, FolderError};
 use crate::registry::{Recorder, Served, Worktree};
-use crate::run::{Done, Failure, run_with};
+use crate::run::{CheckedValue, Failure, run_with};
 use crate::usage::Usage;
-use crate::{Delegation, Heard, Means, Models, Node, NodesSettings, Record};
+use crate::{Delegation, Models, Node, NodesSettings, Record, RunContext, TokenProgress};
 
-/// The tools that a connection is offered first.
+/// The tools in the default toolset.
 pub const CORE: &[&str] = &[node_run::NAME, node_submit::NodeSubmit::NAME, nodes_status::NodesStatus::NAME];
 
-/// How long a node that is a tool of its own may be in a listing, and all of them together, in bytes.
+/// The maximum size of a node as a separate tool in a listing, and of all such nodes, in bytes.
 const LISTED_MAX: usize = 16 * 1024;
 const LISTED_ROOM: usize = 64 * 1024;
 
-/// What the tools share.
+/// The shared state of the tools.
 pub struct Nodes {
     /// The directory of node files, relative to each worktree.
     path: PathBuf,
@@ -46,14 +46,14 @@ pub struct Nodes {
     cassettes: Cassettes,
     usage: Usage,
     cache: Cache,
-    /// How many nodes of a worktree are tools of their own.
+    /// The maximum number of nodes of a worktree that are separate tools.
     listed: usize,
     /// The names of all other tools.
     taken: OnceLock<Arc<BTreeSet<String>>>,
-    /// The worktrees that are followed.
+    /// The worktrees that are watched.
     followed: Mutex<HashMap<PathBuf, Weak<Worktree>>>,
     beginning: tokio::sync::Mutex<()>,
-    /// The last good version of what was called in worktrees that nobody follows: a shell's calls.
+    /// The last good versions of nodes that a shell called in unwatched worktrees.
     last_good: Mutex<HashMap<(PathBuf, String), Arc<Node>>>,
 }
 
@@ -64,7 +64,7 @@ impl fmt::Debug for Nodes {
 }
 
 impl Nodes {
-    /// `state` is the directory for what is kept of nodes.
+    /// Creates the state. `state` is the directory for persistent data of nodes.
     pub fn new(
         settings: &NodesSettings,
         models: Models,
@@ -88,17 +88,17 @@ impl Nodes {
         }
     }
 
-    /// Says the names of all other tools, which no node may have. Only the first call counts.
+    /// Sets the names of all other tools, which are reserved. Only the first call has an effect.
     pub fn reserve(&self, taken: BTreeSet<String>) {
         self.taken.get_or_init(|| Arc::new(taken));
     }
 
-    /// Follows a worktree's node files, until the last holder drops what this gives. See [`Worktree::follow`].
+    /// Watches a worktree's node files until the returned value is dropped everywhere. See [`Worktree::follow`].
     pub async fn follow(&self, worktree: &Path) -> Arc<Worktree> {
         if let Some(followed) = self.followed(worktree) {
             return followed;
         }
-        // Many agents that begin at once have the files checked once.
+        // Simultaneous calls share one check of the files.
         let _beginning = self.beginning.lock().await;
         if let Some(followed) = self.followed(worktree) {
             return followed;
@@ -114,7 +114,7 @@ impl Nodes {
         self.followed.lock().get(worktree).and_then(Weak::upgrade)
     }
 
-    /// The tools of a worktree's nodes: the first by name.
+    /// Returns the tools of a worktree's nodes: the first by name.
     pub fn tools_of(self: &Arc<Self>, worktree: &Worktree) -> Vec<Arc<dyn AnyTool>> {
         let folder = self.folder_of(worktree.path());
         let tool = |node: &Arc<Node>| {
@@ -123,12 +123,12 @@ impl Nodes {
         self.listed(&worktree.served()).map(tool).collect()
     }
 
-    /// The prompts of a worktree's nodes.
+    /// Returns the prompts of a worktree's nodes.
     pub fn prompts_of(&self, worktree: &Worktree) -> Vec<Arc<dyn AnyPrompt>> {
         self.listed(&worktree.served()).map(node_prompt::node_prompt).collect()
     }
 
-    /// Those that are tools of their own: the first by name for which there is room. Every agent reads them at every turn.
+    /// Returns the nodes that are separate tools: the first by name that fit. Every agent reads them at every turn.
     fn listed<'a>(&self, served: &'a Served) -> impl Iterator<Item = &'a Arc<Node>> {
         let mut room = LISTED_ROOM;
         let nodes = served.entries.values().filter_map(|entry| entry.node.as_ref());
@@ -144,22 +144,22 @@ impl Nodes {
         (self.record)(record);
     }
 
-    /// Whether the caller of a node answers it.
+    /// Returns true if the caller of a node answers it.
     fn delegates(&self, node: &Node) -> bool {
         self.cassettes.mode() != Mode::Replay && self.models.delegates(node)
     }
 
-    /// Runs a node with all that the project has.
+    /// Runs a node with the project's models, cache and cassettes.
     async fn run(
         &self,
         node: &Node,
         input: Map<String, Value>,
         worktree: &Path,
-        (fresh, heard): (bool, Option<Heard<'_>>),
-    ) -> Result<Done, Failure> {
+        (fresh, heard): (bool, Option<TokenProgress<'_>>),
+    ) -> Result<CheckedValue, Failure> {
         let folder = self.folder_of(worktree);
         let is_live = self.cassettes.mode() == Mode::Live;
-        let means = Means {
+        let means = RunContext {
             models: &self.models,
             cassettes: (!is_live).then_some((&self.cassettes, &folder)),
             usage: Some(&self.usage),
@@ -173,14 +173,14 @@ impl Nodes {
         Folder::new(worktree, &self.path).without(self.taken.get().cloned().unwrap_or_default())
     }
 
-    /// The caller's worktree.
+    /// Returns the caller's worktree.
     fn worktree(cx: &Context) -> Result<PathBuf, ToolError> {
         let caller = cx.caller::<Caller>().ok_or_else(|| ToolError::internal("a call without a caller"))?;
         Ok(caller.worktree.clone())
     }
 
-    /// The node of this name in the caller's worktree: the version that is served, or, where nobody follows the files, that
-    /// of the file.
+    /// Returns the node of this name in the caller's worktree: the available version, or the file's if the worktree is not
+    /// watched.
     async fn node(&self, cx: &Context, name: String) -> Result<Arc<Node>, ToolError> {
         let worktree = Nodes::worktree(cx)?;
         let folder = self.folder_of(&worktree);
@@ -212,12 +212,12 @@ impl Nodes {
     }
 }
 
-/// What a client is told of a node as a tool, but for where it comes from.
+/// Returns the tool declaration of a node, without its origin.
 pub fn declaration(node: &Node) -> Declaration {
     node_tool::declaration(node, "")
 }
 
-/// All tools of the toolset.
+/// Returns all tools of the toolset.
 pub fn tools(nodes: &Arc<Nodes>) -> Vec<Arc<dyn AnyTool>> {
     vec![
         node_run::node_run(nodes),

@@ -1,4 +1,4 @@
-//! `node_check`: what is wrong with a node file, before it is saved or after; serves nothing.
+//! `node_check`: reports the problems of a node file or of a text that is not saved yet. It does not make the node available.
 
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -14,31 +14,31 @@ use crate::folder::FolderError;
 use crate::schema::keywords::Projection;
 use crate::{Node, Problem};
 
-/// Checks a node file, or the text of one: problems and their lines, what could be better, what becomes of each schema
-/// keyword on each of its models (held by the decoder, checked here only, refused), and the size of the prompt. Serves nothing.
+/// Checks a node file, or the text of one. Returns the problems with their lines, suggestions, the prompt size, and the handling of
+/// each schema keyword by each model (enforced by the decoder, checked here only, or refused). Changes no files.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// The file, relative to your worktree.
+    /// Path of the node file, relative to your worktree.
     path: Option<String>,
-    /// The text, instead of a file.
+    /// Text of a node file, instead of `path`.
     text: Option<String>,
 }
 
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub(super) struct Output {
-    /// What is wrong, with lines. The file is good if there is none.
+    /// Problems with their lines. The file is valid if the list is empty.
     problems: Vec<Problem>,
-    /// What could be better.
+    /// Suggestions for improvement.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     notes: Vec<Problem>,
-    /// What becomes of the output's schema on each model.
+    /// Handling of the output schema on each model.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     projections: Vec<Projection>,
-    /// Tokens of the prompt without its inputs, at four bytes each.
+    /// Estimated tokens of the prompt without its inputs, at four bytes each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     tokens: Option<u64>,
-    /// Who would answer it.
+    /// The model or caller that would answer it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     answered_by: Option<String>,
 }
@@ -68,7 +68,7 @@ impl Tool for NodeCheck {
                 let shown = project::visible::path(path).to_string();
                 let directory = path.parent().unwrap_or(Path::new("")).to_owned();
                 let file = PathBuf::from(format!("{name}{SUFFIX}"));
-                // What is wrong with a file quotes it, so no link is followed out of the worktree.
+                // Errors quote the file, so links out of the worktree are not followed.
                 let read =
                     tokio::task::spawn_blocking(move || Inside::open(&worktree, &directory)?.read(&file, FILE_MAX));
                 let text = read.await.map_err(ToolError::internal)?;
@@ -112,7 +112,7 @@ impl Tool for NodeCheck {
     }
 }
 
-/// Tokens of the fixed part of the prompt: the body, the examples and the schema.
+/// Returns the tokens of the fixed part of the prompt: the body, the examples and the schema.
 fn tokens(node: &Node) -> u64 {
     let examples: usize = node.examples.iter().map(|example| example.output.to_string().len()).sum();
     ((node.text.len() + examples + node.output.json.to_string().len()) / 4) as u64

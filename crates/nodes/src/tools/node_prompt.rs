@@ -1,4 +1,4 @@
-//! A node as an MCP prompt: the messages that its model would get, for the model of whoever asks.
+//! A node as an MCP prompt: the messages of the node, for the client's own model.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ struct NodePrompt {
     node: Arc<Node>,
 }
 
-/// The prompt of a node.
+/// Returns the prompt of a node.
 pub(super) fn node_prompt(node: &Arc<Node>) -> Arc<dyn AnyPrompt> {
     let schema = &node.input.json;
     let is_required =
@@ -46,7 +46,7 @@ impl AnyPrompt for NodePrompt {
         Box::pin(async move {
             let messages = tokio::task::spawn_blocking(move || self.messages(arguments));
             let messages = messages.await.map_err(ToolError::internal)?.map_err(ToolError::user)?;
-            // A prompt has no system's message.
+            // MCP prompts have no system message.
             let message = |message: crate::provider::Message| match message.role {
                 "assistant" => Message::assistant(message.text),
                 _ => Message::user(message.text),
@@ -70,7 +70,7 @@ impl NodePrompt {
         run::prompt(&self.node, &input)
     }
 
-    /// Arguments are texts on the wire: one that is no text by its schema is read as JSON.
+    /// Converts prompt arguments, which are texts. An argument whose schema is not a string is parsed as JSON.
     fn input(&self, arguments: BTreeMap<String, String>) -> Result<Map<String, Value>, Vec<String>> {
         let typed = |(name, text): (String, String)| {
             let schema = &self.node.input.json["properties"][&name];

@@ -1,4 +1,4 @@
-//! `node_run`: runs a node of the caller's worktree and gives its checked value.
+//! `node_run`: runs a node of the caller's worktree and returns its checked value.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,21 +14,21 @@ use serde_json::{Map, Value, json};
 use super::{Nodes, called};
 use crate::settings::DELEGATE;
 
-/// After how long a call becomes a job.
+/// The time after which a call becomes a job.
 pub(super) const JOB_AFTER: Duration = Duration::from_secs(45);
 
-/// Runs a node, a prompt file with a typed input and output, on its model; gives the checked value. nodes_status lists them.
+/// Runs a node (a prompt file with a typed input and output) on its model and returns the checked value. nodes_status lists the nodes.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    /// The node's name.
+    /// Name of the node.
     node: String,
-    /// Its input.
+    /// Input of the node, an object that matches its input schema.
     #[serde(default)]
     input: Map<String, Value>,
-    /// The alias of a model to run it on, instead of its own.
+    /// Alias of the model to use (default: the node's own model).
     model: Option<String>,
-    /// Ask the model even if the value is cached.
+    /// True to ask the model even if the value is cached (default false).
     #[serde(default)]
     fresh: bool,
 }
@@ -40,10 +40,10 @@ struct NodeRun {
     nodes: Arc<Nodes>,
 }
 
-/// The tool. It is made by hand: its structured content has a case of its own.
+/// Creates the tool. It is written by hand because its structured content has two forms.
 pub(super) fn node_run(nodes: &Arc<Nodes>) -> Arc<dyn AnyTool> {
     let (description, schema) = input_schema::<Args>();
-    let value = json!({"description": "Of the type that the node states."});
+    let value = json!({"description": "The value, of the node's output type."});
     let arguments = json!({"node": "summarize", "input": {"text": "It rained all day."}});
     let declaration = Declaration {
         title: Some("Run a node".to_owned()),
@@ -75,10 +75,10 @@ impl AnyTool for NodeRun {
                 None => called::call(&self.nodes, &cx, node, input, fresh).await,
                 Some(model) => {
                     let alias = model.clone();
-                    // Its file is checked again, with all examples.
+                    // The file is checked again, with all examples.
                     let node = tokio::task::spawn_blocking(move || node.on_model(&alias));
                     let node = Arc::new(node.await.map_err(ToolError::internal)?.map_err(ToolError::internal)?);
-                    // Who names a model wants that one.
+                    // A named model takes precedence over delegation.
                     if model != DELEGATE && self.nodes.delegates(&node) {
                         self.nodes.models.for_node(&node).map_err(ToolError::user)?;
                     }

@@ -1,4 +1,4 @@
-//! `node_submit`: takes the value of a call that a node left to its caller.
+//! `node_submit`: accepts the value of a delegated call.
 
 use std::sync::Arc;
 
@@ -15,15 +15,15 @@ use crate::run::META;
 use crate::settings::DELEGATE;
 use crate::usage::Spent;
 
-/// Gives the value of a node that you answered yourself. It is checked: you get it back, or what is wrong with it.
+/// Submits the value of a node that you answered yourself. hob validates it and returns the value or its problems.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// As the node gave it.
+    /// The ticket, exactly as the node returned it.
     ticket: String,
-    /// Your answer, JSON of the schema that the node gave.
+    /// Your answer, as JSON that matches the schema that the node returned.
     value: Value,
-    /// Tokens that it took, if you know.
+    /// Number of tokens that you used, if known.
     tokens: Option<Took>,
 }
 
@@ -42,7 +42,7 @@ struct Took {
 enum Status {
     Accepted,
     Rejected,
-    /// Submit no more: tell your user.
+    /// Do not submit again: tell your user.
     Stop,
     Expired,
     Unknown,
@@ -54,15 +54,15 @@ pub(super) struct Output {
     /// The accepted value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     value: Option<Value>,
-    /// What is wrong with the value.
+    /// Problems of the value.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     problems: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     attempts_left: Option<u32>,
-    /// After `stop`, what to tell your user.
+    /// After `stop`, the message for your user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     tell_user: Option<String>,
-    /// What to do now.
+    /// The next step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     next: Option<String>,
     #[serde(skip)]
@@ -128,7 +128,7 @@ impl Tool for NodeSubmit {
     }
 }
 
-/// The class of the attempt that an answer was, and what is wrong with it.
+/// Returns the outcome class and the problems of a submitted value.
 fn judged(submitted: &Submitted) -> Option<(&str, Class, &[String])> {
     match submitted {
         Submitted::Accepted { node_hash, .. } => Some((node_hash, Class::Done, &[])),
@@ -139,7 +139,7 @@ fn judged(submitted: &Submitted) -> Option<(&str, Class, &[String])> {
     }
 }
 
-/// What a program finds beside the result, in the form of a model's call.
+/// Returns the ledger of a submitted value, in the form of a model's call.
 fn ledger(submitted: &Submitted, tokens: Option<Tokens>) -> Option<Value> {
     let (node_hash, class, problems) = judged(submitted)?;
     let attempt = json!({
@@ -149,7 +149,7 @@ fn ledger(submitted: &Submitted, tokens: Option<Tokens>) -> Option<Value> {
     Some(json!({"node_hash": node_hash, "attempts": [attempt], "repaired": false, "total": total}))
 }
 
-/// The attempt for the usage; none of an answer that came before.
+/// Returns the attempt for the usage; `None` for a repeated answer.
 fn spent(submitted: &Submitted, tokens: Option<Tokens>) -> Option<Spent> {
     let (hash, class, _) = judged(submitted)?;
     let (Submitted::Accepted { node, is_repeated: false, .. }
@@ -159,7 +159,7 @@ fn spent(submitted: &Submitted, tokens: Option<Tokens>) -> Option<Spent> {
         return None;
     };
     let (node, hash, model) = (node.clone(), hash.to_owned(), DELEGATE.to_owned());
-    // What an agent's own model costs is not the day's budget of hob.
+    // The tokens of an agent's own model do not count towards hob's daily budget.
     Some(Spent { at: 0, node, hash, model, class, tokens, cost: None, counted: 0, leaves: false })
 }
 
@@ -167,11 +167,11 @@ fn output(submitted: Submitted) -> Output {
     let said = |status, next: String| Output { status: Some(status), next: Some(next), ..Output::default() };
     match submitted {
         Submitted::Accepted { value, was_answered, .. } => {
-            let next = was_answered.then(|| "The ticket was answered before, and that value stays.".to_owned());
+            let next = was_answered.then(|| "The ticket was answered before; the earlier value is kept.".to_owned());
             Output { status: Some(Status::Accepted), value: Some(value), next, ..Output::default() }
         }
         Submitted::Rejected { node, problems, attempts_left, is_repeated, .. } => {
-            let same = if is_repeated { "It is the same value as before, and counts once. " } else { "" };
+            let same = if is_repeated { "The value is the same as before and counts once. " } else { "" };
             let next = match attempts_left {
                 0 => format!("That was the last attempt; call {node} again for a new ticket."),
                 1 => "Correct it and call node_submit again with the same ticket; one attempt is left.".to_owned(),
@@ -184,7 +184,7 @@ fn output(submitted: Submitted) -> Output {
         }
         Submitted::Spent { node } => {
             let next =
-                format!("No attempts are left, so this value was not looked at; call {node} again for a new ticket.");
+                format!("No attempts are left, so this value was not validated; call {node} again for a new ticket.");
             Output { attempts_left: Some(0), ..said(Status::Rejected, next) }
         }
         Submitted::Stopped { node, problems, values, .. } => {

@@ -1,4 +1,4 @@
-//! A node as a tool of its own: its name, its description and both schemas come from its file.
+//! A node as a separate tool: its name, its description and both schemas come from its file.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,13 +19,13 @@ struct NodeTool {
     worktree: PathBuf,
 }
 
-/// The tool of a node of that worktree. `file` is how its file is named.
+/// Creates the tool of a node of that worktree. `file` is the displayed path of its file.
 pub(super) fn node_tool(nodes: &Arc<Nodes>, node: &Arc<Node>, worktree: PathBuf, file: &str) -> Arc<dyn AnyTool> {
     let declaration = declaration(node, &format!(" ({file}; {})", answered_by(&nodes.models, node)));
     Arc::new(NodeTool { declaration, node: node.clone(), nodes: nodes.clone(), worktree })
 }
 
-/// What a client is told of a node.
+/// Returns the tool declaration of a node.
 pub(super) fn declaration(node: &Node, origin: &str) -> Declaration {
     let description = format!("{}{origin}", node.description);
     Declaration {
@@ -35,7 +35,7 @@ pub(super) fn declaration(node: &Node, origin: &str) -> Declaration {
     }
 }
 
-/// Who answers, and what that costs: nothing (local), money (paid), or the caller's own tokens (delegate).
+/// Describes the answerer and its cost: nothing (local), money (paid), or the caller's own tokens (delegate).
 pub(super) fn answered_by(models: &Models, node: &Node) -> String {
     if models.delegates(node) {
         return "answered by you: delegate".to_owned();
@@ -63,7 +63,7 @@ impl AnyTool for NodeTool {
                 Ok(input) => input,
                 Err(error) => return Ok(wrong_arguments(&self.declaration, &unread(&error))),
             };
-            // Over HTTP one listing is for all worktrees.
+            // Over HTTP, all worktrees share one tool listing.
             if cx.caller::<Caller>().is_some_and(|caller| caller.worktree != self.worktree) {
                 return Ok(Outcome::error(format!(
                     "This tool is a node of another worktree; call node_run with `node` {:?} for that of yours.",
@@ -75,7 +75,7 @@ impl AnyTool for NodeTool {
     }
 }
 
-/// Why arguments cannot be read.
+/// Explains why arguments cannot be parsed.
 fn unread(error: &serde_json::Error) -> String {
     let said = error.to_string();
     let is_deep = said.split(" at line ").next().filter(|said| said.starts_with("recursion"));

@@ -1,4 +1,4 @@
-//! `nodes_status`: the nodes of the caller's worktree, what each takes and gives, and what is wrong with the others.
+//! `nodes_status`: the nodes of the caller's worktree with their inputs, outputs and errors.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,27 +14,27 @@ use super::node_tool::answered_by;
 use crate::Models;
 use crate::registry::{Entry, Served, State};
 
-/// The nodes of your worktree, with their inputs and outputs; of invalid ones, the errors and their lines.
+/// Lists the nodes of your worktree with their inputs and outputs. Invalid nodes have their errors with lines.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// Only this node.
+    /// Name of a single node (default: all nodes).
     node: Option<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
     nodes: Vec<Status>,
-    /// Tokens that left this machine today, and how many may.
+    /// Tokens that were sent off this machine today. The limit is tokens_per_day.
     left_today: u64,
     tokens_per_day: u64,
-    /// What of `hob.toml` is not used.
+    /// Settings of `hob.toml` that are ignored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     ignored: Vec<String>,
-    /// What looks like a node file and is none.
+    /// Entries that look like node files and are not.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     passed_over: Vec<String>,
-    /// Why the directory of node files cannot be read.
+    /// Reason why the directory of node files cannot be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     error: Option<String>,
 }
@@ -53,23 +53,23 @@ struct Status {
     /// JSON Schema.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     output: Option<Value>,
-    /// Who answers it.
+    /// The model or caller that answers it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     answered_by: Option<String>,
-    /// Why it cannot run, or what is wrong with the file while the version before it is served.
+    /// Reason why the node cannot run, or the error of the changed file while its previous version remains available.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     error: Option<String>,
-    /// What could be better.
+    /// Suggestions for improvement.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
-    /// Of the version that is served.
+    /// Hash of the available version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     hash: Option<String>,
 }
 
-/// The longest schema that is shown beside others, in bytes.
+/// The maximum length of a schema in a list, in bytes.
 const SHOWN_MAX: usize = 2_000;
-/// How long a call waits for files that are still being checked.
+/// The time limit of a call for files that are still being checked.
 const LOADED_WITHIN: Duration = Duration::from_secs(10);
 
 pub(super) struct NodesStatus(pub Arc<Nodes>);
@@ -90,7 +90,7 @@ impl Tool for NodesStatus {
                 is_complete = followed.loaded(LOADED_WITHIN).await;
                 followed.served()
             }
-            // Nobody follows the files: they are read now.
+            // The files are not watched: they are read now.
             None => {
                 let (folder, nothing) = (folder.clone(), Served::default());
                 let read = tokio::task::spawn_blocking(move || Served::read(&folder, &nothing, |_| ()).0);
@@ -109,7 +109,7 @@ impl Tool for NodesStatus {
         let nodes = nodes.collect();
         let (left_today, tokens_per_day) = (self.0.usage.spent_today(), self.0.usage.per_day());
         let ignored = self.0.models.ignored().to_vec();
-        // Who asks for one node is not told of others.
+        // A request for one node does not list others.
         let passed_over = served.passed_over.iter().filter(|_| args.node.is_none());
         let unchecked = (!is_complete).then(|| "Some node files are still being checked. Call again.".to_owned());
         let passed_over = passed_over.map(|passed_over| passed_over.why.clone()).chain(unchecked).collect();
@@ -165,13 +165,16 @@ fn notes(entry: &Entry, is_listed: bool) -> Vec<String> {
     lints.chain(unlisted).collect()
 }
 
-/// `is_one` of many: what is long is left out then.
+/// Formats a node. `is_one` is true in a list of several nodes; long schemas are left out then.
 fn line(node: &Status, is_one: bool) -> String {
     let mut text = format!("{}: ", project::visible(&node.name));
     if let (Some(description), Some(input), Some(output)) = (&node.description, &node.input, &node.output) {
-        let shown = |text: String| match is_one && text.len() > SHOWN_MAX {
-            true => format!("of {} bytes; nodes_status with `node` shows it", text.len()),
-            false => text,
+        let shown = |text: String| {
+            if is_one && text.len() > SHOWN_MAX {
+                format!("of {} bytes; nodes_status with `node` shows it", text.len())
+            } else {
+                text
+            }
         };
         let described = shown(project::visible(description));
         let (input, output) = (shown(input.to_string()), shown(output.to_string()));

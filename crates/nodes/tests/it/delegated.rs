@@ -1,4 +1,4 @@
-//! Calls that their caller answers: tickets, and what is submitted with them.
+//! Delegated calls: tickets, and the values submitted with them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -37,7 +37,7 @@ fn without_a_model_the_caller_answers() {
     let asked = calls.begin(&node(), input("fine"), "me").expect("begun");
     assert_eq!((asked.expires, asked.attempts, asked.messages.len()), (1_003_600, 2, 2));
     assert_eq!(asked.messages[0].text, "You rate texts.");
-    // A wrong value, the same again, another wrong one, and then it is over.
+    // A wrong value, the same again, and another wrong one use up the ticket.
     let submit = |value: Value| format!("{:?}", calls.submit(&asked.ticket, value, "me").expect("kept"));
     let wrong = json!({"reason": "r", "score": 9});
     expect![[r#"Rejected { node: "rate", node_hash: "87e71ebfb2fc7c39", problems: ["/score: it is greater than the maximum of 5, got 9"], attempts_left: 1, is_repeated: false }"#]]
@@ -45,7 +45,7 @@ fn without_a_model_the_caller_answers() {
     expect![[r#"Rejected { node: "rate", node_hash: "87e71ebfb2fc7c39", problems: ["/score: it is greater than the maximum of 5, got 9"], attempts_left: 1, is_repeated: true }"#]].assert_eq(&submit(wrong));
     expect![[r#"Rejected { node: "rate", node_hash: "87e71ebfb2fc7c39", problems: ["only what is perfect gets a 5"], attempts_left: 0, is_repeated: false }"#]]
         .assert_eq(&submit(json!({"reason": "r", "score": 5})));
-    // A right value comes too late, and is not blamed for what another one had.
+    // A correct value after that is rejected without the problems of other values.
     expect![[r#"Spent { node: "rate" }"#]].assert_eq(&submit(json!({"reason": "r", "score": 4})));
 }
 
@@ -55,7 +55,7 @@ fn a_ticket_is_answered_once_and_over_a_restart() {
     let open = || Delegation::at(Some([7; 32]), place.path().to_owned(), noon);
     let ticket = open().begin(&node(), input("perfect"), "me").expect("begun").ticket;
     let value = json!({"reason": "r", "score": 5});
-    // Another life of the daemon; the value is written as a text, as models do.
+    // After a restart of the daemon; the value is written as a text, as models do.
     let accepted = open().submit(&ticket, json!(value.to_string()), "me").expect("kept");
     let is = |submitted: Submitted, again: bool| match submitted {
         Submitted::Accepted { value: accepted, was_answered, node_hash, .. } => {
@@ -79,7 +79,7 @@ fn a_foreign_forged_or_old_ticket_is_none() {
     let other = Delegation::at(Some([8; 32]), place.path().to_owned(), noon);
     assert_eq!(other.submit(&ticket, value(), "me").expect("read"), Submitted::Unknown { in_a_row: 1 });
     assert_eq!(calls.submit(&ticket[1..], value(), "me").expect("read"), Submitted::Unknown { in_a_row: 1 });
-    // What stands on disk is not believed: another prompt, or another input, is not the one of the ticket.
+    // The record on disk must match the ticket: another prompt or input is refused.
     let file = std::fs::read_dir(place.path()).expect("there").next().expect("a file").expect("read").path();
     let kept = std::fs::read_to_string(&file).expect("read");
     std::fs::write(&file, kept.replace("You rate", "I rate")).expect("written");
@@ -89,7 +89,7 @@ fn a_foreign_forged_or_old_ticket_is_none() {
     std::fs::write(&file, kept).expect("written");
     NOW.fetch_add(3600, Ordering::Relaxed);
     assert_eq!(calls.submit(&ticket, value(), "me").expect("read"), Submitted::Expired { in_a_row: 4 });
-    // The next call removes what has expired.
+    // The next call removes expired records.
     calls.begin(&node(), input("a"), "me").expect("begun");
     assert_eq!(std::fs::read_dir(place.path()).expect("there").count(), 1);
 }
@@ -97,7 +97,7 @@ fn a_foreign_forged_or_old_ticket_is_none() {
 #[test]
 fn a_caller_that_does_not_get_it_right_is_told_to_stop() {
     let place = tempfile::tempdir().expect("a directory");
-    // A restart forgets nothing.
+    // The count survives a restart.
     let open = || Delegation::at(Some([7; 32]), place.path().to_owned(), noon);
     let ticket = |text: &str, who: &str| open().begin(&node(), input(text), who).expect("begun").ticket;
     let submit = |ticket: &str, score: u32, who: &str| match open()
@@ -112,24 +112,24 @@ fn a_caller_that_does_not_get_it_right_is_told_to_stop() {
     let first = ticket("a", "me");
     assert_eq!(submit(&first, 9, "me"), "rejected, 1 left");
     assert_eq!(submit(&first, 9, "me"), "rejected, 1 left");
-    // The third equal value, by the same ticket or by a new one, and each after it.
+    // The third equal value, with the same ticket or a new one, and each later one.
     let second = ticket("a", "me");
     assert_eq!(submit(&second, 9, "me"), format!("stopped after 3: {wrong}"));
     assert_eq!(submit(&first, 9, "me"), format!("stopped after 4: {wrong}"));
-    // Another caller and another input are counted by themselves.
+    // Other callers and inputs are counted separately.
     assert_eq!(submit(&ticket("a", "you"), 9, "you"), "rejected, 1 left");
     let other = ticket("b", "me");
     assert_eq!(submit(&other, 9, "me"), "rejected, 1 left");
-    // Different wrong values count, too.
+    // Different wrong values count too.
     assert_eq!(submit(&other, 8, "me"), "rejected, 0 left");
     assert_eq!(
         submit(&ticket("b", "me"), 7, "me"),
         "stopped after 3: /score: it is greater than the maximum of 5, got 7"
     );
-    // A right value is taken whatever was before.
+    // A correct value is accepted regardless of earlier ones.
     let right = submit(&ticket("b", "me"), 4, "me");
     assert!(right.starts_with("Accepted"), "{right}");
-    // A right value by a ticket without attempts is told to take a new one, twice.
+    // A correct value with a used up ticket: the caller is told twice to get a new ticket.
     let spent = ticket("c", "me");
     let told: Vec<String> = [9, 8, 4, 4, 4].into_iter().map(|score| submit(&spent, score, "me")).collect();
     assert_eq!(told[2..4], [r#"Spent { node: "rate" }"#, r#"Spent { node: "rate" }"#]);
@@ -150,7 +150,7 @@ fn tickets_that_are_not_valid_are_counted() {
 }
 
 #[test]
-fn what_cannot_be_asked_is_not_delegated() {
+fn invalid_calls_are_not_delegated() {
     let place = tempfile::tempdir().expect("a directory");
     let calls = Delegation::at(Some([7; 32]), place.path().to_owned(), noon);
     let error = calls.begin(&node(), Map::new(), "me").expect_err("no input");

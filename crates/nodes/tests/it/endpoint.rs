@@ -1,4 +1,4 @@
-//! An OpenAI-compatible endpoint on loopback that answers what a test says, in order, and keeps what it was asked.
+//! An OpenAI-compatible endpoint on loopback that returns the given answers in order and records the requests.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
@@ -12,11 +12,11 @@ pub(crate) struct Endpoint {
     asked: Arc<Mutex<Vec<(Instant, String)>>>,
 }
 
-/// One answer: its status, headers and body.
+/// An answer: its status, headers and body.
 pub(crate) struct Reply(pub u16, pub &'static str, pub Value);
 
 impl Reply {
-    /// The bytes of the whole answer.
+    /// Returns the bytes of the whole answer.
     fn raw(self) -> String {
         let Reply(status, headers, body) = self;
         let body = body.to_string();
@@ -25,12 +25,12 @@ impl Reply {
 }
 
 impl Endpoint {
-    /// After the last reply, connections are closed without a word.
+    /// Starts the endpoint. After the last reply, it closes connections without an answer.
     pub(crate) fn start(replies: Vec<Reply>) -> Endpoint {
         Endpoint::raw(replies.into_iter().map(Reply::raw).collect())
     }
 
-    /// One that answers with these bytes, and closes the connection after each.
+    /// Starts an endpoint that answers with these bytes and then closes the connection.
     pub(crate) fn raw(replies: Vec<String>) -> Endpoint {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let url = format!("http://{}/v1", listener.local_addr().expect("bound"));
@@ -55,35 +55,35 @@ impl Endpoint {
                 reader.read_exact(&mut body).expect("a body");
                 kept.lock().expect("no panic").push((Instant::now(), String::from_utf8(body).expect("UTF-8")));
                 let Some(reply) = replies.next() else { continue };
-                // Who has read enough closes the connection.
+                // A client that has read enough closes the connection.
                 let _ = reader.get_mut().write_all(reply.as_bytes());
             }
         });
         Endpoint { url, asked }
     }
 
-    pub(crate) fn asked(&self) -> Vec<Value> {
+    pub(crate) fn requests(&self) -> Vec<Value> {
         self.bodies().iter().map(|body| serde_json::from_str(body).expect("JSON")).collect()
     }
 
-    /// The bytes of the bodies.
+    /// Returns the bytes of the request bodies.
     pub(crate) fn bodies(&self) -> Vec<String> {
         self.asked.lock().expect("no panic").iter().map(|(_, body)| body.clone()).collect()
     }
 
-    /// When each request had come.
+    /// Returns the arrival times of the requests.
     pub(crate) fn times(&self) -> Vec<Instant> {
         self.asked.lock().expect("no panic").iter().map(|(at, _)| *at).collect()
     }
 }
 
-/// A model says this, and stops for this reason.
+/// Builds the answer of a model with this text and finish reason.
 pub(crate) fn says(text: &str, finish: &str) -> Reply {
     let choice = json!({"message": {"role": "assistant", "content": text}, "finish_reason": finish});
     Reply(200, "", json!({"choices": [choice], "usage": {"prompt_tokens": 10, "completion_tokens": 2}}))
 }
 
-/// A model streams these parts, and stops for this reason; without one the stream is torn.
+/// Builds a streamed answer of these parts; without a finish reason, the stream is cut off.
 pub(crate) fn streams(parts: &[&str], finish: Option<&str>) -> String {
     let mut said = "HTTP/1.1 200 X\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n".to_owned();
     let mut event = |event: Value| said.push_str(&format!("data: {event}\n\n"));

@@ -1,4 +1,4 @@
-//! What a node file may hold, and what is said where it is wrong.
+//! Valid node files, and the messages for invalid ones.
 
 use expect_test::{Expect, expect};
 use nodes::Node;
@@ -20,7 +20,7 @@ acme.team: search
 Symbol: {{ symbol }} {{ hover | data }}{% endblock %}
 "#;
 
-/// What is said of the text after these replacements.
+/// Checks the messages for the text after these replacements.
 fn check(changes: &[(&str, &str)], expected: Expect) {
     let mut text = RATE.to_owned();
     for (from, to) in changes {
@@ -56,7 +56,7 @@ fn a_node_is_what_its_file_says() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_its_line() {
+fn problems_have_their_line() {
     check(&[], expect![[""]]);
     check(
         &[("description:", "descripton:")],
@@ -74,7 +74,7 @@ fn what_is_wrong_is_said_with_its_line() {
     check(
         &[("{{ symbol }}", "{{ symbl }}")],
         expect![[r#"
-        14: the template reads `symbl`, which is no input; did you mean `symbol`?
+        14: the template reads `symbl`, which is not an input; did you mean `symbol`?
     "#]],
     );
     check(
@@ -86,7 +86,7 @@ fn what_is_wrong_is_said_with_its_line() {
     check(
         &[("| data", "| dat")],
         expect![[r#"
-            14: the template: there is no filter `dat`; there are abs, bool, capitalize, count, d, data, default, first, float, int, items, join, last, length, list, lower, max, min, reverse, round, safe, sort, string, sum, title, tojson, trim, unique, upper
+            14: the template: unknown filter `dat`; available: abs, bool, capitalize, count, d, data, default, first, float, int, items, join, last, length, list, lower, max, min, reverse, round, safe, sort, string, sum, title, tojson, trim, unique, upper
         "#]],
     );
     check(
@@ -98,8 +98,8 @@ fn what_is_wrong_is_said_with_its_line() {
     check(
         &[("integer 1..5", "integr 1..5"), ("question: string", "question: strin")],
         expect![[r#"
-        5: there is no type `strin`: did you mean `string`? (types: string, number, integer, boolean, null, any)
-        6: there is no type `integr`: did you mean `integer`? (types: string, number, integer, boolean, null, any)
+        5: unknown type `strin`: did you mean `string`? (types: string, number, integer, boolean, null, any)
+        6: unknown type `integr`: did you mean `integer`? (types: string, number, integer, boolean, null, any)
     "#]],
     );
     check(
@@ -124,13 +124,13 @@ fn what_is_wrong_is_said_with_its_line() {
     check(
         &[("output.relevance < 5", "outpt.relevance < 5")],
         expect![[r#"
-        8: the check `outpt.relevance < 5 or output.reason`: it reads `outpt`, and there are only `input` and `output`
+        8: the check `outpt.relevance < 5 or output.reason`: it reads `outpt`, but only `input` and `output` are available
     "#]],
     );
     check(
         &[("output: {", "output: [")],
         expect![[r#"
-        6: the front matter is no valid YAML: mismatched bracket '[' closed by '}'
+        6: the front matter is not valid YAML: mismatched bracket '[' closed by '}'
     "#]],
     );
     check(
@@ -142,13 +142,13 @@ fn what_is_wrong_is_said_with_its_line() {
     check(
         &[("{% block system %}", "Hello {% block system %}")],
         expect![[r#"
-        12: what stands outside of the blocks is sent to nobody; put it into one of them
+        12: text outside of the blocks is not sent; move it into a block
     "#]],
     );
     check(
         &[("You rate", "{% import 'secret' %} You rate")],
         expect![[r#"
-        12: `import`: a body includes texts, and there is nothing else to take; use `include`
+        12: `import` is not supported; use `include`
     "#]],
     );
     check(
@@ -163,47 +163,47 @@ fn what_is_wrong_is_said_with_its_line() {
 }
 
 #[test]
-fn what_a_library_says_is_said_in_words_of_ours() {
+fn library_errors_are_rewritten() {
     check(
         &[("acme.team: search", "acme.team: search\nacme.team: find")],
         expect![[r#"
-            11: the front matter is no valid YAML: `acme.team` is there twice
+            11: the front matter is not valid YAML: duplicate key `acme.team`
         "#]],
     );
     check(
         &[("acme.team: search", "acme.team: *none")],
         expect![[r#"
-        10: the front matter is no valid YAML: the alias (`*name`) has no anchor (`&name`) before it; a text that begins with `*` stands in quotes
+        10: the front matter is not valid YAML: the alias (`*name`) has no anchor (`&name`) before it; a text that begins with `*` must be quoted
     "#]],
     );
     check(
         &[("acme.team: search", "acme.team: { <<: { a: 1 } }")],
         expect![[r#"
-        10: the front matter is no valid YAML: merge keys (`<<`) are not read: write the keys out
+        10: the front matter is not valid YAML: merge keys (`<<`) are not supported: write the keys out
     "#]],
     );
     check(
         &[("acme.team: search", "acme.team: .nan")],
         expect![[r#"
-        10: the front matter is no valid YAML: `.nan` is no number of JSON
+        10: the front matter is not valid YAML: `.nan` is not a JSON number
     "#]],
     );
     check(
         &[("acme.team: search", "acme.team: !!binary 8J")],
         expect![[r#"
-            10: the front matter is no valid YAML: tags (`!name`) are not read: leave this one out
+            10: the front matter is not valid YAML: tags (`!name`) are not supported: remove this one
         "#]],
     );
     check(
         &[("acme.team: search", "acme.team: a\n...\nb: c")],
         expect![[r#"
-            12: the front matter is no valid YAML: it has several documents, and it is one map
+            12: the front matter is not valid YAML: it must be one map, not several documents
         "#]],
     );
     check(
         &[("acme.team: search", "acme.team: &a [*a]")],
         expect![[r#"
-        10: the front matter is no valid YAML: an alias stands within its own anchor
+        10: the front matter is not valid YAML: an alias refers to its own anchor
     "#]],
     );
     let json_schema = |schema: &str| format!("output: {{ schema: {schema} }}");
@@ -211,7 +211,7 @@ fn what_a_library_says_is_said_in_words_of_ours() {
     check(
         &[(output, &json_schema("{ type: object, properties: { reason: { type: strng } } }"))],
         expect![[r#"
-            6: the schema of the output: /properties/reason/type: it fits none of the 2 forms that it may have (it is not one of "array", "boolean" or 5 other candidates; or it is not of type "array"), got "strng"
+            6: the schema of the output: /properties/reason/type: it matches none of the 2 allowed forms (it is not one of "array", "boolean" or 5 other candidates; or it is not of type "array"), got "strng"
         "#]],
     );
     check(
@@ -223,14 +223,14 @@ fn what_a_library_says_is_said_in_words_of_ours() {
     check(
         &[(output, &json_schema("{ a: null }"))],
         expect![[r#"
-        6: there is no type here; that of null stands in quotes: "null"
+        6: the type is missing; write the null type in quotes: "null"
     "#]],
     );
     let remote = "{ $ref: \"http://127.0.0.1:9/x\" }";
     check(
         &[(output, &json_schema(remote))],
         expect![[r#"
-        6: the schema of the output: it refers to what is not in it, and nothing outside is read: put that into its $defs, and refer to #/$defs/NAME
+        6: the schema of the output: it has an external reference, which is not supported: copy the definition into its $defs, and refer to #/$defs/NAME
     "#]],
     );
     let said = |schema: serde_json::Value, value: serde_json::Value| {
@@ -239,24 +239,25 @@ fn what_a_library_says_is_said_in_words_of_ours() {
     let union = json!({"anyOf": [
         {"type": "object", "required": ["a"], "properties": {"a": {"type": "integer"}}}, {"type": "string", "maxLength": 2},
     ]});
-    expect![[r#"/x: it fits none of the 2 forms that it may have (/a: it is not of type "integer"; or it is not of type "string") (keys there: a)"#]].assert_eq(&said(json!({"type": "object", "properties": {"x": union}}), json!({"x": {"a": "b"}})));
+    expect![[r#"/x: it matches none of the 2 allowed forms (/a: it is not of type "integer"; or it is not of type "string") (keys there: a)"#]].assert_eq(&said(json!({"type": "object", "properties": {"x": union}}), json!({"x": {"a": "b"}})));
     let one = json!({"oneOf": [{"minimum": 1}, {"minimum": 2}, {"const": 0}]});
-    expect!["the whole value: it fits more than one of the forms of which it has one (oneOf), got 3"]
+    expect!["the whole value: it matches more than one of the forms, and exactly one is allowed (oneOf), got 3"]
         .assert_eq(&said(one.clone(), json!(3)));
-    expect!["the whole value: it fits none of the 3 forms that it may have (it is less than the minimum of 1; or it is less than the minimum of 2; or 0 was expected), got -1"].assert_eq(&said(one, json!(-1)));
-    expect![[r#"the whole value: it is what it may not be: {"type":"null"}, got null"#]]
+    expect!["the whole value: it matches none of the 3 allowed forms (it is less than the minimum of 1; or it is less than the minimum of 2; or 0 was expected), got -1"].assert_eq(&said(one, json!(-1)));
+    expect![[r#"the whole value: it matches a forbidden schema: {"type":"null"}, got null"#]]
         .assert_eq(&said(json!({"not": {"type": "null"}}), json!(null)));
-    expect!["/a: nothing may stand here, got 1"].assert_eq(&said(json!({"properties": {"a": false}}), json!({"a": 1})));
+    expect!["/a: no value is allowed here, got 1"]
+        .assert_eq(&said(json!({"properties": {"a": false}}), json!({"a": 1})));
     let closed = json!({"type": "object", "additionalProperties": false});
     expect!["the whole value: it has no fields (keys there: a)"].assert_eq(&said(closed, json!({"a": 1})));
     expect![[r#"the whole value: the name "ab" of a field: it is longer than 1 character (keys there: ab)"#]]
         .assert_eq(&said(json!({"propertyNames": {"maxLength": 1}}), json!({"ab": 1})));
-    expect!["the whole value: none of its items is as one of them has to be (contains)"]
+    expect!["the whole value: none of its items matches the required schema (contains)"]
         .assert_eq(&said(json!({"contains": {"const": 1}}), json!([2])));
 }
 
 #[test]
-fn however_much_is_wrong_what_is_said_of_it_is_short() {
+fn the_number_of_problems_is_bounded() {
     let fields: String = (0..300).map(|field| format!(", f{field}?: string")).collect();
     check(
         &[("hover?: string }", &format!("hover?: string{fields} }}"))],
@@ -272,11 +273,11 @@ fn however_much_is_wrong_what_is_said_of_it_is_short() {
     );
     let keys: String = (0..300).map(|key| format!("k{key}: 1\n")).collect();
     let wrong = Node::parse("rate", &RATE.replace("acme.team", &format!("{keys}acme.team"))).expect_err("300 keys");
-    assert_eq!((wrong.len(), wrong[30].message.as_str()), (31, "there are 270 problems more"));
+    assert_eq!((wrong.len(), wrong[30].message.as_str()), (31, "there are 270 more problems"));
 }
 
 #[test]
-fn what_no_input_has_is_no_part_of_one() {
+fn paths_that_no_input_has_are_errors() {
     let input = "input: { schema: { question: string, symbol: string, hover?: string } }";
     let nested = "input: { schema: { question: string, symbol: { name: string, at: { line: integer } }, hover?: string, list(array): { a: { b: string } } } }";
     let example = ("examples: [ { input: { question: a, symbol: b }, output: { reason: c, relevance: 3 } } ]\n", "");
@@ -342,7 +343,7 @@ fn what_no_input_has_is_no_part_of_one() {
         13: the template reads `pair[2].x`, and a text has no parts
     "#]],
     );
-    // A name that a loop binds is not the input of that name.
+    // A loop variable hides the input of the same name.
     template(
         "{% for symbol in list %}{{ symbol.a.b }}{% endfor %}{% for key, symbol in symbol | items %}{{ symbol.q }}{% endfor %}",
         expect![[r#""#]],
@@ -363,15 +364,15 @@ fn hostile_files_are_refused_in_bounded_time() {
         problems.iter().map(|problem| format!("{problem}\n")).collect::<String>()
     };
     expect![[r#"
-        6: the front matter is no valid YAML: it is too large: at most 20000 values, 100 aliases, and 64 levels are read
+        6: the front matter is not valid YAML: it is too large: at most 20000 values, 100 aliases, and 64 levels are read
     "#]]
     .assert_eq(&said(&bomb));
     expect![[r#"
-        2: the front matter is no valid YAML: recursion limit exceeded
+        2: the front matter is not valid YAML: recursion limit exceeded
     "#]]
     .assert_eq(&said(&format!("---\na: {}\n---\nx", "[".repeat(10_000))));
     expect![[r#"
-        1: a node file begins with a line `---`, below which its front matter stands
+        1: a node file must begin with a line `---`, followed by its front matter
     "#]]
     .assert_eq(&said("no front matter"));
     expect![[r#"
@@ -379,18 +380,18 @@ fn hostile_files_are_refused_in_bounded_time() {
     "#]]
     .assert_eq(&said("---\ndescription: x\n"));
     expect![[r#"
-        4: the body is empty: below the front matter stands the prompt
+        4: the body is empty: write the prompt below the front matter
     "#]]
     .assert_eq(&said("---\ndescription: x\noutput: { schema: { a: string } }\n---\n"));
 }
 
 #[test]
-fn what_can_never_hold_is_said() {
+fn impossible_checks_are_errors() {
     let tests = "acme.team: search\ntests: [ { input: { question: a, symbol: b }, expect: { /zz: 3 } } ]";
     check(
         &[("acme.team: search", tests)],
         expect![[r#"
-        11: `expect` has /zz, a place that no output has
+        11: `expect` has /zz, which no output has
     "#]],
     );
     let tests = "acme.team: search\ntests: [ { input: { question: a, symbol: b }, repeat: 2, pass: 3 } ]";
@@ -400,14 +401,14 @@ fn what_can_never_hold_is_said() {
         11: `pass` is 3, and the test is run 2 times: it can never pass
     "#]],
     );
-    // The first items are not as the others, and a name is written as pointers do.
+    // The first items differ from the others, and names are escaped as in JSON pointers.
     let output = "relevance: \"integer 1..5\" }";
     let pair = "relevance: \"integer 1..5\", pair?: { type: array, prefixItems: [ { type: object, properties: { x/y: { type: integer } }, additionalProperties: false } ], items: { type: string } } }";
     let tests = "acme.team: search\ntests: [ { input: { question: a, symbol: b }, expect: { /pair/0/x~1y: 1, /pair/1/x: 1 } } ]";
     check(
         &[("acme.team: search", tests), (output, pair)],
         expect![[r#"
-        11: `expect` has /pair/1/x, a place that no output has
+        11: `expect` has /pair/1/x, which no output has
     "#]],
     );
     check(

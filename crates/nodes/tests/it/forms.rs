@@ -1,9 +1,9 @@
-//! A schema as a server takes it: what is sent, what its answer means, and what `policy.enforce` and `policy.repair` make of it.
+//! Schemas for servers: the sent form, the conversion of answers, and the effects of `policy.enforce` and `policy.repair`.
 
 use nodes::cassette::{Cassettes, Mode};
 use nodes::folder::Folder;
 use nodes::schema::Dialect;
-use nodes::{Means, ModelSettings, Models, Node, NodesSettings};
+use nodes::{ModelSettings, Models, Node, NodesSettings, RunContext};
 use serde_json::{Map, Value, json};
 
 use crate::endpoint::{Endpoint, says};
@@ -38,7 +38,7 @@ async fn the_strict_subset_is_sent_and_its_answer_means_what_the_node_states() {
     let done = nodes::run(&node("{ enforce: strict }", &optional()), Map::new(), &strict).await.unwrap();
     assert_eq!(done.value, json!({"score": 3}));
     assert_eq!(done.ledger.attempts[0].enforced, "decoder");
-    let sent = &endpoint.asked()[0]["response_format"]["json_schema"];
+    let sent = &endpoint.requests()[0]["response_format"]["json_schema"];
     let wanted = json!({"name": "formed", "strict": true, "schema": {
         "type": "object",
         "required": ["why", "score"],
@@ -46,7 +46,7 @@ async fn the_strict_subset_is_sent_and_its_answer_means_what_the_node_states() {
         "properties": {"why": {"type": ["string", "null"]}, "score": {"type": "integer"}},
     }});
     assert_eq!(sent, &wanted);
-    // On a server that takes the schema as it is, null is no string.
+    // On a server that takes the unchanged schema, null is not a string.
     let endpoint = Endpoint::start(vec![says(r#"{"why":null,"score":3}"#, "stop")]);
     let full = models(&[("first", &endpoint, None)]);
     let failure = nodes::run(&node("{ attempts: 1 }", &optional()), Map::new(), &full).await.unwrap_err();
@@ -69,44 +69,44 @@ async fn a_model_that_cannot_be_held_is_passed_over_or_said_not_to_be() {
          additionalProperties at the root): change the output, name another model, or write enforce: prefer"
     );
     assert_eq!(first.bodies().len(), 0);
-    // With `prefer` it is asked, without the promise, and the ledger says so.
+    // With `prefer` the model is asked without the promise, and the ledger shows that.
     let endpoint = Endpoint::start(vec![says(r#"{"a":1}"#, "stop")]);
     let alone = models(&[("first", &endpoint, Some(Dialect::Strict))]);
     let done = nodes::run(&node("{ enforce: prefer }", &open()), Map::new(), &alone).await.unwrap();
     assert_eq!(done.ledger.attempts[0].enforced, "best_effort");
-    let sent = &endpoint.asked()[0]["response_format"]["json_schema"];
+    let sent = &endpoint.requests()[0]["response_format"]["json_schema"];
     assert_eq!(sent, &json!({"name": "formed", "strict": false, "schema": open()}));
-    // One that takes none is asked by the prompt alone.
+    // For a server without schema support, the schema is in the prompt.
     let endpoint = Endpoint::start(vec![says(r#"{"a":1}"#, "stop")]);
     let alone = models(&[("first", &endpoint, Some(Dialect::None))]);
     let done = nodes::run(&node("{}", &open()), Map::new(), &alone).await.unwrap();
     assert_eq!(done.ledger.attempts[0].enforced, "none");
-    let asked = &endpoint.asked()[0];
+    let asked = &endpoint.requests()[0];
     assert_eq!(asked.get("response_format"), None);
     assert!(asked["messages"][0]["content"].as_str().unwrap().contains(&open().to_string()));
 }
 
 #[tokio::test]
-async fn what_is_mended_says_so_and_what_was_cut_is_never_mended() {
+async fn repaired_values_are_marked_and_truncated_ones_are_refused() {
     let nearly = "Here you are: {'why': 'it is good', 'score': 3,}";
     let mend = node("{ attempts: 2, repair: true }", &optional());
     let endpoint = Endpoint::start(vec![says(nearly, "stop")]);
     let done = nodes::run(&mend, Map::new(), &models(&[("first", &endpoint, None)])).await.unwrap();
     assert_eq!(done.value, json!({"why": "it is good", "score": 3}));
     assert!(done.ledger.is_repaired() && done.ledger.attempts[0].repaired);
-    // Without it, the model is asked again; what is JSON is never touched.
+    // Without `repair`, the model is asked again. Valid JSON is never changed.
     let endpoint = Endpoint::start(vec![says(nearly, "stop"), says(r#"{"why":"{'a': 1,}","score":3}"#, "stop")]);
     let strict = node("{ attempts: 2 }", &optional());
     let done = nodes::run(&strict, Map::new(), &models(&[("first", &endpoint, None)])).await.unwrap();
     assert_eq!((done.value["why"].as_str(), done.ledger.is_repaired()), (Some("{'a': 1,}"), false));
-    // What was cut is no value, whole or not, whatever the policy.
+    // A truncated answer has no value, complete or not, with any policy.
     for text in [nearly, r#"{"why":"a","score":3}"#, r#"{"why":"a"#, "{'why': 'a'"] {
         let endpoint = Endpoint::start(vec![says(text, "length"), says(text, "length")]);
         let failure = nodes::run(&mend, Map::new(), &models(&[("first", &endpoint, None)])).await.unwrap_err();
         assert_eq!(format!("{:?}", failure.kind), "Model(Truncated)", "{text}");
         assert!(!failure.ledger.is_repaired());
     }
-    // What is mended is validated as any other answer.
+    // A repaired value is validated like any other answer.
     let endpoint = Endpoint::start(vec![says("{'score': 'high',}", "stop"), says(r#"{"score":4}"#, "stop")]);
     let done = nodes::run(&mend, Map::new(), &models(&[("first", &endpoint, None)])).await.unwrap();
     assert_eq!((done.value, done.ledger.is_repaired()), (json!({"score": 4}), false));
@@ -121,10 +121,10 @@ async fn a_recording_of_the_strict_subset_means_the_same_without_its_model() {
     for (mode, models) in [(Mode::Record, &strict), (Mode::Replay, &strict), (Mode::Replay, &Models::default())] {
         let cassettes = Cassettes::new(mode);
         let folder = Folder::new(place.path(), "nodes");
-        let means = Means { cassettes: Some((&cassettes, &folder)), ..Means::of(models) };
+        let means = RunContext { cassettes: Some((&cassettes, &folder)), ..RunContext::new(models) };
         let done = nodes::run_with(&node, Map::new(), means).await.unwrap();
         assert_eq!(done.value, json!({"score": 3}));
-        // What was recorded costs nothing again.
+        // A replay costs nothing.
         assert_eq!(done.ledger.cost(), if mode == Mode::Record { None } else { Some(0.0) });
     }
     assert_eq!(endpoint.bodies().len(), 1);

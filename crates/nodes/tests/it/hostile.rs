@@ -1,4 +1,4 @@
-//! Inputs and servers that mean no good, and where secrets do not go.
+//! Hostile inputs and servers, and the protection of secrets.
 
 use std::os::unix::fs::PermissionsExt;
 use std::time::Instant;
@@ -6,7 +6,7 @@ use std::time::Instant;
 use nodes::cassette::{Cassettes, Mode};
 use nodes::folder::Folder;
 use nodes::usage::Usage;
-use nodes::{Means, ModelSettings, Models, Node, NodesSettings};
+use nodes::{ModelSettings, Models, Node, NodesSettings, RunContext};
 use serde_json::{Map, Value, json};
 
 use crate::endpoint::{Endpoint, Reply, says};
@@ -52,7 +52,7 @@ async fn an_input_of_ten_megabytes_and_an_endless_template_end_with_a_sentence()
         let why = node(body).expect_err("nothing to take");
         assert!(why.contains("a body includes"), "{why}");
     }
-    assert_eq!(endpoint.asked(), Vec::<Value>::new(), "nothing was sent");
+    assert_eq!(endpoint.requests(), Vec::<Value>::new(), "nothing was sent");
 }
 
 #[tokio::test]
@@ -93,7 +93,7 @@ async fn a_key_is_in_no_answer_file_or_error() {
     let key = place.path().join("key");
     std::fs::write(&key, format!("{SECRET}\n")).expect("written");
     std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).expect("private");
-    // Servers repeat keys in errors and, it can be, in answers, where JSON has several ways to write them.
+    // Servers repeat keys in errors and possibly in answers, where JSON can escape them in several ways.
     let escaped = SECRET.replace("sk", r"\u0073k").replace('/', r"\/");
     let echo = json!({"error": {"message": format!("Incorrect API key provided: {SECRET}")}});
     let endpoint =
@@ -103,7 +103,7 @@ async fn a_key_is_in_no_answer_file_or_error() {
     let models = Models::new(&settings);
     let (cassettes, folder) = (Cassettes::new(Mode::Record), Folder::new(place.path(), "nodes"));
     let usage = Usage::new(place.path().join("usage.jsonl"), 1_000);
-    let means = Means { cassettes: Some((&cassettes, &folder)), usage: Some(&usage), ..Means::of(&models) };
+    let means = RunContext { cassettes: Some((&cassettes, &folder)), usage: Some(&usage), ..RunContext::new(&models) };
     let node = node("{{ text }}").expect("valid");
     let failure = nodes::run_with(&node, input("a"), means).await.expect_err("a wrong key");
     let done = nodes::run_with(&node, input("b"), means).await.expect("a value");
@@ -119,18 +119,18 @@ async fn a_key_is_in_no_answer_file_or_error() {
     assert_eq!(files, 2);
 }
 
-/// The validator would take anything for valid.
+/// The validator would accept any value.
 #[test]
 fn a_schema_that_only_refers_to_itself_is_refused() {
     let defs = json!({"a": {"anyOf": [{"$ref": "#/$defs/a"}, {"type": "integer"}]}});
     let schema = json!({"type": "object", "properties": {"x": {"$ref": "#/$defs/a"}}, "$defs": defs});
     let text = format!("---\ndescription: A.\noutput: {{ schema: {schema} }}\n---\nSay it.\n");
     let said = Node::parse("endless", &text).unwrap_err()[0].to_string();
-    let wanted = "3: the schema of the output: #/$defs/a leads back to itself with no part of the value in between, so it says nothing";
+    let wanted = "3: the schema of the output: #/$defs/a refers to itself with no part of the value in between, so it has no meaning";
     assert_eq!(said, wanted);
 }
 
-/// Each of these ended the daemon, or never ended: what is built by repetition, what is parsed level by level.
+/// Each of these once crashed or blocked the daemon: texts that grow by repetition, and deeply nested ones.
 #[test]
 fn a_body_that_grows_or_is_deep_is_refused_with_its_line() {
     let deep_if = "{% if text %}".repeat(20_000) + &"{% endif %}".repeat(20_000);
@@ -141,28 +141,28 @@ fn a_body_that_grows_or_is_deep_is_refused_with_its_line() {
     let (filters, few) =
         (format!("{{{{ text{} }}}}", "|abs".repeat(50_000)), format!("{{{{ text{} }}}}", "|upper".repeat(9)));
     let text = format!("{{{{ '{}' }}}}", "x".repeat(1_001));
-    let words = "an expression has at most 200 words and signs";
+    let words = "an expression has at most 200 words and operators";
     for (body, wanted) in [
         (
             "{% set ns = namespace(s=[1]) %}{% for i in range(1000) %}{% set ns.s = [ns.s] %}{% endfor %}",
-            "`set` is not there",
+            "`set` is not supported",
         ),
-        ("{% with s = text %}{{ s }}{% endwith %}", "`with` is not there"),
-        ("{% macro m() %}{{ m() }}{% endmacro %}", "`macro` is not there"),
-        ("{% filter upper %}a{% endfilter %}", "`filter` is not there"),
-        ("{{ text ~ text }}", "`~` is not there"),
-        ("{{ 'x' * 1000000000 }}", "`*` is not there"),
-        ("{{ 9 ** 9 }}", "`**` is not there"),
+        ("{% with s = text %}{{ s }}{% endwith %}", "`with` is not supported"),
+        ("{% macro m() %}{{ m() }}{% endmacro %}", "`macro` is not supported"),
+        ("{% filter upper %}a{% endfilter %}", "`filter` is not supported"),
+        ("{{ text ~ text }}", "`~` is not supported"),
+        ("{{ 'x' * 1000000000 }}", "`*` is not supported"),
+        ("{{ 9 ** 9 }}", "`**` is not supported"),
         ("{{ [text, text] }}", "of constants"),
         ("{% for s in [[text]] %}{{ s }}{% endfor %}", "a `for` goes over"),
         ("{% for s in text + text %}{{ s }}{% endfor %}", "a `for` goes over"),
-        ("{% for s in text recursive %}{{ loop(s) }}{% endfor %}", "`recursive` is not there"),
+        ("{% for s in text recursive %}{{ loop(s) }}{% endfor %}", "`recursive` is not supported"),
         ("{% for i in range(1001) %}.{% endfor %}", "at most 1000"),
         ("{% for i in range(text) %}.{% endfor %}", "at most 1000"),
         ("{{ text.upper() }}", "only range(N) is called"),
-        ("{{ text | replace('a', 'aa') }}", "there is no filter `replace`"),
+        ("{{ text | replace('a', 'aa') }}", "unknown filter `replace`"),
         ("{{ text | join(text) }}", "takes constants"),
-        // Before the engine counts them, they would fill the memory.
+        // They would fill the memory before the engine counts them.
         ("{{ [1] | tojson(indent=99999999999) }}", "an indent of at most 8"),
         ("{{ [1] | tojson(9) }}", "an indent of at most 8"),
         ("{{ [1] | tojson(99999999999.0) }}", "an indent of at most 8"),
@@ -187,13 +187,13 @@ fn a_body_that_grows_or_is_deep_is_refused_with_its_line() {
     };
     let why = said(&format!("output.a == 1{}", "+1".repeat(20_000))).unwrap_err();
     assert!(why.contains(words), "{why:.300}");
-    assert!(said("output.a * 1000000000 == 'a'").unwrap_err().contains("`*` is not there"));
+    assert!(said("output.a * 1000000000 == 'a'").unwrap_err().contains("`*` is not supported"));
     assert_eq!(said("output.a in ['a', 'b'] and output.a | length < 5"), Ok(()));
 }
 
-/// The deepest that is allowed is compiled, rendered and dropped on the stack of an ordinary thread.
+/// The deepest allowed template is compiled, rendered and dropped on an ordinary thread's stack.
 #[tokio::test]
-async fn what_the_subset_allows_is_rendered() {
+async fn allowed_templates_are_rendered() {
     let deepest =
         "{% if text %}".repeat(32) + &format!("{{{{ {}text }}}}", "not ".repeat(198)) + &"{% endif %}".repeat(32);
     let list: Vec<String> = (0..1_000).map(|number| format!("'{number}'")).collect();
@@ -207,12 +207,12 @@ async fn what_the_subset_allows_is_rendered() {
     let endpoint = Endpoint::start(vec![says("{\"a\": \"b\"}", "stop")]);
     let models = Models::at(&endpoint.url, "m").expect("an address");
     nodes::run(&node, input("abc"), &models).await.expect("a value");
-    let asked = endpoint.asked().remove(0);
+    let asked = endpoint.requests().remove(0);
     let last = asked["messages"].as_array().and_then(|messages| messages.last()).expect("a message");
     assert_eq!(last["content"], "ABCTrue1212a{{ x * y }} a [\n        1\n][\n  1\n]");
 }
 
-/// Some steps of a template can write much.
+/// A few instructions of a template can write much text.
 #[tokio::test]
 async fn a_message_without_end_is_cut_with_an_error() {
     let models = Models::at("http://127.0.0.1:9/v1", "m").expect("an address");
@@ -221,7 +221,7 @@ async fn a_message_without_end_is_cut_with_an_error() {
     assert!(failure.why.contains("a message has at most 32 MiB"), "{}", failure.why);
 }
 
-/// Three branches that are the same, forty levels: more comparisons than anybody has time for.
+/// Forty levels of three equal alternatives need an impractical number of comparisons.
 #[tokio::test]
 async fn a_schema_that_multiplies_is_counted_before_the_validator_is_asked() {
     let nested = |depth: usize| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
@@ -235,7 +235,7 @@ async fn a_schema_that_multiplies_is_counted_before_the_validator_is_asked() {
         said.starts_with("4: the example's output: the whole value: ") && said.contains("1000000 comparisons"),
         "{said}"
     );
-    // From a model; what is not deep is a value.
+    // An answer from a model; a value that is not deep is accepted.
     let answer = |depth| says(&format!("{{\"x\": {}}}", nested(depth)), "stop");
     let endpoint = Endpoint::start(vec![answer(40), answer(3)]);
     let models = Models::at(&endpoint.url, "m").expect("an address");
@@ -243,7 +243,7 @@ async fn a_schema_that_multiplies_is_counted_before_the_validator_is_asked() {
     let done = nodes::run(&node, Map::new(), &models).await.expect("a value at last");
     assert_eq!(done.value, json!({"x": [[[1]]]}));
     assert!(done.ledger.attempts[0].problems[0].contains("1000000 comparisons"), "{:?}", done.ledger);
-    // The same by names that double, without a circle; and by references that could not be counted.
+    // The same with doubling names without a cycle, and with references that cannot be counted.
     let doubled: Map<String, Value> = (0..40)
         .map(|at| {
             let next = json!({"$ref": format!("#/$defs/d{}", at + 1)});
@@ -271,7 +271,7 @@ async fn a_server_that_counts_more_tokens_than_there_are_numbers_is_believed_up_
     let models = Models::at(&endpoint.url, "m").expect("an address");
     let text = "---\ndescription: N.\ninput: { schema: { text: string } }\noutput: { schema: { a: string } }\n---\n{{ text }}\n";
     let node = Node::parse("n", text).expect("valid");
-    let means = Means { usage: Some(&usage), ..Means::of(&models) };
+    let means = RunContext { usage: Some(&usage), ..RunContext::new(&models) };
     let failure =
         nodes::run_with(&node, input("a"), means).await.expect_err("no value, and nothing left to ask for one");
     assert!(failure.why.contains(&format!("{} are spent", u64::MAX)), "{}", failure.why);

@@ -1,4 +1,4 @@
-//! What a node's body includes: files beside the node files and nothing else, as much a part of its version as its own text.
+//! Includes of a node's body: only files in the folder of node files. They are part of the node's version.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -35,7 +35,7 @@ async fn a_text_that_several_nodes_share_is_written_once() {
     let models = [("m".to_owned(), ModelSettings::at(&endpoint.url, "m"))].into();
     let models = Models::new(&NodesSettings { models, ..NodesSettings::default() });
     nodes::run(&node, input(), &models).await.unwrap();
-    let asked = endpoint.asked();
+    let asked = endpoint.requests();
     let said = asked[0]["messages"][0]["content"].as_str().unwrap();
     assert!(said.starts_with("Be kind to fine. Be short.\n\n"), "{said}");
 }
@@ -48,19 +48,19 @@ async fn an_edit_of_what_is_included_is_a_new_version() {
     let worktree = follow(place.path()).await;
     let hash = |served: &nodes::registry::Served| served.entries["rate"].node.as_ref().unwrap().hash.clone();
     let (first, began) = (hash(&worktree.served()), worktree.served().entries["rate"].node.clone().unwrap());
-    // A call that its caller answers ends with the version that it began with.
+    // A delegated call ends with the version that it began with.
     let calls = Delegation::new(Some([7; 32]), place.path().join("state"));
     let asked = calls.begin(&began, input(), "me").unwrap();
     assert_eq!(asked.messages[0].text, "Be kind.");
     write(place.path(), "tone.md", "Be strict.");
     until(&worktree, "edited", |served| hash(served) != first).await;
     let second = hash(&worktree.served());
-    // One that is gone leaves the last good version, and says why.
+    // A missing file leaves the last good version in place, with the reason.
     std::fs::remove_file(place.path().join("nodes/tone.md")).unwrap();
     until(&worktree, "gone", |served| served.entries["rate"].error.is_some()).await;
     assert_eq!(hash(&worktree.served()), second);
     let error = worktree.served().entries["rate"].error.clone().unwrap();
-    assert!(error.contains("nodes/rate.node.md:6: it includes tone.md: nodes/tone.md is not there"), "{error}");
+    assert!(error.contains("nodes/rate.node.md:6: it includes tone.md: nodes/tone.md does not exist"), "{error}");
     write(place.path(), "tone.md", "Be kind.");
     until(&worktree, "back", |served| served.entries["rate"].error.is_none()).await;
     assert_eq!(hash(&worktree.served()), first);
@@ -85,8 +85,8 @@ fn nothing_else_is_included() {
         ("{% include 'tone.md' %}", "tone.md includes itself"),
         ("{% include '../secret.md' %}", "tone.md:1: `include '../secret.md'`: a body includes files NAME.md"),
         ("one\n{% block user %}x{% endblock %}", "tone.md:1: a text that is included has no blocks"),
-        ("one\n{{ txt }}", "the template reads `txt`, which is no input; did you mean `text`?"),
-        ("one\n{{ text | nothing }}", "rate.node.md:6: tone.md:2: the template: there is no filter `nothing`"),
+        ("one\n{{ txt }}", "the template reads `txt`, which is not an input; did you mean `text`?"),
+        ("one\n{{ text | nothing }}", "rate.node.md:6: tone.md:2: the template: unknown filter `nothing`"),
         ("one\n{{ text", "tone.md:2: the template: syntax error"),
     ] {
         write(place.path(), "tone.md", text);
@@ -98,7 +98,7 @@ fn nothing_else_is_included() {
         assert!(said.contains("a body includes files NAME.md that lie beside the node files"), "{said}");
         assert!(!said.contains("secret\n"), "{said}");
     }
-    // Many.
+    // Too many files.
     let many: String = (0..30).map(|number| format!("{{% include 'p{number}.md' %}}")).collect();
     (0..30).for_each(|number| write(place.path(), &format!("p{number}.md"), "x"));
     write(place.path(), "tone.md", &many);

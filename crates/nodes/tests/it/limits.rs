@@ -1,10 +1,10 @@
-//! Every limit of a call is hit, and the error names it; what a call costs, and how far its answer has come.
+//! Reaches every limit of a call and checks that the error names it; also the cost of a call, and the progress of its answer.
 
 use std::net::TcpListener;
 use std::sync::Mutex;
 
 use nodes::usage::{self, Usage};
-use nodes::{Heard, Means, ModelSettings, Models, Node, NodesSettings, Price};
+use nodes::{ModelSettings, Models, Node, NodesSettings, Price, RunContext, TokenProgress};
 use serde_json::{Map, Value, json};
 
 use crate::endpoint::{Endpoint, Reply, says, streams};
@@ -20,7 +20,7 @@ fn models(model: ModelSettings) -> Models {
     Models::new(&NodesSettings { models: [("one".to_owned(), model)].into(), ..NodesSettings::default() })
 }
 
-async fn failure(node: &Node, means: Means<'_>) -> String {
+async fn failure(node: &Node, means: RunContext<'_>) -> String {
     nodes::run_with(node, Map::new(), means).await.unwrap_err().why
 }
 
@@ -29,26 +29,26 @@ async fn each_limit_of_a_call_is_hit_and_named() {
     let wrong = || says(r#"{"score":9}"#, "stop");
     let endpoint = Endpoint::start(vec![wrong(), wrong(), wrong()]);
     let asked = models(ModelSettings::at(&endpoint.url, "m"));
-    let said = failure(&node("attempts: 2"), Means::of(&asked)).await;
+    let said = failure(&node("attempts: 2"), RunContext::new(&asked)).await;
     assert!(said.ends_with("(attempt 2 of 2, by policy.attempts)"), "{said}");
     assert_eq!(endpoint.bodies().len(), 2);
-    // Before a call by estimate, and between attempts by what the server counted too.
-    let said = failure(&node("tokens: 10"), Means::of(&asked)).await;
+    // Before a call by the estimate, and between attempts also by the server's counts.
+    let said = failure(&node("tokens: 10"), RunContext::new(&asked)).await;
     assert!(said.contains("and 0 are spent; policy.tokens of the node allows 10"), "{said}");
     assert_eq!(endpoint.bodies().len(), 2);
-    let said = failure(&node("attempts: 2, tokens: 100"), Means::of(&asked)).await;
+    let said = failure(&node("attempts: 2, tokens: 100"), RunContext::new(&asked)).await;
     assert!(said.contains("and 12 are spent; policy.tokens of the node allows 100"), "{said}");
     assert_eq!(endpoint.bodies().len(), 3);
-    // It takes connections and says nothing.
+    // A server that accepts connections and never answers.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let waits = models(ModelSettings::at(format!("http://{}/v1", silent.local_addr().unwrap()), "m"));
-    let said = failure(&node("timeout: 1s"), Means::of(&waits)).await;
+    let said = failure(&node("timeout: 1s"), RunContext::new(&waits)).await;
     assert!(said.starts_with("no answer within 1 s, by policy.timeout of the node"), "{said}");
 }
 
 #[tokio::test]
 async fn the_budget_of_a_day_is_hit_and_outlives_a_restart() {
-    // An address that counts as another machine, and is this one: it closes what connects.
+    // An address that counts as remote although it is local. The server closes all connections.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     std::thread::spawn(move || listener.incoming().for_each(drop));
@@ -57,20 +57,20 @@ async fn the_budget_of_a_day_is_hit_and_outlives_a_restart() {
     let open = |per_day| Usage::at(place.path().join("usage.jsonl"), per_day, || 20_000 * 86_400);
     let node = node("attempts: 1");
     let usage = open(200);
-    let said = failure(&node, Means { usage: Some(&usage), ..Means::of(&away) }).await;
+    let said = failure(&node, RunContext { usage: Some(&usage), ..RunContext::new(&away) }).await;
     assert!(said.contains("0.0.0.0 cannot be reached"), "{said}");
     let spent = usage.spent_today();
     assert!(spent > 0 && spent < 100, "{spent}");
     drop(usage);
-    // The next life of the daemon.
+    // After a restart of the daemon.
     let usage = open(spent + 10);
-    let said = failure(&node, Means { usage: Some(&usage), ..Means::of(&away) }).await;
+    let said = failure(&node, RunContext { usage: Some(&usage), ..RunContext::new(&away) }).await;
     let wanted = format!("and {spent} left the machine today; nodes.tokens_per_day allows {}", spent + 10);
     assert!(said.contains(&wanted), "{said}");
-    // What stays on the machine is not counted.
+    // Local calls do not count.
     let endpoint = Endpoint::start(vec![says(r#"{"score":3}"#, "stop")]);
     let here = models(ModelSettings::at(&endpoint.url, "m"));
-    nodes::run_with(&node, Map::new(), Means { usage: Some(&usage), ..Means::of(&here) }).await.unwrap();
+    nodes::run_with(&node, Map::new(), RunContext { usage: Some(&usage), ..RunContext::new(&here) }).await.unwrap();
     assert_eq!(usage.spent_today(), spent);
 }
 
@@ -82,7 +82,7 @@ async fn an_answer_costs_what_its_model_s_price_says() {
     let priced = models(ModelSettings { price: Some(price), ..ModelSettings::at(&endpoint.url, "m") });
     let place = tempfile::tempdir().unwrap();
     let usage = Usage::new(place.path().join("usage.jsonl"), 0);
-    let means = Means { usage: Some(&usage), ..Means::of(&priced) };
+    let means = RunContext { usage: Some(&usage), ..RunContext::new(&priced) };
     let done = nodes::run_with(&node("attempts: 2"), Map::new(), means).await.unwrap();
     // Ten tokens in and two out, twice: failed attempts cost too.
     let costs: Vec<_> = done.ledger.attempts.iter().map(|attempt| attempt.cost).collect();
@@ -90,15 +90,15 @@ async fn an_answer_costs_what_its_model_s_price_says() {
     assert_eq!(done.ledger.cost(), Some(160e-6));
     let kept = usage::read_all(&place.path().join("usage.jsonl")).unwrap();
     assert_eq!(kept.iter().map(|spent| spent.cost).collect::<Vec<_>>(), [Some(80e-6), Some(80e-6)]);
-    // Without a price nothing is claimed.
+    // Without a price, no cost is reported.
     let endpoint = Endpoint::start(vec![says(r#"{"score":3}"#, "stop")]);
     let free = models(ModelSettings::at(&endpoint.url, "m"));
     let done = nodes::run(&node("attempts: 2"), Map::new(), &free).await.unwrap();
     assert_eq!(done.ledger.cost(), None);
-    // What stands in the server's cache has a price of its own.
+    // Cached prompt tokens have a separate price.
     let cached = Price { cached: Some(0.5), ..price };
     let tokens = nodes::outcome::Tokens { input: 10, output: 2, cached: Some(8) };
-    assert_eq!((price.of(tokens), cached.of(tokens)), (80e-6, 68e-6));
+    assert_eq!((price.cost(tokens), cached.cost(tokens)), (80e-6, 68e-6));
 }
 
 #[tokio::test]
@@ -108,14 +108,14 @@ async fn a_stream_says_how_many_tokens_have_come_and_gives_no_half_value() {
     let models = models(ModelSettings::at(&endpoint.url, "m"));
     let counts = Mutex::new(Vec::new());
     let hear = |tokens: u64| counts.lock().unwrap().push(tokens);
-    let means = Means { heard: Some(Heard(&hear)), ..Means::of(&models) };
+    let means = RunContext { heard: Some(TokenProgress(&hear)), ..RunContext::new(&models) };
     let done = nodes::run_with(&node("attempts: 1"), Map::new(), means).await.unwrap();
     assert_eq!(done.value, json!({"score": 3}));
     let tokens = done.ledger.attempts[0].tokens.unwrap();
     assert_eq!((tokens.input, tokens.output), (10, 5));
     let counts = counts.into_inner().unwrap();
     assert!(counts.is_sorted() && counts.last() == Some(&5), "{counts:?}");
-    let asked: &Value = &endpoint.asked()[0];
+    let asked: &Value = &endpoint.requests()[0];
     assert_eq!((&asked["stream"], &asked["stream_options"]), (&json!(true), &json!({"include_usage": true})));
 }
 
@@ -124,15 +124,15 @@ async fn a_server_that_knows_no_streams_is_asked_without() {
     let refuses = json!({"error": {"message": "Unrecognized request argument supplied: stream_options"}});
     let endpoint = Endpoint::start(vec![Reply(400, "", refuses), says(r#"{"score":3}"#, "stop")]);
     let models = models(ModelSettings::at(&endpoint.url, "m"));
-    let means = Means { heard: Some(Heard(&|_| ())), ..Means::of(&models) };
+    let means = RunContext { heard: Some(TokenProgress(&|_| ())), ..RunContext::new(&models) };
     let done = nodes::run_with(&node("attempts: 1"), Map::new(), means).await.unwrap();
     assert_eq!((done.value, done.ledger.attempts.len()), (json!({"score": 3}), 1));
-    let asked: Vec<bool> = endpoint.asked().iter().map(|body| body.get("stream").is_some()).collect();
+    let asked: Vec<bool> = endpoint.requests().iter().map(|body| body.get("stream").is_some()).collect();
     assert_eq!(asked, [true, false]);
-    // One that answers whole is heard all the same.
+    // The progress of an unstreamed answer is reported too.
     let endpoint = Endpoint::start(vec![says(r#"{"score":3}"#, "stop")]);
     let models = self::models(ModelSettings::at(&endpoint.url, "m"));
-    let means = Means { heard: Some(Heard(&|_| ())), ..Means::of(&models) };
+    let means = RunContext { heard: Some(TokenProgress(&|_| ())), ..RunContext::new(&models) };
     nodes::run_with(&node("attempts: 1"), Map::new(), means).await.unwrap();
     assert_eq!(endpoint.bodies().len(), 1);
 }

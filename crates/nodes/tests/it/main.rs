@@ -1,4 +1,4 @@
-//! Node files, and calls of them, through the public face.
+//! Tests of node files and their calls through the public API.
 
 #![expect(clippy::unwrap_used, reason = "the lints' exception for tests leaves out their helpers")]
 

@@ -1,4 +1,4 @@
-//! Links in a checkout that lead out of it: what lies there is neither read nor written nor removed, and stands in no error.
+//! Links that point out of a checkout: their targets are not read, written, removed or quoted in errors.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -8,7 +8,7 @@ use nodes::cassette::{Cassettes, Mode};
 use nodes::folder::Folder;
 use nodes::suite::Answering;
 use nodes::suite::baseline::Baseline;
-use nodes::{Means, Models, Node};
+use nodes::{Models, Node, RunContext};
 use serde_json::{Map, json};
 
 use crate::endpoint::{Endpoint, says};
@@ -16,10 +16,10 @@ use crate::endpoint::{Endpoint, says};
 const SECRET: &str = "planted-9f3";
 const NODE: &str = "---\ndescription: A.\noutput: { schema: { a: string } }\n---\nSay it.\n";
 
-/// What is linked; the rest is there and real.
+/// The linked path; everything else is real.
 const LINKED: [&str; 3] = ["nodes", "nodes/cassettes", "nodes/cassettes/n.jsonl"];
 
-/// A worktree in which this path leads to what another project has there.
+/// Creates a worktree in which this path links to another project.
 fn linked(at: &Path, path: &str) -> (Folder, PathBuf) {
     let (worktree, other) = (at.join("worktree"), at.join("other"));
     fs::create_dir_all(other.join("nodes/cassettes")).unwrap();
@@ -30,13 +30,14 @@ fn linked(at: &Path, path: &str) -> (Folder, PathBuf) {
     (Folder::new(worktree, "nodes"), other)
 }
 
-/// Everything below a directory, with its text.
+/// Returns all files below a directory, with their texts.
 fn all(at: &Path) -> Vec<(PathBuf, String)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(at).unwrap().flatten() {
-        match entry.file_type().unwrap().is_dir() {
-            true => found.extend(all(&entry.path())),
-            false => found.push((entry.path(), fs::read_to_string(entry.path()).unwrap())),
+        if entry.file_type().unwrap().is_dir() {
+            found.extend(all(&entry.path()))
+        } else {
+            found.push((entry.path(), fs::read_to_string(entry.path()).unwrap()))
         }
     }
     found.sort();
@@ -53,19 +54,19 @@ async fn nothing_is_recorded_or_replayed_through_a_link() {
             let before = all(&other);
             let endpoint = Endpoint::start(vec![says(r#"{"a":"b"}"#, "stop")]);
             let (models, cassettes) = (Models::at(&endpoint.url, "m").unwrap(), Cassettes::new(mode));
-            let means = Means { cassettes: Some((&cassettes, &folder)), ..Means::of(&models) };
+            let means = RunContext { cassettes: Some((&cassettes, &folder)), ..RunContext::new(&models) };
             let why = nodes::run_with(&node, Map::new(), means).await.expect_err("a link").why;
             assert!(why.contains(&format!("{path} is a link, and links are not followed")), "{mode:?} {path}: {why}");
             assert!(!why.contains(SECRET), "{why}");
             assert_eq!(all(&other), before, "{mode:?} {path}");
-            // A model that would have been paid in vain was not asked.
-            assert_eq!(endpoint.asked(), Vec::<serde_json::Value>::new(), "{mode:?} {path}");
+            // The paid model was not asked, because its answer could not be stored.
+            assert_eq!(endpoint.requests(), Vec::<serde_json::Value>::new(), "{mode:?} {path}");
         }
     }
 }
 
 #[test]
-fn what_another_project_recorded_is_not_removed() {
+fn recordings_of_another_project_are_not_removed() {
     for path in LINKED {
         let place = tempfile::tempdir().unwrap();
         let (folder, other) = linked(place.path(), path);
@@ -88,13 +89,13 @@ fn a_baseline_is_read_and_written_through_no_link() {
         assert!(!why.contains(SECRET), "{why}");
         let mut baseline = Baseline::default();
         baseline.accept(Answering::Cassette, &[], true);
-        // The link itself may be replaced, by a real file of the worktree.
+        // The link itself may be replaced with a real file of the worktree.
         assert_eq!(baseline.write(&folder).is_ok(), path == "nodes/baseline.json");
         assert_eq!(all(&other), before, "{path}");
     }
 }
 
-/// An error is read by agents and logged; what stands in a file is not repeated there.
+/// Agents read errors, and errors are logged. They must not quote the content of other files.
 #[test]
 fn no_error_quotes_a_file_of_another_kind() {
     let place = tempfile::tempdir().unwrap();
@@ -104,7 +105,10 @@ fn no_error_quotes_a_file_of_another_kind() {
     }
     let folder = Folder::new(place.path(), "nodes");
     let why = Baseline::read(&folder).unwrap_err();
-    assert_eq!(why, "nodes/baseline.json is no baseline (line 1, column 13); `hob node test --accept` writes it anew");
+    assert_eq!(
+        why,
+        "nodes/baseline.json is not a valid baseline (line 1, column 13); `hob node test --accept` writes it anew"
+    );
     let why = Cassettes::collect_garbage(&folder).unwrap_err().to_string();
     assert!(why.starts_with("cassettes/n.jsonl: line 1 is no recording; ") && !why.contains(SECRET), "{why}");
 }

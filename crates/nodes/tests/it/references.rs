@@ -1,10 +1,10 @@
-//! Schemas whose references mean no good: a daemon loads the node files that a checkout brings.
+//! Hostile references in schemas: a daemon loads the node files of a checkout.
 
 use nodes::Node;
 use serde_json::{Map, Value, json};
 
-/// What is said of a node whose output has this schema, with an example that is this value.
-fn said(schema: &Value, value: &Value) -> String {
+/// Returns the problems of a node with this output schema and this value as an example.
+fn problems(schema: &Value, value: &Value) -> String {
     let text = format!(
         "---\ndescription: A.\noutput: {{ schema: {schema} }}\nexamples: [ {{ input: {{}}, output: {value} }} ]\n---\nSay it.\n"
     );
@@ -14,12 +14,12 @@ fn said(schema: &Value, value: &Value) -> String {
     }
 }
 
-/// An object with a field `x` of the first of these.
-fn of(defs: Map<String, Value>) -> Value {
+/// Builds an object schema with a field `x` of the first definition.
+fn object(defs: Map<String, Value>) -> Value {
     json!({"type": "object", "properties": {"x": {"$ref": "#/$defs/d0"}}, "$defs": defs})
 }
 
-/// Each twice the next: without an end that anybody sees.
+/// Builds definitions that each refer to the next one twice: exponential work.
 fn doubled(place: &str) -> Map<String, Value> {
     let part = |at: usize| {
         let next = json!({"$ref": format!("{place}{}", at + 1)});
@@ -28,32 +28,31 @@ fn doubled(place: &str) -> Map<String, Value> {
     (0..40).map(|at| (format!("d{at}"), part(at))).collect()
 }
 
-/// It ended the daemon: counting its comparisons had no end.
+/// This once crashed the daemon: counting its comparisons did not terminate.
 #[test]
 fn a_circle_through_dependencies_is_refused() {
     let text = "---\ndescription: A.\ninput: { schema: { type: object, dependencies: { x: { $ref: \"#\" } } } }\n\
                 output: { schema: { a: string } }\ntests: [ { input: {} } ]\n---\nSay it.\n";
     let said = Node::parse("n", text).unwrap_err()[0].to_string();
     let wanted =
-        "3: the schema of the input: # leads back to itself with no part of the value in between, so it says nothing";
+        "3: the schema of the input: # refers to itself with no part of the value in between, so it has no meaning";
     assert_eq!(said, wanted);
 }
 
 #[test]
 fn references_that_lead_to_one_another_are_few() {
     let chain = |length: usize| {
-        let part = |at: usize| match at + 1 == length {
-            true => json!({"type": "integer"}),
-            false => json!({"$ref": format!("#/$defs/d{}", at + 1)}),
+        let part = |at: usize| {
+            if at + 1 == length { json!({"type": "integer"}) } else { json!({"$ref": format!("#/$defs/d{}", at + 1)}) }
         };
-        of((0..length).map(|at| (format!("d{at}"), part(at))).collect())
+        object((0..length).map(|at| (format!("d{at}"), part(at))).collect())
     };
-    assert_eq!(said(&chain(64), &json!({"x": 1})), "good");
-    let refused = said(&chain(2_500), &json!({"x": 1}));
+    assert_eq!(problems(&chain(64), &json!({"x": 1})), "good");
+    let refused = problems(&chain(2_500), &json!({"x": 1}));
     assert!(refused.contains("more than 64 references lead to one another: refer to the last"), "{refused}");
 }
 
-/// The validator calls itself for each schema, and it ended the daemon.
+/// This once crashed the daemon: the validator recurses for each schema.
 #[test]
 fn schemas_that_stand_in_one_another_without_end_are_refused_for_the_value() {
     let deep = |inner: Value| (0..15).fold(inner, |inner, _| json!({"allOf": [inner]}));
@@ -61,17 +60,17 @@ fn schemas_that_stand_in_one_another_without_end_are_refused_for_the_value() {
         59 => json!({"items": deep(json!({"$ref": "#/$defs/d0"}))}),
         _ => deep(json!({"$ref": format!("#/$defs/d{}", at + 1)})),
     };
-    let schema = of((0..60).map(|at| (format!("d{at}"), part(at))).collect());
+    let schema = object((0..60).map(|at| (format!("d{at}"), part(at))).collect());
     let nested = |depth: usize| (0..depth).fold(json!(1), |inner, _| json!([inner]));
-    assert_eq!(said(&schema, &json!({"x": 1})), "good");
-    let refused = said(&schema, &json!({"x": nested(40)}));
+    assert_eq!(problems(&schema, &json!({"x": 1})), "good");
+    let refused = problems(&schema, &json!({"x": nested(40)}));
     assert!(refused.contains("or more than 1000 in one another; give one that is less deep"), "{refused}");
 }
 
-/// Where the validator follows a reference elsewhere than what was counted, it compares without end.
+/// If the validator resolved a reference differently than the estimate, its comparisons could be unbounded.
 #[test]
 fn a_reference_leads_to_one_part() {
-    let mut anchored = of(doubled("#d"));
+    let mut anchored = object(doubled("#d"));
     for at in 0..40 {
         anchored["$defs"][format!("d{at}")]["$anchor"] = json!(format!("d{at}"));
     }
@@ -85,11 +84,11 @@ fn a_reference_leads_to_one_part() {
     for (schema, wanted) in [
         (
             json!({"default": light, "type": "object", "properties": {"x": {"$ref": "#d0"}}, "$defs": anchored["$defs"]}),
-            "#d0 leads to no part of this schema; write it as #/$defs/NAME",
+            "#d0 is an unresolved reference; write it as #/$defs/NAME",
         ),
         (
             json!({"type": "object", "properties": {"x": {"$ref": "#/$defs/%250"}}, "$defs": escaped}),
-            "#/$defs/%250 leads to no part of this schema; write it as #/$defs/NAME",
+            "#/$defs/%250 is an unresolved reference; write it as #/$defs/NAME",
         ),
         (
             json!({"$schema": "http://json-schema.org/draft-04/schema#", "type": "object", "properties": {"x": fourth},
@@ -97,11 +96,11 @@ fn a_reference_leads_to_one_part() {
             "an `$id` inside of a schema changes what references mean",
         ),
     ] {
-        let refused = said(&schema, &json!({"x": 1}));
+        let refused = problems(&schema, &json!({"x": 1}));
         assert!(refused.contains(wanted), "{refused}");
     }
-    // One of that name is followed.
+    // A reference by that name is followed.
     let named = json!({"type": "object", "properties": {"x": {"$ref": "#a"}}, "$defs": {"a": {"$anchor": "a", "type": "integer"}}});
-    assert_eq!(said(&named, &json!({"x": 1})), "good");
-    assert!(said(&named, &json!({"x": "1"})).contains("/x: it is not of type"));
+    assert_eq!(problems(&named, &json!({"x": 1})), "good");
+    assert!(problems(&named, &json!({"x": "1"})).contains("/x: it is not of type"));
 }

@@ -1,4 +1,4 @@
-//! A worktree that is followed while its files change: what answers is always a version that was serving, and nothing is lost.
+//! A watched worktree whose files change: answers always come from an available version, and no call is lost.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -20,7 +20,7 @@ pub(crate) async fn follow(root: &Path) -> Arc<Worktree> {
     Arc::new(Worktree::follow(Folder::new(root, "nodes"), Arc::new(|_| ())).await)
 }
 
-/// Waits until what is served is so.
+/// Waits until the available nodes meet a condition.
 pub(crate) async fn until(worktree: &Worktree, what: &str, is: impl Fn(&nodes::registry::Served) -> bool) {
     let mut changes = worktree.changes();
     let waiting = async {
@@ -39,7 +39,7 @@ async fn five_hundred_edits_with_eight_callers() {
     let folder = place.path().join("nodes");
     std::fs::create_dir(&folder).expect("a directory");
     let names = ["a", "b", "c"];
-    // Every text that was ever good, by its hash.
+    // Every valid text so far, by its hash.
     let good = Arc::new(Mutex::new(BTreeSet::new()));
     let save = |name: &str, text: &str, good: &Mutex<BTreeSet<String>>| {
         if let Ok(node) = nodes::Node::parse(name, text) {
@@ -58,7 +58,7 @@ async fn five_hundred_edits_with_eight_callers() {
                 while !is_over.load(Ordering::Relaxed) {
                     let served = worktree.served();
                     for entry in served.entries.values() {
-                        // A version that serves answers to the end, whatever is saved meanwhile.
+                        // A version in use answers to the end, whatever is saved meanwhile.
                         let node = entry.node.as_ref().expect("each was good once, and its last good version serves");
                         assert!(good.lock().contains(&node.hash), "{}", node.hash);
                         let input = serde_json::Map::from_iter([("text".to_owned(), "x".into())]);
@@ -79,7 +79,7 @@ async fn five_hundred_edits_with_eight_callers() {
         random % most
     };
     let mut saves = BTreeMap::<&str, u32>::new();
-    // A broken file that goes and comes back has no last good version.
+    // A broken file that was removed and restored has no last good version.
     let mut broken = BTreeSet::new();
     for edit in 1..=500 {
         let name = names[below(3) as usize];
@@ -92,7 +92,7 @@ async fn five_hundred_edits_with_eight_callers() {
                 "saved"
             }
             0 => {
-                // Half of it, and then all.
+                // First a half, then the whole text.
                 std::fs::write(&path, &whole[..whole.len() / 2]).expect("written");
                 tokio::task::yield_now().await;
                 save(name, &whole, &good);
@@ -103,7 +103,7 @@ async fn five_hundred_edits_with_eight_callers() {
                 "broken"
             }
             2 => {
-                // As many editors save: a new file takes its place.
+                // Many editors save like this: a new file replaces the old one.
                 let new = folder.join(".new");
                 if let Ok(node) = nodes::Node::parse(name, &whole) {
                     good.lock().insert(node.hash);
@@ -173,7 +173,7 @@ async fn from_save_to_serving() {
     }
     times.sort();
     println!("from save to serving: p50 {:?}, p95 {:?}", times[times.len() / 2], times[times.len() * 95 / 100]);
-    // The directory goes, and comes back.
+    // The directory is removed and restored.
     std::fs::remove_dir_all(&folder).expect("removed");
     until(&worktree, "nothing", |served| served.entries.is_empty()).await;
     std::fs::create_dir(&folder).expect("a directory");

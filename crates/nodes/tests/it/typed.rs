@@ -1,4 +1,4 @@
-//! Nodes in Rust, and the smallest server of one: the example program, by the lines that a client sends.
+//! Nodes in Rust, and the smallest server of one: the example program with the messages of a client.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -56,10 +56,10 @@ fn a_template_is_rehearsed_against_its_type() {
     let node = checked::<Rate>().expect("valid");
     assert_eq!((node.description.as_str(), node.policy.attempts), ("Rates a text.", 3));
     let problems = checked::<Misspelt>().expect_err("misspelt");
-    assert_eq!(problems[0].message, "the template reads `txt`, which is no input; did you mean `text`?");
+    assert_eq!(problems[0].message, "the template reads `txt`, which is not an input; did you mean `text`?");
 }
 
-/// Its check takes until another task has run.
+/// A type whose check waits until another task has run.
 struct Slow;
 
 impl Node for Slow {
@@ -102,7 +102,7 @@ async fn a_type_s_own_check_is_made() {
     let outcome = tool.call(Context::detached(Arc::new(())), Some(&arguments)).await.expect("an outcome");
     assert_eq!(outcome.structured.expect("structured").get(), r#"{"reason":"r","score":4}"#);
     assert_eq!(outcome.meta.expect("a ledger")["hob/ledger"]["attempts"].as_array().map(Vec::len), Some(3));
-    let asked = endpoint.asked();
+    let asked = endpoint.requests();
     assert!(asked[1]["messages"].to_string().contains("only what is perfect gets more than 5"));
     assert!(
         asked[2]["messages"].to_string().contains("invalid value: integer `300`, expected u8"),
@@ -111,7 +111,7 @@ async fn a_type_s_own_check_is_made() {
     );
 }
 
-/// The example program, and its streams.
+/// The example program and its streams.
 struct Program {
     child: Child,
     stdin: ChildStdin,
@@ -163,7 +163,7 @@ async fn one_line_lists_the_node_and_another_calls_it() {
     assert_eq!(tool["outputSchema"]["properties"]["score"]["maximum"], 5);
     let called = program.call("rate", json!({"text": "It rained."}));
     assert_eq!(called["result"]["structuredContent"], json!({"reason": "", "score": 1}), "{called}");
-    // What cannot be: an answer each, and the server lives.
+    // Each invalid call gets an error, and the server keeps running.
     let wrong = program.call("rate", json!({"txt": "It rained."}));
     assert_eq!(wrong["result"]["isError"], true);
     assert!(
@@ -174,7 +174,7 @@ async fn one_line_lists_the_node_and_another_calls_it() {
     );
     let unknown = program.call("rat", json!({}));
     assert!(unknown["error"]["message"].as_str().is_some_and(|text| text.contains("rat")), "{unknown}");
-    // A line that is no JSON is ignored, as the protocol's own servers do; one that is no request is answered.
+    // A line that is not JSON is ignored, as in the protocol's own servers. JSON that is not a request gets an error.
     let broken = program.ask("{\"jsonrpc\":\n{\"jsonrpc\":\"2.0\",\"id\":8,\"method\":7}");
     assert_eq!((&broken["id"], &broken["error"]["code"]), (&json!(8), &json!(-32600)), "{broken}");
     drop(engine);

@@ -1,5 +1,5 @@
-//! Programs that cannot draw every field: numbers and lists are asked for as text, and a dialog that is accepted without a
-//! value is no answer.
+//! Programs that cannot draw every field: numbers and lists become text fields. A dialog that is accepted without a value does
+//! not count as an answer.
 
 use super::*;
 

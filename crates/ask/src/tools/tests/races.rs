@@ -33,14 +33,14 @@ fn of_many_ways_one_wins() {
                 .map(|way| {
                     let (board, id) = (&house.board, &id);
                     scope.spawn(move || {
-                        let said = Said { by: way.to_string(), via: Via::Command, at_ms: way, note: None };
+                        let said = Response { by: way.to_string(), via: Via::Command, at_ms: way, note: None };
                         board.change(id, Event::Answer { values: Default::default(), said }).is_ok().then_some(way)
                     })
                 })
                 .collect();
             ways.into_iter().filter_map(|way| way.join().unwrap()).collect::<Vec<_>>()
         });
-        let winner = house.board.find(&id).unwrap().unwrap().said().unwrap().at_ms;
+        let winner = house.board.find(&id).unwrap().unwrap().response().unwrap().at_ms;
         assert_eq!(won, [winner]);
     }
 }

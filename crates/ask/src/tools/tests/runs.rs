@@ -1,4 +1,4 @@
-//! An answer belongs to the run that asked: no other run is confirmed by it, and its own run gets it once.
+//! An answer belongs to the run that asked: it confirms no other run, and is delivered once.
 
 use super::*;
 
@@ -17,7 +17,7 @@ async fn one_answer_confirms_one_of_a_hundred_runs() {
     house.answer(&house.only(), json!({"confirm": true}));
     let mut confirmed = Vec::new();
     for number in 0..100 {
-        // Some of them meet another daemon.
+        // Some runs meet a restarted daemon.
         if number % 30 == 1 {
             house.again();
         }
@@ -39,7 +39,7 @@ async fn another_run_hears_of_the_answer_as_history() {
     confirm(&house, "gone").await;
     let id = house.only();
     let now = project::journal::now();
-    let said = Said { by: "ann".to_owned(), via: Via::Command, at_ms: now, note: None };
+    let said = Response { by: "ann".to_owned(), via: Via::Command, at_ms: now, note: None };
     let values = serde_json::Map::from_iter([("confirm".to_owned(), json!(true))]);
     house.board.change(&id, Event::Answer { values, said }).unwrap();
     for _ in 0..2 {
@@ -56,7 +56,7 @@ async fn another_run_hears_of_the_answer_as_history() {
     assert_eq!(read["structuredContent"]["status"], "another_run");
     assert!(read["structuredContent"]["confirmed"].is_null(), "{read}");
     assert!(texts(&read)[0].contains("and ann said yes, with `hob answer`, at "), "{read}");
-    // Other words, another worktree and another agent have another history.
+    // Other words, another worktree or another agent has a separate history.
     let other = Caller { worktree: "/elsewhere".into(), ..caller("other") };
     let mut other = house.client_of(other, None).await;
     assert!(other.call("confirm_action", delete()).await["structuredContent"]["earlier"].is_null());
@@ -73,12 +73,12 @@ async fn a_run_gets_its_answer_over_a_restart_and_once() {
     house.again();
     house.answer(&id, json!({"confirm": true}));
     house.again();
-    // A run beside it gets nothing, in the first seconds of a daemon or later.
+    // A concurrent run gets nothing, right after a daemon's start or later.
     assert_eq!(texts(&house.client("b", None).await.call("ask_list", json!({})).await).len(), 1);
     let mut own = house.client("a", None).await;
     let result = own.call("confirm_action", delete()).await["structuredContent"].clone();
     assert_eq!((&result["question"], &result["confirmed"]), (&json!(id), &json!(true)));
-    // The first later call acknowledges it, whichever it is: nothing comes again after the connection is lost.
+    // The first later call of any kind acknowledges it: nothing is delivered again after a lost connection.
     own.call("ask_list", json!({})).await;
     drop(own);
     let mut own = house.client("a", None).await;
@@ -99,7 +99,7 @@ async fn the_same_run_joins_its_open_question_and_another_one_does_not() {
     assert_eq!(one, again);
     assert_ne!(one, other);
     assert_eq!(house.board.counts(), (2, 0));
-    // Nobody waits for the question of an agent that is gone: the person sees the one of its successor.
+    // The question of a dead agent is withdrawn, and the person sees that of its successor.
     let former = ask("gone").await;
     assert_eq!(house.board.counts(), (3, 0));
     ask("c").await;
@@ -116,7 +116,7 @@ async fn a_script_continues_another_by_the_id_of_its_question_once() {
     house.answer(&id, json!({"confirm": true}));
     drop(first);
     assert_eq!(house.board.counts(), (0, 1), "the answer waits for a script");
-    // The same words are another question.
+    // The same words of another run are another question.
     let mut second = house.client_of(script("second"), None).await;
     let result = second.call("confirm_action", json!({"action": "Deploy?", "wait_s": 0})).await;
     assert_eq!(result["structuredContent"]["confirmed"], false, "{result}");
@@ -128,12 +128,12 @@ async fn a_script_continues_another_by_the_id_of_its_question_once() {
         assert_eq!(result["status"] == "another_run", confirmed == 1 && run != "second", "{result}");
     }
     assert_eq!(confirmed, 1);
-    // An agent does not continue a script.
+    // An agent cannot take over from a script.
     let result = house.client("agent", None).await.call("ask_wait", json!({"question": id})).await;
     assert_eq!(result["structuredContent"]["status"], "another_run");
 }
 
-/// A caller who shares its token with others.
+/// Returns a caller with a shared token.
 fn shared(connection: u64) -> Caller {
     Caller { run: None, known: project::Identification::BySharedToken, pid: 0, connection, ..caller("") }
 }
@@ -167,7 +167,7 @@ async fn a_script_does_not_continue_another_that_waits_itself() {
     let id = house.only();
     let mut second = house.client_of(script("second"), None).await;
     house.answer(&id, json!({"confirm": true}));
-    // The answer is there, and the first script has not got it yet.
+    // The question is answered, and the first script has not received the answer yet.
     let question = house.board.find(&id).unwrap().unwrap();
     let waiting = house.board.waits(&question);
     let result = second.call("ask_wait", json!({"question": id})).await["structuredContent"].clone();
@@ -251,7 +251,7 @@ async fn a_question_names_the_agent_that_registered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_told_by_a_program_that_fails_was_told_to_nobody() {
+async fn a_failed_notification_does_not_count() {
     let dir = tempfile::tempdir().unwrap();
     let failed = Arc::new(parking_lot::Mutex::new(None));
     let notify = {

@@ -1,4 +1,4 @@
-//! When dialogs are shown, what the journal is told, and a call that its client gave up.
+//! The time of dialogs, the journal records, and a call that its client cancelled.
 
 use parking_lot::Mutex;
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::journal::Record;
 use crate::settings::Dialogs;
 
-/// A board with these settings, and what it told the journal.
+/// Creates a board with these settings, and its journal records.
 fn house(dialog: Dialogs) -> (Fixture, Arc<Mutex<Vec<Record>>>) {
     let dir = tempfile::tempdir().unwrap();
     let told = Arc::new(Mutex::new(Vec::new()));
@@ -27,7 +27,7 @@ async fn dialogs_are_shown_when_the_settings_say() {
     assert_eq!(result["structuredContent"]["status"], "unavailable");
     assert!(client.unread.iter().all(|message| message["method"] != "elicitation/create"), "{:?}", client.unread);
 
-    // Somebody watches elsewhere: by default a dialog follows after a while, with `always` it comes at once.
+    // While a face is connected, the dialog is delayed by default and immediate with `always`.
     for (dialog, waits) in [(Dialogs::Auto, true), (Dialogs::Always, false)] {
         let (house, _) = house(dialog);
         let mut face = house.client("face", None).await;
@@ -80,11 +80,11 @@ async fn an_answer_to_a_call_that_was_cancelled_comes_beside_the_next_result() {
         until(|| house.board.counts().0 == 1).await;
         let cancelled = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": call}});
         client.send(cancelled).await;
-        // What comes after it on the same connection is read after it.
+        // The next message of the connection is read after the cancellation.
         client.call("ask_list", json!({})).await;
         let open = house.board.unsettled().into_iter().find(|question| question.is_open()).unwrap();
         house.answer(&open.id, json!({"confirm": true}));
-        // The end of a call is noticed by a task of its own.
+        // A separate task notices the end of a call.
         until(|| !house.board.undelivered().is_empty()).await;
         let result = client.call("ask_list", json!({})).await;
         let late = texts(&result);

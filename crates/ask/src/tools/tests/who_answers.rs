@@ -1,5 +1,5 @@
-//! Ways for a process to answer what it may not: a question of another run, of a script, of a hook. None reaches the
-//! question; what such a process says in its own dialog answers its own question at most.
+//! Attempts of a process to answer questions of another run, a script or a hook. None succeeds: its own dialog answers at most
+//! its own question.
 
 use mcp::tool::Context;
 
@@ -9,7 +9,7 @@ use crate::control;
 use crate::form::Form;
 use crate::question::{Asker, Danger, Kind};
 
-/// Whose question it is.
+/// The owner of the question.
 #[derive(Debug, Clone, Copy)]
 enum Victim {
     Agent,
@@ -20,7 +20,7 @@ enum Victim {
 
 const VICTIMS: [Victim; 4] = [Victim::Agent, Victim::Script, Victim::Hook, Victim::SharedToken];
 
-/// What the process says that it is.
+/// The claimed identity of the process.
 const CLAIMS: [&str; 8] = [
     "another run",
     "the same name",
@@ -32,7 +32,7 @@ const CLAIMS: [&str; 8] = [
     "its hook",
 ];
 
-/// How it tries.
+/// The ways of the attempt.
 const WAYS: [&str; 4] = ["its id", "a beginning of its id", "the same words", "any question"];
 
 fn victim(victim: Victim) -> Caller {
@@ -59,7 +59,7 @@ fn claiming(claim: &str) -> Caller {
 }
 
 /// Asks as the victim, and returns the id.
-async fn asked(house: &Fixture, whose: Victim) -> String {
+async fn ask_as_victim(house: &Fixture, whose: Victim) -> String {
     if matches!(whose, Victim::Hook) {
         let run = "claude session s".to_owned();
         let asker = Asker {
@@ -86,7 +86,7 @@ async fn asked(house: &Fixture, whose: Victim) -> String {
     result["structuredContent"]["question"].as_str().unwrap().to_owned()
 }
 
-/// Calls as the process, and answers every dialog that it is shown with yes.
+/// Calls as the process, and answers yes to every dialog.
 async fn tries(client: &mut Client, way: &str, id: &str) {
     let (tool, arguments) = match way {
         "its id" => ("ask_wait", json!({"question": id, "wait_s": 1})),
@@ -118,7 +118,7 @@ async fn the_dialog_of_another_process_answers_nothing() {
         for claim in CLAIMS {
             for era in ["legacy", MODERN] {
                 let house = Fixture::new();
-                let id = asked(&house, whose).await;
+                let id = ask_as_victim(&house, whose).await;
                 for way in WAYS {
                     let mut client = house.client_of(claiming(claim), Some(era)).await;
                     tries(&mut client, way, &id).await;
@@ -132,7 +132,7 @@ async fn the_dialog_of_another_process_answers_nothing() {
     assert_eq!(rows, 256);
 }
 
-/// The dialog of who asked counts: the table above would pass if no dialog did.
+/// The asker's own dialog counts; without this test, the table above would pass even if no dialog counted.
 #[tokio::test(start_paused = true)]
 async fn the_dialog_of_who_asked_counts_and_is_called_that() {
     for whose in [Victim::Agent, Victim::Script, Victim::SharedToken] {
@@ -147,7 +147,7 @@ async fn the_dialog_of_who_asked_counts_and_is_called_that() {
     }
 }
 
-/// What reaches the question by a message that nobody asked for, or that was for somebody else.
+/// Unsolicited messages, and messages for another process.
 #[tokio::test(start_paused = true)]
 async fn forged_replies_and_tickets_answer_nothing() {
     let yes = json!({"action": "accept", "content": {"confirm": "yes"}});
@@ -164,12 +164,12 @@ async fn forged_replies_and_tickets_answer_nothing() {
         for forged in [dialog.clone(), json!(id), json!(1), json!(null)] {
             other.reply(&forged, yes.clone()).await;
         }
-        // What comes after it on the same connection is read after it.
+        // The next message of the connection is read after it.
         other.call("ask_list", json!({})).await;
         assert!(house.board.find(&id).unwrap().unwrap().is_open(), "{claim}");
     }
 
-    // A ticket of the one who asked, after a restart; answers that come before their question; an argument that resumes.
+    // A ticket of the asker after a restart, answers before their question, and a forged resume argument.
     let mut house = Fixture::new();
     let mut client = house.client_of(victim(Victim::Agent), Some(MODERN)).await;
     let asked = client.call("confirm_action", delete()).await;
@@ -189,21 +189,21 @@ async fn forged_replies_and_tickets_answer_nothing() {
             assert!(house.board.find(&id).unwrap().unwrap().is_open(), "{claim}: {params}");
         }
     }
-    // The one who asked brings the answer all the same.
+    // The asker's own answer still succeeds.
     let mut client = house.client_of(victim(Victim::Agent), Some(MODERN)).await;
     let params = json!({"name": "confirm_action", "arguments": delete(), "requestState": asked["requestState"], "inputResponses": responses});
     let call = client.request("tools/call", params).await;
     assert_eq!(client.response(call).await["structuredContent"]["confirmed"], true);
 }
 
-/// hob's own methods, called by a process that may not answer, and by one that says it was a dialog.
+/// hob's methods, called by a process that may not answer, and by one that claims to be a dialog.
 #[tokio::test(start_paused = true)]
 async fn the_methods_of_the_command_line_refuse_who_may_not_answer() {
     let dir = tempfile::tempdir().unwrap();
     let refuses = Box::new(|pid| (pid != 1).then(|| "an agent must not answer for its person".to_owned()));
     let board = Board::new(BoardOptions { refuses, ..options(dir.path().into()) });
     let house = Fixture { dir, board };
-    let id = asked(&house, Victim::Script).await;
+    let id = ask_as_victim(&house, Victim::Script).await;
     let raw = |params: &Value| Some(serde_json::value::to_raw_value(params).unwrap());
     let cx = |pid| Context::detached(Arc::new(Caller { role: Role::Control, pid, ..caller("c") }));
     for params in [
@@ -221,7 +221,7 @@ async fn the_methods_of_the_command_line_refuse_who_may_not_answer() {
     let params = json!({"question": id, "via": "terminal"});
     assert!(control::claim(house.board.clone(), cx(2), raw(&params)).await.is_err());
     assert!(control::watch(house.board.clone(), cx(2), None).await.is_err());
-    // Nobody answers in a dialog by the command line.
+    // An answer by the command line cannot claim to be from a dialog.
     let params = json!({"question": id, "yes": true, "via": "dialog"});
     assert!(control::answer(house.board.clone(), cx(1), raw(&params)).await.is_err());
     assert!(house.board.find(&id).unwrap().unwrap().is_open());

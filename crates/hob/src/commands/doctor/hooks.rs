@@ -48,7 +48,7 @@ pub(super) fn report(project: &Project, quick: bool) -> Report {
         let agent = found.file.agent;
         versions.entry(agent).or_insert_with(|| {
             let said = agents::Agent::of_hooks(agent).and_then(|known| known.says_version(&search));
-            said.as_deref().and_then(Version::of)
+            said.as_deref().and_then(Version::parse)
         });
         provable
             .extend(found.entries.iter().filter(|entry| unprovable(&found.file, entry, &search).is_none()).cloned());

@@ -51,7 +51,7 @@ impl Install {
     }
 
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
-        let standing = ::hooks::files::Files::new(project).standing(false);
+        let standing = ::hooks::files::Files::new(project).active(false);
         for broken in &standing.broken {
             terminal::line(format!("A policy is invalid and not in force: {broken}."));
         }
@@ -126,7 +126,7 @@ impl Install {
             Agent::Claude => agents::Agent::of_hooks(file.agent).and_then(|agent| agent.says_version(&search)),
             _ => None,
         };
-        let version = said.as_deref().and_then(Version::of);
+        let version = said.as_deref().and_then(Version::parse);
         let program = program(file.is_shared)?;
         let plan = Plan::new(file.agent, program.clone(), version, fail, policies, self.events == "all");
         let events: Vec<&str> = plan.events.iter().map(|(row, _)| row.name).collect();

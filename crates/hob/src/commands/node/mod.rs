@@ -258,7 +258,7 @@ impl Check {
             }
             files
         };
-        let models = Models::of(&Config::load(project, &daemon::sections()).map_err(Failure::new)?);
+        let models = Models::from_config(&Config::load(project, &daemon::sections()).map_err(Failure::new)?);
         models.ignored().iter().for_each(terminal::line);
         for file in &files {
             let named = file.strip_prefix(&worktree).unwrap_or(file);

@@ -64,8 +64,8 @@ fn run(project: &Project, nodes: &[String], answering: Answering, accepts: bool)
     let folder = folder(project)?;
     let settings = config.settings::<nodes::NodesSettings>();
     let usage = Usage::new(state(project).join("usage.jsonl"), settings.tokens_per_day);
-    let models = Models::of(&config);
-    // Outside the checkout, which could bring its own program.
+    let models = Models::from_config(&config);
+    // Not in the checkout, which could bring a program of that name.
     let venv = state(project).join("llm");
     let suite = Suite { folder: &folder, models: &models, usage: &usage, venv: &venv };
     let mut known = match Baseline::read(&folder) {

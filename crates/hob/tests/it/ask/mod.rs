@@ -157,9 +157,7 @@ fn a_mistyped_option_is_no_answer() {
     let refused = project.run(["answer", "--choose", "sqlit"]);
     assert!(refused.code != Some(0), "{refused:?}");
     assert!(
-        refused
-            .stderr
-            .contains("there is no option \"sqlit\"; there are: sqlite, pg; another text is given with --text"),
+        refused.stderr.contains("unknown option \"sqlit\"; available: sqlite, pg; another text is given with --text"),
         "{refused:?}"
     );
     project.run(["answer", "--choose", "postgresql"]).ok();

@@ -98,7 +98,7 @@ fn of_four_ways_to_a_question_one_wins_and_the_others_are_told() {
         let back = agent.answer(back);
         let result = agent.answer(call).structured;
         let is_told = |message: &&str| {
-            let by = message.contains("already: by tester (") || message.contains("already: taken back by its asker, ");
+            let by = message.contains("already: by tester (") || message.contains("already: withdrawn by its asker, ");
             by && message.contains("T") && message.ends_with('Z')
         };
         let mut winners: Vec<usize> = (0..2).filter(|way| refused(&said[*way]).is_none()).collect();

@@ -204,7 +204,7 @@ fn a_rule_that_always_holds_lets_go_after_three_and_says_why() {
     assert_eq!(held, "");
     assert_eq!(
         told,
-        "hob let the agent stop, which was to go on (run the tests first (rule tests of the project's policy)): it was held 3 \
+        "hob let the agent stop although it should continue (run the tests first (rule tests of the project's policy)): it was held 3 \
          times in a row"
     );
     // A new turn starts a new count, within the hourly limit.

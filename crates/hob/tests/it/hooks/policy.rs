@@ -34,8 +34,8 @@ fn what_tightens_holds_at_once_and_what_loosens_waits() {
     // On a slow machine the first events may time out before the next daemon is ready.
     testkit::until("a daemon to decide", || (decision(&project, "git push -f") == "deny").then_some(()));
     let pending = project.run(["policy", "check"]).ok();
-    assert!(pending.contains("waits for `hob trust`: rule no-force-push (deny) is gone or changed"), "{pending}");
-    // A person grants the text: it applies from the next event, and no other text does.
+    assert!(pending.contains("waits for `hob trust`: rule no-force-push (deny) was removed or changed"), "{pending}");
+    // A person grants the text: it holds at the next event, and no other text does.
     project.write("hob-policy.toml", LOOSE);
     let granted = project.run(["trust", "--yes"]).ok();
     assert!(granted.contains("rule reading allows `git status`, `git log`"), "{granted}");
@@ -80,7 +80,7 @@ fn a_policy_is_tested_explained_and_tried() {
           runs: sudo git push …
           runs: git push …
           rule no-force-push may match, and decides ask, by `git push …`
-        ask by no-force-push: rule no-force-push of the project's policy may forbid `git push …`: what `…` stands for is known only when it runs (force pushes lose others' work)
+        ask by no-force-push: rule no-force-push of the project's policy may forbid `git push …`: the value of `…` is known only at run time (force pushes lose others' work)
     "#]].assert_eq(&explained);
 }
 
@@ -94,7 +94,7 @@ fn a_person_who_takes_the_policy_away_is_believed_and_an_agent_is_not() {
     assert_eq!(decision(&project, "git push -f"), "deny");
     let granted = project.run(["trust", "--yes"]).ok();
     assert!(
-        granted.contains("a grant drops the rules that it had:\n  rule no-force-push (deny) is gone or changed"),
+        granted.contains("a grant drops the rules that it had:\n  rule no-force-push (deny) was removed or changed"),
         "{granted}"
     );
     assert!(granted.contains("Granted: the project has no policy"), "{granted}");

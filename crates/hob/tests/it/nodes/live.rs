@@ -149,7 +149,7 @@ fn the_part_s_own_tools_cost_at_most_their_budget() {
         listed["tools"].as_array().unwrap().iter().map(|tool| (tool["name"].as_str().unwrap(), cost(tool))).collect();
     let total: usize = costs.iter().map(|(_, cost)| cost).sum();
     println!("{total} tokens: {costs:?}");
-    assert!(total <= 700, "{total} tokens: {costs:?}");
+    assert!(total <= 850, "{total} tokens: {costs:?}");
 }
 
 #[test]

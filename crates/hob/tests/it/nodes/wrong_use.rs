@@ -21,9 +21,9 @@ fn run(project: &TestProject, name: &str) -> Ran {
 #[test]
 fn no_such_node_or_input() {
     let project = fresh();
-    says(&run(&project, "rate"), &["there is no node \"rate\" in nodes/", "`hob node new NAME` writes one"]);
+    says(&run(&project, "rate"), &["unknown node \"rate\" in nodes/", "`hob node new NAME` writes one"]);
     project.write("nodes/rate.node.md", RATE);
-    says(&run(&project, "rat"), &["there is no node \"rat\" in nodes/", "did you mean \"rate\"?"]);
+    says(&run(&project, "rat"), &["unknown node \"rat\" in nodes/", "did you mean \"rate\"?"]);
     let misspelt = project.run(["node", "run", "rate", r#"{"txt": "It rained."}"#]);
     says(&misspelt, &["\"text\" is a required property (keys there: txt)", "The node's input: {\"type\":\"object\""]);
 }
@@ -35,8 +35,8 @@ fn no_such_model() {
     let models = "[nodes]\nmodels.small = { url = \"http://127.0.0.1:9/v1\", model = \"m\" }\n";
     project.write("hob.toml", models);
     let way = "add [nodes.models.\"large\"] with url and model, and restart the daemon (`hob stop`)";
-    says(&run(&project, "rate"), &["no model large is configured (there are: small)", way]);
-    // The error is reported before the first call.
+    says(&run(&project, "rate"), &["model large is not configured (configured: small)", way]);
+    // It is told before anybody calls.
     let listed = project.run(["node", "list"]).ok();
     assert!(listed.contains("no model large is configured"), "{listed}");
     project.run(["stop"]).ok();
@@ -76,7 +76,7 @@ fn two_files_of_one_name_and_an_illegal_one() {
     project.write("nodes/other.node.md", &RATE.replace("description", "name: rate\ndescription"));
     project.write("nodes/no name.node.md", RATE);
     let checked = project.run(["node", "check"]);
-    says(&checked, &["nodes/other.node.md:2: `name` is \"rate\", and the file other.node.md: name both alike"]);
+    says(&checked, &["nodes/other.node.md:2: `name` is \"rate\", and the file other.node.md; use the same name"]);
     says(&checked, &["nodes/no name.node.md: the name of a node has 1 to 64 letters, digits, `_` and `-`"]);
     let mut peer = project.mcp(&[]);
     peer.initialize();
@@ -93,9 +93,9 @@ fn what_looks_like_a_node_file_and_is_none() {
     project.write("nodes/tone.md", "Be kind.");
     std::fs::create_dir(project.root().join("nodes/box.node.md")).unwrap();
     std::os::unix::fs::symlink("../elsewhere.md", project.root().join("nodes/far.node.md")).unwrap();
-    let link = "nodes/far.node.md is a link, and links are not followed; put the file itself there";
-    let directory = "nodes/box.node.md is a directory, and a node is a file; rename the directory";
-    let misnamed = "nodes/rate.nodes.md is no node file, because its name does not end with .node.md; if it is meant as one, \
+    let link = "nodes/far.node.md is a link, and links are not followed; replace it with the file";
+    let directory = "nodes/box.node.md is a directory instead of a file; rename it";
+    let misnamed = "nodes/rate.nodes.md is not a node file, because its name does not end with .node.md; if it is meant as one, \
                     rename it to rate.node.md";
     let checked = project.run(["node", "check"]);
     says(&checked, &[link, directory, misnamed, "2 of 2 node files are invalid"]);
@@ -105,9 +105,9 @@ fn what_looks_like_a_node_file_and_is_none() {
     }
     assert!(!listed.contains("tone.md"), "what nodes include is not meant as one: {listed}");
     says(&project.run(["node", "check", "far", "rate"]), &[link, misnamed, "2 of 2 node files"]);
-    says(&run(&project, "far"), &["there is no node \"far\": ", link]);
-    says(&run(&project, "rate"), &["there is no node \"rate\": ", misnamed]);
-    // A client that watches the files is told of each change.
+    says(&run(&project, "far"), &["unknown node \"far\": ", link]);
+    says(&run(&project, "rate"), &["unknown node \"rate\": ", misnamed]);
+    // Who follows the files is told as they change.
     project.write("nodes/real.node.md", RATE);
     let mut peer = project.mcp(&["nodes"]);
     peer.initialize();
@@ -143,7 +143,7 @@ fn a_file_is_looked_for_where_the_shell_stands_and_named_once() {
     let link = check("nodes", "far.node.md");
     says(&link, &["nodes/far.node.md is a link"]);
     assert_eq!(link.stdout.matches("far.node.md").count(), 1, "{}", link.stdout);
-    says(&check("", "rat"), &["there is no node \"rat\" in nodes/: did you mean \"rate\"?"]);
+    says(&check("", "rat"), &["unknown node \"rat\" in nodes/: did you mean \"rate\"?"]);
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn a_model_that_is_named_and_not_there_is_no_other() {
     let on = |model: &str| {
         project.run(["call", "node_run", "--node", "rate", "--input", r#"{"text": "a"}"#, "--model", model])
     };
-    says(&on("large"), &["no model large is configured (none is): add [nodes.models.\"large\"]"]);
+    says(&on("large"), &["model large is not configured (no models are configured): add [nodes.models.\"large\"]"]);
     assert!(on("delegate").ok().contains("node_submit"));
 }
 
@@ -265,7 +265,7 @@ fn a_shell_hears_of_a_value_that_is_not_taken() {
     );
     says(&submit(r#"{"reason": "r", "score": 8}"#), &["got 8", "That was the last attempt"]);
     let late = submit(r#"{"reason": "r", "score": 4}"#);
-    says(&late, &["No attempts are left, so this value was not looked at; call rate again for a new ticket."]);
+    says(&late, &["No attempts are left, so this value was not validated; call rate again for a new ticket."]);
     assert!(!late.stdout.contains("got 8"), "{}", late.stdout);
     says(&project.run(["call", "node_submit", "--ticket=a", "--value", "1"]), &["No node gave you this ticket"]);
 }
@@ -279,8 +279,8 @@ fn the_last_good_version_answers_a_shell_too() {
     assert!(run(&project, "rate").ok().contains("You rate texts."), "the version before");
     assert!(project.run(["node", "list"]).ok().contains("nodes/rate.node.md"), "what is wrong is said there");
     std::fs::remove_file(project.root().join("nodes/rate.node.md")).unwrap();
-    says(&run(&project, "rate"), &["there is no node \"rate\""]);
-    // A daemon that never had a valid version has none.
+    says(&run(&project, "rate"), &["unknown node \"rate\""]);
+    // A daemon that never had a good one has none.
     project.run(["stop"]).ok();
     project.write("nodes/rate.node.md", "---\ndescription: [\n---\nbroken\n");
     says(&run(&project, "rate"), &["nodes/rate.node.md is invalid"]);

@@ -1,7 +1,7 @@
-//! The rules in force after a file has changed. An agent can edit the file of its project, so an edit takes effect at once
-//! only where it tightens: rules that deny or ask before a tool, in addition to the rules that held before. Everything else
-//! waits until the user grants the text with `hob trust`: an `allow`, a `person`, a `context`, a rule about another event,
-//! and the end of a former rule. A file that does not parse changes nothing.
+//! The rules in force after a file has changed. An agent can edit the file of its project. An edit takes effect at once only
+//! if it tightens: rules that deny or ask before a tool are added to the previous rules. Everything else waits until the
+//! user grants the text with `hob trust`: an `allow`, a `person`, a `context`, a rule about another event, and the removal
+//! of a previous rule. A file that does not parse changes nothing.
 
 use std::collections::HashMap;
 
@@ -11,17 +11,17 @@ use serde::{Deserialize, Serialize};
 use super::rule::{Opaque, Policy, Rule, RuleTable, Words};
 use crate::agents::Verdict;
 
-/// The most rules that are held, and the most bytes of their record.
+/// The maximum number of stored rules, and the maximum size of their record in bytes.
 const RULES_MAX: usize = 4000;
 const BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// The rules that held last, kept between two lives of the daemon.
+/// The record of the rules that were last in force. It survives a restart of the daemon.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Held {
+pub struct RuleRecord {
     pub rules: Vec<RuleTable>,
     #[serde(default)]
     pub opaque: Opaque,
-    /// The grant that took effect last. A grant ends former rules once: after that, a return to its text does not.
+    /// The grant that took effect last. A grant removes previous rules once: a later return to its text does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub granted: Option<String>,
 }
@@ -31,26 +31,26 @@ pub struct Held {
 pub struct InForce {
     pub policy: Policy,
     /// The record to keep.
-    pub held: Held,
+    pub held: RuleRecord,
     /// The changes that wait for `hob trust`, one line each.
     pub pending: Vec<String>,
-    /// Why the file does not count, if so.
+    /// The reason why the file is ignored, if it is.
     pub broken: Option<String>,
-    /// Whether a grant, or its end, would change the policy.
+    /// True if granting the text, or withdrawing the grant, would change the policy.
     pub depends_on_grant: bool,
 }
 
-/// Who stands behind a text.
+/// The origin of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
     /// The user wrote it.
     User,
-    /// A project has it, and the user granted this.
+    /// The text belongs to a project, with this state of the user's grant.
     Project(FileGrant),
 }
 
-/// Returns the rules in force, given a text and the rules that held before.
-pub fn in_force(text: &str, before: &Held, source: &Source) -> InForce {
+/// Returns the rules in force for a text and the previous rules.
+pub fn in_force(text: &str, before: &RuleRecord, source: &Source) -> InForce {
     let now = match Policy::parse(text) {
         Ok(now) => now,
         Err(error) => return InForce::broken(before, error.to_string()),
@@ -63,14 +63,14 @@ pub fn in_force(text: &str, before: &Held, source: &Source) -> InForce {
     if let Some(granted) = fresh {
         let rules = now.rules.iter().map(|rule| rule.table.clone()).collect();
         let depends_on_grant = *source != Source::User && needs_grant(&now);
-        let held = Held { rules, opaque: now.opaque, granted };
+        let held = RuleRecord { rules, opaque: now.opaque, granted };
         return InForce { policy: now, held, depends_on_grant, ..InForce::default() };
     }
     merged(&now, before, source)
 }
 
-/// The text's rules, as far as they are granted or tighten, and the former rules that they do not replace.
-fn merged(now: &Policy, before: &Held, source: &Source) -> InForce {
+/// Merges the text's rules that are granted or tighten with the previous rules that they do not replace.
+fn merged(now: &Policy, before: &RuleRecord, source: &Source) -> InForce {
     let is_granted = matches!(source, Source::Project(FileGrant::Text { .. }));
     let keeps_former = *source != Source::Project(FileGrant::Nothing);
     let mut pending = Vec::new();
@@ -93,23 +93,23 @@ fn merged(now: &Policy, before: &Held, source: &Source) -> InForce {
     let former = if keeps_former {
         before.rules.clone()
     } else {
-        let rules = Policy::of(before.rules.clone(), before.opaque).rules;
+        let rules = Policy::from_tables(before.rules.clone(), before.opaque).rules;
         rules.iter().filter_map(|rule| restricted(rule).0).collect()
     };
     for kept in former.into_iter().filter(|former| former.decide >= Verdict::Ask) {
         if strictest.get(&kept.effect()).is_none_or(|decides| *decides < kept.decide) {
             strictest.insert(kept.effect(), kept.decide);
-            pending.push(format!("rule {} ({}) is gone or changed", kept.id, kept.decide.as_str()));
+            pending.push(format!("rule {} ({}) was removed or changed", kept.id, kept.decide.as_str()));
             rules.push(kept);
         }
     }
-    // Nothing was held before where there was no file.
+    // Without a file there were no previous rules.
     let former = if before.rules.is_empty() { Opaque::default() } else { before.opaque };
     let opaque = now.opaque.max(former);
     if now.opaque < former {
         pending.push("`opaque` is looser".to_owned());
     }
-    let held = Held { rules: rules.clone(), opaque, granted: before.granted.clone() };
+    let held = RuleRecord { rules: rules.clone(), opaque, granted: before.granted.clone() };
     let bytes = serde_json::to_vec(&held).map_or(usize::MAX, |text| text.len());
     if rules.len() > RULES_MAX || bytes > BYTES_MAX {
         let why = format!(
@@ -117,15 +117,15 @@ fn merged(now: &Policy, before: &Held, source: &Source) -> InForce {
              read it and grant it with `hob trust`, which ends the former rules",
             BYTES_MAX >> 20
         );
-        let pending = vec!["the text replaces too many former rules".to_owned()];
+        let pending = vec!["the text replaces too many previous rules".to_owned()];
         return InForce { pending, depends_on_grant: true, ..InForce::broken(before, why) };
     }
-    let policy = Policy::of(rules, opaque);
+    let policy = Policy::from_tables(rules, opaque);
     let depends_on_grant = !pending.is_empty() || needs_grant(&policy);
     InForce { policy, held, pending, broken: None, depends_on_grant }
 }
 
-/// A rule as far as it holds without a grant, and what of it waits.
+/// Returns the part of a rule that holds without a grant, and a description of the part that waits for one.
 fn restricted(rule: &Rule) -> (Option<RuleTable>, Option<String>) {
     let mut table = rule.table.clone();
     if table.decide == Verdict::Allow {
@@ -142,7 +142,7 @@ fn restricted(rule: &Rule) -> (Option<RuleTable>, Option<String>) {
     if table.decide == Verdict::Person {
         waits.push("asks a person".to_owned());
         if table.on.is_empty() {
-            // `ask` is about more events by default.
+            // The default of `ask` covers more events.
             table.on = Words::One("permission_request".to_owned());
         }
         table.decide = Verdict::Ask;
@@ -154,25 +154,25 @@ fn restricted(rule: &Rule) -> (Option<RuleTable>, Option<String>) {
     if holds.is_empty() && !other.is_empty() { (None, waits) } else { (Some(table), waits) }
 }
 
-/// Whether any rule does more than it may without a grant.
+/// Returns true if any rule has an effect that requires a grant.
 fn needs_grant(policy: &Policy) -> bool {
     policy.rules.iter().any(|rule| restricted(rule).0.as_ref() != Some(&rule.table))
 }
 
-/// The subject of a rule, in its own words.
+/// Describes the subject of a rule with the rule's own terms.
 fn about(table: &RuleTable) -> String {
     let words: Vec<String> = table.command.iter().chain(table.tool.iter()).map(|word| format!("`{word}`")).collect();
     match words.is_empty() {
-        true => "everything that it is about".to_owned(),
+        true => "all events that it is about".to_owned(),
         false => words.join(", "),
     }
 }
 
 impl InForce {
-    /// The policy that held before, and why the file does not count.
-    pub fn broken(before: &Held, why: String) -> InForce {
+    /// Returns the previous policy, with the reason why the file is ignored.
+    pub fn broken(before: &RuleRecord, why: String) -> InForce {
         InForce {
-            policy: Policy::of(before.rules.clone(), before.opaque),
+            policy: Policy::from_tables(before.rules.clone(), before.opaque),
             held: before.clone(),
             broken: Some(why),
             depends_on_grant: true,

@@ -1,4 +1,4 @@
-//! What an edit of a policy changes at once, and what waits for a grant.
+//! Tests of edits to a policy: their immediate effect, and the effect of a grant.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ const OTHER: Source = Source::Project(FileGrant::OtherText);
 fn decision(policy: &Policy, name: &str, command: &str) -> Decision {
     let payload = serde_json::json!({"hook_event_name": name, "tool_name": "Bash", "tool_input": {"command": command}});
     let event = crate::read(Agent::Claude, "", payload.to_string().as_bytes());
-    let subject = Subject::of(&event, Path::new("/p"), Path::new("/p"));
+    let subject = Subject::from_event(&event, Path::new("/p"), Path::new("/p"));
     decide(std::slice::from_ref(policy), &event, &subject, &Facts::new())
 }
 
@@ -55,7 +55,7 @@ fn a_text_without_a_grant_only_denies_and_asks_before_tools() {
     ];
     let mut seen = Vec::new();
     for case in cases {
-        let [granted, not] = [&text("1"), &NOTHING].map(|source| in_force(&rule(case), &Held::default(), source));
+        let [granted, not] = [&text("1"), &NOTHING].map(|source| in_force(&rule(case), &RuleRecord::default(), source));
         assert!(granted.pending.is_empty() && granted.depends_on_grant != not.pending.is_empty(), "{case}");
         let decisions = |in_force: &InForce| {
             let decided = events.map(|name| (name, decision(&in_force.policy, name, "git push")));
@@ -126,8 +126,8 @@ fn a_text_without_a_grant_only_denies_and_asks_before_tools() {
 
 #[test]
 fn edits_without_a_grant_never_drop_a_rule_that_denies() {
-    let mut held = in_force(&format!("{DENY}{HOLD}"), &Held::default(), &text("1")).held;
-    // Each edit has other rules, other reasons, other ids, or none.
+    let mut held = in_force(&format!("{DENY}{HOLD}"), &RuleRecord::default(), &text("1")).held;
+    // Each edit has other rules, reasons or ids, or none at all.
     for number in 0..20 {
         let rule = |id: usize| {
             let reason = "r".repeat(500);
@@ -154,7 +154,7 @@ fn a_text_that_would_fill_the_record_does_not_count_and_says_so() {
             .map(|n| format!("[[rule]]\nid = \"n{n}\"\ncommand = \"x{n}\"\ndecide = \"deny\"\n"))
             .collect()
     };
-    let mut held = Held::default();
+    let mut held = RuleRecord::default();
     for from in [0, 1500] {
         held = in_force(&rules(from, 1500), &held, &NOTHING).held;
     }
@@ -163,31 +163,31 @@ fn a_text_that_would_fill_the_record_does_not_count_and_says_so() {
     assert_eq!((over.held.rules.len(), over.policy.rules.len()), (3000, 3000), "what was held stays");
     let why = over.broken.unwrap();
     assert!(why.contains("more than 4000 rules") && why.contains("`hob trust`"), "{why}");
-    assert_eq!(over.pending, ["the text replaces too many former rules"]);
+    assert_eq!(over.pending, ["the text replaces too many previous rules"]);
     let granted = in_force(&rules(3000, 1500), &held, &text("1"));
     assert_eq!((granted.held.rules.len(), granted.pending.len()), (1500, 0));
 }
 
 #[test]
 fn a_grant_ends_former_rules_once() {
-    let granted = in_force("", &Held::default(), &text("1"));
-    // The user adds a rule, an agent takes it out again: the text is the granted one, and the rule stays.
+    let granted = in_force("", &RuleRecord::default(), &text("1"));
+    // The user adds a rule and an agent removes it again: the text is the granted one, and the rule stays.
     let denies = in_force(DENY, &granted.held, &OTHER);
     let back = in_force("", &denies.held, &text("1"));
     assert_eq!(verdict(&back, "PreToolUse"), Verdict::Deny);
-    assert_eq!(back.pending, ["rule push (deny) is gone or changed"]);
-    // Granted anew, it is gone.
+    assert_eq!(back.pending, ["rule push (deny) was removed or changed"]);
+    // A new grant removes it.
     let again = in_force("", &back.held, &text("2"));
     assert_eq!((verdict(&again, "PreToolUse"), again.pending.len(), again.policy.rules.len()), (Verdict::Pass, 0, 0));
 }
 
 #[test]
-fn what_was_granted_stays_until_the_grant_is_withdrawn() {
+fn granted_rules_stay_until_the_grant_is_withdrawn() {
     let person = "[[rule]]\nid = \"p\"\ncommand = \"git push\"\ndecide = \"person\"\ncontext = \"a fact\"\n";
-    let granted = in_force(&format!("{person}{HOLD}"), &Held::default(), &text("1"));
+    let granted = in_force(&format!("{person}{HOLD}"), &RuleRecord::default(), &text("1"));
     let edited = in_force(&format!("{person}# edited\n"), &granted.held, &OTHER);
     assert_eq!((verdict(&edited, "PermissionRequest"), verdict(&edited, "Stop")), (Verdict::Person, Verdict::Deny));
-    assert_eq!(edited.pending, ["rule hold (deny) is gone or changed"]);
+    assert_eq!(edited.pending, ["rule hold (deny) was removed or changed"]);
     let revoked = in_force(&format!("{person}{HOLD}"), &edited.held, &NOTHING);
     let at = |name: &str| decision(&revoked.policy, name, "git push");
     assert_eq!((at("PermissionRequest").verdict, at("Stop").verdict), (Verdict::Ask, Verdict::Pass));

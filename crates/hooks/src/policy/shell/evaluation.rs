@@ -1,14 +1,14 @@
-//! Text that a shell evaluates although it is quoted: subscripts in arithmetic, names of variables, prompts.
+//! Quoted text that a shell evaluates nevertheless: subscripts in arithmetic, names of variables, prompts.
 //!
-//! `x='a[$(id)]'; echo $((x))` runs `id`. Such a text alone is harmless, and so is arithmetic: both together are opaque.
+//! `x='a[$(id)]'; echo $((x))` runs `id`. Such a text alone is harmless, and so is arithmetic; the combination is opaque.
 
 use super::{Script, Simple, Word};
 
 pub(super) const OPAQUE: &str = "a shell may evaluate quoted text";
 
-/// Variables whose text a shell runs, or whose file it reads.
+/// Variables that hold shell text, or name a file that a shell reads.
 const RUN: &[&str] = &["BASH_ENV", "PROMPT_COMMAND", "BASH_ALIASES", "BASH_CMDS"];
-/// Prompts: a shell expands them.
+/// Prompt variables, which a shell expands.
 const PROMPTS: &[&str] = &["PS0", "PS1", "PS2", "PS4"];
 /// Commands that evaluate the names of variables.
 const TAKES_NAMES: &[&str] = &[
@@ -29,7 +29,7 @@ const TAKES_NAMES: &[&str] = &[
 const ASSIGNS: &[&str] = &["env", "sudo", "doas"];
 
 impl Script {
-    /// Notes a text that quotes protect once.
+    /// Records a text that is quoted once.
     pub(super) fn note_text(&mut self, text: &str) {
         if text.find('[').is_some_and(|at| has_substitution(&text[at..])) {
             self.has_subscript = true;
@@ -37,7 +37,7 @@ impl Script {
         }
     }
 
-    /// Notes a quoted text in arithmetic, a test or an expansion, which may be part of a subscript.
+    /// Records a quoted text in arithmetic, a test or an expansion, where it may be part of a subscript.
     pub(super) fn note_quoted(&mut self, text: &str) {
         if has_substitution(text) {
             self.has_subscript = true;
@@ -56,7 +56,7 @@ impl Script {
         }
     }
 
-    /// Notes an expansion: `${x@P}` runs what is in a text, and arithmetic evaluates subscripts.
+    /// Records an expansion: `${x@P}` runs the text of a variable, and arithmetic evaluates subscripts.
     pub(super) fn expand(&mut self, kind: &str, source: &str) {
         if kind == "expansion" && source.contains("@P") {
             self.set_opaque(OPAQUE);
@@ -67,7 +67,7 @@ impl Script {
         }
     }
 
-    /// Notes an assignment as it stands in the text.
+    /// Records an assignment in its source form.
     pub(super) fn note_assignment(&mut self, source: &str) {
         let name = source.split(['=', '+', '[']).next().unwrap_or_default();
         if RUN.contains(&name)
@@ -81,7 +81,7 @@ impl Script {
         }
     }
 
-    /// Notes a command that evaluates its arguments.
+    /// Records a command that evaluates its arguments.
     pub(super) fn note_command(&mut self, simple: &Simple) {
         let Some(name) = simple.name() else { return };
         let words = &simple.words[1..];
@@ -97,17 +97,17 @@ impl Script {
             if name == "let" || words.iter().any(has_open_name) || is_declaration && has_option(&['i']) {
                 self.set_evaluates();
             }
-            let is_substituted = |word: &Word| word.start().contains("=(") && has_substitution(&word.shown());
-            let has_element = || words.iter().any(|word| word.shown().contains('['));
+            let is_substituted = |word: &Word| word.start().contains("=(") && has_substitution(&word.render());
+            let has_element = || words.iter().any(|word| word.render().contains('['));
             if is_declaration && (words.iter().any(is_substituted) || has_option(&['n']) && has_element()) {
                 self.set_opaque(OPAQUE);
             }
         }
         if takes_names || ASSIGNS.contains(&name) {
-            words.iter().for_each(|word| self.note_name(&word.shown()));
+            words.iter().for_each(|word| self.note_name(&word.render()));
         }
         if let Some(input) = simple.input.as_ref().filter(|_| takes_names) {
-            self.note_text(&input.shown());
+            self.note_text(&input.render());
         }
         let letters: &[char] = match name {
             "mapfile" | "readarray" => &['C'],
@@ -121,7 +121,7 @@ impl Script {
         }
     }
 
-    /// Notes an argument that may be an assignment or the name of a variable.
+    /// Records an argument that may be an assignment or the name of a variable.
     fn note_name(&mut self, text: &str) {
         let name = text.split(['=', '+', '[']).next().unwrap_or_default();
         if name == text && (RUN.contains(&name) || PROMPTS.contains(&name)) {
@@ -133,31 +133,31 @@ impl Script {
     }
 }
 
-/// Whether an argument names an element of an array, or something that only running could tell.
+/// Returns true if an argument may name an array element that is known only at run time.
 fn has_open_name(word: &Word) -> bool {
     match word.start().split_once('=') {
         Some((name, _)) => name.contains('['),
-        None => word.shown().contains('[') || word.text().is_none(),
+        None => word.render().contains('[') || word.text().is_none(),
     }
 }
 
-/// Whether the text of a prompt may have a substitution.
+/// Returns true if the text of a prompt may contain a substitution.
 fn may_substitute(assigned: &str) -> bool {
     has_substitution(assigned) || assigned.contains('$') && !assigned.starts_with("='")
 }
 
-/// Whether a text has a substitution that runs a command.
+/// Returns true if a text contains a command substitution.
 pub(super) fn has_substitution(text: &str) -> bool {
     text.contains("$(") || text.contains('`')
 }
 
-/// Whether a test evaluates arithmetic or a name.
+/// Returns true if a test evaluates arithmetic or a name.
 pub(super) fn compares(source: &str) -> bool {
     let has = |operators: &[&str]| operators.iter().any(|operator| source.contains(operator));
     has(&["-v", "-R"]) || source.starts_with("[[") && has(&["-eq", "-ne", "-lt", "-le", "-gt", "-ge"])
 }
 
-/// Whether a word as it stands in the text is an assignment before a command.
+/// Returns true if a word in its source form is an assignment before a command.
 pub(super) fn is_assignment(source: &str) -> bool {
     let name = source.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
     if name.len() == source.len() || source.starts_with(|c: char| c.is_ascii_digit()) {

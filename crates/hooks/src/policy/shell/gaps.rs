@@ -1,4 +1,4 @@
-//! The bytes between the nodes of a tree, and comments: where the grammar and a shell may disagree.
+//! The bytes between the nodes of a tree, and comments: places where the grammar and a shell may disagree.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use tree_sitter::Node;
 use super::tree::{Reader, UNREADABLE};
 
 impl Reader<'_> {
-    /// The children of a node. The bytes between them must be blanks.
+    /// Returns the children of a node. The bytes between them must be blanks.
     pub(super) fn children<'t>(&mut self, node: Node<'t>) -> Vec<Node<'t>> {
         let children: Vec<Node<'t>> = node.children(&mut node.walk()).collect();
         let mut end = node.start_byte();
@@ -30,7 +30,7 @@ impl Reader<'_> {
             return;
         }
         let without_continuations = gap.replace("\\\n", "");
-        // A line that goes on in the middle of a word joins it.
+        // A line continuation inside a word joins it.
         let before = self.text[..range.start].chars().next_back();
         let after = self.text[range.end..].chars().next();
         let parts = |c: Option<char>| c.is_none_or(|c| is_blank(c) || ";&|<>()".contains(c));
@@ -40,7 +40,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether a shell reads a comment where the grammar does.
+    /// Returns true if a shell also reads a comment here.
     fn is_comment(&self, node: Node<'_>) -> bool {
         let before = self.text[..node.start_byte()].chars().next_back();
         !self.source(node).contains('\n') && before.is_none_or(|c| " \t\n;&|()".contains(c))

@@ -1,4 +1,4 @@
-//! The grammar of Bash: the parser, and the kinds of nodes that are read.
+//! The grammar of Bash: the parser, and the kinds of nodes that hob reads.
 
 use std::cell::RefCell;
 use std::ops::ControlFlow;
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use tree_sitter::{ParseOptions, ParseState, Parser, Tree};
 
-/// The most steps of the parser, and its most time. Ordinary texts take few steps and less than a millisecond.
+/// The limits of the parser's steps and time. Ordinary texts take few steps and less than a millisecond.
 const PROGRESS_MAX: usize = 2000;
 const TIME_MAX: Duration = Duration::from_millis(200);
 
@@ -42,8 +42,8 @@ pub(super) fn parse(text: &str) -> Option<Tree> {
     })
 }
 
-/// The bytes of a text for the parser. Its scanner reads out of bounds where it looks for a digit, after `{` or `..`, and finds
-/// a character that is not ASCII: letters stand there instead.
+/// Returns the bytes of a text for the parser. Its scanner reads out of bounds if it expects a digit after `{` or `..` and
+/// finds a non-ASCII character. Such characters are replaced with letters.
 fn bytes(text: &str) -> Vec<u8> {
     let mut bytes = text.as_bytes().to_vec();
     let (mut is_dotted, mut may_be_digit) = (false, false);

@@ -1,4 +1,4 @@
-//! `hob` as a program that runs what its arguments say: `hob eval`, `hob call repl_eval`, `hob mcp`.
+//! `hob` as a program that runs code from its arguments: `hob eval`, `hob call repl_eval`, `hob mcp`.
 
 use serde_json::{Map, Value};
 
@@ -8,9 +8,9 @@ use super::word::Word;
 use super::{Script, Simple};
 use crate::event::{Code, Command, Language, ToolKind, code_of};
 
-const OPAQUE: &str = "hob runs code that only running could tell";
+const OPAQUE: &str = "hob runs code that is known only at run time";
 
-/// Adds the commands of the code that hob is given. `input` is its standard input, if that is known.
+/// Adds the commands of the code for hob. `input` is its standard input, if known.
 pub(super) fn unwrap(script: &mut Script, arguments: &[Word], input: Option<&Word>, is_piped: bool, depth: usize) {
     let mut words = arguments;
     let command = loop {
@@ -31,7 +31,7 @@ pub(super) fn unwrap(script: &mut Script, arguments: &[Word], input: Option<&Wor
             let Some(name) = tool.text() else { return script.set_opaque(OPAQUE) };
             call(name, &words[1..], None, input)
         }
-        // It takes calls of tools on its standard input.
+        // It reads tool calls from its standard input.
         Some("mcp") if input.is_some() || is_piped => None,
         Some(_) => return,
         None => None,
@@ -41,7 +41,7 @@ pub(super) fn unwrap(script: &mut Script, arguments: &[Word], input: Option<&Wor
     match command {
         Some(Command::Text(text)) => script.read_apart(&text, depth + 1, &Context::default()),
         Some(Command::Words(words)) => {
-            let words = words.iter().map(|word| Word::known(word)).collect();
+            let words = words.iter().map(|word| Word::literal(word)).collect();
             script.add(Simple { words, ..Simple::default() }, depth + 1);
         }
         None => {}
@@ -51,7 +51,7 @@ pub(super) fn unwrap(script: &mut Script, arguments: &[Word], input: Option<&Wor
     }
 }
 
-/// Adds the commands of code that may be for a shell, and says whether it may start more.
+/// Adds the commands of code that may be shell code, and reports whether it may start other processes.
 fn read_code(script: &mut Script, code: &Code, depth: usize) {
     if code.language == Language::Unknown {
         let mut inner = Script::default();
@@ -67,7 +67,7 @@ fn read_code(script: &mut Script, code: &Code, depth: usize) {
     }
 }
 
-/// The tool and its arguments; `None` if only running could tell them. `first` is the field of the first word that is no flag.
+/// Returns the tool and its arguments; `None` if they are known only at run time. `first` is the field of the first positional word.
 fn call(tool: &str, words: &[Word], first: Option<&str>, input: Option<&Word>) -> Option<(String, Value)> {
     let mut given = Map::new();
     let mut words = words.iter();
@@ -77,7 +77,7 @@ fn call(tool: &str, words: &[Word], first: Option<&str>, input: Option<&Word>) -
         let (name, value) = match text.strip_prefix("--").map(|flag| flag.split_once('=').unwrap_or((flag, ""))) {
             Some(("", "")) => continue,
             Some(("json", _)) => continue,
-            // `hob eval --stdin` is a switch.
+            // `hob eval --stdin` takes no value.
             Some(("stdin", "")) if first.is_some() => ("stdin", input()?),
             Some((flag, "")) => (flag, words.next()?.text()?.to_owned()),
             Some((flag, value)) => (flag, value.to_owned()),

@@ -1,9 +1,9 @@
-//! The simple commands in a shell's text, as words: what a rule about a command is matched on.
+//! Extracts the simple commands of a shell's text as words, for rules about commands.
 //!
-//! The text is parsed by the grammar of Bash and walked ([`tree`]); the words are read from their raw text ([`quoting`]).
-//! Commands are found wherever a shell would run them, and behind programs that run others ([`wrappers`]). Nothing is run
-//! and no variable is known: what only running could tell is a hole in a word, or makes the text opaque. A text that is not
-//! understood is opaque.
+//! The text is parsed with the grammar of Bash and walked ([`tree`]); words are read from their raw text ([`quoting`]).
+//! Commands are found wherever a shell would run them, and as arguments of other programs ([`wrappers`]). Nothing is run, and
+//! variables are unknown. Text known only at run time is a hole in a word, or makes the whole text opaque. So does text that
+//! hob does not understand.
 
 mod evaluation;
 mod gaps;
@@ -21,39 +21,39 @@ use self::tree::Context;
 pub(crate) use self::tree::UNREADABLE;
 pub(crate) use self::word::{Part, Word};
 
-/// The most bytes of a text, and of all texts that it runs.
+/// The maximum size of a text in bytes, including all texts that it runs.
 const TEXT_MAX: usize = 256 * 1024;
 const ALL_TEXTS_MAX: usize = 512 * 1024;
 const COMMANDS_MAX: usize = 2000;
 const DEPTH_MAX: usize = 12;
 const STEPS_MAX: usize = 32;
-/// Files that keep nothing of what is written to them.
+/// Files that do not store the data written to them.
 pub(crate) const DEVICES: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
-/// Words that begin a construct. As the name of a command they show that the grammar and a shell disagree.
+/// Reserved words. As the name of a command they show that the grammar and a shell disagree.
 const RESERVED: &[&str] = &[
     "if", "then", "else", "elif", "fi", "do", "done", "while", "until", "for", "case", "esac", "select", "function",
     "{", "}", "!", "[[",
 ];
 
-/// What a text runs.
+/// The commands that a text runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Script {
     pub(crate) commands: Vec<Simple>,
-    /// Why there may be more than is found, if so.
+    /// The reason why there may be further commands, if any.
     pub opaque: Option<&'static str>,
-    /// Whether it assigns variables, which may change what its commands do.
+    /// True if it assigns variables, which may change the effect of its commands.
     pub(crate) has_assignments: bool,
-    /// Whether it defines functions, which may have the names of programs.
+    /// True if it defines functions, which may shadow programs.
     pub(crate) has_functions: bool,
-    /// The changes of directory so far.
+    /// The directory changes so far.
     steps: Vec<Step>,
     bytes_read: usize,
-    /// Whether `exec` gave the shell another input.
+    /// True if `exec` redirected the shell's input.
     is_fed: bool,
-    /// Whether a text could be evaluated as a subscript, and whether something evaluates one.
+    /// True if a text could be evaluated as a subscript. The next field is true if a command evaluates one.
     has_subscript: bool,
     evaluates: bool,
-    /// Whether it is about a command that a program may run.
+    /// True while reading a command that a program may run.
     is_doubtful: bool,
 }
 
@@ -61,26 +61,26 @@ pub struct Script {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Simple {
     pub(crate) words: Vec<Word>,
-    /// The files that its redirections write, and that they read.
+    /// The files that its redirections write. The next field has those that they read.
     pub(crate) writes: Vec<Word>,
     pub(crate) reads: Vec<Word>,
-    /// The changes of directory before it.
+    /// The directory changes before it.
     pub(crate) steps: Vec<Step>,
-    /// What a here-document or here-string gives it.
+    /// The text of a here-document or here-string for its input.
     input: Option<Word>,
-    /// Whether another command's output is its input.
+    /// True if its input is another command's output.
     is_piped: bool,
-    /// The first word at which another command may begin, of a program that may run its operands.
+    /// The index of the first word that may begin another command, for a program that may run its operands.
     pub(crate) may_run_from: Option<usize>,
-    /// Whether only running could tell that it runs.
+    /// True if it is known only at run time whether this command runs.
     pub(crate) is_doubtful: bool,
 }
 
-/// A change of directory.
+/// A directory change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Step {
     pub(crate) to: Word,
-    /// Whether it is known to happen.
+    /// True if it certainly happens.
     pub(crate) is_certain: bool,
 }
 
@@ -91,9 +91,9 @@ pub fn script(text: &str) -> Script {
     script
 }
 
-/// The commands of a program that is run with these arguments, without a shell.
+/// Returns the commands of a program that is run with these arguments, without a shell.
 pub fn program(words: &[String]) -> Script {
-    // Agents that have no tool for a text give it to a shell.
+    // Agents without a tool for shell text pass the text to a shell.
     if let [shell, option, text] = words
         && matches!(shell.rsplit('/').next(), Some("bash" | "sh" | "zsh"))
         && matches!(option.as_str(), "-c" | "-lc")
@@ -101,7 +101,7 @@ pub fn program(words: &[String]) -> Script {
         return script(text);
     }
     let mut script = Script::default();
-    let words = words.iter().map(|word| Word::known(word)).collect();
+    let words = words.iter().map(|word| Word::literal(word)).collect();
     script.add(Simple { words, ..Simple::default() }, 0);
     script
 }
@@ -118,20 +118,20 @@ impl Script {
         tree::read(self, text, depth, context);
     }
 
-    /// Reads a text that another shell runs.
+    /// Reads a text that another shell process runs.
     fn read_apart(&mut self, text: &str, depth: usize, context: &Context) {
         let steps = self.steps.len();
         self.read(text, depth, context);
         self.steps.truncate(steps);
     }
 
-    /// Adds a command, and those that it runs.
+    /// Adds a command and the commands that it runs.
     fn add(&mut self, simple: Simple, depth: usize) {
         let steps = self.steps.clone();
         self.add_at(Simple { steps, ..simple }, depth);
     }
 
-    /// Adds a command that runs in a directory of its own.
+    /// Adds a command with its own working directory.
     fn add_at(&mut self, mut simple: Simple, depth: usize) {
         while simple
             .words
@@ -157,7 +157,7 @@ impl Script {
     }
 
     fn change_directory(&mut self, to: Word) {
-        // Where too many changes lead is unknown.
+        // After too many changes the directory is unknown.
         let to = if self.steps.len() < STEPS_MAX { to } else { Word::hole() };
         self.steps.truncate(STEPS_MAX);
         self.steps.push(Step { to, is_certain: true });
@@ -167,37 +167,37 @@ impl Script {
         self.steps.iter_mut().skip(from).for_each(|step| step.is_certain = false);
     }
 
-    /// The commands from this one on may run in any directory.
+    /// Marks the commands from this one on as running in any directory.
     fn move_commands(&mut self, from: usize) {
         for simple in self.commands.iter_mut().skip(from) {
             simple.steps.push(Step { to: Word::hole(), is_certain: false });
         }
     }
 
-    /// The commands as texts, a hole as `…`: for explanations.
-    pub fn shown(&self) -> Vec<String> {
-        self.commands.iter().map(Simple::shown).filter(|shown| !shown.is_empty()).collect()
+    /// Returns the commands as texts for explanations. A hole is rendered as `…`.
+    pub fn render(&self) -> Vec<String> {
+        self.commands.iter().map(Simple::render).filter(|shown| !shown.is_empty()).collect()
     }
 }
 
 impl Simple {
-    /// A program's name, without the directory of its path.
+    /// Returns a program's name, without the directory of its path.
     pub(crate) fn name(&self) -> Option<&str> {
         name_of(&self.words)
     }
 
-    /// Whether a redirection writes a file.
+    /// Returns true if a redirection writes a file.
     pub(crate) fn writes_file(&self) -> bool {
         let is_device = |word: &Word| word.text().is_some_and(|text| DEVICES.contains(&text));
         !self.writes.iter().all(is_device)
     }
 
-    pub(crate) fn shown(&self) -> String {
-        self.words.iter().map(Word::shown).collect::<Vec<_>>().join(" ")
+    pub(crate) fn render(&self) -> String {
+        self.words.iter().map(Word::render).collect::<Vec<_>>().join(" ")
     }
 }
 
-/// The last part of the path of a program, if that part is known.
+/// Returns the last part of a program's path, if it is known.
 pub(crate) fn name_of(words: &[Word]) -> Option<&str> {
     let program = words.first()?;
     match program.parts.as_slice() {

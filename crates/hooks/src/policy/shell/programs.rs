@@ -1,27 +1,27 @@
-//! The programs that run what their arguments say, those that do not, and files that are an input.
+//! Programs that run commands from their arguments, programs that do not, and files that are an input.
 
 use super::word::Word;
 use super::{Part, Simple};
 use crate::policy::options::Options;
 use crate::policy::pattern::intersects;
 
-/// How a program says what it runs.
+/// The way in which a program's arguments specify a command.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Form {
-    /// A command follows the options and as many other arguments.
+    /// A command follows the options and this number of other arguments.
     Command(Options, usize),
-    /// The arguments are the text of a script.
+    /// The arguments are shell text.
     Text(Options),
-    /// A text after `-c`, else a command after the options and as many other arguments.
+    /// A text after `-c`, else a command after the options and this number of other arguments.
     TextOrCommand(Options, usize),
-    /// A shell of a user: a text after `-c`, else its input.
+    /// A user's shell: a text after `-c`, else its input.
     Login(Options),
     /// A shell: a text after `-c`, else a file or its input.
     Shell,
-    /// A text after a group.
+    /// A text after a group name.
     Group,
     Find,
-    /// A program of npm: a text after `-c` or `--call`.
+    /// An npm program: a text after `-c` or `--call`.
     Call,
     Trap,
     Source,
@@ -150,7 +150,7 @@ pub(super) const PROGRAMS: &[(&str, Form)] = &[
     ("hob", Form::Hob),
 ];
 
-/// Programs that run none of their operands.
+/// Programs that never run their operands.
 const RUNS_NONE: &[&str] = &[
     ":",
     "[",
@@ -339,7 +339,7 @@ const RUNS_NONE: &[&str] = &[
     "yum",
     "zip",
 ];
-/// Programs whose first operand names what they do.
+/// Programs whose first operand is a subcommand.
 const HAS_SUBCOMMANDS: &[&str] = &[
     "aws",
     "az",
@@ -377,12 +377,12 @@ const HAS_SUBCOMMANDS: &[&str] = &[
     "yarn",
 ];
 
-/// Says how a program runs others.
+/// Returns how a program's arguments specify a command.
 pub(super) fn form_of(name: &str) -> Option<(&'static str, Form)> {
     PROGRAMS.iter().find(|(program, _)| *program == name).copied()
 }
 
-/// The first word of a command at which another command may begin.
+/// Returns the index of the first word at which another command may begin.
 pub(super) fn may_run_from(simple: &Simple) -> Option<usize> {
     match simple.name() {
         Some(name) if RUNS_NONE.contains(&name) => None,
@@ -391,7 +391,7 @@ pub(super) fn may_run_from(simple: &Simple) -> Option<usize> {
     }
 }
 
-/// Whether a file is the input of a process, or another file that it has open.
+/// Returns true if a path is the standard input of a process, or another file that it has open.
 pub(super) fn is_input(word: &Word) -> bool {
     let Some(path) = word.text() else { return false };
     let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
@@ -403,7 +403,7 @@ pub(super) fn is_input(word: &Word) -> bool {
     }
 }
 
-/// Whether a file with holes in its name may be an input.
+/// Returns true if a path with holes may be an input.
 pub(super) fn may_be_input(word: &Word) -> bool {
     let pattern = word.as_pattern();
     let name = pattern.rsplit('/').next().unwrap_or_default();

@@ -1,21 +1,21 @@
-//! Reads the raw text of a word: quotes, escapes, braces and globs. The grammar says where expansions stand; a character that
-//! cannot stand in a word shows that the grammar and a shell disagree, and is an error.
+//! Reads the raw text of a word: quotes, escapes, braces and globs. The grammar gives the positions of expansions. A character
+//! that cannot occur in a word shows that the grammar and a shell disagree, and is an error.
 
 use std::ops::Range;
 
 use super::word::{Part, Word};
 
-/// The most words that braces make of one.
+/// The maximum number of words from one brace expansion.
 const BRACES_MAX: usize = 64;
 
-/// What kind of text is read.
+/// The kind of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
     /// A word of a command, in which braces are expanded.
     Word,
     /// The value of an assignment.
     Value,
-    /// Several words between blanks.
+    /// Several words, separated by blanks.
     Words,
     /// The text of a here-document, in which quotes are text.
     HereDocument,
@@ -25,9 +25,9 @@ pub(super) enum Mode {
 #[derive(Debug, Clone)]
 pub(super) struct Expansion {
     pub(super) range: Range<usize>,
-    /// Whether it makes several words even in quotes: `"$@"`.
+    /// True if it makes several words even in quotes: `"$@"`.
     pub(super) is_list: bool,
-    /// Whether it is the name of a pipe: `<(…)`.
+    /// True if it is the name of a pipe: `<(…)`.
     pub(super) is_pipe: bool,
 }
 
@@ -35,16 +35,16 @@ pub(super) struct Expansion {
 enum Piece {
     Plain(char),
     Quoted(char),
-    /// An empty text in quotes, which makes a word too.
+    /// An empty quoted text, which also makes a word.
     Empty,
     Hole(bool),
     Pipe,
 }
 
-/// The text does not read as a word.
+/// The error for a text that is not a word.
 pub(super) struct NotAWord;
 
-/// Reads the words in a range of a text: one, or those that its braces make.
+/// Reads the words in a range of a text: one word, or several after brace expansion.
 pub(super) fn read(
     text: &str,
     range: Range<usize>,
@@ -60,7 +60,7 @@ pub(super) fn read(
     if braces <= BRACES_MAX && expand(&pieces, &mut words, 0) {
         return Ok(words.iter().map(|pieces| word(pieces)).collect());
     }
-    // Too many, or a range: only running could tell.
+    // Too many words, or a range: the words are known only at run time.
     let open = pieces.iter().position(|piece| *piece == Piece::Plain('{')).unwrap_or(0);
     let close = pieces.iter().rposition(|piece| *piece == Piece::Plain('}')).unwrap_or(pieces.len() - 1);
     let mut known = pieces[..open].to_vec();
@@ -69,7 +69,7 @@ pub(super) fn read(
     Ok(vec![word(&known)])
 }
 
-/// Whether a `$` before this character begins an expansion.
+/// Returns true if a `$` before this character begins an expansion.
 fn begins_expansion(c: Option<char>) -> bool {
     c.is_some_and(|c| c.is_ascii_alphanumeric() || "_({[@*#?!$-`".contains(c))
 }
@@ -129,7 +129,7 @@ fn pieces(text: &str, range: Range<usize>, expansions: &[Expansion], mode: Mode)
     Ok(pieces)
 }
 
-/// Reads `$'…'`, with the escapes of C. Returns where it ends.
+/// Reads `$'…'`, with the escapes of C. Returns its end.
 fn ansi(text: &str, begin: usize, end: usize, pieces: &mut Vec<Piece>) -> Result<usize, NotAWord> {
     pieces.push(Piece::Empty);
     let chars: Vec<(usize, char)> = text[begin..end].char_indices().collect();
@@ -192,7 +192,7 @@ fn ansi(text: &str, begin: usize, end: usize, pieces: &mut Vec<Piece>) -> Result
     Err(NotAWord)
 }
 
-/// Where the quote ends in the rest of `$'…'`.
+/// Returns the end of the quote in the rest of `$'…'`.
 fn end_of_ansi(rest: &str) -> Option<usize> {
     let mut is_escaped = false;
     rest.bytes().position(|byte| {
@@ -202,7 +202,7 @@ fn end_of_ansi(rest: &str) -> Option<usize> {
     })
 }
 
-/// Expands the alternatives in braces. Whether that is all that a shell makes of them.
+/// Expands the alternatives in braces. Returns true if a shell expands nothing else.
 fn expand(pieces: &[Piece], words: &mut Vec<Vec<Piece>>, from: usize) -> bool {
     let Some(open) = (from..pieces.len()).find(|at| pieces[*at] == Piece::Plain('{')) else {
         words.push(pieces.to_vec());
@@ -225,7 +225,7 @@ fn expand(pieces: &[Piece], words: &mut Vec<Vec<Piece>>, from: usize) -> bool {
         }
     }
     let Some(close) = close.filter(|_| commas.len() > 1) else {
-        // Text as it stands, unless a range makes several words. What stands in it may have alternatives.
+        // The brace is literal text unless a range makes several words. Text inside it may have alternatives.
         return !(has_range && close.is_some()) && expand(pieces, words, open + 1);
     };
     commas.push(close);
@@ -270,7 +270,7 @@ fn word(pieces: &[Piece]) -> Word {
     word
 }
 
-/// The text in backquotes as a shell reads it: a backslash quotes only itself, `$` and the mark.
+/// Returns the text in backquotes as a shell reads it: a backslash quotes only itself, `$` and the backquote.
 pub(super) fn without_backslashes(inner: &str) -> Option<String> {
     let mut text = String::new();
     let mut chars = inner.chars().peekable();
@@ -279,7 +279,7 @@ pub(super) fn without_backslashes(inner: &str) -> Option<String> {
             '`' => return None,
             '\\' => match chars.peek() {
                 Some('`' | '\\' | '$') => text.extend(chars.next()),
-                // In double quotes it also quotes those.
+                // In double quotes, a backslash also quotes double quotes.
                 Some('"') => return None,
                 _ => text.push(c),
             },

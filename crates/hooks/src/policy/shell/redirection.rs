@@ -1,4 +1,4 @@
-//! Reads redirections and here-documents: the files that a command opens, and the text that it gets.
+//! Reads redirections and here-documents: the files that a command opens, and its input text.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use super::tree::{Context, Reader, UNREADABLE, expansions};
 use super::word::Word;
 
 impl Simple {
-    /// Gives it a text as its input. With a second one, what it reads is unknown.
+    /// Sets the command's input text. A second text makes the input unknown.
     fn give(&mut self, text: Option<Word>) {
         self.is_piped |= self.input.is_some();
         self.input = text;
@@ -31,12 +31,12 @@ impl Reader<'_> {
                 _ => body = Some(child),
             }
         }
-        // Its commands share its input, so that one may leave the rest to the next.
+        // Commands of a construct share its input: one may leave the rest to the next.
         let is_fed = simple.input.is_some() || simple.is_piped || !simple.reads.is_empty();
         let inner = if is_fed { Context { input: None, is_piped: true } } else { context.clone() };
         match body {
             Some(body) if matches!(body.kind(), "command" | "declaration_command" | "unset_command") => {
-                // Its further words stand after a redirection.
+                // Further words may follow a redirection.
                 let mut children = Vec::new();
                 for child in self.children(body) {
                     match child.kind() {
@@ -60,7 +60,7 @@ impl Reader<'_> {
                     self.script.set_opaque(UNREADABLE);
                 }
                 if let Some(text) = &simple.input {
-                    self.script.note_text(&text.shown());
+                    self.script.note_text(&text.render());
                 }
                 self.statement(body, &inner);
                 simple.input = None;
@@ -94,7 +94,7 @@ impl Reader<'_> {
             self.script.set_opaque(UNREADABLE);
             return words;
         }
-        let mut targets = self.words(node, words.remove(0), Mode::Word);
+        let mut targets = self.read_words(node, words.remove(0), Mode::Word);
         let is_descriptor =
             |word: &Word| word.text().is_some_and(|text| text == "-" || text.chars().all(|c| c.is_ascii_digit()));
         match operator {
@@ -113,7 +113,7 @@ impl Reader<'_> {
         words
     }
 
-    /// Reads a here-document. Its line may go on with words, redirections and further commands.
+    /// Reads a here-document. Words, redirections and further commands may follow on its line.
     fn here_document<'t>(
         &mut self,
         node: Node<'t>,
@@ -162,12 +162,12 @@ impl Reader<'_> {
         let begin = line + 1;
         let (length, content) = body_of(&self.text[begin..], &delimiter, operator == "<<-", is_quoted);
         let lines = begin..begin + length;
-        // A shell ends it at the first such line, which must be where the grammar does.
+        // A shell ends it at the first such line. The grammar must agree.
         let last = self.text.get(lines.end..end.end_byte()).unwrap_or_default();
         let is_where_expected = delimiter == if operator == "<<-" { last.trim_start_matches('\t') } else { last };
         let goes_on = self.text[..line].ends_with('\\');
         let is_across = |range: &Range<usize>| range.start < begin && range.end > begin;
-        // The grammar takes the first words of some bodies for words of the command.
+        // The grammar reads the first words of some bodies as words of the command.
         words.retain(|word| !(line <= word.start && word.end <= lines.end));
         if !is_where_expected
             || goes_on
@@ -176,11 +176,11 @@ impl Reader<'_> {
         {
             self.script.set_opaque(UNREADABLE);
         }
-        simple.give(Some(if is_quoted { Word::known(&content) } else { self.here_text(node, lines) }));
+        simple.give(Some(if is_quoted { Word::literal(&content) } else { self.here_text(node, lines) }));
         words
     }
 
-    /// Reads the text of a here-document in which a shell expands. The grammar sees no backquotes there.
+    /// Reads the text of a here-document with expansions. The grammar does not see backquotes there.
     fn here_text(&mut self, node: Node<'_>, range: Range<usize>) -> Word {
         let mut nodes = Vec::new();
         expansions(node, &range, &mut nodes, 0);
@@ -209,8 +209,8 @@ impl Reader<'_> {
     }
 }
 
-/// The length of a here-document's body, and its text as it stands. Without quotes around the delimiter a shell joins lines at
-/// a backslash before it looks for the delimiter.
+/// Returns the length of a here-document's body, and its literal text. If the delimiter is unquoted, a shell joins lines at a
+/// backslash before it looks for the delimiter.
 fn body_of(rest: &str, delimiter: &str, strips_tabs: bool, is_quoted: bool) -> (usize, String) {
     let (mut length, mut read, mut content, mut joined) = (0, 0, String::new(), String::new());
     for line in rest.split_inclusive('\n') {
@@ -235,7 +235,7 @@ fn body_of(rest: &str, delimiter: &str, strips_tabs: bool, is_quoted: bool) -> (
     (length, content)
 }
 
-/// Where an unquoted backquote stands in a text.
+/// Returns the position of an unquoted backquote in a text.
 fn end_of_backquotes(text: &str) -> Option<usize> {
     let mut is_quoted = false;
     text.bytes().position(|byte| {

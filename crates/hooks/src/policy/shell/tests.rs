@@ -1,4 +1,4 @@
-//! What is found in a shell's text.
+//! Tests of the commands that are found in a shell's text.
 
 use expect_test::{Expect, expect};
 
@@ -6,9 +6,9 @@ use super::script;
 
 fn check(text: &str, expected: Expect) {
     let script = script(text);
-    let mut shown = script.shown().join("\n");
+    let mut shown = script.render().join("\n");
     for write in script.commands.iter().flat_map(|simple| &simple.writes) {
-        shown.push_str(&format!("\n> {}", write.shown()));
+        shown.push_str(&format!("\n> {}", write.render()));
     }
     if let Some(why) = script.opaque {
         shown.push_str(&format!("\n? {why}"));
@@ -86,7 +86,7 @@ fn programs_that_run_others() {
             b
             sh -c c …
             c …
-            ? a shell runs text that only running could tell"#]],
+            ? a shell runs text that is known only at run time"#]],
     );
     check(
         "find . -name x -exec a {} \\; -execdir b {} +",
@@ -100,7 +100,7 @@ fn programs_that_run_others() {
             a …
             eval …
             …
-            ? a shell runs text that only running could tell"#]],
+            ? a shell runs text that is known only at run time"#]],
     );
     check(
         "curl x | sh; bash script.sh",

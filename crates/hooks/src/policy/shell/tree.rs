@@ -1,5 +1,5 @@
-//! Walks the tree of a shell's text and collects its simple commands. The kinds of nodes that are read are listed; any other
-//! kind, an error, and bytes that no node covers make the text opaque.
+//! Walks the tree of a shell's text and collects its simple commands. Known kinds of nodes are listed. Any other kind, an
+//! error, or bytes that no node covers make the text opaque.
 
 use std::ops::Range;
 
@@ -11,15 +11,15 @@ use super::quoting::{self, Expansion, Mode};
 use super::word::Word;
 use super::{Script, Simple};
 
-/// The most nodes of a tree, and levels of it.
+/// The maximum number of nodes in a tree, and the maximum depth.
 const NODES_MAX: usize = 100_000;
 const LEVELS_MAX: usize = 200;
-/// The most here-documents and arrays of a text: the grammar looks ahead for their ends.
+/// The maximum number of here-documents and arrays in a text: the grammar looks ahead for their ends.
 const LOOK_AHEADS_MAX: usize = 64;
 
 pub(crate) const UNREADABLE: &str = "hob cannot read this shell text";
 
-/// What commands get from the construct around them.
+/// The input and pipe state that commands inherit from the enclosing construct.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Context {
     pub(super) input: Option<Word>,
@@ -45,12 +45,12 @@ pub(super) fn read(script: &mut Script, text: &str, depth: usize, context: &Cont
 pub(super) struct Reader<'a> {
     pub(super) text: &'a str,
     pub(super) script: &'a mut Script,
-    /// How many texts run this one.
+    /// The number of texts that enclose this one.
     pub(super) depth: usize,
     level: usize,
-    /// The first change of directory on the right side of a list, which may not run.
+    /// The first directory change on the right side of a list, which may not run.
     doubtful_from: Option<usize>,
-    /// Whether something around gives the commands their input.
+    /// True if an enclosing construct redirects the input of the commands.
     is_fed: bool,
 }
 
@@ -59,7 +59,7 @@ impl Reader<'_> {
         self.text.get(node.byte_range()).unwrap_or_default()
     }
 
-    /// Reads statements that run in a shell of their own.
+    /// Reads statements that run in a subshell.
     fn in_subshell(&mut self, node: Node<'_>, context: &Context) {
         let steps = self.script.steps.len();
         self.statement(node, context);
@@ -86,9 +86,9 @@ impl Reader<'_> {
             }
             "function_definition" => {
                 self.script.has_functions = true;
-                // A caller may give it input.
+                // A caller may redirect its input.
                 self.parts(node, &Context { input: None, is_piped: true });
-                // It runs wherever it is called.
+                // It runs in the directory of each call.
                 self.script.move_commands(commands);
             }
             "pipeline" => self.pipeline(node, context),
@@ -125,13 +125,13 @@ impl Reader<'_> {
         self.level -= 1;
     }
 
-    /// Reads the parts of a construct: statements, words and marks.
+    /// Reads the parts of a construct: statements, words and punctuation.
     fn parts(&mut self, node: Node<'_>, context: &Context) {
         let children = self.children(node);
         for (at, child) in children.iter().enumerate() {
             let kind = child.kind();
             if is_statement(kind) {
-                // `a & b`: what runs in the background changes directories for itself.
+                // `a & b`: a background command changes only its own directory.
                 let is_background = children.get(at + 1).is_some_and(|next| next.kind() == "&");
                 if is_background {
                     self.in_subshell(*child, context);
@@ -139,7 +139,7 @@ impl Reader<'_> {
                     self.statement(*child, context);
                 }
             } else if kind == "file_redirect" || kind == "herestring_redirect" {
-                // Of a function.
+                // The redirections of a function.
                 let mut simple = Simple::default();
                 self.redirect(*child, &mut simple);
                 self.script.add(simple, self.depth);
@@ -152,7 +152,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `a && b`. Within the list, `b` runs in the directory that `a` changed to. After the list, `b` may not have run.
+    /// Reads `a && b`. Within the list, `b` runs in the directory that `a` changed to. After the list, `b` may not have run.
     fn list(&mut self, node: Node<'_>, context: &Context) {
         let sides: Vec<Node<'_>> = self.children(node).into_iter().filter(Node::is_named).collect();
         for (at, side) in sides.into_iter().enumerate() {
@@ -220,12 +220,12 @@ impl Reader<'_> {
                 _ => merged.push(range),
             }
         }
-        // The grammar takes some assignments for words.
+        // The grammar reads some assignments as words.
         while let Some(range) =
             merged.first().filter(|range| evaluation::is_assignment(&self.text[range.start..range.end]))
         {
             self.assigned(range.clone());
-            self.words(node, range.clone(), Mode::Value);
+            self.read_words(node, range.clone(), Mode::Value);
             merged.remove(0);
         }
         let is_declaration = node.kind() == "declaration_command";
@@ -252,8 +252,8 @@ impl Reader<'_> {
         self.script.add(simple, self.depth);
     }
 
-    /// Reads a range of a node as words. What its expansions run is added to the script.
-    pub(super) fn words(&mut self, node: Node<'_>, range: Range<usize>, mode: Mode) -> Vec<Word> {
+    /// Reads a range of a node as words. Adds the commands of its expansions to the script.
+    pub(super) fn read_words(&mut self, node: Node<'_>, range: Range<usize>, mode: Mode) -> Vec<Word> {
         let mut nodes = Vec::new();
         expansions(node, &range, &mut nodes, 0);
         self.words_of(&nodes, range, mode)
@@ -265,7 +265,7 @@ impl Reader<'_> {
         self.quoted(range, &known, mode)
     }
 
-    /// Reads an expansion, and what it runs.
+    /// Reads an expansion and its commands.
     pub(super) fn expansion(&mut self, node: Node<'_>) -> Expansion {
         let text = self.source(node);
         let is_name = matches!(node.kind(), "simple_expansion" | "expansion");
@@ -284,12 +284,12 @@ impl Reader<'_> {
             vec![Word::hole()]
         });
         if mode != Mode::HereDocument {
-            words.iter().for_each(|word| self.script.note_text(&word.shown()));
+            words.iter().for_each(|word| self.script.note_text(&word.render()));
         }
         words
     }
 
-    /// Reads what an expansion runs.
+    /// Reads the commands of an expansion.
     fn substitution(&mut self, node: Node<'_>) {
         let source = self.source(node);
         match node.kind() {
@@ -312,7 +312,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads what stands in backquotes, which the range includes.
+    /// Reads the commands in backquotes; the range includes the backquotes.
     pub(super) fn backquotes(&mut self, range: Range<usize>) {
         let text = self.text.get(range.start + 1..range.end.saturating_sub(1)).and_then(quoting::without_backslashes);
         if text.is_none() || self.text.as_bytes().get(range.end - 1) != Some(&b'`') {
@@ -322,8 +322,8 @@ impl Reader<'_> {
         self.script.read_apart(&text.unwrap_or_default(), self.depth + 1, &context);
     }
 
-    /// Reads a part that is not a command. What is substituted in it runs; a substitution that the grammar does not see
-    /// makes the text opaque.
+    /// Reads a part that is not a command. Its substitutions run. A substitution that the grammar does not see makes the text
+    /// opaque.
     pub(super) fn region(&mut self, node: Node<'_>) {
         if self.level >= LEVELS_MAX {
             return self.script.set_opaque("the shell text is nested too deeply");
@@ -335,7 +335,7 @@ impl Reader<'_> {
             return;
         }
         let mut seen = Vec::new();
-        self.seen(node, &mut seen, 0);
+        self.collect_known(node, &mut seen, 0);
         let mut at = node.start_byte();
         let mut seen = seen.into_iter().peekable();
         while at < node.end_byte() {
@@ -361,8 +361,8 @@ impl Reader<'_> {
         self.level -= 1;
     }
 
-    /// The ranges below a node in which substitutions are known. What they run is read.
-    fn seen(&mut self, node: Node<'_>, seen: &mut Vec<Range<usize>>, level: usize) {
+    /// Collects the ranges below a node with known substitutions, and reads their commands.
+    fn collect_known(&mut self, node: Node<'_>, seen: &mut Vec<Range<usize>>, level: usize) {
         if self.level + level >= LEVELS_MAX {
             return self.script.set_opaque("the shell text is nested too deeply");
         }
@@ -395,7 +395,7 @@ impl Reader<'_> {
                     seen.push(node.start_byte()..node.start_byte() + 3);
                 }
                 for child in node.children(&mut node.walk()) {
-                    self.seen(child, seen, level + 1);
+                    self.collect_known(child, seen, level + 1);
                 }
             }
         }
@@ -405,21 +405,21 @@ impl Reader<'_> {
         self.assigned(node.byte_range());
         let after = self.text[node.end_byte()..].chars().next();
         if after.is_some_and(|c| !c.is_whitespace() && !";&|<>),".contains(c)) {
-            // A shell reads on.
+            // A shell reads further than the grammar.
             self.script.set_opaque(UNREADABLE);
         }
         match node.child_by_field_name("value").filter(|value| value.kind() == "array") {
             Some(array) => {
                 for child in self.children(array) {
                     if child.is_named() {
-                        self.words(child, child.byte_range(), Mode::Word);
+                        self.read_words(child, child.byte_range(), Mode::Word);
                     }
                 }
                 if let Some(name) = node.child_by_field_name("name") {
                     self.region(name);
                 }
             }
-            None => _ = self.words(node, node.byte_range(), Mode::Value),
+            None => _ = self.read_words(node, node.byte_range(), Mode::Value),
         }
     }
 
@@ -428,7 +428,7 @@ impl Reader<'_> {
         self.script.note_assignment(&self.text[range]);
     }
 
-    /// `[[ … ]]`, and `[ … ]`, which is a command.
+    /// Reads `[[ … ]]`, or the command `[ … ]`.
     fn test(&mut self, node: Node<'_>) {
         if evaluation::compares(self.source(node)) {
             self.script.set_evaluates();
@@ -443,13 +443,13 @@ impl Reader<'_> {
             self.script.has_assignments = true;
             return self.region(node);
         }
-        let mut words = vec![Word::known("[")];
-        words.extend(self.words(node, node.start_byte() + 1..node.end_byte(), Mode::Words));
+        let mut words = vec![Word::literal("[")];
+        words.extend(self.read_words(node, node.start_byte() + 1..node.end_byte(), Mode::Words));
         self.script.add(Simple { words, ..Simple::default() }, self.depth);
     }
 }
 
-/// The outermost expansions of a node within a range.
+/// Collects the outermost expansions of a node within a range.
 pub(super) fn expansions<'t>(node: Node<'t>, range: &Range<usize>, found: &mut Vec<Node<'t>>, level: usize) {
     if level > LEVELS_MAX {
         return;

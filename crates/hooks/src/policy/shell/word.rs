@@ -1,10 +1,10 @@
-//! A word of a command: text, with holes where only running could tell what stands there.
+//! A word of a command: text with holes for parts that are known only at run time.
 
 /// A word.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Word {
     pub(crate) parts: Vec<Part>,
-    /// Whether a character of it is quoted. A quoted word is not a reserved word.
+    /// True if any of its characters is quoted. A quoted word is not a reserved word.
     pub(crate) is_quoted: bool,
 }
 
@@ -12,9 +12,9 @@ pub(crate) struct Word {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Part {
     Text(String),
-    /// Unquoted `*`, `?` or `[`: text of a file name.
+    /// An unquoted `*`, `?` or `[`: part of a file name pattern.
     Glob(char),
-    /// Any text. With `several` any number of words: an expansion without quotes.
+    /// Any text. With `several`, any number of words: an unquoted expansion.
     Hole {
         several: bool,
     },
@@ -23,17 +23,17 @@ pub(crate) enum Part {
 }
 
 impl Word {
-    /// A word without holes.
-    pub(crate) fn known(text: &str) -> Word {
+    /// Creates a word without holes.
+    pub(crate) fn literal(text: &str) -> Word {
         Word { parts: vec![Part::Text(text.to_owned())], ..Word::default() }
     }
 
-    /// Any number of words.
+    /// Creates a word that stands for any number of words.
     pub(crate) fn hole() -> Word {
         Word { parts: vec![Part::Hole { several: true }], ..Word::default() }
     }
 
-    /// A path below this one.
+    /// Returns a path below this one.
     pub(crate) fn below(&self) -> Word {
         let mut word = self.clone();
         word.parts.push(Part::Hole { several: false });
@@ -54,7 +54,7 @@ impl Word {
         }
     }
 
-    /// Its text, if it has neither holes nor globs.
+    /// Returns the text, if the word has neither holes nor globs.
     pub(crate) fn text(&self) -> Option<&str> {
         match self.parts.as_slice() {
             [] => Some(""),
@@ -63,7 +63,7 @@ impl Word {
         }
     }
 
-    /// The text that it begins with.
+    /// Returns the known text at the start.
     pub(crate) fn start(&self) -> &str {
         match self.parts.first() {
             Some(Part::Text(text)) => text,
@@ -71,7 +71,7 @@ impl Word {
         }
     }
 
-    /// Whether it may become several words, or none.
+    /// Returns true if it may become several words, or none.
     pub(crate) fn is_several(&self) -> bool {
         self.parts.contains(&Part::Hole { several: true })
     }
@@ -80,13 +80,13 @@ impl Word {
         self.parts.iter().any(|part| matches!(part, Part::Hole { .. } | Part::Pipe))
     }
 
-    /// Whether a shell could make an option of it.
+    /// Returns true if a shell could expand it to an option.
     pub(crate) fn may_be_option(&self) -> bool {
         let start = self.start();
         start.starts_with('-') && start.len() > 1 || matches!(start, "" | "-") && self.text().is_none()
     }
 
-    /// The word without the first bytes of its text.
+    /// Removes the first bytes of the text.
     pub(crate) fn without_start(&self, bytes: usize) -> Word {
         let mut word = self.clone();
         if let Some(Part::Text(text)) = word.parts.first_mut() {
@@ -98,7 +98,7 @@ impl Word {
         word
     }
 
-    /// The pattern of its possible texts, in which `*` is any text.
+    /// Returns a pattern for its possible texts, in which `*` stands for any text.
     pub(crate) fn as_pattern(&self) -> String {
         let parts = self.parts.iter().map(|part| match part {
             Part::Text(text) => text.as_str(),
@@ -107,7 +107,7 @@ impl Word {
         parts.collect()
     }
 
-    /// The words, joined by blanks: the text that `eval` runs.
+    /// Joins words with blanks, as `eval` does.
     pub(crate) fn joined(words: &[Word]) -> Word {
         let mut all = Word::default();
         for (index, word) in words.iter().enumerate() {
@@ -119,7 +119,7 @@ impl Word {
         all
     }
 
-    pub(crate) fn shown(&self) -> String {
+    pub(crate) fn render(&self) -> String {
         let mut shown = String::new();
         for part in &self.parts {
             match part {

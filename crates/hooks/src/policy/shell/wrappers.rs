@@ -1,17 +1,17 @@
-//! Programs that run what their arguments say: `sudo`, `env`, `xargs`, `find -exec`, `sh -c`, `eval`. What they run is a
-//! command too. An option of such a program that is not known makes the text opaque.
+//! Programs that run commands from their arguments: `sudo`, `env`, `xargs`, `find -exec`, `sh -c`, `eval`. Those commands are
+//! added too. An unknown option of such a program makes the text opaque.
 
 use super::programs::{self, Form, PROGRAMS, form_of, is_input, may_be_input};
 use super::tree::Context;
 use super::word::Word;
 use super::{Part, Script, Simple, Step};
-use crate::policy::options::{Argument, Arguments, GIT, Given, Options, entry_of, options_of, read};
+use crate::policy::options::{Argument, Arguments, GIT, GivenOption, Options, entry_of, options_of, read};
 use crate::policy::pattern::intersects;
 
 const UNKNOWN_OPTION: &str = "hob does not know an option of a program that runs another";
-const UNKNOWN_TEXT: &str = "a shell runs text that only running could tell";
+const UNKNOWN_TEXT: &str = "a shell runs text that is known only at run time";
 
-/// Adds what a command runs that was added at this index.
+/// Adds the commands that the command at this index runs.
 pub(super) fn unwrap(script: &mut Script, index: usize, depth: usize) {
     if script.commands[index].words.is_empty() {
         return;
@@ -35,12 +35,12 @@ pub(super) fn unwrap(script: &mut Script, index: usize, depth: usize) {
     match form {
         Form::Command(options, first) => command(script, simple.clone(), name, options, first, depth),
         Form::Text(options) => {
-            let arguments = known(script, options, words);
+            let arguments = read_options(script, options, words);
             let rest = words.get(arguments.length..).unwrap_or_default();
             run(script, &simple, &Word::joined(rest), depth, name != "eval");
         }
         Form::TextOrCommand(options, first) => {
-            let arguments = known(script, options, words);
+            let arguments = read_options(script, options, words);
             if name == "runuser" && value_of(&arguments, options, "u").is_none() {
                 return login(script, &simple, options, depth);
             }
@@ -48,7 +48,7 @@ pub(super) fn unwrap(script: &mut Script, index: usize, depth: usize) {
             let mut text = value_of(&arguments, options, "c").cloned();
             if text.is_none() && first > 0 {
                 rest = rest.get(first..).unwrap_or_default();
-                let more = known(script, options, rest);
+                let more = read_options(script, options, rest);
                 text = value_of(&more, options, "c").cloned();
             }
             match text {
@@ -80,7 +80,7 @@ pub(super) fn unwrap(script: &mut Script, index: usize, depth: usize) {
         Form::Shell => shell(script, &simple, depth),
         Form::Find => find(script, &simple, depth),
         Form::Trap => {
-            let arguments = known(script, "l p P", words);
+            let arguments = read_options(script, "l p P", words);
             if let Some(text) = words.get(arguments.length) {
                 run(script, &Simple::default(), text, depth, false);
             }
@@ -109,7 +109,7 @@ pub(super) fn unwrap(script: &mut Script, index: usize, depth: usize) {
             let arguments = read(Some("L P e n"), words, true, false);
             let to = match words.get(arguments.length) {
                 _ if name == "popd" => Word::hole(),
-                None if name == "cd" => Word::known("~/."),
+                None if name == "cd" => Word::literal("~/."),
                 Some(to) if to.text().is_none_or(|to| to != "-" && !to.starts_with('+')) => to.clone(),
                 _ => Word::hole(),
             };
@@ -121,7 +121,7 @@ pub(super) fn unwrap(script: &mut Script, index: usize, depth: usize) {
             let (options, _) = options_of("make", words);
             let arguments = read(options, words, false, false);
             chdir(&mut script.commands[index].steps, &arguments);
-            for given in given(&arguments).filter(|given| is_entry(given, options.unwrap_or_default(), "E")) {
+            for given in given_options(&arguments).filter(|given| is_entry(given, options.unwrap_or_default(), "E")) {
                 if given.value.is_some() {
                     script.set_opaque("`make --eval` runs text that hob does not read");
                 }
@@ -130,22 +130,22 @@ pub(super) fn unwrap(script: &mut Script, index: usize, depth: usize) {
     }
 }
 
-/// A program that runs a command after its options.
+/// Reads a program that runs a command after its options.
 fn command(script: &mut Script, mut simple: Simple, name: &str, options: Options, first: usize, depth: usize) {
     let words = &simple.words.split_off(1);
-    let arguments = known(script, options, words);
-    // `command -v NAME` asks where it is.
-    if name == "command" && given(&arguments).any(|given| matches!(given.name.as_str(), "-v" | "-V")) {
+    let arguments = read_options(script, options, words);
+    // `command -v NAME` only prints the location of a command.
+    if name == "command" && given_options(&arguments).any(|given| matches!(given.name.as_str(), "-v" | "-V")) {
         return;
     }
-    // Others write to it.
+    // Other processes write to it.
     simple.is_piped |= name == "coproc";
     chdir(&mut simple.steps, &arguments);
     if name == "env"
         && let Some(text) = value_of(&arguments, options, "S")
     {
         let rest = words.get(arguments.length..).unwrap_or_default();
-        if text.start().starts_with('-') || text.shown().contains(['\\', '$']) {
+        if text.start().starts_with('-') || text.render().contains(['\\', '$']) {
             return script.set_opaque(UNKNOWN_OPTION);
         }
         let all: Vec<Word> = std::iter::once(text.clone()).chain(rest.iter().cloned()).collect();
@@ -172,7 +172,7 @@ fn command(script: &mut Script, mut simple: Simple, name: &str, options: Options
             script.is_fed |= simple.is_piped || simple.input.is_some() || !simple.reads.is_empty();
         }
         if name == "sudo"
-            && given(&arguments).any(|given| matches!(given.name.as_str(), "-i" | "-s" | "--login" | "--shell"))
+            && given_options(&arguments).any(|given| matches!(given.name.as_str(), "-i" | "-s" | "--login" | "--shell"))
         {
             input(script, &simple, depth);
         }
@@ -183,7 +183,7 @@ fn command(script: &mut Script, mut simple: Simple, name: &str, options: Options
         "xargs" => {
             let mark = value_of(&arguments, options, "I").or_else(|| value_of(&arguments, options, "i"));
             let is_replacing =
-                given(&arguments).any(|given| is_entry(given, options, "I") || is_entry(given, options, "i"));
+                given_options(&arguments).any(|given| is_entry(given, options, "I") || is_entry(given, options, "i"));
             let mark = mark.and_then(Word::text).unwrap_or("{}");
             if is_replacing {
                 rest.iter_mut().for_each(|word| fill(word, mark));
@@ -204,7 +204,7 @@ fn command(script: &mut Script, mut simple: Simple, name: &str, options: Options
     inner(script, &simple, rest, depth);
 }
 
-/// Makes a word that has this mark one with a hole in its place.
+/// Replaces this placeholder in a word with a hole.
 fn fill(word: &mut Word, mark: &str) {
     let mut filled = Word { is_quoted: word.is_quoted, ..Word::default() };
     for part in &word.parts {
@@ -227,7 +227,7 @@ fn fill(word: &mut Word, mark: &str) {
 fn find(script: &mut Script, simple: &Simple, depth: usize) {
     let words = &simple.words[1..];
     let begins = ["-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"];
-    let place = words.iter().find(|word| !word.start().starts_with('-')).cloned().unwrap_or_else(|| Word::known("."));
+    let place = words.iter().find(|word| !word.start().starts_with('-')).cloned().unwrap_or_else(|| Word::literal("."));
     let mut rest = words;
     while let Some(at) = rest.iter().position(|word| word.text().is_some_and(|word| begins.contains(&word))) {
         rest = &rest[at + 1..];
@@ -237,8 +237,8 @@ fn find(script: &mut Script, simple: &Simple, depth: usize) {
             _ => false,
         };
         let end = (0..rest.len()).find(|at| is_end(*at)).unwrap_or(rest.len());
-        // The file that is found stands where the braces do. Its path begins as the place that is searched.
-        let found = |word: &Word| if word.shown().contains("{}") { place.below() } else { word.clone() };
+        // The braces stand for a found file. Its path begins with the searched directory.
+        let found = |word: &Word| if word.render().contains("{}") { place.below() } else { word.clone() };
         let words: Vec<Word> = rest[..end].iter().map(found).collect();
         rest = &rest[end..];
         if !words.is_empty() {
@@ -247,20 +247,20 @@ fn find(script: &mut Script, simple: &Simple, depth: usize) {
     }
 }
 
-/// `git -C DIR`, aliases, and subcommands that run commands.
+/// Reads `git -C DIR`, aliases, and subcommands that run commands.
 fn git(script: &mut Script, index: usize, simple: &Simple, depth: usize) {
     let words = &simple.words[1..];
     let (options, at) = options_of("git", words);
     let before = read(Some(GIT), &words[..at], true, false);
     chdir(&mut script.commands[index].steps, &before);
-    let renames = |given: &Given| {
+    let renames = |given: &GivenOption| {
         given.value.as_ref().is_some_and(|value| {
             matches!(given.name.as_str(), "-c" | "--config-env")
                 && value.as_pattern().to_lowercase().starts_with("alias.")
                 || given.name == "-c" && value.start().is_empty()
         })
     };
-    if given(&before).any(renames) {
+    if given_options(&before).any(renames) {
         script.set_opaque("a setting of git gives a command another name");
     }
     let rest = words.get(at + 1..).unwrap_or_default();
@@ -275,7 +275,9 @@ fn git(script: &mut Script, index: usize, simple: &Simple, depth: usize) {
         }
         Some("rebase") => {
             let options = options.unwrap_or_default();
-            for given in given(&read(Some(options), rest, false, false)).filter(|given| is_entry(given, options, "x")) {
+            for given in
+                given_options(&read(Some(options), rest, false, false)).filter(|given| is_entry(given, options, "x"))
+            {
                 if let Some(text) = &given.value {
                     run(script, simple, text, depth, true);
                 }
@@ -291,7 +293,7 @@ fn git(script: &mut Script, index: usize, simple: &Simple, depth: usize) {
     }
 }
 
-/// A shell with these arguments.
+/// Reads a shell with these arguments.
 fn shell(script: &mut Script, simple: &Simple, depth: usize) {
     let words = &simple.words[1..];
     let (mut at, mut has_text, mut reads_input) = (0, false, false);
@@ -328,7 +330,7 @@ fn shell(script: &mut Script, simple: &Simple, depth: usize) {
     match words.get(at) {
         Some(text) if has_text => run(script, simple, text, depth, true),
         None if has_text => {}
-        // Its name may be an option.
+        // The file name may be an option.
         Some(word)
             if word.text().is_none() && word.start().is_empty() && may_be_input(word) && words.len() > at + 1 =>
         {
@@ -340,7 +342,7 @@ fn shell(script: &mut Script, simple: &Simple, depth: usize) {
     }
 }
 
-/// Reads a file as a script, unless it is one on the disk.
+/// Reads a file as a script if it is an input rather than a file on disk.
 fn file(script: &mut Script, simple: &Simple, word: &Word, depth: usize) {
     if word.parts.contains(&Part::Pipe) {
         script.set_opaque(UNKNOWN_TEXT);
@@ -349,7 +351,7 @@ fn file(script: &mut Script, simple: &Simple, word: &Word, depth: usize) {
     }
 }
 
-/// A shell of a user.
+/// Reads a user's shell.
 fn login(script: &mut Script, simple: &Simple, options: Options, depth: usize) {
     let arguments = read(Some(options), &simple.words[1..], false, false);
     doubt(script, &arguments);
@@ -362,7 +364,7 @@ fn login(script: &mut Script, simple: &Simple, options: Options, depth: usize) {
                     is_run = true;
                 }
             }
-            // The shell gets what stands after `--`.
+            // Arguments after `--` go to the shell.
             Argument::Operand { word, .. } if word.may_be_option() => script.set_opaque(UNKNOWN_OPTION),
             _ => {}
         }
@@ -372,10 +374,10 @@ fn login(script: &mut Script, simple: &Simple, options: Options, depth: usize) {
     }
 }
 
-/// The most operands of a program that are read as commands.
+/// The maximum number of operands of a program that are read as commands.
 const OPERANDS_MAX: usize = 4;
 
-/// A program that is not known: programs among its operands that run others may be run.
+/// Reads an unknown program: its operands may run programs that run others.
 fn operands(script: &mut Script, simple: &Simple, depth: usize) {
     let Some(from) = simple.may_run_from.filter(|_| !script.is_doubtful) else { return };
     let places = (from..simple.words.len()).filter(|at| runs_others(&simple.words[*at..]));
@@ -393,7 +395,7 @@ fn runs_others(words: &[Word]) -> bool {
     super::name_of(words).is_some_and(|name| form_of(name).is_some())
 }
 
-/// A program of unknown name, which may be one that runs others. Plain words after it are matched as they stand.
+/// Reads a program of unknown name, which may run others. Plain words after it are matched as written.
 fn open(script: &mut Script, simple: &Simple) {
     let word = &simple.words[0];
     let pattern = word.as_pattern();
@@ -409,7 +411,7 @@ fn open(script: &mut Script, simple: &Simple) {
     }
 }
 
-/// Runs what a command reads.
+/// Reads a command's input as shell text.
 fn input(script: &mut Script, simple: &Simple, depth: usize) {
     if let Some(text) = &simple.input {
         run(script, &Simple::default(), text, depth, true);
@@ -419,20 +421,20 @@ fn input(script: &mut Script, simple: &Simple, depth: usize) {
     }
 }
 
-/// Adds a command that another runs.
+/// Adds a command that another command runs.
 fn inner(script: &mut Script, outer: &Simple, words: Vec<Word>, depth: usize) {
     let (input, steps) = (outer.input.clone(), outer.steps.clone());
     script.add_at(Simple { words, input, steps, is_piped: outer.is_piped, ..Simple::default() }, depth + 1);
 }
 
-/// Reads a text that is run.
+/// Reads a text that a command runs.
 fn run(script: &mut Script, simple: &Simple, word: &Word, depth: usize, is_apart: bool) {
     let context = Context { input: simple.input.clone(), is_piped: simple.is_piped };
     let text = match word.text() {
         Some(text) => text.to_owned(),
         None => {
             script.set_opaque(UNKNOWN_TEXT);
-            word.shown().replace('…', "\"$HOLE\"")
+            word.render().replace('…', "\"$HOLE\"")
         }
     };
     if is_apart {
@@ -443,36 +445,36 @@ fn run(script: &mut Script, simple: &Simple, word: &Word, depth: usize, is_apart
 }
 
 /// Reads the options before a command.
-fn known(script: &mut Script, options: Options, words: &[Word]) -> Arguments {
+fn read_options(script: &mut Script, options: Options, words: &[Word]) -> Arguments {
     let arguments = read(Some(options), words, true, false);
     doubt(script, &arguments);
     arguments
 }
 
 fn doubt(script: &mut Script, arguments: &Arguments) {
-    if given(arguments).any(|given| given.entry.is_none()) {
+    if given_options(arguments).any(|given| given.entry.is_none()) {
         script.set_opaque(UNKNOWN_OPTION);
     }
 }
 
-fn given(arguments: &Arguments) -> impl Iterator<Item = &Given> {
+fn given_options(arguments: &Arguments) -> impl Iterator<Item = &GivenOption> {
     arguments.list.iter().filter_map(|argument| match argument {
         Argument::Option(given) => Some(given),
         Argument::Operand { .. } => None,
     })
 }
 
-fn is_entry(given: &Given, options: Options, name: &str) -> bool {
+fn is_entry(given: &GivenOption, options: Options, name: &str) -> bool {
     given.entry.is_some() && given.entry == entry_of(options, name)
 }
 
 fn value_of<'a>(arguments: &'a Arguments, options: Options, name: &str) -> Option<&'a Word> {
-    given(arguments).filter(|given| is_entry(given, options, name)).find_map(|given| given.value.as_ref())
+    given_options(arguments).filter(|given| is_entry(given, options, name)).find_map(|given| given.value.as_ref())
 }
 
-/// Follows the option that names the directory to run in.
+/// Applies the option that names the working directory.
 fn chdir(steps: &mut Vec<Step>, arguments: &Arguments) {
-    for given in given(arguments) {
+    for given in given_options(arguments) {
         let is_directory = given.entry.is_some_and(|entry| {
             entry.split(['|', ':']).any(|name| matches!(name, "chdir" | "directory")) || entry == "C:"
         });

@@ -1,4 +1,4 @@
-//! Code that is given to hob's own tools and to other servers' tools, and to hob in a shell's text.
+//! Code for hob's own tools, for other servers' tools, and for hob in a shell's text.
 
 use serde_json::{Value, json};
 
@@ -37,7 +37,7 @@ fn check(policy: &str, cases: &[(Value, Verdict)]) {
 #[test]
 fn code_of_sessions_meets_the_rules_about_commands() {
     let cases = [
-        // bash, by the profile or by the session's name, and any naming of the tool.
+        // bash, by the profile or by the session's name, with any spelling of the tool.
         (eval(json!({"code": "git push -f", "profile": "bash"})), Deny),
         (eval(json!({"code": "cd x && sudo git push --force", "profile": "bash"})), Deny),
         (eval(json!({"code": "git push $HOW", "profile": "bash"})), Ask),
@@ -68,7 +68,7 @@ fn code_of_sessions_meets_the_rules_about_commands() {
             ),
             Deny,
         ),
-        // The language is not told: a command is found, and other languages are left alone.
+        // The language is unknown: a command is found, and other languages pass.
         (eval(json!({"code": "git push -f"})), Deny),
         (eval(json!({"code": "x=1; git push -f"})), Deny),
         (eval(json!({"code": "eval \"$X\""})), Ask),
@@ -78,7 +78,7 @@ fn code_of_sessions_meets_the_rules_about_commands() {
         (eval(json!({"code": "let f x = x `div` 2 in f 3"})), Pass),
         (eval(json!({"code": ":type map"})), Pass),
         (eval(json!({"code": "def f(a):\n    return \"it's $(odd\"\n"})), Pass),
-        // The input of what runs.
+        // The standard input of the code.
         (eval(json!({"code": "sh", "profile": "bash", "stdin": "git push -f\n"})), Deny),
         (eval(json!({"code": "input()", "stdin": "git push -f\n"})), Deny),
         (tool("mcp__hob__repl_input", &json!({"text": "git push -f\n"})), Deny),
@@ -122,7 +122,7 @@ fn code_of_sessions_meets_the_rules_about_commands() {
     ];
     assert!(cases.len() >= 60);
     check(FORCE_PUSH, &cases);
-    // The same without a tool in the rule.
+    // The same for a rule without a tool.
     check(&FORCE_PUSH.replace("tool = \"shell\"\n", ""), &cases);
 }
 
@@ -211,7 +211,7 @@ fn rules_about_shells_and_tools() {
             (eval(json!({"code": "os.system('ls')", "profile": "python"})), Ask),
         ],
     );
-    // A session may have defined `git` anew: an `allow` of commands is about an agent's own shell.
+    // A session may have redefined `git`: an `allow` of commands applies only to an agent's own shell.
     let allows = "[[rule]]\nid = \"reading\"\ncommand = \"git status\"\ndecide = \"allow\"\n";
     check(
         allows,

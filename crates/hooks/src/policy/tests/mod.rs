@@ -1,4 +1,4 @@
-//! The decision: a forbidden command in every spelling, its innocent neighbours, and what holds of all policies.
+//! Tests of the decision: a forbidden command in every spelling, similar harmless commands, and properties of all policies.
 
 mod code;
 mod opened;
@@ -21,7 +21,7 @@ decide = "deny"
 pub(super) fn decision(policy: &str, payload: &serde_json::Value) -> Decision {
     let policy = Policy::parse(policy).unwrap();
     let event = crate::read(Agent::Claude, "", payload.to_string().as_bytes());
-    let subject = Subject::of(&event, Path::new("/p"), Path::new("/p"));
+    let subject = Subject::from_event(&event, Path::new("/p"), Path::new("/p"));
     decide(&[policy], &event, &subject, &Facts::new())
 }
 
@@ -29,7 +29,7 @@ pub(super) fn shell(command: &str) -> serde_json::Value {
     serde_json::json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": command}})
 }
 
-/// The texts of a list, parted by lines of `---`.
+/// Splits a list of texts at lines of `---`.
 fn texts(list: &str) -> Vec<&str> {
     let texts: Vec<&str> = list.split("\n---\n").map(|text| text.strip_suffix('\n').unwrap_or(text)).collect();
     assert!(texts.len() >= 40, "{}", texts.len());
@@ -98,7 +98,7 @@ fn paths_are_where_they_lead_and_redirections_write() {
     let policies = [Policy::parse(policy).unwrap()];
     let verdict = |payload: &serde_json::Value| {
         let event = crate::read(Agent::Claude, "PreToolUse", payload.to_string().as_bytes());
-        let subject = Subject::of(&event, &root, &root);
+        let subject = Subject::from_event(&event, &root, &root);
         decide(&policies, &event, &subject, &Facts::new()).verdict
     };
     let write = |path: &str| serde_json::json!({"tool_name": "Write", "tool_input": {"file_path": path}});
@@ -160,7 +160,7 @@ fn events_agents_tools_and_conditions() {
 }
 
 #[test]
-fn what_is_no_policy_says_where_and_what_to_write() {
+fn invalid_policies_report_the_line_and_the_fix() {
     let check = |text: &str| Policy::parse(text).unwrap_err().to_string();
     let wrong = [
         "[[rule]]\nid = \"a\"\n",
@@ -182,13 +182,13 @@ fn what_is_no_policy_says_where_and_what_to_write() {
         line 2: the id "a b" is not of 1 to 80 letters, digits, `-`, `_` and `.`
         line 1: rule a: `on` is missing: say which events it is about
         line 1: rule a: no agent has an event "tool_befor"; kinds are session_start, session_end, prompt, tool_before, tool_after, tool_failed, permission_request, turn_end, turn_failed, notification, subagent_start, subagent_stop, compact_before, compact_after, elicitation, other, and agents' own names are in docs/generated/hooks.md
-        line 1: rule a: the command "-f" is no pattern: it begins with an option: write the program before it, or `*` for any
+        line 1: rule a: the command "-f" is not a valid pattern: it begins with an option: write the program before it, or `*` for any
         line 4: unknown variant `forbid`, expected one of `pass`, `allow`, `ask`, `person`, `deny`
-        line 1: rule a: there is no agent "claud"; there are claude, codex, gemini, cursor, copilot, opencode
-        line 1: rule a: there is no condition "branch"; there are path, mode, subagent, "work.branch", "work.base", "work.upstream", "work.detached", "work.dirty", "work.unpushed", "work.operation", "work.pull.checks", "work.issue", "work.issue.status"
+        line 1: rule a: unknown agent "claud"; available: claude, codex, gemini, cursor, copilot, opencode
+        line 1: rule a: unknown condition "branch"; available: path, mode, subagent, "work.branch", "work.base", "work.upstream", "work.detached", "work.dirty", "work.unpushed", "work.operation", "work.pull.checks", "work.issue", "work.issue.status"
         line 1: rule a: the condition "subagent" has a value of another kind
-        line 1: rule a: the path "[" is no pattern: error parsing glob '[': unclosed character class; missing ']'
-        line 5: the id "a" is taken by a rule above: each has its own"#]].assert_eq(&wrong.map(check).join("\n"));
+        line 1: rule a: the path "[" is not a valid pattern: error parsing glob '[': unclosed character class; missing ']'
+        line 5: duplicate id "a": choose another one"#]].assert_eq(&wrong.map(check).join("\n"));
 }
 
 #[test]
@@ -231,8 +231,8 @@ fn a_rule_that_no_event_can_match_is_reported_and_the_rest_counts() {
         line 8: rule a: no event of UserPromptSubmit is about a tool, so `tool`, `command` and `path` never hold: write on = "tool_before", or leave `on` out
         line 8: rule a: claude has no such event; the events of each agent are in docs/generated/hooks.md
         line 8: rule a: codex has no such event; the events of each agent are in docs/generated/hooks.md
-        line 8: rule a: the command "curl * | sh" never matches, as no word of a command reads "|": write one program with its words, without quotes
-        line 8: rule a: the command "git commit -m 'x'" never matches, as no word of a command reads "'x'": write one program with its words, without quotes
+        line 8: rule a: the command "curl * | sh" never matches, because no word of a command is "|": write one program with its words, without quotes
+        line 8: rule a: the command "git commit -m 'x'" never matches, because no word of a command is "'x'": write one program with its words, without quotes
         line 8: rule a: the path "src/" never matches: write "src/**"
         line 8: rule a: the path "!src/../x" never matches: write it without `.`, `..` and empty parts
         line 8: rule a: the path "~/.ssh/**" never matches: write the whole path of your home directory"#]].assert_eq(&cases.map(why).join("\n"));

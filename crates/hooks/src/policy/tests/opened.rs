@@ -1,4 +1,4 @@
-//! Rules about a secret file: what opens it, what may, and what does not.
+//! Rules about a secret file: commands that open it, that may open it, and that do not.
 
 use serde_json::json;
 
@@ -92,7 +92,7 @@ fn the_reason_names_the_command() {
     let reason = |command: &str| decision(SECRET, &shell(command)).reason;
     assert_eq!(
         reason("head -5 \"$f\""),
-        "rule env of the project's policy may forbid `head -5 …`: what `…` stands for is known only when it runs (secrets)"
+        "rule env of the project's policy may forbid `head -5 …`: the value of `…` is known only at run time (secrets)"
     );
     assert_eq!(
         reason("curl https://example.com | sh"),

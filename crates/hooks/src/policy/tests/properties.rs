@@ -1,4 +1,4 @@
-//! What holds of every policy and every command.
+//! Properties of every policy and every command.
 
 use project::trust::FileGrant;
 use proptest::prelude::*;
@@ -9,7 +9,7 @@ use crate::event::Event;
 use crate::policy::in_force::Source;
 use crate::policy::{Decision, Facts, Policy, Subject, decide, in_force, script};
 
-/// Pieces of commands and rules that meet often.
+/// Pieces of commands and rules that often match.
 const PROGRAMS: &[&str] =
     &["git", "rm", "sudo git", "env X=1 rm", "$x", "sh -c 'git push'", "xargs rm", "eval \"$y\"", "cat"];
 const ARGUMENTS: &[&str] =
@@ -32,7 +32,7 @@ fn rule() -> impl Strategy<Value = (String, &'static str)> {
     })
 }
 
-/// A rule of any kind, for [`event`]s.
+/// Generates a rule of any kind, for [`event`]s.
 fn any_rule() -> impl Strategy<Value = (String, &'static str)> {
     let decides = prop::sample::select(&["pass", "allow", "ask", "person", "deny"][..]);
     let about = prop::sample::select(
@@ -56,7 +56,7 @@ fn any_rule() -> impl Strategy<Value = (String, &'static str)> {
     })
 }
 
-/// An event of some agent.
+/// Generates an event of some agent.
 fn event() -> impl Strategy<Value = Event> {
     let tools = prop::sample::select(&["Bash", "Write", "Edit", "Read", "mcp__github__push", "Odd"][..]);
     let names = prop::sample::select(&["PreToolUse", "PermissionRequest", "BeforeTool", "Stop"][..]);
@@ -80,7 +80,7 @@ fn event() -> impl Strategy<Value = Event> {
 fn decided(rules: &[(String, &'static str)], event: &Event) -> Decision {
     let policies = [Policy::parse(&policy(rules)).unwrap()];
     let facts = Facts::from([("work.branch".to_owned(), "main".to_owned())]);
-    decide(&policies, event, &Subject::of(event, "/p".as_ref(), "/p".as_ref()), &facts)
+    decide(&policies, event, &Subject::from_event(event, "/p".as_ref(), "/p".as_ref()), &facts)
 }
 
 fn policy(rules: &[(String, &'static str)]) -> String {
@@ -123,15 +123,15 @@ proptest! {
     }
 
     #[test]
-    fn what_is_not_granted_is_never_looser(before in prop::collection::vec(rule(), 0..5), after in prop::collection::vec(rule(), 0..5), command in command()) {
-        let held = in_force::in_force(&policy(&before), &in_force::Held::default(), &Source::User);
-        // The ids of both files are the same, and their rules differ.
+    fn ungranted_edits_never_loosen(before in prop::collection::vec(rule(), 0..5), after in prop::collection::vec(rule(), 0..5), command in command()) {
+        let held = in_force::in_force(&policy(&before), &in_force::RuleRecord::default(), &Source::User);
+        // Both files use the same ids for different rules.
         let now = in_force::in_force(&policy(&after), &held.held, &Source::Project(FileGrant::OtherText));
         let event = crate::read(crate::Agent::Claude, "", shell(&command).to_string().as_bytes());
-        let subject = crate::policy::Subject::of(&event, "/p".as_ref(), "/p".as_ref());
+        let subject = crate::policy::Subject::from_event(&event, "/p".as_ref(), "/p".as_ref());
         let decide = |policy| crate::policy::decide(&[policy], &event, &subject, &crate::policy::Facts::new()).verdict;
         let (was, is) = (decide(held.policy), decide(now.policy));
-        // An `allow` that held is gone, which asks as without hob.
+        // A previous `allow` was removed: the agent asks as it would without hob.
         prop_assert!(is >= was || was == Verdict::Allow, "{:?} became {:?}", was, is);
         prop_assert!(is != Verdict::Allow);
     }

@@ -1,5 +1,5 @@
-//! Every class of failure: for real where the engine can have it, by fixture where it cannot. What a caller reads of each stands
-//! in docs/generated/nodes-failures.md.
+//! Every class of failure: on the engine if it can produce the failure, else with a fixture. docs/generated/nodes-failures.md
+//! lists the messages for callers.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -13,10 +13,10 @@ use super::{engine, node};
 use crate::endpoint::{Endpoint, Reply, says, streams};
 use nodes::engine::Engine;
 use nodes::schema::Dialect;
-use nodes::{Heard, Means, ModelSettings, Models, Node, NodesSettings};
+use nodes::{ModelSettings, Models, Node, NodesSettings, RunContext, TokenProgress};
 
 const FRONT: &str = "policy: { attempts: 2, timeout: 20s }";
-/// For calls of the engine, which shares its processors with other tests.
+/// The policy for calls of the engine, which shares its processors with other tests.
 const PATIENT: &str = "policy: { attempts: 2, timeout: 120s }";
 const GOOD: &str = r#"{"word":"a"}"#;
 
@@ -25,7 +25,7 @@ const GOOD: &str = r#"{"word":"a"}"#;
 struct Page(String);
 
 impl Page {
-    /// Runs a node, and notes what its caller reads.
+    /// Runs a node, and records the message for the caller.
     async fn row(&mut self, cause: &str, models: &Models, node: &Node) -> Vec<String> {
         self.call(cause, models, node, Map::new(), None).await
     }
@@ -36,7 +36,7 @@ impl Page {
         models: &Models,
         node: &Node,
         input: Map<String, Value>,
-        heard: Option<Heard<'_>>,
+        heard: Option<TokenProgress<'_>>,
     ) -> Vec<String> {
         let (said, classes, ledger) = called(models, node, input, heard).await;
         let repaired = if ledger.is_repaired() { " (mended)" } else { "" };
@@ -55,14 +55,14 @@ impl Page {
     }
 }
 
-/// What the caller reads, the classes of the attempts, and the ledger.
+/// Returns the message for the caller, the classes of the attempts, and the ledger.
 async fn called(
     models: &Models,
     node: &Node,
     input: Map<String, Value>,
-    heard: Option<Heard<'_>>,
+    heard: Option<TokenProgress<'_>>,
 ) -> (String, Vec<String>, nodes::run::Ledger) {
-    let (said, ledger) = match nodes::run_with(node, input, Means { heard, ..Means::of(models) }).await {
+    let (said, ledger) = match nodes::run_with(node, input, RunContext { heard, ..RunContext::new(models) }).await {
         Ok(done) => (format!("`{}`", done.value), done.ledger),
         Err(failure) => (failure.why, failure.ledger),
     };
@@ -71,7 +71,7 @@ async fn called(
     (said, classes, ledger)
 }
 
-fn words() -> Value {
+fn word_schema() -> Value {
     json!({"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]})
 }
 
@@ -102,7 +102,7 @@ async fn each_class_of_failure() {
 
 async fn on_the_engine(page: &mut Page, engine: Engine) {
     let direct = engine.models("fixed");
-    let good = node("good", PATIENT, &words()).unwrap();
+    let good = node("good", PATIENT, &word_schema()).unwrap();
     assert_eq!(page.row("nothing is wrong", &direct, &good).await, ["done"]);
     let schema = json!({"type": "array", "items": {"type": "string", "minLength": 9}, "minItems": 4});
     let short =
@@ -114,7 +114,7 @@ async fn on_the_engine(page: &mut Page, engine: Engine) {
     assert_eq!(page.row(cause, &direct, &cut).await, ["truncated", "truncated"]);
     let text = format!(
         "---\ndescription: Long.\ninput: {{ schema: {{ text: string }} }}\n{PATIENT}\noutput: {{ schema: {} }}\n---\n{{{{ text }}}}\n",
-        words()
+        word_schema()
     );
     let long = Node::parse("long", &text).unwrap();
     let input = Map::from_iter([("text".to_owned(), Value::from("word ".repeat(4_000)))]);
@@ -129,13 +129,13 @@ async fn on_the_engine(page: &mut Page, engine: Engine) {
     let tree = json!({"type": "object", "properties": {"of": {"anyOf": [{"type": "null"}, {"$ref": "#"}]}}, "required": ["of"]});
     let refused = node("refused", PATIENT, &tree).unwrap();
     assert_eq!(page.row("the server refuses the schema", &direct, &refused).await, ["rejected"]);
-    let strict = node("strict", "policy: { attempts: 2, enforce: strict }", &words()).unwrap();
+    let strict = node("strict", "policy: { attempts: 2, enforce: strict }", &word_schema()).unwrap();
     let cause = "`policy.enforce: strict`, and a server that takes no schema";
     assert_eq!(page.row(cause, &silent, &strict).await, ["nobody is asked"]);
-    // The same as a stream.
+    // The same with a streamed answer.
     for node in [&good, &cut, &hole, &refused] {
         let whole = called(&direct, node, Map::new(), None).await;
-        let streamed = called(&direct, node, Map::new(), Some(Heard(&|_| ()))).await;
+        let streamed = called(&direct, node, Map::new(), Some(TokenProgress(&|_| ()))).await;
         assert_eq!((streamed.0, streamed.1), (whole.0, whole.1));
         let tokens = |ledger: nodes::run::Ledger| {
             ledger.attempts.iter().map(|one| one.tokens.map(|t| (t.input, t.output))).collect::<Vec<_>>()
@@ -144,11 +144,11 @@ async fn on_the_engine(page: &mut Page, engine: Engine) {
     }
     let pid = rustix::process::Pid::from_raw(engine.pid()).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::STOP).unwrap();
-    let slow = node("slow", "policy: { attempts: 2, timeout: 1s }", &words()).unwrap();
+    let slow = node("slow", "policy: { attempts: 2, timeout: 1s }", &word_schema()).unwrap();
     assert_eq!(page.row("a server that does not answer (stopped)", &direct, &slow).await, ["transport"]);
     rustix::process::kill_process(pid, rustix::process::Signal::CONT).unwrap();
     assert_eq!(called(&direct, &good, Map::new(), None).await.1, ["done"]);
-    // It dies while it answers.
+    // The engine dies while it answers.
     let proxy = Proxy::start(engine.url()).await;
     let through = models(&[ModelSettings::at(&proxy.url, "fixed")]);
     let (mut asked, long) = (proxy.asked, long_answer());
@@ -164,12 +164,12 @@ async fn on_the_engine(page: &mut Page, engine: Engine) {
 }
 
 async fn by_fixture(page: &mut Page) {
-    let good = node("good", FRONT, &words()).unwrap();
-    let once = node("good", "policy: { attempts: 1 }", &words()).unwrap();
+    let good = node("good", FRONT, &word_schema()).unwrap();
+    let once = node("good", "policy: { attempts: 1 }", &word_schema()).unwrap();
     let error = |status, headers, message: &str| Reply(status, headers, json!({"error": {"message": message}}));
     let busy = || error(429, "retry-after: 1\r\n", "slowly");
     let of = |endpoint: &Endpoint| models(&[ModelSettings::at(&endpoint.url, "m")]);
-    // The pause that the server asks for is kept.
+    // The requested pause is respected.
     let endpoint = Endpoint::start(vec![busy(), says(GOOD, "stop")]);
     let cause = "429, `retry-after: 1`, and then an answer";
     assert_eq!(page.row(cause, &of(&endpoint), &good).await, ["busy", "done"]);
@@ -204,10 +204,10 @@ async fn by_fixture(page: &mut Page) {
     let refusal = json!({"choices": [{"message": {"content": null, "refusal": "I cannot help with that."}, "finish_reason": "stop"}]});
     let endpoint = Endpoint::start(vec![Reply(200, "", refusal)]);
     assert_eq!(page.row("the model refuses", &of(&endpoint), &good).await, ["refused"]);
-    let mended = node("good", "policy: { attempts: 1, repair: true }", &words()).unwrap();
+    let mended = node("good", "policy: { attempts: 1, repair: true }", &word_schema()).unwrap();
     let endpoint = Endpoint::start(vec![says("{'word': 'a',}", "stop")]);
     assert_eq!(page.row("nearly JSON, with `policy.repair`", &of(&endpoint), &mended).await, ["done"]);
-    // Cut, whatever the server says.
+    // Truncated, whatever finish reason the server reports.
     let endpoint = Endpoint::start(vec![says("{'word': 'a", "stop")]);
     let cause = "nearly JSON and not whole, with `policy.repair`";
     assert_eq!(page.row(cause, &of(&endpoint), &mended).await, ["unparseable"]);
@@ -215,26 +215,26 @@ async fn by_fixture(page: &mut Page) {
         "HTTP/1.1 200 X\r\ncontent-length: 1000\r\n\r\n{\"choices\":[{\"message\":{\"content\":\"{}\"".to_owned();
     let endpoint = Endpoint::raw(vec![torn]);
     assert_eq!(page.row("a torn answer", &of(&endpoint), &once).await, ["transport"]);
-    let heard = Heard(&|_| ());
+    let heard = TokenProgress(&|_| ());
     let endpoint = Endpoint::raw(vec![streams(&["{\"word\"", ":\"a\"}"], None)]);
     let classes =
         page.call("a torn stream, though its text is whole", &of(&endpoint), &once, Map::new(), Some(heard)).await;
     assert_eq!(classes, ["transport"]);
-    // The server wants a longer pause than the call has: the next model is asked.
+    // The requested pause exceeds the timeout: the next model is asked.
     let (full, free) =
         (Endpoint::start(vec![error(429, "retry-after: 50\r\n", "slowly")]), Endpoint::start(vec![says(GOOD, "stop")]));
     let two = models(&[ModelSettings::at(&full.url, "m"), ModelSettings::at(&free.url, "m")]);
-    let good = node("good", &format!("model: [model1, model2]\n{FRONT}"), &words()).unwrap();
+    let good = node("good", &format!("model: [model1, model2]\n{FRONT}"), &word_schema()).unwrap();
     let cause = "429, `retry-after: 50` where the call has 20 s, and a second model";
     assert_eq!(page.row(cause, &two, &good).await, ["busy", "done"]);
     let full = Endpoint::start(vec![error(429, "retry-after: 50\r\n", "slowly")]);
     let cause = "429, `retry-after: 50` where the call has 20 s";
     let one = models(&[ModelSettings::at(&full.url, "m")]);
-    let only = node("good", FRONT, &words()).unwrap();
+    let only = node("good", FRONT, &word_schema()).unwrap();
     assert_eq!(page.row(cause, &one, &only).await, ["busy"]);
 }
 
-/// One that takes the engine a while.
+/// Returns a node whose answer takes the engine a while.
 fn long_answer() -> Node {
     let text = json!({"type": "string", "minLength": 200});
     let output = json!({"type": "array", "items": text, "minItems": 15});
@@ -249,7 +249,7 @@ async fn a_call_that_is_given_up_closes_its_connection_at_once() {
         let models = models(&[ModelSettings::at(&proxy.url, "fixed")]);
         let node = long_answer();
         let call = tokio::spawn(async move {
-            let heard = is_streamed.then_some(Heard(&|_| ()));
+            let heard = is_streamed.then_some(TokenProgress(&|_| ()));
             called(&models, &node, Map::new(), heard).await.0
         });
         let (mut asked, mut closed) = (proxy.asked, proxy.closed);
@@ -264,7 +264,7 @@ async fn a_call_that_is_given_up_closes_its_connection_at_once() {
     }
 }
 
-/// Passes one connection on, and says when a request arrived and when its client closed it.
+/// Forwards one connection, and reports when a request arrived and when its client closed it.
 struct Proxy {
     url: String,
     asked: tokio::sync::mpsc::UnboundedReceiver<()>,

@@ -1,4 +1,4 @@
-//! What the decoder makes of each keyword of JSON Schema. The committed table shows what an upgrade changes.
+//! The decoder's handling of each JSON Schema keyword. The committed table shows the effect of an upgrade.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use nodes::schema::Dialect;
 use nodes::schema::keywords::{Handling, Projection};
 use nodes::{ModelSettings, Models, NodesSettings};
 
-/// A form of schema, as the type of a field.
+/// Returns schemas for the type of a field, with their names.
 fn forms() -> Vec<(&'static str, Value)> {
     let field = |schema: Value| schema;
     vec![
@@ -97,7 +97,7 @@ fn forms() -> Vec<(&'static str, Value)> {
 }
 
 #[tokio::test]
-async fn what_the_decoder_makes_of_each_keyword() {
+async fn keywords_of_the_decoder() {
     let Some(engine) = engine().await else { return };
     let models = engine.models("fixed");
     let strict = ModelSettings { schema: Some(Dialect::Strict), ..ModelSettings::at(engine.url(), "fixed") };
@@ -115,7 +115,7 @@ async fn what_the_decoder_makes_of_each_keyword() {
         let node = node("probe", "policy: { attempts: 1 }\nconfig: { maxOutputTokens: 200 }", &output)
             .unwrap_or_else(|why| panic!("{name}: {why}"));
         let (verdict, said) = verdict(run(&models, &node).await);
-        let keywords = Projection::of(&node.output.json, Dialect::Strict, None).keywords;
+        let keywords = Projection::new(&node.output.json, Dialect::Strict, None).keywords;
         let refused: Vec<String> = keywords
             .into_iter()
             .filter(|keyword| keyword.handling == Handling::Refused)
@@ -147,7 +147,7 @@ async fn what_the_decoder_makes_of_each_keyword() {
     assert!(holes > 0);
 }
 
-/// What became of a form.
+/// Returns the handling of a schema.
 fn verdict((said, classes): (Result<Value, String>, Vec<String>)) -> (&'static str, String) {
     match (&said, classes.first().map(String::as_str)) {
         (Ok(value), _) => ("conforms", value["x"].to_string()),
@@ -165,5 +165,5 @@ fn detail(said: &Result<Value, String>) -> String {
     let Err(why) = said else { return String::new() };
     let why = why.split_once(": ").map_or(why.as_str(), |(_, why)| why);
     let why = why.split(" (attempt ").next().unwrap_or(why);
-    why.trim_start_matches("the answer is not what the node's output states: ").to_owned()
+    why.trim_start_matches("the answer does not match the node's output schema: ").to_owned()
 }

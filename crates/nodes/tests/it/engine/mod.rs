@@ -1,5 +1,5 @@
-//! Nodes on the offline engine: llama.cpp's own server with a model that always says the shortest value that the decoder lets
-//! through.
+//! Nodes on the offline engine: llama.cpp's server with a model that always outputs the shortest value that the decoder
+//! allows.
 
 mod classes;
 mod keywords;
@@ -14,7 +14,7 @@ use nodes::{Models, Node};
 use process::Guard;
 use serde_json::{Map, Value};
 
-/// The venv that `cargo xtask setup` makes; `None`, reported as skipped, where it is not. CI must have it.
+/// The venv of `cargo xtask setup`. `None` if it is missing, which is reported as skipped; CI must have it.
 pub(crate) fn venv() -> Option<PathBuf> {
     let binary = std::env::current_exe().expect("a test has a binary");
     let target = binary.ancestors().nth(3).expect("target/debug/deps/it").to_owned();
@@ -33,13 +33,13 @@ pub(crate) async fn engine() -> Option<Engine> {
     Some(Engine::start(&venv, Guard::Without).await.unwrap_or_else(|error| panic!("{error}")))
 }
 
-/// A node whose output has this schema.
+/// Builds a node with this output schema.
 pub(crate) fn node(name: &str, front: &str, output: &Value) -> Result<Node, String> {
     let text = format!("---\ndescription: A node.\n{front}\noutput: {{ schema: {output} }}\n---\nSay it.\n");
     Node::parse(name, &text).map_err(|problems| problems.iter().map(|problem| format!("{problem}; ")).collect())
 }
 
-/// A value, or the kind of the failure; then the classes of the attempts.
+/// Returns the value or the kind of the failure, then the classes of the attempts.
 pub(crate) async fn run(models: &Models, node: &Node) -> (Result<Value, String>, Vec<String>) {
     let (said, ledger) = match nodes::run(node, Map::new(), models).await {
         Ok(done) => (Ok(done.value), done.ledger),

@@ -1,10 +1,10 @@
-//! Recorded with the engine, replayed with it stopped; and what the ledger counts.
+//! Recording with the engine, replaying without it, and the counts in the ledger.
 
 use nodes::cassette::{Cassettes, Mode};
 use nodes::engine::Engine;
 use nodes::folder::Folder;
 use nodes::usage::{self, Usage};
-use nodes::{Means, Models, Node};
+use nodes::{Models, Node, RunContext};
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -22,9 +22,9 @@ fn input(text: &str) -> Map<String, Value> {
     Map::from_iter([("text".to_owned(), Value::from(text))])
 }
 
-/// The value as text, or why there is none; and how it came.
+/// Returns the value as text or the failure, and the source of the answer.
 async fn call(node: &Node, text: &str, models: &Models, cassettes: &Cassettes, folder: &Folder) -> String {
-    let means = Means { cassettes: Some((cassettes, folder)), ..Means::of(models) };
+    let means = RunContext { cassettes: Some((cassettes, folder)), ..RunContext::new(models) };
     match nodes::run_with(node, input(text), means).await {
         Ok(done) => format!("{} {:?}", done.value, done.ledger.attempts[0].via),
         Err(failure) => failure.why,
@@ -32,7 +32,7 @@ async fn call(node: &Node, text: &str, models: &Models, cassettes: &Cassettes, f
 }
 
 #[tokio::test]
-async fn what_was_recorded_is_replayed_without_an_engine() {
+async fn recordings_are_replayed_without_an_engine() {
     let Some(engine) = engine().await else { return };
     let place = tempfile::tempdir().unwrap();
     let folder = Folder::new(place.path(), "nodes");
@@ -50,14 +50,14 @@ async fn what_was_recorded_is_replayed_without_an_engine() {
     let replay = Cassettes::new(Mode::Replay);
     for text in ["a", "b", "c"] {
         assert_eq!(call(&node, text, &models, &replay, &folder).await, r#"{"reason":"","score":1} Cassette"#);
-        // Without a model that is configured, too: a machine of CI has none.
+        // This also works without a configured model, as on CI.
         assert_eq!(
             call(&node, text, &Models::default(), &replay, &folder).await,
             r#"{"reason":"","score":1} Cassette"#
         );
     }
     assert_eq!(std::fs::read_to_string(&file).unwrap(), before);
-    // One letter of the template, and its recordings are stale; the failure names them.
+    // One changed letter of the template invalidates the recordings, and the failure names them.
     let changed = rate("Rate thus");
     let said = call(&changed, "a", &models, &replay, &folder).await;
     assert!(said.contains("this call of rate is not recorded in cassettes/rate.jsonl: the nearest entry, "), "{said}");
@@ -65,7 +65,7 @@ async fn what_was_recorded_is_replayed_without_an_engine() {
         said.contains(" differs in the version of the node, the messages; `hob node record rate` records it"),
         "{said}"
     );
-    // Another input is no other node.
+    // Another input does not change the node.
     let said = call(&node, "d", &models, &replay, &folder).await;
     assert!(said.contains(" differs in the messages;"), "{said}");
 }
@@ -87,7 +87,7 @@ async fn the_ledger_counts_what_the_server_counts() {
     for number in 0..300 {
         let front = "policy: { attempts: 2 }\nconfig: { maxOutputTokens: 20 }";
         let node = super::node("count", front, &schemas[number % 3]).unwrap();
-        let means = Means { usage: Some(&usage), ..Means::of(&models) };
+        let means = RunContext { usage: Some(&usage), ..RunContext::new(&models) };
         let ledger = match nodes::run_with(&node, Map::new(), means).await {
             Ok(done) => done.ledger,
             Err(failure) => {
@@ -104,19 +104,19 @@ async fn the_ledger_counts_what_the_server_counts() {
     let after = counted(&engine).await;
     let theirs = (after.0 - before.0, after.1 - before.1);
     println!("300 calls, {failures} of them failures: {ours:?} tokens by the ledgers, {theirs:?} by the server");
-    // What stands in the server's own cache is in the prompt and is not read again; the server's usage says how much.
+    // The prompt includes tokens from the server's cache, which are not read again. The server's usage has their number.
     assert_eq!((ours.0 - cached, ours.1), theirs);
-    // Every attempt is kept.
+    // Every attempt is recorded.
     let kept = usage::read_all(&place.path().join("usage.jsonl")).unwrap();
     let sum = |of: fn(&nodes::outcome::Tokens) -> u64| {
         kept.iter().filter_map(|spent| spent.tokens.as_ref()).map(of).sum::<u64>()
     };
     assert_eq!((sum(|tokens| tokens.input), sum(|tokens| tokens.output)), ours);
-    // Nothing of it left the machine.
+    // No tokens left this machine.
     assert_eq!(usage.spent_today(), 0);
 }
 
-/// The server's own counters: prompt tokens that it read, and tokens that it predicted.
+/// Returns the server's counters: prompt tokens that it read, and tokens that it predicted.
 async fn counted(engine: &Engine) -> (u64, u64) {
     let address = engine.url().trim_start_matches("http://").trim_end_matches("/v1").to_owned();
     let mut stream = TcpStream::connect(&address).await.unwrap();

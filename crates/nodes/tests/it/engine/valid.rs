@@ -1,6 +1,6 @@
-//! Nothing invalid gets out: generated schemas run on the engine, as they are and as the strict subset says them, and every value
-//! that is returned passes an independent validator, Python's `jsonschema`, against the node's schema and its tool's. Every other
-//! call is an error whose class is what the server's own answer shows.
+//! No invalid value is returned. Generated schemas run on the engine, unchanged and in the strict subset. Python's `jsonschema`
+//! validates every returned value against the schemas of the node and its tool. Every other call is an error whose class
+//! matches the server's answer.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -11,12 +11,12 @@ use std::process::{Command, Stdio};
 use nodes::cassette::{Cassettes, Mode};
 use nodes::folder::Folder;
 use nodes::schema::Dialect;
-use nodes::{Means, ModelSettings, Models, Node, NodesSettings};
+use nodes::{ModelSettings, Models, Node, NodesSettings, RunContext};
 use serde_json::{Map, Value, json};
 
 use super::{engine, node, venv};
 
-/// How many schemas; more by `HOB_NODE_SCHEMAS`.
+/// The number of schemas; `HOB_NODE_SCHEMAS` sets another one.
 const SCHEMAS: usize = 300;
 
 const CHECK: &str = r#"
@@ -36,7 +36,7 @@ for number, line in enumerate(sys.stdin):
 print(json.dumps(counts))
 "#;
 
-/// What became of the schemas of one form.
+/// The results for the schemas of one form.
 #[derive(Default)]
 struct Counts {
     returned: usize,
@@ -61,7 +61,7 @@ async fn nothing_invalid_gets_out() {
         let front = "policy: { attempts: 1, timeout: 30s }\nconfig: { maxOutputTokens: 400 }";
         let node = node("generated", front, &schema).unwrap_or_else(|why| panic!("{number}: {schema}: {why}"));
         for (form, (models, counts)) in models.iter().zip(&mut counts).enumerate() {
-            // The projection is asked for less often where time is short.
+            // Short runs test the projection less often.
             if form > 0 && count <= SCHEMAS && number % 3 > 0 {
                 continue;
             }
@@ -107,12 +107,12 @@ async fn nothing_invalid_gets_out() {
     assert!(counts[0].returned > count / 3);
 }
 
-/// What a call gives, and the server's own answer.
+/// Returns the result of a call, and the server's raw answer.
 async fn recorded(node: &Node, models: &Models, directory: &Path) -> (Result<Value, String>, Value) {
     let cassettes = Cassettes::new(Mode::Record);
     let folder = Folder::new(directory, "nodes");
     std::fs::create_dir_all(directory.join("nodes")).expect("a directory");
-    let means = Means { cassettes: Some((&cassettes, &folder)), ..Means::of(models) };
+    let means = RunContext { cassettes: Some((&cassettes, &folder)), ..RunContext::new(models) };
     let said = match nodes::run_with(node, Map::new(), means).await {
         Ok(done) => Ok(done.value),
         Err(failure) => Err(format!("{:?}: {}", failure.kind, failure.why)),
@@ -121,7 +121,7 @@ async fn recorded(node: &Node, models: &Models, directory: &Path) -> (Result<Val
     (said, serde_json::from_str(&entry).expect("one entry"))
 }
 
-/// What the server's answer shows by itself, and the value in it.
+/// Determines the class of the server's answer independently, and the value in it.
 fn class(entry: &Value) -> (&'static str, Option<Value>) {
     let status = entry["status"].as_u64().unwrap();
     if status != 200 {
@@ -149,12 +149,12 @@ impl Random {
         self.0 % most
     }
 
-    fn one(&mut self, of: &[&'static str]) -> &'static str {
+    fn pick(&mut self, of: &[&'static str]) -> &'static str {
         of[self.below(of.len() as u64) as usize]
     }
 }
 
-/// A whole schema, with definitions that it may refer to.
+/// Generates a whole schema, with definitions that it may refer to.
 fn schema(random: &mut Random) -> Value {
     let mut schema = match random.below(4) {
         0 => json!({"type": "array", "items": part(random, 2), "minItems": random.below(3)}),
@@ -198,7 +198,7 @@ fn object(random: &mut Random, depth: u64) -> Value {
 
 fn part(random: &mut Random, depth: u64) -> Value {
     match random.below(60) {
-        // What the server refuses, and what the limit of tokens cuts.
+        // Keywords that the server refuses, and answers that exceed the token limit.
         0 => return json!({"anyOf": [{"type": "null"}, {"$ref": "#"}]}),
         1 => return json!({"type": "string", "minLength": 500}),
         _ => {}
@@ -217,12 +217,12 @@ fn part(random: &mut Random, depth: u64) -> Value {
         9 => json!({"enum": ["red", "green", 7, null]}),
         10 => json!({"const": ["x", 1]}),
         11 => {
-            json!({"type": "string", "pattern": random.one(&["^[a-f]{2,4}$", "[a-f]{2}", "^\\d+$", "^(ab|cd)+$"])})
+            json!({"type": "string", "pattern": random.pick(&["^[a-f]{2,4}$", "[a-f]{2}", "^\\d+$", "^(ab|cd)+$"])})
         }
         12 => {
-            json!({"type": "string", "format": random.one(&["date", "email", "uuid", "ipv4", "date-time"])})
+            json!({"type": "string", "format": random.pick(&["date", "email", "uuid", "ipv4", "date-time"])})
         }
-        13 => json!({"$ref": random.one(&["#/$defs/small", "#/$defs/tree", "#/$defs/tagged"])}),
+        13 => json!({"$ref": random.pick(&["#/$defs/small", "#/$defs/tree", "#/$defs/tagged"])}),
         14 => json!({"type": "string", "not": {"const": ""}}),
         15 => json!({"type": "integer", "multipleOf": 1 + random.below(5), "minimum": 1}),
         16 => json!({"type": "integer", "not": {"enum": [0, 1]}}),

@@ -1,4 +1,4 @@
-//! Spellings of commands that rules deny or allow. Bash itself shows that the forbidden ones run what is forbidden.
+//! Spellings of commands that rules deny or allow. The tests run Bash to prove that the forbidden spellings are real.
 
 mod texts;
 
@@ -41,7 +41,7 @@ fn a_text_that_bash_turns_into_a_forbidden_command_does_not_pass() {
     assert!(passed.is_empty() && unproven.is_empty(), "passed: {passed:#?}\nnot run by bash: {unproven:#?}");
 }
 
-/// What a rule that denies a pattern makes of a command: `d` denies, `a` asks, `p` passes.
+/// The verdict of a rule that denies a pattern on a command: `d` denies, `a` asks, `p` passes.
 #[test]
 fn options_abbreviations_values_and_globs() {
     let mut wrong = Vec::new();
@@ -290,7 +290,8 @@ fn a_path_rule_covers_operands_and_redirections() {
     ] {
         let payload = serde_json::json!({"tool_name": "Bash", "tool_input": {"command": command}});
         let event = crate::read(Agent::Claude, "PreToolUse", payload.to_string().as_bytes());
-        let decided = match decide(&policies, &event, &Subject::of(&event, &root, &root), &Facts::new()).verdict {
+        let decided = match decide(&policies, &event, &Subject::from_event(&event, &root, &root), &Facts::new()).verdict
+        {
             Verdict::Deny => 'd',
             Verdict::Ask => 'a',
             _ => 'p',
