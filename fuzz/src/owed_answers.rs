@@ -1,4 +1,4 @@
-//! Which answers a server owes to what a client said, computed without the server, and whether it gave them.
+//! Computes, without the server, the answers that it owes a client, and checks that it gave them.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ pub(crate) struct OwedAnswers {
 }
 
 impl OwedAnswers {
-    pub(crate) fn of(input: &[u8], limit: usize) -> OwedAnswers {
+    pub(crate) fn compute(input: &[u8], limit: usize) -> OwedAnswers {
         let mut owed = OwedAnswers::default();
         let mut framer = Framer::new(limit);
         framer.push(input);

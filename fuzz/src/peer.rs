@@ -1,4 +1,4 @@
-//! A client that sends any bytes to the server of the example `everything`, and checks what comes back.
+//! A client that sends any bytes to the server of the example `everything`, and checks the answers.
 
 #[path = "../../crates/mcp/examples/everything/all.rs"]
 #[allow(dead_code, unreachable_pub)]
@@ -86,7 +86,7 @@ pub fn connection(data: &[u8]) {
         output
     });
     let said: Vec<u8> = pieces.into_iter().flat_map(|(_, piece)| piece).collect();
-    OwedAnswers::of(&said, LINE).check(&output);
+    OwedAnswers::compute(&said, LINE).check(&output);
 }
 
 /// Says how far it is.

@@ -8,7 +8,6 @@ use serde_json::Value;
 /// The exit codes. `hob --help` prints this table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// Success.
     Done = 0,
     /// Failure; the message gives the reason and the fix.
     Failed = 1,

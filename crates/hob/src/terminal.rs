@@ -19,7 +19,6 @@ use crate::exit::Failure;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Style {
     Green,
-    /// A warning.
     Yellow,
     Red,
     /// Emphasis.

@@ -139,7 +139,7 @@ impl TestProject {
 
     /// Runs hob until it exits.
     pub fn run<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Ran {
-        Ran::of(&mut self.hob(args))
+        Ran::run(&mut self.hob(args))
     }
 
     /// Starts `hob mcp` with further arguments.
@@ -192,7 +192,7 @@ impl Drop for TestProject {
 
 impl Ran {
     /// Runs a command until it exits.
-    pub fn of(command: &mut Command) -> Ran {
+    pub fn run(command: &mut Command) -> Ran {
         let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
         Ran {
             code: output.status.code(),

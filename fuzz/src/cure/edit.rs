@@ -126,7 +126,7 @@ impl Random {
         (self.0 >> 11) as usize % count.max(1)
     }
 
-    fn of<'a, T>(&mut self, all: &'a [T]) -> Option<&'a T> {
+    fn choose<'a, T>(&mut self, all: &'a [T]) -> Option<&'a T> {
         all.get(self.below(all.len()))
     }
 }
@@ -168,9 +168,9 @@ fn crossed(one: &[u8], other: &[u8], most: usize, seed: u32) -> Option<Vec<u8>> 
     let mut random = Random::new(seed);
     let (one, other) = (std::str::from_utf8(one).ok()?, std::str::from_utf8(other).ok()?);
     let (tree, others) = (parse(one).tree(), parse(other).tree());
-    let node = random.of(&nodes(&tree)).cloned()?;
+    let node = random.choose(&nodes(&tree)).cloned()?;
     let fits: Vec<_> = nodes(&others).into_iter().filter(|other| sort(other.kind()) == sort(node.kind())).collect();
-    let with = random.of(&fits)?.text().to_string();
+    let with = random.choose(&fits)?.text().to_string();
     let text = replaced(one, &node, with.trim());
     (text.len() <= most).then(|| text.into_bytes())
 }
@@ -192,27 +192,27 @@ fn splice(text: &str, range: impl Into<std::ops::Range<usize>>, with: &str) -> S
 fn edit(text: &str, random: &mut Random) -> Option<String> {
     let tree = parse(text).tree();
     let nodes = nodes(&tree);
-    let node = random.of(&nodes)?.clone();
+    let node = random.choose(&nodes)?.clone();
     let sort = sort(node.kind())?;
     let words = node.text().to_string();
     Some(match random.below(10) {
         0..=2 => {
-            let with = random.of(PARTS.get(&sort)?)?;
+            let with = random.choose(PARTS.get(&sort)?)?;
             replaced(text, &node, with)
         }
         3 | 4 => {
             let fits: Vec<_> = nodes.iter().filter(|other| self::sort(other.kind()) == Some(sort)).collect();
-            let with = random.of(&fits)?.text().to_string();
+            let with = random.choose(&fits)?.text().to_string();
             replaced(text, &node, with.trim())
         }
         5 => replaced(text, &node, ""),
         6 if matches!(sort, Sort::Item) => {
-            let with = random.of(PARTS.get(&sort)?)?;
+            let with = random.choose(PARTS.get(&sort)?)?;
             replaced(text, &node, &format!("{}\n  {with}", words.trim_end()))
         }
         6 => replaced(text, &node, &format!("{} {}", words.trim_end(), words.trim_end())),
         7 if matches!(sort, Sort::Expression) => {
-            let frame = random.of(FRAMES)?;
+            let frame = random.choose(FRAMES)?;
             replaced(text, &node, &frame.replace('$', words.trim_end()))
         }
         _ => edit_token(text, &tree, random)?,
@@ -223,15 +223,15 @@ fn edit(text: &str, random: &mut Random) -> Option<String> {
 fn edit_token(text: &str, tree: &SyntaxNode, random: &mut Random) -> Option<String> {
     let tokens = tree.descendants_with_tokens().filter_map(|element| element.into_token());
     let tokens: Vec<SyntaxToken> = tokens.filter(|token| !token.kind().is_trivia()).collect();
-    let token = random.of(&tokens)?;
+    let token = random.choose(&tokens)?;
     let with = match token.kind() {
-        K::Int => (*random.of(NUMBERS)?).to_owned(),
+        K::Int => (*random.choose(NUMBERS)?).to_owned(),
         kind if OPERATORS.iter().any(|known| *known == token.text()) && kind != K::Slash => {
-            (*random.of(OPERATORS)?).to_owned()
+            (*random.choose(OPERATORS)?).to_owned()
         }
         kind => {
             let same: Vec<_> = tokens.iter().filter(|other| other.kind() == kind).collect();
-            random.of(&same)?.text().to_owned()
+            random.choose(&same)?.text().to_owned()
         }
     };
     Some(splice(text, token.text_range(), &with))

@@ -156,7 +156,7 @@ fn forbidden_name(line: &str) -> Option<(&'static str, &str, &'static str)> {
     let mut words = line.split(|c: char| c.is_whitespace() || "<({;:=".contains(c)).filter(|word| !word.is_empty());
     loop {
         match words.next()? {
-            "struct" | "enum" | "type" | "trait" | "union" => {
+            "struct" | "enum" | "trait" | "union" => {
                 let name = words.next()?;
                 return FORBIDDEN_TYPES.contains(&name).then_some(("type", name, "a noun of the domain"));
             }

@@ -21,7 +21,7 @@ pub(super) fn check(page: &str, text: &str) -> Vec<String> {
     let mut complaints = Vec::new();
     let mut total = 0;
     for block in blocks(text) {
-        let words = words(&block);
+        let words = split_words(&block);
         total += words.len();
         if !block.is_paragraph {
             continue;
@@ -115,7 +115,7 @@ fn list_item(line: &str) -> Option<&str> {
 }
 
 /// Returns the words of a block with their lines. An inline code span is one word, whatever it contains.
-fn words(block: &Block<'_>) -> Vec<(usize, String)> {
+fn split_words(block: &Block<'_>) -> Vec<(usize, String)> {
     let mut words = Vec::new();
     let mut in_code = false;
     let mut word = String::new();

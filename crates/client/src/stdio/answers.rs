@@ -23,7 +23,7 @@ pub(super) enum LossReason {
 }
 
 impl LossReason {
-    /// What became of the sessions, as far as is known here, and the tool's own advice.
+    /// Describes the state of the sessions and adds the tool's own advice.
     fn of_sessions(&self, rule: Option<&Repeat>, session: Option<&str>) -> String {
         let what = match session {
             Some(session) => format!("The session `{session}`"),

@@ -48,7 +48,7 @@ pub(super) enum Glance {
     Acknowledged(Id),
     /// A request of the server.
     Question,
-    /// The server cancels a request of its own.
+    /// The server cancels one of its requests.
     Withdrawn,
     /// The list of tools has changed.
     ToolsChanged,

@@ -21,7 +21,7 @@ pub(super) enum End {
     Unread,
 }
 
-/// Reads what is available into the buffer, waiting for at least one byte.
+/// Reads the available bytes into the buffer, waiting for at least one byte.
 pub(super) fn read_some(input: &impl AsFd, buffer: &mut Vec<u8>) -> Result<(), End> {
     buffer.reserve(READ);
     loop {

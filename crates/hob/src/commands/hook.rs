@@ -37,7 +37,7 @@ struct Call {
 }
 
 /// A message from the worker thread to the waiting one.
-enum Said {
+enum Progress {
     Read(Arc<Vec<u8>>),
     /// A person is being asked.
     Asking,
@@ -50,7 +50,10 @@ pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     if let [only] = arguments.as_slice()
         && (only == "--help" || only == "-h")
     {
-        let _ = writeln!(std::io::stdout(), "What agents' hooks run; `hob hooks install` has them run it.\n\n{USAGE}");
+        let _ = writeln!(
+            std::io::stdout(),
+            "Answers a hook event of an agent. `hob hooks install` adds this command to your agents.\n\n{USAGE}"
+        );
         return ExitCode::SUCCESS;
     }
     let call = match Call::parse(arguments) {
@@ -62,21 +65,21 @@ pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let begun = Instant::now();
     let mut deadline = begun + call.within;
-    let (say, said) = mpsc::sync_channel(3);
+    let (report, progress) = mpsc::sync_channel(3);
     let working = call.clone();
     // The deadline holds even if the worker hangs (a standard input without end, an unreachable file system).
     let worker = std::thread::Builder::new().spawn(move || {
-        let done = answer(&working, begun, &say);
-        let _ = say.send(Said::Done(done));
+        let done = answer(&working, begun, &report);
+        let _ = report.send(Progress::Done(done));
     });
     let mut raw = Arc::new(Vec::new());
     let done = loop {
         // The worker stops at the deadline on its own; this covers calls that it cannot interrupt.
         let left = (deadline + Duration::from_millis(50)).saturating_duration_since(Instant::now());
-        match worker.as_ref().map(|_| said.recv_timeout(left)) {
-            Ok(Ok(Said::Read(read))) => raw = read,
-            Ok(Ok(Said::Asking)) => deadline = begun + call.within.max(call.person),
-            Ok(Ok(Said::Done(done))) => break done,
+        match worker.as_ref().map(|_| progress.recv_timeout(left)) {
+            Ok(Ok(Progress::Read(read))) => raw = read,
+            Ok(Ok(Progress::Asking)) => deadline = begun + call.within.max(call.person),
+            Ok(Ok(Progress::Done(done))) => break done,
             Ok(Err(mpsc::RecvTimeoutError::Timeout)) => break Err("it took too long".to_owned()),
             Ok(Err(mpsc::RecvTimeoutError::Disconnected)) => break Err("it ended without an answer".to_owned()),
             Err(error) => break Err(error.to_string()),
@@ -95,31 +98,29 @@ pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 }
 
 /// Returns the answer, or the reason why there is none.
-fn answer(call: &Call, begun: Instant, say: &mpsc::SyncSender<Said>) -> Result<Rendered, String> {
+fn answer(call: &Call, begun: Instant, report: &mpsc::SyncSender<Progress>) -> Result<Rendered, String> {
     let mut raw = Vec::new();
     let read = std::io::stdin().lock().take(PAYLOAD_MAX + 1).read_to_end(&mut raw);
     let raw = Arc::new(raw);
-    let _ = say.send(Said::Read(raw.clone()));
+    let _ = report.send(Progress::Read(raw.clone()));
     read.map_err(|error| format!("the event could not be read: {error}"))?;
     let cwd = std::env::current_dir().or_else(|error| agent_directory().ok_or(error));
-    let cwd = cwd.map_err(|error| format!("the current directory cannot be told: {error}"))?;
+    let cwd = cwd.map_err(|error| format!("cannot read the current directory: {error}"))?;
     let directory = agent_directory().unwrap_or_else(|| cwd.clone());
     let agent = call.agent.unwrap_or_else(|| Agent::of_payload(&call.event, &raw));
     let (mut deadline, person) = (begun + call.within, begun + call.within.max(call.person));
     let (mut strictest, mut failure) = (None::<HookReply>, None);
     for project in deciding(call, &directory)? {
-        let asked = match raw.len() as u64 > PAYLOAD_MAX {
-            true => Err(format!("the event has more than {} MiB", PAYLOAD_MAX >> 20)),
-            false => {
-                let (name, event) = (agent.name().to_owned(), call.event.clone());
-                let event =
-                    HookEvent { agent: name, event, raw: raw.to_vec(), cwd: directory.clone(), deadline, person };
-                let asking = || {
-                    deadline = person;
-                    _ = say.send(Said::Asking);
-                };
-                ask(&project, event, &client::Launch::default(), asking).map_err(|error| error.to_string())
-            }
+        let asked = if raw.len() as u64 > PAYLOAD_MAX {
+            Err(format!("the event has more than {} MiB", PAYLOAD_MAX >> 20))
+        } else {
+            let (name, event) = (agent.name().to_owned(), call.event.clone());
+            let event = HookEvent { agent: name, event, raw: raw.to_vec(), cwd: directory.clone(), deadline, person };
+            let asking = || {
+                deadline = person;
+                _ = report.send(Progress::Asking);
+            };
+            ask(&project, event, &client::Launch::default(), asking).map_err(|error| error.to_string())
         };
         match asked {
             Ok(reply) if strictness(&reply) == Strictness::Denied => return Ok(rendered(reply)),
@@ -213,25 +214,22 @@ impl Call {
                 }
                 "--fail" => {
                     let name = text(value()?)?;
-                    call.fail = Fail::named(&name).ok_or_else(|| format!("{name:?} is no way to fail"))?;
+                    call.fail = Fail::named(&name).ok_or_else(|| format!("unknown value {name:?} for --fail"))?;
                 }
                 "--deadline" | "--person" => {
                     let seconds = text(value()?)?;
                     let number = seconds.parse::<f64>().ok().filter(|number| *number > 0.0 && *number <= WITHIN_MAX);
-                    let number = number.ok_or_else(|| format!("{seconds:?} is no number of seconds"))?;
+                    let number = number.ok_or_else(|| format!("invalid number of seconds {seconds:?}"))?;
                     let span = Duration::from_secs_f64(number);
                     *if word == "--person" { &mut call.person } else { &mut call.within } = span;
                 }
                 "--project" => call.project = Some(PathBuf::from(value()?)),
-                _ if word.starts_with('-') => return Err(format!("there is no option {word}")),
+                _ if word.starts_with('-') => return Err(format!("unknown option {word}")),
                 _ if call.event.is_empty() => call.event = word,
                 _ => return Err(format!("{word:?} is one word too many")),
             }
         }
-        match call.event.is_empty() {
-            true => Err("the event is missing".to_owned()),
-            false => Ok(call),
-        }
+        if call.event.is_empty() { Err("the event is missing".to_owned()) } else { Ok(call) }
     }
 }
 

@@ -90,7 +90,7 @@ fn state_below_a_directory_of_another_is_refused() {
     for at in [&link, &theirs.join("hob"), &theirs] {
         lchown(at, ANOTHER, None).unwrap();
     }
-    let agents = || Ran::of(project.hob(["agents"]).env("XDG_STATE_HOME", &theirs));
+    let agents = || Ran::run(project.hob(["agents"]).env("XDG_STATE_HOME", &theirs));
     refused(&agents(), &["belongs to user 12345", "set XDG_STATE_HOME to a directory of your own"]);
     // Only the link belongs to the other user.
     for at in [&theirs.join("hob"), &theirs] {
@@ -106,7 +106,7 @@ fn state_whose_disk_is_away_is_named() {
     let project = fresh();
     let elsewhere = project.top().join("disk");
     private_dir(&elsewhere);
-    let with = |args: &[&str]| Ran::of(project.hob(args).env("XDG_STATE_HOME", &elsewhere));
+    let with = |args: &[&str]| Ran::run(project.hob(args).env("XDG_STATE_HOME", &elsewhere));
     with(&["quickstart", "--name", "anna", "--role", "dev"]).ok();
     with(&["stop"]).ok();
     fs::rename(&elsewhere, project.top().join("away")).unwrap();

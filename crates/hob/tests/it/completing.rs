@@ -8,7 +8,7 @@ use crate::fresh;
 fn offered(project: &TestProject, words: &[&str]) -> Vec<String> {
     let script = "source <(hob completions bash); COMP_WORDS=(hob \"$@\"); COMP_CWORD=$#; \
                   _hob_or_asked hob \"${@: -1}\" \"${COMP_WORDS[COMP_CWORD-1]}\"; printf '%s\\n' \"${COMPREPLY[@]}\"";
-    let ran = Ran::of(project.command("bash").args(["-c", script, "bash"]).args(words));
+    let ran = Ran::run(project.command("bash").args(["-c", script, "bash"]).args(words));
     ran.ok().lines().map(str::to_owned).collect()
 }
 
@@ -32,7 +32,7 @@ print(until(b"END>").decode().partition("<hob>")[2].partition("END>")[0] + "END>
 "#;
 
 fn typed(project: &TestProject, line: &str) -> String {
-    let ran = Ran::of(project.command("python3").args(["-c", TYPED, line]).env("TERM", "dumb"));
+    let ran = Ran::run(project.command("python3").args(["-c", TYPED, line]).env("TERM", "dumb"));
     ran.ok().trim_end().replace("><", " ")
 }
 

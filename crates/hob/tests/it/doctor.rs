@@ -158,7 +158,7 @@ fn an_agent_whose_files_are_elsewhere_is_not_ok() {
         assert_eq!(agent.name, name);
         let project = project(agent, &[]);
         let elsewhere = project.top().join("elsewhere");
-        let run = |args: &[&str]| Ran::of(project.hob(args).env(variable, &elsewhere));
+        let run = |args: &[&str]| Ran::run(project.hob(args).env(variable, &elsewhere));
         let said_so =
             format!("{}: {variable} is set, so it reads its own files in {}", agent.title, elsewhere.display());
         let shown = run(&["init", "--allow", "--agent", name]).ok();
@@ -196,7 +196,7 @@ fn what_the_agent_cannot_read_would_break() {
 fn a_program_that_is_not_there_would_break() {
     for agent in &AGENTS {
         let project = project(agent, &[(agent.file, &agent.entry.replace("COMMAND", "hob"))]);
-        let ran = Ran::of(project.hob(["doctor"]).env("PATH", "/nowhere"));
+        let ran = Ran::run(project.hob(["doctor"]).env("PATH", "/nowhere"));
         let line = findings_of(agent, &ran);
         let words = "starts `hob`, which is not there";
         assert!(line.starts_with(&format!("!! {}: ", agent.title)) && line.contains(words), "{line}");
@@ -220,13 +220,13 @@ fn a_linked_worktree_has_files_of_its_own() {
     }
     for agent in &AGENTS {
         let project = project(agent, &[]);
-        let git = |args: &[&str]| Ran::of(project.command("git").args(args)).ok();
+        let git = |args: &[&str]| Ran::run(project.command("git").args(args)).ok();
         git(&["init", "-q"]);
         git(&["-c", "user.name=t", "-c", "user.email=t@t", "commit", "-q", "--allow-empty", "-m", "one"]);
         let linked = project.top().join("linked");
         git(&["worktree", "add", "-q", linked.to_str().unwrap()]);
         project.run(["init", "--allow", "--agent", agent.name]).ok();
-        let run = |args: &[&str]| Ran::of(project.hob(args).current_dir(&linked));
+        let run = |args: &[&str]| Ran::run(project.hob(args).current_dir(&linked));
         let line = findings_of(agent, &run(&["doctor"]));
         assert!(line.contains("hob is registered in") && line.ends_with("run `hob init` here"), "{line}");
         run(&["init", "--allow", "--agent", agent.name]).ok();
@@ -257,7 +257,7 @@ fn a_daemon_whose_program_was_replaced_is_named_and_stop_mends_it() {
         fs::copy(env!("CARGO_BIN_EXE_hob"), &draft).unwrap();
         fs::rename(&draft, &installed).unwrap();
     };
-    let run = |args: &[&str]| Ran::of(project.command(&installed).args(args));
+    let run = |args: &[&str]| Ran::run(project.command(&installed).args(args));
     install();
     run(&["call", "repl_list"]).ok();
     assert!(!run(&["status"]).ok().contains("the daemon runs an"), "{:?}", run(&["status"]));
@@ -297,7 +297,7 @@ fn in_an_agents_sandbox_a_command_says_so_and_names_the_tool() {
     }
     let project = fresh();
     let hob = env!("CARGO_BIN_EXE_hob");
-    let run = |args: &[&str]| Ran::of(project.command("python3").args(["-c", SANDBOX, hob]).args(args));
+    let run = |args: &[&str]| Ran::run(project.command("python3").args(["-c", SANDBOX, hob]).args(args));
     // Inside the sandbox, hob cannot detect a running daemon, and starts none.
     for _ in 0..2 {
         for (args, instead) in [

@@ -218,7 +218,7 @@ fn both_generations_share_the_sessions_of_the_daemon() {
     let curl = shown.lines().find(|line| line.starts_with("  curl ")).unwrap();
     if testkit::has_program("curl") {
         let mut command = served.project.command("sh");
-        let ran = Ran::of(command.args(["-c", &format!("{curl} -s")]));
+        let ran = Ran::run(command.args(["-c", &format!("{curl} -s")]));
         assert!(ran.stdout.contains("\"protocolVersion\":\"2025-11-25\""), "{ran:#?}");
     }
     served.stop();
@@ -367,7 +367,7 @@ fn a_body_that_is_too_large_is_answered_though_its_client_sends_it_whole_first()
              }}",
             served.address, served.token
         );
-        let ran = Ran::of(served.project.command("node").args(["--input-type=module", "-e", &script]));
+        let ran = Ran::run(served.project.command("node").args(["--input-type=module", "-e", &script]));
         let line = "413 the body is larger than the limit of 16777216 bytes\n";
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), line.repeat(20).as_str()), "{}", ran.stderr);
     }

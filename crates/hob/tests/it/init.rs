@@ -265,7 +265,7 @@ fn what_one_person_allows_is_committed_for_nobody() {
         return;
     }
     let project = lived_in();
-    let git = |args: &[&str]| testkit::Ran::of(project.command("git").args(args)).ok();
+    let git = |args: &[&str]| testkit::Ran::run(project.command("git").args(args)).ok();
     git(&["init", "-q"]);
     project.write(".git/info/exclude", "# mine");
     let before = snapshot(project.top());
@@ -301,7 +301,7 @@ fn a_permission_is_not_written_into_a_file_that_is_in_git() {
         return;
     }
     let project = lived_in();
-    let git = |args: &[&str]| testkit::Ran::of(project.command("git").args(args)).ok();
+    let git = |args: &[&str]| testkit::Ran::run(project.command("git").args(args)).ok();
     git(&["init", "-q"]);
     project.run(["init"]).ok();
     git(&["add", "."]);
@@ -319,12 +319,12 @@ fn in_a_linked_worktree_the_files_are_where_its_agents_look() {
         return;
     }
     let project = fresh();
-    let git = |args: &[&str]| testkit::Ran::of(project.command("git").args(args)).ok();
+    let git = |args: &[&str]| testkit::Ran::run(project.command("git").args(args)).ok();
     git(&["init", "-q"]);
     git(&["-c", "user.name=t", "-c", "user.email=t@t", "commit", "-q", "--allow-empty", "-m", "one"]);
     let linked = project.top().join("linked");
     git(&["worktree", "add", "-q", linked.to_str().unwrap()]);
-    let run = |args: &[&str]| testkit::Ran::of(project.hob(args).current_dir(&linked)).ok();
+    let run = |args: &[&str]| testkit::Ran::run(project.hob(args).current_dir(&linked)).ok();
     project.run(["init", "--agent", "claude"]).ok();
     let before = snapshot(project.top());
     let doctor = run(&["doctor"]);
@@ -356,7 +356,7 @@ fn at_a_terminal_a_person_is_asked() {
     // Two questions: a listener, and the approvals of the agents.
     let answer = |answers: &str| {
         let words = ["-c", ANSWERING, answers, env!("CARGO_BIN_EXE_hob"), "init", "--agent", "claude"];
-        testkit::Ran::of(project.command("python3").args(words).env("TERM", "xterm")).ok()
+        testkit::Ran::run(project.command("python3").args(words).env("TERM", "xterm")).ok()
     };
     let said = answer("n\nn\n");
     assert!(said.contains("Language servers may run code of this project"), "{said}");
@@ -484,7 +484,7 @@ fn the_template_shows_the_defaults() {
 #[test]
 fn where_hob_is_not_on_the_path_its_own_place_is_registered() {
     let project = fresh();
-    let run = |args: &[&str]| testkit::Ran::of(project.hob(args).env("PATH", "/nowhere"));
+    let run = |args: &[&str]| testkit::Ran::run(project.hob(args).env("PATH", "/nowhere"));
     let said = run(&["init", "--agent", "claude", "--allow"]).ok();
     assert!(said.contains("`hob` is not on PATH"), "{said}");
     let value: serde_json::Value = serde_json::from_str(&project.read(".mcp.json")).unwrap();

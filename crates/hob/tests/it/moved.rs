@@ -36,7 +36,7 @@ impl Moved {
 
     fn run(&self, directory: &Path, args: &[&str]) -> Ran {
         let mut command = self.project.hob(args);
-        Ran::of(command.current_dir(directory).env("HOB_PROJECT", directory))
+        Ran::run(command.current_dir(directory).env("HOB_PROJECT", directory))
     }
 
     fn agents(&self, directory: &Path) -> String {

@@ -33,7 +33,7 @@ fn assert_answered(ran: &Ran) {
 /// Runs a program that starts `hob mcp`, sends the conversation, reads both answers, closes, and prints them.
 fn spoken_by(project: &TestProject, program: &str, args: &[&str]) -> Ran {
     project.write("conversation", CONVERSATION);
-    Ran::of(project.command(program).args(args).arg(env!("CARGO_BIN_EXE_hob")))
+    Ran::run(project.command(program).args(args).arg(env!("CARGO_BIN_EXE_hob")))
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn a_file() {
     project.write("conversation", CONVERSATION);
     let mut command = project.hob(["mcp"]);
     command.stdin(File::open(project.root().join("conversation")).unwrap());
-    assert_answered(&Ran::of(&mut command));
+    assert_answered(&Ran::run(&mut command));
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn a_parent_that_dies() {
         "({{ cat conversation; sleep 0.1; }} | {hob} mcp | head -1) > out; cat out",
         hob = env!("CARGO_BIN_EXE_hob")
     );
-    let ran = Ran::of(project.command("sh").args(["-c", &script]));
+    let ran = Ran::run(project.command("sh").args(["-c", &script]));
     assert_eq!(ran.stdout.lines().count(), 1, "{ran:#?}");
     testkit::until("the front-end to end", || {
         let fronts = project.processes().into_iter().filter(|process| process.command.ends_with(" mcp")).count();

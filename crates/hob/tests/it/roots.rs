@@ -161,7 +161,7 @@ impl Scene {
     }
 
     fn run(&self, cwd: &Path, args: &[&str]) -> Ran {
-        Ran::of(&mut self.command(cwd, args))
+        Ran::run(&mut self.command(cwd, args))
     }
 
     fn daemons(&self) -> usize {
@@ -334,7 +334,7 @@ fn a_session_of_another_directory_says_so() {
     for dir in ["a", "b"] {
         fs::create_dir(project.root().join(dir)).unwrap();
     }
-    let run = |dir: &str, args: &[&str]| Ran::of(project.hob(args).current_dir(project.root().join(dir))).ok();
+    let run = |dir: &str, args: &[&str]| Ran::run(project.hob(args).current_dir(project.root().join(dir))).ok();
     run("a", &["call", "repl_start", "--profile", "bash"]);
     let told = format!("runs in {}, not in {}", project.root().join("a").display(), project.root().join("b").display());
     let own = run("a", &["call", "repl_eval", "--code", "pwd"]);

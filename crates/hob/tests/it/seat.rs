@@ -24,7 +24,7 @@ fn output_goes_where_a_program_s_goes() {
     let script = project.root().join("script");
     project.write("script", "x=from\necho $x stdin\n");
     piped.stdin(std::fs::File::open(script).expect("it was written"));
-    assert_eq!(Ran::of(&mut piped).ok(), "from stdin\n");
+    assert_eq!(Ran::run(&mut piped).ok(), "from stdin\n");
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn a_server_without_a_daemon_writes_sentences_and_no_log() {
     std::fs::write(project.home().join(".local"), "").expect("a file");
     let mut command = project.hob(["mcp", "--standalone"]);
     command.stdin(std::fs::File::open(project.root().join("odd")).expect("it was written"));
-    let said = Ran::of(&mut command).stderr;
+    let said = Ran::run(&mut command).stderr;
     assert!(said.contains("hob mcp: a line of input was ignored (reason \"not JSON\", line no JSON"), "{said}");
     assert!(!said.contains("open questions"), "{said}");
     assert!(said.lines().all(|line| line.starts_with("hob mcp: ")), "{said}");

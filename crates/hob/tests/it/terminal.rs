@@ -25,7 +25,7 @@ sys.stdout.buffer.write(seen.replace(b"\r\n", b"\n"))
 pub(crate) fn at_a_terminal(project: &TestProject, args: &[&str]) -> String {
     let mut words = vec!["-c", AT_A_TERMINAL, env!("CARGO_BIN_EXE_hob")];
     words.extend(args);
-    Ran::of(project.command("python3").args(words).env("TERM", "xterm").env_remove("NO_COLOR")).ok()
+    Ran::run(project.command("python3").args(words).env("TERM", "xterm").env_remove("NO_COLOR")).ok()
 }
 
 /// True if the text contains control sequences other than hob's own colours.

@@ -202,12 +202,12 @@ fn ghci_is_not_installed() {
     fs::create_dir(&bin).unwrap();
     let mut command = project.hob(["call", "repl_start", "--profile", "ghci"]);
     command.env("PATH", &bin);
-    let said = failure(Ran::of(&mut command), 4);
+    let said = failure(Ran::run(&mut command), 4);
     assert_says(&said, &["\"ghci\"", "PATH", "Install it: "]);
     let mut command = project.hob(["doctor"]);
     project.write("Main.hs", "main = pure ()\n");
     command.env("PATH", &bin);
-    let doctor = Ran::of(&mut command);
+    let doctor = Ran::run(&mut command);
     assert_eq!(doctor.code, Some(5), "{doctor:#?}");
     assert_says(&doctor.stdout, &["!! ghci: missing", "install it:", "Main.hs needs it"]);
 }
@@ -255,7 +255,7 @@ fn a_second_daemon_after_the_state_directory_went_away() {
     let run = |command: &str| {
         let mut command = project.hob([command]);
         command.env("XDG_RUNTIME_DIR", &elsewhere);
-        Ran::of(&mut command)
+        Ran::run(&mut command)
     };
     let said = failure(run("serve"), 1);
     assert_says(&said, &["another daemon", &format!("(pid {pid})"), "hob stop"]);
@@ -274,7 +274,7 @@ fn a_project_that_somebody_else_has_locked() {
     let project = fresh();
     let mut command = project.command("flock");
     command.args([".", env!("CARGO_BIN_EXE_hob"), "call", "repl_list"]);
-    Ran::of(&mut command).ok();
+    Ran::run(&mut command).ok();
 }
 
 /// The arguments look like hob's, but this process is not a daemon.
@@ -329,7 +329,7 @@ fn a_socket_path_that_is_too_long() {
     fs::set_permissions(&long, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
     let mut command = project.hob(["call", "repl_list"]);
     command.env("XDG_RUNTIME_DIR", &long);
-    let said = failure(Ran::of(&mut command), 3);
+    let said = failure(Ran::run(&mut command), 3);
     assert_says(&said, &["bytes", "XDG_RUNTIME_DIR"]);
 }
 
@@ -362,7 +362,7 @@ fn a_read_only_project() {
         if root {
             command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
         }
-        Ran::of(command.arg(&hob).args(args))
+        Ran::run(command.arg(&hob).args(args))
     };
     let doctor = run(&["doctor"]);
     assert_says(&doctor.stdout, &["ok state: kept in"]);
@@ -393,7 +393,7 @@ fn a_full_disk() {
         hob = env!("CARGO_BIN_EXE_hob"),
     );
     let unshare: &[&str] = if am_root() { &["-m"] } else { &["-m", "-U", "--map-root-user"] };
-    let ran = Ran::of(project.command("unshare").args(unshare).args(["sh", "-c", &script]));
+    let ran = Ran::run(project.command("unshare").args(unshare).args(["sh", "-c", &script]));
     let said = format!("{}{}", ran.stdout, ran.stderr);
     // Calls that need no disk are answered; the others report the full disk.
     let codes: Vec<&str> = ran.stdout.lines().filter(|line| line.starts_with("code ")).collect();
@@ -420,7 +420,7 @@ fn a_disk_that_fills_up() {
         hob = env!("CARGO_BIN_EXE_hob"),
     );
     let unshare: &[&str] = if am_root() { &["-m"] } else { &["-m", "-U", "--map-root-user"] };
-    let ran = Ran::of(project.command("unshare").args(unshare).args(["sh", "-c", &script]));
+    let ran = Ran::run(project.command("unshare").args(unshare).args(["sh", "-c", &script]));
     assert_says(&ran.stdout, &["before", "100000\n42\n", "has ended"]);
     let codes: Vec<&str> = ran.stdout.lines().filter(|line| line.starts_with("code ")).collect();
     assert_eq!(codes, ["code 0", "code 0", "code 0", "code 4"], "{ran:#?}");
@@ -433,7 +433,7 @@ fn a_limit_on_the_size_of_files() {
     let project = fresh();
     let script = "ulimit -f 64; hob call repl_start --profile bash; \
                   hob call repl_eval --code 'x=alive; head -c 1000000 /dev/zero | tr \"\\0\" x'; hob call repl_eval --code 'echo is $x'";
-    let said = Ran::of(project.command("bash").args(["-c", script])).ok();
+    let said = Ran::run(project.command("bash").args(["-c", script])).ok();
     assert_says(&said, &["of 1,000,000 bytes of stdout shown", "is alive\n[main #2: done"]);
 }
 

@@ -8,7 +8,6 @@ use serde::{Deserialize, Deserializer};
 /// A time limit that may be unbounded, parsed from text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
-    /// After this time.
     After(Duration),
     /// Unbounded.
     Never,

@@ -2,7 +2,7 @@
 //! lines in, lines and verdicts out; the threads of `stdio` do the I/O.
 //!
 //! While connected, lines for the daemon gather in an outbox that one thread at a time writes. After a loss,
-//! [`Ledger::resume`] decides what is sent to the next daemon and the agent.
+//! [`Ledger::resume`] selects the lines for the next daemon and the agent.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -21,7 +21,7 @@ use super::repeat::Rules;
 const DELIVERIES: u8 = 3;
 /// The same for a call that delivers something: if it were given up, the items would count as read.
 const HAND_OUT_DELIVERIES: u8 = 200;
-/// Maximum bytes of notifications and answers kept while there is no daemon.
+/// Maximum bytes of notifications and answers kept while no daemon runs.
 const HELD_MAX: usize = 1024 * 1024;
 /// The maximum number of progress tokens kept.
 const TOKENS_MAX: usize = 256;

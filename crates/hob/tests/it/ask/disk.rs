@@ -74,7 +74,7 @@ fn on_a_small_disk(project: &TestProject, script: &str) -> Result<Ran, String> {
     command.args(["--map-root-user", "--mount", "sh", "-c", &format!("{ASKED}{script}")]);
     command.env("STATE", project.state_dir()).env("TOP", project.top()).env("PROJECT", project.root());
     // All of its children are in the same process group.
-    let ran = Ran::of(command.process_group(0));
+    let ran = Ran::run(command.process_group(0));
     if ran.stderr.contains("unshare: ") || ran.stderr.contains("mount: ") {
         return Err(ran.stderr);
     }

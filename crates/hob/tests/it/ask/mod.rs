@@ -74,7 +74,7 @@ fn a_person_answers_by_prompts() {
     );
     assert_eq!(project.run(["ask", "form", "form.json", "--wait", "0"]).code, Some(6));
     let turns = "Ship it? [yes/no]: |yes;when [YYYY-MM-DD]: |soon;copies (2): |;with [ids, with commas] (a, b): |;send to send it: |send;when [YYYY-MM-DD]: |2026-12-01;send to send it: |send";
-    let said = Ran::of(project.command("python3").args(["-c", TYPED, turns, "hob", "answer", "--plain"])).ok();
+    let said = Ran::run(project.command("python3").args(["-c", TYPED, turns, "hob", "answer", "--plain"])).ok();
     assert!(said.contains("a date is needed") && said.contains("answered by tester (terminal)"), "{said}");
     let result = project.run(["ask", "wait", &latest(&project), "--json"]).ok();
     let result: Value = serde_json::from_str(&result).unwrap();
@@ -278,14 +278,14 @@ fn an_agent_does_not_answer_for_its_person() {
         assert!(ran.stderr.contains(why), "{ran:?}");
     };
     refused(project.run(["answer", "--yes"]), "an agent that hob serves here");
-    refused(Ran::of(project.command("sh").args(["-c", "hob answer --yes; exit $?"])), "an agent that hob serves here");
+    refused(Ran::run(project.command("sh").args(["-c", "hob answer --yes; exit $?"])), "an agent that hob serves here");
     refused(project.run(["trust", "--yes"]), "an agent that hob serves here");
     // Neither a renamed hob nor another program at the socket counts as another caller.
     let renamed = r#"cp "$(command -v hob)" ./friend && ./friend answer --yes"#;
-    refused(Ran::of(project.command("sh").args(["-c", renamed])), "an agent that hob serves here");
+    refused(Ran::run(project.command("sh").args(["-c", renamed])), "an agent that hob serves here");
     if has_program("python3") {
         let runtime_dir = project.runtime_dir();
-        let spoken = Ran::of(project.command("python3").args(["-c", SPOKEN]).arg(runtime_dir)).ok();
+        let spoken = Ran::run(project.command("python3").args(["-c", SPOKEN]).arg(runtime_dir)).ok();
         assert!(spoken.contains("an agent must not answer for its person"), "{spoken}");
         assert!(spoken.contains(r#""ok":true"#), "the hello was refused: {spoken}");
     }
@@ -298,7 +298,7 @@ fn an_agent_does_not_answer_for_its_person() {
     // An orphan has no ancestors left, but its environment identifies its agent.
     let orphan_of = |mark: &str, command: &str| {
         let script = format!("{mark} setsid --fork sh -c 'hob {command} > said 2>&1; mv said ended'");
-        Ran::of(project.command("sh").args(["-c", &script])).ok();
+        Ran::run(project.command("sh").args(["-c", &script])).ok();
         let said =
             until("the orphan has ended", || project.root().join("ended").exists().then(|| project.read("ended")));
         std::fs::remove_file(project.root().join("ended")).unwrap();

@@ -16,7 +16,7 @@ fn what_is_shown_is_not_obeyed() {
     let toml = "[repl]\nprofile = \"x\\u001b[2J\"\n[repl.profiles.\"x\\u001b[2J\"]\ndriver = \"bash\"\n\
                 command = [\"sh\", \"\\u202e\"]\nenv = { LD_PRELOAD = \"\\u001b[31m\" }\n[mail]\nspace = \"\\u009b2J\"\n";
     fs::write(evil.join("hob.toml"), toml).unwrap();
-    let run = |args: &[&str]| Ran::of(project.hob(args).current_dir(&evil));
+    let run = |args: &[&str]| Ran::run(project.hob(args).current_dir(&evil));
     let mut said = String::new();
     let commands: &[&[&str]] =
         &[&["trust"], &["doctor"], &["status"], &["call", "repl_list"], &["status"], &["trust", "--yes"], &["stop"]];
@@ -41,7 +41,7 @@ fn a_name_forges_no_line() {
     let absent = evil.join("absent");
     fs::create_dir(&evil).unwrap();
     let run = |args: &[&str]| {
-        let ran = Ran::of(project.hob(args).current_dir(&evil));
+        let ran = Ran::run(project.hob(args).current_dir(&evil));
         let said = format!("{}\n{}", ran.stdout, ran.stderr);
         assert!(!said.lines().any(|line| line.trim_start().starts_with(forged)), "{args:?}: {said}");
         assert!(said.contains("\\nNo daemon"), "{args:?}: {said}");

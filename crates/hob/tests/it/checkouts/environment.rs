@@ -27,7 +27,7 @@ fn what_another_made_in_the_temporary_directory_is_not_used() {
     fs::set_permissions(theirs.join(&hash).join("init.json"), fs::Permissions::from_mode(0o600)).unwrap();
     for args in [&["init", "--undo"][..], &["init"], &["status"], &["inbox"], &["call", "repl_list"]] {
         let mut command = project.hob(args);
-        let ran = Ran::of(command.env("TMPDIR", &shared).env("HOME", project.top().join("nobodys")));
+        let ran = Ran::run(command.env("TMPDIR", &shared).env("HOME", project.top().join("nobodys")));
         assert!(ran.code != Some(0) && ran.stderr.contains("not a private directory"), "{args:?}: {ran:#?}");
         assert!(ran.stderr.contains("XDG_STATE_HOME"), "{args:?}: {ran:#?}");
     }

@@ -105,7 +105,7 @@ impl Victim {
         // A blocked read of a FIFO or device would never end.
         let mut command = self.project.command("timeout");
         command.args(["--signal=KILL", "60", "hob"]).args(args);
-        let ran = Ran::of(&mut command);
+        let ran = Ran::run(&mut command);
         assert!(ran.code != Some(137) && ran.code.is_some(), "{args:?} hung: {ran:#?}");
         assert!(!ran.stderr.contains("panicked"), "{args:?}: {ran:#?}");
         ran

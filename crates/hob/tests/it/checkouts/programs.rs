@@ -43,7 +43,7 @@ fn search_paths_lead_to_no_program_of_the_checkout() {
     for path in [format!(":{path}"), format!(".:{path}")] {
         for args in [&["repl_start", "--profile", "python"][..], &["repl_eval", "--code", "6 * 7"]] {
             let mut command = project.hob(["call"].iter().chain(args));
-            let ran = Ran::of(command.env("PATH", &path).env("PYTHONPATH", "/x:")).ok();
+            let ran = Ran::run(command.env("PATH", &path).env("PYTHONPATH", "/x:")).ok();
             assert!(args[0] == "repl_start" || ran.contains("42"), "{ran}");
         }
         assert!(!harm.exists());

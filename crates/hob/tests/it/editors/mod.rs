@@ -115,7 +115,7 @@ fn a_real_editor_shows_an_error_until_it_is_fixed() {
     project.write("config.lua", &configuration(&project));
     project.write("session.lua", include_str!("session.lua"));
     let args = ["--headless", "-u", "config.lua", "-i", "NONE", "-n", "-c", "luafile session.lua"];
-    let ran = Ran::of(project.command("nvim").args(args));
+    let ran = Ran::run(project.command("nvim").args(args));
     let said = ran.stdout.replace(&project.root().display().to_string(), "[root]");
     expect![[r##"
         line 4: expected String, found Int
@@ -137,7 +137,7 @@ fn a_real_editor_shows_an_error_until_it_is_fixed() {
 /// Returns the configuration from docs/guide/cure.md for the installed editor.
 fn configuration(project: &TestProject) -> String {
     let page = include_str!("../../../../../docs/guide/cure.md");
-    let version = Ran::of(project.command("nvim").arg("--version")).ok();
+    let version = Ran::run(project.command("nvim").arg("--version")).ok();
     let minor: u32 = version.split('.').nth(1).and_then(|part| part.parse().ok()).expect("NVIM v0.MINOR");
     let mark = if minor >= 11 { "vim.lsp.config" } else { "start_client" };
     let blocks = page.split("```lua\n").skip(1).filter_map(|rest| rest.split("```").next());

@@ -178,14 +178,14 @@ fn a_linked_worktree_has_claudes_local_hooks_of_the_main_one() {
     }
     let project = fresh();
     says_version(&project, "claude", "2.1.331 (Claude Code)");
-    let git = |args: &[&str]| testkit::Ran::of(project.command("git").args(args)).ok();
+    let git = |args: &[&str]| testkit::Ran::run(project.command("git").args(args)).ok();
     git(&["init", "-q"]);
     git(&["-c", "user.name=t", "-c", "user.email=t@t", "commit", "-q", "--allow-empty", "-m", "one"]);
     let linked = project.top().join("linked");
     git(&["worktree", "add", "-q", linked.to_str().unwrap()]);
     project.write("hob-policy.toml", DENIES);
     project.run(["hooks", "install", "--agent", "claude", "--fail", "closed"]).ok();
-    let doctor = || testkit::Ran::of(project.hob(["doctor"]).current_dir(&linked)).stdout;
+    let doctor = || testkit::Ran::run(project.hob(["doctor"]).current_dir(&linked)).stdout;
     let listed = doctor();
     let file = project.root().join(LOCAL);
     assert!(listed.contains(&format!("hooks in {}, 2.1.331: PreToolUse (fail closed) ", file.display())), "{listed}");

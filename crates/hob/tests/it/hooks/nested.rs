@@ -24,7 +24,7 @@ fn repository(directory: &str) -> TestProject {
 }
 
 fn init(project: &TestProject, directory: &Path) {
-    Ran::of(project.command("git").args(["init", "-q"]).current_dir(directory)).ok();
+    Ran::run(project.command("git").args(["init", "-q"]).current_dir(directory)).ok();
 }
 
 /// Returns the decision of a hook that runs in a directory; with `is_told`, the agent reports that directory in the event.
@@ -92,7 +92,7 @@ fn of_the_policies_around_an_event_the_strictest_decides() {
 fn a_linked_worktree_elsewhere_has_the_policy_of_its_project_alone() {
     let project = repository("src");
     project.write("hob-policy.toml", DENIES);
-    let git = |args: &[&str]| Ran::of(project.command("git").args(args)).ok();
+    let git = |args: &[&str]| Ran::run(project.command("git").args(args)).ok();
     git(&["add", "."]);
     git(&["-c", "user.name=t", "-c", "user.email=t@t", "commit", "-qm", "policy"]);
     let around = project.top().join("around");
@@ -112,5 +112,5 @@ fn a_linked_worktree_elsewhere_has_the_policy_of_its_project_alone() {
 
 /// Stops the daemon of the inner project; the outer one ends with the test.
 fn stop(project: &TestProject, inner: &Path) {
-    Ran::of(project.hob(["stop"]).current_dir(inner)).ok();
+    Ran::run(project.hob(["stop"]).current_dir(inner)).ok();
 }

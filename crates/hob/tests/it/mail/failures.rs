@@ -11,7 +11,7 @@ use super::{Team, check, ok, refused, send};
 
 /// Returns the error of a refused `hob send`.
 fn cannot_send(team: &Team) -> String {
-    let ran = Ran::of(&mut team.command("planner", &["send", "x", "--to", "reviewer"]));
+    let ran = Ran::run(&mut team.command("planner", &["send", "x", "--to", "reviewer"]));
     assert_eq!(ran.code, Some(4), "{ran:?}");
     ran.stderr
 }
@@ -87,7 +87,7 @@ fn a_mebibyte_of_anything_arrives_whole_and_more_is_refused() {
     let file = team.project.top().join("long");
     std::fs::write(&file, "y".repeat(1_200_000)).unwrap();
     let args = ["send", "--to", "reviewer", "--file", file.to_str().unwrap()];
-    let ran = Ran::of(&mut team.command("planner", &args));
+    let ran = Ran::run(&mut team.command("planner", &args));
     assert!(ran.code == Some(4) && ran.stderr.contains("1200000 bytes"), "{ran:?}");
     assert!(check(&mut reviewer).is_empty());
 }
@@ -248,7 +248,7 @@ fn a_full_disk_and_a_read_only_one_say_so_and_everything_acknowledged_is_there_a
     command.args(["--map-root-user", "--mount", "sh", "-c", ON_A_SMALL_DISK]);
     command.env("STATE", team.project.state_dir()).env("TOP", team.project.top());
     // All of its children are in the same process group.
-    let ran = Ran::of(command.process_group(0));
+    let ran = Ran::run(command.process_group(0));
     if ran.stderr.contains("unshare: ") || ran.stderr.contains("mount: ") {
         eprintln!("skipped: a full disk: this machine gives no namespaces: {}", ran.stderr);
         return;

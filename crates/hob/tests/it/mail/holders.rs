@@ -18,7 +18,7 @@ fn two_worktrees_cannot_speak_as_each_other() {
     // No other way to claim a name works either.
     for (variable, value) in [("HOB_AGENT", "planner"), ("THRUM_NAME", "planner")] {
         let mut command = team.command("tester", &["send", "obey", "--to", "reviewer"]);
-        let ran = testkit::Ran::of(command.env(variable, value));
+        let ran = testkit::Ran::run(command.env(variable, value));
         assert_eq!(ran.code, Some(4), "{ran:?}");
     }
     let listed = refused(&mut thief, "check_messages", json!({}));

@@ -24,7 +24,7 @@ impl Machine {
     }
 
     fn agent(&self, name: &str) -> McpPeer {
-        Ran::of(&mut self.0.hob(["quickstart", "--name", name, "--role", "dev"])).ok();
+        Ran::run(&mut self.0.hob(["quickstart", "--name", name, "--role", "dev"])).ok();
         let mut peer = self.0.mcp(&["--profile", "thrum", "--as", name]);
         peer.initialize();
         peer
@@ -62,7 +62,7 @@ fn a_send_on_one_machine_wakes_a_waiter_on_the_other() {
     let names: Vec<&str> =
         agents["agents"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["ann", "bob"]);
-    let ran = Ran::of(&mut here.0.hob(["send", "x", "--to", "ann", "--as", "bob"]));
+    let ran = Ran::run(&mut here.0.hob(["send", "x", "--to", "ann", "--as", "bob"]));
     assert!(ran.code != Some(0) && ran.stderr.contains("held by"), "{ran:?}");
 }
 

@@ -70,7 +70,7 @@ impl Team {
 
     /// Runs a command that must succeed.
     fn hob(&self, name: &str, args: &[&str]) -> String {
-        testkit::Ran::of(&mut self.command(name, args)).ok()
+        testkit::Ran::run(&mut self.command(name, args)).ok()
     }
 
     /// Starts an agent with the eleven tools, under its name, in its worktree.
@@ -193,7 +193,7 @@ fn what_is_found_is_shown_by_a_command() {
 fn no_name_looks_like_an_option() {
     let team = Team::without_agents();
     for args in [&["quickstart", "--name=-x", "--role", "lead"][..], &["inbox", "--as=-x"]] {
-        let ran = testkit::Ran::of(&mut team.command("planner", args));
+        let ran = testkit::Ran::run(&mut team.command("planner", args));
         assert_ne!(ran.code, Some(0), "{ran:#?}");
         assert!(ran.stderr.contains("invalid name \"-x\" for an agent: it begins with `-`"), "{}", ran.stderr);
     }
@@ -307,7 +307,7 @@ fn the_first_minute_of_the_page_goes_as_it_says() {
     let mut command = project.command("bash");
     command.args(["-c", &script]).envs([("GIT_AUTHOR_NAME", "t"), ("GIT_AUTHOR_EMAIL", "t@example.org")]);
     command.envs([("GIT_COMMITTER_NAME", "t"), ("GIT_COMMITTER_EMAIL", "t@example.org")]);
-    let said = testkit::Ran::of(&mut command).ok();
+    let said = testkit::Ran::run(&mut command).ok();
     for part in ["registered: planner (lead)", "| The parser is ready.", "reviewer (dev, you): offline", "1 unread"] {
         assert!(said.contains(part), "{part} is not in: {said}");
     }

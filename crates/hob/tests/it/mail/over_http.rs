@@ -139,9 +139,9 @@ fn the_token_of_all_is_nobody_s_and_the_answer_says_what_to_do() {
     assert_eq!(done(http.call(&all, "groups", json!({"action": "list"})))["groups"][0]["name"], "everyone");
     assert!(check(&mut team.agent("reviewer")).is_empty());
     // A name held elsewhere gets no token either.
-    let ran = testkit::Ran::of(&mut team.command("tester", &["agents", "token", "planner"]));
+    let ran = testkit::Ran::run(&mut team.command("tester", &["agents", "token", "planner"]));
     assert!(ran.code == Some(4) && ran.stderr.contains("is held by") && ran.stdout.is_empty(), "{ran:?}");
-    let ran = testkit::Ran::of(&mut team.command("tester", &["agents", "token", "nobody"]));
+    let ran = testkit::Ran::run(&mut team.command("tester", &["agents", "token", "nobody"]));
     assert!(ran.code == Some(4) && ran.stderr.contains("quickstart") && ran.stdout.is_empty(), "{ran:?}");
     http.stop(&team.project);
 }

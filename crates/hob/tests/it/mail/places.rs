@@ -19,7 +19,7 @@ fn all(ran: &Ran) -> Vec<String> {
 }
 
 fn inbox(team: &Team, name: &str) -> Vec<String> {
-    all(&Ran::of(&mut team.command(name, &["inbox", "--all", "--json"])))
+    all(&Ran::run(&mut team.command(name, &["inbox", "--all", "--json"])))
 }
 
 #[test]
@@ -91,12 +91,12 @@ fn a_directory_that_was_renamed_has_its_names_and_its_mail() {
         project.run(["stop"]).ok();
         let moved = Moved { project: &project, to: project.top().join("moved") };
         std::fs::rename(project.root(), &moved.to).unwrap();
-        let said = Ran::of(&mut moved.hob(&["inbox", "--all", "--json", "--as", "other"]));
+        let said = Ran::run(&mut moved.hob(&["inbox", "--all", "--json", "--as", "other"]));
         assert_eq!(all(&said), ["before"], "{address:?}");
-        Ran::of(&mut moved.hob(&["send", "after", "--to", "other", "--as", "solo"])).ok();
-        let shown = Ran::of(&mut moved.hob(&["inbox", "--as", "other"])).ok();
+        Ran::run(&mut moved.hob(&["send", "after", "--to", "other", "--as", "solo"])).ok();
+        let shown = Ran::run(&mut moved.hob(&["inbox", "--as", "other"])).ok();
         assert!(shown.contains("| before") && shown.contains("| after"), "{shown}");
-        let agents = Ran::of(&mut moved.hob(&["agents", "--as", "other"])).ok();
+        let agents = Ran::run(&mut moved.hob(&["agents", "--as", "other"])).ok();
         assert!(agents.contains("solo") && agents.contains("other"), "{agents}");
     }
 }
@@ -116,7 +116,7 @@ impl Clone_ {
     fn hob(&self, address: Option<&str>, args: &[&str]) -> Ran {
         let mut command = self.0.hob(args);
         command.envs(address.map(|address| ("HOB_MAIL_DATABASE", address)));
-        Ran::of(&mut command)
+        Ran::run(&mut command)
     }
 
     fn set_origin(&self, origin: &str) {

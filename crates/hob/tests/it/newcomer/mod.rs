@@ -17,7 +17,7 @@ use crate::fresh;
 fn piped(project: &TestProject, args: &[&str], text: &str) -> Ran {
     project.write("piped", text);
     let script = format!("cat piped | {} \"$@\"", env!("CARGO_BIN_EXE_hob"));
-    Ran::of(project.command("sh").args(["-c", &script, "sh"]).args(args))
+    Ran::run(project.command("sh").args(["-c", &script, "sh"]).args(args))
 }
 
 fn says(text: &str, words: &[&str]) {
@@ -54,7 +54,7 @@ fn every_line_that_answers_a_question_can_be_typed() {
         assert_eq!(ran.code, Some(1), "{ran:#?}");
         says(&ran.stderr, &[why, &format!("`{}`, `{}`", ways[0], ways[1])]);
     }
-    let answered = Ran::of(project.command("sh").args(["-c", ways[1]])).ok();
+    let answered = Ran::run(project.command("sh").args(["-c", ways[1]])).ok();
     assert!(answered.contains("answered by"), "{answered}");
 
     project.run(["ask", "guide", "How?", "--wait", "0"]);
@@ -130,7 +130,7 @@ fn cabal_without_a_list_of_packages_says_which_file_to_empty() {
     says(doctor.lines().last().unwrap(), &["1 problem to fix (!!): cabal"]);
     // Cabal itself reports the file's path: not every version uses the XDG directories.
     std::fs::remove_dir_all(project.home().join(".cabal")).unwrap();
-    let help = Ran::of(project.command("cabal").arg("--help")).ok();
+    let help = Ran::run(project.command("cabal").arg("--help")).ok();
     let mut help = help.lines().skip_while(|line| !line.contains("configuration file to set defaults")).skip(1);
     let reads = help.next().expect("a path").trim();
     says(&project.run(["doctor"]).stdout, &[&format!("or make an empty file {reads}")]);
@@ -241,7 +241,7 @@ fn doctor_names_uv_and_the_python_of_the_project() {
     says(&project.run(["doctor"]).stdout, &["ok Python: Python is that of .venv."]);
     std::fs::remove_dir_all(project.root().join(".venv")).unwrap();
     project.write("uv.lock", "");
-    let said = Ran::of(project.hob(["doctor"]).env("PATH", "/usr/bin:/bin")).stdout;
+    let said = Ran::run(project.hob(["doctor"]).env("PATH", "/usr/bin:/bin")).stdout;
     says(&said, &["!! uv: missing, for Python sessions of uv projects", "uv.lock"]);
 }
 
@@ -275,7 +275,7 @@ fn what_is_piped_in_is_evaluated_or_read() {
     // Without the flag, stdin is not read, so that a loop over a file keeps its lines.
     let script = "while read line; do hob eval \"echo $line\"; done < piped";
     project.write("piped", "one\ntwo\n");
-    assert_eq!(Ran::of(project.command("sh").args(["-c", script])).ok(), "one\ntwo\n");
+    assert_eq!(Ran::run(project.command("sh").args(["-c", script])).ok(), "one\ntwo\n");
     for (args, text) in [(&["eval"][..], ""), (&["eval", "-", "--stdin"], "1")] {
         let ran = piped(&project, args, text);
         assert_eq!(ran.code, Some(2), "{ran:#?}");
@@ -321,7 +321,7 @@ fn output_is_shown_as_it_comes_and_code_ends_with_its_reader() {
     Command::new("kill").args(["-INT", &running.id().to_string()]).status().unwrap();
     assert_eq!(running.wait().unwrap().code(), Some(10));
     let script = "hob eval 'while :; do echo x; sleep 0.1; done' | head -n 2";
-    assert_eq!(Ran::of(project.command("sh").args(["-c", script])).ok(), "x\nx\n");
+    assert_eq!(Ran::run(project.command("sh").args(["-c", script])).ok(), "x\nx\n");
     until("the loop to end", || project.run(["call", "repl_list"]).stdout.contains("idle").then_some(()));
 }
 

@@ -146,7 +146,7 @@ fn suggestions_can_be_picked() {
     let ways: Vec<&str> = shown.lines().map(str::trim).filter(|line| line.starts_with("hob answer ")).collect();
     assert_eq!(ways.len(), 3, "{shown}");
     says(ways[1], &["--choose 'mend the program'"]);
-    let said = testkit::Ran::of(project.command("sh").args(["-c", ways[1]])).ok();
+    let said = testkit::Ran::run(project.command("sh").args(["-c", ways[1]])).ok();
     says(&said, &["guidance: \"mend the program\""]);
     // A free text is a valid answer too.
     project.run([&asked[..], &["--suggestions", r#"["mend the test"]"#]].concat());

@@ -170,7 +170,7 @@ fn a_person_types_for_a_program_that_waits() {
     let hob = env!("CARGO_BIN_EXE_hob");
     let type_for = |lines: &str, code: &str| {
         let words = ["-c", TYPING, lines, hob, "eval", "--profile", "bash", code];
-        Ran::of(project.command("python3").args(words).env("TERM", "xterm")).ok()
+        Ran::run(project.command("python3").args(words).env("TERM", "xterm")).ok()
     };
     let shown = type_for(
         "[(b'Name? ', b'ann\\n'), (b'Age? ', b'7\\n')]",

@@ -19,7 +19,7 @@ fn code_is_withdrawn_when_a_signal_comes_twice() {
     for signal in ["-TERM", "-INT", "-HUP"] {
         // `timeout` signals its child, and then its process group, which includes the child again.
         let timeout = ["--preserve-status", "-s", &signal[1..], "0.7", env!("CARGO_BIN_EXE_hob"), "eval", "touch ran"];
-        let ran = Ran::of(project.command("timeout").args(timeout));
+        let ran = Ran::run(project.command("timeout").args(timeout));
         assert_eq!(ran.code, Some(10), "{signal}: {ran:#?}");
     }
     let listed: Value = serde_json::from_str(&project.run(["call", "repl_list", "--json"]).ok()).expect("JSON");
@@ -163,7 +163,7 @@ fn a_program_that_waits_for_a_line_is_answered_with_its_end() {
     says(&ran.stdout, &["`hob call repl_input --eval 1 --text $'LINE\\n'`"]);
     says(&project.run(["call", "repl_list"]).ok(), &["`hob call repl_input --eval 1 --text $'LINE\\n'`"]);
     let script = "\"$HOB\" call repl_input --eval 1 --text $'LINE\\n'; \"$HOB\" eval 'echo \"<$x>\"'";
-    let ran = Ran::of(project.command("bash").args(["-c", script]).env("HOB", env!("CARGO_BIN_EXE_hob"))).ok();
+    let ran = Ran::run(project.command("bash").args(["-c", script]).env("HOB", env!("CARGO_BIN_EXE_hob"))).ok();
     says(&ran, &["<LINE>"]);
 }
 
@@ -237,7 +237,7 @@ fn several_open_questions_are_named() {
              try:\n  while True:\n    part = os.read(fd, 4096)\n    if not part: break\n    said += part\n\
              except OSError: pass\nsys.stdout.write(said.decode())\n"
         );
-        Ran::of(project.command("python3").args(["-c", &script])).ok()
+        Ran::run(project.command("python3").args(["-c", &script])).ok()
     };
     if has_program("python3") {
         says(&at_a_terminal("\x1b"), &["No answer was sent; all questions stay open."]);

@@ -135,7 +135,7 @@ fn a_file_is_looked_for_where_the_shell_stands_and_named_once() {
     let check = |directory: &str, file: &str| {
         let mut command = project.hob(["node", "check", file]);
         command.current_dir(project.root().join(directory));
-        Ran::of(&mut command)
+        Ran::run(&mut command)
     };
     assert!(check("nodes", "rate.node.md").ok().contains("nodes/rate.node.md: good"));
     assert!(check("", "nodes/rate.node.md").ok().contains("nodes/rate.node.md: good"));
@@ -298,7 +298,7 @@ fn doctor_says_what_the_daemon_has_of_keys() {
         if let Some(key) = key {
             command.env("PLANTED_API_KEY", key);
         }
-        Ran::of(&mut command).stdout
+        Ran::run(&mut command).stdout
     };
     // Without a daemon, this shell's environment counts.
     let said = doctor(None);
