@@ -21,9 +21,7 @@ pub(crate) enum Style {
     Green,
     Yellow,
     Red,
-    /// Emphasis.
     Bold,
-    /// De-emphasis.
     Dim,
 }
 

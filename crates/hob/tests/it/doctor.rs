@@ -198,7 +198,7 @@ fn a_program_that_is_not_there_would_break() {
         let project = project(agent, &[(agent.file, &agent.entry.replace("COMMAND", "hob"))]);
         let ran = Ran::run(project.hob(["doctor"]).env("PATH", "/nowhere"));
         let line = findings_of(agent, &ran);
-        let words = "starts `hob`, which is not there";
+        let words = "starts `hob`, which does not exist";
         assert!(line.starts_with(&format!("!! {}: ", agent.title)) && line.contains(words), "{line}");
     }
 }

@@ -9,7 +9,6 @@ use serde::{Deserialize, Deserializer};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
     After(Duration),
-    /// Unbounded.
     Never,
 }
 
