@@ -527,9 +527,12 @@ mod tests {
         rustix::fs::mknodat(rustix::fs::CWD, base.join("pipe"), rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
         let record = temp.path().join("state/init.json");
         let mut edits = Edits::open(&base, &record, Links::Refuse, Vec::new()).unwrap();
-        for (name, why) in
-            [("file", "is a link"), ("dangling", "is a link"), ("dir/new", "is a link"), ("pipe", "no file")]
-        {
+        for (name, why) in [
+            ("file", "is a link"),
+            ("dangling", "is a link"),
+            ("dir/new", "is a link"),
+            ("pipe", "it is not a regular file"),
+        ] {
             let refused = edits.write(&base.join(name), "x", "ours").unwrap_err();
             assert!(format!("{refused:#}").contains(why), "{name}: {refused:#}");
         }

@@ -22,7 +22,7 @@ fn a_person_grants_it_and_no_agent() {
     assert!(status.contains("may not run: rust-analyzer waits for `hob trust`"), "{status}");
     // An agent that runs `hob init` sets up everything except this permission.
     let by_agent = Ran::run(project.command("hob").args(["init", "--agent", "claude"]).env("CLAUDECODE", "1")).ok();
-    assert!(by_agent.contains("wait for `hob trust`: this was started by Claude Code"), "{by_agent}");
+    assert!(by_agent.contains("are disabled until you run `hob trust`: this was started by Claude Code"), "{by_agent}");
     assert!(by_agent.contains("Wrote hob.toml"), "{by_agent}");
     let refused = Ran::run(project.command("hob").args(["trust", "--yes"]).env("CLAUDECODE", "1"));
     assert!(refused.stderr.contains("an agent must not answer for its person"), "{refused:?}");

@@ -210,7 +210,7 @@ fn both_generations_share_the_sessions_of_the_daemon() {
     assert!(peer.call("repl_read", json!({"tail": true})).text.contains("42\n"));
     drop(peer);
     let status = served.project.run(["status"]).ok();
-    assert!(status.contains(&format!("serves http://{}/mcp too, the token is in ", served.address)), "{status}");
+    assert!(status.contains(&format!("also serves http://{}/mcp, the token is in ", served.address)), "{status}");
     let shown = served.project.run(["init", "--http"]).ok();
     let claude = format!("claude mcp add --transport http hob http://{}/mcp --header", served.address);
     assert!(shown.contains("daemon serves HTTP") && shown.contains(&claude), "{shown}");

@@ -170,7 +170,7 @@ fn another_way_to_hear_of_mail_replaces_the_former_one() {
         };
         init(&project, former);
         let said = init(&project, "off");
-        assert!(said.contains("registered anew in .mcp.json, as `hob mcp repl ask code work`"), "{said}");
+        assert!(said.contains("registered again in .mcp.json, as `hob mcp repl ask code work`"), "{said}");
         if former == "listener" {
             assert!(said.contains("CLAUDE.md: restored.\n"), "{said}");
             assert!(said.contains(".claude/agents/message-listener.md: removed"), "{said}");
@@ -306,7 +306,12 @@ fn a_permission_is_not_written_into_a_file_that_is_in_git() {
     project.run(["init"]).ok();
     git(&["add", "."]);
     let said = project.run(["init", "--allow"]).ok();
-    assert!(said.contains("Codex: .codex/config.toml is in git, and everybody would allow it: left to you"), "{said}");
+    assert!(
+        said.contains(
+            "Codex: .codex/config.toml is tracked by git, so an approval would apply to everybody: add it yourself"
+        ),
+        "{said}"
+    );
     assert_eq!(git(&["diff", "--name-only"]), "", "nothing that is in git was changed");
     assert_eq!(git(&["ls-files", "--others", "--exclude-standard"]), "");
     let settings = project.read(".claude/settings.local.json");
@@ -444,7 +449,7 @@ fn what_was_private_stays_private() {
     let private = std::fs::Permissions::from_mode(0o600);
     std::fs::set_permissions(&secret, private).unwrap();
     let said = project.run(["init", "--user", "--agent", "claude"]).ok();
-    assert!(said.contains("`hob init --user --undo` takes it back"), "{said}");
+    assert!(said.contains("`hob init --user --undo` undoes this"), "{said}");
     // The record for undoing contains the whole file.
     for file in [secret, project.home().join(".local/state/hob/init.json")] {
         assert!(std::fs::read_to_string(&file).unwrap().contains("s3cret"));
@@ -470,8 +475,8 @@ fn the_template_shows_the_defaults() {
     project.write("hob.toml", &uncommented);
     let doctor = project.run(["doctor"]);
     // Five of the settings need a grant.
-    let asks = "hob.toml: asks for what is not granted: mail.space, code.servers.rust-analyzer.command, hooks.holds, \
-                hooks.holds_hourly, hooks.keep; see";
+    let asks = "hob.toml: requests settings that are not granted: mail.space, code.servers.rust-analyzer.command, hooks.holds, \
+                hooks.holds_hourly, hooks.keep; run `hob trust`";
     assert!(doctor.stdout.contains(asks), "{}", doctor.stdout);
     let harmless = ["space = ", "servers.rust", "holds = ", "holds_hourly = ", "keep = "]
         .iter()

@@ -91,7 +91,7 @@ fn what_cannot_be_read_says_why() {
     let (_, why) = refused("repl://main/diagnostics");
     assert!(why.contains("is bash, not GHCi"), "{why}");
     let (_, why) = refused("repl://main/output?cursor=x");
-    assert!(why.contains("`cursor` is no number"), "{why}");
+    assert!(why.contains("invalid `cursor` \"x\": it must be a number"), "{why}");
 }
 
 #[test]

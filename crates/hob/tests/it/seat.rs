@@ -106,10 +106,7 @@ fn a_person_who_types_a_wrong_toolset_is_not_left_waiting() {
     }
     let project = fresh();
     let shown = at_a_terminal(&project, &["mcp", "repls"]);
-    assert!(
-        shown.contains("there is no toolset 'repls'") && shown.contains("Did you mean `hob mcp repl`?"),
-        "{shown:?}"
-    );
+    assert!(shown.contains("unknown toolset 'repls'") && shown.contains("Did you mean `hob mcp repl`?"), "{shown:?}");
     let shown = at_a_terminal(&project, &["mcp", "status"]);
     assert!(shown.contains("`hob status` is a separate command."), "{shown:?}");
     assert_eq!(project.daemon_pid(), None);

@@ -311,7 +311,7 @@ fn results_of_the_nodes_tools_conform() {
     let project = fresh();
     let table = format!("[nodes]\nmodels.local = {{ url = \"{}/v1\", model = \"scripted\" }}\n", model.url());
     project.write("hob.toml", &table);
-    assert!(project.run(["node", "new", "summarize"]).ok().contains("nodes/summarize.node.md is written"));
+    assert!(project.run(["node", "new", "summarize"]).ok().contains("Created nodes/summarize.node.md"));
     let mut peer = project.mcp(&["nodes"]);
     peer.initialize();
     let mut tools = list(&mut peer);

@@ -34,7 +34,7 @@ fn an_unknown_tool() {
     assert_eq!(response["error"]["code"], -32602, "{response}");
     assert_says(&response.to_string(), &["repl_evaluate"]);
     let said = failure(project.run(["call", "repl_evla"]), 2);
-    assert_says(&said, &["no tool named repl_evla", "Did you mean `repl_eval`?", "hob tools"]);
+    assert_says(&said, &["unknown tool repl_evla", "Did you mean `repl_eval`?", "hob tools"]);
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn a_wrong_argument_name() {
     assert!(answer.is_error);
     assert_says(&answer.text, &["cod", "code"]);
     let answer = peer.call("repl_eval", json!({"code": "1", "wait_ms": -1}));
-    assert_says(&answer.text, &["`wait_ms`: invalid value: integer `-1`, expected a non-negative whole number"]);
+    assert_says(&answer.text, &["`wait_ms`: invalid value: integer `-1`, expected a whole number, 0 or more"]);
     let ran = project.run(["call", "repl_eval", "--cod", "1"]);
     assert_eq!(ran.code, Some(2));
     assert_says(&ran.stderr, &["unexpected argument '--cod'", "'--code'"]);
@@ -84,7 +84,7 @@ fn a_profile_that_is_not_granted_or_not_usable() {
     // Until then, no message asks for a grant again.
     let since = "granted after this daemon started";
     let said = failure(project.run(["call", "repl_eval", "--code", "1"]), 4);
-    assert_says(&said, &["\"mine\"", since, "run `hob stop`; the next call starts"]);
+    assert_says(&said, &["\"mine\"", since, "Run `hob stop`; the next call starts"]);
     for command in ["status", "doctor"] {
         let said = project.run([command]).stdout;
         assert_says(&said, &[since, "run `hob stop`; the next call starts"]);
@@ -126,7 +126,7 @@ fn a_configuration_that_names_what_there_is_not() {
         &[
             "`toolsets` in hob.toml",
             "names the unknown toolset 'repls'",
-            "there are: repl, mail, ask, code, cure, work, nodes. Correct it there",
+            "available: repl, mail, ask, code, cure, work, nodes. Correct it there",
         ],
     );
     let doctor = project.run(["doctor"]);
@@ -421,7 +421,7 @@ fn a_disk_that_fills_up() {
     );
     let unshare: &[&str] = if am_root() { &["-m"] } else { &["-m", "-U", "--map-root-user"] };
     let ran = Ran::run(project.command("unshare").args(unshare).args(["sh", "-c", &script]));
-    assert_says(&ran.stdout, &["before", "100000\n42\n", "has ended"]);
+    assert_says(&ran.stdout, &["before", "100000\n42\n", "has stopped"]);
     let codes: Vec<&str> = ran.stdout.lines().filter(|line| line.starts_with("code ")).collect();
     assert_eq!(codes, ["code 0", "code 0", "code 0", "code 4"], "{ran:#?}");
     // A session that could not be cleaned up after a crash is not begun.

@@ -57,7 +57,9 @@ fn read_all(name: &str, text: &str, parts: Parts, time: Duration) -> Result<Node
     if let Some(tree) = keys.get("name")
         && let Some(said) = reader.text(tree, "name").filter(|said| said != name)
     {
-        reader.say(tree.line, format!("`name` is {said:?}, and the file {name}{}; use the same name", super::SUFFIX));
+        let suffix = super::SUFFIX;
+        let what = format!("`name` is {said:?}, but the file is named {name}{suffix}; use the same name for both");
+        reader.say(tree.line, what);
         declared = said;
     }
     let description = match keys.get("description") {

@@ -31,7 +31,7 @@ fn what_lies_in_the_checkout_under_hobs_names_is_not_believed() {
     let evaluated = victim.run(&["call", "repl_eval", "--code", "echo $((6 * 7))"]);
     // Any REPL may run: the code reached it, and may be invalid in its language (9).
     assert!(matches!(evaluated.code, Some(0 | 9)) || evaluated.stderr.contains("profile"), "{evaluated:#?}");
-    assert!(victim.run(&["doctor"]).stdout.contains(".hob is not read"));
+    assert!(victim.run(&["doctor"]).stdout.contains(".hob is ignored"));
     // The mail of this project went to the right store.
     assert!(victim.project.state_dir().join("mail.db").metadata().is_ok_and(|file| file.len() > 0));
 }
@@ -104,7 +104,7 @@ fn a_log_that_is_a_pipe_is_no_log() {
     fs::create_dir(victim.root().join(".thrum")).unwrap();
     assert!(victim.project.command("mkfifo").arg(victim.root().join(".thrum/redirect")).status().unwrap().success());
     let ran = victim.run(&["import", "thrum", ".thrum"]);
-    assert!(ran.code == Some(1) && ran.stderr.contains("holds no log of Thrum"), "{ran:#?}");
+    assert!(ran.code == Some(1) && ran.stderr.contains("contains no Thrum log"), "{ran:#?}");
     victim.run(&["stop"]);
 }
 

@@ -45,7 +45,7 @@ fn on_failure_is_for_versions_that_take_it() {
         let project = fresh();
         says_version(&project, "claude", version);
         let said = project.run(["hooks", "install", "--agent", "claude", "--fail", "closed"]).ok();
-        assert_eq!(said.contains("takes `onFailure` from 2.1.295 on"), switch.is_null(), "{said}");
+        assert_eq!(said.contains("supports `onFailure` since 2.1.295"), switch.is_null(), "{said}");
         let file = json_of(&project.read(LOCAL));
         let handler = |event: &str| file["hooks"][event][0]["hooks"][0].clone();
         let gate = handler("PreToolUse");
@@ -137,7 +137,7 @@ fn what_does_not_hold_is_red() {
     assert_eq!(proven(&project, "claude")[3], "gone: denied, blocked");
     project.write(".claude/settings.json", r#"{"disableAllHooks": true}"#);
     let doctor = project.run(["doctor"]).stdout;
-    assert!(doctor.contains("Claude Code has all hooks switched off"), "{doctor}");
+    assert!(doctor.contains("Claude Code has all hooks disabled"), "{doctor}");
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn a_linked_worktree_has_claudes_local_hooks_of_the_main_one() {
     fs::create_dir(linked.join(".claude")).unwrap();
     fs::write(linked.join(LOCAL), r#"{"disableAllHooks": true}"#).unwrap();
     let off = doctor();
-    assert!(off.contains("Claude Code has all hooks switched off"), "{off}");
+    assert!(off.contains("Claude Code has all hooks disabled"), "{off}");
     // A shared file is separate in each worktree.
     fs::remove_file(linked.join(LOCAL)).unwrap();
     project.run(["hooks", "uninstall"]).ok();
@@ -222,7 +222,7 @@ fn installing_keeps_how_it_fails_and_init_does_both() {
     assert!(!project.root().join(".claude").exists() && !project.root().join(".mcp.json").exists());
     // The user's own files apply to all projects.
     let codex = project.run(["init", "--agent", "codex", "--hooks"]).ok();
-    assert!(codex.contains("Codex runs no hook that you have not reviewed"), "{codex}");
+    assert!(codex.contains("Codex runs only hooks that you have reviewed"), "{codex}");
     assert!(project.home().join(".codex/hooks.json").exists());
     assert!(project.run(["init", "--undo"]).ok().contains("`hob hooks uninstall` removes them"));
     assert!(project.home().join(".codex/hooks.json").exists());

@@ -94,7 +94,7 @@ fn a_person_who_takes_the_policy_away_is_believed_and_an_agent_is_not() {
     assert_eq!(decision(&project, "git push -f"), "deny");
     let granted = project.run(["trust", "--yes"]).ok();
     assert!(
-        granted.contains("a grant drops the rules that it had:\n  rule no-force-push (deny) was removed or changed"),
+        granted.contains("does not exist any more; granting drops its former rules:\n  rule no-force-push (deny) was removed or changed"),
         "{granted}"
     );
     assert!(granted.contains("Granted: the project has no policy"), "{granted}");

@@ -195,7 +195,7 @@ fn no_name_looks_like_an_option() {
     for args in [&["quickstart", "--name=-x", "--role", "lead"][..], &["inbox", "--as=-x"]] {
         let ran = testkit::Ran::run(&mut team.command("planner", args));
         assert_ne!(ran.code, Some(0), "{ran:#?}");
-        assert!(ran.stderr.contains("invalid name \"-x\" for an agent: it begins with `-`"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("Invalid name \"-x\" for an agent: it begins with `-`"), "{}", ran.stderr);
     }
 }
 

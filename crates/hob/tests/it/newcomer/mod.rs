@@ -199,7 +199,7 @@ fn a_hob_toml_that_is_in_git_by_now_outlives_undo() {
     git(&["add", "hob.toml"]);
     git(&["-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-q", "-m", "1"]);
     let said = project.run(["init", "--undo"]).ok();
-    says(&said, &["hob.toml: in git by now", ".mcp.json: removed"]);
+    says(&said, &["hob.toml: tracked by git now", ".mcp.json: removed"]);
     assert!(project.root().join("hob.toml").exists() && !project.root().join(".mcp.json").exists());
     let said = project.run(["init", "--undo"]).ok();
     says(&said, &["Nothing to undo"]);
@@ -447,7 +447,7 @@ fn a_restart_that_repeats_nothing_says_why() {
     project.run(["call", "repl_start", "--profile", "bash"]).ok();
     project.run(["eval", "echo effect"]).ok();
     let said = project.run(["call", "repl_restart", "--replay", "definitions"]).ok();
-    says(&said, &["Nothing was evaluated again", "What also had an effect is not repeated"]);
+    says(&said, &["Nothing was evaluated again", "Code with other effects is not repeated"]);
 }
 
 #[test]

@@ -93,7 +93,7 @@ fn a_member_by_its_role_is_not_removed_in_silence() {
     assert_eq!(ran.code, Some(4), "{ran:#?}");
     says(
         &ran.stderr,
-        &["bob is no member of backend itself: it is reached by its role dev", "`hob group remove` with role:dev"],
+        &["bob is not a direct member of backend: it is reached by its role dev", "`hob group remove` with role:dev"],
     );
     let ran = group(&["remove", "backend", "dev"]);
     assert_eq!(ran.code, Some(4), "{ran:#?}");
@@ -134,7 +134,7 @@ fn a_beginning_of_a_questions_id_is_enough() {
     let ran = project.run(["answer", "q_", "--yes"]);
     assert_ne!(ran.code, Some(0), "{ran:#?}");
     let ran = project.run(["answer", "nothing", "--yes"]);
-    says(&ran.stderr, &["no question `nothing`"]);
+    says(&ran.stderr, &["unknown question `nothing`"]);
 }
 
 #[test]

@@ -51,7 +51,10 @@ fn a_program_that_never_comes_to_its_prompt_is_told_of() {
     let mut said = String::new();
     BufReader::new(waiting.stderr.as_mut().unwrap()).read_line(&mut said).unwrap();
     let way = "`hob call repl_stop` ends it";
-    says(&said, &["The session is still starting (`mine`, for ", "printed last: `no prompt here`", way]);
+    says(
+        &said,
+        &["The session is still starting (`mine`, for ", "the last output of its program: `no prompt here`", way],
+    );
     // The same holds for an agent, and for later callers.
     let mut peer = project.mcp(&["repl"]);
     peer.initialize();
@@ -95,7 +98,7 @@ fn status_warns_of_a_file_that_no_daemon_could_start_with() {
         &said,
         &[
             "hob.toml has changed since",
-            "hob.toml, line 2: \"soon\" is no time",
+            "hob.toml, line 2: \"soon\" is not a valid duration",
             "Fix this before you stop the running daemon",
         ],
     );
@@ -119,11 +122,11 @@ fn a_table_that_stands_there_already_is_named_with_its_line() {
     let second = written.lines().count() + 1;
     std::fs::write(&path, format!("{written}[repl]\nprofile = \"bash\"\n")).unwrap();
     let ran = project.run(["eval", "true"]);
-    let stands = format!("line {second}: `[repl]` stands at line {first} already: write below that line");
+    let stands = format!("line {second}: `[repl]` is already at line {first}: move the lines below this one there");
     assert!(ran.code != Some(0), "{ran:#?}");
     says(&ran.stderr, &[&stands]);
     std::fs::write(&path, "[repl]\nidle = \"1h\"\nprofile = \"bash\"\nidle = \"2h\"\n").unwrap();
-    says(&project.run(["eval", "true"]).stderr, &["line 4: `idle` stands at line 2 already: keep one of the two"]);
+    says(&project.run(["eval", "true"]).stderr, &["line 4: `idle` is already at line 2: keep one of the two"]);
 }
 
 #[test]
@@ -211,7 +214,7 @@ fn help_names_what_hooks_run_and_where_code_comes_from() {
     for args in [&["help", "hook"][..], &["hook", "--help"]] {
         says(&project.run(args).ok(), &["`hob hooks install`", "usage: hob hook EVENT"]);
     }
-    says(&project.run(["help", "eval"]).ok(), &["read from stdin if it is `-` or left out; at a terminal, name it"]);
+    says(&project.run(["help", "eval"]).ok(), &["read from stdin if it is `-` or omitted; required at a terminal"]);
 }
 
 #[test]

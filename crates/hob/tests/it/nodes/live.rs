@@ -120,7 +120,7 @@ fn what_is_there_is_listed_from_the_first_answer() {
     assert!(!sends["description"].as_str().unwrap().contains("Rates"), "{sends}");
     let status = peer.call("nodes_status", json!({})).text;
     assert!(status.contains("send_message is the name of one of hob's own tools"), "{status}");
-    assert!(status.contains("nodes/not a name.node.md: the name of a node has 1 to 64 letters"), "{status}");
+    assert!(status.contains("nodes/not a name.node.md: invalid node name; use 1 to 64 letters"), "{status}");
     // A node that is not a tool can still be called.
     let silent = peer.call("node_run", json!({"node": "silent", "input": {"text": "a"}}));
     assert_eq!(silent.structured["state"], "delegate");

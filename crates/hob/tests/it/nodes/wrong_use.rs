@@ -38,7 +38,7 @@ fn no_such_model() {
     says(&run(&project, "rate"), &["model large is not configured (configured: small)", way]);
     // It is told before anybody calls.
     let listed = project.run(["node", "list"]).ok();
-    assert!(listed.contains("no model large is configured"), "{listed}");
+    assert!(listed.contains("cannot run: model large is not configured (configured: small)"), "{listed}");
     project.run(["stop"]).ok();
     project
         .write("hob.toml", &format!("{models}models.other = {{ url = \"http://127.0.0.1:9/v1\", model = \"m\" }}\n"));
@@ -50,7 +50,8 @@ fn no_such_model() {
 fn a_model_that_the_daemon_has_not_read_yet() {
     let project = fresh();
     project.write("nodes/rate.node.md", RATE);
-    let notice = "hob.toml has changed since the daemon started: `hob stop`";
+    let notice =
+        "hob.toml has changed since the daemon started: run `hob stop`; the next call starts one that reads it";
     let first = run(&project, "rate");
     assert!(!first.stderr.contains(notice), "{first:?}");
     project.write("hob.toml", "[nodes]\nmodels.small = { url = \"http://127.0.0.1:9/v1\", model = \"m\" }\n");
@@ -76,13 +77,16 @@ fn two_files_of_one_name_and_an_illegal_one() {
     project.write("nodes/other.node.md", &RATE.replace("description", "name: rate\ndescription"));
     project.write("nodes/no name.node.md", RATE);
     let checked = project.run(["node", "check"]);
-    says(&checked, &["nodes/other.node.md:2: `name` is \"rate\", and the file other.node.md; use the same name"]);
-    says(&checked, &["nodes/no name.node.md: the name of a node has 1 to 64 letters, digits, `_` and `-`"]);
+    says(
+        &checked,
+        &["nodes/other.node.md:2: `name` is \"rate\", but the file is named other.node.md; use the same name for both"],
+    );
+    says(&checked, &["nodes/no name.node.md: invalid node name; use 1 to 64 letters, digits, `_` and `-`"]);
     let mut peer = project.mcp(&[]);
     peer.initialize();
     assert_eq!(peer.call("rate", json!({"text": "a"})).structured["state"], "delegate");
     let status = peer.call("nodes_status", json!({"node": "other"}));
-    assert!(status.text.contains("name both alike"), "{}", status.text);
+    assert!(status.text.contains("use the same name for both"), "{}", status.text);
 }
 
 #[test]
@@ -155,7 +159,7 @@ fn a_name_that_is_none_is_no_advice() {
     let said = run(&project, "nosuch");
     assert!(said.stderr.contains("there are bad") && !said.stderr.contains('\u{1b}'), "{said:?}");
     let listed = project.run(["node", "list"]).ok();
-    let shown = listed.contains("nodes/.node.md is an ending without a name") && listed.contains(r"`k\x1b[32m`");
+    let shown = listed.contains("nodes/.node.md is a suffix without a name") && listed.contains(r"`k\x1b[32m`");
     assert!(shown && !listed.contains('\u{1b}'), "{listed}");
     // An invalid file does not prevent testing the others.
     project.write("nodes/rate.node.md", &RATE.replace("policy:", "tests: [ { input: { text: a } } ]\npolicy:"));
@@ -208,7 +212,7 @@ fn what_would_fill_a_listing_is_called_through_node_run() {
 fn a_folder_that_is_none() {
     let project = fresh();
     project.write("nodes", "a file");
-    let words = ["nodes/ is no directory", "make it one, or name another in nodes.path"];
+    let words = ["nodes/ is not a directory", "make it one, or set another in nodes.path"];
     says(&project.run(["node", "check"]), &words);
     says(&project.run(["node", "new", "rate"]), &words);
     says(&run(&project, "rate"), &words);
@@ -216,11 +220,12 @@ fn a_folder_that_is_none() {
     peer.initialize();
     let status = peer.call("nodes_status", json!({})).text;
     assert!(words.iter().all(|word| status.contains(word)), "{status}");
-    for (path, why) in
-        [("../out", "is no directory inside of the project"), ("/etc", "is no directory inside of the project")]
-    {
+    for path in ["../out", "/etc"] {
         project.write("hob.toml", &format!("[nodes]\npath = \"{path}\"\n"));
-        says(&project.run(["node", "check"]), &["nodes.path", why, "name one relative to its root"]);
+        says(
+            &project.run(["node", "check"]),
+            &["nodes.path", "is not a directory inside the project", "set a path relative to its root"],
+        );
     }
 }
 
@@ -261,7 +266,7 @@ fn a_shell_hears_of_a_value_that_is_not_taken() {
     says(&submit(r#"{"reason": "r", "score": 9}"#), &["Rejected", "got 9", "one attempt is left"]);
     says(
         &submit(r#"{"reason": "r", "score": 9}"#),
-        &["It is the same value as before, and counts once", "one attempt"],
+        &["The value is the same as before and counts once", "one attempt"],
     );
     says(&submit(r#"{"reason": "r", "score": 8}"#), &["got 8", "That was the last attempt"]);
     let late = submit(r#"{"reason": "r", "score": 4}"#);
@@ -302,7 +307,7 @@ fn doctor_says_what_the_daemon_has_of_keys() {
     };
     // Without a daemon, this shell's environment counts.
     let said = doctor(None);
-    let lacks = "-- environment: the model \"paid\" of nodes: its key_env PLANTED_API_KEY is not set here, or holds no key; set it \
+    let lacks = "-- environment: the model \"paid\" of nodes: its key_env PLANTED_API_KEY is not set here, or contains no key; set it \
                  before you start a daemon from here";
     assert!(said.contains(lacks), "{said}");
     let said = doctor(Some("sk-1"));
