@@ -40,7 +40,7 @@ impl Settings for AskSettings {
     fn apply(&mut self, table: AskTable, file: &File<'_>) -> Result<(), ConfigError> {
         if table.notify.is_some() && file.source == Source::Project {
             return Err(file.refused(
-                "ask.notify is a command that runs as you: it does not belong into a file that comes with a checkout; put it \
+                "ask.notify is a command that runs as you: it is not allowed in a file of the checkout; put it \
                  into your own config.toml (`hob doctor` names it)",
             ));
         }

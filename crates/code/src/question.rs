@@ -39,7 +39,7 @@ impl Question {
     pub(crate) fn read(whole: &str) -> Result<Question, String> {
         let whole = whole.trim();
         if whole.is_empty() {
-            return Err("the name is empty".to_owned());
+            return Err("the name is empty; write a name, such as `total`".to_owned());
         }
         if whole.len() > MAX_NAME {
             return Err(format!("a name has at most {MAX_NAME} bytes; this one has {}", whole.len()));

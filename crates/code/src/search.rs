@@ -368,8 +368,8 @@ pub(crate) fn scope(root: &Path, folder: Option<&Path>, path: Option<&str>, sinc
     match scope.place(path) {
         Some(below) => Ok(Scope { below, ..scope }),
         None if scope.from.iter().any(|from| from.join(path).exists()) => {
-            Err(NoAnswer(format!("{} is outside of {shown}", project::visible(path))))
+            Err(NoAnswer(format!("{} is outside {shown}; name a file inside it", project::visible(path))))
         }
-        None => Err(NoAnswer(format!("there is no {} in {shown}", project::visible(path)))),
+        None => Err(NoAnswer(format!("no such file or folder in {shown}: {}", project::visible(path)))),
     }
 }

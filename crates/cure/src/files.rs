@@ -19,15 +19,15 @@ pub const MOST_BYTES: u64 = 16 << 20;
 /// Why a file was not read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    #[error("could not read {}: {source}", shown(path))]
+    #[error("cannot read {}: {source}", shown(path))]
     Read { path: PathBuf, source: io::Error },
-    #[error("could not write {}: {source}", shown(path))]
+    #[error("cannot write {}: {source}", shown(path))]
     Write { path: PathBuf, source: io::Error },
     #[error("{} is {what} and not a file", shown(path))]
     NoFile { path: PathBuf, what: &'static str },
     #[error("{} has {bytes} bytes; at most {MOST_BYTES} are read", shown(path))]
     TooLarge { path: PathBuf, bytes: u64 },
-    #[error("{} is no UTF-8 text: the byte at {at} is part of no character", shown(path))]
+    #[error("{} is not valid UTF-8 at byte {at}; save it as UTF-8", shown(path))]
     NotText { path: PathBuf, at: usize },
     #[error("{} is outside of the project", shown(path))]
     Outside { path: PathBuf },

@@ -191,7 +191,7 @@ impl StoreError {
             StoreError::Refused(refusal) => return refusal.hints(),
             StoreError::Strange { next, .. } => next,
             StoreError::Elsewhere { next, .. } => return next.clone(),
-            StoreError::Away { .. } => "Nothing was stored. Try again in a little while; sending is safe to repeat.",
+            StoreError::Away { .. } => "Nothing was stored. Try again later; sending is safe to repeat.",
             StoreError::Uncertain { .. } => {
                 "The change may have happened. Repeat the call with the same idempotency_key: it takes effect only once. Without a key, check first with delivery_status and the message's id whether it was stored."
             }

@@ -147,7 +147,7 @@ impl Identities {
     /// Returns the identity files that are skipped, each with its error.
     pub fn broken(&self) -> Vec<(PathBuf, String)> {
         match fs::symlink_metadata(&self.dir) {
-            Ok(found) if !found.is_dir() => return vec![(self.dir.clone(), "it is no directory".to_owned())],
+            Ok(found) if !found.is_dir() => return vec![(self.dir.clone(), "it is not a directory".to_owned())],
             _ => {}
         }
         let entries = self.entries().take(FILES_MAX);
@@ -341,7 +341,7 @@ fn read(path: &Path) -> Option<Identity> {
 fn read_whole(path: &Path) -> Result<Identity, String> {
     let metadata = fs::symlink_metadata(path).map_err(|error| error.to_string())?;
     if !metadata.is_file() {
-        return Err("it is no file".to_owned());
+        return Err("it is not a file".to_owned());
     }
     if metadata.len() > FILE_MAX {
         return Err(format!("it has more than {FILE_MAX} bytes"));
@@ -502,7 +502,7 @@ mod tests {
             [
                 "a.json: expected value at line 1 column 1",
                 "b.json: its content is of another agent, c",
-                "e.json: it is no file",
+                "e.json: it is not a file",
                 "everyone.json: invalid name \"everyone\" for an agent: the name is reserved",
             ]
         );

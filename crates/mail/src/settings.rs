@@ -58,7 +58,7 @@ impl Settings for MailSettings {
     fn apply(&mut self, table: MailTable, file: &File<'_>) -> Result<(), ConfigError> {
         if table.database.is_some() && file.source == Source::Project {
             return Err(file.refused(
-                "mail.database does not belong into a file that is shared with others; put the address into \
+                "mail.database is not allowed in a shared file; put the address into \
                  HOB_MAIL_DATABASE, your own config.toml, or mail-database in the project's state directory (mode 0600; \
                  `hob doctor` names the directory)",
             ));

@@ -280,7 +280,7 @@ pub fn check_name(name: &str) -> Result<(), String> {
     if (1..=64).contains(&name.len()) && name.bytes().all(is_legal) {
         return Ok(());
     }
-    Err("the name of a node has 1 to 64 letters, digits, `_` and `-`".to_owned())
+    Err("invalid node name; use 1 to 64 letters, digits, `_` and `-`".to_owned())
 }
 
 /// Returns the node name in a similar file name: `a.nodes.md`, `a.node.MD`, `a.node.txt`. Names that begin with a dot or end

@@ -180,7 +180,7 @@ impl Settings for NodesSettings {
             }
             if file.source == Source::Project && (model.key_file.is_some() || model.key_env.is_some()) {
                 return Err(file.refused(format!(
-                    "nodes.models.{}: key_file and key_env are yours: they do not belong into a file that comes with a checkout; \
+                    "nodes.models.{}: key_file and key_env are yours: they are not allowed in a file of the checkout; \
                      put the model into your own config.toml (`hob doctor` names it)",
                     value::key(alias)
                 )));

@@ -67,8 +67,8 @@ pub fn refusal(pid: u32, front_ends: &[u32], daemon: u32) -> Option<String> {
     }
     if is_orphan(&chain) {
         return Some(format!(
-            "whoever started this is gone, and that may have been an agent; {advice}, and from its shell itself, not from a subshell \
-             that ends (`( … & )`)"
+            "the process that started this has ended and may have been an agent; {advice}, directly from its shell, not from a \
+             subshell that ends (`( … & )`)"
         ));
     }
     // A daemon that just started, or is stopped, knows none; and those of other projects are agents too.
@@ -359,7 +359,7 @@ front.wait()";
         assert_eq!(refusal(person, &[served], 1), None);
         assert!(refusal(served, &[served], 1).is_none(), "a front-end is no agent of its own");
         [(shell, front_end), (other, person), (agent, served)].into_iter().for_each(|(child, pid)| end(child, pid));
-        assert!(refusal(0, &[], 1).unwrap().contains("cannot be told"));
+        assert!(refusal(0, &[], 1).unwrap().contains("cannot be identified"));
     }
 
     #[test]

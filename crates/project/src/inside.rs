@@ -53,7 +53,7 @@ impl Inside {
                 }
             }
             let opened = rustix::fs::openat(&reached.directory, name, flags | OFlags::NOFOLLOW, Mode::empty());
-            let opened = opened.map_err(|error| reached.failed(Path::new(name), error, "is no directory"))?;
+            let opened = opened.map_err(|error| reached.failed(Path::new(name), error, "is not a directory"))?;
             reached = Inside { directory: opened, path: reached.path.join(name) };
         }
         Ok(reached)

@@ -42,7 +42,7 @@ pub fn text(file: File, most: u64) -> io::Result<String> {
     if bytes.len() as u64 > most {
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it is longer than {most} bytes")));
     }
-    let no_text = |_| io::Error::new(io::ErrorKind::InvalidData, "it is no text in UTF-8; save it as one");
+    let no_text = |_| io::Error::new(io::ErrorKind::InvalidData, "it is not valid UTF-8; save it as UTF-8");
     String::from_utf8(bytes).map_err(no_text)
 }
 
@@ -74,7 +74,7 @@ mod tests {
         std::fs::write(at("umlauts"), "ää").unwrap();
         assert_eq!(read(&at("umlauts"), 2).unwrap_err().to_string(), "it is longer than 2 bytes");
         std::fs::write(at("latin"), b"a\xe4").unwrap();
-        assert_eq!(read(&at("latin"), 2).unwrap_err().to_string(), "it is no text in UTF-8; save it as one");
+        assert_eq!(read(&at("latin"), 2).unwrap_err().to_string(), "it is not valid UTF-8; save it as UTF-8");
         assert_eq!(read(&at("absent"), 1).unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 }

@@ -159,7 +159,7 @@ fn draft(asked: QuestionContent, common: &Common) -> Result<Draft, ToolError> {
     let QuestionContent { kind, title, message, form, attachments, danger } = asked;
     let title = title.trim().to_owned();
     if title.is_empty() {
-        return Err(ToolError::user("there is nothing to ask: the question is empty"));
+        return Err(ToolError::user("the question is empty; write it as the first argument"));
     }
     let length = title.chars().count();
     let (title, message) = if length > TITLE_MAX {

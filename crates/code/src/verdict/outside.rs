@@ -63,7 +63,7 @@ pub(super) async fn judge_outside(
     if meant.is_unknown && !led.is_empty() {
         let (whole, name) = (&found.question.whole, &found.question.name);
         let text = format!(
-            "no `{name}` here is surely that of `{whole}`, which may inherit it or have it by another name: ask for `{name}` alone, which tells what each means"
+            "no `{name}` here is proven to be that of `{whole}`, which may inherit it or import it under another name: ask for `{name}` alone to group its uses by definition"
         );
         judged.is_certain = false;
         judged.reasons.push(Reason { code: Code::Dynamic, text, sites: 0 });

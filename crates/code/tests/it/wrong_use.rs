@@ -90,7 +90,12 @@ fn an_unknown_name_gets_the_nearest() {
         expect!["there is no `nosuch.gadget`: nothing here is named `nosuch`"],
     );
     assert!(worktree.ask("find_callers", json!({"name": "thing.sort"})).is_ok());
-    refused(&worktree, "find_callers", json!({"name": " "}), expect!["the name is empty"]);
+    refused(
+        &worktree,
+        "find_callers",
+        json!({"name": " "}),
+        expect!["the name is empty; write a name, such as `total`"],
+    );
     refused(
         &worktree,
         "find_callers",

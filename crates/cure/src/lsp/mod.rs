@@ -134,10 +134,10 @@ fn read(input: impl Read, queue: &SyncSender<Event>, cancelled: &Cancelled) {
 fn parsed(bytes: &[u8]) -> Event {
     let value: Value = match serde_json::from_slice(bytes) {
         Ok(value) => value,
-        Err(error) => return Event::Refused(Failure::new(PARSE_ERROR, format!("this is no JSON: {error}"))),
+        Err(error) => return Event::Refused(Failure::new(PARSE_ERROR, format!("invalid JSON: {error}"))),
     };
     match serde_json::from_value(value) {
         Ok(message) => Event::Message(message),
-        Err(error) => Event::Refused(Failure::new(INVALID_REQUEST, format!("this is no message: {error}"))),
+        Err(error) => Event::Refused(Failure::new(INVALID_REQUEST, format!("invalid message: {error}"))),
     }
 }

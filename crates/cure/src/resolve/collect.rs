@@ -283,7 +283,7 @@ impl<'a> Collector<'a, '_> {
         for alternative in alternatives {
             let TypeKind::Name(name, args) = &alternative.kind else {
                 let hint = "name each alternative: `type T = A(Int) | B`".to_owned();
-                self.error(code::TYPE_FORM, alternative.span, "this is no constructor").hints.push(hint);
+                self.error(code::TYPE_FORM, alternative.span, "this is not a constructor").hints.push(hint);
                 continue;
             };
             let fields = args.iter().map(|arg| self.read(&params, arg)).collect();

@@ -161,7 +161,7 @@ fn a_module_that_cannot_be_read_is_one_error_in_each_that_needs_it() {
     project.write("base.cure", BASE);
     expect!["checked: Base Middle Top\n"].assert_eq(&project.check());
     fs::write(project.dir.path().join("base.cure"), b"\xff").unwrap();
-    assert!(project.check().contains("base.cure: [dir]/base.cure is no UTF-8 text"));
+    assert!(project.check().contains("base.cure: [dir]/base.cure is not valid UTF-8"));
 }
 
 #[test]

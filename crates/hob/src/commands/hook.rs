@@ -226,7 +226,7 @@ impl Call {
                 "--project" => call.project = Some(PathBuf::from(value()?)),
                 _ if word.starts_with('-') => return Err(format!("unknown option {word}")),
                 _ if call.event.is_empty() => call.event = word,
-                _ => return Err(format!("{word:?} is one word too many")),
+                _ => return Err(format!("unexpected argument {word:?}")),
             }
         }
         if call.event.is_empty() { Err("the event is missing".to_owned()) } else { Ok(call) }

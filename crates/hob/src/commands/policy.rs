@@ -87,7 +87,7 @@ fn read(path: &Path) -> Result<String, Failure> {
     } else {
         regular::read(path, FILE_MAX)
     };
-    text.map_err(|error| Failure::new(format_args!("cannot cannot read {}: {error}", visible::path(path))))
+    text.map_err(|error| Failure::new(format_args!("cannot read {}: {error}", visible::path(path))))
 }
 
 fn parse(path: &Path) -> Result<Policy, Failure> {
@@ -216,6 +216,10 @@ fn describe(decision: &Decision) -> String {
 fn explain(project: &Project, path: &Path, agent: Option<&str>) -> Result<Exit, Failure> {
     let raw = read(path)?;
     let event = event_of(&raw, agent)?;
+    if event.name.is_empty() {
+        let failure = Failure::new(format_args!("{} is not a hook event: it has no name", visible::path(path)));
+        return Err(failure.hint("Give the JSON that an agent sends, with `hook_event_name`."));
+    }
     let cwd = super::cwd()?;
     let worktree = project.worktree(&cwd);
     let standing = Files::new(project).active(false);

@@ -270,7 +270,7 @@ mod tests {
               repl.profiles.mine (line 3): runs the command ["sh"]
             daemon: hob 0.1.0, pid 7, up 2 min, 12.0 MiB
               serves /p, log in /s/log
-              ends after 30 min without connections and sessions
+              exits after 30 min without connections and sessions
             connections:
               claude: pid 8, in /p, for 900 ms
             toolsets: repl (`hob tools` lists their tools)

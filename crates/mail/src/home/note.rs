@@ -69,7 +69,7 @@ pub(super) fn read(dir: &Path) -> Result<Option<Note>, StoreError> {
     let bytes = match private::read(&path, LONGEST) {
         Ok(Some(bytes)) => bytes,
         Ok(None) if path.symlink_metadata().is_err() => return Ok(None),
-        Ok(None) => return strange("is no file of yours that only you can read"),
+        Ok(None) => return strange("is not a file that you own and only you can read"),
         Err(error) => return Err(StoreError::Away { reason: format!("read {}: {error}", path.display()) }),
     };
     match serde_json::from_slice(&bytes) {

@@ -79,7 +79,7 @@ pub struct FoundMessage {
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     #[error(
-        "{} holds no log of Thrum (events.jsonl); name the .thrum directory, or the directory of the log's branch \
+        "{} contains no Thrum log (events.jsonl); name the .thrum directory, or the directory of the log's branch \
          (.git/thrum-sync/a-sync)",
         shown(path)
     )]

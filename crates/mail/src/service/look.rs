@@ -155,7 +155,7 @@ impl Mail {
         };
         let words = split_words(&request.query);
         if words.is_empty() && !request.query.trim().is_empty() {
-            let why = "it holds no word: letters and digits are searched".to_owned();
+            let why = "it contains no letters or digits to search for".to_owned();
             return Err(Refusal::Argument { argument: "query", why }.into());
         }
         let search = query::Search {

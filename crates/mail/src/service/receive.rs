@@ -230,7 +230,7 @@ impl Mail {
     ) -> Result<Vec<Settlement>, MailError> {
         self.seen.mark(&session.agent);
         if ids.is_empty() || ids.len() > MOST_IDS {
-            return Err(Refusal::Argument { argument: "ids", why: format!("1 to {MOST_IDS} are allowed") }.into());
+            return Err(Refusal::Argument { argument: "ids", why: format!("give 1 to {MOST_IDS} ids") }.into());
         }
         if note.as_ref().is_some_and(|note| note.len() > self.limits.metadata_bytes) {
             let why = format!("at most {} bytes are allowed", self.limits.metadata_bytes);

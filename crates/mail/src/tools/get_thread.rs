@@ -57,7 +57,7 @@ impl Tool for GetThread {
             let messages: Vec<Message> = found.map(Message::from).collect();
             let offset = usize::try_from(offset).unwrap_or(usize::MAX);
             if messages.iter().any(|message| !message.content.is_char_boundary(offset)) {
-                let why = "is no place in that message: write the number that the cut text was followed by";
+                let why = "is not a position in that message: write the number that followed the truncated text";
                 return Err(ToolError::user(format!("`offset`: {offset} {why}.")));
             }
             return Ok(Output { thread, messages, omitted: 0, offset });

@@ -172,7 +172,7 @@ async fn still_reached(callers: &Callers, group: &str, member: &str) -> Result<(
     let role = mail.agent(name).await.map(|agent| agent.role.to_string()).unwrap_or_default();
     roles.retain(|known| *known == role);
     let by = roles.first().map_or(String::new(), |role| format!(" by its role {role}"));
-    let error = ToolError::user(format!("{name} is no member of {} itself: it is reached{by}.", group.name));
+    let error = ToolError::user(format!("{name} is not a direct member of {}: it is reached{by}.", group.name));
     Err(roles.first().iter().fold(error, |error, role| error.hint(remove(role))))
 }
 

@@ -131,7 +131,7 @@ fn end_of_day(text: String) -> String {
 fn moment(argument: &str, text: Option<String>) -> Result<Option<u64>, ToolError> {
     let Some(text) = text else { return Ok(None) };
     time::parse(&text).map(Some).ok_or_else(|| {
-        ToolError::user(format!("`{argument}`: {} is no time.", quoted(&text, 40)))
+        ToolError::user(format!("`{argument}`: {} is not a valid time.", quoted(&text, 40)))
             .hint("Write 2026-11-22 or 2026-11-22T10:00:00Z.")
     })
 }

@@ -315,7 +315,7 @@ async fn a_record_that_is_none_is_named_and_an_address_shows_no_password() {
     let project = Project::new("here", None);
     std::fs::write(project.dir.join("mail-place.json"), "rubbish").unwrap();
     let error = project.open(&origin("tool")).await.err().unwrap();
-    assert!(error.to_string().contains("mail-place.json is no file of yours that only you can read"), "{error}");
+    assert!(error.to_string().contains("mail-place.json is not a file that you own and only you can read"), "{error}");
     assert!(error.hints()[0].contains("delete it"));
     assert!(project.home(&origin("tool")).look().problem.is_some());
     let address = without_password("postgres://agents:SECRET@db.example.org:6543/mail?sslmode=require").unwrap();

@@ -163,7 +163,7 @@ fn parse_problem<A: DeserializeOwned>(arguments: &str, error: serde_json::Error)
     let said = whole.split(" at line ").next().unwrap_or_default();
     let message = ["u64", "u32", "usize", "i64", "i32"].into_iter().find_map(|number| {
         let head = said.strip_suffix(number)?.strip_suffix("expected ")?;
-        let wanted = if head.contains("integer `-") { "a whole number from 0 on" } else { "a whole number" };
+        let wanted = if head.contains("integer `-") { "a whole number, 0 or more" } else { "a whole number" };
         Some(format!("{head}expected {wanted}"))
     });
     let message = message.unwrap_or_else(|| said.to_owned());

@@ -95,7 +95,7 @@ fn named(said: &str) -> Result<String, String> {
     });
     name.map(str::to_owned).ok_or_else(|| {
         format!(
-            "`include {}`: a body includes files NAME.md that lie beside the node files, each named in quotes, such as \
+            "`include {}`: a body includes files NAME.md from the folder of the node files, each in quotes, such as \
              {{% include \"tone.md\" %}}",
             project::visible(said)
         )

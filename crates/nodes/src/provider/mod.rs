@@ -375,11 +375,11 @@ fn key_of_environment(variable: &str) -> Result<String, String> {
     }
     Err(if project::handed::is_handed_over() {
         format!(
-            "its key_env {variable} is not set where the daemon was started, or holds no key; end the daemon (`hob stop`), and make \
+            "its key_env {variable} is not set where the daemon was started, or contains no key; end the daemon (`hob stop`), and make \
              the next call from where it is set"
         )
     } else {
-        format!("its key_env {variable} is not set here, or holds no key; set it")
+        format!("its key_env {variable} is not set here, or contains no key; set it")
     })
 }
 
@@ -392,5 +392,5 @@ fn read_key(path: &Path) -> Result<String, String> {
     })?;
     let key = String::from_utf8(bytes).map(|key| key.trim().to_owned()).unwrap_or_default();
     let is_key = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_graphic());
-    if is_key { Ok(key) } else { Err(format!("its key_file {shown} holds no key")) }
+    if is_key { Ok(key) } else { Err(format!("its key_file {shown} contains no key")) }
 }

@@ -50,7 +50,7 @@ async fn an_input_of_ten_megabytes_and_an_endless_template_end_with_a_sentence()
         "{{ text }}{% extends 'x' %}",
     ] {
         let why = node(body).expect_err("nothing to take");
-        assert!(why.contains("a body includes"), "{why}");
+        assert!(why.contains("a body includes") || why.contains("is not supported; use `include`"), "{why}");
     }
     assert_eq!(endpoint.requests(), Vec::<Value>::new(), "nothing was sent");
 }
@@ -258,7 +258,7 @@ async fn a_schema_that_multiplies_is_counted_before_the_validator_is_asked() {
     let schema = json!({"type": "object", "properties": {"x": {"$ref": "b"}}, "$defs": {"b": {"$id": "b"}}});
     let text = format!("---\ndescription: A.\noutput: {{ schema: {schema} }}\n---\nSay it.\n");
     let said = Node::parse("n", &text).unwrap_err()[0].to_string();
-    assert!(said.contains("b leads to no part of this schema"), "{said}");
+    assert!(said.contains("b is an unresolved reference"), "{said}");
 }
 
 #[tokio::test]

@@ -84,7 +84,7 @@ fn nothing_else_is_included() {
     for (text, wanted) in [
         ("{% include 'tone.md' %}", "tone.md includes itself"),
         ("{% include '../secret.md' %}", "tone.md:1: `include '../secret.md'`: a body includes files NAME.md"),
-        ("one\n{% block user %}x{% endblock %}", "tone.md:1: a text that is included has no blocks"),
+        ("one\n{% block user %}x{% endblock %}", "tone.md:1: an included text cannot have blocks"),
         ("one\n{{ txt }}", "the template reads `txt`, which is not an input; did you mean `text`?"),
         ("one\n{{ text | nothing }}", "rate.node.md:6: tone.md:2: the template: unknown filter `nothing`"),
         ("one\n{{ text", "tone.md:2: the template: syntax error"),
@@ -95,7 +95,7 @@ fn nothing_else_is_included() {
     for name in ["../secret.md", "/etc/passwd", "sub/tone.md", ".hidden.md", "rate.node.md"] {
         write(place.path(), "rate.node.md", &NODE.replace("tone.md", name));
         let said = said();
-        assert!(said.contains("a body includes files NAME.md that lie beside the node files"), "{said}");
+        assert!(said.contains("a body includes files NAME.md from the folder of the node files"), "{said}");
         assert!(!said.contains("secret\n"), "{said}");
     }
     // Too many files.

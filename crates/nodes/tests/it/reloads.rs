@@ -231,7 +231,7 @@ async fn the_journal_hears_what_becomes_of_a_file() {
     let words = ["NodeServed { node: \"a\"", "NodeInvalid { node: \"a\"", "NodeGone { node: \"a\""];
     assert_eq!(heard.len(), 3, "{heard:?}");
     assert!(heard.iter().zip(words).all(|(record, word)| record.starts_with(word)), "{heard:?}");
-    assert!(heard[1].contains("nodes/a.node.md:1: a node file begins with a line `---`"), "{heard:?}");
+    assert!(heard[1].contains("nodes/a.node.md:1: a node file must begin with a line `---`"), "{heard:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

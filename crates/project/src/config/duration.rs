@@ -43,7 +43,7 @@ impl<'de> Deserialize<'de> for Limit {
         let text = String::deserialize(deserializer)
             .map_err(|_| D::Error::custom("a time is a text: \"45s\", \"30m\", \"2h\" or \"never\""))?;
         Limit::parse(&text).ok_or_else(|| {
-            D::Error::custom(format!("\"{text}\" is no time; write \"45s\", \"30m\", \"2h\" or \"never\""))
+            D::Error::custom(format!("\"{text}\" is not a valid duration; write \"45s\", \"30m\", \"2h\" or \"never\""))
         })
     }
 }

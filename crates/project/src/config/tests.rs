@@ -168,7 +168,7 @@ fn mistakes_are_named() {
     check_error(
         "[daemon]\nidle = \"soon\"\n",
         expect![[
-            r#"hob.toml, line 2: "soon" is no time; write "45s", "30m", "2h" or "never"; correct the line, or delete it for the default"#
+            r#"hob.toml, line 2: "soon" is not a valid duration; write "45s", "30m", "2h" or "never"; correct the line, or delete it for the default"#
         ]],
     );
     check_error(

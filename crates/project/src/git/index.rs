@@ -162,7 +162,7 @@ impl Index {
 }
 
 fn invalid() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "it is no index of git's")
+    io::Error::new(io::ErrorKind::InvalidData, "it is not a git index")
 }
 
 #[cfg(test)]

@@ -159,6 +159,7 @@ mod tests {
         let because = found.because.as_deref().or(found.fallback.as_deref()).expect("a reason");
         let packages: Vec<String> = found.packages.iter().map(|package| package.display().to_string()).collect();
         let one_of = if packages.is_empty() { String::new() } else { format!(", one of {}", packages.join(" ")) };
+        let because = because.trim_start_matches("because ");
         format!("{} in {dir:?} because {because}{one_of}", found.profile.name)
     }
 
@@ -171,17 +172,14 @@ mod tests {
         assert_eq!(check(&["A.hs", "run.py"], &all, ""), r#"ghci in "" because A.hs"#);
         assert_eq!(check(&["pyproject.toml"], &all, ""), r#"python in "" because pyproject.toml"#);
         assert_eq!(check(&["build.sh"], &all, ""), r#"bash in "" because build.sh"#);
-        assert_eq!(
-            check(&[".hs", "README"], &all, ""),
-            r#"ghci in "" because because no file here suggests a language"#
-        );
+        assert_eq!(check(&[".hs", "README"], &all, ""), r#"ghci in "" because no file here suggests a language"#);
     }
 
     #[test]
     fn a_project_of_another_language_gets_python_before_bash() {
         let all = ["ghci", "ghc", "cabal", "python3", "bash"];
         for file in ["Cargo.toml", "package.json"] {
-            let expected = format!(r#"python in "" because because hob has no REPL for a project with {file}"#);
+            let expected = format!(r#"python in "" because hob has no REPL for a project with {file}"#);
             assert_eq!(check(&[file], &all, ""), expected);
             assert_eq!(check(&[file, "build.sh"], &all, ""), expected);
             assert_eq!(check(&[file, "build.sh"], &["bash"], ""), expected.replace("python", "bash"));
@@ -197,7 +195,7 @@ mod tests {
     #[test]
     fn without_any_sign_it_is_what_is_installed() {
         let said = |programs: &[&str]| check(&["README"], programs, "");
-        let why = r#"in "" because because no file here suggests a language"#;
+        let why = r#"in "" because no file here suggests a language"#;
         assert_eq!(said(&["ghci", "python3", "bash"]), format!("ghci {why}"));
         assert_eq!(said(&["python3", "bash"]), format!("python {why}"));
         assert_eq!(said(&[]), format!("ghci {why}"), "its check says what to install");
@@ -216,7 +214,7 @@ mod tests {
         assert_eq!(check(&["x.cabal"], &all, "src/deep"), r#"cabal in "" because x.cabal"#);
         assert_eq!(check(&["src/A.hs", "x.cabal"], &all, "src"), r#"cabal in "" because x.cabal"#);
         assert_eq!(check(&["src/A.hs"], &all, "src"), r#"ghci in "src" because A.hs"#);
-        assert_eq!(check(&["A.hs"], &all, "src"), r#"ghci in "src" because because no file here suggests a language"#);
+        assert_eq!(check(&["A.hs"], &all, "src"), r#"ghci in "src" because no file here suggests a language"#);
         assert_eq!(check(&["x.cabal", "src/setup.py"], &all, "src"), r#"python in "src" because setup.py"#);
     }
 

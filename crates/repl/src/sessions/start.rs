@@ -157,7 +157,7 @@ impl Repl {
         let Chosen { profile, component, cwd } = self.archive.chosen(&key.worktree, &key.name)?;
         let request = StartRequest { profile, component, cwd, ..StartRequest::default() };
         let mut plan = self.plan(caller, key, request).ok()?;
-        plan.spec.launch.fallback = Some("as it was under the daemon before".to_owned());
+        plan.spec.launch.fallback = Some("the same as under the previous daemon".to_owned());
         Some(plan)
     }
 

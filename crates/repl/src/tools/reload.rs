@@ -208,7 +208,7 @@ fn command(targets: &[String]) -> Result<String, ToolError> {
     let mut line = ":load".to_owned();
     for target in targets {
         if target.trim().is_empty() || target.contains(['\n', '\r', '"', '\\']) {
-            let message = format!("{target:?} in `targets` is no module or file name.");
+            let message = format!("{target:?} in `targets` is not a module or file name.");
             return Err(ToolError::user(message).hint("Give names such as Data.Shape or src/Data/Shape.hs."));
         }
         // GHCi reads a quoted word as one name.

@@ -438,7 +438,7 @@ async fn reloads() {
         "repl_reload",
         json!({"targets": ["a\nb"]}),
         expect![[r#"
-        refused: "a\nb" in `targets` is no module or file name.
+        refused: "a\nb" in `targets` is not a module or file name.
         Give names such as Data.Shape or src/Data/Shape.hs."#]],
     )
     .await;

@@ -203,13 +203,13 @@ async fn what_is_said_of_a_missing_interpreter_is_true() {
         said += "\n";
     }
     expect![[r#"
-        error: The program "bin/python3" cannot be started: /w0/sub/bin/python3 is not there.
+        error: The program "bin/python3" cannot be started: /w0/sub/bin/python3 does not exist.
         Make it, or correct `command`: a program with a slash is relative to the session's directory.
         error: The program "./python" cannot be started: /w0/sub/./python is a link to /usr/bin/python2.2, which does not exist.
         Make it, or correct `command`: a program with a slash is relative to the session's directory.
         error: The program "./python3" cannot be started: /w0/sub/./python3 is not executable.
         Make it, or correct `command`: a program with a slash is relative to the session's directory.
-        error: The program "/nowhere/ghci" cannot be started: /nowhere/ghci is not there.
+        error: The program "/nowhere/ghci" cannot be started: /nowhere/ghci does not exist.
         Make it, or correct `command`: a program with a slash is relative to the session's directory.
         error: Session "main" did not start: program /w0/sub/./bash names the interpreter /no/such/bash in its first line, which does not exist.
         Recreate that script, or give another `command`.

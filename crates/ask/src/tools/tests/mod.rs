@@ -424,7 +424,7 @@ async fn invalid_questions_report_the_reason_and_ask_nothing() {
         why.push(texts(&result)[0].lines().next().unwrap_or_default().to_owned());
     }
     expect_test::expect![[r#"
-        there is nothing to ask: the question is empty
+        the question is empty; write it as the first argument
         `expires`: "soon" is not a valid duration
         `expires`: a question lives from 1m to 30d, and not 5s
         `expires`: a question lives from 1m to 30d, and not 99d

@@ -211,7 +211,7 @@ impl<'p> Body<'p> {
                 return self.wrong(span);
             }
             other => {
-                let message = format!("this is called, but it is no function: {}", self.show(&other));
+                let message = format!("this is called, but it is not a function: {}", self.show(&other));
                 self.error(code::MISMATCH, callee.span, message);
                 self.infer_all(args);
                 return self.wrong(span);

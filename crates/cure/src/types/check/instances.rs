@@ -45,7 +45,7 @@ impl Checker<'_> {
             }
             let known = class.methods.iter().any(|one| one.name == method.name.name);
             if !known {
-                let message = format!("`{}` is no method of `{}`", method.name.name, short(&class.full));
+                let message = format!("`{}` is not a method of `{}`", method.name.name, short(&class.full));
                 say(Diagnostic::error(code::INSTANCE, method.name.span, message));
             }
         }

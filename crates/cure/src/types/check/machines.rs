@@ -32,7 +32,7 @@ impl Checker<'_> {
         let say = |error: Diagnostic| self.errors.borrow_mut().push(error);
         let undeclared = undeclared(fsm);
         for ident in &undeclared {
-            let message = format!("`{}` is no state of {}", ident.name, fsm.name.name);
+            let message = format!("`{}` is not a state of {}", ident.name, fsm.name.name);
             let states = format!("its states are {}", graph.states.join(", "));
             say(Diagnostic::error(code::UNKNOWN_STATE, ident.span, message).hint(states));
         }
