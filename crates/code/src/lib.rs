@@ -15,9 +15,9 @@
 //! - `judgement`: verdicts of sites, answers and servers; `head`: how complete an answer is, and why.
 //! - `haskell`: resolves names in Haskell by the `.hie` files that GHC writes.
 //! - `lsp`: a client for the Language Server Protocol; `server`: one server, its state and documents; `pool`: all servers of
-//! a project.
+//!   a project.
 //! - `inquiry`: asks a server and decides when its answers are reliable; `verdict`: combines references, definitions and
-//! syntax into a verdict for each site.
+//!   syntax into a verdict for each site.
 //! - `kept`: stores confirmed verdicts on disk; `earlier`: recalls them.
 //!
 //! Syntax finds every possible use, a language server verifies each one, and every answer names the server and the unverified sites.

@@ -2,7 +2,7 @@
 //! returns when all earlier changes are delivered.
 //!
 //! - [`Watcher`] is a handle. One thread owns inotify, the tree and all disk access ([`event_loop`]), so no async
-//! thread blocks.
+//!   thread blocks.
 //! - [`Subscription`] receives the batches. A slow subscriber receives them merged.
 //! - [`Mode`] tells how the tree is watched. Where inotify is unavailable or insufficient, full scans are compared.
 //!

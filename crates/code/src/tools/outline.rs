@@ -140,7 +140,7 @@ impl Tool for Outline {
             }
             if outlined.is_empty() {
                 text.push(match count {
-                    0 => format!("no file here is in a language that is known: {}", Language::KNOWN),
+                    0 => format!("no file here is in a supported language: {}", Language::KNOWN),
                     1 => "nothing that was asked for is declared in the file".to_owned(),
                     _ => format!("nothing that was asked for is declared in {count} files"),
                 });

@@ -126,10 +126,10 @@ pub struct Barrier {
 /// The payload of a marker on standard error: `[+[N]][!][?|"…"]`, in this order.
 ///
 /// - `+27`: the program left 27 bytes of its input unread, which were taken back and do not run as code; `+`: no bytes.
-/// Without a `+` nothing is taken back.
+///   Without a `+` nothing is taken back.
 /// - `!`: the REPL stopped the evaluation at a breakpoint.
 /// - `"…"`: the REPL's own messages, as a literal that [`Adapter::decode_literal`] reads. `?`: some may be missing.
-/// Neither: there were none, if messages are captured at all.
+///   Neither: there were none, if messages are captured at all.
 ///
 /// The payload comes from the REPL's process, which a program can manipulate: any other form counts as `?`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
