@@ -1,6 +1,6 @@
-//! Links `hob` at a fixed address on Linux. A position-independent executable of this size has some 60,000 pointers that
-//! the dynamic loader must write at each start, which takes longer than everything that `hob hook` does.
-//! `docs/design/latency.md` has the figures.
+//! Links `hob` at a fixed address on Linux. In a position-independent executable the dynamic loader writes every pointer of
+//! the static data at each start, and each process keeps a private copy of those pages. `docs/design/latency.md` has the
+//! figures.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
