@@ -214,7 +214,7 @@ mod tests {
             r#match:  None [] match
             T::r#match:  None ["T"] match
             src/geo.rs:r#match: src/geo.rs None [] match
-            : the name is empty
+            : the name is empty; write a name, such as `total`
             two words: `two words` is not a name: write one name, such as `area` or `Shape::area`"#]]
         .assert_eq(&names.map(read).join("\n"));
     }

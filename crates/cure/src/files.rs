@@ -166,14 +166,14 @@ mod tests {
             deep/../a.cure: 16 bytes
             fine.cure: 16 bytes
             [root]/deep is a directory and not a file
-            [root]/bad.cure is no UTF-8 text: the byte at 7 is part of no character
+            [root]/bad.cure is not valid UTF-8 at byte 7; save it as UTF-8
             [root]/pipe.cure is a pipe, a socket or a device and not a file
             [root]/huge.cure has 1099511627776 bytes; at most 16777216 are read
             link.cure is outside of the project
             ../secret.cure is outside of the project
             /etc/passwd is outside of the project
-            could not read none.cure: No such file or directory (os error 2)
-            could not read a\x00.cure: file name contained an unexpected NUL byte
+            cannot read none.cure: No such file or directory (os error 2)
+            cannot read a\x00.cure: file name contained an unexpected NUL byte
         "#]]
         .assert_eq(&all);
         let listed: Vec<_> = cure_files(&[root]);

@@ -385,7 +385,10 @@ front.wait()";
                 // It has its own session under a supervisor, and cannot be told from the supervisor's own children.
                 continue;
             }
-            assert!(refused.as_deref().is_some_and(|why| why.contains("is gone")), "{line}: {refused:?}");
+            assert!(
+                refused.as_deref().is_some_and(|why| why.contains("has ended and may have been an agent")),
+                "{line}: {refused:?}"
+            );
         }
     }
 

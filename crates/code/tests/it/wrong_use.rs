@@ -117,7 +117,12 @@ fn an_unknown_name_gets_the_nearest() {
         json!({"name": "gone.rs:9"}),
         expect!["gone.rs does not exist or cannot be read"],
     );
-    refused(&worktree, "find_callers", json!({"name": "area", "path": "gone"}), expect!["there is no gone in [root]"]);
+    refused(
+        &worktree,
+        "find_callers",
+        json!({"name": "area", "path": "gone"}),
+        expect!["no such file or folder in [root]: gone"],
+    );
     refused(&worktree, "find_callers", json!({"name": "area", "path": "../.."}), expect!["../.. is outside of [root]"]);
     refused(
         &worktree,

@@ -293,7 +293,7 @@ async fn a_long_message_is_read_in_parts() {
         call(get_thread::GetThread(fixture.callers.clone()), &bob, arguments).await.map(|(_, text)| text)
     };
     assert!(thread(96_000).await.unwrap().contains("ääthe end\n"));
-    assert!(thread(96_001).await.unwrap_err().starts_with("`offset`: 96001 is no place in that message"));
+    assert!(thread(96_001).await.unwrap_err().starts_with("`offset`: 96001 is not a position in that message"));
 }
 
 /// The token cost of the listing: about four bytes make a token.

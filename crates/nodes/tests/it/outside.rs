@@ -110,7 +110,7 @@ fn no_error_quotes_a_file_of_another_kind() {
         "nodes/baseline.json is not a valid baseline (line 1, column 13); rewrite it with `hob node test --accept`"
     );
     let why = Cassettes::collect_garbage(&folder).unwrap_err().to_string();
-    assert!(why.starts_with("cassettes/n.jsonl: line 1 is no recording; ") && !why.contains(SECRET), "{why}");
+    assert!(why.starts_with("cassettes/n.jsonl: line 1 is not a valid recording; ") && !why.contains(SECRET), "{why}");
 }
 
 #[test]
