@@ -123,14 +123,19 @@ fn an_unknown_name_gets_the_nearest() {
         json!({"name": "area", "path": "gone"}),
         expect!["no such file or folder in [root]: gone"],
     );
-    refused(&worktree, "find_callers", json!({"name": "area", "path": "../.."}), expect!["../.. is outside of [root]"]);
+    refused(
+        &worktree,
+        "find_callers",
+        json!({"name": "area", "path": "../.."}),
+        expect!["../.. is outside [root]; name a file inside it"],
+    );
     refused(
         &worktree,
         "show_fields",
         json!({"type_name": "area"}),
         expect!["`area` is not a type: geo.rs:1 function area; shape.py:2 method Nine.area"],
     );
-    refused(&worktree, "outline", json!({"path": "notes.txt"}), expect!["there is no notes.txt in [root]"]);
+    refused(&worktree, "outline", json!({"path": "notes.txt"}), expect!["no such file or folder in [root]: notes.txt"]);
 }
 
 #[test]
