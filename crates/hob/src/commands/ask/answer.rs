@@ -62,9 +62,9 @@ impl Answer {
         }
         let says = self.yes || self.no || self.decline || self.choose.is_some() || self.text.is_some();
         let answered = if says || !self.set.is_empty() {
-            self.from_flags(&mut answerer)?
+            self.read_flags(&mut answerer)?
         } else if std::io::stdin().is_terminal() {
-            match self.from_terminal(&mut answerer)? {
+            match self.ask_on_terminal(&mut answerer)? {
                 Some(answered) => answered,
                 None => return Ok(Exit::Failed),
             }
@@ -87,7 +87,7 @@ impl Answer {
     }
 
     /// Builds the answer from the flags.
-    fn from_flags(&self, answerer: &mut Answerer<'_>) -> Result<Value, Failure> {
+    fn read_flags(&self, answerer: &mut Answerer<'_>) -> Result<Value, Failure> {
         let set: Map<String, Value> = self.set.iter().map(|(field, word)| (field.clone(), json!(word))).collect();
         let mut params = json!({
             "question": self.question, "choose": self.choose, "text": self.text, "set": set, "decline": self.decline,
@@ -104,7 +104,7 @@ impl Answer {
     }
 
     /// Asks on the terminal, with a form if possible; `None` if the person left.
-    fn from_terminal(&self, answerer: &mut Answerer<'_>) -> Result<Option<Value>, Failure> {
+    fn ask_on_terminal(&self, answerer: &mut Answerer<'_>) -> Result<Option<Value>, Failure> {
         // Reports that a person is present, so that agents wait for an answer.
         let list = answerer.request("ask/watch", json!({})).map_err(Trouble::failure)?;
         let open = list["questions"].as_array().map(Vec::as_slice).unwrap_or_default();
