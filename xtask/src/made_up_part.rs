@@ -20,8 +20,8 @@ const EDITS: [(&str, &str, &str); 6] = [
     ("crates/daemon/src/parts/mod.rs", "mod cure;\n", "mod cure;\nmod garden;\n"),
     (
         "crates/daemon/src/parts/mod.rs",
-        "Entry::of::<cure::CurePart>()",
-        "Entry::of::<cure::CurePart>(), Entry::of::<garden::GardenPart>()",
+        "Entry::for_part::<cure::CurePart>()",
+        "Entry::for_part::<cure::CurePart>(), Entry::for_part::<garden::GardenPart>()",
     ),
     // The rows of the dependency tables.
     ("Cargo.toml", "\ncure = { path", "\ngarden = { path = \"crates/garden\" }\ncure = { path"),
