@@ -9,7 +9,7 @@ use crate::question::{Kind, Question, QuestionState, Via, rfc3339};
 pub(crate) const TIMED_OUT: &str = "The person has not answered yet. Do not ask again: the answer will come by itself with a \
                                     later tool result. Go on with what does not depend on it, or stop and say what is open.";
 
-/// Returns the advice of [`TIMED_OUT`] for a caller to whom answers are not pushed.
+/// Returns the advice of [`TIMED_OUT`] for a caller that gets no pushed answers.
 pub(crate) fn timed_out_for_script(id: &str) -> String {
     format!(
         "The person has not answered yet. Do not ask again: ask_wait with {id} gets the answer. Go on with what does not \

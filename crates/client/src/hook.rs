@@ -43,7 +43,7 @@ pub struct HookReply {
     pub exit: u8,
 }
 
-/// Reasons why there is no reply.
+/// The reason for a missing reply.
 #[derive(Debug, thiserror::Error)]
 pub enum HookError {
     #[error(transparent)]
@@ -89,7 +89,7 @@ const ASKING: &str = "hook/asking";
 /// deadline applies.
 ///
 /// # Errors
-/// If there is no complete reply before the deadline.
+/// If no complete reply arrives before the deadline.
 pub fn ask(
     project: &Project,
     event: HookEvent,

@@ -195,7 +195,7 @@ pub(crate) fn chosen(
     if question.at.is_some_and(|at| meant.iter().any(|one| one.at == at)) {
         meant.retain(|one| question.at == Some(one.at));
     }
-    // `geo::area` means the function of the module. Methods of types in the module count only if there is none.
+    // `geo::area` means the function of the module. Without such a function, methods of types in the module count.
     if meant.iter().any(|one| is_directly_inside(question, one)) {
         meant.retain(|one| is_directly_inside(question, one));
     }

@@ -9,11 +9,11 @@ use serde::Serialize;
 use crate::judgement::{Code, Judge, Judgement, Reason, Revision, Verdict, is_zero};
 use crate::search::{Scope, Skipped, Why, unread_parts};
 
-/// How complete an answer is. Numbers that are 0, lists that are empty and what is not known are left out.
+/// How complete an answer is. Zero numbers, empty lists and unknown values are omitted.
 #[derive(Debug, Default, Clone, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub(crate) struct Head {
-    /// True if no place is missing or unverified, as far as a language server sees.
+    /// True if no place is missing or unverified, to the knowledge of the language server.
     #[serde(rename = "complete")]
     pub is_complete: bool,
     /// How many places the language server verified.

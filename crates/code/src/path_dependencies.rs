@@ -14,7 +14,7 @@ const MOST_FILES: usize = 10_000;
 const MOST_CRATES: usize = 100;
 const MOST_MET: usize = 100_000;
 
-/// Returns the Rust sources and manifests of crates outside of the root, and of their own path dependencies. Blocks.
+/// Returns the Rust sources and manifests of crates outside of the root, and of their path dependencies. Blocks.
 pub(crate) fn sources(root: &Path, manifests: Vec<PathBuf>, is_over: impl Fn() -> bool + Sync) -> Vec<PathBuf> {
     at_most(MOST_FILES, root, manifests, is_over)
 }

@@ -50,7 +50,7 @@ pub(crate) struct Scope {
     /// The time of the question.
     pub since: Instant,
     pub until: Instant,
-    /// The revision of the worktree, as far as it was determined.
+    /// The revision of the worktree, if known.
     pub revision: Revision,
     /// Set when the caller has cancelled the question.
     pub is_given_up: Arc<AtomicBool>,

@@ -69,7 +69,7 @@ pub struct HookContext {
     pub latest_seq: u64,
 }
 
-/// Returns the hint for an agent at a hook event. There is none if no message waits, or if all of them were hinted
+/// Returns the hint for an agent at a hook event. Returns `None` if no message waits, or if all of them were hinted
 /// before at this kind of event.
 ///
 /// # Errors

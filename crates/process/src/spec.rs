@@ -369,7 +369,7 @@ fn our_reader() -> io::Result<Ends<pipe::Receiver>> {
     Ok(Ends { ours: pipe::Receiver::from_owned_fd(read)?, child: write })
 }
 
-/// What the child does between fork and exec.
+/// The steps of the child between fork and exec.
 #[expect(unsafe_code, reason = "pre_exec is unsafe: between fork and exec only async-signal-safe calls are sound")]
 fn set_before_exec(
     command: &mut tokio::process::Command,

@@ -18,7 +18,7 @@ const MAX_DIRTY: usize = 65_536;
 pub(crate) struct EventDetail {
     /// The content was written, even if no time stamp shows it.
     pub(crate) written: bool,
-    /// The path was created, removed or moved. What is known below it may be outdated.
+    /// The path was created, removed or moved. The known paths below it may be outdated.
     pub(crate) moved: bool,
 }
 

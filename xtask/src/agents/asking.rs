@@ -32,7 +32,7 @@ pub(super) fn asks(agent: &Agent, programs: &Programs<'_>) -> AskingResults {
     [Some(nobody(agent, programs)), Some(by_command(agent, programs)), Some(late(agent, programs)), shell, dialog]
 }
 
-/// Nobody watches: the result says so, and does not count as "no".
+/// No person watches: the result says so, and does not count as "no".
 fn nobody(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
     let stage = Stage::new(programs)?;
     let results = play(agent, &stage, vec![confirm("ask", json!({}))], |_| Ok(()))?;

@@ -14,7 +14,7 @@ use super::tasks::{Task, Turn};
 pub(super) struct Observations {
     /// Number of `hob mcp` processes that the agent started.
     pub(super) starts: usize,
-    /// The agent's name as given by itself.
+    /// The name that the agent gives.
     pub(super) client: String,
     /// The MCP revision of its requests.
     pub(super) revision: String,

@@ -206,7 +206,7 @@ impl Model {
 
 impl Drop for Model {
     fn drop(&mut self) {
-        // It ends with its stdin. After an error nobody else may close that.
+        // It ends with its stdin. After an error nothing else closes it.
         drop(self.child.stdin.take());
         let _ = self.child.wait();
     }

@@ -9,7 +9,7 @@ pub(super) const CAPABILITIES: [&str; 6] = ["tools", "progress", "cancel", "ask"
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Cell {
     Passed,
-    /// Passed as far as the client supports it; the text names the unsupported part.
+    /// Passed in part; the text names the part that the client does not support.
     Partial(String),
     Unsupported(String),
     Failed(String),

@@ -95,7 +95,7 @@ impl Language {
         }
     }
 
-    /// Returns the complaints about all added files. A crate within its limit has none about idioms.
+    /// Returns the complaints about all added files. A crate within its limit has no complaints about idioms.
     pub(crate) fn check(self) -> Vec<String> {
         let mut complaints = self.complaints;
         for (name, comments) in self.crates {

@@ -42,7 +42,7 @@ pub struct BoardOptions {
     pub path: PathBuf,
     /// Creates the directory of the file.
     pub prepare: Box<dyn Fn() -> io::Result<()> + Send + Sync>,
-    /// Returns true if the asker's process is alive, or if it has none.
+    /// Returns true unless the asker's process has ended. An asker without a process counts as alive.
     pub is_alive: Box<dyn Fn(&Asker) -> bool + Send + Sync>,
     /// Returns the caller's registered name, if any.
     pub agent_of: AgentOf,

@@ -138,7 +138,7 @@ pub(super) fn value(field: &Field, value: &Value) -> Result<Value, Misfit> {
 /// # Errors
 /// If it is invalid or needs too much memory.
 pub(super) fn pattern(text: &str) -> Result<Regex, &'static str> {
-    // The pattern must be valid by itself: `a)|(?:b` would change its meaning inside the group.
+    // The pattern must be valid without the group: `a)|(?:b` would change its meaning inside the group.
     let whole = format!(r"\A(?:{text})\z");
     let build = |text: &str| RegexBuilder::new(text).size_limit(PATTERN_SIZE).build();
     let built = build(text).and_then(|_| build(&whole));

@@ -54,7 +54,7 @@ pub struct Connection {
     pub ack: HelloAck,
 }
 
-/// Reasons why there is no connection.
+/// The reason for a failed connection.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
     #[error(transparent)]

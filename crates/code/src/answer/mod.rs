@@ -94,7 +94,7 @@ pub(crate) struct Candidates {
 }
 
 impl Candidates {
-    /// Returns the receiver of a site: the expression before the dot, empty if there is none.
+    /// Returns the receiver of a site: the expression before the dot, empty without one.
     pub(crate) fn receiver(&self, site: &Site) -> &[u8] {
         let before = self.texts.get(&site.path).and_then(|text| text.get(..site.at)).unwrap_or_default();
         before.trim_ascii_end().strip_suffix(b".").map(<[u8]>::trim_ascii_end).unwrap_or_default()

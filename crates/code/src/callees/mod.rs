@@ -36,7 +36,7 @@ pub(crate) struct CallSite {
 #[derive(Debug)]
 pub(crate) struct Callee {
     pub name: String,
-    /// Candidate definitions; empty if the project has none of that name.
+    /// Candidate definitions; empty if the project defines no such name.
     pub definitions: Vec<Definition>,
     /// True if the name is passed on rather than called.
     pub is_value: bool,
@@ -85,7 +85,7 @@ pub(crate) struct Callees {
     pub texts: Texts,
 }
 
-/// Syntax of a called name, as far as it distinguishes definitions.
+/// The syntax of a called name that distinguishes definitions.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct CallForm {
     name: String,

@@ -35,7 +35,7 @@ impl Inquiry<'_> {
         Some(spots.unwrap_or_default())
     }
 
-    /// Returns the hover text at an offset, empty if there is none in time.
+    /// Returns the hover text at an offset, empty after a timeout.
     pub(crate) async fn hovered(&self, path: &Path, at: usize) -> String {
         let Some(params) = self.params(path, at) else { return String::new() };
         let answer = self.session.client.request("textDocument/hover", &params, self.left()).await;
@@ -52,7 +52,7 @@ impl Inquiry<'_> {
     }
 }
 
-/// Requests the definition at a position. Code excluded by `#if` has none: some servers guess there by name.
+/// Requests the definition at a position. Code excluded by `#if` has no definitions: some servers guess there by name.
 pub(crate) async fn defined(
     client: &Client,
     path: &Path,

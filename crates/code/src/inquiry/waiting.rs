@@ -75,7 +75,7 @@ impl Settling {
 /// The maximum number of rounds.
 const ROUNDS: usize = 4;
 
-/// Returns the server for a family's files. If there is none, adds the reason to the judgement.
+/// Returns the server for a family's files. Without one, adds the reason to the judgement.
 pub(crate) async fn judge_for(
     call: &Call<'_>,
     family: &'static str,

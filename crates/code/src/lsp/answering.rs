@@ -25,7 +25,7 @@ impl Answering {
             "workspace/workspaceFolders" => self.folders.clone(),
             "workspace/applyEdit" => json!({"applied": false, "failureReason": "this client only reads"}),
             "window/showDocument" => json!({"success": false}),
-            // The server asks a user, and there is none: no button is pressed.
+            // The server asks a user, but no user is present: no button is pressed.
             "window/showMessageRequest"
             | "window/workDoneProgress/create"
             | "client/registerCapability"

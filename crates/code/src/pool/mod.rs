@@ -126,7 +126,7 @@ pub(crate) enum Lookup {
     None { state: State, code: Code, text: String },
 }
 
-/// A program that can judge, or the reason why there is none.
+/// A language server for the question, or the reason why none runs.
 pub(crate) enum Program {
     Runs {
         profile: &'static Profile,

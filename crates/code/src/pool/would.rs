@@ -43,7 +43,7 @@ pub struct Checked {
     pub is_misnamed: bool,
     /// True if its server runs code of the project.
     pub runs_code: bool,
-    /// The program and its root, or what is missing and how to get it.
+    /// The program and its root, or the missing program and how to install it.
     pub detail: String,
 }
 

@@ -112,7 +112,7 @@ pub(crate) struct ServerSnapshot {
     pub version: Option<String>,
     /// Results of the readiness probes; `None` before they were asked.
     pub canary: Option<Canary>,
-    /// The server's message about what it failed to load.
+    /// The server's message about its failure to load the project.
     pub trouble: Option<String>,
     pub pid: Option<i32>,
     pub started: Option<Instant>,

@@ -186,7 +186,7 @@ impl Signals {
         }
     }
 
-    /// Returns the server's message about what it failed to load.
+    /// Returns the server's message about its failure to load the project.
     pub(crate) fn trouble(&self) -> Option<&str> {
         self.trouble.as_deref()
     }

@@ -61,7 +61,7 @@ pub(crate) fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
 }
 
-/// Returns the word at the end of a text; empty if there is none.
+/// Returns the word at the end of a text, or an empty text.
 pub(crate) fn last_word(text: &[u8]) -> &[u8] {
     text.iter().rposition(|byte| !is_word(*byte)).map_or(text, |at| &text[at + 1..])
 }

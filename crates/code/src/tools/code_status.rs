@@ -49,7 +49,7 @@ struct Languages {
     #[serde(skip_serializing_if = "Option::is_none")]
     server: Option<String>,
     state: &'static str,
-    /// Why there is none, and what to do.
+    /// The reason why none runs, and what to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<String>,
 }

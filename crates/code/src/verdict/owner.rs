@@ -73,7 +73,7 @@ impl OwnerAliases {
         renamed
     }
 
-    /// True if a word names a type without aliases that is none of these.
+    /// True if a word names a type without aliases that is not in this list.
     fn is_other_type(&self, word: &str, types: &[String]) -> bool {
         !self.types.contains_key(word) && types.iter().all(|one| one != word)
     }

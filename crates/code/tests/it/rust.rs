@@ -14,7 +14,7 @@ fn one_server_for_all() {
     implicit_callers::attributes_of_rust(&judged);
     configurations::rust(&judged);
     objects::names_of_rust_that_modules_and_traits_share(&judged);
-    // These use a project of their own.
+    // These use a separate project.
     let parts = [
         silent::what_is_silent_is_judged_by_its_words,
         servers::rust_analyzer_confirms_and_refutes,

@@ -289,7 +289,7 @@ async fn pieces(hooks: &Hooks, caller: &Caller, decided: &Decided, within_ms: u6
     hooks.belonging.added(caller, &decided.event, at, within).await
 }
 
-/// Adds a person's answer, or the reason why there is none.
+/// Adds a person's answer, or the reason why it is missing.
 fn by_person(added: &mut Added, asking: &Asking, said: PersonSaid) {
     match said {
         Ok((values, note, by)) => {

@@ -71,7 +71,7 @@ pub(crate) trait Part: Send + Sync + 'static {
     where
         Self: Sized;
 
-    /// Returns the part's tools, and the instructions for the model. [`Toolset::without_tools`] of a part that has none.
+    /// Returns the part's tools, and the instructions for the model. A part without tools returns [`Toolset::without_tools`].
     fn toolset(&self) -> Toolset;
 
     /// Returns the tools of the systems that the part replaces.

@@ -97,7 +97,7 @@ pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     ExitCode::from(rendered.exit)
 }
 
-/// Returns the answer, or the reason why there is none.
+/// Returns the answer, or the reason for the failure.
 fn answer(call: &Call, begun: Instant, report: &mpsc::SyncSender<Progress>) -> Result<Rendered, String> {
     let mut raw = Vec::new();
     let read = std::io::stdin().lock().take(PAYLOAD_MAX + 1).read_to_end(&mut raw);

@@ -70,7 +70,7 @@ pub(super) struct Types {
 }
 
 impl Types {
-    /// Completes a declaration. The description of the arguments' type is used if the declaration has none.
+    /// Completes a declaration. The description of the arguments' type is the default.
     pub(super) fn complete<A: JsonSchema, O: JsonSchema>(declaration: Declaration, structured: bool) -> Types {
         let (description, mut input_schema) = schema::input_schema::<A>();
         let unlisted = schema::take_unlisted(&mut input_schema);

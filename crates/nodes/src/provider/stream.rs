@@ -35,7 +35,7 @@ impl Stream {
     }
 
     fn line(&mut self, line: &str) {
-        // Comments keep a connection open; event names and ids are not needed. llama.cpp puts an error into a field of its own
+        // Comments keep a connection open; event names and ids are not needed. llama.cpp puts an error into a separate field
         // name.
         let Some(data) = line.strip_prefix("data:").or_else(|| line.strip_prefix("error:")) else { return };
         let Ok(chunk) = serde_json::from_str::<Value>(data.trim()) else { return };

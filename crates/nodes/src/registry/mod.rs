@@ -43,7 +43,7 @@ impl Drop for Worktree {
 }
 
 impl Worktree {
-    /// Starts to watch a worktree. On return its nodes are loaded, as far as the time limit allowed. The others follow as
+    /// Starts to watch a worktree. On return its nodes are loaded, up to the time limit. The others follow as
     /// changes.
     pub async fn follow(folder: Folder, record: Recorder) -> Worktree {
         let path = folder.worktree().to_owned();

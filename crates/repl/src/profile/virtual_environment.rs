@@ -1,4 +1,4 @@
-//! Finds the Python of a project: that of its own virtual environment (`.venv`), or of the one that uv or poetry manages for it.
+//! Finds the Python of a project: the one in its virtual environment (`.venv`), or of the one that uv or poetry manages for it.
 //!
 //! A `.venv` holds programs, and a checkout can contain one. So hob runs only one that was made here: git does not
 //! track it, and its activation script names its current location. For any other `.venv`, a note explains how to run

@@ -24,7 +24,7 @@ pub struct Issue {
     pub description: String,
     /// `open`, `in_progress`, `blocked`, `closed` or another status of its tracker.
     pub status: String,
-    /// The priority from 0 (most urgent) to 4; null if its tracker has none.
+    /// The priority from 0 (most urgent) to 4; null if the tracker has no priorities.
     pub priority: Option<u8>,
     /// `task`, `bug`, `feature`, `epic` or another type of its tracker.
     pub issue_type: String,

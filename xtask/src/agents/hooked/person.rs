@@ -39,7 +39,7 @@ fn start<'a>(
     let mut setting = claude_at_a_terminal((agent.setting)(&place), &place);
     let own = ["--permission-mode", "dontAsk", "--allowedTools", "mcp__hob"];
     setting.args.retain(|arg| !own.contains(&arg.as_str()));
-    // Otherwise it decides by itself.
+    // Otherwise the agent decides.
     setting.args.extend(["--permission-mode", "default"].map(str::to_owned));
     add(agent, &mut setting, &place, programs.hob, on)?;
     let terminal = Terminal::start(stage, &stage.agent(agent, &setting)?)?;
@@ -115,7 +115,7 @@ fn payload(line: &Value) -> &Value {
     if raw["json_line"].is_null() { &raw["json"] } else { &raw["json_line"] }
 }
 
-/// Nobody watches: the agent shows its own prompt, as without hob.
+/// No person watches: the agent shows its own prompt, as without hob.
 fn own_prompt(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
     let stage = Stage::new(programs)?;
     let rule = "[[rule]]\nid = \"yours\"\ncommand = \"touch *\"\ndecide = \"person\"\n";

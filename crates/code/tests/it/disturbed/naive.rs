@@ -44,7 +44,7 @@ impl Naive {
         Naive { tongue, root, own: tempfile::tempdir().unwrap(), server: None, told: BTreeMap::new(), restarts: 0 }
     }
 
-    /// Returns the time after the pause until the references are right. If `anew`, the server is restarted before the pause.
+    /// Returns the time after the pause until the references are right. If `anew` is true, the server is restarted before the pause.
     pub(super) fn until_right(&mut self, wanted: &ExpectedAnswer<'_>, anew: bool, pause: Duration) -> Duration {
         let start = Instant::now();
         if anew || self.server.is_none() {

@@ -135,7 +135,7 @@ fn the_users_own_policy_never_reads_as_empty() {
     assert_eq!(decision(&project, "git push -f"), "deny");
     std::fs::write(&path, "[[rule").unwrap();
     assert_eq!((decision(&project, "git push -f"), decision(&project, "ls")), ("deny".into(), "pass".into()));
-    // The next daemon has none of its rules.
+    // The next daemon does not know its rules.
     project.run(["stop"]).ok();
     testkit::until("a daemon to decide", || (decision(&project, "ls") == "deny").then_some(()));
 }

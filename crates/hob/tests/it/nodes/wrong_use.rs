@@ -285,7 +285,7 @@ fn the_last_good_version_answers_a_shell_too() {
     assert!(project.run(["node", "list"]).ok().contains("nodes/rate.node.md"), "what is wrong is said there");
     std::fs::remove_file(project.root().join("nodes/rate.node.md")).unwrap();
     says(&run(&project, "rate"), &["unknown node \"rate\""]);
-    // A daemon that never had a good one has none.
+    // A daemon that never read a valid version has no node to serve.
     project.run(["stop"]).ok();
     project.write("nodes/rate.node.md", "---\ndescription: [\n---\nbroken\n");
     says(&run(&project, "rate"), &["nodes/rate.node.md is invalid"]);

@@ -62,7 +62,7 @@ pub(super) async fn request(
     Ok(respond(StandaloneRequest { exchange: Some((exchange, slot)), id: id.clone() }, endpoint).await)
 }
 
-/// Takes a notification. Only the embedder can define one: the protocol has none in this revision.
+/// Takes a notification. Only the embedder can define one: the protocol defines no notification in this revision.
 pub(super) fn notification(endpoint: &Endpoint, headers: &HeaderMap, principal: &str, body: &[u8]) -> Response<Body> {
     let mut exchange = Exchange::new(
         &endpoint.server,

@@ -89,7 +89,7 @@ fn sets_buffering(unit: &Unit) -> bool {
 fn calls(unit: &Unit, names: &[&str]) -> bool {
     let word = |c: char| !(c.is_alphanumeric() || c == '_' || c == '\'');
     let calls = |line: &String| line.split(word).any(|name| names.contains(&name));
-    // A declaration runs nothing by itself.
+    // A declaration runs no code.
     matches!(unit.kind, Kind::Statement | Kind::Block) && !unit.binds && unit.lines.iter().any(calls)
 }
 
