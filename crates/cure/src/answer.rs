@@ -30,7 +30,7 @@ impl Room {
         Room(bytes)
     }
 
-    /// Returns the unused part of a share.
+    /// Gives the unused part of a share back to this room.
     pub(crate) fn rest(&mut self, of: Room) {
         self.0 += of.0;
     }

@@ -56,6 +56,9 @@ pub enum StoreError {
         /// The engine's message.
         reason: String,
     },
+    /// The configured address of the database is invalid.
+    #[error("the address of the mail database is invalid; write postgres://HOST/DATABASE")]
+    Address,
     /// Something else is at the file's path. Nothing was opened.
     #[error("{} {what}", path.display())]
     Strange {
@@ -208,6 +211,9 @@ impl StoreError {
             }
             StoreError::Corrupt { .. } => {
                 "Nothing was changed. Move mail.db in the project's state directory aside (`hob doctor` names it), with its -wal and -shm files, to start with an empty one; keep it, since `sqlite3 mail.db .recover` may save its contents."
+            }
+            StoreError::Address => {
+                "Correct it in HOB_MAIL_DATABASE, your config.toml or mail-database in the state directory; `hob stop`, then call again."
             }
             StoreError::Failed { .. } => "This is a fault of hob; its log (`hob status` names it) has details.",
         };

@@ -117,7 +117,7 @@ fn adopted_children(owned: &Option<HashSet<i32>>) -> impl Iterator<Item = Member
     })
 }
 
-/// Returns a cheap check that reaps nothing.
+/// Returns true if a child has ended. Cheap; reaps nothing.
 fn any_ended_child() -> bool {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     matches!(rustix::process::waitid(WaitId::All, options), Ok(Some(_)))

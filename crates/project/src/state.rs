@@ -57,7 +57,7 @@ fn followed(path: PathBuf) -> Result<PathBuf, PathError> {
     }
 }
 
-/// Returns true if the state can be used or created. A link at its place is dangling, and makes it unusable.
+/// Checks that the state can be used or created. A link at its place is dangling, and makes it unusable.
 pub(crate) fn usable(path: &Path) -> Result<(), PathError> {
     let Ok(target) = fs::read_link(path) else { return Ok(()) };
     let link = path.to_owned();

@@ -72,7 +72,8 @@ impl Gh {
             .collect()
     }
 
-    /// Sends a query and returns the `data` of the answer. Errors that GraphQL reports next to data are ignored.
+    /// Sends a query and returns the `data` of the answer. Errors that GraphQL reports next to data are ignored,
+    /// except `RATE_LIMITED`.
     pub(crate) async fn graphql(
         &self,
         host: &str,

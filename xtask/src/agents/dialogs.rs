@@ -108,7 +108,7 @@ pub(super) fn by_keys(agent: &Agent, programs: &Programs<'_>) -> Result<String> 
     Ok("accepted: three tools, a form, after a restart; Escape; answered elsewhere".to_owned())
 }
 
-/// Returns the result of each task that reached the model.
+/// The expected result of each task that reached the model.
 const EXPECTED: &[&[&str]] = &[
     &["answered by", "in this program's own dialog (", "confirmed: true"],
     &["in this program's own dialog (", "selected: \"pg\"", "note: \"for now\""],

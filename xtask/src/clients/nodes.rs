@@ -66,7 +66,7 @@ impl Engine {
     }
 }
 
-/// Creates a repository with a linked worktree, which contains only a `hob.toml` that names the model.
+/// A repository with a linked worktree, which contains only a `hob.toml` that names the model.
 struct Empty {
     main: tempfile::TempDir,
     beside: tempfile::TempDir,

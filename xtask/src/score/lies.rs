@@ -117,7 +117,7 @@ pub(super) enum Scope<'a> {
     Kept,
 }
 
-/// Returns the file in the build directory that stores a server's cells, named after its program.
+/// The file in the build directory that stores a server's cells, named after its program.
 const KEPT: &str = "score-code-lies";
 
 pub(super) fn run(what: &Scope<'_>) -> Result<()> {

@@ -129,7 +129,7 @@ impl Meter {
         }
     }
 
-    /// True if `bytes` more fit into the limit.
+    /// Fails if `bytes` more do not fit into the limit.
     pub(crate) fn room(&self, bytes: usize) -> Result<(), Failure> {
         let used = super::heap::live().saturating_sub(self.before).saturating_add(self.frames);
         if used.saturating_add(bytes) > self.limits.memory {

@@ -22,7 +22,7 @@ pub(crate) const BUDGET: u32 = 200_000;
 /// The maximal number of unknowns in one question.
 const MAX_SYMBOLS: usize = 200;
 
-/// True if integers exist for which all the formulas hold.
+/// Decides whether integers exist for which all the formulas hold.
 pub(crate) fn satisfiable(formulas: &[Formula], steps: &mut u32) -> Satisfiability {
     if !fuel::spend(64) {
         return Satisfiability::Unknown;

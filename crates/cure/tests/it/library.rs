@@ -1,5 +1,5 @@
 //! The library compared with the original's: each function has a row that states whether it behaves the same, its calls
-//! return the values in the row, and the page `docs/cure-library.md` is generated from these rows.
+//! return the values in the row, and the page `docs/generated/cure-library.md` is generated from these rows.
 
 use std::collections::BTreeMap;
 

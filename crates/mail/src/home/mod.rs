@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use self::note::{Kind, Location, Note};
-use crate::error::{Refusal, StoreError};
+use crate::error::StoreError;
 use crate::identity::Identities;
 use crate::model::{Limits, Space};
 use crate::store::Store;
@@ -319,11 +319,7 @@ impl Home {
     fn now(&self) -> Result<(Location, Option<String>), StoreError> {
         let HomeOptions { space, called, .. } = &self.options;
         let Some(url) = (self.options.database)()? else { return Ok((self.own_file(), None)) };
-        let reason = || {
-            let why = "invalid address; write postgres://HOST/DATABASE".to_owned();
-            StoreError::Refused(Refusal::Argument { argument: "HOB_MAIL_DATABASE", why })
-        };
-        let address = postgres::without_password(&url).ok_or_else(reason)?;
+        let address = postgres::without_password(&url).ok_or(StoreError::Address)?;
         let place = Location {
             store: Kind::Database,
             address: Some(address),

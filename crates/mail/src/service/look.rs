@@ -183,7 +183,7 @@ impl Mail {
         Ok(found.ok_or(Refusal::UnknownMessage { id, agent })?)
     }
 
-    /// Returns true to hint an agent at a message on this rung: once per message and rung, and only while the message
+    /// Decides whether to hint an agent at a message on this rung: once per message and rung, and only while the message
     /// waits. [`HintVerdict::Go`] means that the attempt is recorded.
     ///
     /// # Errors

@@ -212,7 +212,7 @@ impl Mail {
         Ok(roster)
     }
 
-    /// Returns true if a process of the agent lives: it is connected, or waits. Of an agent that only another daemon
+    /// Returns whether a process of the agent lives: it is connected, or waits. Of an agent that only another daemon
     /// sees, that daemon records it.
     pub(crate) fn standing(&self, agent: &AgentName, now: u64, seen_at: u64) -> Liveness {
         let is_elsewhere = || {

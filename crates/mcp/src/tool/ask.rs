@@ -133,7 +133,7 @@ impl Ask {
         }
     }
 
-    /// Returns true if a filled form fits the question; `Err` with the reason if not.
+    /// Checks that a filled form fits the question; `Err` has the reason.
     fn check(&self, answer: &Value) -> Result<(), String> {
         let Ask::Form { schema, .. } = self else { return Ok(()) };
         let Some(fields) = answer.as_object() else { return Err("an object was expected".to_owned()) };

@@ -96,7 +96,7 @@ impl ToolFn {
         self
     }
 
-    /// Returns true if results carry structured content, if the output is an object.
+    /// Sets whether results carry structured content, if the output is an object.
     pub fn structured(mut self, is_structured: bool) -> ToolFn {
         self.is_structured = is_structured;
         self

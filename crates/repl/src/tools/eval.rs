@@ -26,7 +26,7 @@ pub(super) struct Args {
     /// Session name (default "main").
     #[serde(alias = "name")]
     pub session: Option<String>,
-    /// Profile of a new session: ghci, cabal, stack, python, bash (default: detected from the project).
+    /// Profile of a new session: ghci, cabal, stack, python, bash (default: `profile` of [repl], else detected).
     pub profile: Option<String>,
     /// How long to wait for the result, in ms (default 20000, at most 50000).
     #[serde(alias = "timeout_ms", alias = "timeout")]

@@ -24,13 +24,13 @@ pub(super) struct Args {
     /// Session name (default "main").
     #[serde(alias = "name")]
     pub session: Option<String>,
-    /// Profile: ghci, cabal, stack, python, bash, or a configured one (default: detected from the project).
+    /// Profile: ghci, cabal, stack, python, bash, or a configured one (default: `profile` of [repl], else detected).
     pub profile: Option<String>,
     /// Command instead of the profile's, such as ["ghci", "-isrc"].
     pub command: Option<Vec<String>>,
     /// Component of a cabal or stack project, such as exe:app.
     pub component: Option<String>,
-    /// Working directory, relative to the caller's (default: the project's).
+    /// Working directory, relative to the caller's (default: the caller's, or the one of the detected profile).
     pub cwd: Option<PathBuf>,
     /// Additional environment variables.
     #[serde(default)]

@@ -109,7 +109,7 @@ enum Readiness {
     Gone,
 }
 
-/// Readiness a moment for keys. Reading from a closed terminal through crossterm would block forever.
+/// Waits a moment for keys. Reading from a closed terminal through crossterm would block forever.
 fn wait_for_keys(long: Duration) -> io::Result<Readiness> {
     let stdin = io::stdin();
     let mut fds = [PollFd::new(&stdin, PollFlags::IN)];

@@ -102,7 +102,7 @@ fn race(
             winners.push((number, note));
         } else {
             let told = said["error"]["message"].as_str().unwrap_or_default();
-            let is_told = told.contains("already: by ") || told.contains("already: taken back by its asker");
+            let is_told = told.contains("already: by ") || told.contains("already: withdrawn by its asker");
             tally.untold += usize::from(!is_told);
         }
     }

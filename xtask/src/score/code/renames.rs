@@ -62,7 +62,7 @@ pub(super) fn places(copy: &Path, some: &[Definition]) -> Result<Vec<Option<Vec<
     }
 }
 
-/// Returns the locations of each, or the number of one that cannot be renamed.
+/// The locations of each, or the number of one that cannot be renamed.
 type Renamed = std::result::Result<Vec<Vec<Location>>, usize>;
 
 fn rename(
@@ -125,7 +125,7 @@ fn replaced(line: &str, column: usize, name: &str) -> String {
     line.chars().take(column - 1).chain(name.chars()).chain(line.chars().skip(column - 1 + length)).collect()
 }
 
-/// Parses files, lines, columns and messages.
+/// Files, lines, columns and messages.
 type Errors = Vec<(String, usize, usize, String)>;
 
 fn compile<'a>(copy: &Path, sources: impl Iterator<Item = &'a String>) -> Result<Errors> {

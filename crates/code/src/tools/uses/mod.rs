@@ -208,12 +208,12 @@ fn files(found: &Candidates, sites: &[&Site]) -> Vec<FileUses> {
     sites.chunk_by(same).map(group).collect()
 }
 
-/// Returns how a place uses its definition; `None` if directly.
+/// True if a call of a definition runs another one.
 fn dispatches(one: &Definition) -> bool {
     one.is_signature && one.kind == Kind::Method && (one.language != Language::Cpp || one.is_pure)
 }
 
-/// True if a call of a definition runs another one.
+/// Returns how a place uses its definition; `None` if directly.
 pub(super) fn via(found: &Candidates, site: &Site, meant: Option<&Definition>) -> Option<&'static str> {
     let is_dispatched = || found.definitions.iter().any(dispatches);
     match site.class {

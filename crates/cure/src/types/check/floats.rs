@@ -131,7 +131,7 @@ fn facts(operator: K, a: &Linear, b: &Linear, value: &Linear) -> Vec<Formula> {
     }
 }
 
-/// True if a value is multiplied or divided by a number.
+/// The operation that scales a value by a number.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Scaled {
     Product,

@@ -154,7 +154,7 @@ impl Body<'_> {
         }
     }
 
-    /// True if the formula holds here.
+    /// Tries to prove that the formula holds here.
     pub(super) fn prove(&self, goal: &Formula) -> Proof {
         if goal.holds(&Model::new()) && no_symbols(goal) {
             return Proof::Holds;
@@ -174,7 +174,7 @@ impl Body<'_> {
         matches!(satisfiable(&all, &mut BUDGET.clone()), Satisfiability::Unsat)
     }
 
-    /// True if these formulas are satisfiable here.
+    /// Decides whether these formulas are satisfiable here.
     pub(super) fn possible(&self, formulas: &[Formula]) -> Satisfiability {
         let known = |formula: &Formula| formula.map(&|term| self.length(term));
         let goal = Formula::And(formulas.iter().map(known).collect());

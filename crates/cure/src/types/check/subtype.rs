@@ -71,7 +71,7 @@ impl Body<'_> {
         }
     }
 
-    /// True if a value (with this term) of type `actual` has type `expected`.
+    /// Checks that a value (with this term) of type `actual` has type `expected`.
     pub(super) fn subtype(&mut self, actual: &Ty, expected: &Ty, term: &Term, span: Span) -> Result<(), Misfit> {
         // Invariant types are compared twice, once in each direction.
         if !fuel::spend(24) {

@@ -85,7 +85,7 @@ fn entry(enter: &Enter, owner: &Ownership) -> Result<Entry, Refusal> {
     }
 }
 
-/// Returns true if this holder may rename or remove the agent.
+/// Refuses unless this holder may rename or remove the agent.
 pub(super) fn may_change(agent: &AgentName, owner: &Ownership, asked: &Holder, takeover: bool) -> Result<(), Refusal> {
     match &owner.holder {
         Some(holder) if holder != asked && !takeover => {
