@@ -8,7 +8,7 @@ use crate::fresh;
 /// The token budget of the default listing, in total and per part.
 const BUDGET: usize = 3300;
 const BUDGETS: [(&str, usize); 6] =
-    [("repl", 1060), ("mail", 750), ("ask", 420), ("code", 690), ("work", 350), ("more_tools", 150)];
+    [("repl", 1100), ("mail", 750), ("ask", 420), ("code", 690), ("work", 350), ("more_tools", 150)];
 
 fn listed(peer: &mut McpPeer) -> Vec<Value> {
     peer.result("tools/list", json!({}))["tools"].as_array().unwrap().clone()
