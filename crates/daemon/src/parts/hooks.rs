@@ -197,7 +197,7 @@ async fn hook(hooks: Arc<Hooks>, cx: Context, params: Option<Box<RawValue>>) -> 
     };
     let caller = cx.caller::<Caller>().ok_or_else(|| RpcError::new(INTERNAL, "the caller is not known"))?;
     let (cwd, worktree) = (caller.cwd.clone(), caller.worktree.clone());
-    let asked = IncomingEvent { agent, named: event, raw, cwd, worktree, process: None };
+    let asked = IncomingEvent { agent, named: event, raw: Arc::new(raw), cwd, worktree, process: None };
     let mut deadline = begun + Duration::from_millis(within_ms);
     let decided = decide(&hooks, asked, caller, begun, deadline).await?;
     let (answered_by, of_caller, handle) = (hooks.clone(), caller.clone(), Handle::current());

@@ -24,7 +24,8 @@ pub struct IncomingEvent {
     pub agent: Agent,
     /// The event of the command line.
     pub named: String,
-    pub raw: Raw,
+    /// The payload. It may be large, so it is shared.
+    pub raw: Arc<Raw>,
     /// The working directory of the hook. The next field is its worktree.
     pub cwd: PathBuf,
     pub worktree: PathBuf,
@@ -99,7 +100,7 @@ impl Decider {
 
     /// Decides on an event. Blocks on files.
     pub fn decide(&self, asked: IncomingEvent, begun: Instant) -> Decided {
-        let event = crate::read(asked.agent, &asked.named, &asked.raw.bytes().unwrap_or_default());
+        let event = crate::read(asked.agent, &asked.named, &asked.raw.content().unwrap_or_default());
         let standing = self.active();
         let (decision, facts) =
             decided(&standing, &event, &asked.worktree, &asked.cwd, |names| (self.facts)(names, &asked.worktree));
@@ -108,7 +109,7 @@ impl Decider {
 
     /// Decides on an event without an evaluation, because time is up. If a rule may forbid it, it does not pass.
     pub fn give_up(&self, asked: IncomingEvent, begun: Instant) -> Decided {
-        let event = crate::read(asked.agent, &asked.named, &asked.raw.bytes().unwrap_or_default());
+        let event = crate::read(asked.agent, &asked.named, &asked.raw.content().unwrap_or_default());
         let standing = self.active();
         let why =
             "hob could not decide on this in time, and a rule of the project's policy may forbid it: make it shorter";
@@ -143,20 +144,19 @@ impl Decider {
         }
         let answer = self.compose_answer(&decided, row, added, &mut receipts, &mut outcome);
         let Decided { asked, event, decision, standing, facts, begun, .. } = decided;
-        let told = event.clone();
         let rendered = asked.agent.render(row, &answer);
         let raw = match self.settings.keep {
-            Keep::Payload => asked.raw,
+            Keep::Payload => Arc::unwrap_or_clone(asked.raw),
             Keep::Digest => Raw::digest_of(&asked.raw.bytes().unwrap_or_default()),
         };
         let mut line = Line {
             number: 0,
             at_ms: project::journal::now(),
             agent: event.agent.to_owned(),
-            event: event.name,
+            event: event.name.clone(),
             kind: event.kind,
             named: asked.named,
-            session: event.session,
+            session: event.session.clone(),
             cwd: asked.cwd,
             worktree: asked.worktree,
             raw,
@@ -173,7 +173,7 @@ impl Decider {
         };
         let unwritten = self.write(&mut line).err();
         line.raw = Raw::Text(String::new());
-        let records = Record::from_event(&line, &told);
+        let records = Record::from_event(&line, &event);
         AnsweredEvent { rendered, line, records, receipts, unwritten }
     }
 
@@ -266,7 +266,7 @@ impl Decided {
     /// Returns the question to a person, if a person must decide.
     pub fn asking(&self) -> Option<Asking> {
         let is_asked = self.decision.verdict == Verdict::Person;
-        let raw = || self.asked.raw.bytes().unwrap_or_default();
+        let raw = || self.asked.raw.content().unwrap_or_default();
         is_asked.then(|| person::asking(&self.event, &raw(), &self.decision.reason)).flatten()
     }
 }

@@ -123,7 +123,7 @@ fn incoming(agent: Agent, named: &str, raw: Vec<u8>) -> IncomingEvent {
     IncomingEvent {
         agent,
         named: named.to_owned(),
-        raw: Raw::new(raw),
+        raw: Arc::new(Raw::new(raw)),
         cwd: "/p".into(),
         worktree: "/p".into(),
         process: None,

@@ -111,6 +111,14 @@ impl Raw {
         }
     }
 
+    /// Returns the bytes without the line break of [`Raw::JsonLine`], if they are stored. Copies only [`Raw::Hex`].
+    pub fn content(&self) -> Option<Cow<'_, [u8]>> {
+        match self {
+            Raw::JsonLine(json) => Some(json.get().as_bytes().into()),
+            raw => raw.bytes(),
+        }
+    }
+
     /// Returns the bytes, if they are stored.
     pub fn bytes(&self) -> Option<Cow<'_, [u8]>> {
         match self {

@@ -27,18 +27,24 @@ fn event_of(project: &TestProject, agent: &str, name: &str, more: &Value) -> Ran
 /// Runs a hook as a child of this session's agent if there is one, else of this test.
 fn hook_of(project: &TestProject, session: &str, args: &[&str], input: &[u8]) -> Ran {
     let at = |name: &str| project.top().join(format!("{session}.{name}"));
+    let hook_directly = || hook(project, args, input);
     if !at("agent").exists() {
-        return hook(project, args, input);
+        return hook_directly();
     }
     let _ = std::fs::remove_file(at("code"));
     std::fs::write(at("in"), input).unwrap();
     let [given, out, err, draft, code] =
         ["in", "out", "err", "draft", "code"].map(|name| at(name).display().to_string());
-    let args = args.join(" ");
-    let line = format!("hob hook {args} < {given} > {out} 2> {err}; echo $? > {draft}; mv {draft} {code}\n");
+    let words = args.join(" ");
+    let line = format!("hob hook {words} < {given} > {out} 2> {err}; echo $? > {draft}; mv {draft} {code}\n");
     std::fs::write(at("written"), line).unwrap();
     std::fs::rename(at("written"), at("call")).unwrap();
-    let code = testkit::until("the hook's end", || std::fs::read_to_string(&code).ok());
+    let code = testkit::until("the hook's end", || {
+        let has_ended = !at("agent").exists();
+        std::fs::read_to_string(&code).ok().map(Some).or(has_ended.then_some(None))
+    });
+    // The agent may have ended before it read the call.
+    let Some(code) = code else { return hook_directly() };
     let text = |path: &str| std::fs::read_to_string(path).unwrap();
     Ran { code: code.trim().parse().ok(), stdout: text(&out), stderr: text(&err) }
 }
