@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::text::{Shape, fold_lines, grouped, strip_escapes};
+use super::text::{Shape, fold_lines, grouped, last_states, strip_escapes};
 
 /// Text after stripping, decoding, folding and cutting of long lines.
 pub(super) struct Tidied {
@@ -27,6 +27,7 @@ impl Tidied {
         let stripped = if shape.strip { strip_escapes(bytes) } else { Cow::Borrowed(bytes) };
         let lossy = std::str::from_utf8(&stripped).is_err();
         let text = if lossy { decoded(&stripped) } else { String::from_utf8_lossy(&stripped) };
+        let text = if shape.strip { last_states(&text) } else { text };
         let (text, folded) = fold_lines(&text, shape.fold);
         let mut tidied = Tidied { text: String::with_capacity(text.len()), folded, cuts: Vec::new(), lossy };
         for line in text.split_inclusive('\n') {

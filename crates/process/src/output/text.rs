@@ -14,7 +14,7 @@ pub struct Shape {
     pub max_bytes: usize,
     /// Maximum bytes of a line; a longer one is cut, with a note.
     pub max_line: usize,
-    /// True to remove escape sequences (colours, cursor movements).
+    /// True to remove escape sequences (colours, cursor movements), and to show redrawn lines in their last state.
     pub strip: bool,
     /// The number of equal lines from which they become one line and a count. 0 folds nothing.
     pub fold: usize,
@@ -140,6 +140,31 @@ pub fn written_out(text: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(shown)
+}
+
+/// Shows each line that carriage returns redraw, such as a progress bar, in its last state and with the number of redraws.
+pub fn last_states(text: &str) -> Cow<'_, str> {
+    if memchr::memchr(b'\r', text.as_bytes()).is_none() {
+        return Cow::Borrowed(text);
+    }
+    let mut settled = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let content = line.trim_end_matches(['\n', '\r']);
+        let mut states = content.split('\r').filter(|state| !state.trim().is_empty());
+        match states.next_back() {
+            Some(last) if last.len() < content.len() => {
+                settled.push_str(last.trim_end());
+                match states.count() as u64 {
+                    0 => {}
+                    1 => settled.push_str(" [redrawn once]"),
+                    more => settled.push_str(&format!(" [redrawn {} times]", grouped(more))),
+                }
+            }
+            _ => settled.push_str(content),
+        }
+        settled.push_str(&line[content.len()..]);
+    }
+    Cow::Owned(settled)
 }
 
 /// Replaces runs of at least `from` equal lines by one line and a count. Returns the number of removed lines.
@@ -321,6 +346,19 @@ mod tests {
         assert_eq!(parts.shown, 6 + 6);
         // One broken character of two bytes counts as two.
         assert_eq!(printed(&decoded(&[b'x', 0xE2, 0x82, b'y', 0xFF])), 5);
+    }
+
+    #[test]
+    fn a_redrawn_line_is_shown_in_its_last_state() {
+        let bar: String = (0..=1000).map(|step| format!("\r{step:4} |{:10}|", "#".repeat(step / 100))).collect();
+        assert_eq!(
+            last_states(&format!("start\r\n{bar}\nend")),
+            "start\r\n1000 |##########| [redrawn 1,000 times]\nend"
+        );
+        assert_eq!(last_states("one\rtwo   \r\n\ronce\n"), "two [redrawn once]\r\nonce\n");
+        assert_eq!(last_states("\r\r\n\r"), "\r\r\n\r");
+        let shown = excerpt(bar.as_bytes(), &Shape::default());
+        assert_eq!((shown.total, shown.omitted), (bar.len() as u64, 0), "{}", shown.text);
     }
 
     #[test]

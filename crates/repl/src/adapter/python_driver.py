@@ -16,6 +16,10 @@ EXCEPTION = 4000
 NAME = 1000
 # The maximum line or column of a location in code.
 PLACE = 2**31 - 1
+# `await` outside of functions: the option of `compile`, and the flag of code that is then a coroutine.
+TOP_LEVEL_AWAIT = _ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+COROUTINE = 0x80
+VALUE = "<value>"
 
 gettrace, settrace, getprofile, setprofile = sys.gettrace, sys.settrace, sys.getprofile, sys.setprofile
 
@@ -91,6 +95,9 @@ class Driver:
         self.traceback, self.lines, tools = library.take("traceback", "linecache", "itertools")
         self.each = tools.starmap
         self.tracer = self.profiler = None
+        # The session's own asyncio and its event loop, once code has used `await` outside of functions.
+        self.asyncio = self.tasks = None
+        self.awaits = False
         self.hook, self.display = sys.excepthook, sys.displayhook
         library.lend("linecache")
         self.main = sys.modules["__main__"]
@@ -135,6 +142,7 @@ class Driver:
     def read(self):
         if not self.code.is_there(self.code.number):
             raise Lost
+        self.run_background_tasks()
         kind, _, head = self.frames.readline().rstrip(b"\n").partition(b" ")
         if not head or kind == b"Q":
             return None
@@ -201,16 +209,21 @@ class Driver:
     def run(self, code, name):
         if "\\N{" in code:
             self.library.name_characters()
-        tree = self.hand(compile, code, name, "exec", _ast.PyCF_ONLY_AST)
+        self.awaits = False
+        tree = self.hand(compile, code, name, "exec", _ast.PyCF_ONLY_AST | TOP_LEVEL_AWAIT)
         last = None
         if tree.body and isinstance(tree.body[-1], _ast.Expr):
             last = _ast.Expression(tree.body.pop().value)
-        space = self.main.__dict__
-        if tree.body:
-            self.hand(eval, self.hand(compile, tree, name, "exec"), space)
+        codes = [self.hand(compile, tree, name, "exec", TOP_LEVEL_AWAIT)] if tree.body else []
+        if last is not None:
+            codes.append(self.hand(compile, last, name, "eval", TOP_LEVEL_AWAIT))
+        if any(code.co_flags & COROUTINE for code in codes):
+            value = self.run_in_loop(tree, last, name)
+        else:
+            for code in codes:
+                value = self.hand(eval, code, self.main.__dict__)
         if last is None:
             return {}
-        value = self.hand(eval, self.hand(compile, last, name, "eval"), space)
         display = getattr(sys, "displayhook", self.display)
         if display is not self.display and display is not getattr(sys, "__displayhook__", None):
             self.hand(display, value)
@@ -227,6 +240,55 @@ class Driver:
         self.flush()
         self.out.write(encoded(text + "\n"))
         return {"type": kind}
+
+    def run_in_loop(self, tree, last, name):
+        """Runs all of the code in the event loop of the session, which also runs the tasks of earlier evaluations."""
+        space = self.main.__dict__
+        if last is not None:
+            # One coroutine for all of the code, so that it can start tasks: it leaves the value of its end in a variable.
+            end = _ast.Assign([_ast.Name(VALUE, _ast.Store())], last.body)
+            for node in (end, end.targets[0]):
+                for place in ("lineno", "col_offset", "end_lineno", "end_col_offset"):
+                    setattr(node, place, getattr(last.body, place))
+            tree.body.append(end)
+        code = self.hand(compile, tree, name, "exec", TOP_LEVEL_AWAIT)
+        self.awaits = True
+        if self.tasks is None or self.tasks.is_closed():
+            self.asyncio = self.hand(builtins.__import__, "asyncio")
+            self.tasks = self.asyncio.new_event_loop()
+        self.asyncio.set_event_loop(self.tasks)
+        task = self.tasks.create_task(self.hand(eval, code, space))
+        try:
+            self.hand(self.tasks.run_until_complete, task)
+            return space.pop(VALUE, None)
+        except KeyboardInterrupt:
+            # The program may clean up when it is cancelled. A second interrupt ends that too.
+            if task.cancel():
+                self.hand(self.tasks.run_until_complete, self.asyncio.wait([task]))
+            raise
+
+    def run_background_tasks(self):
+        """Runs the unfinished tasks of the session until the next frame arrives."""
+        if self.tasks is None or self.tasks.is_closed() or not self.asyncio.all_tasks(self.tasks):
+            return
+        number = self.frames.fileno()
+        posix.set_blocking(number, False)
+        try:
+            has_frame = self.frames.peek(1)
+        finally:
+            posix.set_blocking(number, True)
+        if has_frame:
+            return
+        arrived = self.tasks.create_future()
+        try:
+            self.tasks.add_reader(number, lambda: arrived.done() or arrived.set_result(None))
+            self.hand(self.tasks.run_until_complete, arrived)
+        except Exception:
+            # A task stopped the loop: reading waits instead.
+            pass
+        finally:
+            self.tasks.remove_reader(number)
+            self.put_aside()
 
     def name(self, kind):
         try:
@@ -249,7 +311,9 @@ class Driver:
 
     def explain(self, error, name, report):
         trace = error.__traceback__
-        while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
+        # Frames of this driver and of the event loop come before those of the code.
+        hides = (lambda file: file != name) if self.awaits else (lambda file: file == __file__)
+        while trace is not None and hides(trace.tb_frame.f_code.co_filename):
             trace = trace.tb_next
         syntax = isinstance(error, SyntaxError) and (trace is None or error.filename == name)
         if syntax:

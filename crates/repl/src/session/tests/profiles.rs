@@ -116,6 +116,41 @@ async fn python() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn python_awaits_outside_of_functions() {
+    let session = session("python");
+    let check = async |code: &str, expected: &str| assert_eq!(line(&eval(&session, code).await), expected, "{code}");
+    check("import asyncio\nasync def f(n):\n    await asyncio.sleep(0)\n    return n", r#"done | "" | """#).await;
+    check("x = await f(20)\nx + await f(22)", r#"done | "" | "" = 42"#).await;
+    check("[await f(n) async for n in (await f(n) for n in range(3))]", r#"done | "" | "" = [0, 1, 2]"#).await;
+    check("asyncio.run(f(7))", r#"done | "" | "" = 7"#).await;
+    let trace =
+        "Traceback (most recent call last):\\n  File \\\"<eval 5>\\\", line 1, in <module>\\n    await f(1 / 0)\\n";
+    let failed = eval(&session, "await f(1 / 0)").await;
+    assert!(line(&failed).starts_with(&format!(r#"error | "" | "{trace}"#)), "{failed:?}");
+    assert!(!failed.stderr.contains("asyncio") && failed.stderr.ends_with("ZeroDivisionError: division by zero\n"));
+
+    // Tasks go on between evaluations.
+    let ping =
+        "event = asyncio.Event()\nasync def late():\n    await asyncio.sleep(0.05)\n    open(path, 'w').close()\n";
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("late");
+    check(&format!("path = {path:?}\n{ping}task = asyncio.create_task(late())\nawait f(1)"), r#"done | "" | "" = 1"#)
+        .await;
+    testkit::until("a task's file", || path.exists().then_some(()));
+    check("task.done(), await task", r#"done | "" | "" = (True, None)"#).await;
+
+    // An interrupt cancels what is awaited, which may clean up.
+    let endless = "try:\n    await asyncio.sleep(1000)\nfinally:\n    print('cleaned')";
+    let begun = session.eval(EvalRequest { wait: Duration::from_millis(1), ..EvalRequest::new(endless) }).await;
+    assert!(!begun.expect("an answer").status.is_final());
+    until(&session, |state| state == SessionState::Running).await;
+    let report = interrupt("python", &session).await;
+    let stopped = report.eval.expect("it ran");
+    assert_eq!((stopped.status, stopped.stdout.as_str()), (Status::Interrupted, "cleaned\n"), "{stopped:?}");
+    check("await f(42)", r#"done | "" | "" = 42"#).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn python_points_at_what_failed_as_it_does_in_a_file() {
     let code = "page = '\u{c}'; x = 1\ny = 2; x / 0";
     let temp = tempfile::tempdir().expect("a directory");
