@@ -27,7 +27,7 @@ impl Tidied {
         let stripped = if shape.strip { strip_escapes(bytes) } else { Cow::Borrowed(bytes) };
         let lossy = std::str::from_utf8(&stripped).is_err();
         let text = if lossy { decoded(&stripped) } else { String::from_utf8_lossy(&stripped) };
-        let text = if shape.strip { last_states(&text) } else { text };
+        let text = if shape.fold > 0 { last_states(&text) } else { text };
         let (text, folded) = fold_lines(&text, shape.fold);
         let mut tidied = Tidied { text: String::with_capacity(text.len()), folded, cuts: Vec::new(), lossy };
         for line in text.split_inclusive('\n') {

@@ -14,9 +14,10 @@ pub struct Shape {
     pub max_bytes: usize,
     /// Maximum bytes of a line; a longer one is cut, with a note.
     pub max_line: usize,
-    /// True to remove escape sequences (colours, cursor movements), and to show redrawn lines in their last state.
+    /// True to remove escape sequences (colours, cursor movements).
     pub strip: bool,
-    /// The number of equal lines from which they become one line and a count. 0 folds nothing.
+    /// The number of equal lines from which they become one line and a count; a redrawn line is then shown in its last
+    /// state. 0 folds nothing.
     pub fold: usize,
 }
 

@@ -259,6 +259,8 @@ pub struct Verdict {
     pub type_: Option<String>,
     /// Set when the code loaded modules; the session adds the generation.
     pub load: Option<LoadRecord>,
+    /// Facts for the caller besides the outcome, in sentences.
+    pub notes: Vec<String>,
 }
 
 /// One kind of REPL. Implementations are small, stateless and pure.

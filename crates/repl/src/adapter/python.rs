@@ -1,4 +1,4 @@
-//! Python: hob's driver runs inside it (`python_driver.py`, after `python_library.py`) and receives frames on a
+//! Python: hob's driver runs inside it (`python_driver.py`, after `python_library.py` and `python_sources.py`) and receives frames on a
 //! separate descriptor. So standard input belongs to the program, ends are counted, and values and exceptions are
 //! separate from the output.
 
@@ -28,7 +28,12 @@ exec(compile(frames.read(int(frames.readline())), '<hob>', 'exec'),
      {'__name__': 'hob', '__file__': '<hob>', '__builtins__': names, 'frames': frames, 'names': names})
 ";
 
-const DRIVER: &str = concat!(include_str!("python_library.py"), "\n\n", include_str!("python_driver.py"));
+const DRIVER: &str = concat!(
+    include_str!("python_library.py"),
+    "\n\n",
+    include_str!("python_driver.py"),
+    include_str!("python_sources.py"),
+);
 
 /// The driver's report about one frame.
 #[derive(Debug, Default, Deserialize)]
@@ -40,6 +45,8 @@ struct Report {
     exception: Option<String>,
     interrupted: bool,
     syntax: Option<Syntax>,
+    /// The modules of the project that changed on disk after they were imported, separated by commas.
+    changed: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -126,6 +133,7 @@ impl Adapter for Python {
             value: report.value,
             type_: report.type_,
             load: None,
+            notes: report.changed.iter().map(|modules| changed_note(modules)).collect(),
         }
     }
 
@@ -156,6 +164,15 @@ impl Adapter for Python {
         }
         any
     }
+}
+
+/// Returns the note about imported modules, separated by commas, that are older than their files.
+fn changed_note(modules: &str) -> String {
+    let (it, version) = if modules.contains(',') { ("they were", "versions") } else { ("it was", "version") };
+    format!(
+        "{modules} changed on disk after {it} imported; importlib.reload(MODULE) loads the new {version}, and repl_restart \
+         starts the session again."
+    )
 }
 
 /// Encodes the kind, the length of the code and, for an evaluation, its number; then the code. A frame with input has

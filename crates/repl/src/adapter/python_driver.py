@@ -92,6 +92,7 @@ class Driver:
         self.out = Copy(1)
         self.err = Copy(2)
         self.library = library
+        self.sources = Sources()
         self.traceback, self.lines, tools = library.take("traceback", "linecache", "itertools")
         self.each = tools.starmap
         self.tracer = self.profiler = None
@@ -176,6 +177,7 @@ class Driver:
             # A forked child of the code must not answer instead of its parent.
             self.flush()
             posix._exit(int(failed))
+        self.sources.add_to(self.report)
 
     def hand(self, function, *arguments):
         """Calls what is the session's own, traced and profiled as it asked for, which nothing of ours is: one step of an
@@ -426,7 +428,7 @@ class Driver:
 
 PLACES = (("line", "lineno"), ("column", "offset"), ("end_line", "end_lineno"), ("end_column", "end_offset"))
 # The length limit of each kind of text: a marker that is too long is not recognised.
-LENGTHS = {"value": LONG, "exception": EXCEPTION, "message": EXCEPTION, "type": NAME}
+LENGTHS = {"value": LONG, "exception": EXCEPTION, "message": EXCEPTION, "type": NAME, "changed": NAME}
 ESCAPES = dict((number, "\\u%04x" % number) for number in list(range(0x20)) + [0x7F, 0x22, 0x5C])
 
 

@@ -45,7 +45,7 @@ pub(super) fn result(record: &EvalRecord, frame: &Frame<'_>, now: Instant) -> Ev
     let err_room = small(&err).min(frame.max_bytes / 2).max(frame.max_bytes.saturating_sub(small(&out)));
     let out_room = frame.max_bytes.saturating_sub(small(&err).min(err_room));
     let (out, err) = (show(&out, out_room), show(&err, err_room));
-    let mut notes = record.notes.clone();
+    let mut notes = [record.notes.as_slice(), &record.verdict.notes].concat();
     if out.lossy || err.lossy {
         notes.push("Some bytes are not UTF-8 and are shown as \u{FFFD}; the log keeps them as they are.".to_owned());
     }

@@ -13,13 +13,17 @@ use crate::result::{EvalResult, Status};
 use crate::session::{EvalRequest, Handle, InterruptOutcome, SessionSpec, SessionState, start};
 
 fn session(profile: &str) -> Handle {
+    session_in(profile, Path::new("/"))
+}
+
+fn session_in(profile: &str, folder: &Path) -> Handle {
     let keep = |name: &str| (name.to_owned(), std::env::var(name).unwrap_or_default());
     let launch = Profiles::builtin()
         .get(profile)
         .expect("built in")
-        .launch(vec![keep("PATH"), keep("HOME")], "/".into(), 8 << 30)
+        .launch(vec![keep("PATH"), keep("HOME")], folder.into(), 8 << 30)
         .expect("the program is installed");
-    let spec = SessionSpec { launch, ..setup(&["unused"], Path::new("/"), Arc::new(Ghci)) };
+    let spec = SessionSpec { launch, ..setup(&["unused"], folder, Arc::new(Ghci)) };
     start(spec, log()).expect("it starts")
 }
 
@@ -148,6 +152,35 @@ async fn python_awaits_outside_of_functions() {
     let stopped = report.eval.expect("it ran");
     assert_eq!((stopped.status, stopped.stdout.as_str()), (Status::Interrupted, "cleaned\n"), "{stopped:?}");
     check("await f(42)", r#"done | "" | "" = 42"#).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn python_names_modules_that_changed_after_their_import() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("written");
+    write("models.py", "A = 1");
+    write("views.py", "import models");
+    let session = session_in("python", folder.path());
+    let notes = async |code: &str, value: &str| {
+        let result = eval(&session, code).await;
+        assert_eq!(result.value.as_deref(), Some(value), "{code}: {result:?}");
+        result.notes.join("\n")
+    };
+    assert_eq!(notes("import models, views; models.A", "1").await, "");
+    write("models.py", "A = 22");
+    assert_eq!(
+        notes("models.A", "1").await,
+        "models changed on disk after it was imported; importlib.reload(MODULE) loads the new version, and repl_restart starts \
+         the session again."
+    );
+    assert_eq!(notes("models.A", "1").await, "");
+    assert_eq!(notes("import importlib; importlib.reload(models).A", "22").await, "");
+    write("models.py", "A = 333");
+    write("views.py", "import models as m");
+    assert!(notes("models.A", "22").await.starts_with("models, views changed on disk after they were imported;"));
+    // A deleted module keeps its version, and one of the standard library is not the project's.
+    std::fs::remove_file(folder.path().join("views.py")).expect("removed");
+    assert_eq!(notes("import json; views.models.A", "22").await, "");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
