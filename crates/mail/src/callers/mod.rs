@@ -153,20 +153,30 @@ impl Callers {
             Some(agent) => agent,
             None => self.resolve(caller, &holder)?,
         };
-        let named = agent.clone();
         let identity = self.identities.get(&agent);
         // An agent with an identity has registered before; a new database does not know it yet.
         let create = identity.is_some();
         let profile = identity.map(|identity| profile(&identity)).transpose()?.unwrap_or_default();
-        let taken = self.take(cx, caller, agent, holder.clone(), create, profile).await;
-        let (mail, session, ..) = taken.map_err(|error| match &error {
-            MailError::Refused(Refusal::UnknownAgent { .. }) if !create => {
-                refused(&error, vec![format!("{}, if the name is right and new.", register_first(named.as_str()))])
+        let (mail, session, ..) = match self.take(cx, caller, agent, holder.clone(), create, profile).await {
+            Err(MailError::Refused(unknown @ Refusal::UnknownAgent { .. })) if !create => {
+                return Err(self.unregistered(unknown).await);
             }
-            _ => failed(error),
-        })?;
+            taken => taken.map_err(failed)?,
+        };
         self.follow(&session.agent, Path::new(&holder.worktree));
         Ok((mail, session))
+    }
+
+    /// Explains that nobody registered the caller's name, with the nearest names.
+    async fn unregistered(&self, unknown: Refusal) -> ToolError {
+        let unknown = match self.mail().await {
+            Ok(mail) => mail.with_neighbours(unknown).await,
+            Err(_) => unknown,
+        };
+        let Refusal::UnknownAgent { name, nearest } = &unknown else { return failed(unknown) };
+        let mut hints = if nearest.is_empty() { Vec::new() } else { unknown.hints() };
+        hints.push(format!("{}, if the name is right and new.", register_first(name)));
+        refused(&unknown, hints)
     }
 
     /// Returns the name that the caller goes by.

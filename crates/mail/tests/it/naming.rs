@@ -112,6 +112,11 @@ async fn the_first_call_without_a_name_says_how_to_get_one() {
         said,
         "There is no agent \"planner\".\nCall register_agent with {\"name\": \"planner\"} first, if the name is right and new."
     );
+    // A similar name exists.
+    let misspelt = with(Caller { name: Some("parser2".into()), ..caller("/w/other", 3) });
+    let said = daemon.call(&misspelt, "check_messages", json!({})).await.unwrap_err();
+    let hints = ["Nearest: parser-2. list_agents and", "Call register_agent with {\"name\": \"parser2\"} first"];
+    assert!(hints.iter().all(|hint| said.contains(hint)), "{said}");
 }
 
 #[tokio::test]

@@ -20,7 +20,7 @@ pub(crate) struct Agents {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    who: Identity,
+    who: Lister,
     #[command(subcommand)]
     what: Option<Action>,
 }
@@ -35,11 +35,24 @@ enum Action {
     Token(Token),
 }
 
+/// The options of [`Identity`] for the list alone: each subcommand names its agent itself.
+#[derive(Debug, Args)]
+struct Lister {
+    /// The name to act as [default: HOB_AGENT, or the one that belongs to this worktree]
+    #[arg(id = "as", long = "as", value_name = "NAME")]
+    name: Option<String>,
+    /// Take the name over from the process that uses it elsewhere
+    #[arg(long)]
+    takeover: bool,
+}
+
 #[derive(Debug, Args)]
 struct Token {
     /// The agent [default: HOB_AGENT, or the one that belongs to this worktree]
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "NAME", conflicts_with = "as")]
     name: Option<String>,
+    #[command(flatten)]
+    who: Identity,
     /// Create a new token and revoke the old one
     #[arg(long)]
     renew: bool,
@@ -83,7 +96,8 @@ impl Agents {
             }
             None => {
                 let asked = json!({"include_offline": !self.active});
-                self.who.show(project, "list_agents", asked, (self.json, person::agents))
+                let who = Identity { name: self.who.name, takeover: self.who.takeover };
+                who.show(project, "list_agents", asked, (self.json, person::agents))
             }
             Some(Action::Token(token)) => token.run(project),
         }
@@ -100,7 +114,8 @@ fn change(project: &Project, takeover: bool, method: &str, asked: Value) -> Resu
 
 impl Token {
     fn run(self, project: &Project) -> Result<Exit, Failure> {
-        let mut control = Identity { name: self.name, takeover: false }.connect(project)?;
+        let who = Identity { name: self.name.or(self.who.name), takeover: self.who.takeover };
+        let mut control = who.connect(project)?;
         let asked = json!({"renew": self.renew, "revoke": self.revoke});
         let done = control.request("mail/token", asked, |_, _| {}).map_err(refused)?;
         let agent = done["agent"].as_str().unwrap_or_default();

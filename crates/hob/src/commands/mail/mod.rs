@@ -135,9 +135,7 @@ fn called(control: &mut Control, tool: &str, arguments: Value) -> Result<Value, 
     };
     let mut result = control.call(tool, arguments, |_| {}, |_, _| {})?;
     if result["isError"] == true {
-        for block in result["content"].as_array_mut().into_iter().flatten() {
-            block["text"] = in_commands(block["text"].as_str().unwrap_or_default()).into();
-        }
+        replace_texts(&mut result, in_commands);
     }
     Ok(result)
 }
@@ -159,16 +157,22 @@ const COMMANDS: [(&str, &str); 13] = [
     ("delivery_status", "`hob call delivery_status`"),
 ];
 
+/// Replaces each text of a result.
+fn replace_texts(result: &mut Value, replace: impl Fn(&str) -> String) {
+    for block in result["content"].as_array_mut().into_iter().flatten() {
+        block["text"] = replace(block["text"].as_str().unwrap_or_default()).into();
+    }
+}
+
 /// Replaces tool calls in the first line of a text. The other lines were written by agents.
 fn first_in_commands(result: &mut Value) {
     const NEXT: &str = "To answer one: send_message with reply_to. Your next check_messages lists what you have not \
                         answered, once.";
-    for block in result["content"].as_array_mut().into_iter().flatten() {
-        let text = block["text"].as_str().unwrap_or_default();
+    replace_texts(result, |text| {
         let (first, rest) = text.split_once('\n').map_or((text, None), |(first, rest)| (first, Some(rest)));
         let first = first.replace(NEXT, "`hob reply ID TEXT` answers one.").replace("get_thread", "`hob thread ID`");
-        block["text"] = rest.map_or_else(|| first.clone(), |rest| format!("{first}\n{rest}")).into();
-    }
+        rest.map_or_else(|| first.clone(), |rest| format!("{first}\n{rest}"))
+    });
 }
 
 /// Prints a result; at a terminal, `shown` renders it.

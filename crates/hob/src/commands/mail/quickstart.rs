@@ -4,7 +4,7 @@ use clap::Args;
 use project::Project;
 use serde_json::json;
 
-use super::Identity;
+use super::{Identity, ask, finish, in_commands, replace_texts};
 use crate::exit::{Exit, Failure};
 
 /// Register an agent and bind it to this worktree
@@ -34,6 +34,8 @@ impl Quickstart {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
         let who = Identity { name: Some(self.name.clone()), takeover: self.takeover };
         let arguments = json!({"name": self.name, "role": self.role, "module": self.module, "intent": self.intent});
-        who.call(project, "register_agent", arguments, self.json)
+        let mut result = ask(&mut who.connect(project)?, "register_agent", arguments)?;
+        replace_texts(&mut result, in_commands);
+        finish(&result, self.json)
     }
 }

@@ -160,3 +160,33 @@ fn a_group_is_made_in_anothers_name() {
     project.run(["group", "add", "backend", "ann", "--as", "bob"]).ok();
     says(&project.run(["group", "--as", "ann", "show", "backend"]).ok(), &["backend", "ann", "servers"]);
 }
+
+#[test]
+fn a_registration_in_a_shell_names_commands() {
+    let project = with_agents(&[("ann", "dev"), ("bob", "dev")]);
+    project.run(["send", "--as", "bob", "--to", "ann", "hello"]).ok();
+    let said = project.run(["quickstart", "--name", "ann", "--role", "dev"]).ok();
+    says(&said, &["1 message waits for you: `hob inbox`."]);
+}
+
+#[test]
+fn a_token_is_that_of_the_named_agent() {
+    let project = with_agents(&[("planner", "lead"), ("reviewer", "dev")]);
+    let token = |args: &[&str]| project.run([&["agents", "token"], args].concat());
+    // Both ways to name it are the same.
+    for name in ["planner", "reviewer"] {
+        assert!(token(&["--as", name]).ok().starts_with(&format!("{name}.")), "{name}");
+        assert_eq!(token(&["--as", name]).ok(), token(&[name]).ok());
+    }
+    for args in [&["--as", "plannr"][..], &["plannr"], &["--revoke", "--as", "plannr"]] {
+        let ran = token(args);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(4), ""), "{ran:#?}");
+        let hints = ["Nearest: planner. `hob agents`", "`hob quickstart --name plannr --role ROLE`"];
+        says(&ran.stderr, &["There is no agent \"plannr\".", hints[0], hints[1]]);
+    }
+    // Nothing ignores a second name.
+    for args in [&["rename", "planner", "lead"][..], &["forget", "planner"], &["token", "planner"]] {
+        let ran = project.run([&["agents"], args, &["--as", "reviewer"]].concat());
+        assert_eq!(ran.code, Some(2), "{ran:#?}");
+    }
+}
