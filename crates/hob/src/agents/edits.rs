@@ -231,21 +231,6 @@ impl Edits {
         Ok(Some(undone))
     }
 
-    /// Removes files that edits created from the record if others own them now, so that undoing keeps them. Returns their
-    /// paths.
-    pub(crate) fn release(&mut self, is_theirs: impl Fn(&Path) -> bool) -> Result<Vec<PathBuf>> {
-        let base = self.base.clone();
-        let is_released = |file: &mut Edited| {
-            let path = base.join(&file.path);
-            file.before.is_none() && path.exists() && is_theirs(&path)
-        };
-        let released: Vec<PathBuf> = self.record.files.extract_if(.., is_released).map(|file| file.path).collect();
-        if !released.is_empty() {
-            self.save()?;
-        }
-        Ok(released.into_iter().map(|path| self.base.join(path)).collect())
-    }
-
     /// Restores every file and removes the record. `without_entry` removes the owner's entry from a text that was changed
     /// since; it returns `None` if there is nothing to remove.
     pub(crate) fn undo(

@@ -92,11 +92,9 @@ pub(super) fn files(root: &Path) -> Vec<PathBuf> {
     FILES.map(|(file, _)| root.join(file)).into_iter().filter(is_ours).collect()
 }
 
-/// Reverts what [`set_up`] wrote. A file that git tracks by now belongs to the project.
+/// Reverts what [`set_up`] wrote.
 fn take_back(place: &InitPaths, edits: &mut Edits) -> Result<(), Failure> {
     let files = FILES.map(|(file, owner)| (place.base().join(file), owner));
-    let is_listener_s = |path: &Path| files.iter().any(|(file, _)| file == path);
-    super::release(place, edits, is_listener_s)?;
     for (file, owner) in &files {
         let without = |text: &str| if *owner == CLAUDE_MD { without_block(text) } else { None };
         if edits.has(file, owner)

@@ -248,12 +248,11 @@ fn undo(place: &InitPaths, project: &Project) -> Result<Exit, Failure> {
         &|| place.edits().map(Some),
     ];
     for open in records {
-        let Some(mut edits) = open()? else { continue };
+        let Some(edits) = open()? else { continue };
         if edits.is_empty() {
             continue;
         }
         is_empty = false;
-        release(place, &mut edits, |_| true)?;
         for (path, undone) in edits.undo(without_entry)? {
             show_undone(place, &path, &undone);
         }
@@ -270,20 +269,13 @@ fn undo(place: &InitPaths, project: &Project) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Keeps files that hob created and that git tracks by now, and reports them. Only considers files for which `is_meant`.
-fn release(place: &InitPaths, edits: &mut Edits, is_meant: impl Fn(&Path) -> bool) -> Result<(), Failure> {
-    // If git's list is unavailable, the file may be tracked.
-    for kept in edits.release(|path| is_meant(path) && project::is_tracked(path) != Some(false))? {
-        let shown = place.show(&kept);
-        terminal::line(format!("{shown}: tracked by git now, so it was kept; `git rm` removes it."));
-    }
-    Ok(())
-}
-
 fn show_undone(place: &InitPaths, path: &Path, undone: &Undone) {
     let shown = place.show(path);
     terminal::line(match undone {
         Undone::Restored => format!("{shown}: restored."),
+        Undone::Removed if project::is_tracked(path) == Some(true) => format!(
+            "{shown}: removed, as it did not exist before. Git tracks it: commit that, or `git restore {shown}` brings it back."
+        ),
         Undone::Removed => format!("{shown}: removed, as it did not exist before."),
         Undone::EntryRemoved => format!("{shown}: changed since, so only what hob wrote was removed."),
         Undone::Left => {

@@ -191,29 +191,40 @@ fn a_fault_of_a_state_machine_is_an_exit_code() {
 }
 
 #[test]
-fn a_hob_toml_that_is_in_git_by_now_outlives_undo() {
+fn undo_also_removes_what_git_tracks_by_now() {
     let project = fresh();
     let git = |args: &[&str]| assert!(project.command("git").args(args).status().unwrap().success(), "git {args:?}");
+    let commit = || git(&["-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-q", "-a", "-m", "1"]);
     git(&["init", "-q", "."]);
-    project.run(["init", "--agent", "claude"]).ok();
-    git(&["add", "hob.toml"]);
-    git(&["-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-q", "-m", "1"]);
-    let said = project.run(["init", "--undo"]).ok();
-    says(&said, &["hob.toml: tracked by git now", ".mcp.json: removed"]);
-    assert!(project.root().join("hob.toml").exists() && !project.root().join(".mcp.json").exists());
-    let said = project.run(["init", "--undo"]).ok();
-    says(&said, &["Nothing to undo"]);
-    // The same holds for an agent's file; an existing one is restored to the byte.
-    let before = "# ours\nmodel = \"x\"";
-    std::fs::create_dir(project.root().join(".codex")).unwrap();
-    project.write(".codex/config.toml", before);
-    project.run(["init", "--agent", "codex", "--agent", "claude"]).ok();
+    project.write("CLAUDE.md", "# Ours\n");
+    project.run(["init", "--agent", "claude", "--mail", "listener"]).ok();
     git(&["add", "-A"]);
-    git(&["-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-q", "-m", "2"]);
+    commit();
     let said = project.run(["init", "--undo"]).ok();
-    says(&said, &[".mcp.json: tracked by git now", ".codex/config.toml: restored"]);
-    assert_eq!(std::fs::read_to_string(project.root().join(".codex/config.toml")).unwrap(), before);
-    assert!(project.root().join(".mcp.json").exists());
+    for file in ["hob.toml", ".mcp.json", ".claude/agents/message-listener.md"] {
+        let line = "removed, as it did not exist before. Git tracks it: commit that, or `git restore";
+        says(&said, &[&format!("{file}: {line} {file}` brings it back.")]);
+        assert!(!project.root().join(file).exists(), "{file}");
+    }
+    says(&said, &["CLAUDE.md: restored."]);
+    assert_eq!(std::fs::read_to_string(project.root().join("CLAUDE.md")).unwrap(), "# Ours\n");
+    says(&project.run(["init", "--undo"]).ok(), &["Nothing to undo"]);
+    // What others wrote since stays.
+    commit();
+    project.run(["init", "--agent", "claude"]).ok();
+    let config = std::fs::read_to_string(project.root().join("hob.toml")).unwrap() + "[repl]\nidle = \"2h\"\n";
+    project.write("hob.toml", &config);
+    project.write(
+        ".mcp.json",
+        r#"{"mcpServers": {"hob": {"command": "hob", "args": ["mcp"]}, "ours": {"command": "x"}}}"#,
+    );
+    git(&["add", "-A"]);
+    commit();
+    let said = project.run(["init", "--undo"]).ok();
+    says(&said, &["hob.toml: changed since, so it was left alone", ".mcp.json: changed since, so only what hob wrote"]);
+    assert_eq!(std::fs::read_to_string(project.root().join("hob.toml")).unwrap(), config);
+    let left = std::fs::read_to_string(project.root().join(".mcp.json")).unwrap();
+    assert!(left.contains("ours") && !left.contains("hob"), "{left}");
 }
 
 #[test]
