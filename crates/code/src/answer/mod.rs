@@ -125,6 +125,9 @@ pub(crate) type Texts = BTreeMap<Arc<Path>, Arc<[u8]>>;
 const MAX_RENAMES: usize = 3;
 const MAX_ALIASES: usize = 32;
 
+/// For how many sites of one file the line is stored, however few are listed: the listed ones may come last.
+const MIN_LINES: usize = 200;
+
 /// How many lines of context to store for a site.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LineOptions {
@@ -393,7 +396,7 @@ impl<'a> Reader<'a> {
                 }
             }
             let line = lines.line(one.bytes.start);
-            let is_shown = number < self.shown.most.saturating_mul(4).max(1);
+            let is_shown = self.shown.most > 0 && number < self.shown.most.saturating_mul(4).max(MIN_LINES);
             let context = |lines_of: Range<usize>| -> Vec<String> {
                 lines_of.filter_map(|line| lines.excerpt(line, None)).collect()
             };

@@ -206,6 +206,14 @@ fn fifty_thousand_mentions_are_counted_and_some_are_shown() {
 }
 
 #[test]
+fn the_only_listed_place_has_its_line_though_it_comes_last() {
+    let worktree = Worktree::new();
+    worktree.write("a.py", "def area():\n    pass\n".to_owned() + &"# area\n".repeat(20) + "print(area())\n");
+    let (_, text) = worktree.ask("find_callers", json!({"name": "area", "max_results": 1})).unwrap();
+    assert!(text.contains("  23  call  print(area())"), "{text}");
+}
+
+#[test]
 fn a_line_of_twenty_megabytes_is_searched_as_text_and_named() {
     let worktree = Worktree::new();
     worktree.write("a.js", "function area() {}\narea();\n");
