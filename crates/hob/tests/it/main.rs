@@ -17,6 +17,7 @@ mod daemon;
 mod doctor;
 mod editors;
 mod ghc_mcp;
+mod guides;
 mod hooks;
 mod http;
 mod init;

@@ -1,0 +1,179 @@
+//! Each page, with what its reader has.
+
+use serde_json::json;
+use testkit::{has_program, has_version};
+
+use super::{Page, Shell};
+use crate::fresh;
+
+/// Writes the blocks of a language into files, in their order.
+fn write_blocks(shell: &Shell, text: &str, language: &str, files: &[&str]) {
+    let kind = format!("{language}\n");
+    let blocks = text.split("\n```").skip(1).step_by(2).filter_map(|block| block.strip_prefix(&kind));
+    for (file, block) in files.iter().zip(blocks) {
+        shell.project.write(file, &format!("{block}\n"));
+    }
+}
+
+#[test]
+fn questions() {
+    let page = Page {
+        text: include_str!("../../../../../docs/guide/ask.md"),
+        skip: &[
+            "hob questions --watch",
+            "hob answer q_7k2mx --choose",
+            "hob ask confirm 'Deploy to production?' && ./deploy",
+        ],
+        before: &[
+            ("hob questions", "hob ask confirm 'Deploy to production?' --wait 0 || test $? = 6"),
+            ("hob ask wait \"$id\"", "hob answer \"$id\" --yes --note 'keep the tag'"),
+        ],
+        instead: &[
+            (
+                "id=",
+                "id=$(hob ask confirm 'Deploy to production?' --wait 0 --json | grep -o 'q_[a-z0-9]*' | head -n 1)",
+            ),
+            ("hob ask wait \"$id\"", "hob ask wait \"$id\""),
+        ],
+    };
+    Shell::new(fresh(), "true").follow(&page);
+}
+
+#[test]
+fn cure() {
+    let text = include_str!("../../../../../docs/guide/cure.md");
+    let page = Page { text, skip: &["hob cure check shapes.cure", "hob mcp cure"], ..Page::default() };
+    let shell = Shell::new(fresh(), "true");
+    write_blocks(&shell, text, "cure", &["shapes.cure", "lamp.cure"]);
+    shell.follow(&page);
+}
+
+#[test]
+fn work() {
+    let page = Page {
+        text: include_str!("../../../../../docs/guide/work.md"),
+        skip: &["gh auth login"],
+        before: &[
+            ("hob work", "git checkout -q -b gh-12/parser 2>/dev/null; echo 2 > a; mkdir -p nodes; touch nodes/one"),
+            ("hob work --all", "git worktree add -q ../review"),
+            (
+                "hob brief",
+                "hob quickstart --name planner --role lead; (cd ../review; hob quickstart --name review2 --role dev; \
+                 hob send --to planner hi); for title in 'Deploy to production?' 'Which store?'; do hob ask confirm \"$title\" --wait 0; done; true",
+            ),
+            ("hob brief --end", "hob inbox --take"),
+        ],
+        ..Page::default()
+    };
+    Shell::new(fresh(), "echo 1 > a").follow(&page);
+}
+
+#[test]
+fn mail() {
+    let page = Page {
+        text: include_str!("../../../../../docs/guide/mail.md"),
+        skip: &[
+            "$ hob send 'The parser is ready.' --to reviewer --priority high",
+            "sudo -u postgres",
+            "hob init\nhob status --json",
+            "hob import thrum",
+        ],
+        before: &[(
+            "hob inbox --take",
+            "(cd ../project; hob send 'The parser is ready.' --to reviewer --priority high); hob wait",
+        )],
+        ..Page::default()
+    };
+    Shell::new(fresh(), "true").follow(&page);
+}
+
+#[test]
+fn nodes() {
+    let page = Page {
+        text: include_str!("../../../../../docs/guide/nodes.md"),
+        skip: &["hob node record"],
+        before: &[
+            ("hob node check", "sed -i 's/{{ text/{{ txt/' nodes/summarize.node.md"),
+            ("hob node usage", "sed -i 's/{{ txt/{{ text/' nodes/summarize.node.md"),
+        ],
+        ..Page::default()
+    };
+    Shell::new(fresh(), "true").follow(&page);
+}
+
+#[test]
+fn repls() {
+    if !has_program("python3") {
+        return;
+    }
+    let page = Page {
+        text: include_str!("../../../../../docs/guide/repl.md"),
+        skip: &["hob eval < setup.hs", "$ hob call repl_reload", "hob call repl_start --session app", "$ hob trust"],
+        ..Page::default()
+    };
+    Shell::new(fresh(), "mkdir src; echo > src/shop.py; echo '[project]' > pyproject.toml").follow(&page);
+}
+
+#[test]
+fn repls_of_haskell() {
+    let text = include_str!("../../../../../docs/guide/repl.md");
+    if !has_version("ghci", "9.0") {
+        return;
+    }
+    let page = Page {
+        text,
+        skip: &["$ hob eval", "hob eval", "$ hob call repl_restart", "$ hob call repl_list", "hob call"],
+        before: &[
+            ("hob call repl_reload", "test ! -e Area.hs || sed -i 's/pi . x/pi * r/' Area.hs"),
+            (
+                "hob call repl_reload --targets",
+                "mkdir ../area; cd ../area; git init -q .; hob eval --profile ghci 1; \
+                 printf 'module Area where\\narea :: Double -> Double\\narea r = pi * x * r\\n' > Area.hs",
+            ),
+            ("hob trust", "cp ../project/wide.toml hob.toml"),
+        ],
+        instead: &[("hob trust", "hob trust --yes")],
+    };
+    let shell = Shell::new(fresh(), "true");
+    write_blocks(&shell, text, "toml", &["wide.toml"]);
+    shell.follow(&page);
+}
+
+#[test]
+fn hooks() {
+    let text = include_str!("../../../../../docs/guide/hooks.md");
+    let page = Page {
+        text,
+        before: &[
+            ("hob hooks install", "mkdir ~/.claude; cat [1-4].toml > hob-policy.toml"),
+            ("hob policy check", "test ! -e next.toml || cat 1.toml 3.toml 4.toml > hob-policy.toml"),
+            ("hob hooks log", "hob hook PreToolUse --agent claude < cat.json"),
+            ("hob policy explain", "sed 's/Bash/Read/; s/\"command\":\"cat /\"file_path\":\"/' cat.json > event.json"),
+            ("hob policy try", "cp hob-policy.toml next.toml"),
+        ],
+        instead: &[("hob trust", "hob trust --yes")],
+        ..Page::default()
+    };
+    let shell = Shell::new(fresh(), "true");
+    write_blocks(&shell, text, "toml", &["1.toml", "2.toml", "3.toml", "4.toml", "tests.toml"]);
+    shell.project.write("hob-policy.toml", &shell.project.read("1.toml"));
+    let event = json!({"session_id": "s", "hook_event_name": "PreToolUse", "tool_name": "Bash", "cwd": shell.project.root(),
+                       "permission_mode": "default", "tool_input": {"command": "cat .env"}});
+    shell.project.write("cat.json", &event.to_string());
+    shell.follow(&page);
+}
+
+#[test]
+fn start() {
+    if !has_program("python3") || !has_version("ghci", "9.0") {
+        return;
+    }
+    let page = Page {
+        text: include_str!("../../../../../docs/start.md"),
+        // `hob init` and `hob doctor` depend on the terminal, and on the programs of this machine.
+        skip: &["$ hob init", "$ hob doctor"],
+        before: &[("mkdir shop", "cd .."), ("git add hob.toml", "hob init")],
+        ..Page::default()
+    };
+    Shell::new(fresh(), "true").follow(&page);
+}
