@@ -218,8 +218,10 @@ fn gcc(copy: &Path) -> Result<Vec<Message>> {
 /// A call is reported at its parenthesis; the name precedes it.
 fn read_gcc(copy: &Path, one: &Value) -> Result<Option<Message>> {
     let caret = &one["locations"][0]["caret"];
-    let Some(file) = caret["file"].as_str() else { return Ok(None) };
-    let file = Path::new(file).strip_prefix(copy).unwrap_or(Path::new(file)).to_string_lossy().into_owned();
+    let Some(named) = caret["file"].as_str().map(Path::new) else { return Ok(None) };
+    // A header that is included by `-I.` is named `./HEADER`.
+    let below = [copy, Path::new(".")].into_iter().find_map(|folder| named.strip_prefix(folder).ok());
+    let file = below.unwrap_or(named).to_string_lossy().into_owned();
     let (line, column) = (number(caret, "line"), number(caret, "column"));
     let message = one["message"].as_str().unwrap_or_default();
     let is_error = one["kind"] == "error" || one["kind"] == "fatal error";
@@ -286,13 +288,15 @@ mod tests {
     fn calls_of_gcc_have_the_place_of_their_name() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("a.cc"), "int y = a.area(b.area());\n").unwrap();
-        let column = |caret: usize| {
+        let place = |file: &str, caret: usize| {
             let one = serde_json::json!({
                 "kind": "warning", "message": "‘int A::area() const’ is deprecated: hob-truth-1",
-                "locations": [{"caret": {"file": "a.cc", "line": 1, "column": caret}}],
+                "locations": [{"caret": {"file": file, "line": 1, "column": caret}}],
             });
-            read_gcc(folder.path(), &one).unwrap().unwrap().place.first.1
+            read_gcc(folder.path(), &one).unwrap().unwrap().place
         };
-        assert_eq!([11, 15, 18, 22].map(column), [11, 11, 18, 18]);
+        assert_eq!([11, 15, 18, 22].map(|caret| place("a.cc", caret).first.1), [11, 11, 18, 18]);
+        assert_eq!(place("./a.cc", 15).file, "a.cc");
+        assert_eq!(place(folder.path().join("a.cc").to_str().unwrap(), 15).file, "a.cc");
     }
 }
