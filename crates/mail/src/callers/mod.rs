@@ -167,7 +167,7 @@ impl Callers {
         Ok((mail, session))
     }
 
-    /// Explains that nobody registered the caller's name, with the nearest names.
+    /// Returns the error for a caller whose name is not registered, with similar names.
     async fn unregistered(&self, unknown: Refusal) -> ToolError {
         let unknown = match self.mail().await {
             Ok(mail) => mail.with_neighbours(unknown).await,

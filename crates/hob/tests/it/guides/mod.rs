@@ -52,7 +52,7 @@ impl Shell {
         shell
     }
 
-    /// Runs a command, and returns what it printed.
+    /// Runs a command and returns its output.
     fn run(&mut self, command: &str) -> String {
         let code = self.code;
         writeln!(self.stdin, "(exit {code}); {{ {command}\n}} </dev/null; printf '\\n{END}%d\\n' $?").unwrap();
@@ -108,7 +108,7 @@ impl Shell {
         let said = said.replace(&format!("{top}/home"), "~").replace(&format!("{top}/project"), "/home/me/shop");
         let said = said.replace(top, "/home/me");
         let pairs: Vec<(String, String)> = ids(&shown.join("\n")).into_iter().zip(ids(&said)).collect();
-        // A ticket has no form of its own, so the page's stands for it.
+        // Tickets are random, so the one of the page replaces it.
         let tickets =
             pairs.iter().filter_map(|(page, ours)| page.strip_prefix("--ticket=").zip(ours.strip_prefix("--ticket=")));
         let said = tickets.fold(said, |said, (page, ours)| said.replace(ours, page));

@@ -143,7 +143,7 @@ async fn python_awaits_outside_of_functions() {
     testkit::until("a task's file", || path.exists().then_some(()));
     check("task.done(), await task", r#"done | "" | "" = (True, None)"#).await;
 
-    // An interrupt cancels what is awaited, which may clean up.
+    // An interrupt cancels the awaited code, whose `finally` runs.
     let endless = "try:\n    await asyncio.sleep(1000)\nfinally:\n    print('cleaned')";
     let begun = session.eval(EvalRequest { wait: Duration::from_millis(1), ..EvalRequest::new(endless) }).await;
     assert!(!begun.expect("an answer").status.is_final());
