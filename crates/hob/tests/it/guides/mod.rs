@@ -1,5 +1,5 @@
-//! The guides, as they are read: each command of a page runs in one shell, and prints what the page shows. Agents, remote
-//! machines and other projects' code are left out.
+//! Runs the commands of each guide in one shell and compares their output with the page. Commands that need an agent,
+//! another machine or another project's code are skipped.
 
 mod pages;
 
@@ -11,7 +11,7 @@ use testkit::TestProject;
 /// The line that ends the output of a command, before its exit code.
 const END: &str = "\u{1e}";
 
-/// A page with what a reader of it has, but a test must make.
+/// A page, and the setup that its reader has and a test must create.
 #[derive(Default)]
 struct Page {
     text: &'static str,
@@ -31,7 +31,7 @@ struct Shell {
     stdout: BufReader<ChildStdout>,
     /// The exit code of the last command.
     code: i32,
-    /// Ids of the page with those of this run.
+    /// The ids on the page, each with the one of this run.
     ids: Vec<(String, String)>,
 }
 
@@ -56,21 +56,21 @@ impl Shell {
     fn run(&mut self, command: &str) -> String {
         let code = self.code;
         writeln!(self.stdin, "(exit {code}); {{ {command}\n}} </dev/null; printf '\\n{END}%d\\n' $?").unwrap();
-        let (mut said, mut line) = (String::new(), String::new());
+        let (mut output, mut line) = (String::new(), String::new());
         loop {
             line.clear();
-            assert_ne!(self.stdout.read_line(&mut line).unwrap(), 0, "the shell ended during {command}: {said}");
+            assert_ne!(self.stdout.read_line(&mut line).unwrap(), 0, "the shell ended during {command}: {output}");
             if let Some(code) = line.strip_prefix(END) {
                 self.code = code.trim().parse().unwrap();
-                return said;
+                return output;
             }
-            said.push_str(&line);
+            output.push_str(&line);
         }
     }
 
     fn prepare(&mut self, script: &str) {
-        let said = self.run(script);
-        assert_eq!(self.code, 0, "{script}: {said}");
+        let output = self.run(script);
+        assert_eq!(self.code, 0, "{script}: {output}");
     }
 
     /// Runs every command of a page, and compares its output with the page.
@@ -87,8 +87,8 @@ impl Shell {
                     self.prepare(script);
                 }
                 let replaced = page.instead.iter().find(begins).map_or(command, |(_, other)| other);
-                let said = self.run(&self.with_our_ids(replaced));
-                self.compare(command, &shown, &said);
+                let output = self.run(&self.with_our_ids(replaced));
+                self.compare(command, &shown, &output);
                 count += 1;
             }
         }
@@ -103,22 +103,22 @@ impl Shell {
     }
 
     /// Compares the lines that the page shows with the output, which may have further lines.
-    fn compare(&mut self, command: &str, shown: &[&str], said: &str) {
+    fn compare(&mut self, command: &str, shown: &[&str], output: &str) {
         let top = self.project.top().to_str().unwrap();
-        let said = said.replace(&format!("{top}/home"), "~").replace(&format!("{top}/project"), "/home/me/shop");
-        let said = said.replace(top, "/home/me");
-        let pairs: Vec<(String, String)> = ids(&shown.join("\n")).into_iter().zip(ids(&said)).collect();
+        let output = output.replace(&format!("{top}/home"), "~").replace(&format!("{top}/project"), "/home/me/shop");
+        let output = output.replace(top, "/home/me");
+        let pairs: Vec<(String, String)> = ids(&shown.join("\n")).into_iter().zip(ids(&output)).collect();
         // Tickets are random, so the one of the page replaces it.
         let tickets =
             pairs.iter().filter_map(|(page, ours)| page.strip_prefix("--ticket=").zip(ours.strip_prefix("--ticket=")));
-        let said = tickets.fold(said, |said, (page, ours)| said.replace(ours, page));
-        let mut lines = said.lines();
+        let output = tickets.fold(output, |output, (page, ours)| output.replace(ours, page));
+        let mut lines = output.lines();
         for line in shown.iter().filter(|line| line.trim() != "…") {
             let found = lines.any(|other| is_like(line, other));
-            assert!(found, "`{command}` does not print `{line}`, but:\n{said}");
+            assert!(found, "`{command}` does not print `{line}`, but:\n{output}");
         }
         let may_fail = shown.iter().any(|line| line.contains("error") || line.trim() == "…");
-        assert!(may_fail || !said.lines().any(|line| line.starts_with("error: ")), "`{command}` fails:\n{said}");
+        assert!(may_fail || !output.lines().any(|line| line.starts_with("error: ")), "`{command}` fails:\n{output}");
         self.ids.extend(pairs);
     }
 

@@ -1,4 +1,4 @@
-//! Each page, with what its reader has.
+//! The pages, each with the setup that its commands need.
 
 use serde_json::json;
 use testkit::{has_program, has_version};
