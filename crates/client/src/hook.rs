@@ -13,8 +13,8 @@ use crate::Launch;
 use crate::connect::{ConnectError, Patience, connect_or_start_within};
 use crate::control::{Control, ControlError};
 
-/// The time limit for finding or starting a daemon.
-const THERE_WITHIN: Duration = Duration::from_millis(500);
+/// The time limit for a running daemon's answer to the hello. A daemon that starts has until the deadline.
+const ACK_WITHIN: Duration = Duration::from_millis(500);
 
 /// An event, as received from the agent's program.
 #[derive(Debug)]
@@ -97,9 +97,9 @@ pub fn ask(
     mut on_asking: impl FnMut(),
 ) -> Result<HookReply, HookError> {
     let HookEvent { agent, event, raw, cwd, deadline, person } = event;
-    let there = deadline.min(Instant::now() + THERE_WITHIN);
+    let patience = Patience { ack: ACK_WITHIN, ..Patience::until(deadline) };
     let hello = Hello::brief(project, &cwd);
-    let connection = connect_or_start_within(project, &hello, launch, Patience::until(there));
+    let connection = connect_or_start_within(project, &hello, launch, patience);
     let connection = connection.map_err(|error| match error {
         // The daemon may be busy for a moment.
         ConnectError::Silent { .. } => HookError::TimedOut,

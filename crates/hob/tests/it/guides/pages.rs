@@ -147,7 +147,7 @@ fn hooks() {
         before: &[
             ("hob hooks install", "mkdir ~/.claude; cat [1-4].toml > hob-policy.toml"),
             ("hob policy check", "test ! -e next.toml || cat 1.toml 3.toml 4.toml > hob-policy.toml"),
-            ("hob hooks log", "hob hook PreToolUse --agent claude < cat.json"),
+            ("hob hooks log", "hob hook PreToolUse --agent claude < cat.json | tee answer.json; grep deny answer.json"),
             ("hob policy explain", "sed 's/Bash/Read/; s/\"command\":\"cat /\"file_path\":\"/' cat.json > event.json"),
             ("hob policy try", "cp hob-policy.toml next.toml"),
         ],

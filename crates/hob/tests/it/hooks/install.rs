@@ -90,7 +90,7 @@ fn every_fail_mode_is_proven_and_holds() {
                 _ => "gone: denied, blocked",
             };
             let mut found = proven(&project, agent);
-            // The next daemon may or may not be ready within 500 ms; both outcomes are as promised.
+            // The next daemon may or may not be ready within the deadline; both outcomes are as promised.
             let killed = found.remove(1);
             assert!(killed.starts_with("killed: ") && !killed.contains("NOT"), "{agent} {fail}: {killed}");
             assert_eq!(found, ["there: denied, blocked", hanging, gone], "{agent} {fail}");
