@@ -9,10 +9,9 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
-
-use crate::agent::{Agent, text};
-use crate::cache;
-use crate::workspace::{self, cargo, read, root, target_dir};
+use taskkit::agent::{Agent, text};
+use taskkit::cache;
+use taskkit::workspace::{self, cargo, read, root, target_dir};
 
 /// The edits of existing files: the file, the text to find, and its replacement.
 const EDITS: [(&str, &str, &str); 6] = [

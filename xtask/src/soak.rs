@@ -9,9 +9,8 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
-
-use crate::cache::Builds;
-use crate::workspace::{cargo, root, run, target_dir};
+use taskkit::cache::Builds;
+use taskkit::workspace::{cargo, root, run, target_dir};
 
 /// A fuzz target.
 struct Target {
@@ -220,7 +219,7 @@ fn merge(one: &Target) -> Result<()> {
 }
 
 fn host() -> Result<String> {
-    let said = crate::workspace::read(Command::new("rustc").arg("-vV"))?;
+    let said = taskkit::workspace::read(Command::new("rustc").arg("-vV"))?;
     let host = said.lines().find_map(|line| line.strip_prefix("host: "));
     Ok(host.context("`rustc -vV` names no host")?.to_owned())
 }

@@ -6,8 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-
-use crate::workspace::{command_line, run};
+use taskkit::workspace::{command_line, run};
 
 /// The steps so far. Displayed as a table.
 #[derive(Default)]

@@ -4,11 +4,13 @@
 use std::process::Command;
 
 use anyhow::{Result, bail};
+use taskkit::cache::Builds;
+use taskkit::setup;
+use taskkit::workspace::{IS_BUILT, cargo, read, root, succeeds, target_dir};
 
-use crate::cache::Builds;
 use crate::steps::Steps;
-use crate::workspace::{IS_BUILT, cargo, read, root, succeeds, target_dir};
-use crate::{setup, soak, tidy};
+
+use crate::{soak, tidy};
 
 /// Total duration of the fuzz targets in seconds.
 const FUZZING: usize = 60;

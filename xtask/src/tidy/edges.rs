@@ -27,7 +27,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("hob", &["daemon", "client", "ui", "project", "cure", "hooks", "nodes"]),
     ("testkit", &["project"]),
-    ("xtask", &[]),
+    ("taskkit", &[]),
+    ("agents", &["taskkit"]),
+    ("bench", &["taskkit"]),
+    ("xtask", &["taskkit"]),
 ];
 
 /// Crates that may use only the feature `wire` of `mcp`, which needs no async runtime.

@@ -7,9 +7,9 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result};
+use taskkit::workspace;
 
 use super::prose;
-use crate::workspace;
 
 /// Idioms of a private dialect, with the plain wording. `*` stands for any word.
 const IDIOMS: &[(&str, &str)] = &[
@@ -79,7 +79,7 @@ struct Comments {
 impl Language {
     /// Adds one file, whose path is relative to the root.
     pub(crate) fn add(&mut self, file: &Path, text: &str) {
-        let depth = if file.starts_with("crates") { 2 } else { 1 };
+        let depth = if ["crates", "tools"].iter().any(|dir| file.starts_with(dir)) { 2 } else { 1 };
         let name: Vec<_> = file.iter().take(depth).map(|part| part.to_string_lossy()).collect();
         let comments = self.crates.entry(name.join("/")).or_default();
         for (line, number) in text.lines().map(str::trim).zip(1..) {

@@ -45,7 +45,10 @@ fn named_paths(line: &str) -> impl Iterator<Item = &str> {
         let is_file =
             name.contains('/') && [".rs", ".md", ".toml", ".py", ".mjs", ".sh"].iter().any(|end| name.ends_with(end));
         let is_dir = name.ends_with('/');
-        let is_ours = ["crates/", "xtask/", "docs/", "fuzz/"].iter().any(|start| name.starts_with(start));
+        // Not `tools/`: `tools/list` is a method of MCP.
+        let is_ours = ["crates/", "tools/agents", "tools/bench", "tools/taskkit", "xtask/", "docs/", "fuzz/"]
+            .iter()
+            .any(|start| name.starts_with(start));
         plain && !at_run_time && (is_file || is_dir || is_ours)
     })
 }

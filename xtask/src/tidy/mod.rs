@@ -16,8 +16,7 @@ mod sources;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-
-use crate::workspace;
+use taskkit::workspace;
 
 /// Checks this checkout, and prints all complaints before it fails.
 pub(crate) fn run() -> Result<()> {
@@ -84,10 +83,10 @@ fn check_client() -> Result<Vec<String>> {
     Ok(heavy.take(1).map(|line| format!("crates/client: its dependencies hold an async runtime ({line}); `cargo tree -p client -i tokio` shows through whom")).collect())
 }
 
-/// All Rust files of crates, xtask and fuzz, relative to the root, sorted.
+/// All Rust files of crates, tools, xtask and fuzz, relative to the root, sorted.
 fn rust_files(root: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
-    let mut open: Vec<PathBuf> = ["crates", "xtask", "fuzz"].iter().map(|dir| root.join(dir)).collect();
+    let mut open: Vec<PathBuf> = ["crates", "tools", "xtask", "fuzz"].iter().map(|dir| root.join(dir)).collect();
     while let Some(dir) = open.pop() {
         let Ok(entries) = std::fs::read_dir(&dir) else { continue };
         for entry in entries {
