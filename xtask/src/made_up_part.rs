@@ -5,11 +5,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
-use taskkit::agent::{Agent, text};
 use taskkit::cache;
 use taskkit::workspace::{self, cargo, read, root, target_dir};
 
@@ -110,19 +109,28 @@ fn check_served(hob: &Path, dir: &Path) -> Result<()> {
     fs::write(&config, "toolsets = [\"garden\"]\n[garden]\nbeds = 3\n").context("could not write hob.toml")?;
     // Listed, called and read.
     contains("`hob tools`", &read(&mut hob(&["tools"]))?, "water_bed")?;
-    let mut agent = Agent::start(&mut hob(&["mcp"]))?;
-    let hello = agent.initialize()?;
-    contains("what a model is told", &hello["instructions"].to_string(), "water_bed waters one")?;
-    let watered = agent.call("water_bed", json!({ "bed": 3 }))?;
-    ensure!(watered["structuredContent"]["watered"] == 1, "the third bed was not watered: {}", text(&watered));
-    contains("a wrong call", &text(&agent.call("water_bed", json!({ "bed": 4 }))?), "there is no bed 4")?;
-    let beds = agent.request("resources/read", json!({ "uri": "garden://beds" }), Duration::from_secs(10))?;
-    contains("the resource", &beds.to_string(), "[0, 0, 1]")?;
+    let hello = json!({
+        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "xtask", "version": "1" },
+    });
+    // The answers to the handshake and to one request.
+    let answers = |method: &str, params: Value| -> Result<String> {
+        let file = dir.join("requests");
+        let lines = [(1, "initialize", &hello), (2, method, &params)].map(|(id, method, params)| {
+            format!("{}\n", json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))
+        });
+        fs::write(&file, lines.concat()).context("could not write the requests")?;
+        stdout_of(hob(&["mcp"]).stdin(fs::File::open(&file).context("could not open the requests")?))
+    };
+    contains("what a model is told", &answers("ping", json!({}))?, "water_bed waters one")?;
+    let water = |bed: usize| answers("tools/call", json!({ "name": "water_bed", "arguments": { "bed": bed } }));
+    contains("the answer to a call", &water(3)?, r#""watered":1"#)?;
+    contains("the answer to a wrong call", &water(4)?, "there is no bed 4")?;
+    let beds = answers("resources/read", json!({ "uri": "garden://beds" }))?;
+    contains("the resource", &beds, "[0, 0, 1]")?;
     // Shown, and recorded.
     contains("`hob status`", &read(&mut hob(&["status"]))?, "watered [0, 0, 1]")?;
     let status: Value = serde_json::from_str(&read(&mut hob(&["status", "--json"]))?).context("no JSON")?;
     ensure!(status["garden"]["watered"] == json!([0, 0, 1]), "`hob status --json` does not tell of it: {status}");
-    agent.finish()?;
     workspace::run(&mut hob(&["stop"]))?;
     let log = status["daemon"]["log"].as_str().map(PathBuf::from).context("the status names no log")?;
     let journal = fs::read_to_string(log.join("journal.jsonl")).context("could not read the journal")?;

@@ -16,6 +16,7 @@ mod project;
 mod random;
 mod screen;
 pub mod scripted_model;
+#[cfg(feature = "tokens")]
 pub mod tokens;
 pub mod transcript;
 

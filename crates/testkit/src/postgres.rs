@@ -18,12 +18,18 @@ pub struct Postgres {
     dir: tempfile::TempDir,
     bin: PathBuf,
     process: Option<Child>,
+    settings: &'static [&'static str],
 }
 
 impl Postgres {
-    /// Starts a server that accepts connections. If the programs are missing, prints that and returns `None`. Panics if
-    /// they are required (`CI`).
+    /// Starts a server that accepts connections and syncs nothing. If the programs are missing, prints that and returns
+    /// `None`. Panics if they are required (`CI`).
     pub fn start() -> Option<Postgres> {
+        Postgres::start_with(&["fsync=off", "deadlock_timeout=100ms"])
+    }
+
+    /// [`Postgres::start`] with these settings instead.
+    pub fn start_with(settings: &'static [&'static str]) -> Option<Postgres> {
         let Some(bin) = programs() else {
             assert!(std::env::var_os("CI").is_none(), "PostgreSQL is required here: cargo xtask setup tests");
             let test = std::thread::current().name().unwrap_or("a test").to_owned();
@@ -35,7 +41,7 @@ impl Postgres {
         if geteuid().is_root() {
             chown(dir.path(), Some(NOBODY), Some(NOBODY)).expect("root may give directories away");
         }
-        let mut server = Postgres { dir, bin, process: None };
+        let mut server = Postgres { dir, bin, process: None, settings };
         let mut init = server.command("initdb");
         init.args(["--auth=trust", "--username=hob", "--no-sync", "--encoding=UTF8", "--locale=C", "-D"]);
         let made = init.arg(server.data()).stderr(Stdio::piped()).output().expect("initdb starts");
@@ -61,10 +67,13 @@ impl Postgres {
     pub fn resume(&mut self) {
         let mut serve = self.command("postgres");
         serve.arg("-D").arg(self.data()).arg("-k").arg(self.dir.path());
-        serve.args(["-c", "listen_addresses=", "-c", "fsync=off", "-c", "deadlock_timeout=100ms"]);
+        serve.args(["-c", "listen_addresses="]).args(self.settings.iter().flat_map(|setting| ["-c", *setting]));
         self.process = Some(serve.spawn().expect("postgres starts"));
         // The socket exists a moment before the server accepts connections.
-        until("PostgreSQL to take connections", || self.psql("SELECT 1").then_some(()));
+        until("PostgreSQL to take connections", || {
+            let ran = self.psql("SELECT 1").output();
+            ran.is_ok_and(|ran| ran.status.success()).then_some(())
+        });
     }
 
     /// Kills the server with all its processes; committed data stays.
@@ -83,25 +92,27 @@ impl Postgres {
 
     /// Closes every connection of every daemon, as a failing network or an administrator does.
     pub fn cut_connections(&self) {
-        self.psql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'hob'");
+        self.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'hob'");
     }
 
     /// Runs statements and returns the rows of the last one as text.
     pub fn sql(&self, sql: &str) -> String {
-        let mut psql = self.client(sql);
-        let ran = psql.stdout(Stdio::piped()).stderr(Stdio::piped()).output().expect("psql starts");
+        let ran = self.psql(sql).output().expect("psql starts");
         assert!(ran.status.success(), "{sql}: {}", String::from_utf8_lossy(&ran.stderr));
         String::from_utf8_lossy(&ran.stdout).into_owned()
     }
 
-    fn psql(&self, sql: &str) -> bool {
-        self.client(sql).status().is_ok_and(|status| status.success())
+    fn psql(&self, sql: &str) -> Command {
+        let mut psql = self.client("psql");
+        psql.args(["-q", "-A", "-t", "-c", sql, "postgres"]).stdin(Stdio::null());
+        psql
     }
 
-    fn client(&self, sql: &str) -> Command {
-        let mut psql = self.command("psql");
-        psql.arg("-h").arg(self.dir.path()).args(["-U", "hob", "-q", "-A", "-t", "-c", sql, "postgres"]);
-        psql
+    /// Returns a program of PostgreSQL with the arguments that connect it to the server.
+    pub fn client(&self, program: &str) -> Command {
+        let mut client = Command::new(self.bin.join(program));
+        client.arg("-h").arg(self.dir.path()).args(["-U", "hob"]);
+        client
     }
 }
 

@@ -10,9 +10,10 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
-use taskkit::agent::{Agent, text};
 use taskkit::setup;
+use taskkit::until;
 use taskkit::workspace::{Profile, build, temporary_project};
+use testkit::{Answer, McpPeer};
 
 /// A module with two type errors.
 const BROKEN: &str = "\
@@ -65,19 +66,17 @@ pub(crate) fn run() -> Result<()> {
 }
 
 fn play(hob: &Path, dir: &Path, has_ghci: bool) -> Result<()> {
-    let mut conversation = Conversation { agent: Agent::hob(hob, dir, &[])? };
-    let hello = conversation.agent.initialize()?;
+    let mut conversation = Conversation::start(mcp(hob, dir, &[]));
+    let hello = &conversation.hello;
     println!(
         "\n▸ initialize\n  {} {}, protocol {}",
         plain(&hello["serverInfo"]["name"]),
         plain(&hello["serverInfo"]["version"]),
         plain(&hello["protocolVersion"])
     );
-    let listed = conversation.agent.request("tools/list", json!({}), std::time::Duration::from_secs(30))?;
-    let names: Vec<&str> =
-        listed["tools"].as_array().into_iter().flatten().filter_map(|tool| tool["name"].as_str()).collect();
+    let names = conversation.tools();
     println!("\n▸ tools/list\n  {}", names.join(", "));
-    if !names.contains(&"repl_eval") {
+    if !names.iter().any(|name| name == "repl_eval") {
         bail!("tools/list does not hold repl_eval");
     }
     if has_ghci {
@@ -86,7 +85,7 @@ fn play(hob: &Path, dir: &Path, has_ghci: bool) -> Result<()> {
         python(&mut conversation)?
     }
     node(&mut conversation, dir)?;
-    conversation.agent.finish()?;
+    conversation.finish()?;
     code(hob, dir)?;
     question(hob, dir)
 }
@@ -129,25 +128,17 @@ fn code(hob: &Path, dir: &Path) -> Result<()> {
             None
         }
     };
-    let mut command = Command::new(hob);
-    command.args(["mcp", "code"]).current_dir(dir);
+    let mut command = mcp(hob, dir, &["code"]);
     command.envs(path.iter().map(|path| ("PATH", path)));
-    let mut conversation = Conversation { agent: Agent::start(&mut command)? };
-    conversation.agent.initialize()?;
-    let is_verified = |content: &Value| path.is_none() || content["head"]["complete"] == true;
-    let callers = |result: &Value| {
-        let content = &result["structuredContent"];
-        content["total"] == 2 && is_verified(content)
-    };
+    let mut conversation = Conversation::start(command);
+    let is_verified = |answer: &Answer| path.is_none() || answer.structured["head"]["complete"] == true;
+    let callers = |answer: &Answer| answer.structured["total"] == 2 && is_verified(answer);
     let asked = json!({ "name": "area", "wait_ms": 60_000 });
     conversation.call("find_callers", asked, "a call and a value, verified", callers)?;
-    let breaks = |result: &Value| {
-        let content = &result["structuredContent"];
-        content["totals"]["breaks"] == 1 && is_verified(content)
-    };
+    let breaks = |answer: &Answer| answer.structured["totals"]["breaks"] == 1 && is_verified(answer);
     let what = "a match that one more shape breaks, verified";
     conversation.call("find_matches", json!({ "type_name": "Shape", "change": "add" }), what, breaks)?;
-    conversation.agent.finish()
+    conversation.finish()
 }
 
 /// Saves a prompt file, which becomes a tool. Without a model the agent answers it, and its answer is checked.
@@ -156,25 +147,16 @@ fn node(conversation: &mut Conversation, dir: &Path) -> Result<()> {
     std::fs::create_dir(dir.join("nodes")).context("could not make nodes/")?;
     std::fs::write(dir.join("nodes/rate.node.md"), NODE).context("could not write the node")?;
     let begun = Instant::now();
-    let time = std::time::Duration::from_secs(30);
-    loop {
-        let listed = conversation.agent.request("tools/list", json!({}), time)?;
-        if listed["tools"].as_array().into_iter().flatten().any(|tool| tool["name"] == "rate") {
-            break;
-        }
-        if begun.elapsed() > time {
-            bail!("the file is no tool after {} s", time.as_secs());
-        }
-    }
+    until("the file to be a tool", || Ok(conversation.tools().contains(&"rate".to_owned()).then_some(())))?;
     println!("  it is a tool {} ms later", begun.elapsed().as_millis());
     let call = json!({ "text": "It rained." });
-    let asked = conversation
-        .call("rate", call, "a prompt and a ticket", |result| result["structuredContent"]["state"] == "delegate")?;
-    let ticket = asked["structuredContent"]["delegate"]["ticket"].clone();
+    let asked =
+        conversation.call("rate", call, "a prompt and a ticket", |answer| answer.structured["state"] == "delegate")?;
+    let ticket = asked.structured["delegate"]["ticket"].clone();
     let wrong = json!({ "ticket": ticket, "value": { "reason": "wet", "score": 9 } });
-    conversation.call("node_submit", wrong, "what is wrong with it", |result| status(result) == "rejected")?;
+    conversation.call("node_submit", wrong, "what is wrong with it", |answer| has_status(answer, "rejected"))?;
     let right = json!({ "ticket": ticket, "value": { "reason": "wet", "score": 2 } });
-    conversation.call("node_submit", right, "the typed value", |result| status(result) == "accepted").map(drop)
+    conversation.call("node_submit", right, "the typed value", |answer| has_status(answer, "accepted")).map(drop)
 }
 
 /// An agent asks, `hob answer` answers, and the answer arrives with the agent's next result.
@@ -183,11 +165,11 @@ fn question(hob: &Path, dir: &Path) -> Result<()> {
     // The agent is a separate program, because a descendant of an agent may not answer.
     let script = dir.join("agent.sh");
     std::fs::write(&script, "\"$1\" mcp; exit $?\n").context("could not write the agent's script")?;
-    let mut agent = Agent::start(Command::new("sh").arg(&script).arg(hob).current_dir(dir))?;
-    agent.initialize()?;
-    let mut conversation = Conversation { agent };
+    let mut agent = Command::new("sh");
+    agent.arg(&script).arg(hob).current_dir(dir);
+    let mut conversation = Conversation::start(agent);
     let asked = json!({ "action": "Delete the branch?", "details": "It is merged.", "wait_s": 0 });
-    conversation.call("confirm_action", asked, "a question that is open", |result| status(result) == "asked")?;
+    conversation.call("confirm_action", asked, "a question that is open", |answer| has_status(answer, "asked"))?;
     let words = ["answer", "--yes", "--note", "but keep the tag"];
     println!("\n$ hob answer --yes --note 'but keep the tag'");
     let mut answer = Command::new(hob);
@@ -199,16 +181,16 @@ fn question(hob: &Path, dir: &Path) -> Result<()> {
             "{}\n  (This demonstration was started by an agent, which hob does not take for a person.)",
             refusal.trim_end()
         );
-        return conversation.agent.finish();
+        return conversation.finish();
     }
     if !said.status.success() {
         bail!("`hob answer` failed: {refusal}");
     }
     println!("{}", String::from_utf8_lossy(&said.stdout).trim_end());
-    conversation.call("ask_list", json!({}), "the answer beside another result", |result| {
-        text(result).contains("confirmed: true") && text(result).contains("but keep the tag")
+    conversation.call("ask_list", json!({}), "the answer beside another result", |answer| {
+        answer.text.contains("confirmed: true") && answer.text.contains("but keep the tag")
     })?;
-    conversation.agent.finish()
+    conversation.finish()
 }
 
 fn haskell(conversation: &mut Conversation, dir: &Path) -> Result<()> {
@@ -233,8 +215,8 @@ fn haskell(conversation: &mut Conversation, dir: &Path) -> Result<()> {
     }
     println!("\nThe agent mends it:\n\n{}", indented(MENDED));
     std::fs::write(dir.join("Shelf.hs"), MENDED).context("could not write Shelf.hs")?;
-    conversation.call("repl_reload", json!({}), "no diagnostics", |result| {
-        diagnostics(result).is_none_or(|list| list.is_empty())
+    conversation.call("repl_reload", json!({}), "no diagnostics", |answer| {
+        diagnostics(answer).is_none_or(|list| list.is_empty())
     })?;
     conversation.evaluate("warm 41", "42")
 }
@@ -246,47 +228,82 @@ fn python(conversation: &mut Conversation) -> Result<()> {
     conversation.evaluate("6 * 7", "42")
 }
 
-fn diagnostics(result: &Value) -> Option<&Vec<Value>> {
-    result["structuredContent"]["diagnostics"].as_array()
+fn diagnostics(answer: &Answer) -> Option<&Vec<Value>> {
+    answer.structured["diagnostics"].as_array()
 }
 
-/// The agent, with every exchange printed.
+/// `hob mcp` in the project.
+fn mcp(hob: &Path, dir: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(hob);
+    command.arg("mcp").args(args).current_dir(dir);
+    command
+}
+
+/// An agent, with every exchange printed.
 struct Conversation {
-    agent: Agent,
+    agent: McpPeer,
+    /// The result of `initialize`.
+    hello: Value,
 }
 
 impl Conversation {
-    /// Calls a tool, prints the exchange, and checks the result.
-    fn call(&mut self, tool: &str, arguments: Value, wanted: &str, is_right: impl Fn(&Value) -> bool) -> Result<Value> {
+    fn start(command: Command) -> Conversation {
+        let mut agent = McpPeer::spawn(command);
+        let hello = agent.initialize();
+        Conversation { agent, hello }
+    }
+
+    /// Returns the names of the listed tools.
+    fn tools(&mut self) -> Vec<String> {
+        let listed = self.agent.result("tools/list", json!({}));
+        let tools = listed["tools"].as_array().into_iter().flatten();
+        tools.filter_map(|tool| tool["name"].as_str().map(str::to_owned)).collect()
+    }
+
+    /// Calls a tool, prints the exchange, and checks the answer.
+    fn call(
+        &mut self,
+        tool: &str,
+        arguments: Value,
+        wanted: &str,
+        is_right: impl Fn(&Answer) -> bool,
+    ) -> Result<Answer> {
         println!("\n▸ {tool} {arguments}");
         let started = Instant::now();
-        let result = self.agent.call(tool, arguments)?;
-        let text = text(&result);
-        println!("{}\n  ({:.0} ms)", indented(&text), started.elapsed().as_secs_f64() * 1000.0);
-        if result["isError"] == true {
-            bail!("{tool} failed: {text}");
+        let answer = self.agent.call(tool, arguments);
+        println!("{}\n  ({:.0} ms)", indented(&answer.text), started.elapsed().as_secs_f64() * 1000.0);
+        if answer.is_error {
+            bail!("{tool} failed: {}", answer.text);
         }
-        if !is_right(&result) {
-            bail!("{tool} did not give {wanted}: {result}");
+        if !is_right(&answer) {
+            bail!("{tool} did not give {wanted}: {answer:?}");
         }
-        Ok(result)
+        Ok(answer)
     }
 
     fn evaluate(&mut self, code: &str, wanted: &str) -> Result<()> {
-        let is_right = |result: &Value| text(result).contains(wanted);
+        let is_right = |answer: &Answer| answer.text.contains(wanted);
         self.call("repl_eval", json!({ "code": code }), wanted, is_right).map(drop)
     }
 
     /// Starts endless code, checks that it runs, and interrupts it.
     fn interrupt_endless(&mut self, code: &str) -> Result<()> {
         let arguments = json!({ "code": code, "wait_ms": 1000 });
-        self.call("repl_eval", arguments, "a running evaluation", |result| status(result) == "running")?;
+        self.call("repl_eval", arguments, "a running evaluation", |answer| has_status(answer, "running"))?;
         self.call("repl_interrupt", json!({}), "an interrupt that took", |_| true).map(drop)
+    }
+
+    /// Closes the agent's output, as an agent does when it exits.
+    fn finish(self) -> Result<()> {
+        match self.agent.close().0 {
+            status if status.success() => Ok(()),
+            status => bail!("`hob mcp` ended with {status}"),
+        }
     }
 }
 
-fn status(result: &Value) -> &str {
-    result["structuredContent"]["status"].as_str().unwrap_or_default()
+fn has_status(answer: &Answer, status: &str) -> bool {
+    answer.structured["status"] == status
 }
 
 fn plain(value: &Value) -> String {

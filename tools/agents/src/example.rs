@@ -2,14 +2,11 @@
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use taskkit::until;
 use taskkit::workspace::{KillOnDrop, Profile, build};
 use tempfile::NamedTempFile;
-
-/// How long a server may take to print its address.
-const START_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Builds these examples and returns their directory.
 pub(crate) fn build_examples(names: &[&str]) -> Result<PathBuf> {
@@ -39,18 +36,13 @@ impl ExampleServer {
             .spawn()
             .with_context(|| format!("could not start {shown:?}"))?;
         let mut server = ExampleServer { child: KillOnDrop(child), url: String::new(), log };
-        let deadline = Instant::now() + START_TIMEOUT;
-        while server.url.is_empty() {
-            if let Some((line, _)) = server.log()?.split_once('\n') {
-                server.url = line.to_owned();
-            } else if let Some(status) = server.child.try_wait()? {
-                bail!("{shown:?} ended ({status}) and said {:?}", server.log()?);
-            } else if Instant::now() > deadline {
-                bail!("{shown:?} did not say where it listens within {START_TIMEOUT:?}");
-            } else {
-                std::thread::sleep(Duration::from_millis(5));
-            }
-        }
+        server.url = until("the address of a server", || match server.log()?.split_once('\n') {
+            Some((line, _)) => Ok(Some(line.to_owned())),
+            None => match server.child.try_wait()? {
+                Some(status) => bail!("{shown:?} ended ({status}) and said {:?}", server.log()?),
+                None => Ok(None),
+            },
+        })?;
         Ok(server)
     }
 

@@ -84,17 +84,19 @@ pub(crate) fn copy_lines(to: &Path, wanted: usize) -> Result<usize> {
     bail!("the sources of all dependencies have {lines} lines, fewer than {wanted}")
 }
 
-/// Pseudorandom numbers from a fixed seed (xorshift).
-pub(crate) struct Chance(pub(crate) u64);
-
-impl Chance {
-    /// Returns a number below a limit.
-    pub(crate) fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % limit.max(1) as u64) as usize
+/// Returns the sources below a folder, sorted.
+pub(crate) fn files(folder: &Path, endings: &[&str]) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).with_context(|| format!("could not list {folder:?}"))? {
+        let path = entry.with_context(|| format!("could not list {folder:?}"))?.path();
+        if path.is_dir() {
+            found.extend(files(&path, endings)?);
+        } else if path.extension().is_some_and(|end| endings.iter().any(|one| end == *one)) {
+            found.push(path);
+        }
     }
+    found.sort();
+    Ok(found)
 }
 
 /// Returns the names of functions defined in a text, found line by line.
@@ -115,15 +117,5 @@ mod tests {
     fn functions_are_found_by_their_lines() {
         let text = "pub fn area(x: i32) {}\n    const fn of<T>() {}\n// fn comment() {}\nlet f = |x| x;\nfn area_of\n";
         assert_eq!(functions(text).collect::<Vec<_>>(), ["area"]);
-    }
-
-    #[test]
-    fn chance_is_the_same_in_every_run_and_below_its_limit() {
-        let drawn = |seed| {
-            let mut chance = Chance(seed);
-            (0..100).map(|_| chance.below(7)).collect::<Vec<_>>()
-        };
-        assert_eq!(drawn(1), drawn(1));
-        assert!(drawn(1) != drawn(2) && drawn(3).iter().all(|number| *number < 7));
     }
 }

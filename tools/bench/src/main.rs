@@ -7,7 +7,9 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "tasks talk to a person at a terminal")]
 
 mod bench;
+mod client;
 mod dependencies;
+mod pipes;
 mod score;
 
 use std::process::ExitCode;

@@ -75,8 +75,8 @@ fn edge(from: &str, allowed: &[&str], ours: &[&str], dependency: &Value) -> Opti
     }
     let is_dev = dependency["kind"] == "dev";
     if to == "testkit" {
-        let wrong = !is_dev || from == "xtask";
-        return wrong.then(|| format!("{from} → testkit: it is for tests; make it a dev-dependency"));
+        let is_tool = ["agents", "bench"].contains(&from);
+        return (!is_dev && !is_tool).then(|| format!("{from} → testkit: it is for tests; make it a dev-dependency"));
     }
     // A crate may use itself in its own tests, to switch features on.
     if to == from && is_dev {

@@ -6,12 +6,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
+use taskkit::until;
 use taskkit::workspace::KillOnDrop;
 
 use super::dialogs;
 use super::kinds::Agent;
 use super::record;
-use super::stage::{Programs, Stage, until};
+use super::stage::{Programs, Stage};
 use super::tasks::{Task, Turn, task, turns};
 use crate::clients::stdout_of;
 

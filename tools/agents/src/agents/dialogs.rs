@@ -8,12 +8,13 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
+use taskkit::until;
 use taskkit::workspace::succeeds;
 
 use super::asking::{NOTE, answer, confirm, open, wants, watch};
 use super::kinds::{Agent, PROMPT, claude_at_a_terminal};
 use super::record;
-use super::stage::{Programs, Stage, until};
+use super::stage::{Programs, Stage};
 use super::tasks::{Task, task, turns};
 use super::terminal::Terminal;
 

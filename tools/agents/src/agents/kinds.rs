@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
 use super::states::{CLAUDE, CODEX, COPILOT, GEMINI, Installation, OPENCODE};
@@ -15,12 +16,6 @@ pub(super) const SERVER: &str = "hob";
 /// A coding agent in one of its configurations.
 pub(super) struct Agent {
     pub(super) name: &'static str,
-    /// Name of the package as pinned in `tools/agents/packages`.
-    pub(super) package: &'static str,
-    /// Path of the program in its package.
-    pub(super) program: &'static str,
-    /// True if Node runs it.
-    pub(super) is_script: bool,
     pub(super) setting: fn(&Environment) -> Setting,
     /// The call with which the model loads the tools, given their names.
     pub(super) before: fn(&[&str]) -> Option<Value>,
@@ -86,6 +81,16 @@ pub(super) struct Setting {
     pub(super) args: Vec<String>,
 }
 
+impl Setting {
+    pub(super) fn write_files(&self) -> Result<()> {
+        self.files.iter().try_for_each(|(path, text)| {
+            std::fs::create_dir_all(path.parent().expect("a file lies in a folder"))
+                .and_then(|()| std::fs::write(path, text))
+                .with_context(|| format!("could not write {}", path.display()))
+        })
+    }
+}
+
 impl Agent {
     /// Name of the list in `tools/agents/packages` that pins its package; CI installs only one.
     pub(super) fn list(&self) -> &'static str {
@@ -94,16 +99,13 @@ impl Agent {
 
     /// Directory of its package, relative to that of all lists.
     pub(super) fn directory(&self, packages: &Path) -> PathBuf {
-        packages.join(self.list()).join("node_modules").join(self.package)
+        packages.join(self.list()).join("node_modules").join(self.installation.package)
     }
 }
 
 pub(super) const AGENTS: [Agent; 9] = [
     Agent {
         name: "Claude Code",
-        package: "@anthropic-ai/claude-code-linux-x64",
-        program: "claude",
-        is_script: false,
         setting: |place| claude(place, &[]),
         before: |tools| {
             let names: Vec<String> = tools.iter().map(|tool| format!("mcp__{SERVER}__{tool}")).collect();
@@ -115,9 +117,6 @@ pub(super) const AGENTS: [Agent; 9] = [
     },
     Agent {
         name: "Claude Code, all tools",
-        package: "@anthropic-ai/claude-code-linux-x64",
-        program: "claude",
-        is_script: false,
         setting: |place| claude(place, &[("ENABLE_TOOL_SEARCH", "false")]),
         before: |_| None,
         call: directly,
@@ -125,9 +124,6 @@ pub(super) const AGENTS: [Agent; 9] = [
     },
     Agent {
         name: "Codex, gpt-5.5",
-        package: "@openai/codex-linux-x64",
-        program: "vendor/x86_64-unknown-linux-musl/bin/codex",
-        is_script: false,
         setting: |place| codex(place, "gpt-5.5"),
         before: |tools| {
             // By default it returns 8 results, which include unrequested tools.
@@ -138,9 +134,6 @@ pub(super) const AGENTS: [Agent; 9] = [
     },
     Agent {
         name: "Codex, gpt-6.1-sol",
-        package: "@openai/codex-linux-x64",
-        program: "vendor/x86_64-unknown-linux-musl/bin/codex",
-        is_script: false,
         setting: |place| codex(place, "gpt-6.1-sol"),
         before: |tools| {
             let names: Vec<String> = tools.iter().map(|tool| format!("mcp__{SERVER}__{tool}")).collect();
@@ -155,29 +148,14 @@ pub(super) const AGENTS: [Agent; 9] = [
     },
     Agent {
         name: "Codex, another model",
-        package: "@openai/codex-linux-x64",
-        program: "vendor/x86_64-unknown-linux-musl/bin/codex",
-        is_script: false,
         setting: |place| codex(place, "scripted"),
         before: |_| None,
         call: directly,
         installation: &CODEX,
     },
-    Agent {
-        name: "Gemini CLI",
-        package: "@google/gemini-cli",
-        program: "bundle/gemini.js",
-        is_script: true,
-        setting: gemini,
-        before: |_| None,
-        call: directly,
-        installation: &GEMINI,
-    },
+    Agent { name: "Gemini CLI", setting: gemini, before: |_| None, call: directly, installation: &GEMINI },
     Agent {
         name: "Copilot CLI, claude-sonnet-4.5",
-        package: "@github/copilot-linux-x64",
-        program: "copilot",
-        is_script: false,
         setting: |place| copilot(place, "anthropic", "claude-sonnet-4.5"),
         before: |tools| {
             let pattern = format!("^{SERVER}-({})$", tools.join("|"));
@@ -188,25 +166,27 @@ pub(super) const AGENTS: [Agent; 9] = [
     },
     Agent {
         name: "Copilot CLI, gpt-5.1",
-        package: "@github/copilot-linux-x64",
-        program: "copilot",
-        is_script: false,
         setting: |place| copilot(place, "openai", "gpt-5.1"),
         before: |_| None,
         call: directly,
         installation: &COPILOT,
     },
-    Agent {
-        name: "opencode",
-        package: "opencode-linux-x64",
-        program: "bin/opencode",
-        is_script: false,
-        setting: opencode,
-        before: |_| None,
-        call: directly,
-        installation: &OPENCODE,
-    },
+    Agent { name: "opencode", setting: opencode, before: |_| None, call: directly, installation: &OPENCODE },
 ];
+
+/// Returns the turn in which the model runs a line in the agent's own shell.
+pub(super) fn shell(agent: &Agent, line: &str) -> Value {
+    let (tool, arguments) = match agent.installation.name {
+        name if name == CODEX.name => ("exec_command", json!({ "cmd": line, "yield_time_ms": 60_000 })),
+        name if name == GEMINI.name => ("run_shell_command", json!({ "command": line, "description": "A step." })),
+        name if name == COPILOT.name => {
+            ("bash", json!({ "command": line, "description": "A step.", "mode": "sync", "initial_wait": 60 }))
+        }
+        name if name == OPENCODE.name => ("bash", json!({ "command": line, "description": "A step." })),
+        _ => ("Bash", json!({ "command": line, "description": "A step." })),
+    };
+    json!({ "tool": tool, "arguments": arguments })
+}
 
 fn directly(tool: &str, arguments: &Value) -> Value {
     json!({ "server": SERVER, "tool": tool, "arguments": arguments })

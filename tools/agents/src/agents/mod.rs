@@ -19,7 +19,7 @@ mod tasks;
 mod terminal;
 mod trials;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
@@ -99,10 +99,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     let tools = setup::tests()?;
     let packages =
         installed(&tools, chosen.iter().map(|agent| agent.list()).chain(hooked.iter().map(|hooked| hooked.list)))?;
-    let hob = match hob {
-        Some(hob) => hob.canonicalize().with_context(|| format!("could not find {}", hob.display()))?,
-        None => build(Profile::Dev, &["--quiet", "-p", "hob"])?.join("hob"),
-    };
+    let hob = tested(hob)?;
     let model = build(Profile::Dev, &["--quiet", "-p", "testkit", "--bin", "scripted-model"])?.join("scripted-model");
     let programs = Programs { tools: &tools, packages: &packages, hob: &hob, model: &model };
     let mut rows = Vec::new();
@@ -211,8 +208,16 @@ fn installed(tools: &Tools, lists: impl Iterator<Item = &'static str>) -> Result
     Ok(dir)
 }
 
+/// Returns the program to test: the given one, or that of this checkout.
+fn tested(hob: Option<PathBuf>) -> Result<PathBuf> {
+    match hob {
+        Some(hob) => hob.canonicalize().with_context(|| format!("could not find {}", hob.display())),
+        None => Ok(build(Profile::Dev, &["--quiet", "-p", "hob"])?.join("hob")),
+    }
+}
+
 fn row(agent: &'static Agent, programs: &Programs<'_>) -> Result<Row> {
-    let version = version(agent, programs)?;
+    let version = version(&agent.directory(programs.packages))?;
 
     let (started, run) = run_with(agent, "", programs)?;
     let (_, with_both) = run_with(agent, " --results both", programs)?;
@@ -224,9 +229,8 @@ fn row(agent: &'static Agent, programs: &Programs<'_>) -> Result<Row> {
     Ok(Row { agent, version, started, run, with_both, registered, over_http, killed, delegated, asked })
 }
 
-/// The version of an agent's package.
-fn version(agent: &Agent, programs: &Programs<'_>) -> Result<String> {
-    let package = agent.directory(programs.packages);
+/// Returns the version of a package in its directory.
+fn version(package: &Path) -> Result<String> {
     let manifest = std::fs::read_to_string(package.join("package.json")).context("could not read a package's list")?;
     let manifest: Value = serde_json::from_str(&manifest).context("a package's list is no JSON")?;
     Ok(manifest["version"].as_str().unwrap_or_default().trim_end_matches("-linux-x64").to_owned())

@@ -3,9 +3,8 @@
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use taskkit::setup::Tools;
 use taskkit::workspace::temporary_project;
@@ -15,9 +14,6 @@ use super::kinds::{Agent, Environment, Server, Setting};
 use super::record;
 use super::tasks::{FOUR_ERRORS, Turn};
 use crate::clients::stdout_of;
-
-/// Timeout for an expected event.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The programs involved.
 pub(super) struct Programs<'a> {
@@ -74,11 +70,7 @@ impl<'a> Stage<'a> {
 
     /// Returns the agent's command line, and writes its files.
     pub(super) fn agent(&self, agent: &Agent, setting: &Setting) -> Result<Command> {
-        for (path, text) in &setting.files {
-            std::fs::create_dir_all(path.parent().expect("a file lies in a folder"))
-                .and_then(|()| std::fs::write(path, text))
-                .with_context(|| format!("could not write {}", path.display()))?;
-        }
+        setting.write_files()?;
         let mut command = self.program(agent)?;
         command.args(&setting.args).envs(setting.env.iter().cloned());
         Ok(command)
@@ -86,9 +78,10 @@ impl<'a> Stage<'a> {
 
     /// Returns the agent's program without arguments.
     pub(super) fn program(&self, agent: &Agent) -> Result<Command> {
-        let program = agent.directory(self.programs.packages).join(agent.program);
-        let mut command = self.command(if agent.is_script { &self.programs.tools.node } else { &program })?;
-        if agent.is_script {
+        let program = agent.directory(self.programs.packages).join(agent.installation.program);
+        let mut command =
+            self.command(if agent.installation.is_script { &self.programs.tools.node } else { &program })?;
+        if agent.installation.is_script {
             command.arg(&program);
         }
         Ok(command)
@@ -209,19 +202,5 @@ impl Drop for Model {
         // It ends with its stdin. After an error nothing else closes it.
         drop(self.child.stdin.take());
         let _ = self.child.wait();
-    }
-}
-
-/// Waits until a condition holds.
-pub(super) fn until<T>(what: &str, mut there: impl FnMut() -> Result<Option<T>>) -> Result<T> {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        if let Some(value) = there()? {
-            return Ok(value);
-        }
-        if Instant::now() > deadline {
-            bail!("waited {PATIENCE:?} for {what}");
-        }
-        std::thread::sleep(Duration::from_millis(50));
     }
 }

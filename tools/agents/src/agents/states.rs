@@ -77,6 +77,12 @@ pub(super) struct Installation {
     pub(super) name: &'static str,
     /// Its name in `hob doctor`.
     pub(super) title: &'static str,
+    /// Name of the package as pinned in `tools/agents/packages`.
+    pub(super) package: &'static str,
+    /// Path of the program in its package.
+    pub(super) program: &'static str,
+    /// True if Node runs it.
+    pub(super) is_script: bool,
     /// The project file with the entry.
     file: &'static str,
     /// Withdraws the trust given by `hob init --allow`, for a home and project; `None` if the agent asks for none.
@@ -119,6 +125,9 @@ impl Edit {
 pub(super) const CLAUDE: Installation = Installation {
     name: "claude",
     title: "Claude Code",
+    package: "@anthropic-ai/claude-code-linux-x64",
+    program: "claude",
+    is_script: false,
     file: ".mcp.json",
     untrusted: |home, _| {
         let [yes, no] = ["true", "false"].map(|word| format!("\"hasTrustDialogAccepted\": {word}"));
@@ -133,6 +142,9 @@ pub(super) const CLAUDE: Installation = Installation {
 pub(super) const CODEX: Installation = Installation {
     name: "codex",
     title: "Codex",
+    package: "@openai/codex-linux-x64",
+    program: "vendor/x86_64-unknown-linux-musl/bin/codex",
+    is_script: false,
     file: ".codex/config.toml",
     untrusted: |home, _| Some(Edit::new(home.join(".codex/config.toml"), "\"trusted\"", "\"untrusted\"")),
     disabled: |_, project| Edit::new(project.join(".codex/config.toml"), "command = ", "enabled = false\ncommand = "),
@@ -141,6 +153,9 @@ pub(super) const CODEX: Installation = Installation {
 pub(super) const GEMINI: Installation = Installation {
     name: "gemini",
     title: "Gemini CLI",
+    package: "@google/gemini-cli",
+    program: "bundle/gemini.js",
+    is_script: true,
     file: ".gemini/settings.json",
     untrusted: |home, _| Some(Edit::new(home.join(".gemini/trustedFolders.json"), "TRUST_FOLDER", "DO_NOT_TRUST")),
     disabled: |home, _| Edit {
@@ -153,6 +168,9 @@ pub(super) const GEMINI: Installation = Installation {
 pub(super) const COPILOT: Installation = Installation {
     name: "copilot",
     title: "Copilot CLI",
+    package: "@github/copilot-linux-x64",
+    program: "copilot",
+    is_script: false,
     file: ".mcp.json",
     untrusted: |home, project| {
         let folder = format!("\"{}\"", project.display());
@@ -168,6 +186,9 @@ pub(super) const COPILOT: Installation = Installation {
 pub(super) const OPENCODE: Installation = Installation {
     name: "opencode",
     title: "opencode",
+    package: "opencode-linux-x64",
+    program: "bin/opencode",
+    is_script: false,
     file: "opencode.json",
     untrusted: |_, _| None,
     disabled: |_, project| {

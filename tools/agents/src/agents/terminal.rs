@@ -5,8 +5,9 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use taskkit::until;
 
-use super::stage::{Stage, until};
+use super::stage::Stage;
 
 /// Timeout for the effect of a key.
 const AGAIN: Duration = Duration::from_secs(2);

@@ -5,11 +5,12 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
+use taskkit::until;
 use taskkit::workspace::{KillOnDrop, succeeds};
 
 use super::kinds::{Agent, Server};
 use super::record;
-use super::stage::{Model, Programs, Stage, until};
+use super::stage::{Model, Programs, Stage};
 use super::tasks::{Task, Turn, task, turns};
 use crate::clients::stdout_of;
 

@@ -14,12 +14,12 @@ mod tidepool;
 use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use taskkit::setup::{self, Tools};
-use taskkit::workspace::{Profile, build, root, temporary_project};
+use taskkit::until;
+use taskkit::workspace::{KillOnDrop, Profile, build, root, temporary_project};
 
 use crate::matrix;
 
@@ -27,8 +27,8 @@ use crate::matrix;
 pub(crate) const MODERN: &str = "2026-07-28";
 /// The last revision that opens with `initialize`.
 pub(crate) const LEGACY: &str = "2025-11-25";
-/// Timeout of a row, so that none hangs the run.
-const TIMEOUT: Duration = Duration::from_secs(120);
+/// The modes of a client that speaks both eras, and the revision that it must settle on.
+pub(crate) const ERAS: &[(&str, &str)] = &[("legacy", LEGACY), ("auto", MODERN), (MODERN, MODERN)];
 
 /// Runs the libraries' clients, or with `agents` the coding agents.
 pub(crate) fn run(args: &[String]) -> Result<()> {
@@ -70,7 +70,7 @@ fn run_rows(tools: &Tools) -> Result<()> {
     // Node resolves packages from the script's directory, so the scripts are placed next to the packages.
     setup::copy_scripts(&["sdk1.mjs", "sdk2.mjs"], &scripts, &tools.scripts)?;
     let python = scripts.join("client.py");
-    for (mode, version) in [("legacy", LEGACY), ("auto", MODERN), (MODERN, MODERN)] {
+    for (mode, version) in ERAS {
         row("Python mcp 2.3.0", mode, check_repl(&tools.python, &python, &hob, dir, mode, version));
     }
     row(
@@ -78,7 +78,7 @@ fn run_rows(tools: &Tools) -> Result<()> {
         "legacy",
         check_repl(&tools.node, &tools.scripts.join("sdk1.mjs"), &hob, dir, "legacy", LEGACY),
     );
-    for (mode, version) in [("legacy", LEGACY), ("auto", MODERN), (MODERN, MODERN)] {
+    for (mode, version) in ERAS {
         row(
             "TypeScript client 2.4.0",
             mode,
@@ -86,7 +86,7 @@ fn run_rows(tools: &Tools) -> Result<()> {
         );
     }
     let python = scripts.join("cure.py");
-    for (mode, version) in [("legacy", LEGACY), ("auto", MODERN), (MODERN, MODERN)] {
+    for (mode, version) in ERAS {
         row("Python mcp 2.3.0, Cure", mode, check_cure(&tools.python, &python, &hob, dir, mode, version));
     }
     nodes::rows(tools, &hob, &mut row)?;
@@ -294,29 +294,20 @@ pub(crate) fn stdout_of(command: &mut Command) -> Result<String> {
     stdout_with_input(command, Stdio::null())
 }
 
-/// Runs a program and returns its stdout; one that exceeds [`TIMEOUT`] is killed, which is a failure.
+/// Runs a program and returns its stdout; one that does not end is killed, which is a failure.
 fn stdout_with_input(command: &mut Command, stdin: Stdio) -> Result<String> {
     let stdout_file = tempfile::NamedTempFile::new().context("could not make a file for the output")?;
     let stderr_file = tempfile::NamedTempFile::new().context("could not make a file for the output")?;
-    let mut child = command
+    let child = command
         .stdin(stdin)
         .stdout(stdout_file.reopen()?)
         .stderr(stderr_file.reopen()?)
         .spawn()
         .with_context(|| format!("could not start {:?}", command.get_program()))?;
-    let deadline = Instant::now() + TIMEOUT;
-    let status = loop {
-        if let Some(status) = child.try_wait()? {
-            break status;
-        }
-        if Instant::now() > deadline {
-            child.kill()?;
-            child.wait()?;
-            bail!("did not end within {TIMEOUT:?}; it had said {:?}", std::fs::read_to_string(stdout_file.path())?);
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    };
+    let mut child = KillOnDrop(child);
+    let status = until("its end", || Ok(child.try_wait()?));
     let stdout = std::fs::read_to_string(stdout_file.path()).context("its output is no UTF-8")?;
+    let status = status.with_context(|| format!("it said {stdout:?}"))?;
     if !status.success() {
         let stderr = std::fs::read_to_string(stderr_file.path()).unwrap_or_default();
         let last: Vec<&str> = stderr.lines().rev().take(6).collect();

@@ -11,13 +11,10 @@ use serde_json::{Value, json};
 use taskkit::setup::{self, Tools};
 use taskkit::workspace::{KillOnDrop, Profile, build, root, target_dir, temporary_project};
 
-use super::{LEGACY, MODERN, report, stdout_of};
+use super::{ERAS, report, stdout_of};
 
 /// A client: its name, interpreter, script, and its eras with the revision of each.
 type Client<'a> = (&'static str, &'a Path, PathBuf, &'static [(&'static str, &'static str)]);
-
-/// All eras of a client.
-const ERAS: &[(&str, &str)] = &[("legacy", LEGACY), ("auto", MODERN), (MODERN, MODERN)];
 
 /// Runs every client in every era that it supports, each in a new project. Passes name, era and outcome to `row`.
 pub(super) fn rows(tools: &Tools, hob: &Path, mut row: impl FnMut(&str, &str, Result<String>)) -> Result<()> {

@@ -19,12 +19,8 @@ use taskkit::setup::{self, Tools};
 use taskkit::workspace::{Profile, root, target_dir, write_page};
 
 use self::expectations::Cell;
-use crate::clients::{LEGACY, MODERN, stdout_of};
+use crate::clients::{ERAS, LEGACY, MODERN, stdout_of};
 use crate::example::{self, ExampleServer};
-
-/// The modes of a client that speaks both eras, and the revision that it must settle on.
-const BOTH_ERAS: &[(&str, &str)] = &[("legacy", LEGACY), ("auto", MODERN), (MODERN, MODERN)];
-const LEGACY_ONLY: &[(&str, &str)] = &[("legacy", LEGACY)];
 
 /// A client, over one transport, in one mode.
 struct Row {
@@ -63,11 +59,11 @@ pub(crate) fn run(tools: &Tools) -> Result<()> {
                 rows.push(row(client, command(), transport, mode, version, &servers));
             }
         };
-        add("rmcp 3.9.0", &|| vec![rust.clone()], BOTH_ERAS);
-        add("Python mcp 2.3.0", &python("mcp"), BOTH_ERAS);
-        add("fastmcp 4.1.2", &python("fastmcp"), BOTH_ERAS);
-        add("TypeScript sdk 1.32.2", &node("matrix1.mjs"), LEGACY_ONLY);
-        add("TypeScript client 2.4.0", &node("matrix2.mjs"), BOTH_ERAS);
+        add("rmcp 3.9.0", &|| vec![rust.clone()], ERAS);
+        add("Python mcp 2.3.0", &python("mcp"), ERAS);
+        add("fastmcp 4.1.2", &python("fastmcp"), ERAS);
+        add("TypeScript sdk 1.32.2", &node("matrix1.mjs"), &ERAS[..1]);
+        add("TypeScript client 2.4.0", &node("matrix2.mjs"), ERAS);
         for (era, version) in [("legacy", LEGACY), ("modern", MODERN)] {
             rows.push(inspector::row(tools, transport, era, version, &servers)?);
         }
@@ -101,17 +97,18 @@ fn row(
     version: &'static str,
     servers: &Servers,
 ) -> Row {
-    let cells = match report(&command, transport, mode, None, servers) {
+    let cells = match report(&command, transport, &servers.target(transport), &[mode]) {
         Ok(report) => expectations::judge(&report, version),
         Err(e) => vec![Cell::Failed(format!("{e:#}"))],
     };
     Row { client, transport, mode, version, cells }
 }
 
-fn report(command: &[PathBuf], transport: &str, mode: &str, what: Option<&str>, servers: &Servers) -> Result<Value> {
-    let (program, args) = command.split_first().context("no program")?;
+/// Runs a client and returns its report.
+fn report(command: &[PathBuf], transport: &str, target: &Path, args: &[&str]) -> Result<Value> {
+    let (program, words) = command.split_first().context("no program")?;
     let mut client = Command::new(program);
-    client.args(args).arg(transport).arg(servers.target(transport)).arg(mode).args(what);
+    client.args(words).arg(transport).arg(target).args(args);
     let said = stdout_of(&mut client)?;
     serde_json::from_str(said.trim()).with_context(|| format!("no report: {said}"))
 }
@@ -156,9 +153,7 @@ fn races(tools: &Tools, servers: &Servers) -> Result<Vec<Race>> {
     for ((client, script), mode) in [(sdk1, "legacy"), (sdk2, "legacy"), (sdk2, MODERN)] {
         let command = [tools.node.clone(), tools.scripts.join(script)];
         let raced = |target: &Path, transport: &str| {
-            let mut node = Command::new(&command[0]);
-            let said = stdout_of(node.arg(&command[1]).arg(transport).arg(target).args([mode, "race"]))?;
-            let report: Value = serde_json::from_str(said.trim()).with_context(|| format!("no report: {said}"))?;
+            let report = report(&command, transport, target, &[mode, "race"])?;
             let race = &report["race"];
             if race["answered"] != 1000 {
                 bail!("{} of 1000 calls were answered", race["answered"]);

@@ -4,18 +4,15 @@
 //! target.
 
 use std::collections::HashMap;
-use std::process::Command;
-use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use serde_json::json;
-use taskkit::agent::Agent;
-use taskkit::workspace::{Profile, build, cargo, read, root};
 
-use super::Bench;
 use super::echo::daemon_pid;
 use super::procfs::Memory;
-use super::report::{self, Figure, Page, Target};
+use super::report::{Figure, Page, Target};
+use super::{Bench, of_crate, programs};
+use crate::client::Client;
 
 const PAGE: Page = Page {
     file: "docs/generated/bench-cure.md",
@@ -26,31 +23,13 @@ const PAGE: Page = Page {
 
 /// Measures everything. Fails if a target is missed.
 pub(super) fn run(is_quick: bool) -> Result<()> {
-    let mut command: Command = cargo();
-    command.args(["bench", "--quiet", "-p", "cure", "--bench", "figures"]).current_dir(root());
-    if is_quick {
-        command.args(["--", "--quick"]);
-    }
-    let said = read(&mut command)?;
-    let programs = build(Profile::Release, &["-p", "hob", "-p", "bench", "--bins"])?;
-    let bench = Bench::new(programs, is_quick)?;
-    let mut figures = times(&parse_times(&said))?;
-    figures.push(memory(&bench)?);
-    bench.stop()?;
-    report::print(&figures);
-    if !is_quick {
-        report::write(&PAGE, &figures)?;
-    }
-    match figures.iter().filter(|figure| figure.is_met() == Some(false)).count() {
-        0 => Ok(()),
-        missed => bail!("bench: {missed} targets are missed"),
-    }
-}
-
-/// Parses lines of the form `name<TAB>microseconds`.
-fn parse_times(said: &str) -> HashMap<&str, f64> {
-    let lines = said.lines().filter_map(|line| line.split_once('\t'));
-    lines.filter_map(|(name, micros)| Some((name, micros.trim().parse().ok()?))).collect()
+    of_crate::run("cure", &PAGE, is_quick, &[], |values| {
+        let mut figures = times(values)?;
+        let bench = Bench::new(programs()?, is_quick)?;
+        figures.push(memory(&bench)?);
+        bench.stop()?;
+        Ok(figures)
+    })
 }
 
 fn times(micros: &HashMap<&str, f64>) -> Result<Vec<Figure>> {
@@ -87,14 +66,12 @@ fn times(micros: &HashMap<&str, f64>) -> Result<Vec<Figure>> {
 
 /// Measures the daemon's memory before and after it has checked a program.
 fn memory(bench: &Bench) -> Result<Figure> {
-    let mut agent = Agent::start(&mut bench.hob(&["mcp", "cure"]))?;
-    agent.initialize()?;
-    let timeout = Duration::from_secs(20);
-    agent.request("tools/list", json!({}), timeout)?;
+    let mut agent = Client::start(&mut bench.hob(&["mcp", "cure"]))?;
+    agent.request("tools/list", json!({}))?;
     let daemon = daemon_pid(bench)?;
     let before = Memory::read(daemon)?.resident;
     let code = "module T do\n  def main(): String = \"#{1 + 1}\"\nend\n";
-    agent.request("tools/call", json!({"name": "type_check_cure", "arguments": {"code": code}}), timeout)?;
+    agent.call("type_check_cure", json!({ "code": code }))?;
     let after = Memory::read(daemon)?.resident;
     agent.finish()?;
     let what = "daemon that has checked a program, resident".to_owned();

@@ -4,27 +4,29 @@
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
-use taskkit::agent::Pipes;
+use taskkit::until;
 
 use super::report::{Figure, Target};
 use super::{Bench, Samples};
+use crate::client::hello;
+use crate::pipes::Pipes;
 
 /// Number of calls of one contender before the turn of the next.
 const TURN: usize = 100;
 
 pub(super) fn measure(bench: &Bench) -> Result<Vec<Figure>> {
-    let mut hob = Contender::pipes(&mut bench.hob(&["mcp"]))?;
-    hob.initialize()?;
+    let mut hob = Contender::front_end(&mut bench.hob(&["mcp"]))?;
     let mut socket = Contender::socket(bench)?;
     socket.initialize()?;
     let mut bare = Contender::pipes(&mut bench.program("floor-echo"))?;
     let path = bench.dir().join("floor.sock");
     let behind = Pipes::start(bench.program("floor-echo").arg(&path))?;
-    wait_for(&path)?;
+    until("the floor's socket", || Ok(path.exists().then_some(())))?;
     let mut relay = Contender::pipes(bench.program("floor-relay").arg(&path))?;
 
     let list = json!({ "name": "repl_list", "arguments": {} });
@@ -107,20 +109,24 @@ impl Transport for BufReader<UnixStream> {
 }
 
 impl Contender {
-    pub(super) fn pipes(command: &mut std::process::Command) -> Result<Self> {
+    pub(super) fn pipes(command: &mut Command) -> Result<Self> {
         Ok(Self { transport: Box::new(Pipes::start(command)?), next_id: 1, answer: Vec::new() })
     }
 
+    /// A front-end of hob, after the handshake.
+    pub(super) fn front_end(command: &mut Command) -> Result<Self> {
+        let mut contender = Contender::pipes(command)?;
+        contender.initialize()?;
+        Ok(contender)
+    }
+
     /// The daemon's socket, without a front-end.
-    pub(super) fn socket(bench: &Bench) -> Result<Self> {
+    fn socket(bench: &Bench) -> Result<Self> {
         Ok(Self { transport: Box::new(connect(bench, "mcp")?), next_id: 1, answer: Vec::new() })
     }
 
-    pub(super) fn initialize(&mut self) -> Result<()> {
-        let params = json!({
-            "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "bench", "version": "1" },
-        });
-        self.request("initialize", Some(&params))?;
+    fn initialize(&mut self) -> Result<()> {
+        self.request("initialize", Some(&hello(json!({}))))?;
         self.transport.write(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n")
     }
 
@@ -167,7 +173,7 @@ impl Contender {
     }
 
     /// The time from the first byte written to the last byte read, and the result.
-    fn request(&mut self, method: &str, params: Option<&Value>) -> Result<(Duration, Value)> {
+    pub(super) fn request(&mut self, method: &str, params: Option<&Value>) -> Result<(Duration, Value)> {
         let id = self.next_id;
         self.next_id += 1;
         let request = request_line(id, method, params);
@@ -239,17 +245,6 @@ pub(super) fn daemon_pid(bench: &Bench) -> Result<u32> {
 /// The output of `hob status --json`, also if no daemon runs.
 pub(super) fn status(bench: &Bench) -> Result<Value> {
     let mut command = bench.hob(&["status", "--json"]);
-    let output = command.stderr(std::process::Stdio::piped()).output().context("could not run `hob status`")?;
+    let output = command.stderr(Stdio::piped()).output().context("could not run `hob status`")?;
     serde_json::from_slice(&output.stdout).context("`hob status --json` printed no JSON")
-}
-
-fn wait_for(path: &std::path::Path) -> Result<()> {
-    let deadline = Instant::now() + Duration::from_secs(5);
-    while !path.exists() {
-        if Instant::now() > deadline {
-            bail!("{path:?} did not appear");
-        }
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    Ok(())
 }

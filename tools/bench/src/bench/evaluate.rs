@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
-use taskkit::agent::{Pipes, text};
 
 use super::echo::Contender;
 use super::report::{Figure, Target};
 use super::{Bench, Samples, median};
+use crate::client::text;
+use crate::pipes::Pipes;
 
 /// Ends the output of the bare REPL for one evaluation.
 const MARK: &str = "=-bench-=";
@@ -135,8 +136,7 @@ pub(super) fn drain(bench: &Bench) -> Result<Vec<Figure>> {
 
 /// An agent with a session named after its profile.
 fn start_session(bench: &Bench, profile: &str) -> Result<Contender> {
-    let mut agent = Contender::pipes(&mut bench.hob(&["mcp"]))?;
-    agent.initialize()?;
+    let mut agent = Contender::front_end(&mut bench.hob(&["mcp"]))?;
     agent.call("repl_start", json!({ "session": profile, "profile": profile, "wait_ms": 50_000 }))?;
     Ok(agent)
 }

@@ -12,12 +12,13 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use taskkit::setup::{self, Tools};
-use taskkit::workspace::{Profile, build, read};
+use taskkit::until;
+use taskkit::workspace::read;
 
 use super::echo::daemon_pid;
 use super::procfs::Memory;
 use super::report::{self, Figure, Page, Target};
-use super::{Bench, Samples};
+use super::{Bench, Samples, programs};
 
 const PAGE: Page = Page {
     file: "docs/generated/bench-hooks.md",
@@ -44,8 +45,7 @@ const LARGE: usize = 1 << 20;
 /// Measures everything.
 pub(super) fn run(is_quick: bool) -> Result<()> {
     let tools = setup::tests()?;
-    let programs = build(Profile::Release, &["-p", "hob", "-p", "bench", "--bins"])?;
-    let bench = Bench::new(programs, is_quick)?;
+    let bench = Bench::new(programs()?, is_quick)?;
     let mut figures = Vec::new();
     println!("bench: runs …");
     policy(&bench, 100)?;
@@ -63,11 +63,7 @@ pub(super) fn run(is_quick: bool) -> Result<()> {
     println!("bench: cold …");
     figures.extend(cold(&bench)?);
     bench.stop()?;
-    report::print(&figures);
-    if !is_quick {
-        report::write(&PAGE, &figures)?;
-    }
-    Ok(())
+    report::publish(&PAGE, &figures, !is_quick).map(drop)
 }
 
 /// Returns a policy of `count` rules, none of which matches these events.
@@ -229,10 +225,10 @@ fn crowd(bench: &Bench) -> Result<Vec<Figure>> {
         let status: Value = serde_json::from_str(&read(&mut bench.hob(&["status", "--json"]))?)?;
         Ok((status["ask"]["watching"] == 1).then_some(()))
     };
-    let waiting = until(is_watched).and_then(|()| {
+    let waiting = until("the watching person", is_watched).and_then(|()| {
         let mut child = spawned(&mut command)?;
         child.stdin.take().context("it has no stdin")?.write_all(&event("person", "release"))?;
-        until(|| Ok(read(&mut bench.hob(&["questions"]))?.contains("release").then_some(())))?;
+        until("the question", || Ok(read(&mut bench.hob(&["questions"]))?.contains("release").then_some(())))?;
         Ok(child)
     });
     let waiting = waiting.and_then(|child| Ok((child, crowds(bench)?)));
@@ -333,17 +329,4 @@ fn cold(bench: &Bench) -> Result<Vec<Figure>> {
         floor: Some(("empty program", floor.percentile(50) / 1000.0)),
         target: Some(Target::MaxTimesFloor(32.0)),
     }])
-}
-
-fn until<T>(mut there: impl FnMut() -> Result<Option<T>>) -> Result<T> {
-    let deadline = Instant::now() + Duration::from_secs(20);
-    loop {
-        if let Some(value) = there()? {
-            return Ok(value);
-        }
-        if Instant::now() > deadline {
-            bail!("waited 20 s in vain");
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }

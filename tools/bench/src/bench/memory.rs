@@ -1,25 +1,23 @@
 //! The memory of an idle front-end and an idle daemon, compared with an empty program. That of a thousand idle
 //! connections is in `mcp/connections.rs`.
 
-use std::time::Duration;
-
 use anyhow::Result;
 use serde_json::json;
-use taskkit::agent::{Agent, Pipes};
 
 use super::Bench;
 use super::echo::daemon_pid;
 use super::procfs::Memory;
 use super::report::{Figure, Target};
+use crate::client::Client;
+use crate::pipes::Pipes;
 
 pub(super) fn measure(bench: &Bench) -> Result<Vec<Figure>> {
     let empty = Pipes::start(&mut bench.program("floor-empty"))?;
-    let mut agent = Agent::start(&mut bench.hob(&["mcp"]))?;
-    agent.initialize()?;
-    agent.request("tools/list", json!({}), Duration::from_secs(10))?;
+    let mut agent = Client::start(&mut bench.hob(&["mcp"]))?;
+    agent.request("tools/list", json!({}))?;
     let daemon = daemon_pid(bench)?;
     let floor = Memory::read(empty.pid())?;
-    let front = Memory::read(agent.pid())?;
+    let front = Memory::read(agent.processes()[0])?;
     let back = Memory::read(daemon)?;
     agent.finish()?;
     empty.finish()?;

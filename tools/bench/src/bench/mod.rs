@@ -49,36 +49,22 @@ const PARTS: &[Part] = &[
 pub(crate) fn run(args: &[String]) -> Result<()> {
     // A debug build would distort the figures: it takes 100 µs to allocate room for an answer.
     if cfg!(debug_assertions) {
-        let programs = build(Profile::Release, &["-p", "hob", "-p", "bench", "--bins"])?;
-        let error = Command::new(programs.join("bench")).arg("bench").args(args).exec();
+        let error = Command::new(programs()?.join("bench")).arg("bench").args(args).exec();
         return Err(error).context("could not start the release build");
     }
     let is_quick = args.iter().any(|arg| arg == "--quick");
     let wanted: Vec<&str> = args.iter().map(String::as_str).filter(|arg| *arg != "--quick").collect();
-    // These have separate programs to build and separate pages.
-    if wanted == ["mcp"] {
-        return mcp::run(is_quick);
-    }
-    if wanted == ["code"] {
-        return code::run(is_quick);
-    }
-    if wanted == ["cure"] {
-        return cure::run(is_quick);
-    }
-    if wanted == ["hooks"] {
-        return hooks::run(is_quick);
-    }
-    if wanted == ["nodes"] {
-        return nodes::run(is_quick);
-    }
-    if wanted == ["work"] {
-        return work::run(is_quick);
-    }
-    if let Some(("mail", rest)) = wanted.split_first().map(|(first, rest)| (*first, rest)) {
-        return mail::run(rest, is_quick);
-    }
-    if let Some(("ask", rest)) = wanted.split_first().map(|(first, rest)| (*first, rest)) {
-        return ask::run(rest, is_quick);
+    // These have separate pages.
+    match wanted[..] {
+        ["mcp"] => return mcp::run(is_quick),
+        ["code"] => return code::run(is_quick),
+        ["cure"] => return cure::run(is_quick),
+        ["hooks"] => return hooks::run(is_quick),
+        ["nodes"] => return nodes::run(is_quick),
+        ["work"] => return work::run(is_quick),
+        ["mail", ref rest @ ..] => return mail::run(rest, is_quick),
+        ["ask", ref rest @ ..] => return ask::run(rest, is_quick),
+        _ => {}
     }
     if let Some(unknown) = wanted.iter().find(|name| !PARTS.iter().any(|(part, _)| part == *name)) {
         let parts: Vec<&str> = PARTS.iter().map(|(part, _)| *part).collect();
@@ -87,19 +73,21 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
             parts.join(" ")
         );
     }
-    let programs = build(Profile::Release, &["-p", "hob", "-p", "bench", "--bins"])?;
-    let bench = Bench::new(programs, is_quick)?;
+    let bench = Bench::new(programs()?, is_quick)?;
     let mut figures = Vec::new();
     for (name, measure) in PARTS.iter().filter(|(name, _)| wanted.is_empty() || wanted.contains(name)) {
         println!("bench: {name} …");
         figures.extend(measure(&bench).with_context(|| format!("part {name}"))?);
         bench.stop()?;
     }
-    report::print(&figures);
-    if wanted.is_empty() && !is_quick {
-        report::write(&report::ALL, &figures)?;
-    }
-    Ok(())
+    report::publish(&report::ALL, &figures, wanted.is_empty() && !is_quick).map(drop)
+}
+
+/// Builds hob and the floors, and returns their directory. One after the other: hob is measured as it is installed, without
+/// features that only the bench needs.
+fn programs() -> Result<PathBuf> {
+    build(Profile::Release, &["-p", "hob"])?;
+    build(Profile::Release, &["-p", "bench", "--bins"])
 }
 
 /// The programs, and a project in which to measure.

@@ -1,9 +1,8 @@
 //! Benches whose figures come from a crate's own bench program in one process. Each task adds floors and targets.
 
 use std::collections::HashMap;
-use std::process::Command;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use taskkit::workspace::{cargo, read, root};
 
 use super::report::{self, Figure, Page};
@@ -17,7 +16,7 @@ pub(super) fn run(
     arguments: &[&str],
     figures: impl FnOnce(&HashMap<&str, f64>) -> Result<Vec<Figure>>,
 ) -> Result<()> {
-    let mut command: Command = cargo();
+    let mut command = cargo();
     command.args(["bench", "--quiet", "-p", package, "--bench", "figures", "--"]).args(arguments).current_dir(root());
     if is_quick {
         command.arg("--quick");
@@ -26,12 +25,5 @@ pub(super) fn run(
     let lines = said.lines().filter_map(|line| line.split_once('\t'));
     let values = lines.filter_map(|(name, value)| Some((name, value.trim().parse().ok()?))).collect();
     let figures = figures(&values)?;
-    let missed = report::print(&figures);
-    if !is_quick {
-        report::write(page, &figures)?;
-    }
-    match missed {
-        0 => Ok(()),
-        missed => bail!("bench: {missed} targets are missed"),
-    }
+    report::conclude(page, &figures, !is_quick)
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use taskkit::workspace::{read, root, run};
 
 /// A measured value with its floor.
@@ -31,7 +31,7 @@ pub(super) enum Target {
 
 impl Figure {
     /// True if the value meets the target; `None` without a target.
-    pub(super) fn is_met(&self) -> Option<bool> {
+    fn is_met(&self) -> Option<bool> {
         let floor = self.floor.map_or(f64::NAN, |(_, floor)| floor);
         self.target.map(|target| match target {
             Target::Max(most) => self.value <= most,
@@ -62,13 +62,24 @@ impl Figure {
 
 const HEAD: [&str; 6] = ["what", "measured", "floor", "ratio", "target", ""];
 
-/// Prints the table, and returns how many targets were missed.
-pub(super) fn print(figures: &[Figure]) -> usize {
+/// Prints the table, writes the page of a complete run, and returns how many targets were missed.
+pub(super) fn publish(page: &Page, figures: &[Figure], is_complete: bool) -> Result<usize> {
     print!("\n{}", table(figures));
     let missed = figures.iter().filter(|figure| figure.is_met() == Some(false)).count();
     let held = figures.iter().filter(|figure| figure.is_met() == Some(true)).count();
     println!("\nbench: {held} targets hold, {missed} missed");
-    missed
+    if is_complete {
+        write(page, figures)?;
+    }
+    Ok(missed)
+}
+
+/// [`publish`], which fails if a target is missed.
+pub(super) fn conclude(page: &Page, figures: &[Figure], is_complete: bool) -> Result<()> {
+    match publish(page, figures, is_complete)? {
+        0 => Ok(()),
+        missed => bail!("bench: {missed} targets are missed"),
+    }
 }
 
 /// A generated page of figures.
@@ -107,7 +118,7 @@ pub(super) const ASK: Page = Page {
             agents were killed.",
 };
 
-pub(super) fn write(page: &Page, figures: &[Figure]) -> Result<()> {
+fn write(page: &Page, figures: &[Figure]) -> Result<()> {
     let path = root().join(page.file);
     let about = if page.about.is_empty() { String::new() } else { format!("\n{}\n", page.about) };
     let text = format!(

@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use serde_json::json;
-use taskkit::agent::{Pipes, text};
 
 use super::echo::Contender;
 use super::report::{Figure, Target};
 use super::{Bench, Samples, median};
+use crate::client::text;
+use crate::pipes::Pipes;
 
 /// The seven other sessions: profile, and code that runs long without using the processor.
 const OTHERS: [(&str, &str); 7] = [
@@ -35,10 +36,8 @@ pub(super) fn measure(bench: &Bench) -> Result<Vec<Figure>> {
 
 /// Evaluates in one session: next to idle ones, while the others evaluate, and while another one restarts continuously.
 fn concurrent(bench: &Bench) -> Result<Vec<Figure>> {
-    let mut agent = Contender::pipes(&mut bench.hob(&["mcp"]))?;
-    agent.initialize()?;
-    let mut others = Contender::pipes(&mut bench.hob(&["mcp"]))?;
-    others.initialize()?;
+    let mut agent = Contender::front_end(&mut bench.hob(&["mcp"]))?;
+    let mut others = Contender::front_end(&mut bench.hob(&["mcp"]))?;
     agent.call("repl_start", json!({ "session": "one", "profile": "bash", "wait_ms": 50_000 }))?;
     for (n, (profile, _)) in OTHERS.iter().enumerate() {
         let name = format!("other{n}");
@@ -62,8 +61,7 @@ fn concurrent(bench: &Bench) -> Result<Vec<Figure>> {
         // Another agent restarts a session while this one evaluates.
         std::thread::scope(|scope| -> Result<()> {
             let starts = scope.spawn(|| -> Result<()> {
-                let mut third = Contender::pipes(&mut bench.hob(&["mcp"]))?;
-                third.initialize()?;
+                let mut third = Contender::front_end(&mut bench.hob(&["mcp"]))?;
                 for _ in 0..3 {
                     third.call("repl_restart", json!({ "session": "other2" }))?;
                 }
@@ -105,8 +103,7 @@ fn turn(agent: &mut Contender, samples: &mut Samples, count: usize) -> Result<()
 
 /// Measures from start to first prompt, alternating with GHCi on bare pipes, which also gets a custom prompt.
 fn first_prompt(bench: &Bench) -> Result<Vec<Figure>> {
-    let mut agent = Contender::pipes(&mut bench.hob(&["mcp"]))?;
-    agent.initialize()?;
+    let mut agent = Contender::front_end(&mut bench.hob(&["mcp"]))?;
     let (mut bare, mut ours) = (Samples::default(), Samples::default());
     let mut added = Vec::new();
     for n in 0..bench.times(30) {

@@ -4,12 +4,10 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use taskkit::agent::Pipes;
 
+use super::echo::Contender;
 use super::report::{Figure, Target};
 use super::{Bench, Samples};
-
-const PING: &[u8] = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
 
 pub(super) fn measure(bench: &Bench) -> Result<Vec<Figure>> {
     let (mut bare, mut floor, mut warm, mut cold) = Default::default();
@@ -55,11 +53,10 @@ fn spawn_and_wait(command: &mut Command) -> Result<Duration> {
 
 /// The time until the answer to a ping has been read, without the end of the process.
 fn first_answer(command: &mut Command) -> Result<Duration> {
-    let mut line = Vec::new();
     let started = Instant::now();
-    let mut pipes = Pipes::start(command)?;
-    pipes.round_trip(PING, 1, &mut line)?;
+    let mut contender = Contender::pipes(command)?;
+    contender.request("ping", None)?;
     let took = started.elapsed();
-    pipes.finish()?;
+    contender.finish()?;
     Ok(took)
 }

@@ -75,17 +75,3 @@ pub(super) fn add(agent: &Agent, setting: &mut Setting, place: &Environment, hob
     }
     Ok(())
 }
-
-/// Returns the turn in which the model runs a line in the agent's own shell.
-pub(super) fn shell(agent: &Agent, line: &str) -> Value {
-    match agent.installation.name {
-        name if name == CODEX.name => {
-            json!({ "tool": "exec_command", "arguments": { "cmd": line, "yield_time_ms": 60_000 } })
-        }
-        name if name == GEMINI.name => json!({ "tool": "run_shell_command", "arguments": { "command": line } }),
-        name if name == COPILOT.name => {
-            json!({ "tool": "bash", "arguments": { "command": line, "description": "x", "mode": "sync", "initial_wait": 60 } })
-        }
-        _ => json!({ "tool": "Bash", "arguments": { "command": line, "description": "x" } }),
-    }
-}

@@ -13,12 +13,13 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use taskkit::setup;
+use taskkit::until;
 use taskkit::workspace::{Profile, build, root};
 
-use self::entries::{CONTEXT, On, shell};
+use self::entries::{CONTEXT, On};
 use super::asking::answer;
-use super::kinds::{AGENTS, Agent, Setting};
-use super::stage::{Programs, Stage, until};
+use super::kinds::{AGENTS, Agent, Setting, shell};
+use super::stage::{Programs, Stage};
 use super::states::{CLAUDE, OPENCODE};
 use super::tasks::{Turn, task, turns};
 
@@ -68,10 +69,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         Some(packages) => packages,
         None => super::installed(&tools, chosen.iter().map(|agent| agent.list()))?,
     };
-    let hob = match hob {
-        Some(hob) => hob.canonicalize().with_context(|| format!("could not find {}", hob.display()))?,
-        None => build(Profile::Dev, &["--quiet", "-p", "hob"])?.join("hob"),
-    };
+    let hob = super::tested(hob)?;
     // Next to a program built with the whole workspace.
     let model = match hob.with_file_name("scripted-model") {
         beside if beside.exists() => beside,
@@ -81,7 +79,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     let mut rows = Vec::new();
     for agent in &chosen {
         println!("clients: {}", agent.name);
-        let version = super::version(agent, &programs)?;
+        let version = super::version(&agent.directory(programs.packages))?;
         let trials = TRIALS.iter().filter(|(name, _)| only.as_ref().is_none_or(|only| name.contains(only.as_str())));
         let cells: Vec<(&str, Result<Option<String>>)> =
             trials.map(|(name, trial)| (*name, trial(agent, &programs))).collect();

@@ -3,12 +3,13 @@
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
+use taskkit::until;
 
-use super::entries::{CONTEXT, On, add, shell};
+use super::entries::{CONTEXT, On, add};
 use super::{NOTE, hob, journal, says};
 use crate::agents::asking::watch;
-use crate::agents::kinds::{Agent, claude_at_a_terminal};
-use crate::agents::stage::{Model, Programs, Stage, until};
+use crate::agents::kinds::{Agent, claude_at_a_terminal, shell};
+use crate::agents::stage::{Model, Programs, Stage};
 use crate::agents::states::CLAUDE;
 use crate::agents::tasks::Turn;
 use crate::agents::terminal::Terminal;

@@ -7,13 +7,14 @@ mod neutral;
 mod page;
 mod play;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use serde_json::{Value, json};
 
 use super::kinds::{AGENTS, Agent};
 use super::stage::Programs;
+use super::version;
 
 pub(super) use page::{replaced, section_text};
 
@@ -27,8 +28,6 @@ pub(super) struct Hooked {
     pub(super) list: &'static str,
     /// Its start options in the other trials.
     agent: &'static str,
-    /// The turn in which its model runs a shell command.
-    shell: fn(&str) -> Value,
     /// Additional arguments to run hooks without a person.
     args: &'static [&'static str],
     /// Its file of hooks, relative to the project or the home.
@@ -36,16 +35,6 @@ pub(super) struct Hooked {
     is_of_project: bool,
     /// Returns a hooks file with a hook that runs this line.
     foreign: fn(&str) -> Value,
-}
-
-const fn described(tool: &'static str) -> fn(&str) -> Value {
-    match tool.as_bytes() {
-        b"Bash" => |line| json!({"tool": "Bash", "arguments": {"command": line, "description": "A step."}}),
-        b"run_shell_command" => {
-            |line| json!({"tool": "run_shell_command", "arguments": {"command": line, "description": "A step."}})
-        }
-        _ => |line| json!({"tool": "bash", "arguments": {"command": line, "description": "A step."}}),
-    }
 }
 
 fn in_group(event: &str, line: &str) -> Value {
@@ -58,7 +47,6 @@ pub(super) const HOOKED: [Hooked; 6] = [
         name: "claude",
         list: "claude",
         agent: "Claude Code, all tools",
-        shell: described("Bash"),
         args: &[],
         file: ".claude/settings.local.json",
         is_of_project: true,
@@ -69,7 +57,6 @@ pub(super) const HOOKED: [Hooked; 6] = [
         name: "claude",
         list: "claude-old",
         agent: "Claude Code, all tools",
-        shell: described("Bash"),
         args: &[],
         file: ".claude/settings.local.json",
         is_of_project: true,
@@ -80,7 +67,6 @@ pub(super) const HOOKED: [Hooked; 6] = [
         name: "codex",
         list: "others",
         agent: "Codex, another model",
-        shell: |line| json!({"tool": "exec_command", "arguments": {"cmd": line}}),
         // A person does this once in `/hooks`.
         args: &["--dangerously-bypass-hook-trust"],
         file: ".codex/hooks.json",
@@ -92,7 +78,6 @@ pub(super) const HOOKED: [Hooked; 6] = [
         name: "gemini",
         list: "others",
         agent: "Gemini CLI",
-        shell: described("run_shell_command"),
         args: &[],
         file: ".gemini/settings.json",
         is_of_project: false,
@@ -103,7 +88,6 @@ pub(super) const HOOKED: [Hooked; 6] = [
         name: "copilot",
         list: "others",
         agent: "Copilot CLI, claude-sonnet-4.5",
-        shell: described("bash"),
         args: &[],
         file: ".copilot/hooks/hob.json",
         is_of_project: false,
@@ -114,7 +98,6 @@ pub(super) const HOOKED: [Hooked; 6] = [
         name: "opencode",
         list: "others",
         agent: "opencode",
-        shell: described("bash"),
         args: &[],
         file: ".config/opencode/plugin/foreign.js",
         is_of_project: false,
@@ -132,13 +115,9 @@ impl Hooked {
         AGENTS.iter().find(|agent| agent.name == self.agent).expect("it is one of the agents")
     }
 
-    /// Returns the version of its package.
-    fn version(&self, packages: &Path) -> Result<String> {
-        let package = packages.join(self.list).join("node_modules").join(self.agent().package);
-        let manifest =
-            std::fs::read_to_string(package.join("package.json")).context("could not read a package's list")?;
-        let manifest: Value = serde_json::from_str(&manifest).context("a package's list is no JSON")?;
-        Ok(manifest["version"].as_str().unwrap_or_default().trim_end_matches("-linux-x64").to_owned())
+    /// Returns the directory of its package.
+    fn directory(&self, packages: &Path) -> PathBuf {
+        packages.join(self.list).join("node_modules").join(self.agent().installation.package)
     }
 }
 
@@ -155,7 +134,7 @@ pub(super) struct Tried {
 pub(super) fn tried(chosen: &[&'static Hooked], few: bool, programs: &Programs<'_>) -> Result<Vec<Tried>> {
     let mut all = Vec::new();
     for hooked in chosen {
-        let version = hooked.version(programs.packages)?;
+        let version = version(&hooked.directory(programs.packages))?;
         println!("clients: hooks of {} {version}", hooked.title);
         let cells = cells::all(hooked, few, programs);
         let neutral = (!few).then(|| neutral::neutral(hooked, programs));

@@ -3,8 +3,9 @@
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
+use taskkit::until;
 
-use super::super::stage::{Programs, until};
+use super::super::stage::Programs;
 use super::Hooked;
 use super::play::Play;
 

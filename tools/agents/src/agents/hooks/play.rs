@@ -6,11 +6,12 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Deserializer, Value, json};
+use taskkit::until;
 use taskkit::workspace::succeeds;
 
-use super::super::kinds::{PROMPT, Server, claude_at_a_terminal};
+use super::super::kinds::{PROMPT, Server, claude_at_a_terminal, shell};
 use super::super::record;
-use super::super::stage::{Programs, Stage, until};
+use super::super::stage::{Programs, Stage};
 use super::super::tasks::Turn;
 use super::super::terminal::Terminal;
 use super::Hooked;
@@ -65,7 +66,7 @@ impl<'a> Play<'a> {
     /// Links the agent's program under its own name, so that its version can be queried.
     fn named_program(&self, bin: &Path) -> Result<()> {
         let (program, at) = (self.program(), bin.join(self.hooked.name));
-        if !self.hooked.agent().is_script {
+        if !self.hooked.agent().installation.is_script {
             return symlink(&program, &at).context("could not link the agent");
         }
         let node = &self.programs.tools.node;
@@ -75,8 +76,7 @@ impl<'a> Play<'a> {
     }
 
     fn program(&self) -> PathBuf {
-        let agent = self.hooked.agent();
-        self.programs.packages.join(self.hooked.list).join("node_modules").join(agent.package).join(agent.program)
+        self.hooked.directory(self.programs.packages).join(self.hooked.agent().installation.program)
     }
 
     fn command(&self, program: &Path) -> Result<Command> {
@@ -156,7 +156,7 @@ impl<'a> Play<'a> {
         let turns: Vec<Turn> = lines
             .iter()
             .enumerate()
-            .map(|(index, line)| Turn { script: (self.hooked.shell)(line), task: Some(index) })
+            .map(|(index, line)| Turn { script: shell(self.hooked.agent(), line), task: Some(index) })
             .collect();
         let model = self.stage.model(&turns)?;
         let mut setting = (agent.setting)(&self.stage.place(Server::Nothing, &model));
@@ -164,14 +164,11 @@ impl<'a> Play<'a> {
         if let Some(allowed) = setting.args.iter_mut().find(|arg| *arg == "mcp__hob") {
             allowed.push_str(",Bash");
         }
-        for (path, text) in &setting.files {
-            let dir = path.parent().context("a file lies in a directory")?;
-            std::fs::create_dir_all(dir)?;
-            std::fs::write(path, text).with_context(|| format!("could not write {}", path.display()))?;
-        }
+        setting.write_files()?;
         let program = self.program();
-        let mut command = self.command(if agent.is_script { &self.programs.tools.node } else { &program })?;
-        if agent.is_script {
+        let mut command =
+            self.command(if agent.installation.is_script { &self.programs.tools.node } else { &program })?;
+        if agent.installation.is_script {
             command.arg(&program);
         }
         let (first, rest) = setting.args.split_first().map_or((None, &[][..]), |(first, rest)| (Some(first), rest));
@@ -187,14 +184,12 @@ impl<'a> Play<'a> {
     /// Runs a line through Claude Code's model in a terminal, where its own prompt asks. Returns the screen at that
     /// moment. The prompt is answered with yes, and `done` waits for the rest.
     pub(super) fn at_terminal(&self, line: &str, done: impl FnOnce() -> Result<()>) -> Result<String> {
-        let turns = [Turn { script: (self.hooked.shell)(line), task: Some(0) }];
+        let turns = [Turn { script: shell(self.hooked.agent(), line), task: Some(0) }];
         let model = self.stage.model(&turns)?;
         let place = self.stage.place(Server::Nothing, &model);
         let mut setting = claude_at_a_terminal((self.hooked.agent().setting)(&place), &place);
         setting.args.iter_mut().filter(|arg| *arg == "dontAsk").for_each(|arg| "default".clone_into(arg));
-        for (path, text) in &setting.files {
-            std::fs::write(path, text).with_context(|| format!("could not write {}", path.display()))?;
-        }
+        setting.write_files()?;
         let mut command = self.command(&self.program())?;
         command.args(&setting.args).envs(setting.env.iter().cloned());
         let terminal = Terminal::start(&self.stage, &command)?;

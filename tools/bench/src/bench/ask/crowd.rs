@@ -7,14 +7,15 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use serde_json::{Value, json};
+use taskkit::until;
 use taskkit::workspace::on_path;
 
-use super::super::echo::daemon_pid;
+use super::super::echo::{daemon_pid, status};
 use super::super::procfs::{Memory, processor_ms};
 use super::super::report::{Figure, Target};
 use super::super::{Bench, Samples};
 use super::count;
-use super::line::Line;
+use crate::client::Client;
 
 const AGENTS: usize = 20;
 /// Number of waiting calls.
@@ -24,12 +25,12 @@ const WAITS: usize = 64;
 
 /// Asks a thousand questions with waiting calls.
 pub(super) fn waiting(bench: &Bench) -> Result<Vec<Figure>> {
-    let mut agents = (0..AGENTS).map(|_| Line::agent(bench, &["repl,ask"], false)).collect::<Result<Vec<_>>>()?;
-    let mut person = Line::person(bench)?;
+    let mut agents = (0..AGENTS).map(|_| super::agent(bench, &["repl,ask"], false)).collect::<Result<Vec<_>>>()?;
+    let mut person = super::person(bench)?;
     person.request("ask/watch", json!({}))?;
     // Memory allocated once, such as for the store, does not count as growth.
     let id = super::ask(&mut agents[0], "The first?")?;
-    agents[0].result("ask_cancel", json!({ "question": id, "reason": "asked" }))?;
+    agents[0].succeed("ask_cancel", json!({ "question": id, "reason": "asked" }))?;
     let daemon = daemon_pid(bench)?;
     let (mut alone, mut beside) = (Samples::default(), Samples::default());
     with_evaluations(bench, || calls(bench, &mut agents, &mut alone))?;
@@ -39,21 +40,14 @@ pub(super) fn waiting(bench: &Bench) -> Result<Vec<Figure>> {
     for call in 0..CALLS {
         for (number, agent) in agents.iter_mut().enumerate() {
             let action = format!("Go on, {number}.{call}?");
-            let id = agent.call("confirm_action", json!({ "action": action, "wait_s": 3_000 }))?;
+            let id = agent.begin_call("confirm_action", json!({ "action": action, "wait_s": 3_000 }))?;
             waits.push((number, id, action));
         }
     }
-    let open = || -> Result<usize> {
-        let status = super::super::echo::status(bench)?;
-        Ok(status["ask"]["open"].as_u64().unwrap_or_default() as usize)
-    };
-    let deadline = Instant::now() + Duration::from_secs(120);
-    while open()? < AGENTS * CALLS {
-        if Instant::now() > deadline {
-            bail!("{} of the questions are open after two minutes", open()?);
-        }
-        thread::sleep(Duration::from_millis(100));
-    }
+    until("all questions to be open", || {
+        let open = status(bench)?["ask"]["open"].as_u64();
+        Ok((open >= Some((AGENTS * CALLS) as u64)).then_some(()))
+    })?;
     let grown = Memory::read(daemon)?.anonymous - before;
     with_evaluations(bench, || calls(bench, &mut agents, &mut beside))?;
     let idle = Duration::from_secs(if bench.is_quick { 10 } else { 60 });
@@ -107,11 +101,11 @@ pub(super) fn waiting(bench: &Bench) -> Result<Vec<Figure>> {
 }
 
 /// Calls another tool on each connection in turn.
-fn calls(bench: &Bench, agents: &mut [Line], samples: &mut Samples) -> Result<()> {
+fn calls(bench: &Bench, agents: &mut [Client], samples: &mut Samples) -> Result<()> {
     for _ in 0..bench.times(100) {
         for agent in agents.iter_mut() {
             let begun = Instant::now();
-            let id = agent.call("repl_list", json!({}))?;
+            let id = agent.begin_call("repl_list", json!({}))?;
             let came = agent.answer(id)?;
             samples.push(came.at.saturating_duration_since(begun));
         }
@@ -125,12 +119,12 @@ fn with_evaluations(bench: &Bench, work: impl FnOnce() -> Result<()>) -> Result<
         return work();
     }
     let ended = AtomicBool::new(false);
-    let mut agent = Line::agent(bench, &["repl"], false)?;
-    agent.result("repl_start", json!({ "profile": "ghci", "session": "beside", "wait_ms": 50_000 }))?;
+    let mut agent = super::agent(bench, &["repl"], false)?;
+    agent.succeed("repl_start", json!({ "profile": "ghci", "session": "beside", "wait_ms": 50_000 }))?;
     thread::scope(|scope| {
         let beside = scope.spawn(|| -> Result<()> {
             while !ended.load(Ordering::Relaxed) {
-                agent.result("repl_eval", json!({ "session": "beside", "code": "sum [1 .. 100]" }))?;
+                agent.succeed("repl_eval", json!({ "session": "beside", "code": "sum [1 .. 100]" }))?;
                 // With pauses, as an agent that thinks between its calls. Otherwise the result is that of two saturated cores.
                 thread::sleep(Duration::from_millis(10));
             }
@@ -149,13 +143,13 @@ pub(super) fn mail(bench: &Bench) -> Result<Vec<Figure>> {
     if !made.status.success() {
         bail!("could not register: {}", String::from_utf8_lossy(&made.stderr));
     }
-    let mut agent = Line::agent(bench, &["repl,mail", "--as", "waiter"], false)?;
-    agent.result("repl_start", json!({ "profile": "bash", "wait_ms": 50_000 }))?;
+    let mut agent = super::agent(bench, &["repl,mail", "--as", "waiter"], false)?;
+    agent.succeed("repl_start", json!({ "profile": "bash", "wait_ms": 50_000 }))?;
     let (mut alone, mut beside) = (Samples::default(), Samples::default());
-    let evaluate = |agent: &mut Line, samples: &mut Samples| -> Result<()> {
+    let evaluate = |agent: &mut Client, samples: &mut Samples| -> Result<()> {
         for _ in 0..bench.times(1_000) {
             let begun = Instant::now();
-            let id = agent.call("repl_eval", json!({ "code": ":" }))?;
+            let id = agent.begin_call("repl_eval", json!({ "code": ":" }))?;
             let came = agent.answer(id)?;
             samples.push(came.at.saturating_duration_since(begun));
             if came.message["result"]["structuredContent"]["status"] != "done" {
@@ -167,7 +161,7 @@ pub(super) fn mail(bench: &Bench) -> Result<Vec<Figure>> {
     for _ in 0..3 {
         evaluate(&mut agent, &mut alone)?;
         let waits = (0..WAITS)
-            .map(|_| agent.call("wait_for_message", json!({ "timeout": 600 })))
+            .map(|_| agent.begin_call("wait_for_message", json!({ "timeout": 600 })))
             .collect::<Result<Vec<u64>>>()?;
         evaluate(&mut agent, &mut beside)?;
         for id in waits {

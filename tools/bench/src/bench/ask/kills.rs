@@ -13,13 +13,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
+use testkit::Random;
 
 use super::super::Bench;
 use super::super::echo::daemon_pid;
 use super::super::paged::Options;
 use super::super::report::Figure;
 use super::count;
-use super::line::Line;
+use crate::client::Client;
 
 const AGENTS: usize = 4;
 /// Timeout for an answer to reach its agent, including all kills.
@@ -140,9 +141,9 @@ fn under_kills(
 
 /// Kills at random moments: after a random number of answers, or a random time after the next one.
 fn strike(kills: usize, shared: &Shared, victims: impl Fn(&Shared, usize) -> Vec<u32>) -> Result<usize> {
-    let (mut random, mut struck) = (Random(0x9e37_79b9_7f4a_7c15), 0);
+    let (mut random, mut struck) = (Random::new(1), 0);
     for turn in 0..kills {
-        let until = shared.arrived.load(Ordering::Relaxed) + 1 + random.below(4) as usize;
+        let until = shared.arrived.load(Ordering::Relaxed) + 1 + random.below(4);
         let deadline = Instant::now() + RECOVERS_WITHIN;
         while shared.arrived.load(Ordering::Relaxed) < until {
             if shared.ended.load(Ordering::Relaxed) {
@@ -153,7 +154,7 @@ fn strike(kills: usize, shared: &Shared, victims: impl Fn(&Shared, usize) -> Vec
             }
             thread::sleep(Duration::from_micros(200));
         }
-        thread::sleep(Duration::from_micros(random.below(40_000)));
+        thread::sleep(Duration::from_micros(random.below(40_000) as u64));
         let pids = victims(shared, turn);
         struck += usize::from(!pids.is_empty());
         for pid in pids {
@@ -170,7 +171,7 @@ fn strike(kills: usize, shared: &Shared, victims: impl Fn(&Shared, usize) -> Vec
 /// Runs an agent that asks one question after another, and restarts when it is killed.
 fn live(bench: &Bench, number: usize, round: &str, shared: &Shared) -> Result<AgentRecord> {
     let mut seen = AgentRecord::default();
-    let mut line: Option<Line> = None;
+    let mut line: Option<Client> = None;
     let mut turn = 0;
     while !shared.ended.load(Ordering::Relaxed) {
         let title = format!("{} {round} {turn}?", name(number));
@@ -186,7 +187,7 @@ fn live(bench: &Bench, number: usize, round: &str, shared: &Shared) -> Result<Ag
             let open = match &mut line {
                 Some(open) => open,
                 none => {
-                    let Ok(begun) = Line::agent(bench, &["ask", "--as", &name(number)], false) else { continue };
+                    let Ok(begun) = super::agent(bench, &["ask", "--as", &name(number)], false) else { continue };
                     seen.restarts += usize::from(turn > 1 || was_asked);
                     *locked(&shared.agents[number]) = begun.processes();
                     none.insert(begun)
@@ -195,9 +196,9 @@ fn live(bench: &Bench, number: usize, round: &str, shared: &Shared) -> Result<Ag
             // Half of the questions are waited for. The other answers arrive with the results of other calls.
             let wait = if turn % 2 == 0 { 30 } else { 0 };
             let called = if was_asked && wait == 0 {
-                open.call("ask_list", json!({}))
+                open.begin_call("ask_list", json!({}))
             } else {
-                open.call("confirm_action", json!({ "action": title, "wait_s": wait }))
+                open.begin_call("confirm_action", json!({ "action": title, "wait_s": wait }))
             };
             match called.and_then(|id| open.answer(id)) {
                 Ok(came) if came.message.get("result").is_some() => {
@@ -253,19 +254,21 @@ fn take(result: &Value, number: usize, seen: &mut AgentRecord) {
 
 /// Runs a person who claims and answers open questions until the agents have ended.
 fn answer_all(bench: &Bench, shared: &Shared) {
-    let mut line: Option<Line> = None;
+    let mut line: Option<Client> = None;
     let mut told = BTreeSet::new();
     while shared.arrived.load(Ordering::Relaxed) != usize::MAX {
         let open = match &mut line {
             Some(open) => open,
             // Between two daemons no connection is possible.
-            none => match Line::person(bench).and_then(|mut line| line.request("ask/watch", json!({})).map(|_| line)) {
-                Ok(begun) => none.insert(begun),
-                Err(_) => {
-                    thread::sleep(Duration::from_millis(20));
-                    continue;
+            none => {
+                match super::person(bench).and_then(|mut line| line.request("ask/watch", json!({})).map(|_| line)) {
+                    Ok(begun) => none.insert(begun),
+                    Err(_) => {
+                        thread::sleep(Duration::from_millis(20));
+                        continue;
+                    }
                 }
-            },
+            }
         };
         let Ok(list) = open.request("ask/list", json!({})) else {
             line = None;
@@ -291,17 +294,5 @@ fn answer_all(bench: &Bench, shared: &Shared) {
             }
         }
         thread::sleep(Duration::from_millis(1));
-    }
-}
-
-/// Random numbers from a fixed seed (xorshift64).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % limit
     }
 }

@@ -12,7 +12,6 @@ use serde_json::json;
 
 use super::super::report::{Figure, Target};
 use super::super::{Bench, Samples};
-use super::line::Line;
 use super::{ask, id_of};
 
 /// Number of subscribers.
@@ -24,14 +23,15 @@ const BODY: usize = 900;
 
 /// Measures from an answer to the result of the waiting call, and to each subscriber.
 pub(super) fn answers(bench: &Bench) -> Result<Vec<Figure>> {
-    let mut agent = Line::agent(bench, &["ask"], false)?;
-    let mut faces = (0..FACES).map(|_| Line::person(bench)).collect::<Result<Vec<_>>>()?;
+    let mut agent = super::agent(bench, &["ask"], false)?;
+    let mut faces = (0..FACES).map(|_| super::person(bench)).collect::<Result<Vec<_>>>()?;
     faces.iter_mut().try_for_each(|face| face.request("ask/watch", json!({})).map(drop))?;
-    let mut person = Line::person(bench)?;
+    let mut person = super::person(bench)?;
     let mut file = File::create(bench.dir().join("floor")).context("could not make the floor's file")?;
     let (mut floor, mut out, mut closed) = (Samples::default(), Samples::default(), Samples::default());
     for number in 0..bench.times(1_000) {
-        let waits = agent.call("confirm_action", json!({ "action": format!("Go on, {number}?"), "wait_s": 60 }))?;
+        let waits =
+            agent.begin_call("confirm_action", json!({ "action": format!("Go on, {number}?"), "wait_s": 60 }))?;
         let mut asked = None;
         for face in &mut faces {
             let shown = face.first(Duration::from_secs(10), |message| message["params"]["open"] == true)?;
@@ -76,7 +76,7 @@ pub(super) fn answers(bench: &Bench) -> Result<Vec<Figure>> {
 
 /// Measures `hob answer ID --yes`, alternating with an idle start of the same binary.
 pub(super) fn command(bench: &Bench) -> Result<Vec<Figure>> {
-    let mut agent = Line::agent(bench, &["ask"], false)?;
+    let mut agent = super::agent(bench, &["ask"], false)?;
     let timed = |command: &mut Command| -> Result<Duration> {
         let begun = Instant::now();
         let output = command.stdin(Stdio::null()).stderr(Stdio::piped()).output()?;
@@ -103,7 +103,7 @@ pub(super) fn command(bench: &Bench) -> Result<Vec<Figure>> {
 
 /// Measures the size of the whole toolset in a listing. The tests, which have a tokenizer, count its tokens.
 pub(super) fn listing(bench: &Bench) -> Result<Vec<Figure>> {
-    let mut agent = Line::agent(bench, &["ask"], false)?;
+    let mut agent = super::agent(bench, &["ask"], false)?;
     let listed = agent.request("tools/list", json!({}))?;
     let tools = listed["tools"].as_array().context("no tools")?;
     let read = |tool: &serde_json::Value| {

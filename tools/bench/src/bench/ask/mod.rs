@@ -7,15 +7,18 @@
 mod crowd;
 mod kills;
 mod latency;
-mod line;
 mod races;
+
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-use self::line::Line;
+use super::Bench;
+use super::echo::connect;
 use super::paged::{self, Part};
 use super::report::{self, Figure, Target};
+use crate::client::Client;
 
 pub(super) const PARTS: &[Part] = &[
     ("answer", |bench, _| latency::answers(bench)),
@@ -33,9 +36,28 @@ pub(super) fn run(args: &[&str], is_quick: bool) -> Result<()> {
     paged::run(("ask", &report::ASK), PARTS, args, is_quick, kills)
 }
 
+/// Starts an agent's front-end. `dialogs` is the client's capability. The agent is a script of its own: a descendant of an
+/// agent may not answer, and the bench itself acts as the person.
+fn agent(bench: &Bench, args: &[&str], dialogs: bool) -> Result<Client> {
+    let script = bench.dir().join("agent.sh");
+    std::fs::write(&script, "\"$@\"\nexit $?\n").context("could not write the agent's script")?;
+    let mut command = Command::new("sh");
+    command.arg(&script).arg(bench.programs.join("hob")).arg("mcp").args(args);
+    let capabilities = if dialogs { json!({ "elicitation": {} }) } else { json!({}) };
+    Client::start_with(command.current_dir(bench.dir()).stderr(Stdio::null()), capabilities)
+}
+
+/// Opens a person's connection, as the command line does.
+fn person(bench: &Bench) -> Result<Client> {
+    // The daemon sends nothing before a request, so the buffer is empty.
+    let stream = connect(bench, "control")?.into_inner();
+    let reader = stream.try_clone().context("could not share the socket")?;
+    Ok(Client::over(stream, reader))
+}
+
 /// Asks for a confirmation without waiting. Returns its id.
-fn ask(agent: &mut Line, action: &str) -> Result<String> {
-    let result = agent.result("confirm_action", json!({ "action": action, "wait_s": 0 }))?;
+fn ask(agent: &mut Client, action: &str) -> Result<String> {
+    let result = agent.succeed("confirm_action", json!({ "action": action, "wait_s": 0 }))?;
     id_of(&result["structuredContent"])
 }
 

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 use super::super::Bench;
 use super::super::report::Figure;
-use super::line::Line;
 use super::{count, id_of};
+use crate::client::Client;
 
 /// Outcomes of the ways in one race.
 #[derive(Default)]
@@ -26,12 +26,12 @@ struct Tally {
 
 pub(super) fn measure(bench: &Bench) -> Result<Vec<Figure>> {
     let mut tally = Tally::default();
-    let mut agent = Line::agent(bench, &["ask"], true)?;
-    let mut people = [Line::person(bench)?, Line::person(bench)?];
+    let mut agent = super::agent(bench, &["ask"], true)?;
+    let mut people = [super::person(bench)?, super::person(bench)?];
     // The dialog's own connection also cancels questions, like an agent with several calls in flight.
     for turn in 0..bench.times(1_000) {
         let action = format!("Go on, {turn}?");
-        let call = agent.call("confirm_action", json!({ "action": action, "wait_s": 60 }))?;
+        let call = agent.begin_call("confirm_action", json!({ "action": action, "wait_s": 60 }))?;
         let shown = agent.first(Duration::from_secs(20), |message| message["method"] == "elicitation/create")?;
         let list = people[0].request("ask/list", json!({}))?;
         let listed = list["questions"].as_array().into_iter().flatten();
@@ -54,8 +54,8 @@ pub(super) fn measure(bench: &Bench) -> Result<Vec<Figure>> {
 
 /// Runs one race. The order in which the ways begin depends on `turn`.
 fn race(
-    agent: &mut Line,
-    people: &mut [Line; 2],
+    agent: &mut Client,
+    people: &mut [Client; 2],
     tally: &mut Tally,
     (call, dialog, id): (u64, Value, &str),
     turn: usize,
@@ -63,7 +63,7 @@ fn race(
     let barrier = Barrier::new(3);
     let [one, two] = people;
     let (said, taken_back) = thread::scope(|scope| -> Result<_> {
-        let (barrier, give) = (&barrier, |line: &mut Line, note: &str| -> Result<Value> {
+        let (barrier, give) = (&barrier, |line: &mut Client, note: &str| -> Result<Value> {
             barrier.wait();
             let request = line.begin("ask/answer", json!({ "question": id, "yes": true, "note": note }))?;
             Ok(line.answer(request)?.message)
@@ -84,7 +84,7 @@ fn race(
             std::hint::spin_loop();
         }
         let cancel = json!({ "question": id, "reason": "raced" });
-        let cancelled = agent.call("ask_cancel", cancel)?;
+        let cancelled = agent.begin_call("ask_cancel", cancel)?;
         if !is_early {
             agent.write(&filled)?;
         }

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use anyhow::Result;
 use serde_json::json;
-use taskkit::agent::Agent;
 
 use super::super::echo::daemon_pid;
 use super::super::procfs::Memory;
 use super::super::report::{Figure, Target};
 use super::Bench;
+use crate::client::Client;
 
 /// Number of daemons of each kind.
 const STARTS: usize = 10;
@@ -33,9 +33,8 @@ pub(super) fn unused(bench: &Bench) -> Result<Figure> {
     let mut memory = [Vec::new(), Vec::new()];
     for _ in 0..bench.times(STARTS) {
         for (of, toolsets) in ["mail", "mail,code"].iter().enumerate() {
-            let mut agent = Agent::start(&mut bench.hob(&["mcp", toolsets]))?;
-            agent.initialize()?;
-            agent.request("tools/list", json!({}), Duration::from_secs(20))?;
+            let mut agent = Client::start(&mut bench.hob(&["mcp", toolsets]))?;
+            agent.request("tools/list", json!({}))?;
             memory[of].push(resident(bench)?);
             agent.finish()?;
             bench.stop()?;

@@ -8,17 +8,18 @@ mod warm;
 
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
-use serde_json::{Value, json};
-use taskkit::agent::{Agent, Pipes, text};
+use serde_json::json;
 use taskkit::setup;
-use taskkit::workspace::{Profile, build};
+use testkit::Random;
 
+use super::echo::Contender;
 use super::report::{self, Figure, Page, Target};
-use super::{Bench, Samples};
-use crate::dependencies::{Chance, copy_lines, functions};
+use super::{Bench, Samples, programs};
+use crate::client::{Client, text};
+use crate::dependencies::{copy_lines, files, functions};
 
 const PAGE: Page = Page {
     file: "docs/generated/bench-code.md",
@@ -43,7 +44,7 @@ const OTHERS: usize = 2_000;
 pub(super) fn run(is_quick: bool) -> Result<()> {
     setup::ripgrep()?;
     let path = setup::judges_path()?;
-    let programs = build(Profile::Release, &["-p", "hob", "-p", "bench", "--bins"])?;
+    let programs = programs()?;
     let bench = Bench::new(programs.clone(), is_quick)?;
     let lines = copy_lines(bench.dir(), if is_quick { LINES / 10 } else { LINES })?;
     println!("bench: code, {lines} lines …");
@@ -53,25 +54,21 @@ pub(super) fn run(is_quick: bool) -> Result<()> {
     bench.stop()?;
     figures.push(memory::unused(&bench)?);
     figures.extend(warm::measure(&Bench::new(programs, is_quick)?, &path)?);
-    let missed = report::print(&figures);
-    if !is_quick {
-        report::write(&PAGE, &figures)?;
-    }
-    match missed {
-        0 => Ok(()),
-        missed => bail!("bench: {missed} targets are missed"),
-    }
+    report::conclude(&PAGE, &figures, !is_quick)
 }
 
 /// Returns distinct random names of functions.
 fn names(dir: &Path, count: usize) -> Result<Vec<String>> {
     let mut all = Vec::new();
-    collect(dir, &mut all)?;
+    for file in files(dir, &["rs"])? {
+        let text = std::fs::read(&file).with_context(|| format!("could not read {file:?}"))?;
+        all.extend(functions(&String::from_utf8_lossy(&text)).map(str::to_owned));
+    }
     all.sort();
-    let mut chance = Chance(20_261_126);
+    let mut random = Random::new(20_261_126);
     let mut names: Vec<String> = Vec::new();
     for _ in 0..count * 100 {
-        let Some(name) = all.get(chance.below(all.len())) else { break };
+        let Some(name) = all.get(random.below(all.len())) else { break };
         if names.len() < count && !names.contains(name) {
             names.push(name.clone());
         }
@@ -82,24 +79,10 @@ fn names(dir: &Path, count: usize) -> Result<Vec<String>> {
     Ok(names)
 }
 
-fn collect(dir: &Path, names: &mut Vec<String>) -> Result<()> {
-    for entry in std::fs::read_dir(dir).with_context(|| format!("could not list {dir:?}"))? {
-        let path = entry.with_context(|| format!("could not list {dir:?}"))?.path();
-        if path.is_dir() {
-            collect(&path, names)?;
-        } else if path.extension().is_some_and(|end| end == "rs") {
-            let text = std::fs::read(&path).with_context(|| format!("could not read {path:?}"))?;
-            names.extend(functions(&String::from_utf8_lossy(&text)).map(str::to_owned));
-        }
-    }
-    Ok(())
-}
-
 /// Searches every name with ripgrep and hob in turns.
 fn questions(bench: &Bench, names: &[String], lines: usize) -> Result<Vec<Figure>> {
     let started = Instant::now();
-    let mut agent = Agent::start(bench.hob(&["mcp", "code"]).stderr(Stdio::null()))?;
-    agent.initialize()?;
+    let mut agent = Client::start(&mut bench.hob(&["mcp", "code"]))?;
     let before = memory::resident(bench)?;
     let (mut grep, mut ours, mut labelled) = (Samples::default(), Samples::default(), Samples::default());
     let (mut grep_bytes, mut our_bytes, mut refused) = (0, 0, 0);
@@ -178,30 +161,15 @@ fn questions(bench: &Bench, names: &[String], lines: usize) -> Result<Vec<Figure
 
 /// Measures a call of another tool, alone and while questions are answered.
 fn beside(bench: &Bench, names: &[String]) -> Result<Vec<Figure>> {
-    let mut other = Pipes::start(bench.hob(&["mcp", "repl"]).stderr(Stdio::null()))?;
-    let mut line = Vec::new();
-    let mut id = 0;
-    let mut request = |other: &mut Pipes, method: &str, params: Value| -> Result<Duration> {
-        id += 1;
-        let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
-        let begun = Instant::now();
-        other.round_trip(format!("{request}\n").as_bytes(), id, &mut line)?;
-        Ok(begun.elapsed())
-    };
-    let hello = json!({
-        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "xtask", "version": "1" },
-    });
-    request(&mut other, "initialize", hello)?;
-    let call = json!({ "name": "repl_list", "arguments": {} });
+    let mut other = Contender::front_end(&mut bench.hob(&["mcp", "repl"]))?;
     let (mut alone, mut meanwhile) = (Samples::default(), Samples::default());
     for _ in 0..bench.times(OTHERS) {
-        alone.push(request(&mut other, "tools/call", call.clone())?);
+        alone.push(other.call("repl_list", json!({}))?.0);
     }
-    let mut agent = Agent::start(bench.hob(&["mcp", "code"]).stderr(Stdio::null()))?;
-    agent.initialize()?;
+    let mut agent = Client::start(&mut bench.hob(&["mcp", "code"]))?;
     let is_over = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|threads| -> Result<()> {
-        let asking = threads.spawn(|| -> Result<Agent> {
+        let asking = threads.spawn(|| -> Result<Client> {
             for name in names.iter().cycle() {
                 if is_over.load(std::sync::atomic::Ordering::Relaxed) {
                     break;
@@ -210,13 +178,10 @@ fn beside(bench: &Bench, names: &[String]) -> Result<Vec<Figure>> {
             }
             Ok(agent)
         });
-        let mut measure = || -> Result<()> {
-            for _ in 0..bench.times(OTHERS) {
-                meanwhile.push(request(&mut other, "tools/call", call.clone())?);
-            }
+        let measured = (0..bench.times(OTHERS)).try_for_each(|_| {
+            meanwhile.push(other.call("repl_list", json!({}))?.0);
             Ok(())
-        };
-        let measured = measure();
+        });
         is_over.store(true, std::sync::atomic::Ordering::Relaxed);
         let agent = asking.join().map_err(|_| anyhow::anyhow!("asking panicked"))??;
         agent.finish()?;

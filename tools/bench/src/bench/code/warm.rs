@@ -8,13 +8,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use serde_json::json;
-use taskkit::agent::{Agent, text};
 use taskkit::workspace::trust;
+use testkit::Random;
 
 use super::super::report::{Figure, Target};
 use super::server::Server;
 use super::{Bench, Samples};
-use crate::dependencies::{Chance, crate_alone, functions};
+use crate::client::{Client, text};
+use crate::dependencies::{crate_alone, files, functions};
 
 /// Number of functions.
 const FUNCTIONS: usize = 100;
@@ -36,8 +37,7 @@ pub(super) fn measure(bench: &Bench, path: &OsStr) -> Result<Vec<Figure>> {
     let functions = chosen(&root, bench.times(FUNCTIONS))?;
     println!("bench: code, rust-analyzer warm, {} functions of {lines} lines …", functions.len());
     trust(&mut bench.hob(&[]))?;
-    let mut agent = Agent::start(bench.hob(&["mcp", "code"]).env("PATH", path))?;
-    agent.initialize()?;
+    let mut agent = Client::start(bench.hob(&["mcp", "code"]).env("PATH", path))?;
     let first = functions.first().context("there is no function to ask about")?;
     let until = Instant::now() + PATIENCE;
     while !ask(&mut agent, first)?.1 {
@@ -80,7 +80,7 @@ pub(super) fn measure(bench: &Bench, path: &OsStr) -> Result<Vec<Figure>> {
 }
 
 /// Measures an answer, and returns whether it is final.
-fn ask(agent: &mut Agent, function: &Function) -> Result<(Duration, bool)> {
+fn ask(agent: &mut Client, function: &Function) -> Result<(Duration, bool)> {
     let begun = Instant::now();
     let result = agent.call("find_callers", json!({ "name": function.name, "wait_ms": 60_000 }))?;
     let took = begun.elapsed();
@@ -93,24 +93,7 @@ fn ask(agent: &mut Agent, function: &Function) -> Result<(Duration, bool)> {
 /// Chooses random functions of a crate whose names are defined once.
 fn chosen(root: &Path, count: usize) -> Result<Vec<Function>> {
     let mut all: HashMap<String, Vec<Function>> = HashMap::new();
-    collect(&root.join("src"), &mut all)?;
-    let mut once: Vec<Function> = all.into_values().filter_map(|mut of| of.pop().filter(|_| of.is_empty())).collect();
-    once.sort_by(|a, b| a.name.cmp(&b.name));
-    let mut chance = Chance(20_261_127);
-    let mut chosen = Vec::new();
-    while chosen.len() <= count && !once.is_empty() {
-        chosen.push(once.swap_remove(chance.below(once.len())));
-    }
-    Ok(chosen)
-}
-
-fn collect(dir: &Path, all: &mut HashMap<String, Vec<Function>>) -> Result<()> {
-    for entry in std::fs::read_dir(dir).with_context(|| format!("could not list {dir:?}"))? {
-        let file = entry.with_context(|| format!("could not list {dir:?}"))?.path();
-        if file.is_dir() {
-            collect(&file, all)?;
-            continue;
-        }
+    for file in files(&root.join("src"), &["rs"])? {
         let source = std::fs::read_to_string(&file).with_context(|| format!("could not read {file:?}"))?;
         for (line, written) in source.lines().enumerate() {
             let found = functions(written).next().map(str::to_owned);
@@ -120,5 +103,12 @@ fn collect(dir: &Path, all: &mut HashMap<String, Vec<Function>>) -> Result<()> {
             }
         }
     }
-    Ok(())
+    let mut once: Vec<Function> = all.into_values().filter_map(|mut of| of.pop().filter(|_| of.is_empty())).collect();
+    once.sort_by(|a, b| a.name.cmp(&b.name));
+    let mut random = Random::new(20_261_127);
+    let mut chosen = Vec::new();
+    while chosen.len() <= count && !once.is_empty() {
+        chosen.push(once.swap_remove(random.below(once.len())));
+    }
+    Ok(chosen)
 }

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::super::Bench;
 use super::super::echo::connect_as;
+use crate::client::hello;
 
 /// A connection under an agent's name.
 pub(super) struct Connection {
@@ -22,10 +23,7 @@ impl Connection {
     /// Connects, initializes, and registers the agent.
     pub(super) fn open(bench: &Bench, name: &str, role: &str) -> Result<Connection> {
         let mut line = Connection { stream: connect_as(bench, "mcp", Some(name))?, next_id: 1, answer: Vec::new() };
-        let params = json!({
-            "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "bench", "version": "1" },
-        });
-        line.write("initialize", &params)?;
+        line.write("initialize", &hello(json!({})))?;
         line.read()?;
         line.stream.get_mut().write_all(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n")?;
         line.call("register_agent", &json!({ "name": name, "role": role, "module": "bench" }))?;

@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use serde_json::json;
-use taskkit::agent::Agent;
 
 use super::super::echo::Contender;
 use super::super::procfs::processor_ms;
 use super::super::report::{Figure, Target};
 use super::super::{Bench, Samples};
 use super::{BODY, DiskFloor, agent, message_to, register, structured};
+use crate::client::Client;
 
 /// The pause before each cold measurement.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -63,14 +63,12 @@ pub(super) fn wakes_between(from: &Bench, to_there: &Bench, times: usize) -> Res
     register(from, "sender")?;
     register(to_there, "waiter")?;
     let mut floor = DiskFloor::new(from)?;
-    let mut sender = Contender::pipes(&mut from.hob(&["mcp", "mail", "--as", "sender"]))?;
-    sender.initialize()?;
+    let mut sender = Contender::front_end(&mut from.hob(&["mcp", "mail", "--as", "sender"]))?;
     let mut waiter = to_there.hob(&["mcp", "mail", "--as", "waiter"]);
     let body = "x".repeat(BODY);
     let (woken, wakes) = channel();
     let thread = thread::spawn(move || -> Result<()> {
-        let mut waiter = Contender::pipes(&mut waiter)?;
-        waiter.initialize()?;
+        let mut waiter = Contender::front_end(&mut waiter)?;
         for _ in 0..times {
             let (_, result) = waiter.call("wait_for_message", json!({ "timeout": 60 }))?;
             let at = Instant::now();
@@ -128,7 +126,7 @@ pub(super) fn hob_wait(bench: &Bench) -> Result<Vec<Figure>> {
 }
 
 /// From a send to the output of a blocked `hob wait`, and the processor time of the wait.
-fn hob_wait_wakes(bench: &Bench, floor: &mut DiskFloor, sender: &mut Agent) -> Result<Vec<Figure>> {
+fn hob_wait_wakes(bench: &Bench, floor: &mut DiskFloor, sender: &mut Client) -> Result<Vec<Figure>> {
     let (mut samples, mut used) = (Samples::default(), 0.0_f64);
     for number in 0..bench.times(200) {
         let after = number.to_string();

@@ -13,15 +13,15 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
-use serde_json::{Value, json};
-use taskkit::agent::Agent;
+use serde_json::json;
+use testkit::{Postgres, Random};
 
 use super::super::Bench;
 use super::super::echo::daemon_pid;
 use super::super::paged::Options;
 use super::super::report::Figure;
-use super::database::Database;
 use super::{agent, count_figure, register, structured};
+use crate::client::Client;
 
 const SENDERS: usize = 6;
 const READERS: usize = 3;
@@ -40,12 +40,15 @@ pub(super) fn kills(bench: &Bench, options: &Options) -> Result<Vec<Figure>> {
 }
 
 /// Kills one of two daemons, or cuts the connections of both to their database, in turn.
-pub(super) fn kills_and_cuts(benches: &[&Bench], database: &Database, times: usize) -> Result<Vec<Figure>> {
+pub(super) fn kills_and_cuts(benches: &[&Bench], database: &Postgres, times: usize) -> Result<Vec<Figure>> {
     let what = format!("PostgreSQL: {times} times kill -9 of one of two daemons, or all connections cut");
     run_under_load(benches, times, &what, |n| match n % 3 {
         0 => kill(benches[0]),
         1 => kill(benches[1]),
-        _ => database.cut_connections(),
+        _ => {
+            database.cut_connections();
+            Ok(())
+        }
     })
 }
 
@@ -88,13 +91,13 @@ fn run_under_load(
     let senders = (0..SENDERS).map(|n| Ok(send(agent(place(n), &format!("writer-{n}"))?, n % 2 == 0, &shared)));
     let senders = senders.collect::<Result<Vec<_>>>()?;
     let mut probe = WakeProbe::new(agent(place(0), "ringer")?, |n| agent(place(n), &format!("sleeper-{n}")))?;
-    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let mut random = Random::new(1);
     let begun = Instant::now();
     for n in 0..times {
         // After a random number of acknowledgements, or a random time after the next one.
         let (least, pause) =
             if n % 2 == 0 { (1 + random.below(40), random.below(3_000)) } else { (1, random.below(60_000)) };
-        let until = shared.acknowledged.load(Ordering::Relaxed) + least;
+        let until = shared.acknowledged.load(Ordering::Relaxed) + least as u64;
         let deadline = Instant::now() + RECOVER_WITHIN;
         while shared.acknowledged.load(Ordering::Relaxed) < until {
             if Instant::now() > deadline {
@@ -102,7 +105,7 @@ fn run_under_load(
             }
             thread::sleep(Duration::from_micros(200));
         }
-        thread::sleep(Duration::from_micros(pause));
+        thread::sleep(Duration::from_micros(pause as u64));
         strike(n)?;
         if (n + 1) % ROUND == 0 {
             probe.wake_all()?;
@@ -144,7 +147,7 @@ fn run_under_load(
 }
 
 /// Sends until the run ends.
-fn send(mut agent: Agent, repeats: bool, shared: &Arc<Shared>) -> JoinHandle<Result<Acknowledged>> {
+fn send(mut agent: Client, repeats: bool, shared: &Arc<Shared>) -> JoinHandle<Result<Acknowledged>> {
     let shared = shared.clone();
     thread::spawn(move || {
         let (mut acknowledged, mut unknown) = (Vec::new(), 0);
@@ -175,7 +178,7 @@ fn send(mut agent: Agent, repeats: bool, shared: &Arc<Shared>) -> JoinHandle<Res
 }
 
 /// Receives until all senders have ended and three waits got nothing.
-fn read(mut agent: Agent, shared: &Arc<Shared>) -> JoinHandle<Result<Received>> {
+fn read(mut agent: Client, shared: &Arc<Shared>) -> JoinHandle<Result<Received>> {
     let shared = shared.clone();
     thread::spawn(move || {
         let (mut got, mut again, mut quiet) = (BTreeMap::<u64, BTreeSet<String>>::new(), 0, 0);
@@ -198,7 +201,7 @@ fn read(mut agent: Agent, shared: &Arc<Shared>) -> JoinHandle<Result<Received>> 
 
 /// Runs agents that always block in a wait, and one that writes to them.
 struct WakeProbe {
-    sender: Agent,
+    sender: Client,
     woken: Receiver<(usize, String)>,
     number: usize,
     sent: usize,
@@ -206,16 +209,15 @@ struct WakeProbe {
 }
 
 impl WakeProbe {
-    fn new(sender: Agent, waiter: impl Fn(usize) -> Result<Agent>) -> Result<WakeProbe> {
+    fn new(sender: Client, waiter: impl Fn(usize) -> Result<Client>) -> Result<WakeProbe> {
         let (wake, woken) = channel();
         for n in 0..WAITERS {
             let (mut agent, wake) = (waiter(n)?, wake.clone());
             thread::spawn(move || -> Result<()> {
                 loop {
-                    let params = json!({ "name": "wait_for_message", "arguments": { "timeout": 600 } });
-                    let result = agent.request("tools/call", params, Duration::from_secs(700))?;
-                    let content =
-                        structured(&result).map(|said| said["message"]["content"].clone()).unwrap_or(Value::Null);
+                    let call = agent.begin_call("wait_for_message", json!({ "timeout": 600 }))?;
+                    let answer = agent.answer_within(call, Duration::from_secs(700))?.message;
+                    let content = &answer["result"]["structuredContent"]["message"]["content"];
                     // Fails when the run is over.
                     wake.send((n, content.as_str().unwrap_or_default().to_owned()))?;
                 }
@@ -249,17 +251,5 @@ impl WakeProbe {
         }
         self.deaf += waiting.len();
         Ok(())
-    }
-}
-
-/// Numbers that are the same in each run (xorshift64).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % limit
     }
 }

@@ -1,20 +1,27 @@
 //! Agents on two machines, simulated on one: two clones of a repository with a daemon each, and their mail in one
 //! PostgreSQL.
 
-use anyhow::Result;
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result};
+use taskkit::workspace::run_quietly;
+use testkit::Postgres;
 
 use super::super::Bench;
+use super::super::echo::status;
 use super::super::paged::Options;
 use super::super::report::{Figure, Target};
-use super::database::Database;
 use super::pgbench::Pgbench;
 use super::{latency, load, rush};
 
 pub(super) fn measure(here: &Bench, options: &Options) -> Result<Vec<Figure>> {
-    let database = Database::start()?;
+    // With the default of syncing each commit.
+    let database = Postgres::start_with(&[]).context("PostgreSQL is not installed: cargo xtask setup tests")?;
     let there = Bench::new(here.programs.clone(), here.is_quick)?;
-    database.configure(here)?;
-    database.configure(&there)?;
+    configure(here, &database)?;
+    configure(&there, &database)?;
     let measured = between(here, &there, &database, options);
     there.stop()?;
     let figures = measured?;
@@ -23,7 +30,7 @@ pub(super) fn measure(here: &Bench, options: &Options) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-fn between(here: &Bench, there: &Bench, database: &Database, options: &Options) -> Result<Vec<Figure>> {
+fn between(here: &Bench, there: &Bench, database: &Postgres, options: &Options) -> Result<Vec<Figure>> {
     let (samples, floor) = latency::wakes_between(here, there, here.times(500))?;
     let what = "PostgreSQL, two daemons: send to wake of a blocked waiter";
     let mut figures = vec![
@@ -32,7 +39,7 @@ fn between(here: &Bench, there: &Bench, database: &Database, options: &Options) 
         floor.percentile_figure(what, &samples, 99, None),
     ];
     let seconds = if here.is_quick { 1 } else { 5 };
-    let pgbench = Pgbench::new(database)?;
+    let pgbench = Pgbench::new(database);
     let before = pgbench.alone(seconds)?;
     // One after the other, as pgbench does.
     let sent = latency::timed_sends(here, || Ok(()))?;
@@ -59,4 +66,17 @@ fn between(here: &Bench, there: &Bench, database: &Database, options: &Options) 
     figures.extend(crowd);
     figures.extend(load::kills_and_cuts(&[here, there], database, options.kills / 10)?);
     Ok(figures)
+}
+
+/// Configures a project to keep its mail in the database. All such projects become clones of one repository.
+fn configure(bench: &Bench, database: &Postgres) -> Result<()> {
+    for args in [&["init", "-q"][..], &["remote", "add", "origin", "https://example.org/team/bench.git"]] {
+        run_quietly(Command::new("git").args(args).current_dir(bench.dir()))?;
+    }
+    let status = status(bench)?;
+    let state = status["state"].as_str().with_context(|| format!("`hob status` names no state: {status}"))?;
+    let file = Path::new(state).join("mail-database");
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(state)?;
+    std::fs::write(&file, database.url() + "\n")?;
+    Ok(std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600))?)
 }

@@ -6,7 +6,6 @@
 //! while daemons were killed and connections cut, how many are missing or doubled. One file per part.
 
 mod connection;
-mod database;
 mod latency;
 mod load;
 mod machines;
@@ -21,11 +20,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
-use taskkit::agent::{Agent, text};
 
 use super::paged::{self, Part};
 use super::report::{self, Figure, Target};
 use super::{Bench, Samples};
+use crate::client::{Client, text};
 
 /// The size of a message, in bytes.
 const BODY: usize = 500;
@@ -57,10 +56,8 @@ fn register(bench: &Bench, name: &str) -> Result<()> {
 }
 
 /// A front-end for that agent.
-fn agent(bench: &Bench, name: &str) -> Result<Agent> {
-    let mut agent = Agent::start(bench.hob(&["mcp", "mail", "--as", name]).stderr(Stdio::null()))?;
-    agent.initialize()?;
-    Ok(agent)
+fn agent(bench: &Bench, name: &str) -> Result<Client> {
+    Client::start(&mut bench.hob(&["mcp", "mail", "--as", name]))
 }
 
 /// The structured content of a successful result.

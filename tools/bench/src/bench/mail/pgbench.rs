@@ -6,10 +6,10 @@
 use std::process::Stdio;
 
 use anyhow::{Context, Result, bail};
+use testkit::Postgres;
 
 use super::super::Samples;
 use super::BODY;
-use super::database::Database;
 use super::rush::{MAILBOXES, SENDERS};
 
 /// The rows that a send writes.
@@ -41,23 +41,24 @@ pub(super) struct Measured {
 
 /// A `pgbench` run against the daemons' database.
 pub(super) struct Pgbench<'a> {
-    database: &'a Database,
+    database: &'a Postgres,
     space: String,
     first: String,
 }
 
 impl Pgbench<'_> {
     /// Creates mailboxes in the tables that the daemons created.
-    pub(super) fn new(database: &Database) -> Result<Pgbench<'_>> {
-        let space = database.ask("INSERT INTO hob_mail.space (name) VALUES ('n_pgbench') RETURNING id")?;
+    pub(super) fn new(database: &Postgres) -> Pgbench<'_> {
+        let id = |sql: &str| database.sql(sql).trim().to_owned();
+        let space = id("INSERT INTO hob_mail.space (name) VALUES ('n_pgbench') RETURNING id");
         let make = format!(
             "WITH made AS (INSERT INTO hob_mail.agent (space, name, role, registered_at, seen_at, fence) \
              SELECT {space}, 'box-' || n, 'box', 0, 0, 1 FROM generate_series(1, {MAILBOXES}) AS n RETURNING id) \
              INSERT INTO hob_mail.mailbox (agent) SELECT id FROM made"
         );
-        database.ask(&make)?;
-        let first = database.ask(&format!("SELECT min(id) FROM hob_mail.agent WHERE space = {space}"))?;
-        Ok(Pgbench { database, space, first })
+        database.sql(&make);
+        let first = id(&format!("SELECT min(id) FROM hob_mail.agent WHERE space = {space}"));
+        Pgbench { database, space, first }
     }
 
     /// Runs one sender that waits for each commit.

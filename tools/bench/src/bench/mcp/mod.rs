@@ -12,7 +12,7 @@ use anyhow::{Context, Result};
 use taskkit::workspace::{Profile, build};
 
 use super::report::{self, Figure, Page, Target};
-use super::{Bench, Samples};
+use super::{Bench, Samples, programs};
 use peers::Peers;
 use pipes::{Era, Measured};
 
@@ -30,7 +30,7 @@ pub(super) fn run(is_quick: bool) -> Result<()> {
     let library = ["-p", "mcp", "--features", "websocket", "--example", "echo", "--example", "http"];
     let floors = ["--example", "floor", "--example", "floor_tokio"];
     let examples = build(Profile::Release, &[&library[..], &floors[..]].concat())?.join("examples");
-    let programs = build(Profile::Release, &["-p", "hob", "-p", "bench", "--bins"])?;
+    let programs = programs()?;
     let peers = Peers::build()?;
     let bench = Bench::new(programs, is_quick)?;
 
@@ -40,8 +40,7 @@ pub(super) fn run(is_quick: bool) -> Result<()> {
     println!("bench: many connections …");
     figures.extend(connections::measure(&bench)?);
     bench.stop()?;
-    report::print(&figures);
-    if is_quick { Ok(()) } else { report::write(&PAGE, &figures) }
+    report::publish(&PAGE, &figures, !is_quick).map(drop)
 }
 
 /// Cores on which the two ends of a round trip ran, and its samples.

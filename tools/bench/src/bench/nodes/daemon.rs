@@ -4,13 +4,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
-use taskkit::agent::Pipes;
 
-use super::super::echo::daemon_pid;
+use super::super::echo::{Contender, daemon_pid};
 use super::super::procfs::Memory;
 use super::super::report::{Figure, Target};
-use super::super::{Bench, Samples};
+use super::super::{Bench, Samples, median};
 use super::model::Model;
+use crate::client::Client;
 
 const NODE: &str = "---
 description: Rates a text.
@@ -25,68 +25,18 @@ const WAITING: usize = 64;
 /// Number of such rounds, alternating with rounds without waiting calls.
 const ROUNDS: usize = 5;
 
-/// Starts a front-end and completes the handshake.
-struct Line {
-    pipes: Pipes,
-    next_id: u64,
-    read: Vec<u8>,
+/// Arguments of a call of the node.
+fn weather() -> Value {
+    json!({ "text": "It rained all day, and the river rose." })
 }
 
-impl Line {
-    fn start(bench: &Bench, args: &[&str]) -> Result<Line> {
-        let mut line = Line { pipes: Pipes::start(&mut bench.hob(args))?, next_id: 1, read: Vec::new() };
-        let hello = json!({
-            "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "bench", "version": "1" },
-        });
-        line.request("initialize", hello)?;
-        Ok(line)
+/// Measures a call of the node, which must return a value.
+fn rate(agent: &mut Contender) -> Result<Duration> {
+    let (took, result) = agent.call("rate", weather())?;
+    if result["structuredContent"]["result"]["score"] != 2 {
+        bail!("the node gave {result}");
     }
-
-    fn write(&mut self, method: &str, params: Value) -> Result<u64> {
-        let id = self.next_id;
-        self.next_id += 1;
-        let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
-        self.pipes.write(format!("{request}\n").as_bytes())?;
-        Ok(id)
-    }
-
-    /// Measures a request.
-    fn request(&mut self, method: &str, params: Value) -> Result<Duration> {
-        let id = self.next_id;
-        self.next_id += 1;
-        let request = format!("{}\n", json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
-        let begun = Instant::now();
-        self.pipes.round_trip(request.as_bytes(), id, &mut self.read)?;
-        Ok(begun.elapsed())
-    }
-
-    /// Measures a call of the node, which must return a value.
-    fn rate(&mut self) -> Result<Duration> {
-        let took = self.request("tools/call", rate())?;
-        let answer: Value = serde_json::from_slice(&self.read).context("an answer that is no JSON")?;
-        if answer["result"]["structuredContent"]["result"]["score"] != 2 {
-            bail!("the node gave {answer}");
-        }
-        Ok(took)
-    }
-
-    /// Reads `count` answers.
-    fn answers(&mut self, mut count: usize) -> Result<()> {
-        while count > 0 {
-            self.pipes.read_line(&mut self.read)?;
-            let message: Value = serde_json::from_slice(&self.read).context("a line that is no message")?;
-            if message["result"]["structuredContent"]["state"] == "done" {
-                count -= 1;
-            } else if message.get("method").is_none() {
-                bail!("a call was answered with {message}");
-            }
-        }
-        Ok(())
-    }
-}
-
-fn rate() -> Value {
-    json!({ "name": "rate", "arguments": { "text": "It rained all day, and the river rose." } })
+    Ok(took)
 }
 
 /// Writes the project's node and model.
@@ -105,19 +55,15 @@ pub(super) fn without_files(bench: &Bench) -> Result<Vec<Figure>> {
     for _ in 0..bench.times(30) {
         for (of, toolsets) in ["mail", "mail,nodes"].iter().enumerate() {
             let begun = Instant::now();
-            let mut line = Line::start(bench, &["mcp", toolsets])?;
+            let mut agent = Contender::front_end(&mut bench.hob(&["mcp", toolsets]))?;
             starts[of].push(begun.elapsed());
-            line.request("tools/list", json!({}))?;
+            agent.request("tools/list", None)?;
             memory[of].push(Memory::read(daemon_pid(bench)?)?.resident);
-            line.pipes.finish()?;
+            agent.finish()?;
             bench.stop()?;
         }
     }
-    let median = |of: usize| {
-        let mut sorted = memory[of].clone();
-        sorted.sort_unstable_by(f64::total_cmp);
-        sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
-    };
+    let [without, with] = memory.map(median);
     let start = |of: usize| starts[of].percentile(50) / 1000.0;
     Ok(vec![
         Figure {
@@ -130,8 +76,8 @@ pub(super) fn without_files(bench: &Bench) -> Result<Vec<Figure>> {
         Figure {
             what: "no node files: the daemon, resident".to_owned(),
             unit: "MiB",
-            value: median(1),
-            floor: Some(("without the toolset", median(0))),
+            value: with,
+            floor: Some(("without the toolset", without)),
             // The same limit as for any unused part.
             target: Some(Target::MaxAboveFloor(2.0)),
         },
@@ -143,20 +89,20 @@ pub(super) fn replayed(bench: &Bench) -> Result<Vec<Figure>> {
     let model = Model::prompt()?;
     // The first call is recorded.
     write(bench, &model, "refresh-stale")?;
-    let mut line = Line::start(bench, &["mcp", "nodes"])?;
+    let mut agent = Contender::front_end(&mut bench.hob(&["mcp", "nodes"]))?;
     for _ in 0..100 {
-        line.rate()?;
-        line.request("ping", json!({}))?;
+        rate(&mut agent)?;
+        agent.request("ping", None)?;
     }
     let daemon = daemon_pid(bench)?;
     let before = Memory::read(daemon)?.resident;
     let (mut calls, mut pings) = (Samples::default(), Samples::default());
     for _ in 0..bench.times(10_000) {
-        calls.push(line.rate()?);
-        pings.push(line.request("ping", json!({}))?);
+        calls.push(rate(&mut agent)?);
+        pings.push(agent.request("ping", None)?.0);
     }
     let growth = Memory::read(daemon)?.resident - before;
-    line.pipes.finish()?;
+    agent.finish()?;
     let ms = |samples: &Samples, percent| samples.percentile(percent) / 1000.0;
     let figure = |percent: usize, target| Figure {
         what: format!("a replayed call through `hob mcp`, p{percent}"),
@@ -182,32 +128,36 @@ pub(super) fn replayed(bench: &Bench) -> Result<Vec<Figure>> {
 pub(super) fn beside_waiting_calls(bench: &Bench) -> Result<Vec<Figure>> {
     let model = Model::slow()?;
     write(bench, &model, "live")?;
-    let mut other = Line::start(bench, &["mcp", "repl"])?;
-    let mut waiting = (0..4).map(|_| Line::start(bench, &["mcp", "nodes"])).collect::<Result<Vec<_>>>()?;
-    let list = json!({ "name": "repl_list", "arguments": {} });
+    let mut other = Contender::front_end(&mut bench.hob(&["mcp", "repl"]))?;
+    let mut agents = (0..4).map(|_| Client::start(&mut bench.hob(&["mcp", "nodes"]))).collect::<Result<Vec<_>>>()?;
     let (mut alone, mut beside) = (Samples::default(), Samples::default());
     let times = bench.times(2_000) / ROUNDS;
     for _ in 0..times {
-        other.request("tools/call", list.clone())?;
+        other.call("repl_list", json!({}))?;
     }
     for round in 1..=ROUNDS {
         for _ in 0..times {
-            alone.push(other.request("tools/call", list.clone())?);
+            alone.push(other.call("repl_list", json!({}))?.0);
         }
-        for line in &mut waiting {
-            for _ in 0..WAITING / 4 {
-                line.write("tools/call", rate())?;
-            }
+        let mut waiting = Vec::new();
+        for agent in 0..WAITING {
+            let agent = agent % agents.len();
+            waiting.push((agent, agents[agent].begin_call("rate", weather())?));
         }
         model.wait_for(round * WAITING);
         for _ in 0..times {
-            beside.push(other.request("tools/call", list.clone())?);
+            beside.push(other.call("repl_list", json!({}))?.0);
         }
         model.answer_up_to(round * WAITING);
-        waiting.iter_mut().try_for_each(|line| line.answers(WAITING / 4))?;
+        for (agent, call) in waiting {
+            let answer = agents[agent].answer(call)?.message;
+            if answer["result"]["structuredContent"]["state"] != "done" {
+                bail!("a call was answered with {answer}");
+            }
+        }
     }
-    other.pipes.finish()?;
-    waiting.into_iter().try_for_each(|line| line.pipes.finish())?;
+    other.finish()?;
+    agents.into_iter().try_for_each(Client::finish)?;
     let figure = |percent: usize, target| Figure {
         what: format!("repl_list beside {WAITING} calls that wait for a model, p{percent}"),
         unit: "µs",

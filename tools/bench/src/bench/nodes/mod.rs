@@ -10,11 +10,10 @@ mod model;
 use std::collections::HashMap;
 
 use anyhow::{Context, Result};
-use taskkit::workspace::{Profile, build};
 
 use self::model::Model;
 use super::report::{Figure, Page, Target};
-use super::{Bench, of_crate};
+use super::{Bench, of_crate, programs};
 
 const PAGE: Page = Page {
     file: "docs/generated/bench-nodes.md",
@@ -28,7 +27,7 @@ const PAGE: Page = Page {
 
 /// Measures everything. Fails if a target is missed.
 pub(super) fn run(is_quick: bool) -> Result<()> {
-    let programs = build(Profile::Release, &["-p", "hob", "-p", "bench", "--bins"])?;
+    let programs = programs()?;
     let model = Model::prompt()?;
     of_crate::run("nodes", &PAGE, is_quick, &["--model", &model.url], |values| {
         let mut figures = figures(values)?;

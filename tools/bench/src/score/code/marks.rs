@@ -8,7 +8,8 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use taskkit::setup;
 
-use super::truth::{Definition, Location, files, is_word, word_before, word_from};
+use super::truth::{Definition, Location, is_word, word_before, word_from};
+use crate::dependencies::files;
 
 /// How a language marks definitions.
 pub(super) struct Marks {

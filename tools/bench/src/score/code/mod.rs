@@ -14,11 +14,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
-use taskkit::agent::{Agent, text};
 use taskkit::setup;
 use taskkit::workspace::{Profile, build, read, trust, write_page};
 
 use crate::bench::machine;
+use crate::client::{Client, text};
 use project::{PROJECTS, Project};
 use truth::{Definition, Location, SYMBOLS, truth};
 
@@ -98,15 +98,15 @@ fn score(hob: &Path, path: &OsStr, project: &'static Project, is_quick: bool) ->
     };
     trust(&mut hob(&[]))?;
     let run = |without: &str| {
-        let mut agent = Agent::start(hob(&["mcp", "code"]).env(WITHOUT, without).stderr(Stdio::null()))?;
         let mut tally = Tally::default();
         let warm = if without.is_empty() { WARM } else { 0 };
-        let answered = agent.initialize().and_then(|_| {
-            truth.iter().try_for_each(|(definition, places)| ask(&mut agent, definition, places, warm, &mut tally))
+        let started = Client::start(hob(&["mcp", "code"]).env(WITHOUT, without).stderr(Stdio::null()));
+        let answered = started.and_then(|mut agent| {
+            truth.iter().try_for_each(|(definition, places)| ask(&mut agent, definition, places, warm, &mut tally))?;
+            agent.finish()
         });
-        let finished = agent.finish();
         read(&mut hob(&["stop"]))?;
-        answered.and(finished)?;
+        answered?;
         tally.warm.sort_unstable();
         let Tally { places, found, confirmed, right, complete, wrong, .. } = &tally;
         println!(
@@ -155,7 +155,7 @@ fn is_complete(content: &Value) -> bool {
 }
 
 /// Asks about one definition until the answer is complete, or the server is ready and the answer is incomplete. Compares it with the truth.
-fn ask(agent: &mut Agent, definition: &Definition, places: &[Location], warm: usize, tally: &mut Tally) -> Result<()> {
+fn ask(agent: &mut Client, definition: &Definition, places: &[Location], warm: usize, tally: &mut Tally) -> Result<()> {
     let name = format!("{}:{}", definition.file, definition.line);
     let arguments = json!({ "name": name, "max_results": 5000, "context_lines": 0, "wait_ms": WAIT_MS });
     let mut call = || {

@@ -6,7 +6,8 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use super::truth::{Definition, Location, files, is_word, word_from};
+use super::truth::{Definition, Location, is_word, word_from};
+use crate::dependencies::files;
 
 /// Other modules that only a build generates.
 const PATHS: (&str, &str) =

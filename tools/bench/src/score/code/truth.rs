@@ -1,7 +1,7 @@
 //! The definitions of a project and their true locations, determined before hob is asked.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
@@ -11,6 +11,7 @@ use taskkit::workspace::{read, root};
 
 use super::project::{Method, Project};
 use super::{marks, renames};
+use crate::dependencies::files;
 
 /// Number of definitions of each project.
 pub(super) const SYMBOLS: usize = 20;
@@ -202,19 +203,4 @@ pub(super) fn word_from(line: &str, word: &str, column: usize) -> Option<usize> 
 /// Returns the last column of a word before a column.
 pub(super) fn word_before(line: &str, word: &str, column: usize) -> Option<usize> {
     positions(line, word).rfind(|at| *at < column)
-}
-
-/// Returns the sources below a folder, sorted.
-pub(super) fn files(folder: &Path, endings: &[&str]) -> Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).with_context(|| format!("could not list {folder:?}"))? {
-        let path = entry.with_context(|| format!("could not list {folder:?}"))?.path();
-        if path.is_dir() {
-            found.extend(files(&path, endings)?);
-        } else if path.extension().is_some_and(|end| endings.iter().any(|one| end == *one)) {
-            found.push(path);
-        }
-    }
-    found.sort();
-    Ok(found)
 }

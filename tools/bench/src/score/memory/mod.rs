@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
-use taskkit::agent::{Agent, text};
 use taskkit::setup;
 use taskkit::workspace::{Profile, build, read, trust, write_page};
 
 use self::curve::{Curve, Parking, parkings};
 use crate::bench::machine;
+use crate::client::{Client, text};
 use crate::dependencies::{ALONE, crate_alone};
 
 const PAGE: &str = "docs/generated/score-code-memory.md";
@@ -82,9 +82,7 @@ fn measure(
 ) -> Result<(Curve, Vec<Parking>, Vec<AnsweredQuestion>)> {
     let mut agents = Vec::new();
     for worktree in WORKTREES {
-        let mut agent = Agent::start(command(worktree).args(["mcp", "code"]).stderr(Stdio::null()))?;
-        agent.initialize()?;
-        agents.push((worktree, agent));
+        agents.push((worktree, Client::start(command(worktree).args(["mcp", "code"]).stderr(Stdio::null()))?));
     }
     let status: Value = serde_json::from_str(&read(command("main").args(["status", "--json"]))?)?;
     let daemon = status["daemon"]["pid"].as_u64().context("`hob status` names no daemon")?;
@@ -130,7 +128,7 @@ fn prepare(scratch: &Path) -> Result<(Vec<String>, usize)> {
 }
 
 /// Asks in each worktree in turn, then in all at once.
-fn ask_all(agents: &mut [(&'static str, Agent)], names: &[String]) -> Result<Vec<AnsweredQuestion>> {
+fn ask_all(agents: &mut [(&'static str, Client)], names: &[String]) -> Result<Vec<AnsweredQuestion>> {
     let mut answered = Vec::new();
     for round in 0..IN_TURN {
         for (worktree, agent) in agents.iter_mut() {
@@ -155,7 +153,7 @@ fn ask_all(agents: &mut [(&'static str, Agent)], names: &[String]) -> Result<Vec
 }
 
 /// Asks until the answer is final.
-fn ask(agent: &mut Agent, worktree: &'static str, name: &str, is_together: bool) -> Result<AnsweredQuestion> {
+fn ask(agent: &mut Client, worktree: &'static str, name: &str, is_together: bool) -> Result<AnsweredQuestion> {
     let since = Instant::now();
     let mut labelled = 0;
     loop {
