@@ -25,7 +25,9 @@ usage: cargo xtask TASK
                            install what the demonstration or the tests need, the language servers that judge among it, by
                            the ordinary package managers
   demo                     build hob and play a real conversation with GHCi through it
-  test                     install what is missing, then check formatting, lints and the house rules, and run all tests
+  test [--all]             install what is missing, then check formatting, lints and the house rules, and run the tests and
+                           the suite of `conformance`; --all adds fuzzing, `part`, `clients`, an agent, and the tests of
+                           the slowest language servers
   tidy                     check the house rules only
   soak [NAME…] [--seconds N] [--keep] [--times N] [--seed N]
                            fuzz the MCP library and the Cure compiler, each target for ten minutes unless told otherwise;
@@ -46,7 +48,7 @@ These have a help of their own (`cargo xtask TASK --help`):
 
 const TASKS: &[Task] = &[
     ("setup", setup::run_task),
-    ("test", |rest| no_arguments(rest).and_then(|()| test::run_task())),
+    ("test", test::run_task),
     ("tidy", |rest| no_arguments(rest).and_then(|()| tidy::run())),
     ("soak", soak::run_task),
     ("part", |rest| no_arguments(rest).and_then(|()| made_up_part::run())),

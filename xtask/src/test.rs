@@ -1,5 +1,6 @@
 //! `cargo xtask test`: everything that must pass before a change lands. Cheap checks run first; tasks that need other
-//! programs than the tests run concurrently with them.
+//! programs than the tests run concurrently with them. `--all` adds the long steps, which few changes can break: fuzzing,
+//! the made-up part, real clients and agents, and questions to the two slowest language servers under disturbance.
 
 use std::process::Command;
 
@@ -15,11 +16,19 @@ use crate::{soak, tidy};
 /// Total duration of the fuzz targets in seconds.
 const FUZZING: usize = 60;
 
+/// Tests that only `--all` runs, as arguments of `cargo test`. For nextest, `.config/nextest.toml` has the same filter.
+const LONG_TESTS: [&str; 2] = ["disturbed::clangd_never_lies", "disturbed::rust_analyzer_never_lies"];
+
 /// Installs missing programs, checks and tests everything, and prints the duration of each step.
-pub(crate) fn run_task() -> Result<()> {
+pub(crate) fn run_task(args: &[String]) -> Result<()> {
+    let is_all = match args {
+        [] => false,
+        [word] if word == "--all" => true,
+        _ => bail!("it takes only --all, and there is {:?}", args.join(" ")),
+    };
     let mut steps = Steps::default();
     let before = changed_files();
-    let result = everything(&mut steps).and_then(|()| steps.step("clean tree", || nothing_changed(&before)));
+    let result = run_steps(&mut steps, is_all).and_then(|()| steps.step("clean tree", || nothing_changed(&before)));
     print!("\n{steps}");
     result
 }
@@ -40,7 +49,7 @@ fn nothing_changed(before: &Option<String>) -> Result<()> {
     Ok(())
 }
 
-fn everything(steps: &mut Steps) -> Result<()> {
+fn run_steps(steps: &mut Steps, is_all: bool) -> Result<()> {
     let tools = steps.step("setup", setup::tests)?;
     let path = tools.path()?;
     steps.command("formatting", cargo().args(["fmt", "--all", "--check"]))?;
@@ -68,24 +77,30 @@ fn everything(steps: &mut Steps) -> Result<()> {
             "--test-threads",
             &threads.to_string(),
         ]);
+        tests.args(is_all.then_some("--ignore-default-filter"));
     } else {
         tests.args(["test", "--locked", "--workspace", "--no-fail-fast", "--lib", "--bins", "--tests", "--examples"]);
+        if !is_all {
+            tests.arg("--").args(LONG_TESTS.iter().flat_map(|name| ["--skip", *name]));
+        }
     }
     let mut doc_tests = cargo();
     doc_tests.args(["test", "--locked", "--quiet", "--workspace", "--doc"]);
-    let seconds = (FUZZING / soak::target_names().count()).to_string();
-    let mut fuzzing = xtask(&["soak", "--seconds", &seconds]);
-    fuzzing.args(soak::target_names());
     // Tasks that may need a build come first: the tests of language servers come last, and need the processors.
-    let beside = vec![
-        ("fuzzing", fuzzing),
-        ("made-up part", xtask(&["part"])),
-        ("clients", xtask(&["clients"])),
-        // One of the agents on the page.
-        ("agents", xtask(&["clients", "agents", "claude code"])),
-        ("conformance", xtask(&["conformance"])),
-        ("documentation", doc_tests),
-    ];
+    let mut beside = Vec::new();
+    if is_all {
+        let seconds = (FUZZING / soak::target_names().count()).to_string();
+        let mut fuzzing = xtask(&["soak", "--seconds", &seconds]);
+        fuzzing.args(soak::target_names());
+        beside.extend([
+            ("fuzzing", fuzzing),
+            ("made-up part", xtask(&["part"])),
+            ("clients", xtask(&["clients"])),
+            // One of the agents on the page.
+            ("agents", xtask(&["clients", "agents", "claude code"])),
+        ]);
+    }
+    beside.extend([("conformance", xtask(&["conformance"])), ("documentation", doc_tests)]);
     steps.side_by_side(("tests", tests), beside)
 }
 
@@ -95,4 +110,21 @@ fn xtask(words: &[&str]) -> Command {
     let mut command = cargo();
     command.args(["xtask"]).args(words).env(IS_BUILT, "1");
     command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Both runners leave out the same tests, and these exist.
+    #[test]
+    fn the_long_tests_are_those_of_the_filter_of_nextest() {
+        let read = |file: &str| std::fs::read_to_string(root().join(file)).expect("a file of the checkout");
+        let (config, tests) = (read(".config/nextest.toml"), read("crates/code/tests/it/disturbed/mod.rs"));
+        for name in LONG_TESTS {
+            assert!(config.contains(&format!("test(={name})")), "{name}");
+            assert!(tests.contains(name.trim_start_matches("disturbed::")), "{name}");
+        }
+        assert!(run_task(&["--al".to_owned()]).unwrap_err().to_string().contains("--all"));
+    }
 }
