@@ -292,7 +292,6 @@ pub fn home(project: &Project, config: &Config) -> Home {
         owner: format!("{}:{}", host(), project.hash()),
         space,
         called,
-        before: vec![Space::of_path_alone(project.root())],
         limits: limits(config),
         database: Box::new(database),
         address_file: project.state_dir().join("mail-database"),

@@ -36,8 +36,6 @@ pub struct HomeOptions {
     pub space: Space,
     /// The space's name for people: `the clones of https://example.org/tool`.
     pub called: String,
-    /// Spaces in which earlier versions kept the mail of a project without an origin.
-    pub before: Vec<Space>,
     pub limits: Limits,
     pub database: Database,
     /// The file for the database's address, named in hints.
@@ -132,23 +130,17 @@ impl Home {
         noted: Option<Location>,
         stays: bool,
     ) -> Result<Arc<dyn Store>, StoreError> {
-        let found = Arc::new(Mutex::new(None));
         let refuse = {
-            let (now, noted, found) = (now.clone(), noted.clone(), Arc::clone(&found));
+            let (now, noted) = (now.clone(), noted.clone());
             let file = self.options.address_file.clone();
-            move |why: Why| {
-                let (error, place) = not_along(why, &now, noted.as_ref(), &file);
-                *found.lock() = place;
-                error
-            }
+            move |why: Why| not_along(why, noted.as_ref().unwrap_or(&now), &now, &file)
         };
         let former = Former {
             noted: noted.as_ref().map(|noted| Noted {
                 store: noted.id.clone(),
-                space: Space::noted(&noted.space),
+                space: Space::stored(&*noted.space),
                 stays,
             }),
-            perhaps: self.perhaps(),
             own: self.own(),
             refuse: Some(Arc::new(refuse)),
         };
@@ -168,18 +160,7 @@ impl Home {
         // A separate thread, since the future of connecting is not `Send`.
         let runtime = tokio::runtime::Handle::current();
         let connected = tokio::task::spawn_blocking(move || runtime.block_on(PostgresStore::connect(options))).await;
-        let connected = connected.unwrap_or_else(|error| Err(StoreError::Failed { reason: error.to_string() }));
-        let connected = match connected {
-            Ok(connected) => connected,
-            Err(error) => {
-                // The place is recorded so that a person can decide about it.
-                let place = found.lock().take();
-                if let Some(place) = place.filter(|_| noted.is_none()) {
-                    self.write(&Note { place, instead_of: None })?;
-                }
-                return Err(error);
-            }
-        };
+        let connected = connected.unwrap_or_else(|error| Err(StoreError::Failed { reason: error.to_string() }))?;
         if !stays {
             let settled = connected.settled();
             let (id, space) = (Some(settled.store.clone()), settled.space.to_string());
@@ -235,7 +216,7 @@ impl Home {
                         "{} is configured: the next call goes on there if it is the same database, and is refused if not",
                         self.describe(&now, None)
                     )),
-                    (true, false) if Space::noted(&note.place.space).is_of_path() && is_of_path(&now) => None,
+                    (true, false) if Space::stored(&*note.place.space).is_of_path() && is_of_path(&now) => None,
                     (true, false) => Some(format!(
                         "{} is configured: the next call takes the mail along, if nobody else's is there, and is refused if not",
                         self.describe(&now, None)
@@ -346,18 +327,6 @@ impl Home {
         note::write(&self.options.dir, note)
     }
 
-    /// Returns the spaces that may contain the mail if there is no record.
-    fn perhaps(&self) -> Vec<Space> {
-        let mut perhaps = self.options.before.clone();
-        for identity in self.identities().all() {
-            let space = Space::noted(&identity.repo_id);
-            if !identity.repo_id.is_empty() && !perhaps.contains(&space) {
-                perhaps.push(space);
-            }
-        }
-        perhaps
-    }
-
     fn own(&self) -> Own {
         let own = self.identities().all().into_iter();
         let own = own.map(|one| (one.name, one.worktree.map(|worktree| worktree.display().to_string())));
@@ -399,7 +368,7 @@ fn describe_database(place: &Location) -> String {
 }
 
 fn is_of_path(place: &Location) -> bool {
-    Space::noted(&place.space).is_of_path()
+    Space::stored(&*place.space).is_of_path()
 }
 
 /// Returns the hint for a database whose address is no longer configured.
@@ -415,25 +384,11 @@ fn to_former(former: &Location, file: &Path) -> Vec<String> {
     ]
 }
 
-/// Returns the error when the mail cannot be moved, with where it is.
-fn not_along(why: Why, now: &Location, noted: Option<&Location>, file: &Path) -> (StoreError, Option<Location>) {
-    match why {
-        Why::AnotherDatabase => {
-            let former = noted.cloned().unwrap_or_else(|| now.clone());
-            let next = to_former(&former, file);
-            let error = StoreError::Elsewhere { former: describe_database(&former), now: describe_database(now), next };
-            (error, None)
-        }
-        Why::Others { store, space, names, waiting } => {
-            let former = match noted {
-                Some(noted) => noted.clone(),
-                None => Location {
-                    id: Some(store),
-                    called: "a former name of this project".to_owned(),
-                    space: space.to_string(),
-                    ..now.clone()
-                },
-            };
+/// Returns the error when the mail cannot be moved.
+fn not_along(why: Why, former: &Location, now: &Location, file: &Path) -> StoreError {
+    let next = match why {
+        Why::AnotherDatabase => to_former(former, file),
+        Why::Others { names, waiting } => {
             let waits = match waiting {
                 0 => "nothing waits there for this project's agents".to_owned(),
                 1 => "1 message waits there for this project's agents".to_owned(),
@@ -443,9 +398,8 @@ fn not_along(why: Why, now: &Location, noted: Option<&Location>, file: &Path) ->
                 "It cannot be moved: agents of others are there, or have the same names here ({}); {waits}.",
                 names.join(", ")
             );
-            let next = vec![with, KEEP_OR_SWITCH.to_owned()];
-            let error = StoreError::Elsewhere { former: describe_database(&former), now: describe_database(now), next };
-            (error, Some(former))
+            vec![with, KEEP_OR_SWITCH.to_owned()]
         }
-    }
+    };
+    StoreError::Elsewhere { former: describe_database(former), now: describe_database(now), next }
 }

@@ -228,23 +228,6 @@ impl Space {
         Space(format!("p_{}", &crockford(&digest.finalize())[..12]).into())
     }
 
-    /// Returns the space of a project without an origin as earlier versions named it: by the path alone.
-    pub fn of_path_alone(root: &Path) -> Space {
-        let digest = Sha256::digest(root.as_os_str().as_encoded_bytes());
-        Space(format!("p_{}", &crockford(&digest)[..12]).into())
-    }
-
-    /// Returns the space that an identity file or a store records. Earlier versions recorded chosen names without a
-    /// prefix.
-    pub fn noted(text: &str) -> Space {
-        let is_hash = |hash: &str| hash.len() == 12 && hash.bytes().all(|byte| CROCKFORD.contains(&byte));
-        match text.split_once('_') {
-            Some(("n", _)) => Space(text.into()),
-            Some(("r" | "p", hash)) if is_hash(hash) => Space(text.into()),
-            _ => Space::named(text),
-        }
-    }
-
     /// Returns true if the space is that of a directory, and so of one project.
     pub fn is_of_path(&self) -> bool {
         self.0.starts_with("p_")
@@ -369,14 +352,10 @@ mod tests {
     fn no_space_can_pass_for_one_of_another_kind() {
         let here = tempfile::tempdir().unwrap();
         let (origin, path) = (Space::of_origin("https://github.com/acme/tool"), Space::of_path("host", here.path()));
-        for other in [&origin, &path, &Space::of_path_alone(here.path()), &Space::named("team")] {
+        for other in [&origin, &path, &Space::named("team")] {
             let chosen = Space::named(other.as_str());
             assert_ne!(&chosen, other, "whoever chooses a name chooses no other kind of space");
-            assert_eq!(&Space::noted(other.as_str()), other);
         }
-        // As earlier versions recorded them: whatever is not a hash is a chosen name.
-        assert_eq!(Space::noted("team"), Space::named("team"));
-        assert_eq!(Space::noted("r_team"), Space::named("r_team"));
         assert!(path.is_of_path() && !origin.is_of_path() && !Space::named("p_x").is_of_path());
     }
 

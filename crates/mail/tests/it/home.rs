@@ -16,7 +16,6 @@ use crate::postgres::Server;
 struct Project {
     dir: PathBuf,
     host: &'static str,
-    before: Vec<Space>,
     database: Arc<Mutex<Option<String>>>,
     _temp: Option<tempfile::TempDir>,
 }
@@ -25,7 +24,7 @@ impl Project {
     fn new(host: &'static str, database: Option<&Server>) -> Project {
         let temp = tempfile::tempdir().unwrap();
         let database = Arc::new(Mutex::new(database.map(Server::url)));
-        Project { dir: temp.path().to_owned(), host, before: Vec::new(), database, _temp: Some(temp) }
+        Project { dir: temp.path().to_owned(), host, database, _temp: Some(temp) }
     }
 
     fn database(&self, url: Option<String>) {
@@ -41,7 +40,6 @@ impl Project {
             owner: format!("{}:{}", self.host, self.dir.display()),
             space: space.clone(),
             called: format!("the project as {space}"),
-            before: self.before.clone(),
             limits: Limits::default(),
             database: Box::new(move || Ok(database.lock().unwrap().clone())),
             address_file: self.dir.join("mail-database"),
@@ -269,45 +267,6 @@ async fn with_or_without_the_address_in_its_environment_a_daemon_knows_where_the
     project.database(None);
     project.home(&space).choose(Choice::Switch).unwrap();
     assert!(project.opens(&space).await.mail.agents().await.unwrap().is_empty());
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_version_before_this_one_left_behind_is_found() {
-    let Some(server) = Server::start() else { return };
-    // As an older version left it: no record, the old schema, a space without a prefix, one of the path alone, one of a
-    // former origin.
-    let before = [("team", "n_team"), ("r_team", "n_r_team"), ("n_team", "n_n_team")];
-    for (index, former) in ["p_0123456789AB", origin("former").as_str(), "team"].into_iter().enumerate() {
-        let host: &'static str = ["one", "two", "three"][index];
-        let mut project = Project::new(host, Some(&server));
-        project.before = vec![Space::noted("p_0123456789AB")];
-        let (ann, bob) = project.with_mail(&Space::noted(former), "left behind").await;
-        std::fs::remove_file(project.dir.join("mail-place.json")).unwrap();
-        for name in ["ann", "bob"] {
-            let worktree = project.dir.join(name);
-            Identities::new(project.dir.join("identities")).save(&identity(name, &worktree, former)).unwrap();
-        }
-        if index == 2 {
-            // The last of them opens a database with the old schema.
-            server.sql(
-                "DROP TABLE hob_mail.store; DELETE FROM hob_mail.version; INSERT INTO hob_mail.version VALUES (1)",
-            );
-            server.sql("UPDATE hob_mail.space SET name = 'team' WHERE name = 'n_team'");
-            for (old, _) in &before[1..] {
-                server.sql(&format!("INSERT INTO hob_mail.space (name) VALUES ('{old}')"));
-            }
-        }
-        let fixture = project.opens(&origin(&format!("now{index}"))).await;
-        assert_eq!(contents(&fixture, &bob).await, ["left behind"], "{former}");
-        fixture.send(&ann, "bob", "after").await.unwrap();
-        fixture.mail.close().await;
-    }
-    let names = server.sql("SELECT name FROM hob_mail.space WHERE name LIKE 'n%' ORDER BY name");
-    assert_eq!(names.lines().collect::<Vec<_>>(), ["n_n_team", "n_r_team"]);
-    // Mail of another project, for example one at the same path, is left alone.
-    let mut stranger = Project::new("stranger", Some(&server));
-    stranger.before = vec![origin("now0")];
-    assert!(stranger.opens(&origin("new")).await.mail.agents().await.unwrap().is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

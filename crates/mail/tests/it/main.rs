@@ -16,7 +16,6 @@ mod late_disconnect;
 mod machines;
 mod model;
 mod naming;
-mod older;
 mod postgres;
 mod power;
 mod proxy;

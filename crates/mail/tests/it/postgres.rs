@@ -30,11 +30,6 @@ impl Server {
         self.0.url()
     }
 
-    /// Runs SQL that no store runs; returns the output.
-    pub(crate) fn sql(&self, sql: &str) -> String {
-        tokio::task::block_in_place(|| self.0.sql(sql))
-    }
-
     /// Where it takes connections.
     pub(crate) fn socket(&self) -> std::path::PathBuf {
         let url = self.0.url();

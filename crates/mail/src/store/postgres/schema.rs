@@ -1,4 +1,4 @@
-//! The tables of a PostgreSQL store, and their migrations. A newer schema is refused.
+//! The tables of a PostgreSQL store. Another schema is refused.
 
 use sqlx::{Connection, PgConnection, Row};
 
@@ -141,21 +141,14 @@ CREATE TABLE purge (
 );
 ";
 
-/// Migrates version 1, in which the database had no id, and a chosen name could equal a space of another kind. All
-/// names but those of origins and paths get a prefix, in two steps, since a new name may be the former name of another
-/// space.
-const AFTER_1: &str = "
-CREATE TABLE store (id text NOT NULL);
-UPDATE space SET name = chr(1) || name WHERE name !~ '^[rp]_[0-9A-HJKMNP-TV-Z]{12}$';
-UPDATE space SET name = 'n_' || substr(name, 2) WHERE name LIKE chr(1) || '%';
-INSERT INTO version VALUES (2);
-";
-
 /// Makes or checks the tables; returns the database's id.
 pub(super) async fn prepare(db: &mut PgConnection) -> Result<String, StoreError> {
     let (found, id) = make(db).await.map_err(explain)?;
     if found > VERSION {
         return Err(StoreError::Newer { found, known: VERSION });
+    }
+    if found < VERSION {
+        return Err(StoreError::Corrupt { reason: format!("it has schema {found}, of no release of hob") });
     }
     Ok(id)
 }
@@ -165,7 +158,7 @@ pub(super) async fn lock(transaction: &mut PgConnection) -> Result<(), sqlx::Err
     sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(LOCK).execute(transaction).await.map(drop)
 }
 
-/// Makes absent tables and migrates older ones; returns the version and the id.
+/// Makes absent tables; returns the version and the id.
 async fn make(db: &mut PgConnection) -> Result<(i64, String), sqlx::Error> {
     let mut transaction = db.begin().await?;
     lock(&mut transaction).await?;
@@ -177,19 +170,15 @@ async fn make(db: &mut PgConnection) -> Result<(i64, String), sqlx::Error> {
         sqlx::raw_sql("CREATE SCHEMA IF NOT EXISTS hob_mail").execute(&mut *transaction).await?;
         sqlx::raw_sql(TABLES).execute(&mut *transaction).await?;
         sqlx::query("INSERT INTO version VALUES ($1)").bind(VERSION).execute(&mut *transaction).await?;
+        let id = sqlx::query("INSERT INTO store VALUES ($1)").bind(SessionId::mint().as_str().to_owned());
+        id.execute(&mut *transaction).await?;
     }
     let version = "SELECT max(version) FROM version";
-    let mut found: i64 = sqlx::query(version).fetch_one(&mut *transaction).await?.try_get(0)?;
-    if found == 1 {
-        sqlx::raw_sql(AFTER_1).execute(&mut *transaction).await?;
-        found = VERSION;
-    }
-    let mut id = None;
-    if found <= VERSION {
-        let new = "INSERT INTO store SELECT $1 WHERE NOT EXISTS (SELECT 1 FROM store)";
-        sqlx::query(new).bind(SessionId::mint().as_str()).execute(&mut *transaction).await?;
-        id = Some(sqlx::query("SELECT id FROM store").fetch_one(&mut *transaction).await?.try_get(0)?);
+    let found: i64 = sqlx::query(version).fetch_one(&mut *transaction).await?.try_get(0)?;
+    let mut id = String::new();
+    if found == VERSION {
+        id = sqlx::query("SELECT id FROM store").fetch_one(&mut *transaction).await?.try_get(0)?;
     }
     transaction.commit().await?;
-    Ok((found, id.unwrap_or_default()))
+    Ok((found, id))
 }

@@ -15,8 +15,6 @@ use crate::model::Space;
 pub struct Former {
     /// The place on record.
     pub noted: Option<Noted>,
-    /// Spaces that hold the mail, without a record, if any of the project's agents are there.
-    pub perhaps: Vec<Space>,
     /// The agents that are the project's own.
     pub own: Own,
     /// Makes the error when the mail cannot be moved.
@@ -49,10 +47,6 @@ pub enum Why {
     AnotherDatabase,
     /// Other projects have agents in the former space or in the new one.
     Others {
-        /// The database's id.
-        store: String,
-        /// The former space.
-        space: Space,
         /// Some of their names.
         names: Vec<String>,
         /// The number of messages that wait there for the project's own agents.
@@ -69,8 +63,8 @@ pub struct SettledSpace {
 
 impl fmt::Debug for Former {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Former { noted, perhaps, own, refuse: _ } = self;
-        f.debug_struct("Former").field("noted", noted).field("perhaps", perhaps).field("own", own).finish()
+        let Former { noted, own, refuse: _ } = self;
+        f.debug_struct("Former").field("noted", noted).field("own", own).finish()
     }
 }
 
@@ -96,22 +90,19 @@ struct Settling<'a> {
 impl Settling<'_> {
     async fn settle(&mut self, wanted: &Space) -> Result<(i64, Space), StoreError> {
         schema::lock(self.db).await.map_err(explain)?;
-        let candidates = match &self.former.noted {
+        let former = match &self.former.noted {
             Some(Noted { store: Some(store), .. }) if store != self.store => {
                 return Err(self.refuse(Why::AnotherDatabase));
             }
             Some(noted) if noted.stays || (noted.space.is_of_path() && wanted.is_of_path()) => {
                 return self.stay(&noted.space).await;
             }
-            Some(noted) => vec![noted.space.clone()],
-            None => self.former.perhaps.clone(),
+            noted => noted.as_ref().map(|noted| noted.space.clone()),
         };
-        for space in candidates.iter().filter(|space| *space != wanted) {
-            let Some(from) = self.find(space).await.map_err(explain)? else { continue };
-            let is_known = self.former.noted.is_some();
-            if is_known || self.count(from, OWN).await.map_err(explain)? > 0 {
-                self.carry(from, space, wanted).await?;
-            }
+        if let Some(former) = former.filter(|space| space != wanted)
+            && let Some(from) = self.find(&former).await.map_err(explain)?
+        {
+            self.carry(from, wanted).await?;
         }
         self.stay(wanted).await
     }
@@ -131,7 +122,7 @@ impl Settling<'_> {
     }
 
     /// Moves one space into another if all agents there are the project's own.
-    async fn carry(&mut self, from: i64, former: &Space, wanted: &Space) -> Result<(), StoreError> {
+    async fn carry(&mut self, from: i64, wanted: &Space) -> Result<(), StoreError> {
         // Prevents registrations until the move is done.
         let lock = "LOCK TABLE agent IN SHARE ROW EXCLUSIVE MODE";
         sqlx::query(lock).execute(&mut *self.db).await.map_err(explain)?;
@@ -145,8 +136,7 @@ impl Settling<'_> {
         }
         if !names.is_empty() {
             let waiting = self.count_waiting(from).await.map_err(explain)?;
-            let (store, space) = (self.store.to_owned(), former.clone());
-            return Err(self.refuse(Why::Others { store, space, names, waiting }));
+            return Err(self.refuse(Why::Others { names, waiting }));
         }
         let carried = match into {
             None => {
@@ -168,13 +158,6 @@ impl Settling<'_> {
     fn own(&self) -> (Vec<String>, Vec<Option<String>>, String) {
         let (names, worktrees) = self.former.own.agents.iter().cloned().unzip();
         (names, worktrees, self.former.own.host.clone())
-    }
-
-    async fn count(&mut self, space: i64, which: &str) -> Result<i64, sqlx::Error> {
-        let (names, worktrees, host) = self.own();
-        let sql = format!("SELECT count(*) FROM agent a WHERE a.space = $5 AND {which}");
-        let query = sqlx::query(&sql).bind(names).bind(worktrees).bind(host).bind(0_i64).bind(space);
-        query.fetch_one(&mut *self.db).await?.try_get(0)
     }
 
     async fn names(&mut self, space: i64, which: &str) -> Result<Vec<String>, sqlx::Error> {

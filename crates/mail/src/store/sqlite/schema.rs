@@ -1,4 +1,4 @@
-//! The tables of an SQLite store, and their migrations. A newer schema is refused.
+//! The tables of an SQLite store. Another schema is refused.
 
 use rusqlite::{Connection, TransactionBehavior};
 
@@ -10,8 +10,9 @@ const VERSION: i64 = 2;
 /// The file's application id: "hobm".
 const APPLICATION: i64 = 0x686f_626d;
 
-/// The table of messages.
-const MESSAGE: &str = "
+const TABLES: &str = "
+CREATE TABLE space (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+
 -- thread is NULL where a message begins one.
 CREATE TABLE message (
     id INTEGER PRIMARY KEY,
@@ -31,10 +32,6 @@ CREATE TABLE message (
 );
 CREATE INDEX message_thread ON message (thread) WHERE thread IS NOT NULL;
 CREATE UNIQUE INDEX message_key ON message (space, sender, key) WHERE key IS NOT NULL;
-";
-
-const TABLES: &str = "
-CREATE TABLE space (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 
 CREATE TABLE agent (
     id INTEGER PRIMARY KEY,
@@ -144,32 +141,23 @@ CREATE TABLE indexed (id INTEGER PRIMARY KEY CHECK (id = 1), message INTEGER NOT
 INSERT INTO indexed VALUES (1, 0);
 ";
 
-/// Prepares the migration of version 1 by renaming its table. Version 1 numbered messages by a counter in a separate
-/// table, had two indexes where one is enough, and stored the conversation of a message that began one. Each send had
-/// to write those pages.
-const BEFORE_1: &str = "
-DROP INDEX message_thread;
-DROP INDEX message_key;
-ALTER TABLE message RENAME TO message_1;
-";
-
-/// Copies the rows of version 1. If the newest messages were deleted, the search index is marked as ahead of the rest.
-const AFTER_1: &str = "
-INSERT INTO message SELECT id, public, space, kind, sender, addresses, content, priority, at,
-    nullif(thread, public), reply_to, metadata, key, hash FROM message_1;
-DROP TABLE message_1;
-UPDATE indexed SET message = min(message, (SELECT coalesce(max(id), 0) FROM message));
-DROP INDEX delivery_free;
-DROP INDEX delivery_lease;
-CREATE INDEX delivery_open ON delivery (session, agent, priority, seq) WHERE state < 3;
-";
-
 /// Makes all tables in a new file.
 pub(super) fn make(db: &Connection) -> Result<(), StoreError> {
-    bring_forward(db)
+    let make = || -> rusqlite::Result<()> {
+        let transaction = rusqlite::Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
+        // Another process may have done it already.
+        let version: i64 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+        if version == 0 {
+            transaction.execute_batch(TABLES)?;
+            let marks = format!("PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}");
+            transaction.execute_batch(&marks)?;
+        }
+        transaction.commit()
+    };
+    make().map_err(explain)
 }
 
-/// Checks the tables, migrates older ones, and returns the space's number.
+/// Checks the tables, which are made in an empty file, and returns the space's number.
 pub(super) fn prepare(db: &Connection, space: &str) -> Result<i64, StoreError> {
     let found = check(db)?;
     let mode: String = db.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0)).map_err(explain)?;
@@ -177,8 +165,8 @@ pub(super) fn prepare(db: &Connection, space: &str) -> Result<i64, StoreError> {
         let reason = format!("it cannot have a write-ahead log here (journal mode {mode})");
         return Err(StoreError::Failed { reason });
     }
-    if found < VERSION {
-        bring_forward(db)?;
+    if found == 0 {
+        make(db)?;
     }
     spaces::settle(db, space)
 }
@@ -191,6 +179,9 @@ pub(super) fn check(db: &Connection) -> Result<i64, StoreError> {
         return Err(StoreError::Newer { found, known: VERSION });
     }
     let is_foreign = || db.prepare("SELECT 1 FROM sqlite_schema").and_then(|mut any| any.exists([])).map_err(explain);
+    if (1..VERSION).contains(&found) {
+        return Err(StoreError::Corrupt { reason: format!("it has schema {found}, of no release of hob") });
+    }
     if (found > 0 && application != APPLICATION) || (found == 0 && is_foreign()?) {
         return Err(StoreError::Corrupt { reason: "it is a database of another program".to_owned() });
     }
@@ -204,37 +195,5 @@ pub(super) fn find(db: &Connection) -> Result<i64, StoreError> {
     if found != VERSION {
         return Err(missing());
     }
-    spaces::only(db)?.ok_or_else(missing)
-}
-
-/// Makes all tables, or migrates older ones, in one transaction, unless another process has done it.
-fn bring_forward(db: &Connection) -> Result<(), StoreError> {
-    let make = || -> rusqlite::Result<()> {
-        let transaction = rusqlite::Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
-        let version: i64 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-        match version {
-            0 => {
-                transaction.execute_batch(TABLES)?;
-                transaction.execute_batch(MESSAGE)?;
-                transaction.execute_batch(&format!("PRAGMA application_id = {APPLICATION}"))?;
-            }
-            1 => {
-                transaction.execute_batch(BEFORE_1)?;
-                transaction.execute_batch(MESSAGE)?;
-                transaction.execute_batch(AFTER_1)?;
-            }
-            _ => {}
-        }
-        if version < VERSION {
-            transaction.execute_batch(&format!("PRAGMA user_version = {VERSION}"))?;
-        }
-        transaction.commit()
-    };
-    // A table can replace another only while foreign keys are off, and they cannot be switched off within a
-    // transaction.
-    let watch = |is_on: bool| {
-        let (keys, renames) = if is_on { ("ON", "OFF") } else { ("OFF", "ON") };
-        db.execute_batch(&format!("PRAGMA foreign_keys = {keys}; PRAGMA legacy_alter_table = {renames}"))
-    };
-    watch(false).and_then(|()| make().and_then(|()| watch(true))).map_err(explain)
+    spaces::find(db)?.ok_or_else(missing)
 }
