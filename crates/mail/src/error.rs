@@ -59,6 +59,10 @@ pub enum StoreError {
     /// The configured address of the database is invalid.
     #[error("the address of the mail database is invalid; write postgres://HOST/DATABASE")]
     Address,
+    /// A database is configured, and this build has no engine for it.
+    #[cfg(not(feature = "postgres"))]
+    #[error("this build of hob has no PostgreSQL support, but an address of a mail database is configured")]
+    NoPostgres,
     /// Something else is at the file's path. Nothing was opened.
     #[error("{} {what}", path.display())]
     Strange {
@@ -211,6 +215,10 @@ impl StoreError {
             }
             StoreError::Corrupt { .. } => {
                 "Nothing was changed. Move mail.db in the project's state directory aside (`hob doctor` names it), with its -wal and -shm files, to start with an empty one; keep it, since `sqlite3 mail.db .recover` may save its contents."
+            }
+            #[cfg(not(feature = "postgres"))]
+            StoreError::NoPostgres => {
+                "Install a build with the feature `postgres`, which is on by default; or remove the address from HOB_MAIL_DATABASE, your config.toml or mail-database in the state directory; then `hob stop`."
             }
             StoreError::Address => {
                 "Correct it in HOB_MAIL_DATABASE, your config.toml or mail-database in the state directory; `hob stop`, then call again."

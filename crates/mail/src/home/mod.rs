@@ -7,6 +7,8 @@
 //!
 //! Start with [`Home::open`]. [`Home::look`] reports the place without opening it; [`Home::choose`] takes the decision.
 
+#[cfg(feature = "postgres")]
+mod database;
 pub mod note;
 
 use parking_lot::Mutex;
@@ -18,7 +20,6 @@ use crate::error::StoreError;
 use crate::identity::Identities;
 use crate::model::{Limits, Space};
 use crate::store::Store;
-use crate::store::postgres::{self, Former, Noted, Own, PostgresOptions, PostgresStore, Why};
 use crate::store::sqlite::{self, SqliteOptions, SqliteStore};
 
 /// Returns the database's address, if one is configured.
@@ -121,60 +122,6 @@ impl Home {
         let opened = tokio::task::spawn_blocking(move || SqliteStore::open(options)).await;
         let opened = opened.unwrap_or_else(|error| Err(StoreError::Failed { reason: error.to_string() }))?;
         Ok(Arc::new(opened))
-    }
-
-    async fn connect(
-        &self,
-        url: String,
-        now: Location,
-        noted: Option<Location>,
-        stays: bool,
-    ) -> Result<Arc<dyn Store>, StoreError> {
-        let refuse = {
-            let (now, noted) = (now.clone(), noted.clone());
-            let file = self.options.address_file.clone();
-            move |why: Why| not_along(why, noted.as_ref().unwrap_or(&now), &now, &file)
-        };
-        let former = Former {
-            noted: noted.as_ref().map(|noted| Noted {
-                store: noted.id.clone(),
-                space: Space::stored(&*noted.space),
-                stays,
-            }),
-            own: self.own(),
-            refuse: Some(Arc::new(refuse)),
-        };
-        // A database without an id is identified by its address.
-        if let Some(noted) = noted.as_ref().filter(|noted| noted.id.is_none() && noted.address != now.address) {
-            return Err(self.elsewhere(noted, None, &now));
-        }
-        let HomeOptions { space, owner, limits, .. } = &self.options;
-        let options = PostgresOptions {
-            url,
-            space: space.clone(),
-            owner: owner.clone(),
-            former,
-            limits: limits.clone(),
-            clock: None,
-        };
-        // A separate thread, since the future of connecting is not `Send`.
-        let runtime = tokio::runtime::Handle::current();
-        let connected = tokio::task::spawn_blocking(move || runtime.block_on(PostgresStore::connect(options))).await;
-        let connected = connected.unwrap_or_else(|error| Err(StoreError::Failed { reason: error.to_string() }))?;
-        if !stays {
-            let settled = connected.settled();
-            let (id, space) = (Some(settled.store.clone()), settled.space.to_string());
-            let called = match (&noted, space == now.space) {
-                (Some(noted), false) => noted.called.clone(),
-                _ => now.called.clone(),
-            };
-            let place = Location { id, space, called, ..now };
-            // The place is recorded before anything is delivered there.
-            if self.note()?.is_none_or(|note| note.place != place || note.instead_of.is_some()) {
-                self.write(&Note { place, instead_of: None })?;
-            }
-        }
-        Ok(Arc::new(connected))
     }
 
     /// Reports where the mail is. Reads only small files, and blocks while it does.
@@ -300,7 +247,7 @@ impl Home {
     fn now(&self) -> Result<(Location, Option<String>), StoreError> {
         let HomeOptions { space, called, .. } = &self.options;
         let Some(url) = (self.options.database)()? else { return Ok((self.own_file(), None)) };
-        let address = postgres::without_password(&url).ok_or(StoreError::Address)?;
+        let address = database::without_password(&url)?;
         let place = Location {
             store: Kind::Database,
             address: Some(address),
@@ -325,12 +272,6 @@ impl Home {
 
     fn write(&self, note: &Note) -> Result<(), StoreError> {
         note::write(&self.options.dir, note)
-    }
-
-    fn own(&self) -> Own {
-        let own = self.identities().all().into_iter();
-        let own = own.map(|one| (one.name, one.worktree.map(|worktree| worktree.display().to_string())));
-        Own { host: self.options.host.clone(), agents: own.collect() }
     }
 
     fn identities(&self) -> Identities {
@@ -384,22 +325,28 @@ fn to_former(former: &Location, file: &Path) -> Vec<String> {
     ]
 }
 
-/// Returns the error when the mail cannot be moved.
-fn not_along(why: Why, former: &Location, now: &Location, file: &Path) -> StoreError {
-    let next = match why {
-        Why::AnotherDatabase => to_former(former, file),
-        Why::Others { names, waiting } => {
-            let waits = match waiting {
-                0 => "nothing waits there for this project's agents".to_owned(),
-                1 => "1 message waits there for this project's agents".to_owned(),
-                more => format!("{more} messages wait there for this project's agents"),
-            };
-            let with = format!(
-                "It cannot be moved: agents of others are there, or have the same names here ({}); {waits}.",
-                names.join(", ")
-            );
-            vec![with, KEEP_OR_SWITCH.to_owned()]
+/// Stands for the module of databases in a build without PostgreSQL: no address is accepted.
+#[cfg(not(feature = "postgres"))]
+mod database {
+    use std::sync::Arc;
+
+    use super::note::Location;
+    use crate::error::StoreError;
+    use crate::store::Store;
+
+    pub(super) fn without_password(_url: &str) -> Result<String, StoreError> {
+        Err(StoreError::NoPostgres)
+    }
+
+    impl super::Home {
+        pub(super) async fn connect(
+            &self,
+            _url: String,
+            _now: Location,
+            _noted: Option<Location>,
+            _stays: bool,
+        ) -> Result<Arc<dyn Store>, StoreError> {
+            Err(StoreError::NoPostgres)
         }
-    };
-    StoreError::Elsewhere { former: describe_database(former), now: describe_database(now), next }
+    }
 }

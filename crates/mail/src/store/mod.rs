@@ -22,6 +22,7 @@ pub mod change;
 pub mod commit_hook;
 pub mod memory;
 mod message;
+#[cfg(feature = "postgres")]
 pub mod postgres;
 pub mod query;
 pub(crate) mod rules;
