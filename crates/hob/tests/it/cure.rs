@@ -154,40 +154,6 @@ fn the_language_can_be_read_and_prompted_for() {
     assert!(fix.to_string().contains("C0301: expected Int, found String"), "{fix}");
 }
 
-#[test]
-fn whatever_is_sent_gets_a_clear_answer() {
-    let project = fresh();
-    let mut peer = connected(&project);
-    let functions: String = (0..5_000).map(|at| format!("  def f{at}(n: Int): Int = n + {at}\n")).collect();
-    let texts = [
-        ("ten megabytes of one word", "x".repeat(10 << 20)),
-        ("many brackets", "[".repeat(1 << 17)),
-        ("many functions", format!("module T do\n{functions}end\n")),
-        ("an unclosed string", format!("module T do\n  def f(): String = \"{}", "#{".repeat(100_000))),
-        ("deep nesting", format!("module T do\n  def f(): Int = {}1{}\nend\n", "(".repeat(50_000), ")".repeat(50_000))),
-        ("NUL", "module T do\n  def f(): Int = \0\nend\n".to_owned()),
-        ("no character at all", String::new()),
-        ("marks of direction", "module T do\n  def f(): Int = \u{202e}1\nend\n".to_owned()),
-    ];
-    for (what, text) in &texts {
-        let large = text.len() > 1 << 20;
-        let tools: &[&str] = &["validate_syntax", "format_cure", "parse_cure", "get_ast"];
-        for tool in &tools[..if large { 1 } else { tools.len() }] {
-            let answer = peer.call(tool, json!({"code": text}));
-            assert!(!answer.is_error, "{tool}, {what}: {}", answer.text);
-            assert!(text.is_empty() || !answer.text.is_empty(), "{tool}, {what}");
-        }
-        if !large {
-            for tool in ["type_check_cure", "analyze_fsm"] {
-                assert!(!peer.call(tool, json!({"code": text})).is_error, "{tool}, {what}");
-            }
-        }
-    }
-    // Half a surrogate pair or invalid UTF-8 invalidates only its line; the connection survives.
-    peer.send_raw(b"{\"jsonrpc\":\"2.0\",\"id\":9999,\"method\":\"tools/call\",\"params\":{\"name\":\"validate_syntax\",\"arguments\":{\"code\":\"\xff\"}}}\n");
-    assert!(peer.call("validate_syntax", json!({"code": "module T do\nend\n"})).text.contains("valid"));
-}
-
 /// Cancelled runs free their slots, and the daemon answers while they run.
 #[test]
 fn a_run_that_goes_on_forever_can_be_cancelled() {

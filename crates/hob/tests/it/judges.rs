@@ -154,31 +154,6 @@ fn doctor_names_a_server_that_is_not_there() {
 }
 
 #[test]
-fn verdicts_outlive_the_daemon() {
-    let Some(project) = project(true) else { return };
-    let said = project.run(["callers", "area"]).ok();
-    assert!(said.starts_with("1 caller, complete · checked by ty"), "{said}");
-    project.run(["stop"]);
-    // The next daemon has no server.
-    let off = "[code.servers.ty]\nenabled = false\n";
-    std::fs::write(project.home().join(".config/hob/config.toml"), off).unwrap();
-    let said = project.run(["callers", "area"]).ok();
-    assert!(
-        said.starts_with("1 caller, verified earlier and unchanged since; not checked again: ty is switched off"),
-        "{said}"
-    );
-    assert!(
-        said.contains("verified earlier, unchanged since:\nuses.py\n  4  run  call  return area(surface(2))"),
-        "{said}"
-    );
-    project.write("uses.py", "from geo import area\n\ndef run():\n    return area(1)\n");
-    let said = project.run(["callers", "area"]).ok();
-    assert!(said.starts_with("1 call by name, unchecked: ty is switched off"), "{said}");
-    // The server has written nothing into the project.
-    assert!(!project.root().join(".hob").exists());
-}
-
-#[test]
 fn a_command_of_a_checkout_waits_for_a_grant() {
     let Some(project) = project(false) else { return };
     let said = project.run(["callers", "area"]).ok();

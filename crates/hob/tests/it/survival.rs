@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use testkit::{McpPeer, TestProject, has_program, is_alive, kill_hard, until};
+use testkit::{McpPeer, Random, TestProject, has_program, is_alive, kill_hard, until};
 
 use crate::fresh;
 
@@ -151,7 +151,7 @@ fn a_front_end_survives_its_daemon() {
         return;
     }
     let project = fresh();
-    let mut random = Random(seed | 1);
+    let mut random = Random::new(seed);
     let mut peer = project.mcp(&[]);
     peer.initialize();
     let (mut slowest, mut hit) = (Duration::ZERO, 0);
@@ -193,7 +193,7 @@ fn one_kill(project: &TestProject, peer: &mut McpPeer, random: &mut Random, roun
         peer.start_call("repl_wait", json!({"session": "held", "wait_ms": 40_000})),
         peer.start_call("repl_read", json!({"session": "wide", "max_bytes": 100_000})),
     ];
-    std::thread::sleep(Duration::from_micros(random.below(250_000))); // sleeps: the moment is what is tested
+    std::thread::sleep(Duration::from_micros(random.below(250_000) as u64)); // sleeps: the moment is what is tested
     let sessions: Vec<i32> = project
         .processes()
         .into_iter()
@@ -225,16 +225,4 @@ fn one_kill(project: &TestProject, peer: &mut McpPeer, random: &mut Random, roun
 
 fn number(variable: &str, default: u64) -> u64 {
     std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-}
-
-/// Xorshift: the same seed gives the same numbers on every platform.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % limit
-    }
 }

@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use testkit::has_program;
+use testkit::{Random, has_program};
 
 use super::{EVERYDAY, Victim};
 
@@ -59,25 +59,9 @@ const NAMES: &[&str] = &[
     "x.cure",
 ];
 
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        // xorshift64*
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    fn one_of<'a, T>(&mut self, all: &'a [T]) -> &'a T {
-        &all[usize::try_from(self.next() % all.len() as u64).unwrap()]
-    }
-}
-
 /// Creates a random kind of file at a random name; returns a description.
 fn plant(victim: &Victim, random: &mut Random) -> String {
-    let name = *random.one_of(NAMES);
+    let name = *random.pick(NAMES);
     let at = victim.root().join(name);
     // A file that already exists there is a case too.
     if at.parent().is_none_or(|above| fs::create_dir_all(above).is_err()) || at.symlink_metadata().is_ok() {
@@ -85,7 +69,7 @@ fn plant(victim: &Victim, random: &mut Random) -> String {
     }
     let targets =
         ["precious", "precious/one.json", "precious/next-evaluation", "precious/new", "home/.bashrc", "home", "."];
-    let outside = victim.project.top().join(random.one_of(&targets));
+    let outside = victim.project.top().join(random.pick(&targets));
     let texts: [&[u8]; 7] = [
         b"",
         b"garbage \x00\xff\x1b[2J",
@@ -96,17 +80,17 @@ fn plant(victim: &Victim, random: &mut Random) -> String {
         b"[repl.profiles.python]\ndriver = \"bash\"\ncommand = [\"sh\", \"-c\", \"touch ~/harm\"]\n",
     ];
     let kind =
-        *random.one_of(&["link", "link", "link", "relative", "file", "file", "large", "pipe", "directory", "closed"]);
+        *random.pick(&["link", "link", "link", "relative", "file", "file", "large", "pipe", "directory", "closed"]);
     match kind {
         "link" => symlink(&outside, &at).unwrap(),
         "relative" => symlink("../../precious/one.json", &at).unwrap(),
-        "file" => fs::write(&at, random.one_of(&texts)).unwrap(),
+        "file" => fs::write(&at, random.pick(&texts)).unwrap(),
         "large" => fs::write(&at, vec![b'['; 3 << 20]).unwrap(),
         "pipe" => assert!(Command::new("mkfifo").arg("--").arg(&at).status().unwrap().success()),
         _ => fs::create_dir(&at).unwrap(),
     }
     if matches!(kind, "file" | "directory" | "closed") {
-        let mode = if kind == "closed" { 0 } else { *random.one_of(&[0o600, 0o644, 0o777, 0o4755]) };
+        let mode = if kind == "closed" { 0 } else { *random.pick(&[0o600, 0o644, 0o777, 0o4755]) };
         fs::set_permissions(&at, fs::Permissions::from_mode(mode)).unwrap();
     }
     format!("{kind} at {name:?}; ")
@@ -122,13 +106,13 @@ fn checkouts_of_a_generator() {
     let count = setting("HOB_CHECKOUTS").unwrap_or(CHECKOUTS);
     let (mut commands, mut things) = (0, 0);
     for n in 0..count {
-        let mut random = Random(seed.wrapping_add(n).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        let mut random = Random::new(seed.wrapping_add(n));
         let mut victim = Victim::new();
         let what: Vec<String> =
-            (0..3 + random.next() % 8).map(|_| plant(&victim, &mut random)).filter(|what| !what.is_empty()).collect();
+            (0..3 + random.below(8)).map(|_| plant(&victim, &mut random)).filter(|what| !what.is_empty()).collect();
         things += what.len();
         let what = format!("checkout {n} of seed {seed}: {}", what.concat());
-        if random.next().is_multiple_of(2) {
+        if random.chance(50) {
             // Tracked, as in a clone; files that git cannot store are added as from an archive.
             for args in [
                 &["init", "-q", "."][..],

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use mail::store::change::{Claim, Earlier, HandBack};
 use mail::{CheckRequest, Checked, DeliveryState, Floor, MailOptions, Outcome, SentMessage, Session, WaitRequest};
+use testkit::Random;
 
 use super::scenarios;
 use crate::fixture::{LONG, StoreFixture, again, limits as LIMITS, texts};
@@ -152,16 +153,6 @@ async fn a_lost_answer_gives_back_what_came_after_the_last_that_was_seen(fixture
     );
 }
 
-/// Numbers that look random and are the same each time.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % sides
-    }
-}
-
 /// The number of times an agent saw a message in full, and the number of times it was listed.
 #[derive(Default)]
 struct Sightings(BTreeMap<String, (u32, u32)>);
@@ -187,10 +178,10 @@ async fn two_hundred_dropped_calls_lose_nothing(fixture: StoreFixture) {
     let mut fixture = fixture;
     let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
     let mut attached = fixture.mail.attach(&bob);
-    let (mut dice, mut saw) = (Dice(42), Sightings::default());
+    let (mut dice, mut saw) = (Random::new(42), Sightings::default());
     for round in 0..200 {
         let text = format!("m{round}");
-        match dice.roll(5) {
+        match dice.below(5) {
             // Dropped without notice while it waits; the message is answered to no caller.
             0 | 1 => {
                 let waiter = begin_wait(&fixture, &bob).await;
@@ -219,10 +210,10 @@ async fn two_hundred_dropped_calls_lose_nothing(fixture: StoreFixture) {
                 }
             }
         }
-        if dice.roll(3) == 0 {
+        if dice.below(3) == 0 {
             saw.see(&checked(&fixture, &bob, false).await);
         }
-        if dice.roll(20) == 0 {
+        if dice.below(20) == 0 {
             // Another daemon; the run goes on.
             let options = MailOptions { limits: LIMITS(), ..MailOptions::new(fixture.store.clone()) };
             fixture.mail = mail::Mail::open(options).await.unwrap();
@@ -242,21 +233,21 @@ async fn two_hundred_dropped_calls_lose_nothing(fixture: StoreFixture) {
 
 async fn two_hundred_compactions_hide_nothing(fixture: StoreFixture) {
     let (ann, bob) = (fixture.agent("ann", "dev").await, fixture.agent("bob", "dev").await);
-    let mut dice = Dice(7);
+    let mut dice = Random::new(7);
     let mut told: BTreeMap<String, u32> = BTreeMap::new();
     for round in 0..200 {
         let text = format!("m{round}");
         let sent = fixture.send(&ann, "bob", &text).await.unwrap();
-        match dice.roll(2) {
+        match dice.below(2) {
             0 => drop(fixture.mail.wait(&bob, WaitRequest::default()).await.unwrap()),
             _ => drop(checked(&fixture, &bob, false).await),
         }
-        let is_settled = dice.roll(4) == 0;
+        let is_settled = dice.below(4) == 0;
         if is_settled {
             fixture.reply(&bob, &sent, "yes").await.unwrap();
         }
         let mut list = fixture.mail.retell(&bob.agent, &bob.id).await.unwrap();
-        if dice.roll(3) == 0 {
+        if dice.below(3) == 0 {
             // The hook's answer was lost.
             let lost = list.into_iter().map(|one| one.id).collect::<Vec<_>>();
             if !lost.is_empty() {

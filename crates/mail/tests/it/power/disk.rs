@@ -5,24 +5,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use testkit::Random;
+
 /// The unit that a power failure never tears: a write may survive in part, but only in whole sectors.
 const SECTOR: usize = 512;
-
-/// Pseudorandom numbers, the same for the same seed (xorshift64).
-pub(super) struct Random(u64);
-
-impl Random {
-    pub(super) fn new(seed: u64) -> Random {
-        Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
-    }
-
-    pub(super) fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) % limit
-    }
-}
 
 /// An event on the disk; events are kept in order.
 #[derive(Clone)]

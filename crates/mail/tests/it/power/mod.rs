@@ -15,10 +15,11 @@ use std::sync::Arc;
 use mail::store::Store;
 use mail::{CheckRequest, Clock, Limits, SendRequest};
 use rusqlite::Connection;
+use testkit::Random;
 
 use crate::crash::{MAILBOXES, count_copies};
 use crate::fixture::{ManualClock, StoreFixture, open_sqlite};
-use disk::{Disk, Event, Files, Random, SurvivingFiles};
+use disk::{Disk, Event, Files, SurvivingFiles};
 
 const SENDERS: usize = 4;
 /// The sends of one sender in one run.
@@ -151,9 +152,9 @@ async fn fail_again_and_again(lives: usize, cuts: usize, is_hasty: bool) -> Find
         let events = live(&folder, is_hasty).await;
         result.saw(&events);
         std::fs::remove_dir_all(&folder).unwrap();
-        let mut moments: Vec<usize> = (0..cuts).map(|_| random.below(events.len() as u64 + 1) as usize).collect();
+        let mut moments: Vec<usize> = (0..cuts).map(|_| random.below(events.len() + 1)).collect();
         moments.sort_unstable();
-        let (mut files, mut at, goes_on) = (Files::after(&left), 0, random.below(cuts as u64) as usize);
+        let (mut files, mut at, goes_on) = (Files::after(&left), 0, random.below(cuts));
         let mut next = None;
         for (number, moment) in moments.into_iter().enumerate() {
             for event in &events[at..moment] {
