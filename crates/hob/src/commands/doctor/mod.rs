@@ -167,18 +167,12 @@ fn inner_root(project: &Project) -> Option<Finding> {
     Some(Finding::note("nested", detail))
 }
 
-/// Reports a file in the checkout that has the name of an earlier version's state: it is not trusted.
+/// Reports a `.hob` in the checkout: it is not trusted.
 fn brought(project: &Project) -> Option<Finding> {
-    let old = project.root().join(".hob");
-    old.symlink_metadata().ok()?;
-    let (old, state) = (old.display(), project.state_dir().display());
-    Some(Finding::note(
-        ".hob",
-        format!(
-            "{old} is ignored: it came with the checkout, or is the state of an earlier version of hob. If it is \
-             yours and contains mail, run `hob stop` and move its mail.db and identities into {state}; then delete it"
-        ),
-    ))
+    let brought = project.root().join(".hob");
+    brought.symlink_metadata().ok()?;
+    let (brought, state) = (brought.display(), project.state_dir().display());
+    Some(Finding::note(".hob", format!("{brought} is ignored: hob's state is in {state}, never in the checkout")))
 }
 
 fn config(project: &Project) -> Vec<Finding> {
