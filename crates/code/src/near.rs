@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
 
 use memchr::memmem::Finder;
+use parking_lot::Mutex;
 
 use crate::search::{Scope, each_file, read, word_starts};
 use crate::shape::shape;
@@ -34,12 +34,12 @@ pub(crate) fn near(scope: &Scope, name: &str) -> Vec<String> {
             let word = String::from_utf8_lossy(word);
             let far = strsim::osa_distance(&wanted, &word.to_lowercase());
             if far <= allowed && word != name {
-                let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut found = found.lock();
                 found.entry(word.into_owned()).or_insert_with(|| (far, path.clone(), language));
             }
         }
     });
-    let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let found = found.into_inner();
     let mut near: Vec<_> = found.into_iter().map(|(word, (far, path, language))| (far, word, path, language)).collect();
     near.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
     // Keywords and words that occur only in prose are not suggested.
@@ -69,12 +69,12 @@ pub(crate) fn members(scope: &Scope, of: &str) -> Vec<String> {
                 let own = shape.fields.into_iter().filter(|field| field.constructor.is_none());
                 let names = names.chain(own.map(|field| field.name));
                 let names: Vec<String> = names.chain(one.members.iter().map(|member| member.name.clone())).collect();
-                found.lock().unwrap_or_else(PoisonError::into_inner).push((path.clone(), one.at, names));
+                found.lock().push((path.clone(), one.at, names));
             }
             open.extend(one.members);
         }
     });
-    let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut found = found.into_inner();
     found.sort();
     let mut members: Vec<String> = Vec::new();
     for name in found.into_iter().flat_map(|(_, _, names)| names) {

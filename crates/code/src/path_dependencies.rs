@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use crate::walk::{Entry, Files, walk};
 
@@ -24,7 +25,7 @@ fn at_most(most: usize, root: &Path, manifests: Vec<PathBuf>, is_over: impl Fn()
     let mut known: BTreeSet<PathBuf> = BTreeSet::new();
     let found: Mutex<BTreeSet<PathBuf>> = Mutex::default();
     let met = AtomicUsize::new(0);
-    let lock = || found.lock().unwrap_or_else(PoisonError::into_inner);
+    let lock = || found.lock();
     let is_over = || is_over() || met.load(Ordering::Relaxed) >= MOST_MET || lock().len() >= most;
     while let Some(manifest) = open.pop().filter(|_| !is_over()) {
         for folder in paths(&manifest) {
@@ -47,7 +48,7 @@ fn at_most(most: usize, root: &Path, manifests: Vec<PathBuf>, is_over: impl Fn()
             });
         }
     }
-    let mut files: Vec<PathBuf> = found.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().collect();
+    let mut files: Vec<PathBuf> = found.into_inner().into_iter().collect();
     files.truncate(most);
     files
 }

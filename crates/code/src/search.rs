@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use memchr::memmem::Finder;
+use parking_lot::Mutex;
 
 use crate::judgement::Revision;
 use crate::path_dependencies;
@@ -96,7 +97,7 @@ impl Scope {
 
     /// Returns the files that are compiled but not watched.
     pub(crate) fn beyond(&self) -> BTreeSet<PathBuf> {
-        let brought = self.beyond.brought.lock().unwrap_or_else(PoisonError::into_inner);
+        let brought = self.beyond.brought.lock();
         brought.iter().chain(self.beyond.crates.get().into_iter().flatten()).cloned().collect()
     }
 
@@ -127,14 +128,14 @@ pub(crate) fn search_by(scope: &Scope, find: impl Fn(Language, &[u8]) -> Vec<usi
     // All entries of the searched folders, those that were searched, and the files that Rust sources bring in.
     let (there, seen) = (Mutex::new(BTreeSet::new()), Mutex::new(BTreeSet::new()));
     let bringing: Mutex<Vec<(PathBuf, Inclusion)>> = Mutex::default();
-    let lock = || found.lock().unwrap_or_else(PoisonError::into_inner);
+    let lock = || found.lock();
     let manifests: Mutex<Vec<PathBuf>> = Mutex::default();
     let enter = |folder: &Path| {
-        there.lock().unwrap_or_else(PoisonError::into_inner).extend(beside(folder));
-        manifests.lock().unwrap_or_else(PoisonError::into_inner).push(folder.join("Cargo.toml"));
+        there.lock().extend(beside(folder));
+        manifests.lock().push(folder.join("Cargo.toml"));
     };
     each_file_of(scope, Files::All, enter, |path, language| {
-        seen.lock().unwrap_or_else(PoisonError::into_inner).insert(path.clone());
+        seen.lock().insert(path.clone());
         let read = match language {
             Ok(language) => read(&path).map(|text| (language, text)),
             Err(why) => Err(why),
@@ -153,7 +154,7 @@ pub(crate) fn search_by(scope: &Scope, find: impl Fn(Language, &[u8]) -> Vec<usi
         let starts = find(by_name, &text);
         if by_name == Language::Rust {
             let brought = inclusions(&path, &text);
-            enqueue(&mut bringing.lock().unwrap_or_else(PoisonError::into_inner), &path, brought);
+            enqueue(&mut bringing.lock(), &path, brought);
         }
         let mut found = lock();
         found.0.files += 1;
@@ -178,10 +179,10 @@ pub(crate) fn search_by(scope: &Scope, find: impl Fn(Language, &[u8]) -> Vec<usi
             (None, None) => {}
         }
     });
-    let (mut searched, _) = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let [there, seen] = [there, seen].map(|paths| paths.into_inner().unwrap_or_else(PoisonError::into_inner));
-    let bringing = bringing.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let manifests = manifests.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let (mut searched, _) = found.into_inner();
+    let [there, seen] = [there, seen].map(Mutex::into_inner);
+    let bringing = bringing.into_inner();
+    let manifests = manifests.into_inner();
     if scope.below == scope.root {
         scope.beyond.crates.get_or_init(|| path_dependencies::sources(&scope.root, manifests, || scope.is_over()));
     }
@@ -261,7 +262,7 @@ fn unsearched(
         }
         enqueue(&mut bringing, &file, inclusions(&file, &text));
     }
-    scope.beyond.brought.lock().unwrap_or_else(PoisonError::into_inner).extend(beyond);
+    scope.beyond.brought.lock().extend(beyond);
     skipped.sort();
     skipped.dedup();
     skipped
@@ -275,14 +276,14 @@ pub(crate) fn list(scope: &Scope, most: usize) -> (Vec<PathBuf>, bool, Vec<Skipp
         Files::Written,
         |_| {},
         |path, language| {
-            let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut found = found.lock();
             match language {
                 Ok(_) => found.0.push(path),
                 Err(why) => found.1.push(Skipped::new(path, why, 0)),
             }
         },
     );
-    let (mut files, skipped) = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let (mut files, skipped) = found.into_inner();
     files.sort();
     let more = files.len() > most;
     files.truncate(most);

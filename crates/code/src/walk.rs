@@ -4,9 +4,9 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use ignore::{DirEntry, WalkBuilder, WalkState};
+use parking_lot::Mutex;
 
 use crate::ignored::Rules;
 
@@ -70,7 +70,7 @@ struct FolderRules(Mutex<HashMap<PathBuf, Rules>>);
 impl FolderRules {
     /// True if no rule excludes an entry. Records the rules of a folder.
     fn takes(&self, entry: &DirEntry, files: Files) -> bool {
-        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let lock = || self.0.lock();
         let (path, is_folder) = (entry.path(), entry.file_type().is_some_and(|kind| kind.is_dir()));
         let rules = path.parent().and_then(|folder| lock().get(folder).cloned()).unwrap_or(Rules::None);
         if rules.leave_out(path, is_folder) || is_folder && files == Files::Written && is_made(path) {
@@ -118,11 +118,11 @@ mod tests {
         let all = Mutex::new(Vec::new());
         let visit = |met| {
             if let Entry::File(path) = met {
-                all.lock().unwrap().push(path.strip_prefix(root).unwrap().display().to_string());
+                all.lock().push(path.strip_prefix(root).unwrap().display().to_string());
             }
         };
         walk(root, below, Files::All, || false, visit);
-        let mut all = all.into_inner().unwrap();
+        let mut all = all.into_inner();
         all.sort();
         all
     }

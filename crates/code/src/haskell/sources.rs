@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+
+use parking_lot::Mutex;
 
 use crate::syntax::Language;
 use crate::walk::{Entry, Files, walk};
@@ -29,7 +30,7 @@ impl Sources {
     /// Scans the hand-written files of a worktree.
     pub(super) fn scan(root: &Path) -> Sources {
         let all = Mutex::new(BTreeMap::new());
-        let lock = || all.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let lock = || all.lock();
         walk(
             root,
             root,
@@ -46,7 +47,7 @@ impl Sources {
         );
         let plan = root.join(PLAN);
         let plan = stamp(&plan).map(|stamp| (plan, stamp));
-        Sources(all.into_inner().unwrap_or_default().into_iter().chain(plan).collect())
+        Sources(all.into_inner().into_iter().chain(plan).collect())
     }
 
     /// Returns the files with one of these extensions.
