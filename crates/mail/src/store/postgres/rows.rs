@@ -14,7 +14,7 @@ use crate::store::rules::{AgentRow, AgentRows, Ownership};
 impl Transaction<'_> {
     async fn load_directory(&mut self, append: &Append) -> Result<Directory, Fault> {
         let mut directory = Directory::default();
-        let names: Vec<String> = append::names(append).into_iter().map(str::to_owned).collect();
+        let names: Vec<&str> = append.to.iter().flat_map(|address| address.names()).collect();
         let sql = "SELECT name, role, alias FROM agent WHERE space = $1 AND \
                    (name = ANY($2) OR role = ANY($2) OR alias = ANY($2) OR $3)";
         let query = sqlx::query(sql).bind(self.space).bind(&names).bind(append::needs_everyone(append));

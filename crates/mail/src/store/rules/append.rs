@@ -215,10 +215,6 @@ pub(crate) fn check_size(content: &str, metadata: &str, limits: &Limits) -> Resu
     Ok(())
 }
 
-pub(crate) fn names(append: &Append) -> BTreeSet<&str> {
-    append.to.iter().flat_map(|address| address.names()).collect()
-}
-
 /// Returns true if resolving the recipients needs all agents.
 pub(crate) fn needs_everyone(append: &Append) -> bool {
     append.to.iter().any(|address| address.name == EVERYONE)
