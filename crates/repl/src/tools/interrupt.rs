@@ -126,10 +126,7 @@ fn next(output: &Output, result: &EvalResult) -> String {
             )
         }
         InterruptOutcome::Uninterruptible if running => {
-            format!(
-                "after the signal it {rest}: it does not react, or its cleanup takes long; {again}; {}",
-                restart(output)
-            )
+            format!("it {rest}: it does not react, or its cleanup takes long; {again}; {}", restart(output))
         }
         InterruptOutcome::Uninterruptible => {
             format!("the prompt is back, but something that it started {rest} behind it; {}", restart(output))
