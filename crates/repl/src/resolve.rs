@@ -45,6 +45,10 @@ pub(crate) fn launch(profiles: &Profiles, caller: &Caller, request: LaunchReques
         Some(sources) => env.insert(SOURCES_VARIABLE.to_owned(), sources.display().to_string()),
         None => env.remove(SOURCES_VARIABLE),
     };
+    if profile.virtual_environments {
+        // Matplotlib opens no windows.
+        env.entry("MPLBACKEND".to_owned()).or_insert_with(|| "agg".to_owned());
+    }
     if let Some(venv) = &python.activate {
         activate(venv, path, &mut env);
     }

@@ -128,6 +128,9 @@ pub struct EvalResult {
     /// Further notes, each a sentence.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// Files with the pictures that it drew, as PNG. They are kept as long as the session's output, at most 20.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pictures: Vec<String>,
 }
 
 impl EvalResult {

@@ -39,6 +39,9 @@ pub fn evaluation_and(result: &EvalResult, next: &str) -> String {
         text.push('\n');
         text.push_str(note);
     }
+    for picture in &result.pictures {
+        let _ = write!(text, "\nPicture: {picture}");
+    }
     text
 }
 
@@ -252,6 +255,7 @@ mod tests {
             starting: None,
             uninterruptible: false,
             notes: Vec::new(),
+            pictures: Vec::new(),
         }
     }
 

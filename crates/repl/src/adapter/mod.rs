@@ -261,6 +261,8 @@ pub struct Verdict {
     pub load: Option<LoadRecord>,
     /// Facts for the caller besides the outcome, in sentences.
     pub notes: Vec<String>,
+    /// Files with pictures that the evaluation drew, as PNG.
+    pub pictures: Vec<String>,
 }
 
 /// One kind of REPL. Implementations are small, stateless and pure.

@@ -1,5 +1,5 @@
-//! Python: hob's driver runs inside it (`python_driver.py`, after `python_library.py` and `python_sources.py`) and receives frames on a
-//! separate descriptor. So standard input belongs to the program, ends are counted, and values and exceptions are
+//! Python: hob's driver (`python_driver.py` with `python_library.py`, `python_sources.py` and `python_pictures.py`) runs inside
+//! it and receives frames on a separate descriptor. So standard input belongs to the program, ends are counted, and values and exceptions are
 //! separate from the output.
 
 use serde::Deserialize;
@@ -13,6 +13,9 @@ pub struct Python;
 
 /// The variable with a directory of the project's modules, which the driver removes from the environment.
 pub const SOURCES_VARIABLE: &str = "HOB_SOURCES";
+
+/// The variable with the directory for pictures, which the driver removes from the environment.
+pub const PICTURES_VARIABLE: &str = "HOB_PICTURES";
 
 /// The arguments after the program: the script below. `-c` is not used, because Python 3.13 imports a module from the
 /// path for it.
@@ -33,6 +36,7 @@ const DRIVER: &str = concat!(
     "\n\n",
     include_str!("python_driver.py"),
     include_str!("python_sources.py"),
+    include_str!("python_pictures.py"),
 );
 
 /// The driver's report about one frame.
@@ -47,6 +51,8 @@ struct Report {
     syntax: Option<Syntax>,
     /// The modules of the project that changed on disk after they were imported, separated by commas.
     changed: Option<String>,
+    /// The files with pictures, one on each line.
+    pictures: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -134,6 +140,7 @@ impl Adapter for Python {
             type_: report.type_,
             load: None,
             notes: report.changed.iter().map(|modules| changed_note(modules)).collect(),
+            pictures: report.pictures.iter().flat_map(|paths| paths.lines()).map(str::to_owned).collect(),
         }
     }
 

@@ -82,7 +82,7 @@ drawn = type(drawn)(drawn.__code__, {"__builtins__": builtins})
 
 
 class Driver:
-    def __init__(self, nonce, frames, library):
+    def __init__(self, nonce, frames, library, pictures):
         self.nonce = nonce
         self.frames = frames
         self.code = Kept(frames.fileno())
@@ -93,6 +93,7 @@ class Driver:
         self.err = Copy(2)
         self.library = library
         self.sources = Sources()
+        self.pictures = Pictures(pictures)
         self.traceback, self.lines, tools = library.take("traceback", "linecache", "itertools")
         self.each = tools.starmap
         self.tracer = self.profiler = None
@@ -160,7 +161,10 @@ class Driver:
         try:
             try:
                 self.running = True
-                self.report = self.run(code, name)
+                self.pictures.prepare(code, self.hand)
+                value = self.run(code, name)
+                if posix.getpid() == self.pid:
+                    self.pictures.add_to(self.report, value, number, self.hand)
             finally:
                 self.running = False
                 self.put_aside()
@@ -209,6 +213,7 @@ class Driver:
             pass
 
     def run(self, code, name):
+        """Runs code, reports its value, and returns that."""
         if "\\N{" in code:
             self.library.name_characters()
         self.awaits = False
@@ -225,23 +230,25 @@ class Driver:
             for code in codes:
                 value = self.hand(eval, code, self.main.__dict__)
         if last is None:
-            return {}
+            return None
         display = getattr(sys, "displayhook", self.display)
         if display is not self.display and display is not getattr(sys, "__displayhook__", None):
             self.hand(display, value)
-            return {}
+            return None
         if value is None:
-            return {}
+            return None
         builtins._ = value
         # Excludes subclasses, whose methods a program may have defined.
         text = str.__add__("", self.hand(repr, value))
         kind = self.name(type(value))
+        self.report = {"type": kind}
         if len(text) <= LONG:
-            return {"type": kind, "value": text}
-        # Printed, like at Python's own prompt: output is kept whole, and can be read in parts.
-        self.flush()
-        self.out.write(encoded(text + "\n"))
-        return {"type": kind}
+            self.report["value"] = text
+        else:
+            # Printed, like at Python's own prompt: output is kept whole, and can be read in parts.
+            self.flush()
+            self.out.write(encoded(text + "\n"))
+        return value
 
     def run_in_loop(self, tree, last, name):
         """Runs all of the code in the event loop of the session, which also runs the tasks of earlier evaluations."""
@@ -428,7 +435,7 @@ class Driver:
 
 PLACES = (("line", "lineno"), ("column", "offset"), ("end_line", "end_lineno"), ("end_column", "end_offset"))
 # The length limit of each kind of text: a marker that is too long is not recognised.
-LENGTHS = {"value": LONG, "exception": EXCEPTION, "message": EXCEPTION, "type": NAME, "changed": NAME}
+LENGTHS = {"value": LONG, "exception": EXCEPTION, "message": EXCEPTION, "type": NAME, "changed": NAME, "pictures": EXCEPTION}
 ESCAPES = dict((number, "\\u%04x" % number) for number in list(range(0x20)) + [0x7F, 0x22, 0x5C])
 
 
@@ -464,7 +471,7 @@ def bare():
     if sources and sources not in sys.path:
         # Last, like in a development installation, so that it shadows nothing.
         sys.path.append(sources)
-    for name in ("HOB_CODE_FD", "HOB_SOURCES"):
+    for name in ("HOB_CODE_FD", "HOB_SOURCES", "HOB_PICTURES"):
         if "os" in sys.modules:
             sys.modules["os"].environ.pop(name, None)
         posix.environ.pop(name.encode(), None)
@@ -473,8 +480,9 @@ def bare():
 
 
 def start(nonce, frames, names):
+    pictures = posix.environ.get(b"HOB_PICTURES", b"").decode(sys.getfilesystemencoding(), "surrogateescape")
     bare()
-    driver = Driver(nonce, frames, Library(names))
+    driver = Driver(nonce, frames, Library(names), pictures)
     try:
         driver.loop()
     except SystemExit:

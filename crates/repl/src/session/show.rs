@@ -102,6 +102,7 @@ pub(super) fn result(record: &EvalRecord, frame: &Frame<'_>, now: Instant) -> Ev
         starting: frame.starting.clone(),
         uninterruptible: frame.uninterruptible,
         notes,
+        pictures: record.verdict.pictures.clone(),
     }
 }
 

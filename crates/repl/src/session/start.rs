@@ -18,6 +18,7 @@ use super::pipes::{InputPipes, OutputPipe};
 use super::script::Scripts;
 use super::users::Users;
 use super::{Handle, Launch, SessionEvent, SessionInfo, SessionState, Stream};
+use crate::adapter::python::PICTURES_VARIABLE;
 use crate::adapter::{CODE_VARIABLE, Channel, Nonce, TERMINAL_VARIABLE};
 use crate::load::LoadRecord;
 use crate::numbers::EvalNumbers;
@@ -72,6 +73,10 @@ pub(crate) fn start(session: SessionSpec, log: OutputLog) -> Result<Handle, Star
     spec.records = session.records;
     if launch.adapter.channel() == Channel::Apart {
         spec.extra.push(ExtraPipe { variable: CODE_VARIABLE.to_owned(), to_child: true });
+        spec = match log.directory() {
+            Some(directory) => spec.env([(PICTURES_VARIABLE, directory)]),
+            None => spec,
+        };
     }
     // A program that does not use the terminal is not given one.
     let is_asked_for = launch.command.iter().any(|word| word.contains(TERMINAL_VARIABLE));

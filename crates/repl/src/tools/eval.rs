@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp::tool::{Context, Effect, Example, Repeat, Tool, ToolError};
+use mcp::tool::{Content, Context, Effect, Example, Repeat, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{budget, caller, output_limit, reader, stay, with_heartbeat};
+use super::{budget, caller, output_limit, pictures, reader, stay, with_heartbeat};
 use crate::result::EvalResult;
 use crate::session::EvalRequest;
 use crate::sessions::Repl;
@@ -69,6 +69,10 @@ impl Tool for Eval {
 
     fn text(output: &EvalResult) -> String {
         text::evaluation(output)
+    }
+
+    fn content(output: &EvalResult) -> Vec<Content> {
+        pictures::content(Self::text(output), output)
     }
 
     fn examples() -> Vec<Example> {

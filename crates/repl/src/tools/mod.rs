@@ -5,6 +5,7 @@ mod eval;
 mod input;
 mod interrupt;
 mod list;
+mod pictures;
 mod query;
 mod read;
 mod reload;

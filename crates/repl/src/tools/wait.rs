@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp::tool::{Context, Effect, Example, Tool, ToolError};
+use mcp::tool::{Content, Context, Effect, Example, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{budget, caller, stay, view, with_heartbeat};
+use super::{budget, caller, pictures, stay, view, with_heartbeat};
 use crate::lenient::number;
 use crate::result::EvalResult;
 use crate::sessions::{Repl, check_started};
@@ -57,6 +57,10 @@ impl Tool for Wait {
 
     fn text(output: &EvalResult) -> String {
         text::evaluation(output)
+    }
+
+    fn content(output: &EvalResult) -> Vec<Content> {
+        pictures::content(Self::text(output), output)
     }
 
     fn examples() -> Vec<Example> {

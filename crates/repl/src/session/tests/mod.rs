@@ -9,6 +9,7 @@ mod handles;
 mod haskell;
 mod hostile;
 mod interrupts;
+mod pictures;
 pub(crate) mod pieces;
 mod profiles;
 mod settings;
