@@ -55,7 +55,7 @@ impl Daemon {
 
     /// Describes the sessions that would be lost if the daemon stopped now; `None` without sessions.
     pub(crate) fn busy(&self) -> Option<String> {
-        let sessions = self.parts.live();
+        let sessions = self.parts.sessions();
         match sessions.len() {
             0 => None,
             1 => Some(format!("the session {}", sessions[0])),

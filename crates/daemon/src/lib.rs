@@ -9,6 +9,7 @@ mod connections;
 mod control;
 mod daemon;
 mod detach;
+mod health;
 mod http;
 mod journal;
 mod lifecycle;
@@ -25,7 +26,7 @@ mod trim_memory;
 
 pub use http::HttpError;
 pub use lifecycle::{Options, ServeError, serve};
-pub use parts::{ChoiceError, declared, enabled, faults, health, lacks, sections, tool_names, trials};
+pub use parts::{ChoiceError, declared, enabled, faults, health, lacks, sections, tool_names};
 pub use process::{capture, guardian};
 pub use secrets::{SecretError, http_token};
 pub use standalone::{StandaloneError, standalone};

@@ -7,6 +7,7 @@
 //! - [`files`]: the policy files and the rules in force; [`journal`]: the decisions with their reasons.
 //! - [`context`]: additions to the agent's context, and holds at its turn's end; [`person`]: questions to a person.
 //! - [`deciding`]: the path of an event through all of these.
+//! - [`service`]: the hooks of a daemon, with the interfaces to its other parts.
 //! - [`install`]: the entries in agents' files that run `hob hook`; [`prove`]: tests of these entries.
 //!
 //! Without a matching rule nothing changes: a pass is empty output, and the agent's own prompts stay.
@@ -22,6 +23,7 @@ pub mod person;
 pub mod policy;
 pub mod prove;
 mod record;
+pub mod service;
 mod settings;
 pub mod spool;
 

@@ -3,12 +3,12 @@
 //! hint is recorded in `delivery_status`. An agent that lost its memory is also told once about the messages in hand.
 //! Start with [`hook_context`].
 
+use crate::earlier::Earlier;
 use crate::error::MailError;
 use crate::framing::{Framed, counted, one_line};
 use crate::model::{AgentName, Floor, MessageId, MessageView, Priority, SessionId};
 use crate::service::Mail;
 use crate::store::change::HintVerdict;
-use crate::tools::Earlier;
 
 /// The number of messages that one hint names.
 const NAMED: usize = 10;

@@ -28,6 +28,7 @@
 
 pub mod callers;
 pub mod control;
+mod earlier;
 pub mod error;
 pub mod framing;
 pub mod hints;
@@ -37,6 +38,7 @@ pub mod import;
 pub mod journal;
 mod membership;
 pub mod model;
+pub mod opening;
 pub mod service;
 mod settings;
 pub mod spool;

@@ -7,9 +7,8 @@ use std::path::{Component, PathBuf};
 use project::config::{File, Settings, Source, value};
 use project::trust::{Places, Request};
 use project::{ConfigError, visible};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-use crate::cassette::Mode;
 use crate::outcome::Tokens;
 use crate::schema::Dialect;
 
@@ -18,6 +17,21 @@ const PRICE_MAX: f64 = 1e6;
 
 /// The alias of the caller itself.
 pub(crate) const DELEGATE: &str = "delegate";
+
+/// The mode of calls.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// Ask the model, and record nothing.
+    #[default]
+    Live,
+    /// Ask no model. A call without a recording fails.
+    Replay,
+    /// Ask the model, and record its answer.
+    Record,
+    /// Replay recorded answers, and record the missing ones.
+    RefreshStale,
+}
 
 /// The configuration of nodes.
 #[derive(Debug, Clone, PartialEq)]

@@ -24,6 +24,7 @@ mod running;
 pub mod session;
 mod sessions;
 pub mod settings;
+pub mod status;
 pub mod text;
 mod tools;
 

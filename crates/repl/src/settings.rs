@@ -1,13 +1,16 @@
 //! The settings of the REPLs (`[repl]`): the profile of new sessions, additional profiles, and the idle limit. A
 //! profile in a `hob.toml` names a command, so it counts only when granted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::path::Path;
 use std::time::Duration;
 
 use project::config::{File, Limit, Settings, Source, value};
 use project::trust::{Places, Request};
-use project::{ConfigError, visible};
+use project::{Config, ConfigError, UserConfig, visible};
 use serde::Deserialize;
+
+use crate::profile::{Origin, ProfileError, Profiles};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReplSettings {
@@ -64,6 +67,43 @@ impl Settings for ReplSettings {
     }
 }
 
+/// Returns the profiles that sessions may use, and the errors in the others.
+pub fn profiles(config: &Config) -> (Profiles, Vec<ProfileError>) {
+    let mut profiles = Profiles::builtin();
+    let mut problems = Vec::new();
+    if let Some(dir) = UserConfig::path().as_deref().and_then(Path::parent) {
+        problems.extend(profiles.add_dir(&dir.join("profiles"), Origin::User));
+    }
+    for (name, profile) in &config.settings::<ReplSettings>().profiles {
+        let (place, origin) = match profile.source {
+            Source::User => ("the user's configuration", Origin::User),
+            // Profiles that the user has not granted were already withheld.
+            Source::Project => ("hob.toml", Origin::Trusted),
+        };
+        if let Err(problem) = profiles.add(name, &profile.table.to_string(), place, origin) {
+            profiles.leave_out(name, problem.clone());
+            problems.push(problem);
+        }
+    }
+    let mut named = HashSet::new();
+    for request in &config.withheld {
+        // The first request of each profile names its command.
+        if let Some(name) = request.withholds.as_deref().filter(|name| named.insert(*name)) {
+            let why = ProfileError::Withheld { name: name.to_owned(), asks: request.asks.clone() };
+            profiles.leave_out(name, why);
+        }
+    }
+    (profiles, problems)
+}
+
+/// Returns the invalid profiles.
+pub fn faults(config: &Config) -> Vec<String> {
+    let (profiles, problems) = profiles(config);
+    let default = config.settings::<ReplSettings>().profile.map(|name| profiles.get_default(&name));
+    let default = default.and_then(Result::err).filter(|why| matches!(why, ProfileError::UnknownDefault { .. }));
+    problems.into_iter().chain(default).map(|problem| problem.to_string()).collect()
+}
+
 /// Returns a separate request for every setting of a profile.
 fn profile_requests(name: &str, table: &toml::Table, places: &Places<'_>) -> Vec<Request> {
     let mut requests = Vec::new();
@@ -98,9 +138,8 @@ fn profile_requests(name: &str, table: &toml::Table, places: &Places<'_>) -> Vec
 mod tests {
     use super::*;
     use expect_test::{Expect, expect};
+    use project::Project;
     use project::config::Section;
-    use project::{Config, Project};
-    use std::path::Path;
 
     /// Returns the requests of a `hob.toml` with this text.
     fn requests(text: &str) -> Vec<Request> {

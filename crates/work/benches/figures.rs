@@ -12,7 +12,6 @@ use project::{Caller, Role};
 use serde_json::{Value, json};
 use testkit::github::{Behaviour, GitHub, TOKEN, issue};
 use tokio::runtime::Runtime;
-use work::around::NoOthers;
 use work::{Work, WorkOptions, WorkSettings, tools};
 
 // Prints the measurements to stdout.
@@ -61,7 +60,7 @@ impl Fixture {
         let options = WorkOptions {
             notes: temp.path().join("notes"),
             prepare: Box::new(|| Ok(())),
-            around: Arc::new(NoOthers),
+            around: Default::default(),
             settings: WorkSettings::default(),
         };
         Fixture { temp, github, work: Work::new(options), env }

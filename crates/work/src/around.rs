@@ -1,4 +1,4 @@
-//! Information that other parts of the daemon have about a worktree. The daemon implements the trait, so that this crate
+//! Information that other parts of the daemon have about a worktree. The daemon provides it, so that this crate
 //! does not depend on those parts.
 
 use std::path::Path;
@@ -8,13 +8,22 @@ use mcp::tool::Context;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Provides information from other parts of the daemon.
-pub trait Neighbourhood: Send + Sync + 'static {
-    /// Returns the pending items of this caller, by part.
-    fn waiting<'a>(&'a self, cx: &'a Context) -> Pin<Box<dyn Future<Output = Vec<Waiting>> + Send + 'a>>;
+/// The sources of that information. By default there is none, as without a daemon.
+#[expect(clippy::type_complexity, reason = "each field is the signature of one function")]
+pub struct OtherParts {
+    /// Returns the pending items of a caller, by part.
+    pub waiting: Box<dyn Fn(&Context) -> WaitingFuture + Send + Sync>,
+    /// Returns the agents whose programs run in a worktree.
+    pub agents: Box<dyn Fn(&Path) -> Vec<Agent> + Send + Sync>,
+}
 
-    /// Returns the agents whose programs run in the worktree.
-    fn agents(&self, worktree: &Path) -> Vec<Agent>;
+/// A future with pending items.
+pub type WaitingFuture = Pin<Box<dyn Future<Output = Vec<Waiting>> + Send>>;
+
+impl Default for OtherParts {
+    fn default() -> OtherParts {
+        OtherParts { waiting: Box::new(|_| Box::pin(std::future::ready(Vec::new()))), agents: Box::new(|_| Vec::new()) }
+    }
 }
 
 /// A pending item of a caller.
@@ -36,17 +45,4 @@ pub struct Agent {
     pub pid: u32,
     #[serde(skip)]
     pub run: Option<String>,
-}
-
-/// An implementation for use without a daemon: it knows of nothing.
-pub struct NoOthers;
-
-impl Neighbourhood for NoOthers {
-    fn waiting<'a>(&'a self, _: &'a Context) -> Pin<Box<dyn Future<Output = Vec<Waiting>> + Send + 'a>> {
-        Box::pin(std::future::ready(Vec::new()))
-    }
-
-    fn agents(&self, _: &Path) -> Vec<Agent> {
-        Vec::new()
-    }
 }

@@ -8,9 +8,10 @@ use crate::changed::Changed;
 use crate::git::{Git, OperationKind, Since};
 use crate::notes::Note;
 use crate::pull::{Mergeable, Pull, PullState, Review};
+use crate::shortened::shortened;
 use crate::sources::{Source, State};
 use crate::tracker::{Issue, beads};
-use crate::words::{self, age, counted, shortened};
+use crate::words::{self, age, counted};
 
 /// The limit of a brief, in characters.
 pub const MOST: usize = 1500;

@@ -46,7 +46,7 @@ impl Work {
         let sections = Sections { pull: true, issue: true, worktrees: false };
         let wish = Wish { fresh: false, wait: BRIEF_WAIT };
         let wanted = StatusQuery { sections, issue: None, wish, is_a_call: moment != Moment::End };
-        let (standing, waiting) = tokio::join!(self.standing(caller, wanted), self.around.waiting(cx));
+        let (standing, waiting) = tokio::join!(self.standing(caller, wanted), (self.around.waiting)(cx));
         let git = standing.git;
         let place = place_of(&git, caller);
         let note = match moment {
@@ -57,7 +57,7 @@ impl Work {
             (Ok(git), Some(Note { base: Some(then), .. })) => git::since(git, then, &caller.env).await,
             _ => None,
         };
-        let mut agents = self.around.agents(&caller.worktree);
+        let mut agents = (self.around.agents)(&caller.worktree);
         agents.retain(|agent| agent.pid != caller.pid && (agent.run.is_none() || agent.run != caller.run));
         let (issue, pull, ready, changed) = (standing.issue, standing.pull, standing.ready, standing.changed);
         let now_ms = journal::now();
@@ -76,7 +76,7 @@ impl Work {
     /// Renders the brief for a run that begins or has lost its context. With `needed`, returns `None` unless there is a note
     /// or a pending item.
     pub async fn brief_unasked(&self, cx: &Context, caller: &Caller, moment: Moment, needed: bool) -> Option<String> {
-        if needed && self.notes.is_empty() && self.around.waiting(cx).await.is_empty() {
+        if needed && self.notes.is_empty() && (self.around.waiting)(cx).await.is_empty() {
             return None;
         }
         let brief = self.brief(cx, caller, moment).await;

@@ -11,8 +11,9 @@ use serde::Serialize;
 
 use crate::git::Since;
 use crate::pull::{Mergeable, Pull};
+use crate::shortened::shortened;
 use crate::tracker::Issue;
-use crate::words::{self, counted, shortened};
+use crate::words::{self, counted};
 
 /// The number of callers whose last calls are remembered.
 const REMEMBERED: usize = 256;

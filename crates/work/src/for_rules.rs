@@ -13,20 +13,6 @@ use tokio::time::timeout;
 use crate::git::{self, Git};
 use crate::looks::Looks;
 
-/// The names of the facts.
-pub const NAMES: &[&str] = &[
-    "work.branch",
-    "work.base",
-    "work.upstream",
-    "work.detached",
-    "work.dirty",
-    "work.unpushed",
-    "work.operation",
-    "work.pull.checks",
-    "work.issue",
-    "work.issue.status",
-];
-
 /// The maximum age of git's state.
 const OLDEST: Duration = Duration::from_secs(2);
 /// The timeout of a new git query.
@@ -87,8 +73,12 @@ impl Facts {
         looks: &Arc<Looks>,
         base: Option<&str>,
     ) -> Option<String> {
-        if !NAMES.contains(&name) {
-            return None;
+        // Git is not run for the facts of others.
+        name.strip_prefix("work.")?;
+        if name == "work.branch"
+            && let Some(branch) = branch(worktree)
+        {
+            return Some(branch);
         }
         let mut running = {
             let mut all = self.0.lock();
@@ -157,6 +147,19 @@ impl CachedFacts {
 /// Queries git now and returns the facts, without the cache. Returns an empty map if git fails.
 pub async fn look(worktree: &Path, env: &BTreeMap<String, String>) -> BTreeMap<&'static str, String> {
     git::look(worktree, env).await.as_ref().map(of_git).unwrap_or_default()
+}
+
+/// Reads the checked-out branch from git's own file, without running git; `None` if none is checked out.
+pub fn branch(worktree: &Path) -> Option<String> {
+    const FILE_MAX: u64 = 4096;
+    let dot_git = worktree.join(".git");
+    let git_dir = match project::regular::read(&dot_git, FILE_MAX) {
+        // This is a linked worktree.
+        Ok(text) => worktree.join(text.trim().strip_prefix("gitdir: ")?),
+        Err(_) => dot_git,
+    };
+    let head = project::regular::read(&git_dir.join("HEAD"), FILE_MAX).ok()?;
+    Some(head.trim().strip_prefix("ref: refs/heads/")?.to_owned())
 }
 
 fn of_git(git: &Git) -> BTreeMap<&'static str, String> {

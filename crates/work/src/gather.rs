@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use project::Caller;
 
-use crate::around::{Neighbourhood, NoOthers};
+use crate::around::OtherParts;
 use crate::changed::LastCalls;
 use crate::for_rules::Facts;
 use crate::git::Git;
@@ -21,7 +21,7 @@ use crate::tracker::Trackers;
 /// The state of this part of the daemon.
 pub struct Work {
     pub(crate) notes: Arc<Notes>,
-    pub(crate) around: Arc<dyn Neighbourhood>,
+    pub(crate) around: OtherParts,
     pub(crate) settings: WorkSettings,
     pub(crate) looks: Arc<Looks>,
     pub(crate) trackers: Trackers,
@@ -37,7 +37,7 @@ pub struct WorkOptions {
     pub notes: PathBuf,
     /// Creates the parent of that directory.
     pub prepare: Box<dyn Fn() -> io::Result<()> + Send + Sync>,
-    pub around: Arc<dyn Neighbourhood>,
+    pub around: OtherParts,
     pub settings: WorkSettings,
 }
 
@@ -61,7 +61,7 @@ impl Work {
     pub fn declared() -> Arc<Work> {
         let prepare = Box::new(|| Err(io::Error::other("the tools are only declared here")));
         let settings = WorkSettings::default();
-        Work::new(WorkOptions { notes: PathBuf::new(), prepare, around: Arc::new(NoOthers), settings })
+        Work::new(WorkOptions { notes: PathBuf::new(), prepare, around: OtherParts::default(), settings })
     }
 
     /// Records that the last answer to this run was lost.

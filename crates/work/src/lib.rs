@@ -28,6 +28,7 @@ pub mod notes;
 pub mod pull;
 mod run;
 mod settings;
+mod shortened;
 pub mod sources;
 mod standing;
 mod sync;

@@ -174,6 +174,6 @@ impl Work {
     }
 
     fn agents_in(&self, worktree: &Path) -> Vec<crate::around::Agent> {
-        self.around.agents(worktree)
+        (self.around.agents)(worktree)
     }
 }

@@ -6,6 +6,7 @@ use project::visible;
 
 use crate::git::{Git, Operation, Since, Worktree};
 use crate::pull::{Checks, Mergeable, Pull, PullState, Review};
+use crate::shortened::shortened;
 use crate::tracker::Issue;
 
 /// The limit of the list of folders.
@@ -236,14 +237,6 @@ pub(crate) fn issue_line(issue: &Issue) -> String {
     let [id, status, kind] = [&issue.id, &issue.status, &issue.issue_type].map(|text| shortened(&visible(text), 60));
     let priority = issue.priority.map(|priority| format!(", priority {priority}")).unwrap_or_default();
     format!("{id} {status}{priority}, {kind}: \"{title}\"")
-}
-
-/// Truncates a text to `most` characters and marks the cut.
-pub(crate) fn shortened(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text.to_owned(),
-    }
 }
 
 /// Renders a count with its noun.

@@ -16,3 +16,6 @@ pub use format::format;
 pub(crate) use kind::keywords;
 pub use kind::{CureLanguage, SyntaxKind, SyntaxNode, SyntaxToken};
 pub use parser::{MAX_SOURCE, Parse, parse};
+
+/// The number of operands in a part of a long chain of operators; the parts are computed one after the other.
+const IN_PART: u32 = 16;

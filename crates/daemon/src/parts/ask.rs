@@ -8,13 +8,15 @@ use ::ask::{
     AskSettings, Board, BoardOptions, HookAnswer, HookQuestion, Notified, Notify, ask_at_hook, heard_at_hook,
     late_at_hook,
 };
+use ::hooks::context::Piece;
+use ::hooks::service::{AgentContext, AgentEvent, HostFuture, PersonQuestion, PersonResult};
 use mcp::server::Server;
 use mcp::tool::Context;
 use project::config::Section;
 use project::{Caller, ancestry};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
-use super::{Hooked, Part, PartText, PersonAnswering, PersonAsked, PieceFuture, Setup, Surface, Toolset};
+use super::{Capabilities, Part, PartStatus, Setup, Surface, Toolset};
 use crate::connections;
 use crate::notify::notify;
 
@@ -34,12 +36,12 @@ impl Part for AskPart {
     fn open(setup: &Setup<'_>) -> AskPart {
         let (project, journal) = (setup.project.clone(), setup.journal.clone());
         let settings = setup.config.settings::<AskSettings>();
-        let (of_processes, neighbours) = (setup.connections.cloned(), Arc::downgrade(setup.neighbours));
+        let (of_processes, others) = (setup.connections.cloned(), setup.others.clone());
         let board = Board::new(BoardOptions {
             path: project.state_dir().join("ask.db"),
             prepare: Box::new(move || project.create_state_dir().map(drop).map_err(std::io::Error::other)),
             is_alive: Box::new(|asker| connections::lives(asker.pid)),
-            agent_of: Box::new(move |cx| neighbours.upgrade()?.agent_name(cx)),
+            agent_of: Box::new(move |cx| others.upgrade()?.agent_name(cx)),
             refuses: Box::new(move |pid| {
                 let front_ends = of_processes.as_ref().map_or_else(Vec::new, |connections| connections.front_ends());
                 ancestry::refusal(pid, &front_ends, std::process::id())
@@ -57,6 +59,7 @@ impl Part for AskPart {
         if setup.connections.is_some() && tokio::runtime::Handle::try_current().is_ok() {
             board.open_if_there();
         }
+        setup.register(capabilities(&board));
         AskPart { board }
     }
 
@@ -91,81 +94,87 @@ impl Part for AskPart {
         vec![Toolset::tidepool(TIDEPOOL_INSTRUCTIONS, ::ask::tools::tidepool(&self.board))]
     }
 
-    fn add_methods(&self, server: Server, surface: Surface) -> Server {
-        let board = self.board.clone();
-        match surface {
-            Surface::Agent | Surface::Http => server.beside(move |cx, _| ::ask::late(&board, cx)),
-            Surface::Control => {
-                let [answering, claiming, watching, asking] = [(); 4].map(|()| board.clone());
-                server
-                    .method("ask/list", move |_, params| control::list(board.clone(), params))
-                    .method("ask/answer", move |cx, params| control::answer(answering.clone(), cx, params))
-                    .method("ask/claim", move |cx, params| control::claim(claiming.clone(), cx, params))
-                    .method("ask/watch", move |cx, params| control::watch(watching.clone(), cx, params))
-                    .method("ask/refusal", move |cx, _| control::refusal(asking.clone(), cx))
-            }
-        }
-    }
-
-    fn waiting<'a>(&'a self, cx: &'a Context) -> PartText<'a> {
-        let waiting = cx.caller::<Caller>().and_then(|caller| self.board.waiting(&caller.worktree));
-        Box::pin(std::future::ready(waiting))
-    }
-
-    fn at_hook<'a>(&'a self, hooked: &'a Hooked) -> PieceFuture<'a> {
-        Box::pin(async {
-            let (board, cx, gone) = (self.board.clone(), hooked.cx.clone(), hooked.gone());
-            // It stores what it returns.
-            let late = tokio::task::spawn_blocking(move || late_at_hook(&board, &cx, gone)).await;
-            let (text, lost) = late.ok().flatten()?;
-            Some(hooked.piece(text, true, Some(lost)))
-        })
-    }
-
-    fn heard_at_hook(&self, cx: &Context) {
-        heard_at_hook(&self.board, cx);
-    }
-
-    fn asks_person(&self, asked: &PersonAsked) -> Option<PersonAnswering> {
-        let question = HookQuestion {
-            title: asked.asking.title.clone(),
-            message: asked.asking.message.clone(),
-            fields: asked.asking.fields.clone(),
-            digest: asked.asking.digest.clone(),
-            agent: asked.agent.clone(),
-            client: asked.client.to_owned(),
-            run: asked.run.clone(),
-            worktree: asked.worktree.clone(),
-        };
-        let (board, deadline, cx) = (self.board.clone(), asked.deadline, asked.cx.clone());
-        Some(Box::pin(async move {
-            match ask_at_hook(&board, question, deadline, cx.disconnected()).await {
-                Ok(HookAnswer::Answered { values, note, by }) => Ok((values, note, by)),
-                Ok(HookAnswer::Declined) => Err("the person would not answer".to_owned()),
-                Ok(HookAnswer::Nobody) => Err("nobody could see it".to_owned()),
-                Ok(HookAnswer::Late) => Err("nobody answered in time".to_owned()),
-                Err(why) => Err(format!("it could not be asked: {why}")),
-            }
-        }))
-    }
-
-    fn status(&self) -> Map<String, Value> {
+    fn status(&self) -> PartStatus {
         let (open, undelivered) = self.board.counts();
         let ask = json!({"open": open, "undelivered": undelivered, "watching": self.board.watching()});
-        Map::from_iter([("ask".to_owned(), ask)])
-    }
-
-    fn status_lines(&self) -> Vec<String> {
-        let (open, undelivered) = self.board.counts();
-        if open + undelivered == 0 {
-            return Vec::new();
-        }
         let next = if open > 0 { "; `hob questions` shows them" } else { "" };
-        vec![format!("questions: {open} open, {undelivered} answered and not handed out yet{next}")]
+        let line = format!("questions: {open} open, {undelivered} answered and not handed out yet{next}");
+        let lines = if open + undelivered == 0 { Vec::new() } else { vec![line] };
+        PartStatus { lines, ..PartStatus::from_fields([("ask", ask)]) }
     }
 
     fn section() -> Option<Section> {
         Some(Section::for_settings::<AskSettings>())
+    }
+}
+
+fn capabilities(board: &Arc<Board>) -> Capabilities {
+    let [pending, asking, served] = [(); 3].map(|()| board.clone());
+    Capabilities {
+        pending: Some(Box::new(move |cx| {
+            let waiting = cx.caller::<Caller>().and_then(|caller| pending.waiting(&caller.worktree));
+            Box::pin(std::future::ready(waiting))
+        })),
+        agent_context: Some(Arc::new(LateAnswers(board.clone()))),
+        person: Some(Box::new(move |question| Box::pin(ask(asking.clone(), question)))),
+        methods: Some(Box::new(move |server, surface| methods(served.clone(), server, surface))),
+        ..Capabilities::default()
+    }
+}
+
+fn methods(board: Arc<Board>, server: Server, surface: Surface) -> Server {
+    match surface {
+        Surface::Agent | Surface::Http => server.beside(move |cx, _| ::ask::late(&board, cx)),
+        Surface::Control => {
+            let [answering, claiming, watching, asking] = [(); 4].map(|()| board.clone());
+            server
+                .method("ask/list", move |_, params| control::list(board.clone(), params))
+                .method("ask/answer", move |cx, params| control::answer(answering.clone(), cx, params))
+                .method("ask/claim", move |cx, params| control::claim(claiming.clone(), cx, params))
+                .method("ask/watch", move |cx, params| control::watch(watching.clone(), cx, params))
+                .method("ask/refusal", move |cx, _| control::refusal(asking.clone(), cx))
+        }
+    }
+}
+
+/// Asks a person on behalf of an agent's hook.
+async fn ask(board: Arc<Board>, question: PersonQuestion) -> PersonResult {
+    let PersonQuestion { asking, agent, client, run, worktree, deadline, cx } = question;
+    let question = HookQuestion {
+        title: asking.title,
+        message: asking.message,
+        fields: asking.fields,
+        digest: asking.digest,
+        agent,
+        client: client.to_owned(),
+        run,
+        worktree,
+    };
+    match ask_at_hook(&board, question, deadline, cx.disconnected()).await {
+        Ok(HookAnswer::Answered { values, note, by }) => Ok((values, note, by)),
+        Ok(HookAnswer::Declined) => Err("the person would not answer".to_owned()),
+        Ok(HookAnswer::Nobody) => Err("nobody could see it".to_owned()),
+        Ok(HookAnswer::Late) => Err("nobody answered in time".to_owned()),
+        Err(why) => Err(format!("it could not be asked: {why}")),
+    }
+}
+
+/// The late answers for agents.
+struct LateAnswers(Arc<Board>);
+
+impl AgentContext for LateAnswers {
+    fn at_hook<'a>(&'a self, event: &'a AgentEvent) -> HostFuture<'a, Option<Piece>> {
+        Box::pin(async {
+            let (board, cx, gone) = (self.0.clone(), event.cx.clone(), event.gone());
+            // It stores what it returns.
+            let late = tokio::task::spawn_blocking(move || late_at_hook(&board, &cx, gone)).await;
+            let (text, lost) = late.ok().flatten()?;
+            Some(event.piece(text, true, Some(lost)))
+        })
+    }
+
+    fn heard(&self, cx: &Context) {
+        heard_at_hook(&self.0, cx);
     }
 }
 

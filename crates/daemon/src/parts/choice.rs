@@ -149,17 +149,21 @@ pub(crate) fn unknown(wanted: &[String], known: &[&str]) -> Option<ChoiceError> 
 }
 
 impl Catalog {
-    /// Builds the catalog of these parts. `enabled` are the toolsets for connections that name none; `None` for the
-    /// cores of the default ones, an empty list for all.
-    pub(crate) fn from_parts(parts: &[Arc<dyn Part>], enabled: Option<Vec<String>>) -> Result<Catalog, ChoiceError> {
+    /// Builds the catalog of these parts. `live` is the index of the part to whose toolset each worktree adds its own
+    /// tools. `enabled` are the toolsets for connections that name none; `None` for the cores of the default ones, an
+    /// empty list for all.
+    pub(crate) fn from_parts<'a>(
+        parts: impl Iterator<Item = &'a dyn Part> + Clone,
+        live: Option<usize>,
+        enabled: Option<Vec<String>>,
+    ) -> Result<Catalog, ChoiceError> {
         let entry = |toolset, part, is_live| PartToolset { toolset, part, is_live };
-        let parts = || parts.iter().enumerate();
-        let toolsets = parts().map(|(number, part)| entry(part.toolset(), number, part.is_live()));
+        let toolsets =
+            parts.clone().enumerate().map(|(number, part)| entry(part.toolset(), number, live == Some(number)));
         let toolsets = toolsets.filter(|entry| entry.toolset.has_tools()).collect();
-        let of_part = |(number, part): (usize, &Arc<dyn Part>)| {
-            part.profiles().into_iter().map(move |profile| entry(profile, number, false))
-        };
-        Catalog::new(toolsets, parts().flat_map(of_part).collect(), enabled)
+        let of_part =
+            |(number, part): (usize, &dyn Part)| part.profiles().into_iter().map(move |set| entry(set, number, false));
+        Catalog::new(toolsets, parts.enumerate().flat_map(of_part).collect(), enabled)
     }
 
     fn new(

@@ -6,9 +6,9 @@ use ::code::tools::{self, Questions};
 use ::code::{CodeSettings, Options, Timing, runner_of_code};
 use project::config::Section;
 use project::{CodeTrust, Config, Environment, Project};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
 
-use super::{BoxFuture, Finding, Health, Part, Setup, Toolset, Trial};
+use super::{BoxFuture, Finding, Health, Part, PartStatus, Setup, Toolset, Trial};
 
 const INSTRUCTIONS: &str = "Code: find_callers, find_uses, show_definition, show_fields and show_constructors take names, \
 outline a path. An answer that says `complete` has every place that a language server sees; only such an answer proves an absence.";
@@ -68,26 +68,21 @@ impl Part for CodePart {
         Some(Section::for_settings::<CodeSettings>())
     }
 
-    fn status(&self) -> Map<String, Value> {
-        let trust = self.project.as_ref().and_then(|project| CodeTrust::lookup(project, project.root()));
-        Map::from_iter([
-            ("language_servers".to_owned(), json!(self.questions.servers())),
-            ("code_trust".to_owned(), json!(trust.map(|trust| trust.to_string()))),
-        ])
-    }
-
-    fn status_lines(&self) -> Vec<String> {
+    fn status(&self) -> PartStatus {
         let servers = self.questions.servers();
+        let trust = self.project.as_ref().and_then(|project| CodeTrust::lookup(project, project.root()));
         let mut lines: Vec<String> =
             servers.iter().map(|server| format!("language server: {}", server.line())).collect();
         let project = self.project.as_ref();
-        if let Some((project, runner)) = project.and_then(|project| Some((project, runner_of_code(project.root())?))) {
-            lines.push(match CodeTrust::lookup(project, project.root()) {
+        if let Some(runner) = project.and_then(|project| runner_of_code(project.root())) {
+            lines.push(match &trust {
                 Some(trust) => format!("code of this project may run: {trust}"),
                 None => format!("code of this project may not run: {runner} waits for `hob trust`"),
             });
         }
-        lines
+        let trust = trust.map(|trust| trust.to_string());
+        let fields = [("language_servers", json!(servers)), ("code_trust", json!(trust))];
+        PartStatus { lines, ..PartStatus::from_fields(fields) }
     }
 
     /// Returns the language server of each language here. Starts nothing.
@@ -115,24 +110,7 @@ impl Part for CodePart {
                 ),
             });
         }
-        (!findings.is_empty()).then_some(Health { title: "Language servers", findings })
-    }
-
-    /// Returns a call per detected language that finds the callers of a function.
-    fn trials(project: &Project) -> Vec<Trial> {
-        let trial = |tried: ::code::Tried| {
-            let name = tried.name?;
-            Some(Trial {
-                subject: tried.language.to_owned(),
-                asks: format!("find_callers {name}"),
-                toolset: "code",
-                tool: "find_callers",
-                arguments: Map::from_iter([("name".to_owned(), json!(name)), ("wait_ms".to_owned(), json!(TRIED_MS))]),
-                is_whole: |result| result["head"]["complete"] == true,
-                can_be_whole: tried.has_server,
-            })
-        };
-        ::code::tries(project.root()).into_iter().filter_map(trial).collect()
+        Some(Health { trials, ..Health::new("Language servers", findings) })
     }
 
     fn shutdown(&self) -> BoxFuture<'_> {
@@ -157,6 +135,23 @@ impl Part for CodePart {
             }
         })
     }
+}
+
+/// Returns a call per detected language that finds the callers of a function.
+fn trials(project: &Project) -> Vec<Trial> {
+    let trial = |tried: ::code::Tried| {
+        let name = tried.name?;
+        Some(Trial {
+            subject: tried.language.to_owned(),
+            asks: format!("find_callers {name}"),
+            toolset: "code",
+            tool: "find_callers",
+            arguments: Map::from_iter([("name".to_owned(), json!(name)), ("wait_ms".to_owned(), json!(TRIED_MS))]),
+            is_whole: |result| result["head"]["complete"] == true,
+            can_be_whole: tried.has_server,
+        })
+    };
+    ::code::tries(project.root()).into_iter().filter_map(trial).collect()
 }
 
 /// Returns the check for trust in the code of a worktree.

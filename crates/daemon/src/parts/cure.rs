@@ -3,12 +3,10 @@
 use std::sync::Arc;
 
 use ::cure::{Cure, CureSettings, Options, RunLimits};
-use mcp::prompt::Prompts;
-use mcp::resource::{Resources, TemplateError};
 use project::Config;
 use project::config::Section;
 
-use super::{Part, Setup, Toolset};
+use super::{Capabilities, Part, Setup, Toolset};
 
 const INSTRUCTIONS: &str = "A compiler for the Cure language. type_check_cure checks a program whole: names, types, \
 refinements with counter-examples, exhaustiveness, state machines; a program with errors is an answer with ok: false and \
@@ -20,7 +18,16 @@ pub(crate) struct CurePart {
 
 impl Part for CurePart {
     fn open(setup: &Setup<'_>) -> CurePart {
-        CurePart { cure: Cure::new(options(setup.config)) }
+        let cure = Cure::new(options(setup.config));
+        let prompted = cure.clone();
+        setup.register(Capabilities {
+            resources: Some(Box::new(::cure::serve_resources)),
+            prompts: Some(Box::new(move |prompts| {
+                ::cure::prompts(&prompted).into_iter().for_each(|prompt| prompts.add(prompt));
+            })),
+            ..Capabilities::default()
+        });
+        CurePart { cure }
     }
 
     fn declared() -> CurePart {
@@ -41,14 +48,6 @@ impl Part for CurePart {
 
     fn profiles(&self) -> Vec<Toolset> {
         vec![Toolset { about: "the Cure compiler's tools alone", ..self.toolset() }]
-    }
-
-    fn add_resources(&self, resources: &Arc<Resources>) -> Result<(), TemplateError> {
-        ::cure::serve_resources(resources)
-    }
-
-    fn add_prompts(&self, prompts: &Prompts) {
-        ::cure::prompts(&self.cure).into_iter().for_each(|prompt| prompts.add(prompt));
     }
 
     fn section() -> Option<Section> {

@@ -6,23 +6,13 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 
-use mcp::prompt::{AnyPrompt, Prompts};
+use mcp::prompt::Prompts;
 use mcp::server::Server;
-use mcp::tool::{AnyTool, Registry};
+use mcp::tool::Registry;
 use tokio::task::JoinHandle;
 
 use super::choice::LiveChoice;
-use super::{BoxFuture, Surface};
-
-/// The contents of a live toolset in a worktree. Followed until dropped.
-pub(crate) trait Live: Send + Sync {
-    fn tools(&self) -> Vec<Arc<dyn AnyTool>>;
-
-    fn prompts(&self) -> Vec<Arc<dyn AnyPrompt>>;
-
-    /// Returns after a change since the last call; never, if there will be none.
-    fn changed(&mut self) -> BoxFuture<'_>;
-}
+use super::{Live, Surface};
 
 /// The server of a connection, and the state that must live as long.
 #[derive(Clone)]

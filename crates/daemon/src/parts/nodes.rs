@@ -13,7 +13,7 @@ use project::Config;
 use project::config::Section;
 use tokio::sync::watch::Receiver;
 
-use super::{BoxFuture, Following, Live, Part, Setup, Toolset};
+use super::{BoxFuture, Capabilities, Live, LiveTools, Part, Setup, Toolset};
 
 const INSTRUCTIONS: &str = "Nodes are prompt files of the project with a typed input and output: nodes_status lists them, node_run \
 runs one on its model. The value matches the declared type; its truth is only as good as the model.";
@@ -34,7 +34,10 @@ impl Part for NodesPart {
         let delegation = Delegation::new(setup.seal_for(TICKETS), setup.project.state_dir().join("nodes/delegated"));
         let record = Arc::new(move |record| journal.record(record));
         let state = setup.project.state_dir().join("nodes");
-        NodesPart { nodes: Arc::new(Nodes::new(&settings, models, delegation, &state, record)) }
+        let nodes = Arc::new(Nodes::new(&settings, models, delegation, &state, record));
+        setup
+            .register(Capabilities { live_tools: Some(Arc::new(NodeFiles(nodes.clone()))), ..Capabilities::default() });
+        NodesPart { nodes }
     }
 
     fn declared() -> NodesPart {
@@ -57,36 +60,21 @@ impl Part for NodesPart {
         }
     }
 
-    fn reserve(&self, names: &BTreeSet<String>) {
-        self.nodes.reserve(names.clone());
-    }
-
-    fn is_live(&self) -> bool {
-        true
-    }
-
-    fn follow<'a>(&'a self, worktree: &'a Path) -> Following<'a> {
-        Box::pin(async move {
-            let worktree = self.nodes.follow(worktree).await;
-            let changes = worktree.changes();
-            Some(Box::new(Followed { nodes: self.nodes.clone(), worktree, changes }) as Box<dyn Live>)
-        })
-    }
-
-    fn faults(config: &Config) -> Vec<String> {
-        let models = Models::new(&config.settings::<NodesSettings>());
-        let ignored = models.ignored().to_vec();
-        unusable(config, false).into_iter().chain(ignored).collect()
-    }
-
-    /// Returns the missing keys.
-    fn lacks(config: &Config) -> Vec<String> {
-        unusable(config, true)
-    }
-
     fn section() -> Option<Section> {
-        Some(Section::for_settings::<NodesSettings>())
+        Some(Section::for_settings::<NodesSettings>().with_faults(faults).with_lacks(lacks))
     }
+}
+
+/// Returns the unusable models whose key is not in the environment, and the ignored ones.
+fn faults(config: &Config) -> Vec<String> {
+    let models = Models::new(&config.settings::<NodesSettings>());
+    let ignored = models.ignored().to_vec();
+    unusable(config, false).into_iter().chain(ignored).collect()
+}
+
+/// Returns the missing keys.
+fn lacks(config: &Config) -> Vec<String> {
+    unusable(config, true)
 }
 
 /// Returns the models that cannot be used: those whose key is in the environment, or the others.
@@ -97,6 +85,23 @@ fn unusable(config: &Config, of_environment: bool) -> Vec<String> {
     let unusable = models.list().filter_map(|(alias, model)| Some((alias, model.err()?)));
     let wanted = unusable.filter(|(alias, _)| is_of_it(alias) == of_environment);
     wanted.map(|(alias, why)| format!("the model {alias:?} of nodes: {why}")).collect()
+}
+
+/// The nodes of all worktrees, each a tool.
+struct NodeFiles(Arc<Nodes>);
+
+impl LiveTools for NodeFiles {
+    fn reserve(&self, names: &BTreeSet<String>) {
+        self.0.reserve(names.clone());
+    }
+
+    fn follow<'a>(&'a self, worktree: &'a Path) -> BoxFuture<'a, Box<dyn Live>> {
+        Box::pin(async move {
+            let worktree = self.0.follow(worktree).await;
+            let changes = worktree.changes();
+            Box::new(Followed { nodes: self.0.clone(), worktree, changes }) as Box<dyn Live>
+        })
+    }
 }
 
 /// The nodes of a worktree.

@@ -1,22 +1,17 @@
 //! Live REPLs in the daemon.
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
-use ::repl::profile::{Granted, NoList, Origin, ProfileError, Profiles, of_directory, program_path};
-use ::repl::session::{SessionInfo, SessionState};
+use ::repl::profile::{Granted, NoList, of_directory, program_path};
+use ::repl::status::SessionStatus;
 use ::repl::{Repl, ReplOptions, ReplSettings};
-use mcp::resource::{Resources, TemplateError};
-use mcp::server::Server;
 use mcp::tool::Context;
-use project::config::{Section, Source};
-use project::{Caller, Config, Project, UserConfig};
-use serde::Serialize;
-use serde_json::{Map, Value, json};
+use project::config::Section;
+use project::{Caller, Config, Project};
+use serde_json::json;
 
-use super::{BoxFuture, Finding, Health, Part, PartText, Setup, Surface, Toolset};
+use super::{BoxFuture, Capabilities, Finding, Health, Part, PartStatus, Setup, Surface, Toolset};
 
 // Some clients show a model only the first 150 bytes.
 const INSTRUCTIONS: &str = "Live REPLs for this project (GHCi, cabal, stack, Python, bash): run code with repl_eval instead \
@@ -40,7 +35,26 @@ pub(crate) struct ReplPart {
 
 impl Part for ReplPart {
     fn open(setup: &Setup<'_>) -> ReplPart {
-        ReplPart { repl: Repl::new(options(setup)) }
+        let repl = Repl::new(options(setup));
+        let [served, asked, shown, listed] = [(); 4].map(|()| repl.clone());
+        setup.register(Capabilities {
+            resources: Some(Box::new(move |resources| ::repl::serve_resources(&served, resources))),
+            methods: Some(Box::new(move |server, surface| {
+                let repl = asked.clone();
+                match surface {
+                    Surface::Control => server
+                        .method("repl/output", move |cx, params| ::repl::control::output(repl.clone(), cx, params)),
+                    Surface::Agent | Surface::Http => server,
+                }
+            })),
+            pending: Some(Box::new(move |cx| Box::pin(std::future::ready(running(&shown, cx))))),
+            sessions: Some(Box::new(move || {
+                let sessions = listed.status().into_iter();
+                sessions.filter(|session| session.state.is_alive()).map(|session| session.name).collect()
+            })),
+            ..Capabilities::default()
+        });
+        ReplPart { repl }
     }
 
     fn declared() -> ReplPart {
@@ -71,53 +85,13 @@ impl Part for ReplPart {
         }]
     }
 
-    fn add_resources(&self, resources: &Arc<Resources>) -> Result<(), TemplateError> {
-        ::repl::serve_resources(&self.repl, resources)
-    }
-
-    fn add_methods(&self, server: Server, surface: Surface) -> Server {
-        let repl = self.repl.clone();
-        match surface {
-            Surface::Control => {
-                server.method("repl/output", move |cx, params| ::repl::control::output(repl.clone(), cx, params))
-            }
-            _ => server,
-        }
-    }
-
-    fn status(&self) -> Map<String, Value> {
-        let sessions: Vec<Session> = self.repl.status().into_iter().map(Session::from_info).collect();
-        Map::from_iter([("sessions".to_owned(), json!(sessions))])
-    }
-
-    fn waiting<'a>(&'a self, cx: &'a Context) -> PartText<'a> {
-        let worktree = cx.caller::<Caller>().map(|caller| caller.worktree.clone());
-        let sessions = self.repl.status().into_iter().filter(|session| Some(&session.worktree) == worktree.as_ref());
-        let running = sessions.filter_map(|session| {
-            let (eval, seconds) = (session.current?, session.running.as_secs());
-            let code: String = project::visible(&session.code).chars().take(60).collect();
-            Some(format!("eval {eval} in {} runs since {seconds} s (`{code}`)", session.name))
-        });
-        let running: Vec<String> = running.collect();
-        let waiting = (!running.is_empty()).then(|| format!("{}; repl_wait waits for it", running.join(", ")));
-        Box::pin(std::future::ready(waiting))
-    }
-
-    fn live(&self) -> Vec<String> {
-        let sessions = self.repl.status().into_iter();
-        sessions.filter(|session| session.state.is_alive()).map(|session| session.name).collect()
+    fn status(&self) -> PartStatus {
+        let sessions: Vec<SessionStatus> = self.repl.status().into_iter().map(SessionStatus::from).collect();
+        PartStatus::from_fields([("sessions", json!(sessions))])
     }
 
     fn shutdown(&self) -> BoxFuture<'_> {
         Box::pin(self.repl.shutdown())
-    }
-
-    /// Returns the invalid profiles.
-    fn faults(config: &Config) -> Vec<String> {
-        let (profiles, problems) = profiles(config);
-        let default = config.settings::<ReplSettings>().profile.map(|name| profiles.get_default(&name));
-        let default = default.and_then(Result::err).filter(|why| matches!(why, ProfileError::UnknownDefault { .. }));
-        problems.into_iter().chain(default).map(|problem| problem.to_string()).collect()
     }
 
     /// Reports which program a session gets, if that is not the one on `PATH`.
@@ -147,7 +121,7 @@ impl Part for ReplPart {
                 ),
             ));
         }
-        (!findings.is_empty()).then_some(Health { title: "REPLs", findings })
+        Some(Health::new("REPLs", findings))
     }
 
     fn clean_up_former_life(project: &Project) -> BoxFuture<'static> {
@@ -166,8 +140,21 @@ impl Part for ReplPart {
     }
 
     fn section() -> Option<Section> {
-        Some(Section::for_settings::<ReplSettings>())
+        Some(Section::for_settings::<ReplSettings>().with_faults(::repl::settings::faults))
     }
+}
+
+/// Describes the running evaluations in a caller's worktree.
+fn running(repl: &Repl, cx: &Context) -> Option<String> {
+    let worktree = cx.caller::<Caller>().map(|caller| caller.worktree.clone());
+    let sessions = repl.status().into_iter().filter(|session| Some(&session.worktree) == worktree.as_ref());
+    let running = sessions.filter_map(|session| {
+        let (eval, seconds) = (session.current?, session.running.as_secs());
+        let code: String = project::visible(&session.code).chars().take(60).collect();
+        Some(format!("eval {eval} in {} runs since {seconds} s (`{code}`)", session.name))
+    });
+    let running: Vec<String> = running.collect();
+    (!running.is_empty()).then(|| format!("{}; repl_wait waits for it", running.join(", ")))
 }
 
 /// Returns true if a directory holds a cabal package or project.
@@ -176,100 +163,10 @@ fn is_of_cabal(root: &Path) -> bool {
     names.filter_map(|name| name.into_string().ok()).any(|name| name == "cabal.project" || name.ends_with(".cabal"))
 }
 
-/// One REPL session.
-#[derive(Debug, Clone, Serialize)]
-struct Session {
-    session: String,
-    /// The worktree that the name belongs to.
-    worktree: PathBuf,
-    profile: String,
-    /// Its state.
-    state: SessionState,
-    /// The reason of its end, if it has ended.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<String>,
-    /// The caller that started it.
-    owner: String,
-    /// The process that was started.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pid: Option<u32>,
-    /// Resident memory of all its processes, in bytes, as last measured.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    memory_bytes: Option<u64>,
-    /// Its uptime, or the uptime that it had.
-    uptime_ms: u64,
-    /// The time since the last evaluation.
-    idle_ms: u64,
-    /// The running evaluation.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    eval: Option<u64>,
-    /// The first line of its code.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    code: String,
-    /// The number of queued evaluations.
-    queue_depth: usize,
-    /// The number of evaluations that have ended.
-    evals: u64,
-}
-
-impl Session {
-    fn from_info(info: SessionInfo) -> Session {
-        Session {
-            session: info.name,
-            worktree: info.worktree,
-            profile: info.profile,
-            state: info.state,
-            reason: info.reason,
-            owner: info.owner,
-            pid: info.pid,
-            memory_bytes: info.memory,
-            uptime_ms: millis(info.uptime),
-            idle_ms: millis(info.idle),
-            eval: info.current,
-            code: if info.current.is_some() { info.code } else { String::new() },
-            queue_depth: info.queue_depth,
-            evals: info.evals,
-        }
-    }
-}
-
-fn millis(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
-}
-
-/// Returns the profiles that sessions may use, and the errors in the others.
-fn profiles(config: &Config) -> (Profiles, Vec<ProfileError>) {
-    let mut profiles = Profiles::builtin();
-    let mut problems = Vec::new();
-    if let Some(dir) = UserConfig::path().as_deref().and_then(Path::parent) {
-        problems.extend(profiles.add_dir(&dir.join("profiles"), Origin::User));
-    }
-    for (name, profile) in &config.settings::<ReplSettings>().profiles {
-        let (place, origin) = match profile.source {
-            Source::User => ("the user's configuration", Origin::User),
-            // Profiles that the user has not granted were already withheld.
-            Source::Project => ("hob.toml", Origin::Trusted),
-        };
-        if let Err(problem) = profiles.add(name, &profile.table.to_string(), place, origin) {
-            profiles.leave_out(name, problem.clone());
-            problems.push(problem);
-        }
-    }
-    let mut named = HashSet::new();
-    for request in &config.withheld {
-        // The first request of each profile names its command.
-        if let Some(name) = request.withholds.as_deref().filter(|name| named.insert(*name)) {
-            let why = ProfileError::Withheld { name: name.to_owned(), asks: request.asks.clone() };
-            profiles.leave_out(name, why);
-        }
-    }
-    (profiles, problems)
-}
-
 /// Returns the options of the REPLs, from the configuration.
 fn options(setup: &Setup<'_>) -> ReplOptions {
     let Setup { project, config, journal, .. } = *setup;
-    let (mut profiles, problems) = profiles(config);
+    let (mut profiles, problems) = ::repl::settings::profiles(config);
     let settings: ReplSettings = config.settings();
     let (asked, of) = (project.clone(), config.clone());
     profiles.ask_for_grants(Granted::new(move || of.is_granted_by_now(&asked, &super::sections())));

@@ -1,20 +1,21 @@
 //! The parts of one daemon, and the MCP servers that offer them: one for each choice of tools and kind of connection.
 
 use parking_lot::Mutex;
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use mcp::prompt::Prompts;
-use mcp::resource::{Resources, TemplateError};
+use mcp::resource::Resources;
 use mcp::server::{Server, ServerInfo};
 use project::{Config, Hello, Project, Role, VERSION};
 use serde_json::{Map, Value, json};
 
 use super::choice::Catalog;
 use super::live::{Branch, Branches, Served};
-use super::{ChoiceError, HttpAgent, Neighbours, PARTS, Part, Run, Setup, Surface};
+use super::{ChoiceError, Entry, HttpAgent, OpenPart, OpenParts, PARTS, Run, Setup, Surface};
 use crate::connections::Connections;
 use crate::journal::Journal;
 use crate::secrets::Seal;
@@ -22,7 +23,7 @@ use crate::tool_summary::ToolSummaries;
 
 /// The parts of a daemon.
 pub(crate) struct Parts {
-    parts: Vec<Arc<dyn Part>>,
+    parts: Arc<OpenParts>,
     catalog: Catalog,
     servers: Mutex<HashMap<(Surface, usize), Server>>,
     /// Their siblings with the tools of a worktree.
@@ -41,7 +42,6 @@ impl Parts {
         journal: &Arc<Journal>,
         connections: Option<&Arc<Connections>>,
     ) -> Result<Parts, ChoiceError> {
-        let neighbours = Neighbours::new(connections);
         let seal = Seal::for_project(project);
         let seal = seal.inspect_err(|error| {
             // Without a daemon they end with this process anyway.
@@ -50,12 +50,19 @@ impl Parts {
             }
         });
         let seal = seal.ok();
-        let setup = Setup { project, config, journal, connections, neighbours: &neighbours, seal: seal.as_ref() };
-        let parts: Vec<Arc<dyn Part>> = PARTS.iter().map(|entry| (entry.open)(&setup)).collect();
-        neighbours.introduce(&parts);
-        let catalog = Catalog::from_parts(&parts, config.toolsets.clone())?;
+        let parts = Arc::new_cyclic(|others| {
+            let open = |entry: &Entry| {
+                let (seal, capabilities) = (seal.as_ref(), RefCell::default());
+                let setup = Setup { project, config, journal, connections, others, seal, capabilities };
+                let part = (entry.open)(&setup);
+                OpenPart { name: part.toolset().name, part, capabilities: setup.capabilities.into_inner() }
+            };
+            OpenParts(PARTS.iter().map(open).collect())
+        });
+        let live = parts.0.iter().position(|part| part.capabilities.live_tools.is_some());
+        let catalog = Catalog::from_parts(parts.0.iter().map(|open| &*open.part), live, config.toolsets.clone())?;
         let names = catalog.tool_names();
-        parts.iter().for_each(|part| part.reserve(&names));
+        parts.having(|part| part.live_tools.as_ref()).for_each(|(_, live)| live.reserve(&names));
         let (servers, branches, tool_summaries) = (Mutex::default(), Branches::default(), ToolSummaries::default());
         Ok(Parts { parts, catalog, servers, branches, seal, tool_summaries })
     }
@@ -94,11 +101,10 @@ impl Parts {
         if let Some(branch) = self.branches.get(&key) {
             return Ok(branch);
         }
-        let following = match self.parts.get(live.part) {
-            Some(part) => part.follow(worktree).await,
-            None => None,
+        let Some(files) = self.parts.0.get(live.part).and_then(|open| open.capabilities.live_tools.as_ref()) else {
+            return Ok(Served::standing(standing));
         };
-        let Some(following) = following else { return Ok(Served::standing(standing)) };
+        let following = files.follow(worktree).await;
         let registry = Arc::new(standing.registry().fork());
         let tools = Branch::new(following, registry.clone(), live);
         let mut instructions = chosen.instructions.clone();
@@ -143,23 +149,20 @@ impl Parts {
         }
         let is_live = live.is_some();
         let (resources, prompts) = (Arc::<Resources>::default(), live.unwrap_or_default());
-        let extras = || extras.iter().filter_map(|part| self.parts.get(*part));
-        let add = |part: &Arc<dyn Part>| -> Result<(), TemplateError> {
-            part.add_prompts(&prompts);
-            part.add_resources(&resources)
-        };
-        for error in extras().filter_map(|part| add(part).err()) {
+        let extras = || extras.iter().filter_map(|part| Some(&self.parts.0.get(*part)?.capabilities));
+        extras().filter_map(|part| part.prompts.as_ref()).for_each(|add| add(&prompts));
+        let added = extras().filter_map(|part| part.resources.as_ref()).map(|add| add(&resources));
+        for error in added.filter_map(Result::err) {
             tracing::error!(%error, "the resources are not served");
         }
         if surface != Surface::Control {
-            let mut heard_by = Vec::new();
-            for (part, annotate) in extras().filter_map(|part| Some((part, part.annotation()?))) {
-                server = server.beside(move |cx, tool| annotate(cx, tool).into_iter().collect());
-                heard_by.push(part.clone());
+            let annotations: Vec<_> = extras().filter_map(|part| part.annotation.clone()).collect();
+            for annotation in annotations.clone() {
+                server = server.beside(move |cx, tool| annotation.text(cx, tool).into_iter().collect());
             }
-            if !heard_by.is_empty() {
+            if !annotations.is_empty() {
                 server = server.on_notification("notifications/initialized", move |cx, _| {
-                    heard_by.iter().for_each(|part| part.connected(&cx));
+                    annotations.iter().for_each(|annotation| annotation.connected(&cx));
                     std::future::ready(())
                 });
             }
@@ -171,7 +174,7 @@ impl Parts {
         if is_live || *prompts.changes().borrow() > 0 {
             server = server.prompts(prompts);
         }
-        self.parts.iter().fold(server, |server, part| part.add_methods(server, surface))
+        self.parts.having(|part| part.methods.as_ref()).fold(server, |server, (_, add)| add(server, surface))
     }
 
     /// Returns the tools to choose from.
@@ -181,13 +184,14 @@ impl Parts {
 
     /// Returns the parts' fields of the status, and the lines of parts that are shown as lines.
     pub(crate) fn status(&self) -> Map<String, Value> {
-        let mut status: Map<String, Value> = self.parts.iter().flat_map(|part| part.status()).collect();
-        // Each part has one toolset.
-        let lines = self.parts.iter().map(|part| (part.toolset().name, part.status_lines()));
-        let lines: Vec<Value> = lines
-            .filter(|(_, lines)| !lines.is_empty())
-            .map(|(part, lines)| json!({"part": part, "lines": lines}))
-            .collect();
+        let (mut status, mut lines) = (Map::new(), Vec::new());
+        for open in &self.parts.0 {
+            let of_part = open.part.status();
+            status.extend(of_part.fields);
+            if !of_part.lines.is_empty() {
+                lines.push(json!({"part": open.name, "lines": of_part.lines}));
+            }
+        }
         if !lines.is_empty() {
             status.insert("parts".to_owned(), lines.into());
         }
@@ -195,18 +199,18 @@ impl Parts {
     }
 
     /// Returns the names of the sessions that would be lost if the daemon ended.
-    pub(crate) fn live(&self) -> Vec<String> {
-        self.parts.iter().flat_map(|part| part.live()).collect()
+    pub(crate) fn sessions(&self) -> Vec<String> {
+        self.parts.having(|part| part.sessions.as_ref()).flat_map(|(_, sessions)| sessions()).collect()
     }
 
     /// Returns the agent that a token identifies, for a caller over HTTP.
     pub(crate) fn agent_by_token(&self, token: &str) -> Option<String> {
-        self.parts.iter().find_map(|part| part.agent_by_token(token))
+        self.parts.having(|part| part.http_identity.as_ref()).find_map(|(_, http)| http.agent_by_token(token))
     }
 
     /// Returns that agent's current state; `None` if its token was revoked since.
     pub(crate) fn http_agent(&self, agent: &str, run: Run<'_>) -> Option<HttpAgent> {
-        self.parts.iter().find_map(|part| part.http_agent(agent, run))
+        self.parts.having(|part| part.http_identity.as_ref()).find_map(|(_, http)| http.agent(agent, run))
     }
 
     /// Ends processes that the previous daemon may have left behind, in case its guardians were killed too.
@@ -218,8 +222,8 @@ impl Parts {
 
     /// Stops all parts gracefully, within limits.
     pub(crate) async fn shutdown(&self) {
-        for part in &self.parts {
-            part.shutdown().await;
+        for open in &self.parts.0 {
+            open.part.shutdown().await;
         }
     }
 }

@@ -3,20 +3,19 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
-use std::pin::Pin;
 use std::sync::Arc;
 
 use ::hooks::Brief;
-use ::hooks::context::Memory;
-use ::work::around::{Agent, Neighbourhood, Waiting};
+use ::hooks::context::{Memory, Piece};
+use ::hooks::service::{AgentContext, AgentEvent, HostFuture};
+use ::work::around::{Agent, OtherParts, Waiting, WaitingFuture};
 use ::work::{Moment, Work, WorkOptions, WorkSettings, control, tools};
-use mcp::server::Server;
-use mcp::tool::Context;
+use mcp::tool::{Context, Declaration};
 use project::config::Section;
 use project::{Caller, Environment};
 use tokio::runtime;
 
-use super::{Annotate, Hooked, Neighbours, Part, PartText, PieceFuture, Setup, Surface, Toolset};
+use super::{Annotation, Capabilities, Part, Setup, Surface, Toolset};
 
 const INSTRUCTIONS: &str = "Work status: call work_brief when you start (current work, the last agent's note, pending \
 items) and when you finish (unfinished work; leaves your note). work_status has branch, base, changed files, pull request and \
@@ -36,8 +35,33 @@ impl Part for WorkPart {
         let work = Work::new(WorkOptions {
             notes: project.state_dir().join("notes"),
             prepare: Box::new(move || project.create_state_dir().map(drop).map_err(std::io::Error::other)),
-            around: Arc::new(AroundHere(setup.neighbours.clone())),
+            around: other_parts(setup),
             settings: setup.config.settings::<WorkSettings>(),
+        });
+        let context = Arc::new(WorkContext(work.clone()));
+        let [facts, noted] = [(); 2].map(|()| work.clone());
+        setup.register(Capabilities {
+            annotation: Some(context.clone()),
+            agent_context: Some(context),
+            facts: Some(Box::new(move |name, worktree| {
+                let (work, name, worktree) = (facts.clone(), name.to_owned(), worktree.to_owned());
+                // A hook's connection has no environment; git is found by the daemon's own.
+                let text =
+                    |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
+                Box::pin(
+                    async move { work.fact(&name, &worktree, || std::env::vars_os().filter_map(text).collect()).await },
+                )
+            })),
+            methods: Some(Box::new(move |server, surface| {
+                let work = noted.clone();
+                match surface {
+                    Surface::Control => {
+                        server.method("work/note", move |cx, params| control::note(work.clone(), cx, params))
+                    }
+                    Surface::Agent | Surface::Http => server,
+                }
+            })),
+            ..Capabilities::default()
         });
         WorkPart { work }
     }
@@ -65,85 +89,79 @@ impl Part for WorkPart {
     fn section() -> Option<Section> {
         Some(Section::for_settings::<WorkSettings>())
     }
+}
 
-    fn annotation(&self) -> Option<Annotate> {
-        let work = self.work.clone();
-        // Nothing is added; a returned result proves that earlier ones arrived.
-        Some(Box::new(move |cx, _| {
-            if let Some(caller) = cx.caller::<Caller>() {
-                work.heard_of(caller, false);
-            }
-            None
-        }))
+/// The work status, as other parts and agents see it.
+struct WorkContext(Arc<Work>);
+
+impl Annotation for WorkContext {
+    /// Adds nothing; a returned result proves that earlier ones arrived.
+    fn text(&self, cx: &Context, _: &Declaration) -> Option<String> {
+        self.0.heard_of(cx.caller::<Caller>()?, false);
+        None
     }
+}
 
-    fn at_hook<'a>(&'a self, hooked: &'a Hooked) -> PieceFuture<'a> {
+impl AgentContext for WorkContext {
+    fn at_hook<'a>(&'a self, event: &'a AgentEvent) -> HostFuture<'a, Option<Piece>> {
         Box::pin(async {
-            let moment = match hooked.at.memory {
+            let moment = match event.at.memory {
                 Memory::Begins => Moment::Begin,
                 Memory::Lost => Moment::Again,
                 Memory::Whole => return None,
             };
-            let needed = match hooked.brief {
+            let needed = match event.brief {
                 Brief::Auto => true,
                 Brief::Always => false,
                 Brief::Never => return None,
             };
-            let caller = hooked.cx.caller::<Caller>()?;
-            let text = self.work.brief_unasked(&hooked.cx, caller, moment, needed).await?;
-            let (work, run) = (self.work.clone(), caller.run.clone().unwrap_or_default());
+            let caller = event.cx.caller::<Caller>()?;
+            let text = self.0.brief_unasked(&event.cx, caller, moment, needed).await?;
+            let (work, run) = (self.0.clone(), caller.run.clone().unwrap_or_default());
             let lost = Box::new(move || work.lost(&run));
-            Some(hooked.piece(format!("Where the work stands here:\n{text}"), false, Some(lost)))
+            Some(event.piece(format!("Where the work stands here:\n{text}"), false, Some(lost)))
         })
     }
 
-    fn heard_at_hook(&self, cx: &Context) {
+    fn heard(&self, cx: &Context) {
         if let Some(caller) = cx.caller::<Caller>() {
-            self.work.heard_of(caller, true);
+            self.0.heard_of(caller, true);
         }
     }
+}
 
-    fn fact<'a>(&'a self, name: &'a str, worktree: &'a Path) -> PartText<'a> {
+/// Returns what other parts know: pending items, and the agents in a worktree.
+fn other_parts(setup: &Setup<'_>) -> OtherParts {
+    let (others, connections) = (setup.others.clone(), setup.connections.cloned());
+    let waiting = move |cx: &Context| -> WaitingFuture {
+        let (others, cx) = (others.upgrade(), cx.clone());
         Box::pin(async move {
-            // A hook's connection has no environment; git is found by the daemon's own.
-            let text =
-                |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
-            self.work.fact(name, worktree, || std::env::vars_os().filter_map(text).collect()).await
+            let Some(others) = others else { return Vec::new() };
+            let pending = others.pending(&cx).await.into_iter();
+            pending.map(|(part, text)| Waiting { part: part.to_owned(), text }).collect()
         })
-    }
+    };
+    let agents = move |worktree: &Path| {
+        let agents = connections.as_ref().map_or_else(Vec::new, |connections| connections.agents(worktree));
+        agents.into_iter().map(|open| Agent { name: open.name, pid: open.pid, run: open.run }).collect()
+    };
+    OtherParts { waiting: Box::new(waiting), agents: Box::new(agents) }
+}
 
-    fn add_methods(&self, server: Server, surface: Surface) -> Server {
-        let work = self.work.clone();
-        match surface {
-            Surface::Control => server.method("work/note", move |cx, params| control::note(work.clone(), cx, params)),
-            Surface::Agent | Surface::Http => server,
+/// Returns the available facts of these names about a worktree without asking a daemon, for rules. Blocks.
+pub fn facts(names: &[&str], worktree: &Path) -> BTreeMap<String, String> {
+    let branch = ::work::for_rules::branch(worktree).map(|branch| ("work.branch".to_owned(), branch));
+    let mut known: BTreeMap<String, String> = branch.into_iter().collect();
+    // Git is not run for a branch alone.
+    if names.iter().any(|name| !known.contains_key(*name))
+        && let Ok(runtime) = runtime::Builder::new_current_thread().enable_all().build()
+    {
+        let env = Environment::of_this_process();
+        let of_git = runtime.block_on(::work::for_rules::look(worktree, &env));
+        for (name, value) in of_git {
+            known.insert(name.to_owned(), value);
         }
     }
-}
-
-/// Access to the other parts.
-struct AroundHere(Arc<Neighbours>);
-
-impl Neighbourhood for AroundHere {
-    fn waiting<'a>(&'a self, cx: &'a Context) -> Pin<Box<dyn Future<Output = Vec<Waiting>> + Send + 'a>> {
-        Box::pin(async {
-            let waiting = self.0.waiting(cx).await.into_iter();
-            waiting.map(|(part, text)| Waiting { part: part.to_owned(), text }).collect()
-        })
-    }
-
-    fn agents(&self, worktree: &Path) -> Vec<Agent> {
-        let agents = self.0.agents(worktree).into_iter();
-        agents.map(|open| Agent { name: open.name, pid: open.pid, run: open.run }).collect()
-    }
-}
-
-/// Returns git's facts about a worktree without asking a daemon, for rules. Blocks.
-pub(super) fn facts(worktree: &Path) -> BTreeMap<String, String> {
-    let env = Environment::of_this_process();
-    let known = async { ::work::for_rules::look(worktree, &env).await };
-    match runtime::Builder::new_current_thread().enable_all().build() {
-        Ok(runtime) => runtime.block_on(known).into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
-        Err(_) => BTreeMap::new(),
-    }
+    known.retain(|name, _| names.contains(&name.as_str()));
+    known
 }

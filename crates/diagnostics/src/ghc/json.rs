@@ -4,7 +4,7 @@
 
 use serde::Deserialize;
 
-use super::text::split_hints;
+use super::hints::split_hints;
 use crate::{Diagnostic, Severity, Source};
 
 /// Returns the diagnostic on this line, if there is one.

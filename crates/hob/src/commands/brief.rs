@@ -5,6 +5,7 @@ use project::Project;
 use serde_json::{Map, json};
 
 use super::call::{control_failure, finish};
+use crate::commands::current_project;
 use crate::exit::{Exit, Failure};
 
 /// Show the brief of this worktree for an agent that starts: work in progress, the last note, pending items
@@ -20,9 +21,9 @@ pub(crate) struct Brief {
 
 impl Brief {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
-        let mut hello = super::hello(project)?;
+        let mut hello = current_project::hello(project)?;
         hello.toolsets = vec!["work".to_owned()];
-        let mut control = super::connect_or_start(project, &hello)?;
+        let mut control = current_project::connect_or_start(project, &hello)?;
         let at = if self.end { "end" } else { "start" };
         let arguments = Map::from_iter([("at".to_owned(), json!(at))]);
         let result = control.call("work_brief", arguments, |_| {}, |_, _| {}).map_err(control_failure)?;

@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use serde_json::Value;
 
 use super::call::{self, Choice, Tool, flags};
+use crate::commands::current_project;
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
@@ -26,7 +27,7 @@ pub(crate) fn run(words: &[OsString]) -> Result<Exit, Failure> {
 
 /// Returns the possible recipients of a message.
 fn addresses() -> Vec<String> {
-    let known = super::find_project(None).and_then(|project| super::mail::list_recipients(&project));
+    let known = current_project::find_project(None).and_then(|project| super::mail::list_recipients(&project));
     let (agents, groups) = known.unwrap_or_default();
     let texts = |list: &Value, field: &str| -> Vec<String> {
         let items = list.as_array().into_iter().flatten();

@@ -3,13 +3,13 @@
 //! The layout takes longer than a short command, so it is built only if help is shown ([`laid_out`]).
 
 use std::ffi::OsString;
-use std::fmt::Write;
 
 use clap::Args;
 use clap::builder::{StyledStr, Styles};
 use clap::error::{ContextKind, ContextValue};
 
 use super::call::{self, Choice};
+use super::help_sections;
 use crate::exit::{self, Exit, Failure};
 
 /// Show this help, or the help of a command
@@ -203,22 +203,8 @@ pub(crate) fn laid_out(command: clap::Command) -> clap::Command {
     let command = command.help_template(template).after_help(exit::TABLE);
     EXAMPLES.iter().fold(command, |command, (name, examples)| {
         let lines = examples.iter().map(|(line, shows)| ((*line).to_owned(), (*shows).to_owned()));
-        command.mut_subcommand(name, |sub| sub.after_help(self::examples(lines)))
+        command.mut_subcommand(name, |sub| sub.after_help(help_sections::examples(lines)))
     })
-}
-
-/// Renders the section `Examples` of a command's help: shell commands with titles.
-pub(crate) fn examples(lines: impl Iterator<Item = (String, String)>) -> StyledStr {
-    let mut text = StyledStr::new();
-    // Writing to a string cannot fail.
-    let _ = write!(text, "{}", heading("Examples"));
-    for (line, shows) in lines {
-        let _ = match &*shows {
-            "" => write!(text, "\n  {line}"),
-            shows => write!(text, "\n  {line}  # {shows}"),
-        };
-    }
-    text
 }
 
 fn template(command: &clap::Command) -> StyledStr {
@@ -237,7 +223,7 @@ fn template(command: &clap::Command) -> StyledStr {
         }
         template.push_str(&section(title, &lines, column));
     }
-    template.push_str(&format!("{}\n{{options}}{{after-help}}", heading("Options")));
+    template.push_str(&format!("{}\n{{options}}{{after-help}}", help_sections::heading("Options")));
     template.into()
 }
 
@@ -250,13 +236,7 @@ fn section(title: &str, lines: &[(&str, String)], least: usize) -> String {
         let padding = " ".repeat(width - name.len());
         format!("  {literal}{name}{literal:#}{padding}  {about}\n")
     });
-    format!("{}\n{}\n", heading(title), lines.collect::<String>())
-}
-
-fn heading(title: &str) -> String {
-    let styles = Styles::styled();
-    let header = styles.get_header();
-    format!("{header}{title}:{header:#}")
+    format!("{}\n{}\n", help_sections::heading(title), lines.collect::<String>())
 }
 
 /// Suggests a command for an unknown one, if the parser has no similar one.

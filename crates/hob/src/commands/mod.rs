@@ -8,13 +8,16 @@ mod code;
 mod complete;
 mod completions;
 mod cure;
+mod current_project;
 mod doctor;
 mod eval;
 pub(crate) mod help;
+mod help_sections;
 pub(crate) mod hook;
 mod hooks;
 mod init;
 mod mail;
+mod mail_hints;
 mod mcp;
 mod node;
 mod note;
@@ -32,8 +35,6 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
-use client::Control;
-use project::{Hello, Project};
 
 use crate::exit::{Exit, Failure};
 
@@ -88,7 +89,7 @@ pub(crate) enum Command {
 impl Command {
     /// Runs the command. `explicit` is the value of `--project`.
     pub(crate) fn run(self, explicit: Option<PathBuf>) -> Result<Exit, Failure> {
-        let project = || find_project(explicit.as_deref());
+        let project = || current_project::find_project(explicit.as_deref());
         match self {
             Command::Mcp(mcp) => mcp.run(explicit.clone()),
             Command::Serve(serve) => serve.run(project()?),
@@ -142,8 +143,9 @@ pub(crate) fn quick(args: &[OsString]) -> Option<Result<Exit, Failure>> {
     let (command, rest) = args.split_first()?;
     match (command.to_str()?, rest) {
         ("mcp", rest) => mcp::Mcp::quick(rest).map(|(mcp, explicit)| mcp.run(explicit)),
-        ("wait", rest) => mail::WaitCommand::quick(rest)
-            .map(|(wait, explicit)| find_project(explicit.as_deref()).and_then(|project| wait.run(&project))),
+        ("wait", rest) => mail::WaitCommand::quick(rest).map(|(wait, explicit)| {
+            current_project::find_project(explicit.as_deref()).and_then(|project| wait.run(&project))
+        }),
         // A hidden command: neither help nor completions offer it.
         ("complete", [dashes, words @ ..]) if dashes == "--" => Some(complete::run(words)),
         ("--project", [root, command, rest @ ..]) if command == "mcp" => match mcp::Mcp::quick(rest)? {
@@ -152,59 +154,8 @@ pub(crate) fn quick(args: &[OsString]) -> Option<Result<Exit, Failure>> {
         },
         ("serve", [background, project, root]) if background == "--background" && project == "--project" => {
             let serve = serve::Serve { background: true, http: None };
-            Some(find_project(Some(Path::new(root))).and_then(|project| serve.run(project)))
+            Some(current_project::find_project(Some(Path::new(root))).and_then(|project| serve.run(project)))
         }
         _ => None,
     }
-}
-
-fn find_project(explicit: Option<&Path>) -> Result<Project, Failure> {
-    Project::find(explicit, &cwd()?).map_err(Failure::new)
-}
-
-fn cwd() -> Result<PathBuf, Failure> {
-    std::env::current_dir().map_err(|error| {
-        Failure::new(format_args!("cannot find the current directory: {error}"))
-            .hint("Change to an existing directory and try again.")
-    })
-}
-
-/// Returns the state that was set aside because it belonged to another directory at this path, with what to do about it.
-fn set_aside(project: &Project) -> Vec<(PathBuf, String)> {
-    let shown = |path: &Path| project::visible(&path.display().to_string());
-    let state = project.state_dir();
-    let still_there = project.state_is_of_another().then(|| {
-        let text = format!(
-            "this path used to be another directory, whose mail and logs are in {0}. hob will set them aside until \
-             it runs in that directory's new location. If this directory replaces it, delete the file root-inode in \
-             {0}",
-            shown(state)
-        );
-        (state.to_owned(), text)
-    });
-    let aside = project.states_set_aside().into_iter().map(|aside| {
-        let text = format!(
-            "this path used to be another directory, whose mail and logs are set aside in {} until hob runs in that \
-             directory's new location. If this directory replaces it, run `hob stop`, move {} away, move the other \
-             one there, and delete the file root-inode in it",
-            shown(&aside),
-            shown(state)
-        );
-        (aside, text)
-    });
-    still_there.into_iter().chain(aside).collect()
-}
-
-fn hello(project: &Project) -> Result<Hello, Failure> {
-    Ok(Control::hello(project, &cwd()?))
-}
-
-/// Connects to the project's daemon, if one runs.
-fn connect(project: &Project) -> Result<Option<Control>, Failure> {
-    Control::connect(project, &hello(project)?).map_err(|error| sandbox::no_daemon(&error))
-}
-
-/// Connects to the project's daemon, and starts it if none runs.
-fn connect_or_start(project: &Project, hello: &Hello) -> Result<Control, Failure> {
-    Control::connect_or_start(project, hello).map_err(|error| sandbox::no_daemon(&error))
 }

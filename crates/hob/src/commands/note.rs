@@ -7,6 +7,7 @@ use project::Project;
 use serde_json::json;
 
 use super::call::{control_failure, finish};
+use crate::commands::current_project;
 use crate::exit::{Exit, Failure};
 
 /// The limit for reading a note, in bytes. The daemon refuses one that is too long.
@@ -28,7 +29,7 @@ impl Note {
             Some("-") => Some(stdin()?),
             text => text.map(str::to_owned),
         };
-        let mut control = super::connect_or_start(project, &super::hello(project)?)?;
+        let mut control = current_project::connect_or_start(project, &current_project::hello(project)?)?;
         let params = json!({"text": text});
         let result = control.request("work/note", params, |_, _| {}).map_err(control_failure)?;
         finish(&result, self.json)

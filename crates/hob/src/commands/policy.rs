@@ -15,6 +15,7 @@ use project::{Project, regular, visible};
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::commands::current_project;
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
@@ -220,7 +221,7 @@ fn explain(project: &Project, path: &Path, agent: Option<&str>) -> Result<Exit, 
         let failure = Failure::new(format_args!("{} is not a hook event: it has no name", visible::path(path)));
         return Err(failure.hint("Give the JSON that an agent sends, with `hook_event_name`."));
     }
-    let cwd = super::cwd()?;
+    let cwd = current_project::cwd()?;
     let worktree = project.worktree(&cwd);
     let standing = Files::new(project).active(false);
     let (decision, facts) = decided(&standing, &event, &worktree, &cwd, |names| daemon::parts::facts(names, &worktree));

@@ -10,6 +10,7 @@ use project::{Config, Project};
 use serde_json::{Map, Value, json};
 
 use super::call::control_failure;
+use crate::commands::current_project;
 use crate::exit::{Exit, Failure};
 use crate::terminal::{self, Style, paint};
 
@@ -23,13 +24,13 @@ pub(crate) struct StatusCommand {
 
 impl StatusCommand {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
-        let running = match super::connect(project)? {
+        let running = match current_project::connect(project)? {
             Some(mut control) => Some(control.status().map_err(control_failure)?),
             None => None,
         };
         let changed = running.as_ref().and_then(|status| changed_since(project, status));
         let unusable = project.look_at_state().err().map(|error| error.to_string());
-        let (former, set_aside): (Vec<_>, Vec<_>) = super::set_aside(project).into_iter().unzip();
+        let (former, set_aside): (Vec<_>, Vec<_>) = current_project::set_aside(project).into_iter().unzip();
         let pid = running.as_ref().and_then(|status| u32::try_from(status["daemon"]["pid"].as_u64()?).ok());
         let other = pid.and_then(super::other_program::notice);
         let notices: Vec<String> = other.into_iter().chain(changed).chain(unusable).chain(set_aside).collect();
@@ -71,7 +72,7 @@ fn agents(project: &Project, status: &Value) -> Option<Value> {
     if status["mail"]["open"] != true {
         return None;
     }
-    let mut hello = super::hello(project).ok()?;
+    let mut hello = current_project::hello(project).ok()?;
     hello.toolsets = vec!["mail".to_owned()];
     // Use a reserved name: a status query must not mark the worktree's agent as present.
     hello.name = Some("hob status".to_owned());

@@ -8,6 +8,7 @@ use project::visible::path as shown;
 use serde_json::Value;
 
 use super::call::control_failure;
+use crate::commands::current_project;
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
@@ -20,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 impl Stop {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
-        let Some(mut control) = super::connect(project)? else {
+        let Some(mut control) = current_project::connect(project)? else {
             terminal::line(format!("No daemon is running for {}.", shown(project.root())));
             return Ok(Exit::Done);
         };

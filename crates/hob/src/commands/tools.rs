@@ -7,6 +7,7 @@ use project::Config;
 use serde_json::json;
 
 use super::call::{self, Choice, Tool};
+use crate::commands::current_project;
 use crate::exit::{Exit, Failure};
 use crate::terminal::{self, Style, paint};
 
@@ -30,7 +31,7 @@ impl Tools {
             (Some(name), _) => Choice::Toolset(name),
             (None, Some(name)) => Choice::Profile(name),
             // Without a project, the user's configuration for all projects applies.
-            (None, None) => Choice::Enabled(match super::find_project(explicit) {
+            (None, None) => Choice::Enabled(match current_project::find_project(explicit) {
                 Ok(project) => daemon::enabled(&Config::load(&project, &daemon::sections()).map_err(Failure::new)?),
                 Err(failure) if explicit.is_some() => return Err(failure),
                 Err(_) => daemon::enabled(&Config::of_user(&daemon::sections()).map_err(Failure::new)?),

@@ -7,6 +7,7 @@ use clap::Args;
 use hooks::policy::Policy;
 use project::{CodeTrust, Config, Project, Trust};
 
+use crate::commands::current_project;
 use crate::exit::{Exit, Failure};
 use crate::terminal::{self, Style, paint};
 
@@ -74,7 +75,7 @@ impl TrustCommand {
         if is_granted && policy.is_none() && code.is_some() {
             return Ok(Exit::Done);
         }
-        if let Some(why) = super::ask::refusal(super::connect(project).ok().flatten().as_mut()) {
+        if let Some(why) = super::ask::refusal(current_project::connect(project).ok().flatten().as_mut()) {
             return Err(Failure::new(format_args!("nothing was granted: {why}")));
         }
         if !self.yes && !confirmed()? {
@@ -147,7 +148,7 @@ impl WaitingPolicy {
 /// Warns that a running daemon still has the configuration of its start.
 fn running(project: &Project) {
     // A daemon that does not answer does not matter here.
-    if let Ok(Some(_)) = super::connect(project) {
+    if let Ok(Some(_)) = current_project::connect(project) {
         terminal::line(
             "The running daemon does not have that yet: run `hob stop`; the next call starts one that does.",
         );

@@ -5,6 +5,7 @@ use project::Project;
 use serde_json::{Map, json};
 
 use super::call::{control_failure, finish};
+use crate::commands::current_project;
 use crate::exit::{Exit, Failure};
 
 /// Show the state of the work in this worktree: branch, changes, pull request, issue
@@ -23,9 +24,9 @@ pub(crate) struct Work {
 
 impl Work {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
-        let mut hello = super::hello(project)?;
+        let mut hello = current_project::hello(project)?;
         hello.toolsets = vec!["work".to_owned()];
-        let mut control = super::connect_or_start(project, &hello)?;
+        let mut control = current_project::connect_or_start(project, &hello)?;
         let sections: &[&str] = if self.all { &["worktrees"] } else { &[] };
         let arguments = Map::from_iter([("sections".to_owned(), json!(sections))]);
         let tool = if self.sync { "work_sync" } else { "work_status" };

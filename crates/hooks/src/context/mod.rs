@@ -1,17 +1,13 @@
 //! The text that is added to an agent's context at an event, and whether the agent is kept from stopping for it.
 //!
-//! Other parts provide the text through the trait [`ContextSource`]. This module decides when to ask them ([`At`]), joins their
-//! texts to one of a length that agents accept ([`compose`]), and stores the rest for the next event that can take it
-//! ([`Sessions`]).
+//! Other parts provide the text through the trait [`AgentContext`](crate::service::AgentContext). This module decides when to
+//! ask them ([`At`]), joins their texts to one of a length that agents accept ([`compose`]), and stores the rest for the next
+//! event that can take it ([`Sessions`]).
 
 mod breaker;
 mod sessions;
 
-use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
-
-use project::Caller;
 
 pub use self::breaker::Bounds;
 pub use self::sessions::{Sessions, TurnEnd};
@@ -60,19 +56,6 @@ pub struct Piece {
     pub holds: bool,
     /// A callback for the case that the answer with this text is lost.
     pub lost: Option<Box<dyn FnOnce() + Send>>,
-}
-
-/// A future of [`ContextSource`].
-pub type Saying<'a> = Pin<Box<dyn Future<Output = Vec<Piece>> + Send + 'a>>;
-
-/// The sources of text for agents. The caller is the agent's connection, if there is one.
-pub trait ContextSource: Send + Sync {
-    /// Returns the texts for an agent that are available within this time. A returned text counts as delivered unless its answer
-    /// is lost.
-    fn collect<'a>(&'a self, agent: &'a Caller, at: At, within: Duration) -> Saying<'a>;
-
-    /// Records a sign of life of the agent: its earlier answers have arrived.
-    fn heard_of(&self, agent: &Caller);
 }
 
 /// Returns the moment of an event; `None` if nothing can be added. Text in a subagent's events would reach only the subagent,

@@ -57,6 +57,13 @@ pub struct ActivePolicies {
     pub broken: Vec<String>,
 }
 
+impl ActivePolicies {
+    /// Returns the number of rules in force.
+    pub fn rules(&self) -> usize {
+        self.policies.iter().map(|policy| policy.rules.len()).sum()
+    }
+}
+
 impl Files {
     /// Creates the policies. Files are read on first use.
     pub fn new(project: &Project) -> Files {

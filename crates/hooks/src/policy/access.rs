@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use super::glob::intersects;
 use super::options::{self, Argument};
-use super::pattern::intersects;
 use super::shell::{DEVICES, Part, Script, Simple, Step, Word};
 
 /// How a command opens a file.

@@ -6,7 +6,8 @@
 use std::path::Path;
 
 use super::cause::Cause;
-use super::pattern::{Match, glob};
+use super::glob::glob;
+use super::pattern::Match;
 use super::rule::{Rule, ToolPattern, is_among};
 use super::shell;
 use super::subject::{NamedPath, Subject};

@@ -7,6 +7,7 @@ mod access;
 mod cause;
 mod code;
 mod decide;
+mod glob;
 pub mod in_force;
 mod options;
 mod pattern;

@@ -1,7 +1,7 @@
 //! Rules that no event can match: `hob policy check` reports them as mistakes. They stay in force, so that one such rule does
 //! not invalidate the rest of a file.
 
-use super::pattern::glob;
+use super::glob::glob;
 use super::rule::Condition;
 use super::rule::{On, Rule, ToolPattern};
 use crate::agents::Agent;

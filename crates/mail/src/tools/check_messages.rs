@@ -7,8 +7,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Earlier, HANDED_OUT, Message, NEXT};
+use super::{HANDED_OUT, Message, NEXT};
 use crate::callers::{Callers, waits};
+use crate::earlier::Earlier;
 use crate::error::failed;
 use crate::framing::Framed;
 use crate::service::receive::CheckRequest;

@@ -32,16 +32,13 @@ use serde_json::{Map, Value};
 
 use crate::callers::Callers;
 use crate::error::{Refusal, failed};
-use crate::framing::{Framed, counted, one_line, quoted};
-use crate::model::{Floor, HandedOut, Kind, Liveness, MessageView, Priority, Reminder, nearest_priority};
+use crate::framing::{Framed, counted, quoted};
+use crate::model::{Floor, HandedOut, Kind, Liveness, MessageView, Priority, nearest_priority};
 use crate::thrum::ThrumTool;
 use crate::time::rfc3339;
 
 /// The most bytes of agents' texts in one answer; the rest waits for the next call.
 pub(crate) const HANDED_OUT: u64 = 128 * 1024;
-
-/// The shown part of an earlier message, in characters.
-const BEGINS: usize = 120;
 
 /// The next steps for messages that were handed out.
 pub(crate) const NEXT: &str = "To answer one: send_message with reply_to. Your next check_messages lists what you have \
@@ -308,52 +305,6 @@ impl Message {
             head.push_str(&format!(", metadata {}", quoted(&metadata, 2000)));
         }
         framed.part(&head, &self.content, offset, message_id);
-    }
-}
-
-/// A message that was handed out before, in one line.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(crate) struct Earlier {
-    /// Its id.
-    pub message_id: String,
-    /// The author.
-    pub from: String,
-    /// critical, high, normal or low.
-    pub priority: String,
-    /// Its first words: data from another agent.
-    pub begins: String,
-    /// Seconds since it was handed to you.
-    pub handed_seconds_ago: u64,
-}
-
-impl From<Reminder> for Earlier {
-    fn from(reminder: Reminder) -> Earlier {
-        Earlier {
-            message_id: reminder.id.to_string(),
-            from: reminder.from.to_string(),
-            priority: reminder.priority.as_str().to_owned(),
-            begins: one_line(&reminder.begins, BEGINS),
-            handed_seconds_ago: reminder.ago / 1000,
-        }
-    }
-}
-
-impl Earlier {
-    /// Shows the lines inside the frame; `more` such messages are not among them.
-    pub(crate) fn show(earlier: &[Earlier], more: u64, framed: &mut Framed) {
-        let Some(first) = earlier.first() else { return };
-        let count = counted(earlier.len() as u64, "message");
-        let more = if more > 0 { format!(" {more} more follow with the next call.") } else { String::new() };
-        framed.line(&format!(
-            "You were handed {count} before and did not answer; each is listed once. Ignore what you have seen; \
-             check_messages with `again: true` shows the whole text.{more}"
-        ));
-        let line = |one: &Earlier| {
-            let Earlier { message_id, from, priority, begins, handed_seconds_ago } = one;
-            format!("{message_id} from {from}, {priority}, handed to you {handed_seconds_ago} s ago: {begins}")
-        };
-        let lines: Vec<String> = earlier.iter().map(line).collect();
-        framed.body("how they begin", &lines.join("\n"), &first.message_id);
     }
 }
 

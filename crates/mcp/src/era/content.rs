@@ -6,7 +6,7 @@ use crate::prompt::{self, Message};
 use crate::resource::Template;
 use crate::wire::build::push_string;
 
-use super::write::{member, push};
+use super::value::{member, push};
 
 /// A JSON array of content blocks.
 pub(super) fn blocks(out: &mut Vec<u8>, era: Era, content: &[Content]) {

@@ -12,6 +12,7 @@ mod v2025_03_26;
 mod v2025_06_18;
 mod v2025_11_25;
 mod v2026_07_28;
+mod value;
 pub(crate) mod write;
 
 use std::fmt;

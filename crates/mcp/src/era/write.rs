@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::value::{member, push};
 use super::{Era, ResultForm, Revision, content};
 use crate::content::Icon;
 use crate::prompt::{AnyPrompt, Completion, Message};
@@ -13,7 +14,7 @@ use crate::resource::{AnyResource, AnyTemplate, Contents};
 use crate::server_info::ServerInfo;
 use crate::tool::portable::{Reader, portable};
 use crate::tool::{AnyTool, Declaration, Effect, Outcome, Progress};
-use crate::wire::build::{push_json, push_string, push_value};
+use crate::wire::build::{push_json, push_string};
 
 /// How long a client may cache the results of `server/discover` and of the lists (2026-07-28). Changes are announced to
 /// subscribers.
@@ -456,23 +457,6 @@ fn cacheable(out: &mut Vec<u8>, fresh_for: Duration) {
     out.extend_from_slice(b",\"ttlMs\":");
     out.extend_from_slice(fresh_for.as_millis().to_string().as_bytes());
     out.extend_from_slice(b",\"cacheScope\":\"private\"");
-}
-
-/// A member with a leading comma, if there is a value.
-pub(super) fn member<T: Serialize>(out: &mut Vec<u8>, name: &str, value: &Option<T>) {
-    if let Some(value) = value {
-        out.push(b',');
-        push_string(out, name);
-        out.push(b':');
-        push(out, value);
-    }
-}
-
-/// Writes a value that always serializes: strings, schemas, lists of them.
-pub(super) fn push(out: &mut Vec<u8>, value: &impl Serialize) {
-    if push_value(out, value).is_err() {
-        out.extend_from_slice(b"null");
-    }
 }
 
 /// Writes whole numbers without a fraction, and numbers that JSON lacks (NaN, infinity) as 0.

@@ -9,30 +9,16 @@ mod file;
 
 use std::io;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::Node;
 use crate::folder::Folder;
 use crate::outcome::Class;
 use crate::provider::{Failed, Model, Request, Response, TokenProgress};
+pub use crate::settings::Mode;
 pub(crate) use entry::Entry;
 use entry::Parts;
 use file::{CassetteFile, Files};
-
-/// The mode of a call.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Mode {
-    /// Ask the model, and record nothing.
-    #[default]
-    Live,
-    /// Ask no model. A call without a recording fails.
-    Replay,
-    /// Ask the model, and record its answer.
-    Record,
-    /// Replay recorded answers, and record the missing ones.
-    RefreshStale,
-}
 
 /// The cassettes of a daemon or a command.
 #[derive(Debug, Default)]

@@ -23,6 +23,11 @@ struct Cut {
 }
 
 impl Tidied {
+    /// Returns a text from here with its placeholders as replacement characters.
+    pub(super) fn presentable(text: String) -> String {
+        if text.contains(BROKEN) { text.replace(BROKEN, "\u{FFFD}") } else { text }
+    }
+
     pub(super) fn new(bytes: &[u8], shape: &Shape) -> Tidied {
         let stripped = if shape.strip { strip_escapes(bytes) } else { Cow::Borrowed(bytes) };
         let lossy = std::str::from_utf8(&stripped).is_err();
@@ -116,11 +121,6 @@ pub(super) fn printed(text: &str) -> u64 {
         .map(|missing| BROKEN.len() - 1 - missing)
         .sum();
     (text.len() - more) as u64
-}
-
-/// Returns the text with its placeholders as replacement characters.
-pub(super) fn presentable(text: String) -> String {
-    if text.contains(BROKEN) { text.replace(BROKEN, "\u{FFFD}") } else { text }
 }
 
 /// Returns the largest boundary of a character up to an index.

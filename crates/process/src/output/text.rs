@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::excerpt_text::{Tidied, presentable};
+use super::excerpt_text::Tidied;
 
 /// The options for showing output.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,7 +61,7 @@ pub fn excerpt(bytes: &[u8], shape: &Shape) -> Excerpt {
         shown.text = join(&all.text[..head], &all.text[tail..], out, Some(lines_in(&all.text[head..tail])));
     }
     shown.shown = shown.total - shown.omitted;
-    shown.text = presentable(shown.text);
+    shown.text = Tidied::presentable(shown.text);
     shown
 }
 
@@ -77,7 +77,7 @@ pub fn excerpt_of_parts(head: &[u8], tail: &[u8], total: u64, shape: &Shape) -> 
     let out = between + first.printed(front..first.text.len()) + last.printed(0..back);
     let omitted = (out + first.cut_in(0..front) + last.cut_in(back..last.text.len())).min(total);
     Excerpt {
-        text: presentable(join(&first.text[..front], &last.text[back..], out, None)),
+        text: Tidied::presentable(join(&first.text[..front], &last.text[back..], out, None)),
         total,
         shown: total - omitted,
         omitted,

@@ -47,6 +47,10 @@ pub struct Section {
     pub name: &'static str,
     /// See [`Settings::TEMPLATE`].
     pub template: &'static str,
+    /// Returns settings that cannot take effect. A pending grant is not a fault.
+    pub faults: fn(&Config) -> Vec<String>,
+    /// Returns a sentence for each environment variable that the settings need and this process lacks.
+    pub lacks: fn(&Config) -> Vec<String>,
     pub(super) read: fn(ValueDeserializer<'_>) -> Result<Box<dyn Table>, Error>,
 }
 
@@ -56,8 +60,22 @@ impl Section {
         Section {
             name: S::NAME,
             template: S::TEMPLATE,
+            faults: |_| Vec::new(),
+            lacks: |_| Vec::new(),
             read: |value| Ok(Box::new(ParsedTable::<S>(<S::Table as serde::Deserialize>::deserialize(value)?))),
         }
+    }
+
+    /// Sets the function that finds settings that cannot take effect.
+    #[must_use]
+    pub const fn with_faults(self, faults: fn(&Config) -> Vec<String>) -> Section {
+        Section { faults, ..self }
+    }
+
+    /// Sets the function that finds missing environment variables.
+    #[must_use]
+    pub const fn with_lacks(self, lacks: fn(&Config) -> Vec<String>) -> Section {
+        Section { lacks, ..self }
     }
 }
 

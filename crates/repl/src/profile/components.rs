@@ -110,7 +110,7 @@ pub(crate) fn descriptions(cwd: &Path, root: &Path) -> Vec<PathBuf> {
         let of_packages = packages(dir).into_iter().filter(|package| !package.as_os_str().is_empty());
         let dirs = std::iter::once(dir.to_owned()).chain(of_packages.map(|package| dir.join(package)));
         for dir in dirs {
-            let is_one = |name: &String| DESCRIPTIONS.iter().any(|pattern| super::detect::matches(pattern, name));
+            let is_one = |name: &String| DESCRIPTIONS.iter().any(|pattern| super::pattern::matches(pattern, name));
             found.extend(super::detect::names(&dir).iter().filter(|name| is_one(name)).map(|name| dir.join(name)));
         }
     }
@@ -121,7 +121,7 @@ pub(crate) fn descriptions(cwd: &Path, root: &Path) -> Vec<PathBuf> {
 
 fn of_package(dir: &Path) -> Vec<Component> {
     let names = super::detect::names(dir);
-    let described = names.iter().filter(|name| super::detect::matches("*.cabal", name));
+    let described = names.iter().filter(|name| super::pattern::matches("*.cabal", name));
     let texts = described.filter_map(|name| project::regular::read(&dir.join(name), MAX_BYTES).ok());
     texts.flat_map(|text| read(&text, dir)).collect()
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::packages::packages;
+use super::pattern::matches;
 use super::{DriverKind, Profile, Profiles};
 
 /// A profile that fits, and the reason.
@@ -104,19 +105,6 @@ pub(super) fn names(dir: &Path) -> Vec<String> {
         entries.flatten().take(MAX_ENTRIES).map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
     names
-}
-
-/// Matches a name against a pattern with at most one `*`, which matches any text, even none, but not a leading dot.
-pub(super) fn matches(pattern: &str, name: &str) -> bool {
-    match pattern.split_once('*') {
-        None => pattern == name,
-        Some((before, after)) => {
-            !name.starts_with('.')
-                && name.len() >= before.len() + after.len()
-                && name.starts_with(before)
-                && name.ends_with(after)
-        }
-    }
 }
 
 /// Returns the path of a program on a `PATH`, or from `cwd` if the name has a slash. Relative `PATH` entries are

@@ -8,6 +8,7 @@ mod components;
 mod detect;
 mod package_list;
 mod packages;
+mod pattern;
 mod resolve;
 mod virtual_environment;
 

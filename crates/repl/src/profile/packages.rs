@@ -100,7 +100,7 @@ impl Search<'_> {
         for entry in std::fs::read_dir(self.root.join(at)).into_iter().flatten().flatten().take(self.names_left) {
             self.names_left -= 1;
             let name = entry.file_name().to_string_lossy().into_owned();
-            if super::detect::matches(pattern, &name) && entry.file_type().is_ok_and(is_wanted) {
+            if super::pattern::matches(pattern, &name) && entry.file_type().is_ok_and(is_wanted) {
                 names.push(name);
             }
         }

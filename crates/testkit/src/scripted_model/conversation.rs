@@ -2,10 +2,6 @@
 
 use serde_json::{Map, Value, json};
 
-use super::http::Response;
-use super::script::Reply;
-use super::{anthropic, chat, gemini, responses};
-
 /// The protocol of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol {
@@ -99,26 +95,6 @@ impl OfferedTool {
 impl ToolResult {
     pub(super) fn to_json(&self) -> Value {
         json!({ "tool": self.tool, "text": self.text, "raw": self.raw })
-    }
-}
-
-/// Returns the request posted to this path if it asks for generated text.
-pub(super) fn request(path: &str, with_query: &str, body: &Value) -> Option<Request> {
-    let last = path.rsplit('/').next().unwrap_or_default();
-    match last {
-        "messages" => Some(anthropic::request(body)),
-        "responses" => Some(responses::request(body)),
-        "completions" if path.ends_with("/chat/completions") => Some(chat::request(body)),
-        _ => gemini::request(last, with_query, body),
-    }
-}
-
-pub(super) fn response(request: &Request, reply: &Reply) -> Response {
-    match request.protocol {
-        Protocol::AnthropicMessages => anthropic::response(request, &reply.to_utterance()),
-        Protocol::OpenAiResponses => responses::response(request, &reply.to_utterance()),
-        Protocol::OpenAiChat => chat::response(request, &reply.to_utterance()),
-        Protocol::Gemini => gemini::response(request, &reply.to_utterance()),
     }
 }
 

@@ -10,6 +10,7 @@ mod chat;
 mod conversation;
 mod gemini;
 mod http;
+mod protocols;
 mod responses;
 mod script;
 #[cfg(test)]
@@ -147,10 +148,10 @@ impl Shared {
     fn answer(&self, incoming: Incoming) -> Response {
         let body: Value = serde_json::from_slice(&incoming.body).unwrap_or_default();
         let path = incoming.path.split('?').next().unwrap_or_default();
-        let request = (incoming.method == "POST").then(|| conversation::request(path, &incoming.path, &body)).flatten();
+        let request = (incoming.method == "POST").then(|| protocols::request(path, &incoming.path, &body)).flatten();
         let reply = request.as_ref().map(|request| self.script.reply(request));
         let response = match (&request, &reply) {
-            (Some(request), Some(reply)) => conversation::response(request, reply),
+            (Some(request), Some(reply)) => protocols::response(request, reply),
             _ => besides(&incoming.method, path),
         };
         let exchange = Exchange { method: incoming.method, path: incoming.path, body, request, reply };

@@ -10,7 +10,6 @@ use serde_json::Value;
 use testkit::github::{GitHub, TOKEN};
 use testkit::has_program;
 use tokio::runtime::Runtime;
-use work::around::NoOthers;
 use work::{Work, WorkOptions, WorkSettings, tools};
 
 use crate::repository::{Repository, runtime};
@@ -100,7 +99,7 @@ impl Here {
 
 pub(crate) fn work_of(repository: &Repository, settings: WorkSettings) -> Arc<Work> {
     let notes = repository.temp.path().join("notes");
-    Work::new(WorkOptions { notes, prepare: Box::new(|| Ok(())), around: Arc::new(NoOthers), settings })
+    Work::new(WorkOptions { notes, prepare: Box::new(|| Ok(())), around: Default::default(), settings })
 }
 
 pub(crate) async fn call(work: &Arc<Work>, caller: Caller, name: &str, arguments: Value) -> Answer {

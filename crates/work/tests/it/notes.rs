@@ -7,7 +7,6 @@ use std::sync::Arc;
 use mcp::tool::Context;
 use project::{Caller, Role};
 use testkit::has_program;
-use work::around::NoOthers;
 use work::notes::{NoteTarget, Notes};
 use work::{Moment, Work, WorkOptions};
 
@@ -34,7 +33,7 @@ fn here() -> Here {
     let options = WorkOptions {
         notes: directory.clone(),
         prepare: prepare(),
-        around: Arc::new(NoOthers),
+        around: Default::default(),
         settings: Default::default(),
     };
     Here { repository, work: Work::new(options), notes: Notes::new(directory, prepare()) }

@@ -3,9 +3,9 @@
 use super::literals::{self, TrimOnce, unescape};
 use super::{child, children, first_ident, items, span, token, token_span, tokens};
 use crate::diagnostic::Span;
+use crate::syntax::IN_PART;
 use crate::syntax::ast::*;
 use crate::syntax::kind::{SyntaxKind as K, SyntaxNode, SyntaxToken};
-use crate::syntax::parser::operators::IN_PART;
 
 /// The first expression in a node.
 pub(super) fn first_expr(node: &SyntaxNode) -> Expr {

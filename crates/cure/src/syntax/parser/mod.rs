@@ -11,7 +11,7 @@ mod items;
 mod keywords;
 mod layout;
 mod newer;
-pub(in crate::syntax) mod operators;
+mod operators;
 mod patterns;
 mod records;
 #[cfg(test)]

@@ -4,12 +4,12 @@
 use rowan::Checkpoint;
 
 use super::{MAX_HEIGHT, Parser};
+use crate::syntax::IN_PART;
 use crate::syntax::kind::SyntaxKind as K;
 
 /// A chain of operators that is as high as this goes on in one node, whose parts of [`IN_PART`] operands are computed one
 /// after the other.
 const CHAINED: u32 = 48;
-pub(in crate::syntax) const IN_PART: u32 = 16;
 /// The most operands of that node.
 const MOST_CHAINED: u32 = 1_000;
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use num_traits::ToPrimitive;
 
 use super::body::{Binding, Body, Local, Term};
+use super::exhaustive::{self, Arm, Verdict};
 use super::exprs::tree;
 use super::places::Places;
 use super::prove::Proof;
@@ -22,7 +23,6 @@ use crate::resolve::interface::Signature;
 use crate::resolve::scope::Scope;
 use crate::solver::{Formula, Linear, Satisfiability, Sym};
 use crate::syntax::ast::{Curify, Name, Param};
-use crate::types::exhaustive::{self, Arm, Verdict};
 
 /// The result type of a function that does not declare one.
 #[derive(Debug)]

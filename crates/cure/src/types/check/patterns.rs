@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use num_bigint::BigInt;
 
 use super::body::{Binding, Body, Local, Term, Val};
+use super::exhaustive::{Arm, Guard, Path, Step, text};
 use super::exprs::short;
 use super::floats;
 use super::keep::Flow;
@@ -21,7 +22,6 @@ use crate::resolve::interface::{Constructor, TypeInfoKind};
 use crate::resolve::suggest;
 use crate::solver::{Formula, Linear};
 use crate::syntax::ast::*;
-use crate::types::exhaustive::{Arm, Guard, Path, Step, text};
 
 /// A position that a pattern is matched against.
 pub(super) struct Spot {

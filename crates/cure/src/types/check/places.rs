@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use super::body::{Body, Term};
+use super::exhaustive::Path;
 use crate::ir::ty::{Len, Ty};
 use crate::solver::{Formula, Linear, Sym};
 use crate::syntax::ast::Name;
-use crate::types::exhaustive::Path;
 
 impl Body<'_> {
     /// Records the knowledge about a position that a pattern examines.

@@ -8,8 +8,9 @@ use client::control::ControlError;
 use project::Project;
 use serde_json::{Value, json};
 
-use super::super::{connect_or_start, hello};
+use super::super::current_project::{connect_or_start, hello};
 use super::refused;
+use crate::commands::current_project;
 use crate::exit::Failure;
 
 /// The interval between attempts to reconnect.
@@ -68,7 +69,7 @@ impl<'a> Answerer<'a> {
         }
         self.looked = Some(Instant::now());
         // This never starts a daemon.
-        if let Ok(Some(mut control)) = super::super::connect(self.project)
+        if let Ok(Some(mut control)) = current_project::connect(self.project)
             && let Ok(list) = control.request("ask/watch", json!({}), |_, _| {})
         {
             let open = list["questions"].as_array().into_iter().flatten();

@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 use self::answerer::Answerer;
 use super::call::control_failure;
 use super::call::flags::quoted;
+use crate::commands::current_project;
 use crate::exit::{Exit, Failure};
 use crate::terminal::{Style, paint};
 
@@ -35,7 +36,7 @@ pub(crate) fn refusal(running: Option<&mut Control>) -> Option<String> {
 const NONE: &str = "`hob questions --watch` waits for one; `hob questions --all` lists answered ones too.";
 
 fn connect(project: &Project) -> Result<Control, Failure> {
-    super::connect_or_start(project, &super::hello(project)?)
+    current_project::connect_or_start(project, &current_project::hello(project)?)
 }
 
 /// Like [`refused`]; for an invalid answer, adds the valid answers.

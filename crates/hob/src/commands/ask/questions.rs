@@ -10,6 +10,7 @@ use project::Project;
 use serde_json::{Value, json};
 
 use super::{closed, connect, refused, render_question};
+use crate::commands::current_project;
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
@@ -99,7 +100,7 @@ impl Questions {
             }
             // This starts no daemon: one that was stopped stays stopped.
             control = loop {
-                match super::super::connect(project)? {
+                match current_project::connect(project)? {
                     Some(control) => break control,
                     None => std::thread::sleep(AGAIN),
                 }

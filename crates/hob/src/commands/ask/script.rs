@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::exit_of;
 use crate::commands::call::{control_failure, finish};
+use crate::commands::current_project;
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
@@ -94,11 +95,11 @@ impl Ask {
         let Value::Object(mut arguments) = arguments else { return Err(Failure::new("the form is not a JSON object")) };
         arguments.insert("wait_s".to_owned(), self.wait.into());
         arguments.extend(self.expires.map(|expires| ("expires".to_owned(), expires.into())));
-        let mut hello = crate::commands::hello(project)?;
+        let mut hello = current_project::hello(project)?;
         hello.toolsets = vec!["ask".to_owned()];
         // Each process is a new run, so that an identical later question is asked again.
         hello.run = Some(client::new_run());
-        let mut control = crate::commands::connect_or_start(project, &hello)?;
+        let mut control = current_project::connect_or_start(project, &hello)?;
         let result = control.call(tool, arguments, |_| {}, |_, _| {}).map_err(control_failure)?;
         let mut result = result;
         if result["isError"] == true {

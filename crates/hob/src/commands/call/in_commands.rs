@@ -7,7 +7,7 @@ use serde_json::{Deserializer, Value};
 
 use super::flags::{self, quoted};
 use super::{Choice, Tool, tools};
-use crate::commands::mail;
+use crate::commands::mail_hints;
 
 /// The prefixes of tool names in hints. Similar words are left alone.
 const PREFIXES: [&str; 2] = ["repl_", "ask_"];
@@ -108,7 +108,7 @@ pub(super) fn result(result: &mut Value) {
             let (shown, facts) = text.split_at(from);
             // The first line of an error may begin with the tool's name; hints follow below.
             let said = match facts.split_once('\n').filter(|_| is_error) {
-                Some((wrong, hints)) => format!("{wrong}\n{}", mail::in_commands(hints)),
+                Some((wrong, hints)) => format!("{wrong}\n{}", mail_hints::in_commands(hints)),
                 None => facts.to_owned(),
             };
             block["text"] = format!("{shown}{}", in_flags(&said)).into();

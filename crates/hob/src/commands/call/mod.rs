@@ -14,6 +14,7 @@ use clap::error::ErrorKind;
 use client::control::{Control, ControlError};
 use serde_json::{Map, Value, json};
 
+use crate::commands::current_project;
 use crate::exit::{Exit, Failure};
 use crate::terminal::{self, Style};
 
@@ -46,7 +47,7 @@ impl Tool {
     fn help(&self) -> StyledStr {
         match &self.examples[..] {
             [] => StyledStr::new(),
-            examples => super::help::examples(
+            examples => super::help_sections::examples(
                 examples.iter().map(|(title, arguments)| (self.line(arguments), (*title).to_owned())),
             ),
         }
@@ -114,14 +115,14 @@ impl Call {
                 terminal::note(terminal::paint_note(&message, Style::Dim));
             }
         };
-        let project = super::find_project(explicit.as_deref())?;
+        let project = current_project::find_project(explicit.as_deref())?;
         // The tool was named, so the default toolsets do not matter.
-        let mut hello = super::hello(&project)?;
+        let mut hello = current_project::hello(&project)?;
         hello.toolsets = vec!["all".to_owned()];
         if let Some(name) = flags::name(&matches) {
             hello.name = Some(name.clone());
         }
-        let mut control = super::connect_or_start(&project, &hello)?;
+        let mut control = current_project::connect_or_start(&project, &hello)?;
         let mut result = control.call(name, arguments, progress, |_, _| {}).map_err(control_failure)?;
         if !as_json {
             in_commands::result(&mut result);

@@ -8,6 +8,7 @@ use project::Project;
 use serde_json::{Map, Value, json};
 
 use super::call::{control_failure, finish};
+use crate::commands::current_project;
 use crate::exit::{Exit, Failure};
 
 /// Show who calls a function or passes it as a value
@@ -267,9 +268,9 @@ impl CodeCommand {
 
 /// Calls a tool, omitting null arguments.
 fn ask(project: &Project, tool: &str, arguments: Vec<(&str, Value)>, as_json: bool) -> Result<Exit, Failure> {
-    let mut hello = super::hello(project)?;
+    let mut hello = current_project::hello(project)?;
     hello.toolsets = vec!["code".to_owned()];
-    let mut control = super::connect_or_start(project, &hello)?;
+    let mut control = current_project::connect_or_start(project, &hello)?;
     let said = arguments.into_iter().filter(|(_, value)| !value.is_null());
     let arguments = Map::from_iter(said.map(|(name, value)| (name.to_owned(), value)));
     let mut result = control.call(tool, arguments, |_| {}, |_, _| {}).map_err(control_failure)?;

@@ -21,7 +21,7 @@ use cure::{Cure, CureSettings, Modules, Options, files};
 use project::visible::path as shown;
 use project::{Config, Project};
 
-use super::cwd;
+use super::current_project::cwd;
 use crate::exit::{Exit, Failure};
 
 /// Check, build, format and run programs in Cure

@@ -9,13 +9,14 @@ use project::{Project, visible};
 
 use super::Finding;
 use crate::agents::{AGENTS, Agent, Broken, Edits, Entry, Need, Scope, Site, Step, find_program};
+use crate::commands::current_project;
 
 /// The subject of the finding if no agent was found.
 const NONE: &str = "none";
 
 /// Returns the findings for all agents that are used here.
 pub(super) fn findings(project: &Project) -> Vec<Finding> {
-    let place = crate::home().and_then(|home| Ok((home, super::super::cwd()?)));
+    let place = crate::home().and_then(|home| Ok((home, current_project::cwd()?)));
     let (home, cwd) = match place {
         Ok(place) => place,
         Err(failure) => {

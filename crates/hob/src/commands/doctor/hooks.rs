@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::Finding;
 use crate::agents::{self, Edits, HookFile, HookScope, Scope, Site, find_program, hooks_off};
+use crate::commands::current_project;
 
 /// The findings about hooks, for people and for programs.
 #[derive(Default)]
@@ -31,7 +32,7 @@ struct InstalledHooks {
 pub(super) fn report(project: &Project, quick: bool) -> Report {
     let mut report = Report::default();
     // The agents' section reports a missing home or directory.
-    let Ok((home, cwd)) = crate::home().and_then(|home| Ok((home, super::super::cwd()?))) else { return report };
+    let Ok((home, cwd)) = crate::home().and_then(|home| Ok((home, current_project::cwd()?))) else { return report };
     let site = Site { top: project.worktree(&cwd), main: project.root().to_owned(), home };
     let search = std::env::var_os("PATH").unwrap_or_default();
     let found = find_hooks(&site, &mut report);

@@ -18,6 +18,7 @@ use project::{Config, Project, UserConfig};
 use serde_json::{Value, json};
 
 use crate::commands::call::in_commands::in_commands;
+use crate::commands::current_project;
 use crate::exit::{Exit, Failure};
 use crate::terminal::{self, Style, paint};
 
@@ -47,8 +48,10 @@ impl Doctor {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
         // An unreadable configuration is reported separately.
         let config = Config::load(project, &daemon::sections()).unwrap_or_default();
-        let parts = daemon::health(project, &config).into_iter().map(|health| (health.title, health.findings));
-        let trials = if self.tries { daemon::trials(project) } else { Vec::new() };
+        let parts = daemon::health(project, &config);
+        let trials = parts.iter().filter(|_| self.tries).flat_map(|health| (health.trials)(project)).collect();
+        let parts = parts.into_iter().filter(|health| !health.findings.is_empty());
+        let parts = parts.map(|health| (health.title, health.findings));
         // Progress goes to stderr, so that programs can read the list from stdout.
         let tried = tried::findings(project, trials, |text| terminal::note(terminal::paint_note(text, Style::Dim)));
         let hooks = hooks::report(project, self.quick);
@@ -151,14 +154,14 @@ fn project_findings(project: &Project) -> Vec<Finding> {
     findings.extend(config(project));
     findings.extend(own_config());
     findings.push(state(project));
-    findings.extend(super::set_aside(project).into_iter().map(|(_, text)| Finding::note("set aside", text)));
+    findings.extend(current_project::set_aside(project).into_iter().map(|(_, text)| Finding::note("set aside", text)));
     findings.extend(brought(project));
     findings
 }
 
 /// Reports a nested project below the root, which is wrong unless it was intended.
 fn inner_root(project: &Project) -> Option<Finding> {
-    let inner = project.project_below(&super::cwd().ok()?)?;
+    let inner = project.project_below(&current_project::cwd().ok()?)?;
     let (root, inner) = (project.root().display(), inner.display());
     let detail = format!(
         "{inner} looks like a separate project, but it shares the daemon, sessions and mail of {root}. To separate \
@@ -234,7 +237,7 @@ fn socket(project: &Project) -> Finding {
 
 /// Checks the daemon and what its environment lacks. If none runs, checks the environment that a daemon started here would have.
 fn of_daemon(project: &Project, config: &Config) -> Vec<Finding> {
-    let (daemon, lacks): (Finding, Vec<Finding>) = match super::connect(project) {
+    let (daemon, lacks): (Finding, Vec<Finding>) = match current_project::connect(project) {
         Ok(None) => {
             let here = |what| Finding::note("environment", format!("{what} before you start a daemon from here"));
             let finding = Finding::good("daemon", "not running; it starts on demand");

@@ -7,6 +7,7 @@ use daemon::parts::{Finding, Trial};
 use project::Project;
 use serde_json::Value;
 
+use crate::commands::current_project;
 use crate::exit::Failure;
 
 /// Runs all trials. Starts the daemon if none runs, and any language server that a trial needs. A trial may take a minute;
@@ -46,7 +47,7 @@ fn ask(project: &Project, trial: &Trial, tell: impl Fn(&str)) -> Result<Value, F
     // The names are relative to the root, regardless of the current directory.
     let mut hello = Control::hello(project, project.root());
     hello.toolsets = vec![trial.toolset.to_owned()];
-    let mut control = super::super::connect_or_start(project, &hello)?;
+    let mut control = current_project::connect_or_start(project, &hello)?;
     let arguments = trial.arguments.clone();
     let mut last = String::new();
     let progress = |progress: Progress| {

@@ -21,6 +21,7 @@ use self::printed::Printed;
 use self::typed::{Line, Typed};
 use super::call::in_commands::{in_commands, in_flags_of};
 use super::call::{control_failure, finish};
+use crate::commands::current_project;
 use crate::exit::{Exit, Failure};
 use crate::terminal::{self, Style, paint_note};
 
@@ -67,9 +68,9 @@ impl Eval {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
         let code = self.code()?;
         let stdin = self.stdin.then(|| read("the code's input")).transpose()?;
-        let mut hello = super::hello(project)?;
+        let mut hello = current_project::hello(project)?;
         hello.toolsets = vec!["all".to_owned()];
-        let mut control = super::connect_or_start(project, &hello)?;
+        let mut control = current_project::connect_or_start(project, &hello)?;
         let mut printed = (!self.json).then(Printed::default);
         let result = self.evaluate(&mut control, code, stdin, printed.as_mut())?;
         let evaluation = &result["structuredContent"];

@@ -5,6 +5,7 @@ use clap::Args;
 use project::Project;
 use serde_json::Value;
 
+use crate::commands::current_project;
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
@@ -26,7 +27,7 @@ impl Log {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
         // Subscribe before reading the file, so that no event is missed.
         let following = if self.follow {
-            Some(super::super::connect_or_start(project, &super::super::hello(project)?)?)
+            Some(current_project::connect_or_start(project, &current_project::hello(project)?)?)
         } else {
             None
         };

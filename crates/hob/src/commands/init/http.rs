@@ -2,6 +2,7 @@
 
 use project::Project;
 
+use crate::commands::current_project;
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
@@ -10,7 +11,7 @@ const ADDRESS: &str = "127.0.0.1:7117";
 
 /// Prints how to serve and how to connect.
 pub(super) fn show(project: &Project) -> Result<Exit, Failure> {
-    let served = match super::super::connect(project)? {
+    let served = match current_project::connect(project)? {
         Some(mut control) => {
             let status = control.status().map_err(super::super::call::control_failure)?;
             status["daemon"]["http"].as_str().map(str::to_owned)

@@ -18,6 +18,7 @@ use clap::Args;
 use project::{CodeTrust, Config, Project, Trust};
 
 use crate::agents::{AGENTS, Agent, CLAUDE_LOCAL, Edits, Scope, Undone, without_hooks};
+use crate::commands::current_project;
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 pub(super) use allow::{can_ask, confirmed};
@@ -202,7 +203,7 @@ fn trust_code(project: &Project) {
     if CodeTrust::lookup(project, project.root()).is_some() {
         return;
     }
-    if let Some(why) = super::ask::refusal(super::connect(project).ok().flatten().as_mut()) {
+    if let Some(why) = super::ask::refusal(current_project::connect(project).ok().flatten().as_mut()) {
         terminal::line(format!(
             "Language servers that run this project's code are disabled until you run `hob trust`: {why}."
         ));

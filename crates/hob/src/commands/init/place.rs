@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use project::{Project, visible};
 
 use crate::agents::{Agent, Edits, Entry, Links, Scope, Site, find_program, missing_dirs};
+use crate::commands::current_project;
 use crate::exit::Failure;
 
 /// The paths that this run reads and writes.
@@ -27,7 +28,7 @@ impl InitPaths {
     pub(in crate::commands) fn new(scope: Scope, project: &Project) -> Result<InitPaths, Failure> {
         let home = crate::home()?;
         let search = std::env::var_os("PATH").unwrap_or_default();
-        let top = project.worktree(&super::super::cwd()?);
+        let top = project.worktree(&current_project::cwd()?);
         let state = project.state_dir();
         // Each worktree has separate agents' files; records of the main one have no worktree in their names.
         let of_worktree = |name: &str| {

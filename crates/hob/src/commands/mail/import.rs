@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::Identity;
 use crate::commands::call::control_failure;
+use crate::commands::current_project;
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
@@ -30,7 +31,7 @@ enum From {
 impl Import {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
         let From::Thrum { dir } = self.from;
-        let cwd = crate::commands::cwd()?;
+        let cwd = current_project::cwd()?;
         let dir = dir.map_or_else(|| project.root().join(".thrum"), |dir| cwd.join(dir));
         let mut control = Identity::default().connect(project)?;
         let done = control.request("mail/import", json!({"thrum": dir}), |_, _| {}).map_err(control_failure)?;

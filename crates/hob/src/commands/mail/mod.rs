@@ -39,6 +39,8 @@ use project::{Hello, Project};
 use serde_json::{Map, Value, json};
 
 use super::call::{control_failure, finish};
+use super::mail_hints::in_commands;
+use crate::commands::current_project;
 use crate::exit::{Exit, Failure};
 
 /// The number of daemons that may exit during one send.
@@ -60,7 +62,7 @@ pub(crate) struct Identity {
 
 impl Identity {
     fn hello(&self, project: &Project) -> Result<Hello, Failure> {
-        let mut hello = super::hello(project)?;
+        let mut hello = current_project::hello(project)?;
         hello.toolsets = vec!["mail".to_owned()];
         if self.name.is_some() {
             hello.name.clone_from(&self.name);
@@ -72,7 +74,7 @@ impl Identity {
     }
 
     fn connect(&self, project: &Project) -> Result<Control, Failure> {
-        super::connect_or_start(project, &self.hello(project)?)
+        current_project::connect_or_start(project, &self.hello(project)?)
     }
 
     /// Calls a tool and prints its answer.
@@ -140,23 +142,6 @@ fn called(control: &mut Control, tool: &str, arguments: Value) -> Result<Value, 
     Ok(result)
 }
 
-/// The commands that replace tool calls in hints. Longer texts come first.
-const COMMANDS: [(&str, &str); 13] = [
-    ("Call register_agent with {\"name\": \"", "Run `hob quickstart --name "),
-    ("\"} first", " --role ROLE` in this worktree first"),
-    ("groups (action list)", "`hob group list`"),
-    ("groups (action create)", "`hob group create`"),
-    ("groups (action show)", "`hob group show`"),
-    ("groups (action add)", "`hob group add`"),
-    ("groups (action remove)", "`hob group remove`"),
-    ("list_agents", "`hob agents`"),
-    ("register_agent", "`hob quickstart`"),
-    ("check_messages", "`hob inbox`"),
-    ("search_messages", "`hob search`"),
-    ("get_thread", "`hob thread`"),
-    ("delivery_status", "`hob call delivery_status`"),
-];
-
 /// Replaces each text of a result.
 fn replace_texts(result: &mut Value, replace: impl Fn(&str) -> String) {
     for block in result["content"].as_array_mut().into_iter().flatten() {
@@ -182,11 +167,6 @@ fn print(result: &Value, as_json: bool, shown: impl Fn(&Value)) -> Result<Exit, 
     }
     shown(&result["structuredContent"]);
     Ok(Exit::Done)
-}
-
-/// Replaces tool calls in a hint with commands.
-pub(crate) fn in_commands(hint: &str) -> String {
-    COMMANDS.iter().fold(hint.to_owned(), |hint, (tool, command)| hint.replace(tool, command))
 }
 
 /// Converts a refusal of a control request, with commands in its hints.

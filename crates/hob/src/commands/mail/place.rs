@@ -6,6 +6,7 @@ use project::{Config, Project};
 use serde_json::{Value, json};
 
 use crate::commands::call::control_failure;
+use crate::commands::current_project;
 use crate::exit::{Exit, Failure};
 use crate::terminal::{self, Style, paint};
 
@@ -36,7 +37,7 @@ impl PlaceCommand {
             Some(Choice::Switch) => json!({"choose": "switch"}),
         };
         // The daemon decides: it was started with the configuration that applies.
-        let mut control = super::super::connect_or_start(project, &super::super::hello(project)?)?;
+        let mut control = current_project::connect_or_start(project, &current_project::hello(project)?)?;
         let done = control.request("mail/place", asked, |_, _| {}).map_err(control_failure)?;
         terminal::line(done["decided"].as_str().unwrap_or_default());
         if done["open"] == true && done["changed"] == true {
@@ -48,7 +49,7 @@ impl PlaceCommand {
     }
 
     fn show(&self, project: &Project) -> Result<Exit, Failure> {
-        let place = match super::super::connect(project)? {
+        let place = match current_project::connect(project)? {
             Some(mut control) => control.request("mail/place", json!({}), |_, _| {}).map_err(control_failure)?,
             // This never starts a daemon.
             None => {

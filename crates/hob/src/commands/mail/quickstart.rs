@@ -4,7 +4,8 @@ use clap::Args;
 use project::Project;
 use serde_json::json;
 
-use super::{Identity, ask, finish, in_commands, replace_texts};
+use super::super::mail_hints::in_commands;
+use super::{Identity, ask, finish, replace_texts};
 use crate::exit::{Exit, Failure};
 
 /// Register an agent and bind it to this worktree

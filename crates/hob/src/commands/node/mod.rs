@@ -16,6 +16,7 @@ use project::{Config, Project};
 use serde_json::{Map, Value};
 
 use super::call::{as_value, control_failure, finish};
+use crate::commands::current_project;
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 
@@ -151,9 +152,9 @@ fn call(project: &Project, tool: &str, arguments: Map<String, Value>, json: bool
 }
 
 fn called(project: &Project, tool: &str, arguments: Map<String, Value>) -> Result<Value, Failure> {
-    let mut hello = super::hello(project)?;
+    let mut hello = current_project::hello(project)?;
     hello.toolsets = vec!["nodes".to_owned()];
-    let mut control = super::connect_or_start(project, &hello)?;
+    let mut control = current_project::connect_or_start(project, &hello)?;
     let result = control.call(tool, arguments, |_| {}, |_, _| {}).map_err(control_failure)?;
     // The daemon has the models of its start; warn that later changes need a restart.
     let status = control.status().ok();
@@ -166,7 +167,7 @@ fn called(project: &Project, tool: &str, arguments: Map<String, Value>) -> Resul
 /// Returns the current worktree, and the directory of its node files.
 fn place(project: &Project) -> Result<(PathBuf, PathBuf), Failure> {
     let config = Config::load(project, &daemon::sections()).map_err(Failure::new)?;
-    Ok((project.worktree(&super::cwd()?), config.settings::<NodesSettings>().path))
+    Ok((project.worktree(&current_project::cwd()?), config.settings::<NodesSettings>().path))
 }
 
 /// Opens the node files of the current worktree.
@@ -245,7 +246,7 @@ impl Check {
             }
             names.iter().map(|name| worktree.join(folder.file(name))).collect()
         } else {
-            let (cwd, mut files) = (super::cwd()?, Vec::new());
+            let (cwd, mut files) = (current_project::cwd()?, Vec::new());
             for file in self.files {
                 match named(&folder, &file) {
                     Some(Ok(file)) => files.push(worktree.join(file)),

@@ -2,8 +2,8 @@
 
 use super::word::Word;
 use super::{Part, Simple};
+use crate::policy::glob::intersects;
 use crate::policy::options::Options;
-use crate::policy::pattern::intersects;
 
 /// The way in which a program's arguments specify a command.
 #[derive(Debug, Clone, Copy)]

@@ -5,8 +5,8 @@ use super::programs::{self, Form, PROGRAMS, form_of, is_input, may_be_input};
 use super::tree::Context;
 use super::word::Word;
 use super::{Part, Script, Simple, Step};
+use crate::policy::glob::intersects;
 use crate::policy::options::{Argument, Arguments, GIT, GivenOption, Options, entry_of, options_of, read};
-use crate::policy::pattern::intersects;
 
 const UNKNOWN_OPTION: &str = "hob does not know an option of a program that runs another";
 const UNKNOWN_TEXT: &str = "a shell runs text that is known only at run time";

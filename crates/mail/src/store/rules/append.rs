@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use super::finished::finish;
 use super::rows::{DeliveryRow, Mailbox, MessageRows};
-use super::{caller, leases, unknown};
+use super::{caller, unknown};
 use crate::error::Refusal;
 use crate::model::address::{Directory, resolve};
 use crate::model::ids::EVERYONE;
@@ -68,7 +69,7 @@ pub(super) async fn append<R: MessageRows>(rows: &mut R, append: &Append) -> Res
 async fn read<R: MessageRows>(rows: &mut R, agent: &R::Agent, id: &MessageId) -> Result<(), R::Fault> {
     let Some(one) = rows.delivery(agent, id).await?.filter(|one| one.state.is_waiting()) else { return Ok(()) };
     let mut mailbox = rows.mailbox(agent).await?;
-    leases::finish(rows, &mut mailbox, &one, DeliveryState::Read, None).await?;
+    finish(rows, &mut mailbox, &one, DeliveryState::Read, None).await?;
     rows.save(&mailbox).await
 }
 
@@ -117,7 +118,7 @@ pub(super) async fn import<R: MessageRows>(rows: &mut R, import: &Import) -> Res
             fetched_at: None,
             token: None,
         };
-        leases::finish(rows, &mut mailbox, &one, DeliveryState::Read, None).await?;
+        finish(rows, &mut mailbox, &one, DeliveryState::Read, None).await?;
         rows.save(&mailbox).await?;
     }
     Ok(Imported { is_new: true, stored, full })

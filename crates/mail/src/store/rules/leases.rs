@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, btree_map};
 
 use super::append::{Target, arrive, deliver};
+use super::finished::finish;
 use super::reminders::{InHand, is_told, settle_earlier, take_again, taken_again};
 use super::rows::{Candidate, DeliveryOf, LeasedRow, Mailbox, MessageRows};
 use super::{call_of, caller, millis};
@@ -87,22 +88,6 @@ pub(super) async fn confirm<R: MessageRows>(rows: &mut R, session: &Session) -> 
     }
     rows.save(&mailbox).await?;
     Ok(held.len() as u64)
-}
-
-/// Moves a delivery forward to a state in which it no longer waits. The caller saves the mailbox.
-pub(super) async fn finish<R: MessageRows>(
-    rows: &mut R,
-    mailbox: &mut Mailbox<R::Agent>,
-    one: &DeliveryOf<R>,
-    state: DeliveryState,
-    note: Option<&str>,
-) -> Result<(), R::Fault> {
-    if one.state.is_waiting() {
-        let counter = if one.token.is_some() { &mut mailbox.leased } else { mailbox.free(one.priority) };
-        *counter = counter.saturating_sub(1);
-        mailbox.bytes = mailbox.bytes.saturating_sub(one.bytes);
-    }
-    rows.finish(one, state, note).await
 }
 
 pub(super) async fn settle<R: MessageRows>(rows: &mut R, settle: &Settle) -> Result<Vec<Settlement>, R::Fault> {

@@ -6,6 +6,7 @@
 
 pub(crate) mod agents;
 pub(crate) mod append;
+mod finished;
 pub(crate) mod leases;
 mod names;
 mod reminders;

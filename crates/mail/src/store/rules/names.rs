@@ -2,7 +2,8 @@
 
 use super::agents::may_change;
 use super::append::arrive;
-use super::leases::{finish, report};
+use super::finished::finish;
+use super::leases::report;
 use super::rows::{AgentRow, DeliveryRow, MessageRows};
 use super::unknown;
 use crate::error::Refusal;

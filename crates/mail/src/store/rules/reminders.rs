@@ -5,7 +5,7 @@
 //!
 //! These flags are stored in the upper bits of the lease's token, so they need no column and survive a restart.
 
-use super::leases::finish;
+use super::finished::finish;
 use super::rows::{DeliveryOf, LeasedRow, Mailbox, MessageRows};
 use crate::model::{DeliveryState, Reminder};
 use crate::store::change::{Claim, Earlier, Retell};

@@ -7,8 +7,8 @@
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 
-use super::check::floats;
-use super::check::places::{PlaceTerm, PlaceValue, Places};
+use super::floats;
+use super::places::{PlaceTerm, PlaceValue, Places};
 use crate::diagnostic::Span;
 use crate::fuel;
 use crate::ir::form::Literal;
