@@ -72,7 +72,7 @@ pub(crate) fn run() -> Result<()> {
     // The test that checks the page writes it. With the features of the whole workspace, the checkout's test builds are
     // reused.
     workspace::run(
-        cargo_there(&["test", "--quiet", "--workspace", "--test", "it", "whole_set::the_list_of_tools"])?
+        cargo_there(&["test", "--quiet", "--workspace", "--test", "it", "whole_set::pages::the_list_of_tools"])?
             .env("UPDATE_EXPECT", "1"),
     )?;
     let page = fs::read_to_string(copy.join("docs/generated/tools.md")).context("could not read the page")?;

@@ -12,6 +12,7 @@
 //! - `callees`: lists the calls in the body of a definition, by name and by language server.
 //! - `matches`: finds where values of a type are matched, and the effect of a new constructor there.
 //! - `shape`: reads the fields and constructors of a type; `typed`: resolves types, also through aliases.
+//! - [`facts`]: definitions, uses, matches and needs of a name, for walks over code.
 //! - `judgement`: verdicts of sites, answers and servers; `head`: how complete an answer is, and why.
 //! - `haskell`: resolves names in Haskell by the `.hie` files that GHC writes.
 //! - `lsp`: a client for the Language Server Protocol; `server`: one server, its state and documents; `pool`: all servers of
@@ -29,6 +30,7 @@ mod blocking;
 mod callees;
 mod definition;
 mod earlier;
+pub mod facts;
 mod haskell;
 mod head;
 mod ignored;

@@ -8,7 +8,7 @@
 //! - `run`, `gh`: how programs are run: environment, limits, and protection against programs that a repository names.
 //! - [`notes`]: hand-over notes. [`around`]: information from other parts of the daemon.
 //! - [`gather`]: [`Work`], the state. `standing` collects all parts, `briefing` builds a brief, `sync` fetches.
-//! - [`changed`]: changes since the previous call; [`for_rules`]: facts for policy rules; [`brief`] and `words`: the texts.
+//! - [`changed`]: changes since the previous call; `changed_lines`: the lines of a diff; [`for_rules`]: facts for policy rules; [`brief`] and `words`: the texts.
 //! - [`tools`]: the tools, one file each; [`control`]: the method for the command line.
 //!
 //! Nothing here writes to a working tree, an index or a branch; a sync only fetches.
@@ -17,6 +17,7 @@ pub mod around;
 pub mod brief;
 mod briefing;
 pub mod changed;
+mod changed_lines;
 pub mod control;
 pub mod for_rules;
 pub mod gather;
@@ -37,6 +38,7 @@ pub mod tracker;
 mod words;
 
 pub use briefing::{Brief, Moment};
+pub use changed_lines::{ChangedLines, changed_lines};
 pub use gather::{Work, WorkOptions};
 pub use git::Git;
 pub use settings::WorkSettings;

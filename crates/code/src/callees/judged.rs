@@ -107,6 +107,7 @@ fn resolve(callee: &Callee, targets: &[Target], language: Language) -> Resolutio
         // An embedded field of Go has the name of its type.
         (all, _)
             if makes_data
+                && !callee.is_type
                 && all.iter().all(is_data)
                 && !callee.definitions.iter().any(|one| one.kind == Kind::Field) =>
         {
@@ -130,6 +131,7 @@ fn alone(callee: &Callee, site: CallSite) -> Callee {
         name: callee.name.clone(),
         definitions: callee.definitions.clone(),
         is_value: callee.is_value,
+        is_type: callee.is_type,
         is_local: callee.is_local,
         made_at: None,
         verdict: callee.verdict,

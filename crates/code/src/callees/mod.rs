@@ -1,5 +1,5 @@
 //! Calls in the body of a definition: every name that is called or passed on, and the project's definitions of that
-//! name. Candidates are found by name and narrowed by qualifier, receiver and file; all that remain are given. A
+//! name; on request the types that it names. Candidates are found by name and narrowed by qualifier, receiver and file; all that remain are given. A
 //! language server then resolves each call: [`judge`].
 
 mod judged;
@@ -40,6 +40,8 @@ pub(crate) struct Callee {
     pub definitions: Vec<Definition>,
     /// True if the name is passed on rather than called.
     pub is_value: bool,
+    /// True if the name is a type, in a signature or in the body.
+    pub is_type: bool,
     /// True if a parameter or variable of the body holds the function.
     pub is_local: bool,
     /// The location given by the language server if no declaration is there, and its kind: a module, or a macro that generates it.
@@ -63,7 +65,8 @@ impl Callee {
     fn is_same(&self, other: &Callee) -> bool {
         let place = |one: &Definition| (one.path.clone(), one.at);
         self.name == other.name
-            && (self.is_value, self.is_local, self.verdict) == (other.is_value, other.is_local, other.verdict)
+            && (self.is_value, self.is_type) == (other.is_value, other.is_type)
+            && (self.is_local, self.verdict) == (other.is_local, other.verdict)
             && self.made_at == other.made_at
             && self.definitions.iter().map(place).eq(other.definitions.iter().map(place))
     }
@@ -95,6 +98,7 @@ struct CallForm {
     before: Option<String>,
     is_member: bool,
     is_value: bool,
+    is_type: bool,
     /// True if the body binds a local of that name.
     is_bound: bool,
     /// True if an import renamed it.
@@ -105,8 +109,8 @@ struct CallForm {
     own: Vec<String>,
 }
 
-/// Returns the callees of a name's definitions.
-pub(crate) fn callees(scope: &Scope, asked: &str) -> Result<Callees, NoAnswer> {
+/// Returns the callees of a name's definitions, and the types that these name if `with_types`.
+pub(crate) fn callees(scope: &Scope, asked: &str, with_types: bool) -> Result<Callees, NoAnswer> {
     let found = define(scope, asked)?;
     if found.definitions.is_empty() {
         let problem = format!("`{}` is {}, so its body is unknown", found.question.name, found.undefined());
@@ -128,7 +132,7 @@ pub(crate) fn callees(scope: &Scope, asked: &str) -> Result<Callees, NoAnswer> {
         if !lines.is_empty() {
             skipped.push(Skipped { lines, ..Skipped::new(body.path.to_path_buf(), Why::Unread, 0) });
         }
-        called.extend(calls(body, &text, &parsed.all));
+        called.extend(calls(body, &text, &parsed.all, with_types));
         texts.insert(body.path.clone(), text.into());
     }
     let names: HashSet<&[u8]> = called.iter().map(|(called, _)| called.name.as_bytes()).collect();
@@ -154,6 +158,7 @@ pub(crate) fn callees(scope: &Scope, asked: &str) -> Result<Callees, NoAnswer> {
             name: called.name,
             definitions,
             is_value: called.is_value,
+            is_type: called.is_type,
             is_local: called.is_bound,
             made_at: None,
             verdict: Verdict::Undecided(Code::Absent),
@@ -174,8 +179,8 @@ fn add(callees: &mut Vec<Callee>, callee: Callee) {
     }
 }
 
-/// Returns the names that a body calls or passes on, from all names in its file.
-fn calls(body: &Definition, text: &[u8], all: &[Occurrence]) -> Vec<(CallForm, CallSite)> {
+/// Returns the names that a body calls or passes on, and its types if `with_types`, from all names in its file.
+fn calls(body: &Definition, text: &[u8], all: &[Occurrence], with_types: bool) -> Vec<(CallForm, CallSite)> {
     let lines = Lines::new(text);
     let name = |one: &Occurrence| String::from_utf8_lossy(bare_name(&text[one.bytes.clone()])).into_owned();
     let is_import = |one: &&Occurrence| matches!(one.class, Class::Import | Class::Export);
@@ -192,7 +197,9 @@ fn calls(body: &Definition, text: &[u8], all: &[Occurrence]) -> Vec<(CallForm, C
         let is_wanted = match one.class {
             Class::Call | Class::Value => true,
             Class::FieldRead => has_bound_methods(body.language),
-            Class::Construct => is_class,
+            // A record is constructed from its type's name.
+            Class::Construct => is_class || with_types,
+            Class::Type => with_types,
             _ => false,
         };
         if !is_wanted || is_keyword(body.language, &text[one.bytes.clone()]) {
@@ -212,7 +219,8 @@ fn calls(body: &Definition, text: &[u8], all: &[Occurrence]) -> Vec<(CallForm, C
             is_bound,
             before,
             is_member,
-            is_value: !matches!(one.class, Class::Call | Class::Construct),
+            is_value: !matches!(one.class, Class::Call | Class::Construct | Class::Type),
+            is_type: one.class == Class::Type || one.class == Class::Construct && !is_class,
             constructs: one.class == Class::Construct,
             own: body.inside.last().cloned().unwrap_or_default(),
             name: own_name.unwrap_or(name),
@@ -262,6 +270,7 @@ fn resolve(called: &CallForm, all: &[Definition]) -> Vec<Definition> {
     }
     let is_method = |one: &Definition| matches!(one.kind, Kind::Method | Kind::Field);
     let is_called = |one: &Definition| match one.kind {
+        _ if called.is_type => one.kind.is_type(),
         Kind::Function | Kind::Method | Kind::Macro | Kind::Constructor => true,
         Kind::Class | Kind::Struct => called.constructs || matches!(called.family, "Python" | SCRIPTS | C_AND_CPP),
         // A function held by a variable, or a function pointer.

@@ -38,7 +38,7 @@ pub enum Kind {
 
 impl Kind {
     /// Returns the name used in results.
-    pub(crate) fn word(self) -> &'static str {
+    pub fn word(self) -> &'static str {
         match self {
             Kind::Function => "function",
             Kind::Method => "method",
@@ -65,7 +65,7 @@ impl Kind {
     }
 
     /// True for a type, which can have fields and constructors.
-    pub(crate) fn is_type(self) -> bool {
+    pub fn is_type(self) -> bool {
         matches!(self, Kind::Struct | Kind::Enum | Kind::Union | Kind::Class | Kind::Interface | Kind::Type)
     }
 
@@ -368,8 +368,8 @@ fn comment(trail: &Trail<'_, '_>) -> Option<String> {
             before = node.prev_sibling();
         }
         let starts_parent = trail.up(up + 1).zip(trail.up(up)).is_some_and(|(parent, node)| {
-            let is_assigned = parent.kind() == "assignment_expression";
-            is_assigned || parent.parent().is_some() && parent.start_byte() == node.start_byte()
+            let is_around = matches!(parent.kind(), "assignment_expression" | "export_statement");
+            is_around || parent.parent().is_some() && parent.start_byte() == node.start_byte()
         });
         if !lines.is_empty() || !starts_parent {
             break;

@@ -99,23 +99,9 @@ impl Tool for FindCallees {
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
         let since = Instant::now();
-        let until = due(&cx, args.wait_ms, since);
-        let mut again = true;
-        loop {
-            let name = args.name.clone();
-            let (scope, mut found) =
-                searched(&self.0, &cx, None, move |scope| Ok((scope.clone(), callees(scope, &name)?))).await?;
-            let call = Call { pool: &self.0.pool, cx: &cx, scope: &scope, until };
-            let (mut judged, texts) = judge(&call, &mut found).await;
-            if judged.is_certain && !are_unchanged(&self.0, &cx, texts).await? {
-                if again {
-                    again = false;
-                    continue;
-                }
-                unsettled(&mut judged);
-            }
-            return Ok(output(&args, &scope, &found, &judged, since));
-        }
+        let asked = BodyQuestion { name: &args.name, with_types: false, wait_ms: args.wait_ms };
+        let (scope, found, judged) = judged_callees(&self.0, &cx, &asked).await?;
+        Ok(output(&args, &scope, &found, &judged, since))
     }
 
     fn text(output: &Output) -> String {
@@ -125,6 +111,39 @@ impl Tool for FindCallees {
     fn examples() -> Vec<Example> {
         let arguments = json!({"name": "total"});
         vec![Example { title: "What a function calls", arguments, text: None }]
+    }
+}
+
+/// A question about the body of a definition.
+pub(crate) struct BodyQuestion<'a> {
+    pub name: &'a str,
+    /// True if the types that it names are included.
+    pub with_types: bool,
+    pub wait_ms: Option<u64>,
+}
+
+/// Finds and verifies callees. Starts over once if a file changes meanwhile.
+pub(crate) async fn judged_callees(
+    questions: &Questions,
+    cx: &Context,
+    asked: &BodyQuestion<'_>,
+) -> Result<(Scope, Callees, Judgement), ToolError> {
+    let until = due(cx, asked.wait_ms, Instant::now());
+    let mut again = true;
+    loop {
+        let (name, with_types) = (asked.name.to_owned(), asked.with_types);
+        let (scope, mut found) =
+            searched(questions, cx, None, move |scope| Ok((scope.clone(), callees(scope, &name, with_types)?))).await?;
+        let call = Call { pool: &questions.pool, cx, scope: &scope, until };
+        let (mut judged, texts) = judge(&call, &mut found).await;
+        if judged.is_certain && !are_unchanged(questions, cx, texts).await? {
+            if again {
+                again = false;
+                continue;
+            }
+            unsettled(&mut judged);
+        }
+        return Ok((scope, found, judged));
     }
 }
 

@@ -25,7 +25,7 @@ use crate::verdict::Call;
 /// Where values of a type are matched, and what another constructor does there: breaks, falls through, is absorbed. A complete answer has all that a language server sees: no reflection, generated code or other repositories.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// As in find_callers.
     pub type_name: String,
     /// `add` (default) or `remove:CONSTRUCTOR`.
@@ -36,6 +36,13 @@ pub(super) struct Args {
     pub max_results: Option<usize>,
     /// As in find_callers.
     pub wait_ms: Option<u64>,
+}
+
+impl Args {
+    /// Creates the question about all matches on a type.
+    pub(crate) fn for_type(type_name: String, change: Option<String>, path: Option<String>, wait_ms: u64) -> Args {
+        Args { type_name, change, path, max_results: None, wait_ms: Some(wait_ms) }
+    }
 }
 
 /// The matches.
@@ -108,31 +115,9 @@ impl Tool for FindMatches {
     type Output = Output;
 
     async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
-        let since = Instant::now();
-        let until = due(&cx, args.wait_ms, since);
         let args = Arc::new(args);
-        let mut again = true;
-        loop {
-            let asked = args.clone();
-            let found = searched(&self.0, &cx, args.path.clone(), move |scope| search_matches(scope, &asked)).await?;
-            let MatchSearch { scope, one, sum, change, by_name, all, skipped } = found;
-            let call = Call { pool: &self.0.pool, cx: &cx, scope: &scope, until };
-            let mut said = judge(&call, &sum, &all).await;
-            let (sum, found, mut said) = searched(&self.0, &cx, args.path.clone(), move |scope| {
-                let found = said.apply(scope, &sum, &change, by_name);
-                Ok((sum, found, said))
-            })
-            .await?;
-            if said.judged.is_certain && !are_unchanged(&self.0, &cx, said.texts.clone()).await? {
-                if again {
-                    again = false;
-                    continue;
-                }
-                unsettled(&mut said.judged);
-            }
-            let skipped = [skipped, found.skipped.clone()].concat();
-            return Ok(output(&args, &one.definition, sum, found, &said, MatchQuery { scope, skipped, since }));
-        }
+        let JudgedMatches { one, sum, found, said, asked } = judged_matches(&self.0, &cx, &args).await?;
+        Ok(output(&args, &one.definition, sum, found, &said, asked))
     }
 
     fn text(output: &Output) -> String {
@@ -142,6 +127,47 @@ impl Tool for FindMatches {
     fn examples() -> Vec<Example> {
         let arguments = json!({"type_name": "Shape", "change": "add"});
         vec![Example { title: "What one more constructor does", arguments, text: None }]
+    }
+}
+
+/// The matches on a type, and their judgement.
+pub(crate) struct JudgedMatches {
+    one: ResolvedType,
+    sum: Sum,
+    pub found: Matches,
+    pub said: Assessment,
+    asked: MatchQuery,
+}
+
+/// Finds and verifies matches. Starts over once if a file changes meanwhile.
+pub(crate) async fn judged_matches(
+    questions: &Questions,
+    cx: &Context,
+    args: &Arc<Args>,
+) -> Result<JudgedMatches, ToolError> {
+    let since = Instant::now();
+    let until = due(cx, args.wait_ms, since);
+    let mut again = true;
+    loop {
+        let asked = args.clone();
+        let found = searched(questions, cx, args.path.clone(), move |scope| search_matches(scope, &asked)).await?;
+        let MatchSearch { scope, one, sum, change, by_name, all, skipped } = found;
+        let call = Call { pool: &questions.pool, cx, scope: &scope, until };
+        let mut said = judge(&call, &sum, &all).await;
+        let (sum, found, mut said) = searched(questions, cx, args.path.clone(), move |scope| {
+            let found = said.apply(scope, &sum, &change, by_name);
+            Ok((sum, found, said))
+        })
+        .await?;
+        if said.judged.is_certain && !are_unchanged(questions, cx, said.texts.clone()).await? {
+            if again {
+                again = false;
+                continue;
+            }
+            unsettled(&mut said.judged);
+        }
+        let skipped = [skipped, found.skipped.clone()].concat();
+        return Ok(JudgedMatches { one, sum, found, said, asked: MatchQuery { scope, skipped, since } });
     }
 }
 

@@ -2,7 +2,6 @@
 //! changes.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mcp::tool::{Context, ToolError};
@@ -18,7 +17,7 @@ use crate::syntax::Class;
 use crate::verdict::{Call, Query, judge};
 
 /// The candidates and their judgement.
-pub(super) struct JudgedAnswer {
+pub(crate) struct JudgedAnswer {
     pub scope: Scope,
     pub found: Candidates,
     pub judged: Judgement,
@@ -54,7 +53,7 @@ fn is_gone(found: &Candidates) -> bool {
 }
 
 /// The arguments of a question.
-pub(super) struct Question<'a> {
+pub(crate) struct Question<'a> {
     pub name: &'a str,
     pub path: Option<&'a str>,
     pub shown: LineOptions,
@@ -70,8 +69,8 @@ const GRACE: Duration = Duration::from_millis(150);
 const SEARCH: Duration = Duration::from_secs(2);
 
 /// Finds and verifies uses. Starts over once if a file changes meanwhile.
-pub(super) async fn answer(
-    questions: &Arc<Questions>,
+pub(crate) async fn answer(
+    questions: &Questions,
     cx: &Context,
     wanted: &Question<'_>,
     classes: impl Fn(&Candidates) -> Vec<Class>,
@@ -141,7 +140,7 @@ pub(super) fn unsettled(judged: &mut Judgement) {
 }
 
 /// True if the files still have the same contents.
-pub(super) async fn are_unchanged(questions: &Arc<Questions>, cx: &Context, texts: Texts) -> Result<bool, ToolError> {
+pub(super) async fn are_unchanged(questions: &Questions, cx: &Context, texts: Texts) -> Result<bool, ToolError> {
     searched(questions, cx, None, move |scope| {
         Ok(texts.iter().all(|(path, text)| read(&scope.root.join(path)).is_ok_and(|now| *now == **text)))
     })

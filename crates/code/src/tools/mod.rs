@@ -1,11 +1,11 @@
 //! The tools, one file each.
 
 mod code_status;
-mod find_callees;
+pub(crate) mod find_callees;
 mod find_callers;
-mod find_matches;
+pub(crate) mod find_matches;
 mod find_uses;
-mod judged;
+pub(crate) mod judged;
 mod outline;
 mod show_constructors;
 mod show_definition;
@@ -134,12 +134,12 @@ fn defined(found: &Candidates) -> Vec<String> {
 }
 
 /// Formats a path for a result.
-fn display_path(path: &Path) -> String {
+pub(crate) fn display_path(path: &Path) -> String {
     project::visible::path(path)
 }
 
 /// Runs a search on a blocking thread; dropping the future cancels it.
-async fn searched<T: Send + 'static>(
+pub(crate) async fn searched<T: Send + 'static>(
     questions: &Questions,
     cx: &Context,
     path: Option<String>,

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use ::code::tools::Questions;
 use ::hooks::service::{AgentContext, PersonAnswering, PersonQuestion};
 use mcp::prompt::{AnyPrompt, Prompts};
 use mcp::resource::{Resources, TemplateError};
@@ -37,6 +38,8 @@ pub(crate) struct Capabilities {
     /// Returns a fact about a worktree, by the name of a condition in rules (`work.base`); `None` if it is not available
     /// in time.
     pub facts: Option<Box<dyn Fn(&str, &Path) -> BoxFuture<'static, Option<String>> + Send + Sync>>,
+    /// The answers about code, for other parts.
+    pub code: Option<Arc<Questions>>,
     /// Returns the names of the sessions that would be lost if the daemon ended.
     pub sessions: Option<Box<dyn Fn() -> Vec<String> + Send + Sync>>,
     pub http_identity: Option<Arc<dyn HttpIdentity>>,

@@ -8,7 +8,7 @@ use project::config::Section;
 use project::{CodeTrust, Config, Environment, Project};
 use serde_json::{Map, json};
 
-use super::{BoxFuture, Finding, Health, Part, PartStatus, Setup, Toolset, Trial};
+use super::{BoxFuture, Capabilities, Finding, Health, Part, PartStatus, Setup, Toolset, Trial};
 
 const INSTRUCTIONS: &str = "Code: find_callers, find_uses, show_definition, show_fields and show_constructors take names, \
 outline a path. An answer that says `complete` has every place that a language server sees; only such an answer proves an absence.";
@@ -41,6 +41,7 @@ impl Part for CodePart {
             timing: Timing::default(),
             journal: Some(Arc::new(move |record| journal.record(record))),
         });
+        setup.register(Capabilities { code: Some(questions.clone()), ..Capabilities::default() });
         CodePart { questions, project: Some(setup.project.clone()) }
     }
 

@@ -8,6 +8,7 @@ mod capabilities;
 mod choice;
 mod code;
 mod cure;
+mod explore;
 mod hooks;
 mod live;
 pub mod mail;
@@ -46,6 +47,7 @@ const PARTS: &[Entry] = &[
     Entry::for_part::<mail::MailPart>(),
     Entry::for_part::<ask::AskPart>(),
     Entry::for_part::<code::CodePart>(),
+    Entry::for_part::<explore::ExplorePart>(),
     Entry::for_part::<cure::CurePart>(),
     Entry::for_part::<work::WorkPart>(),
     Entry::for_part::<hooks::HooksPart>(),

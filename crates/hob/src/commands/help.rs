@@ -58,6 +58,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ),
     ("Agents' questions", &["questions", "answer"]),
     ("Code", &["callers", "uses", "callees", "def", "outline", "fields", "constructors", "matches", "code"]),
+    ("Walks over code", &["teach", "scout"]),
     ("State of the work", &["work", "brief", "note"]),
     ("Policy for agents' hooks", &["policy", "hooks"]),
     ("Prompts as functions", &["node"]),
@@ -125,6 +126,22 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
             ("hob node check", "all node files, each error with its line"),
             ("hob node run summarize '{\"text\": \"It rained.\"}'", ""),
             ("hob node test --engine fixed", "run the tests in node files on a built-in model"),
+        ],
+    ),
+    (
+        "teach",
+        &[
+            ("hob teach 'how areas are computed' --seeds Shape,geo::area", ""),
+            ("hob teach areas --seeds Shape --tour areas.tour", "also a tour for CodeTour"),
+            ("hob teach --check areas.tour", "the stops that no longer match"),
+        ],
+    ),
+    (
+        "scout",
+        &[
+            ("hob scout 'What breaks if I add a variant to Shape?'", ""),
+            ("hob scout 'May I rename this?' --symbols geo::area", "the definition by name"),
+            ("hob scout --diff", "the definitions that changed and are not committed"),
         ],
     ),
     ("brief", &[("hob brief", ""), ("hob brief --end", "unfinished work, with the commands that finish it")]),

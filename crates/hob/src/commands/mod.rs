@@ -11,6 +11,7 @@ mod cure;
 mod current_project;
 mod doctor;
 mod eval;
+mod explore;
 pub(crate) mod help;
 mod help_sections;
 pub(crate) mod hook;
@@ -72,6 +73,8 @@ pub(crate) enum Command {
     Constructors(code::Constructors),
     Matches(code::Matches),
     Code(code::CodeCommand),
+    Teach(explore::Teach),
+    Scout(explore::Scout),
     Work(work::Work),
     Hooks(hooks::HooksCommand),
     Policy(policy::PolicyCommand),
@@ -122,6 +125,8 @@ impl Command {
             Command::Constructors(constructors) => constructors.run(&project()?),
             Command::Matches(matches) => matches.run(&project()?),
             Command::Code(code) => code.run(&project()?),
+            Command::Teach(teach) => teach.run(&project()?),
+            Command::Scout(scout) => scout.run(&project()?),
             Command::Work(work) => work.run(&project()?),
             Command::Hooks(hooks) => hooks.run(&project()?),
             Command::Policy(policy) => policy.run(&project()?),

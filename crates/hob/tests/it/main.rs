@@ -16,6 +16,7 @@ mod cure;
 mod daemon;
 mod doctor;
 mod editors;
+mod explore;
 mod ghc_mcp;
 mod guides;
 mod hooks;

@@ -90,6 +90,9 @@ transcripts! {
     find_matches: "tools/find_matches";
     code_status: "tools/code_status";
     command_code: "commands/code";
+    teach_graph: "tools/teach-graph";
+    scout: "tools/scout";
+    command_explore: "commands/explore";
     node_run: "tools/node_run";
     node_check: "tools/node_check";
     node_submit: "tools/node_submit" needs "python3";

@@ -69,6 +69,32 @@ fn work() {
 }
 
 #[test]
+fn walks_over_code() {
+    if !has_program("tsc") || !has_program("node") {
+        return;
+    }
+    let text = include_str!("../../../../../docs/guide/explore.md");
+    let page = Page {
+        text,
+        before: &[("hob scout --diff", "sed -i 's/radius .. 2/radius * shape.radius/' src/geo.ts")],
+        ..Page::default()
+    };
+    let project = fresh();
+    project.write("package.json", r#"{"name": "shapes", "type": "module", "devDependencies": {"vitest": "^2"}}"#);
+    let options = json!({"strict": true, "target": "es2022", "module": "nodenext"});
+    project.write("tsconfig.json", &json!({"compilerOptions": options, "include": ["src"]}).to_string());
+    project.write("README.md", "# Shapes\n\nA `Shape` is a circle or a square.\n");
+    let test = "import { expect, test } from \"vitest\";\nimport { total, unit } from \"./total.js\";\n\n\
+                test(\"the total of one\", () => { expect(total([unit()])).toBe(1); });\n";
+    project.write("src/total.test.ts", test);
+    let blocks = text.split("\n```").skip(1).step_by(2).filter_map(|block| block.strip_prefix("ts\n"));
+    for (file, block) in ["src/geo.ts", "src/total.ts"].into_iter().zip(blocks) {
+        project.write(file, &format!("{block}\n"));
+    }
+    Shell::new(project, "true").follow(&page);
+}
+
+#[test]
 fn mail() {
     let page = Page {
         text: include_str!("../../../../../docs/guide/mail.md"),

@@ -1,0 +1,410 @@
+//! Facts for walks over code: the definitions of a name, their uses and matches, what a definition needs, and texts that
+//! mention a name outside of the reach of a language server.
+
+mod declared;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use mcp::tool::{Context, ToolError};
+use memchr::memmem::Finder;
+
+use self::declared::Declared;
+use crate::answer::{LineOptions, Texts, define};
+use crate::head::Head;
+use crate::in_test::is_test_file;
+use crate::judgement::Verdict;
+use crate::matches::Effect;
+use crate::place::Lines;
+use crate::search::{MAX_PARSED, read, word_starts};
+use crate::syntax::{Class, Kind, Language, family};
+use crate::tools::find_callees::{BodyQuestion, judged_callees};
+use crate::tools::find_matches::{Args, judged_matches};
+use crate::tools::judged::{Question, answer};
+use crate::tools::{Questions, display_path, searched};
+use crate::walk::{Entry, Files, walk};
+
+/// A definition in the project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Symbol {
+    /// The name with its containers, such as `Shape::area`.
+    pub label: String,
+    /// The last part of the name.
+    pub name: String,
+    pub kind: Kind,
+    pub language: Language,
+    /// The path for display, relative to the root.
+    pub file: String,
+    /// The line and column of the name.
+    pub line: usize,
+    pub column: usize,
+    /// The first and last lines of the whole declaration.
+    pub lines: (usize, usize),
+    pub signature: String,
+    pub doc: Option<String>,
+    /// The line of the name.
+    pub text: String,
+    pub in_test: bool,
+}
+
+impl Symbol {
+    /// Returns the question that means exactly this definition.
+    pub fn question(&self) -> String {
+        format!("{}:{}:{}", self.file, self.line, self.column)
+    }
+
+    /// Returns true for a type whose values are of one of several variants, which a match tells apart.
+    pub fn has_variants(&self) -> bool {
+        match self.kind {
+            Kind::Enum | Kind::Union | Kind::Type => true,
+            // A Haskell type with one constructor may get another one.
+            Kind::Struct => self.language == Language::Haskell,
+            // Python declares an enum as a class.
+            Kind::Class => self.language == Language::Python,
+            _ => false,
+        }
+    }
+}
+
+/// How certain a fact is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Certainty {
+    /// A language server or a compiler resolved it.
+    Verified,
+    /// Only the syntax suggests it.
+    Possible,
+    /// A comment or a string.
+    Mention,
+}
+
+/// How complete the facts are, and why they are not.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Basis {
+    pub is_complete: bool,
+    /// The language servers that answered.
+    pub checked_by: Vec<String>,
+    pub reasons: Vec<String>,
+    /// True if a retry may soon give a better answer.
+    pub ask_again: bool,
+}
+
+/// A use of a definition.
+#[derive(Debug, Clone)]
+pub struct UseSite {
+    pub file: String,
+    pub language: Language,
+    pub line: usize,
+    pub column: usize,
+    pub class: Class,
+    /// The label of the declarations around it.
+    pub enclosing: String,
+    /// The function, type or value around it.
+    pub within: Option<Symbol>,
+    pub in_test: bool,
+    pub certainty: Certainty,
+    pub text: String,
+}
+
+/// The uses of a definition, sorted by place.
+#[derive(Debug, Default)]
+pub struct UseFacts {
+    pub sites: Vec<UseSite>,
+    pub basis: Basis,
+}
+
+/// The effect of a new or a removed constructor on a match.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MatchEffect {
+    Breaks,
+    FallsThrough,
+    Absorbs,
+    Unaffected,
+    Unknown,
+}
+
+/// A match on values of a type.
+#[derive(Debug, Clone)]
+pub struct MatchSite {
+    /// The place; its class is [`Class::Pattern`].
+    pub site: UseSite,
+    pub effect: MatchEffect,
+    /// The reason of the effect.
+    pub how: String,
+}
+
+/// The matches on a type.
+#[derive(Debug, Default)]
+pub struct MatchFacts {
+    pub sites: Vec<MatchSite>,
+    pub basis: Basis,
+}
+
+/// A definition that another one names.
+#[derive(Debug, Clone)]
+pub struct Need {
+    pub symbol: Symbol,
+    /// True for a type, false for a function.
+    pub is_type: bool,
+    pub certainty: Certainty,
+    /// The line of the first place that names it.
+    pub line: usize,
+}
+
+/// The names in a definition.
+#[derive(Debug, Default)]
+pub struct NeedFacts {
+    pub needs: Vec<Need>,
+    /// Names that the project does not define.
+    pub external: Vec<String>,
+    pub basis: Basis,
+}
+
+/// A line that mentions a name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MentionLine {
+    pub file: String,
+    pub line: usize,
+    pub text: String,
+}
+
+/// The maximum number of stored lines of text for a file.
+const MOST_TEXTS: usize = 5000;
+/// The maximum number of definitions that one need may have.
+const MOST_DEFINITIONS: usize = 4;
+
+impl Questions {
+    /// Checks that a file or folder to search exists.
+    ///
+    /// # Errors
+    /// If it does not exist, or if it is outside of the worktree.
+    pub async fn check_path(&self, cx: &Context, path: &str) -> Result<(), ToolError> {
+        searched(self, cx, Some(path.to_owned()), |_| Ok(())).await
+    }
+
+    /// Returns the definitions of a name. The error of an unknown name suggests similar ones.
+    ///
+    /// # Errors
+    /// If the name is invalid or not defined here, or if it has too many definitions.
+    pub async fn symbols(&self, cx: &Context, name: &str, path: Option<&str>) -> Result<Vec<Symbol>, ToolError> {
+        let name = name.to_owned();
+        searched(self, cx, path.map(str::to_owned), move |scope| {
+            let found = define(scope, &name)?;
+            let mut files = Declared::new(scope, Texts::new());
+            Ok(found.definitions.iter().filter_map(|one| files.symbol(one)).collect())
+        })
+        .await
+    }
+
+    /// Returns the innermost declarations around lines of a file. A file that cannot be parsed has none.
+    ///
+    /// # Errors
+    /// If the search fails.
+    pub async fn around(&self, cx: &Context, lines: Vec<(PathBuf, usize)>) -> Result<Vec<Symbol>, ToolError> {
+        searched(self, cx, None, move |scope| {
+            let mut files = Declared::new(scope, Texts::new());
+            let mut found: Vec<Symbol> = Vec::new();
+            for (path, line) in lines {
+                let one = files.around_line(path.as_path().into(), line);
+                found.extend(one.filter(|one| !found.contains(one)));
+            }
+            Ok(found)
+        })
+        .await
+    }
+
+    /// Returns the uses of a definition.
+    ///
+    /// # Errors
+    /// If the definition no longer exists.
+    pub async fn uses(
+        &self,
+        cx: &Context,
+        symbol: &Symbol,
+        path: Option<&str>,
+        wait_ms: u64,
+    ) -> Result<UseFacts, ToolError> {
+        let name = symbol.question();
+        let shown = LineOptions { context_lines: 0, most: MOST_TEXTS };
+        let asked = Question { name: &name, path, shown, wait_ms: Some(wait_ms) };
+        let wanted: Vec<Class> = Class::ALL.into_iter().filter(|class| *class != Class::Mention).collect();
+        let answered = answer(self, cx, &asked, |_| wanted.clone()).await?;
+        let verdicts = answered.found.sites.iter().filter(|site| site.class != Class::Mention);
+        let head = Head::judged(verdicts.map(|site| site.verdict), &answered.judged);
+        let (found, scope) = (answered.found, answered.scope);
+        let head = head.searched(&scope, found.files, &found.skipped, answered.since);
+        searched(self, cx, None, move |scope| {
+            let mut files = Declared::new(scope, found.texts);
+            let mut sites = Vec::new();
+            for site in found.sites.iter().filter(|site| site.verdict != Verdict::Refuted) {
+                let within = files.around(&site.path, site.at);
+                sites.push(UseSite {
+                    file: display_path(&site.path),
+                    language: site.language,
+                    line: site.line,
+                    column: site.column,
+                    class: site.class,
+                    enclosing: site.enclosing.clone(),
+                    in_test: site.in_test || within.as_ref().is_some_and(|one| one.in_test),
+                    within,
+                    certainty: certainty(site.verdict),
+                    text: project::visible::escaped(site.text.trim()),
+                });
+            }
+            sites.sort_by(|a, b| (&a.file, a.line, a.column).cmp(&(&b.file, b.line, b.column)));
+            Ok(UseFacts { sites, basis: basis(&head) })
+        })
+        .await
+    }
+
+    /// Returns the matches on values of a type, and what an added or removed constructor does there. `removed` is the
+    /// constructor that is removed; by default, one is added.
+    ///
+    /// # Errors
+    /// If the definition is not a type with constructors.
+    pub async fn matches(
+        &self,
+        cx: &Context,
+        symbol: &Symbol,
+        removed: Option<&str>,
+        path: Option<&str>,
+        wait_ms: u64,
+    ) -> Result<MatchFacts, ToolError> {
+        let change = removed.map(|name| format!("remove:{name}"));
+        let args = Arc::new(Args::for_type(symbol.question(), change, path.map(str::to_owned), wait_ms));
+        let judged = judged_matches(self, cx, &args).await?;
+        let verdicts = judged.found.sites.iter().map(|site| site.verdict);
+        let head = Head::judged(verdicts, &judged.said.judged);
+        let (found, language) = (judged.found, symbol.language);
+        searched(self, cx, None, move |scope| {
+            let mut files = Declared::new(scope, found.texts);
+            let mut sites = Vec::new();
+            for site in found.sites.iter().filter(|site| site.verdict != Verdict::Refuted) {
+                let within = files.around_line(site.path.clone(), site.line);
+                let use_site = UseSite {
+                    file: display_path(&site.path),
+                    language,
+                    line: site.line,
+                    column: site.column,
+                    class: Class::Pattern,
+                    enclosing: site.enclosing.clone(),
+                    in_test: is_test_file(&site.path) || within.as_ref().is_some_and(|one| one.in_test),
+                    within,
+                    certainty: certainty(site.verdict),
+                    text: project::visible::escaped(site.text.trim()),
+                };
+                let effect = match site.effect {
+                    Effect::Breaks => MatchEffect::Breaks,
+                    Effect::FallsThrough => MatchEffect::FallsThrough,
+                    Effect::Absorbs => MatchEffect::Absorbs,
+                    Effect::Unaffected => MatchEffect::Unaffected,
+                    Effect::Undecided => MatchEffect::Unknown,
+                };
+                sites.push(MatchSite { site: use_site, effect, how: site.how.clone() });
+            }
+            Ok(MatchFacts { sites, basis: basis(&head) })
+        })
+        .await
+    }
+
+    /// Returns the types and functions that a definition names.
+    ///
+    /// # Errors
+    /// If the definition no longer exists.
+    pub async fn needs(&self, cx: &Context, symbol: &Symbol, wait_ms: u64) -> Result<NeedFacts, ToolError> {
+        let name = symbol.question();
+        let asked = BodyQuestion { name: &name, with_types: true, wait_ms: Some(wait_ms) };
+        let (_, found, judged) = judged_callees(self, cx, &asked).await?;
+        // A name that the project does not define leads nowhere, so its verdict says nothing about the needs.
+        let verdicts = found.callees.iter().filter(|one| !one.is_external()).map(|one| one.verdict);
+        let head = Head::judged(verdicts, &judged);
+        searched(self, cx, None, move |scope| {
+            let mut files = Declared::new(scope, found.texts);
+            let (mut needs, mut external) = (Vec::new(), Vec::new());
+            for one in &found.callees {
+                if one.is_external() && !one.is_local && !external.contains(&one.name) {
+                    external.push(one.name.clone());
+                }
+                // A name with many definitions says nothing about this one.
+                if one.definitions.len() > MOST_DEFINITIONS {
+                    continue;
+                }
+                for definition in one.definitions.iter().filter(|one| !one.is_outside()) {
+                    needs.extend(files.symbol(definition).map(|symbol| Need {
+                        symbol,
+                        is_type: one.is_type,
+                        certainty: certainty(one.verdict),
+                        line: one.sites.first().map_or(0, |site| site.line),
+                    }));
+                }
+            }
+            external.sort();
+            Ok(NeedFacts { needs, external, basis: basis(&head) })
+        })
+        .await
+    }
+
+    /// Returns the lines that mention a name in files that the language server of its language does not read.
+    ///
+    /// # Errors
+    /// If the search fails.
+    pub async fn mentions(
+        &self,
+        cx: &Context,
+        name: &str,
+        language: Language,
+        most: usize,
+    ) -> Result<Vec<MentionLine>, ToolError> {
+        let name = name.to_owned();
+        searched(self, cx, None, move |scope| {
+            let finder = Finder::new(name.as_bytes());
+            let found = Mutex::new(Vec::new());
+            let is_read = |path: &Path| Language::by_name(path).is_some_and(|one| family(one) == family(language));
+            let visit = |entry| {
+                let Entry::File(path) = entry else { return };
+                if is_read(&path) || path.metadata().is_ok_and(|file| file.len() > MAX_PARSED) {
+                    return;
+                }
+                let Ok(text) = read(&path) else { return };
+                let starts = word_starts(&finder, &text, &name);
+                if starts.is_empty() || text.contains(&0) {
+                    return;
+                }
+                let lines = Lines::new(&text);
+                let file = display_path(path.strip_prefix(&scope.root).unwrap_or(&path));
+                let mut all: Vec<MentionLine> = starts
+                    .into_iter()
+                    .map(|start| {
+                        let line = lines.line(start);
+                        let text = lines.excerpt(line, Some(start)).unwrap_or_default();
+                        MentionLine { file: file.clone(), line, text: project::visible::escaped(text.trim()) }
+                    })
+                    .collect();
+                all.dedup();
+                found.lock().unwrap_or_else(PoisonError::into_inner).extend(all);
+            };
+            walk(&scope.root, &scope.root, Files::Written, || scope.is_over(), visit);
+            let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+            found.sort();
+            found.truncate(most);
+            Ok(found)
+        })
+        .await
+    }
+}
+
+fn certainty(verdict: Verdict) -> Certainty {
+    match verdict {
+        Verdict::Confirmed | Verdict::Earlier => Certainty::Verified,
+        Verdict::Undecided(_) | Verdict::Refuted => Certainty::Possible,
+        Verdict::NotJudged => Certainty::Mention,
+    }
+}
+
+fn basis(head: &Head) -> Basis {
+    Basis {
+        is_complete: head.is_complete,
+        checked_by: head.servers.iter().filter_map(|one| one.ready().map(str::to_owned)).collect(),
+        reasons: head.clone().with_reasons().reasons.into_iter().map(|reason| reason.text).collect(),
+        ask_again: head.ask_again,
+    }
+}

@@ -1,0 +1,20 @@
+//! Two questions about code that no single look-up answers: what to read to understand a topic, and what breaks with a change.
+//!
+//! - `walk`: the best-first walk of both, a pure function from state and event to action.
+//! - `teach`: the reading list; `scout`: the impact of a change.
+//! - `query`: the change and the names in a question; `rubric`: the risk of each use for each change.
+//! - `lookups`: the time limit of a walk, and how complete its facts are; `position`: the order of places.
+//! - `test_command`: the command that runs a test.
+//! - [`tools`]: the tools, one file each.
+//!
+//! The facts come from `code::facts`. Start with `walk`, then `scout`.
+
+mod lookups;
+mod position;
+mod query;
+mod rubric;
+mod scout;
+mod teach;
+mod test_command;
+pub mod tools;
+mod walk;

@@ -1,0 +1,147 @@
+//! The time limit of a walk, and how complete its facts are.
+
+use std::time::{Duration, Instant};
+
+use code::facts::{Basis, Symbol};
+use code::tools::Questions;
+use mcp::tool::{Context, ToolError};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The default and the maximum duration of a walk.
+const WAIT: u64 = 10_000;
+const LONGEST_WAIT: u64 = 50_000;
+/// Extra time for a look-up that is under way at the end of a walk.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// How complete the answer is.
+#[derive(Debug, Default, Clone, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub(crate) struct Head {
+    /// True if each look-up was complete, to the knowledge of the language servers.
+    pub complete: bool,
+    /// The language servers and compilers that answered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checked_by: Vec<String>,
+    /// Why the answer is not complete.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reasons: Vec<String>,
+    /// True if a retry may soon give a better answer.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ask_again: bool,
+    pub elapsed_ms: u64,
+}
+
+/// A name that could not be resolved.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub(crate) struct Unresolved {
+    pub name: String,
+    /// The reason, with similar names.
+    pub problem: String,
+}
+
+/// The clock of a walk.
+#[derive(Debug)]
+pub(crate) struct Lookups {
+    since: Instant,
+    until: Instant,
+    /// False once a language server was not ready: the rest of the walk does not wait for it again.
+    is_patient: bool,
+    head: Head,
+}
+
+impl Lookups {
+    pub(crate) fn new(cx: &Context, wait_ms: Option<u64>) -> Lookups {
+        let wait = Duration::from_millis(wait_ms.unwrap_or(WAIT).min(LONGEST_WAIT));
+        // The answer must reach the caller before its own timeout.
+        let wait = cx.budget().map_or(wait, |budget| wait.min(budget.saturating_sub(Duration::from_secs(1))));
+        let since = Instant::now();
+        // A walk needs time to read the files, even if it does not wait for a server.
+        let until = since + wait.max(Duration::from_secs(2));
+        Lookups { since, until, is_patient: wait_ms != Some(0), head: Head { complete: true, ..Head::default() } }
+    }
+
+    pub(crate) fn is_late(&self) -> bool {
+        Instant::now() >= self.until
+    }
+
+    /// Returns how long the next look-up may wait for a language server, in milliseconds.
+    pub(crate) fn wait_ms(&self) -> u64 {
+        let left = self.until.saturating_duration_since(Instant::now());
+        // Keeps time for the look-ups after this one.
+        let wait = if self.is_patient { left.mul_f64(0.75) } else { Duration::ZERO };
+        u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// Awaits a look-up until the deadline; `None` if it is not ready in time.
+    pub(crate) async fn limit<T>(&self, look_up: impl Future<Output = T>) -> Option<T> {
+        let left = self.until.saturating_duration_since(Instant::now());
+        tokio::time::timeout(left + GRACE, look_up).await.ok()
+    }
+
+    /// Adds the certainty of a look-up to the answer's.
+    pub(crate) fn add(&mut self, basis: Basis) {
+        self.is_patient &= !basis.ask_again;
+        self.head.complete &= basis.is_complete;
+        self.head.ask_again |= basis.ask_again;
+        for (known, new) in [(&mut self.head.checked_by, basis.checked_by), (&mut self.head.reasons, basis.reasons)] {
+            for one in new {
+                if !known.contains(&one) && known.len() < 10 {
+                    known.push(one);
+                }
+            }
+        }
+    }
+
+    /// Adds a reason why the answer is not complete.
+    pub(crate) fn doubt(&mut self, reason: impl Into<String>) {
+        let reasons = vec![reason.into()];
+        self.add(Basis { reasons, ..Basis::default() });
+    }
+
+    pub(crate) fn into_head(self) -> Head {
+        let elapsed_ms = u64::try_from(self.since.elapsed().as_millis()).unwrap_or(u64::MAX);
+        Head { elapsed_ms, ..self.head }
+    }
+
+    /// Resolves names to all of their definitions.
+    pub(crate) async fn resolve(
+        &mut self,
+        questions: &Questions,
+        cx: &Context,
+        names: &[String],
+        path: Option<&str>,
+    ) -> Result<(Vec<Symbol>, Vec<Unresolved>), ToolError> {
+        let (mut symbols, mut unresolved): (Vec<Symbol>, Vec<Unresolved>) = (Vec::new(), Vec::new());
+        for name in names {
+            let found = self.limit(questions.symbols(cx, name, path)).await;
+            let problem = match found {
+                Some(Ok(found)) if found.is_empty() => "not defined in this project".to_owned(),
+                Some(Ok(found)) => {
+                    symbols.extend(found.into_iter().filter(|one| !symbols.contains(one)).collect::<Vec<_>>());
+                    continue;
+                }
+                Some(Err(ToolError::User { message, .. })) => message,
+                Some(Err(error)) => return Err(error),
+                None => "not looked up in time; raise `wait_ms`".to_owned(),
+            };
+            unresolved.push(Unresolved { name: name.clone(), problem });
+        }
+        Ok((symbols, unresolved))
+    }
+}
+
+/// Formats the certainty of an answer as a line.
+pub(crate) fn head_line(head: &Head) -> String {
+    let by = if head.checked_by.is_empty() {
+        String::new()
+    } else {
+        format!(" · checked by {}", head.checked_by.join(", "))
+    };
+    let again = if head.ask_again { "; ask again for a better answer" } else { "" };
+    match head.complete {
+        true => format!("complete{by}"),
+        false => format!("not proven complete{by}: {}{again}", head.reasons.join("; ")),
+    }
+}

@@ -1,0 +1,136 @@
+//! A pointer: a place that the change concerns, with its risk, its evidence and the reason why it is listed.
+
+use code::facts::{Certainty, MatchEffect, Symbol, UseSite};
+use code::{Class, Language};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::Reached;
+use crate::position::Position;
+use crate::rubric::{Change, Tag, UseKind, rate};
+
+/// How strong the evidence for a pointer is, the strongest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub(crate) enum Evidence {
+    /// A language server resolved it.
+    Verified,
+    /// Only the syntax suggests it.
+    Possible,
+}
+
+/// A place that the change concerns.
+#[derive(Debug)]
+pub(crate) struct Pointer {
+    pub position: Position,
+    pub what: String,
+    pub risk: u8,
+    pub relevance: u8,
+    pub tags: Vec<Tag>,
+    pub action: Option<&'static str>,
+    pub evidence: Evidence,
+    /// The definition whose use this is.
+    pub from: String,
+    pub why: String,
+    pub text: String,
+    pub in_test: bool,
+}
+
+impl Pointer {
+    /// Creates the pointer to a use at a distance from the changed definitions.
+    pub(super) fn new(
+        change: Change,
+        kind: UseKind,
+        reached: &Reached,
+        distance: usize,
+        entries: &[Symbol],
+    ) -> Pointer {
+        let (site, from) = (&reached.site, &reached.from);
+        let rating = rate(change, kind, distance);
+        let mut tags = rating.tags.to_vec();
+        // The definition uses itself.
+        let is_recursive =
+            |within: &Symbol| entries.iter().any(|entry| Position::of_symbol(entry) == Position::of_symbol(within));
+        if site.within.as_ref().is_some_and(is_recursive) {
+            tags.push(Tag::Recursive);
+        }
+        // A use at a distance is named by its own kind.
+        let named = if kind == UseKind::Indirect { kind_of_use(site).unwrap_or(kind) } else { kind };
+        let within = if site.enclosing.is_empty() { String::new() } else { format!(" in {}", site.enclosing) };
+        let why = match distance {
+            0 => format!("uses {}", from.label),
+            steps => format!("uses {}, {steps} step{} from the change", from.label, if steps == 1 { "" } else { "s" }),
+        };
+        Pointer {
+            position: Position::of_use(site),
+            what: match &reached.how {
+                Some(how) => format!("{}{within}: {how}", rating.name),
+                None => format!("{}{within}", rate(change, named, distance).name),
+            },
+            risk: rating.risk,
+            relevance: rating.relevance,
+            tags,
+            action: rating.action,
+            evidence: match site.certainty {
+                Certainty::Verified => Evidence::Verified,
+                Certainty::Possible | Certainty::Mention => Evidence::Possible,
+            },
+            from: format!("{} ({}:{})", from.label, from.file, from.line),
+            why,
+            text: site.text.clone(),
+            in_test: site.in_test,
+        }
+    }
+}
+
+/// Returns the kind of a match, by what a new constructor does there.
+pub(super) fn kind_of_match(effect: MatchEffect) -> UseKind {
+    match effect {
+        MatchEffect::Breaks => UseKind::BreakingMatch,
+        MatchEffect::FallsThrough => UseKind::OpenMatch,
+        MatchEffect::Absorbs | MatchEffect::Unaffected => UseKind::CoveredMatch,
+        MatchEffect::Unknown => UseKind::UnclearMatch,
+    }
+}
+
+/// Returns the kind of a use; `None` for a local of the same name.
+pub(super) fn kind_of_use(site: &UseSite) -> Option<UseKind> {
+    Some(match site.class {
+        Class::Binding | Class::Mention => return None,
+        Class::Call => UseKind::Call,
+        Class::Construct => UseKind::Construct,
+        Class::Pattern => UseKind::Pattern,
+        Class::Import => UseKind::Import,
+        Class::Export => UseKind::ReExport,
+        Class::Signature => UseKind::Signature,
+        Class::FieldRead => UseKind::FieldRead,
+        Class::FieldWrite => UseKind::FieldWrite,
+        Class::Type | Class::Value if is_type_family(site) => UseKind::TypeFamily,
+        Class::Type | Class::Value if is_implementation(site) => UseKind::Implementation,
+        Class::Type => UseKind::Type,
+        Class::Value => UseKind::Value,
+    })
+}
+
+fn is_type_family(site: &UseSite) -> bool {
+    site.language == Language::Haskell && begins(&site.text, &["type instance ", "data instance ", "newtype instance "])
+}
+
+/// True if the line is the head of an implementation, an instance or a class with bases.
+fn is_implementation(site: &UseSite) -> bool {
+    match site.language {
+        Language::Rust => begins(&site.text, &["impl ", "impl<", "unsafe impl"]),
+        Language::Haskell => begins(&site.text, &["instance ", "deriving instance "]),
+        Language::Python => begins(&site.text, &["class "]),
+        Language::TypeScript | Language::Tsx | Language::JavaScript => {
+            let text = site.text.trim_start_matches("export ").trim_start_matches("default ");
+            begins(text, &["class ", "abstract class "])
+        }
+        Language::Go | Language::C | Language::Cpp => false,
+    }
+}
+
+fn begins(text: &str, all: &[&str]) -> bool {
+    all.iter().any(|start| text.starts_with(start))
+}

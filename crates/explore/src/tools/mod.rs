@@ -1,0 +1,73 @@
+//! The tools, one file each.
+
+mod scout;
+mod teach_graph;
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use code::tools::Questions;
+use mcp::tool::{AnyTool, ToolError, tool};
+use project::Caller;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+pub use crate::scout::LineRange;
+
+/// The lines that a diff changed, or the reason why they are unknown.
+pub type DiffFuture<'a> = Pin<Box<dyn Future<Output = Result<Vec<LineRange>, String>> + Send + 'a>>;
+
+/// The facts that the tools need.
+pub struct Sources {
+    /// Returns the shared state of the tools for code; `None` if the tools are only declared.
+    pub code: Box<dyn Fn() -> Option<Arc<Questions>> + Send + Sync>,
+    /// Returns the lines that `working`, `staged` or `BASE..HEAD` changed in a worktree.
+    pub diff: Box<dyn for<'a> Fn(&'a Caller, &'a str) -> DiffFuture<'a> + Send + Sync>,
+}
+
+/// Returns all tools of the toolset.
+pub fn tools(sources: &Arc<Sources>) -> Vec<Arc<dyn AnyTool>> {
+    vec![tool(teach_graph::TeachGraph::<false>(sources.clone())), tool(scout::Scout::<false>(sources.clone()))]
+}
+
+/// Returns the replacements for tools of Tidepool's control server. Their text is JSON.
+pub fn tidepool(sources: &Arc<Sources>) -> Vec<Arc<dyn AnyTool>> {
+    vec![tool(teach_graph::TeachGraph::<true>(sources.clone())), tool(scout::Scout::<true>(sources.clone()))]
+}
+
+fn available(sources: &Sources) -> Result<Arc<Questions>, ToolError> {
+    (sources.code)().ok_or_else(|| ToolError::internal("the tools for code are not available"))
+}
+
+/// Names as a list, or as a text with commas.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+enum Names {
+    #[default]
+    None,
+    List(Vec<String>),
+    Text(String),
+}
+
+impl Names {
+    /// Returns the names without blanks and empty parts.
+    fn into_list(self) -> Vec<String> {
+        let all = match self {
+            Names::None => Vec::new(),
+            Names::List(all) => all,
+            Names::Text(text) => text.split(',').map(str::to_owned).collect(),
+        };
+        all.into_iter().map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect()
+    }
+}
+
+/// The maximum number of names in a question.
+const MOST_NAMES: usize = 20;
+
+fn check_count(names: &[String], argument: &str) -> Result<(), ToolError> {
+    match names.len() {
+        0..=MOST_NAMES => Ok(()),
+        count => Err(ToolError::user(format!("`{argument}` has at most {MOST_NAMES} names, not {count}"))),
+    }
+}

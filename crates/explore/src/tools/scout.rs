@@ -1,0 +1,287 @@
+//! `scout`: what breaks if a definition changes.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use mcp::tool::{Context, Effect, Example, Tool, ToolError};
+use project::Caller;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{Names, Sources, available, check_count};
+use crate::lookups::{Head, Unresolved, head_line};
+use crate::rubric::{Change, Tag};
+use crate::scout::{Evidence, Impact, Pointer, ReachingTest, Request, impact};
+use crate::test_command;
+
+/// What breaks if a definition changes: each use with its risk and evidence, the tests that reach it with the command that runs them, and texts that mention it beyond the code. A risk of 5 is an error of the compiler; `verified` means that a language server resolved the use.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Args {
+    /// The question, such as `What breaks if I add a variant to Shape?` (default empty, with `symbols` or `diff`).
+    #[serde(default)]
+    pub query: String,
+    /// The definitions that change, as a list or as text with commas (default those that the query names). All definitions of a name count.
+    #[serde(default)]
+    pub symbols: Names,
+    /// The changed definitions of a diff instead: `working` (not committed), `staged` or `BASE..HEAD`.
+    pub diff: Option<String>,
+    /// The maximum number of uses: low (10), medium (30, the default) or high (100).
+    #[serde(default)]
+    pub depth: Depth,
+    /// The change (default the one in the query, otherwise the usual one for the definition).
+    pub change: Option<Change>,
+    /// Look for uses only in this file or folder.
+    pub path: Option<String>,
+    /// The time limit in ms, at most 50000 (default 10000).
+    pub wait_ms: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub(super) enum Depth {
+    Low,
+    #[default]
+    Medium,
+    High,
+}
+
+/// The impact.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Output {
+    head: Head,
+    summary: String,
+    change: &'static str,
+    /// The definitions that change.
+    entries: Vec<EntryView>,
+    /// By risk, the highest first.
+    pointers: Vec<PointerView>,
+    /// Tests that reach the change, the nearest first.
+    tests: Vec<TestView>,
+    /// Mentions that no language server follows: comments, texts, configuration, other languages.
+    beyond: Vec<BeyondView>,
+    unresolved: Vec<Unresolved>,
+    nodes_visited: usize,
+    /// done, budget or time.
+    stopped: &'static str,
+    /// Always empty: hob records no examples.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    training_examples: Option<[String; 0]>,
+    #[serde(skip)]
+    text: Vec<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+struct EntryView {
+    name: String,
+    kind: &'static str,
+    location: String,
+}
+
+/// A place that the change concerns.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
+struct PointerView {
+    /// path:line.
+    location: String,
+    what: String,
+    /// From 1 (compiles and behaves as before) to 5 (does not compile).
+    risk: u8,
+    /// From 1 to 5.
+    relevance: u8,
+    tags: Vec<Tag>,
+    action: Option<&'static str>,
+    evidence: Evidence,
+    /// The definition whose use this is.
+    from: String,
+    why: String,
+    /// The line.
+    text: String,
+    in_test: bool,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+struct TestView {
+    name: String,
+    location: String,
+    /// How many definitions are between the test and the change.
+    distance: usize,
+    command: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+struct BeyondView {
+    location: String,
+    text: String,
+}
+
+pub(super) struct Scout<const JSON: bool>(pub(super) Arc<Sources>);
+
+/// The maximum length of a query, in bytes.
+const MAX_QUERY: usize = 2000;
+
+impl<const JSON: bool> Tool for Scout<JSON> {
+    const NAME: &'static str = "scout";
+    const TITLE: &'static str = "What breaks";
+    const EFFECT: Effect = Effect::READ;
+    type Args = Args;
+    type Output = Output;
+
+    async fn call(&self, cx: Context, args: Args) -> Result<Output, ToolError> {
+        let symbols = args.symbols.into_list();
+        check_count(&symbols, "symbols")?;
+        if args.query.trim().is_empty() && symbols.is_empty() && args.diff.is_none() {
+            let hint = "Ask a question, such as `What breaks if I add a variant to Shape?`, or name `symbols`.";
+            return Err(ToolError::user("the query is empty").hint(hint));
+        }
+        if args.query.len() > MAX_QUERY {
+            return Err(ToolError::user(format!("a query has at most {MAX_QUERY} bytes, not {}", args.query.len())));
+        }
+        let caller = cx.caller::<Caller>().ok_or_else(|| ToolError::internal("a call without a caller"))?;
+        let changed = match &args.diff {
+            Some(_) if !symbols.is_empty() => {
+                return Err(ToolError::user("`symbols` and `diff` exclude each other").hint("Leave out one of them."));
+            }
+            Some(diff) => Some((self.0.diff)(caller, diff).await.map_err(ToolError::user)?),
+            None => None,
+        };
+        let request = Request {
+            query: args.query,
+            symbols,
+            changed,
+            change: args.change,
+            nodes: match args.depth {
+                Depth::Low => 10,
+                Depth::Medium => 30,
+                Depth::High => 100,
+            },
+            path: args.path,
+            wait_ms: args.wait_ms,
+        };
+        let questions = available(&self.0)?;
+        let root = caller.worktree.to_path_buf();
+        let impact = impact(&questions, &cx, &request).await?;
+        let render = move || output(&root, impact, JSON);
+        tokio::task::spawn_blocking(render).await.map_err(ToolError::internal)
+    }
+
+    fn text(output: &Output) -> String {
+        if JSON {
+            return serde_json::to_string(output).unwrap_or_default();
+        }
+        output.text.join("\n")
+    }
+
+    fn examples() -> Vec<Example> {
+        let arguments = json!({"query": "What breaks if I add a variant to Shape?", "depth": "low"});
+        vec![Example { title: "One more variant", arguments, text: None }]
+    }
+}
+
+/// The maximum number of tests and mentions in the text.
+const MOST_LINES: usize = 10;
+
+fn output(root: &Path, impact: Impact, has_examples: bool) -> Output {
+    let summary = summary(&impact);
+    let mut text = vec![summary.clone(), head_line(&impact.head)];
+    let entry = |one: &code::facts::Symbol| EntryView {
+        name: one.label.clone(),
+        kind: one.kind.word(),
+        location: format!("{}:{}", one.file, one.line),
+    };
+    let entries: Vec<EntryView> = impact.entries.iter().map(entry).collect();
+    text.extend(entries.iter().map(|one| format!("changes: {} {} {}", one.location, one.kind, one.name)));
+    text.extend(impact.unresolved.iter().map(|one| format!("unresolved: {}: {}", one.name, one.problem)));
+    text.extend(impact.pointers.iter().flat_map(lines));
+    let tests: Vec<TestView> = impact.tests.iter().map(|test| test_view(root, test)).collect();
+    if !tests.is_empty() {
+        text.push(format!("tests that reach it, the nearest first ({}):", tests.len()));
+    }
+    for test in tests.iter().take(MOST_LINES) {
+        let command = test.command.as_deref().map(|command| format!("  {command}")).unwrap_or_default();
+        text.push(format!("  {} {}{command}", test.location, test.name));
+    }
+    if !impact.beyond.is_empty() {
+        text.push(format!("mentions beyond the code ({}):", impact.beyond.len()));
+    }
+    text.extend(impact.beyond.iter().take(MOST_LINES).map(|one| format!("  {}:{} {}", one.file, one.line, one.text)));
+    Output {
+        summary,
+        change: impact.change.word(),
+        entries,
+        pointers: impact.pointers.into_iter().map(view).collect(),
+        tests,
+        beyond: impact
+            .beyond
+            .into_iter()
+            .map(|one| BeyondView { location: format!("{}:{}", one.file, one.line), text: one.text })
+            .collect(),
+        unresolved: impact.unresolved,
+        nodes_visited: impact.nodes_visited,
+        stopped: impact.stopped.word(),
+        training_examples: has_examples.then_some([]),
+        head: impact.head,
+        text,
+    }
+}
+
+fn summary(impact: &Impact) -> String {
+    let names: Vec<&str> = impact.entries.iter().map(|one| one.label.as_str()).collect();
+    let breaks = impact.pointers.iter().filter(|one| one.risk == 5);
+    let verified = breaks.clone().filter(|one| one.evidence == Evidence::Verified).count();
+    let more = if impact.left > 0 { format!(", {} more not visited", impact.left) } else { String::new() };
+    // A new variant concerns only types that have variants.
+    let others = impact.entries.iter().filter(|one| impact.change == Change::AddVariant && !one.has_variants());
+    let others: Vec<String> =
+        others.map(|one| format!("; {} {} has no variants", one.kind.word(), one.label)).collect();
+    format!(
+        "{} of {}: {} of {} uses break ({verified} verified){more}{}",
+        impact.change.word(),
+        names.join(", "),
+        breaks.count(),
+        impact.pointers.len(),
+        others.concat(),
+    )
+}
+
+/// Formats a pointer: `5 src/main.rs:9 match in side: …  [Exhaustive] verified`, and its action.
+fn lines(one: &Pointer) -> Vec<String> {
+    let tags: Vec<String> = one.tags.iter().map(|tag| format!("{tag:?}")).collect();
+    let tags = if tags.is_empty() { String::new() } else { format!(" [{}]", tags.join(" ")) };
+    let doubt = if one.evidence == Evidence::Possible { ", by syntax only" } else { "" };
+    let first = format!("risk {} {} {}{tags} ({}{doubt})", one.risk, one.position.location(), one.what, one.why);
+    let action = one.action.map(|action| format!("  → {action}: {}", one.text));
+    [Some(first), action].into_iter().flatten().collect()
+}
+
+fn view(one: Pointer) -> PointerView {
+    PointerView {
+        location: one.position.location(),
+        what: one.what,
+        risk: one.risk,
+        relevance: one.relevance,
+        tags: one.tags,
+        action: one.action,
+        evidence: one.evidence,
+        from: one.from,
+        why: one.why,
+        text: one.text,
+        in_test: one.in_test,
+    }
+}
+
+fn test_view(root: &Path, test: &ReachingTest) -> TestView {
+    TestView {
+        name: test.name.clone(),
+        location: format!("{}:{}", test.file, test.line),
+        distance: test.distance,
+        command: test_command::command(root, &test.file, test.language, test.symbol.as_ref()),
+    }
+}

@@ -1,0 +1,174 @@
+//! One test for each fault of the predecessor that rules without a model can have, and the answers that replace them.
+
+use serde_json::{Value, json};
+
+use crate::{SHAPES, Worktree, all};
+
+/// The predecessor ended the walk at the first symbol without candidates.
+#[test]
+fn a_symbol_without_candidates_does_not_end_the_walk() {
+    let worktree = Worktree::new(SHAPES);
+    let found = worktree.result("teach-graph", json!({"topic": "areas", "seeds": ["square", "geo::area"]}));
+    let names = |part: &str| all(&found[part], "/symbol/name");
+    assert_eq!(names("core"), ["area", "square"]);
+    assert!(names("prereqs").contains(&"Shape") && names("prereqs").contains(&"Circle"), "{found:#}");
+    assert_eq!(found["stopped"], "done");
+}
+
+/// The predecessor looked at the first of several definitions.
+#[test]
+fn every_homonym_is_an_entry() {
+    let mut files = SHAPES.to_vec();
+    files.push((
+        "src/other.rs",
+        "pub enum Shape { Flat }\npub fn name(s: Shape) -> u8 { match s { Shape::Flat => 1 } }\n",
+    ));
+    let worktree = Worktree::new(&files);
+    let found = worktree.result("teach-graph", json!({"topic": "shapes", "seeds": ["Shape"]}));
+    let seeds: Vec<&Value> =
+        found["core"].as_array().unwrap().iter().map(|one| &one["symbol"]["location"]["file"]).collect();
+    assert_eq!(seeds, ["src/geo.rs", "src/other.rs"]);
+    let found = worktree.result("scout", json!({"query": "What breaks if I add a variant to Shape?"}));
+    assert_eq!(all(&found["entries"], "/location"), ["src/geo.rs:7", "src/other.rs:1"]);
+    let breaking = breaking(&found);
+    assert!(breaking.iter().any(|place| place.starts_with("src/geo.rs:9")), "{found:#}");
+    assert!(breaking.iter().any(|place| place.starts_with("src/other.rs:2")), "{found:#}");
+}
+
+/// The predecessor took capitalised words of signatures and questions for types.
+#[test]
+fn capitalised_words_are_not_types() {
+    let files = [(
+        "src/lib.rs",
+        "pub struct Key;\npub struct Returns;\n/// Returns The Value of a Map, or None.\npub fn find(key: &Key) -> Option<String> { None }\n",
+    )];
+    let worktree = Worktree::new(&files);
+    let found = worktree.result("teach-graph", json!({"topic": "keys", "seeds": ["find"]}));
+    assert_eq!(all(&found["prereqs"], "/symbol/name"), ["Key"]);
+    // A word of the question counts if it is defined.
+    let found = worktree.result("scout", json!({"query": "What happens with Key if Anything Changes?"}));
+    assert_eq!(all(&found["entries"], "/name"), ["Key"]);
+}
+
+/// The predecessor gave each node the depth at which it was seen first.
+#[test]
+fn depth_is_the_shortest_way() {
+    let files = [(
+        "src/lib.rs",
+        "pub fn seed() { a(); far() }\npub fn a() { b() }\npub fn b() { c() }\npub fn c() { target() }\npub fn far() { target() }\npub fn target() {}\n",
+    )];
+    let worktree = Worktree::new(&files);
+    let found = worktree.result("teach-graph", json!({"topic": "a b c target", "seeds": ["seed"]}));
+    let target = found["prereqs"].as_array().unwrap().iter().find(|one| one["symbol"]["name"] == "target").unwrap();
+    assert_eq!(target["depth"], 2);
+}
+
+/// The predecessor asked for the hover at column 0 of a line, where an indented definition has no name.
+#[test]
+fn an_indented_definition_has_its_signature_and_documentation() {
+    let worktree = Worktree::new(SHAPES);
+    let found = worktree.result("teach-graph", json!({"topic": "areas", "seeds": ["Circle::area"]}));
+    let symbol = &found["core"][0]["symbol"];
+    assert_eq!(symbol["signature"], "pub fn area(&self) -> f64");
+    assert_eq!(symbol["docComment"], "Returns the area of a circle.");
+}
+
+/// The comment stands before `export`, not before the declaration itself.
+#[test]
+fn an_exported_definition_has_its_documentation() {
+    let files = [(
+        "a.ts",
+        "/** A round shape. */\nexport interface Circle { radius: number }\n\n/** Returns the area. */\nexport default function area(c: Circle): number { return c.radius; }\n",
+    )];
+    let worktree = Worktree::new(&files);
+    let found = worktree.result("teach-graph", json!({"topic": "areas", "seeds": ["area"]}));
+    assert_eq!(found["core"][0]["symbol"]["docComment"], "Returns the area.", "{found:#}");
+    assert_eq!(found["prereqs"][0]["symbol"]["docComment"], "A round shape.", "{found:#}");
+}
+
+/// The predecessor took any text with the word "case" for a match.
+#[test]
+fn a_word_in_a_comment_or_a_string_is_not_a_match() {
+    let worktree = Worktree::new(SHAPES);
+    let found = worktree.result("scout", json!({"query": "What breaks if I add a variant to Shape?"}));
+    assert_eq!(breaking(&found), ["src/geo.rs:9"]);
+    let is_text = |place: &&str| *place == "src/lib.rs:6" || *place == "src/lib.rs:7";
+    assert!(!all(&found["pointers"], "/location").iter().any(is_text), "{found:#}");
+    let beyond = all(&found["beyond"], "/location");
+    assert_eq!(beyond, ["README.md:3", "src/lib.rs:6", "src/lib.rs:7"]);
+}
+
+/// Without a language server nothing counts as verified, and the answer does not claim to be complete.
+#[test]
+fn syntax_alone_verifies_nothing() {
+    let worktree = Worktree::new(SHAPES);
+    let found = worktree.result("scout", json!({"query": "remove `geo::area`"}));
+    assert_eq!(found["head"]["complete"], false);
+    assert!(all(&found["pointers"], "/evidence").iter().all(|evidence| *evidence == "possible"), "{found:#}");
+}
+
+#[test]
+fn tests_are_listed_by_distance_with_their_command() {
+    let worktree = Worktree::new(SHAPES);
+    let found =
+        worktree.result("scout", json!({"query": "add a parameter", "symbols": "geo::area, unit", "depth": "high"}));
+    assert_eq!(found["change"], "change_signature");
+    let tests = &found["tests"];
+    assert_eq!(all(tests, "/name"), ["tests::total_of_one"], "{found:#}");
+    assert_eq!(
+        (&tests[0]["distance"], &tests[0]["command"]),
+        (&json!(0), &json!("cargo test -p shapes tests::total_of_one"))
+    );
+    let found =
+        worktree.result("scout", json!({"query": "add a parameter", "symbols": ["geo::area"], "depth": "high"}));
+    assert_eq!(found["tests"][0]["distance"], 1, "{found:#}");
+}
+
+#[test]
+fn an_attribute_marks_a_test_outside_of_a_module_of_tests() {
+    let source = "pub fn area() {}\n\n// One.\n#[test]\n#[should_panic]\nfn area_of_one() { area() }\n\n// Not #[test].\nfn other() { area() }\n";
+    let worktree = Worktree::new(&[("Cargo.toml", "[package]\nname = \"shapes\"\n"), ("src/lib.rs", source)]);
+    let found = worktree.result("scout", json!({"query": "rename `area`"}));
+    assert_eq!(all(&found["tests"], "/command"), ["cargo test -p shapes area_of_one"], "{found:#}");
+}
+
+#[test]
+fn every_unit_follows_the_units_that_it_needs() {
+    let worktree = Worktree::new(SHAPES);
+    let found = worktree.result("teach-graph", json!({"topic": "areas", "seeds": ["total"]}));
+    let order = found["order"].as_array().unwrap();
+    let at = |place: &str| order.iter().position(|one| one == place).unwrap_or_else(|| panic!("{place}: {found:#}"));
+    let (circle, shape, area, total) = (at("src/geo.rs:2"), at("src/geo.rs:7"), at("src/geo.rs:8"), at("src/lib.rs:4"));
+    assert!(circle < shape && shape < area && area < total, "{order:?}");
+    assert!(all(&found["next"], "/name").is_empty());
+    let found = worktree.result("teach-graph", json!({"topic": "areas", "seeds": ["total"], "budget": 2}));
+    assert_eq!((&found["stopped"], found["order"].as_array().unwrap().len()), (&json!("budget"), 2));
+    assert!(!all(&found["next"], "/name").is_empty(), "{found:#}");
+}
+
+#[test]
+fn the_same_tree_has_the_same_answer() {
+    // The order in which a folder lists its files is the order in which they were made.
+    let mut reversed = SHAPES.to_vec();
+    reversed.reverse();
+    let worktrees = [Worktree::new(SHAPES), Worktree::new(&reversed)];
+    let ask = |name: &str, arguments: &Value, number: usize| {
+        let mut found = worktrees[number % 2].result(name, arguments.clone());
+        found["head"]["elapsed_ms"] = Value::Null;
+        found
+    };
+    for (name, arguments) in [
+        ("teach-graph", json!({"topic": "areas", "seeds": ["total", "Shape"], "budget": 4})),
+        ("scout", json!({"query": "What breaks if I add a variant to Shape?", "depth": "low"})),
+    ] {
+        let first = ask(name, &arguments, 0);
+        assert!((1..20).all(|number| ask(name, &arguments, number) == first), "{name}");
+    }
+}
+
+/// Returns the places of the breaking matches.
+fn breaking(found: &Value) -> Vec<&str> {
+    let pointers = found["pointers"].as_array().unwrap().iter();
+    let breaking = pointers.filter(|one| one["tags"].as_array().unwrap().contains(&json!("Exhaustive")));
+    breaking.map(|one| one["location"].as_str().unwrap()).collect()
+}

@@ -1,0 +1,125 @@
+//! `hob teach` and `hob scout`: reading lists and the impact of changes on the command line.
+
+mod tour;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use project::Project;
+use serde_json::{Map, Value, json};
+
+use super::call::{control_failure, finish};
+use crate::exit::{Exit, Failure};
+
+/// Show what to read to understand a topic
+#[derive(Debug, Args)]
+pub(crate) struct Teach {
+    /// The topic
+    #[arg(required_unless_present = "check")]
+    topic: Option<String>,
+    /// The definitions to start from, with commas: `Shape,geo::area`
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', required_unless_present = "check")]
+    seeds: Vec<String>,
+    /// How many definitions to show, 1 to 200 (default 20)
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    budget: Option<i64>,
+    /// Follow only types or only calls
+    #[arg(long, value_name = "NAMES", value_parser = ["types", "calls"])]
+    follow: Option<String>,
+    /// How many steps from a seed, 0 to 20 (default 5)
+    #[arg(long, value_name = "STEPS", allow_negative_numbers = true)]
+    max_depth: Option<i64>,
+    /// Look for the seeds only in this file or folder
+    #[arg(long, value_name = "PATH")]
+    path: Option<String>,
+    /// Also write a tour for the CodeTour extension
+    #[arg(long, value_name = "FILE")]
+    tour: Option<PathBuf>,
+    /// Check that the stops of a tour still match instead; exit status 1 if one does not
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["topic", "seeds", "tour"])]
+    check: Option<PathBuf>,
+    /// How long the whole search may take, in milliseconds (default 10000)
+    #[arg(long, value_name = "MS")]
+    wait_ms: Option<u64>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Teach {
+    pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
+        if let Some(file) = &self.check {
+            return tour::check(&project.worktree(&super::cwd()?), file);
+        }
+        let arguments = [
+            ("topic", json!(self.topic)),
+            ("seeds", json!(self.seeds)),
+            ("budget", json!(self.budget)),
+            ("follow", json!(self.follow.map(|names| [names]))),
+            ("max_depth", json!(self.max_depth)),
+            ("path", json!(self.path)),
+            ("wait_ms", json!(self.wait_ms)),
+        ];
+        let result = call(project, "teach-graph", arguments)?;
+        if let Some(file) = &self.tour
+            && result["isError"] != true
+        {
+            tour::write(&result["structuredContent"], file)?;
+        }
+        finish(&result, self.json)
+    }
+}
+
+/// Show what breaks if a definition changes
+#[derive(Debug, Args)]
+pub(crate) struct Scout {
+    /// The question: 'What breaks if I add a variant to Shape?'
+    #[arg(required_unless_present_any = ["symbols", "diff"])]
+    query: Option<String>,
+    /// The definitions that change, with commas (default those that the question names)
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    symbols: Vec<String>,
+    /// The changed definitions of a diff instead: working (not committed, the default), staged or BASE..HEAD
+    #[arg(long, value_name = "DIFF", num_args = 0..=1, default_missing_value = "working", conflicts_with = "symbols")]
+    diff: Option<String>,
+    /// How many uses to visit: low (10), medium (30, the default) or high (100)
+    #[arg(long, value_name = "DEPTH", value_parser = ["low", "medium", "high"], hide_possible_values = true)]
+    depth: Option<String>,
+    /// The change (default the one in the question)
+    #[arg(long, value_parser = ["add_variant", "remove", "rename", "change_type", "change_signature"])]
+    change: Option<String>,
+    /// Look for uses only in this file or folder
+    #[arg(long, value_name = "PATH")]
+    path: Option<String>,
+    /// How long the whole search may take, in milliseconds (default 10000)
+    #[arg(long, value_name = "MS")]
+    wait_ms: Option<u64>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Scout {
+    pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
+        let arguments = [
+            ("query", json!(self.query)),
+            ("symbols", json!(self.symbols)),
+            ("diff", json!(self.diff)),
+            ("depth", json!(self.depth)),
+            ("change", json!(self.change)),
+            ("path", json!(self.path)),
+            ("wait_ms", json!(self.wait_ms)),
+        ];
+        finish(&call(project, "scout", arguments)?, self.json)
+    }
+}
+
+/// Calls a tool with those arguments that are given.
+fn call<const N: usize>(project: &Project, tool: &str, arguments: [(&str, Value); N]) -> Result<Value, Failure> {
+    let mut hello = super::hello(project)?;
+    hello.toolsets = vec!["explore".to_owned()];
+    let mut control = super::connect_or_start(project, &hello)?;
+    let given = arguments.into_iter().filter(|(_, value)| !value.is_null());
+    let arguments: Map<String, Value> = given.map(|(name, value)| (name.to_owned(), value)).collect();
+    control.call(tool, arguments, |_| {}, |_, _| {}).map_err(control_failure)
+}

@@ -1,0 +1,168 @@
+//! `teach-graph` and `scout` with a real language server.
+
+use serde_json::{Value, json};
+use testkit::{TestProject, has_program};
+
+use crate::fresh;
+
+/// Creates a project about shapes in TypeScript, if its compiler is installed.
+fn project() -> Option<TestProject> {
+    if !has_program("tsc") || !has_program("node") {
+        return None;
+    }
+    let project = fresh();
+    project.write("package.json", r#"{"name": "shapes", "type": "module", "devDependencies": {"vitest": "^2"}}"#);
+    project.write(
+        "tsconfig.json",
+        r#"{"compilerOptions": {"strict": true, "target": "es2022", "module": "nodenext"}, "include": ["src"]}"#,
+    );
+    project.write(
+        "src/geo.ts",
+        "/** A round shape. */\nexport interface Circle { kind: \"circle\"; radius: number }\n\
+         export interface Square { kind: \"square\"; side: number }\nexport type Shape = Circle | Square;\n\n\
+         /** Returns the area of a shape. */\nexport function area(shape: Shape): number {\n  switch (shape.kind) {\n    \
+         case \"circle\": return shape.radius * 3;\n    case \"square\": return shape.side * shape.side;\n  }\n}\n",
+    );
+    project.write(
+        "src/total.ts",
+        "import { area, type Shape } from \"./geo.js\";\n\n/** Returns the sum of all areas. */\n\
+         export function total(shapes: Shape[]): number {\n  return shapes.map(area).reduce((a, b) => a + b, 0);\n}\n\n\
+         export const unit = (): Shape => ({ kind: \"circle\", radius: 1 });\n",
+    );
+    project.write(
+        "src/total.test.ts",
+        "import { total, unit } from \"./total.js\";\ndeclare function test(name: string, run: () => void): void;\n\
+         test(\"total of one\", () => { if (total([unit()]) < 3) throw new Error(\"small\"); });\n",
+    );
+    // Another `area`, which only a language server can tell apart.
+    project.write(
+        "src/other.ts",
+        "export class Area { area(): number { return 1; } }\n\
+         export function run(all: Area): number { return all.area(); }\n",
+    );
+    Some(project)
+}
+
+/// Returns the places of the pointers with this evidence and risk.
+fn places<'a>(found: &'a Value, evidence: &str, risk: u8) -> Vec<&'a str> {
+    let pointers = found["pointers"].as_array().unwrap().iter();
+    let wanted = pointers.filter(|one| one["evidence"] == evidence && one["risk"] == risk);
+    wanted.map(|one| one["location"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn scout_lists_the_match_that_the_compiler_would_refuse() {
+    let Some(project) = project() else { return };
+    let mut peer = project.mcp(&["--profile", "tidepool"]);
+    peer.initialize();
+    let listed = peer.result("tools/list", json!({}));
+    let names: Vec<&str> =
+        listed["tools"].as_array().unwrap().iter().filter_map(|tool| tool["name"].as_str()).collect();
+    assert!(names.contains(&"teach-graph") && names.contains(&"scout"), "{names:?}");
+    let arguments = json!({"query": "What breaks if I add a variant to Shape?", "symbols": "Shape", "depth": "high", "wait_ms": 50_000});
+    let answer = peer.call("scout", arguments);
+    let found: Value = serde_json::from_str(&answer.text).expect("the text of this profile is JSON");
+    assert_eq!(found["head"]["checked_by"], json!(["tsc"]), "{found:#}");
+    assert_eq!(places(&found, "verified", 5), ["src/geo.ts:8"], "{found:#}");
+    assert_eq!(places(&found, "possible", 5), Vec::<&str>::new(), "{found:#}");
+    for field in ["summary", "nodesVisited", "trainingExamples"] {
+        assert!(!found[field].is_null(), "{field}: {found:#}");
+    }
+    let test = &found["tests"][0];
+    assert_eq!(
+        (&test["name"], &test["command"]),
+        (&json!("src/total.test.ts"), &json!("npx vitest run src/total.test.ts"))
+    );
+    // The homonym is no use of the function.
+    let arguments = json!({"query": "rename", "symbols": ["src/geo.ts:area"], "wait_ms": 50_000});
+    let found: Value = serde_json::from_str(&peer.call("scout", arguments).text).unwrap();
+    assert_eq!(places(&found, "verified", 5), ["src/total.ts:1", "src/total.ts:5"], "{found:#}");
+    // The shortest command.
+    let text = project.run(["scout", "What breaks if I add a variant to Shape?", "--wait-ms", "50000"]).ok();
+    assert!(text.starts_with("add_variant of Shape: 1 of "), "{text}");
+    assert!(text.contains("risk 5 src/geo.ts:8 match that breaks in area: compile error"), "{text}");
+}
+
+#[test]
+fn teach_graph_orders_what_a_topic_needs() {
+    let Some(project) = project() else { return };
+    let mut peer = project.mcp(&["explore"]);
+    peer.initialize();
+    let answer = peer.call("teach-graph", json!({"topic": "total area", "seeds": ["total"], "wait_ms": 50_000}));
+    let found = &answer.structured;
+    assert_eq!(
+        (&found["head"]["checked_by"], &found["head"]["complete"]),
+        (&json!(["tsc"]), &json!(true)),
+        "{found:#}"
+    );
+    let order = ["src/geo.ts:2", "src/geo.ts:3", "src/geo.ts:4", "src/geo.ts:7", "src/total.ts:4"];
+    assert_eq!(found["order"], json!(order), "{found:#}");
+    let names = |part: &str| -> Vec<&str> {
+        found[part].as_array().unwrap().iter().map(|one| one["symbol"]["name"].as_str().unwrap()).collect()
+    };
+    assert_eq!((names("core"), names("prereqs")), (vec!["total"], vec!["Shape", "area", "Circle", "Square"]));
+    assert_eq!(found["core"][0]["symbol"]["docComment"], "Returns the sum of all areas.");
+    assert_eq!(found["stopped"], "done");
+}
+
+/// Names of the standard library lead out of the project. They do not make a reading list incomplete.
+#[test]
+fn names_of_the_standard_library_leave_a_list_complete() {
+    if !has_program("ghc") {
+        return;
+    }
+    let project = fresh();
+    project.write("A.hs", "module A (total) where\n\ntotal :: [Double] -> Double\ntotal = sum . map area\n\narea :: Double -> Double\narea r = r * r\n");
+    project.run(["trust", "--yes"]).ok();
+    let found: Value =
+        serde_json::from_str(&project.run(["teach", "t", "--seeds", "total", "--wait-ms", "50000", "--json"]).ok())
+            .unwrap();
+    assert_eq!(
+        (&found["head"]["complete"], &found["order"]),
+        (&json!(true), &json!(["A.hs:7", "A.hs:4"])),
+        "{found:#}"
+    );
+}
+
+#[test]
+fn the_definitions_of_a_diff_are_the_entries() {
+    if !has_program("git") {
+        return;
+    }
+    let project = fresh();
+    project.write("hob.toml", "[code.servers.rust-analyzer]\nenabled = false\n");
+    project.write("Cargo.toml", "[package]\nname = \"shapes\"\n");
+    project
+        .write("src/lib.rs", "pub fn area(side: u8) -> u8 {\n    side\n}\n\npub fn total() -> u8 {\n    area(1)\n}\n");
+    project.write("tests/it.rs", "#[test]\nfn total_of_one() {\n    shapes::total();\n}\n");
+    let git = |args: &[&str]| {
+        let mut git = project.command("git");
+        git.args(["-c", "user.name=T", "-c", "user.email=t@example.org"]).args(args);
+        assert!(git.status().unwrap().success(), "{args:?}");
+    };
+    for args in [&["init", "-q"][..], &["add", "."], &["commit", "-qm", "First"]] {
+        git(args);
+    }
+    let refused = project.run(["scout", "--diff"]);
+    assert!(refused.stderr.contains("the diff changes no definition"), "{}", refused.stderr);
+    project.write(
+        "src/lib.rs",
+        "pub fn area(side: u8) -> u8 {\n    side * side\n}\n\npub fn total() -> u8 {\n    area(1)\n}\n",
+    );
+    let found: Value = serde_json::from_str(&project.run(["scout", "--diff", "--json"]).ok()).unwrap();
+    assert_eq!(found["entries"][0]["name"], "area", "{found:#}");
+    let test = &found["tests"][0];
+    assert_eq!(
+        (&test["distance"], &test["command"]),
+        (&json!(1), &json!("cargo test -p shapes --test it total_of_one"))
+    );
+    git(&["commit", "-qam", "Second"]);
+    let found: Value = serde_json::from_str(&project.run(["scout", "--diff", "HEAD~1..HEAD", "--json"]).ok()).unwrap();
+    assert_eq!(found["entries"][0]["name"], "area", "{found:#}");
+    let refused = project.run(["scout", "--diff", "HEAD~9..HEAD"]);
+    assert!(refused.stderr.contains("git cannot read the diff: bad revision 'HEAD~9'"), "{}", refused.stderr);
+    let refused = project.run(["teach", "t", "--seeds", "area", "--max-depth", "-1"]);
+    assert!(refused.stderr.contains("`max_depth` must be between 0 and 20"), "{}", refused.stderr);
+    let refused = project.run(["scout", "--diff=--output=x"]);
+    assert!(refused.stderr.contains("`diff` is `working`, `staged` or `BASE..HEAD`"), "{}", refused.stderr);
+}
