@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
+#[expect(clippy::enum_variant_names, reason = "these are the values of the tool's argument")]
 pub(crate) enum Change {
     AddVariant,
     Remove,

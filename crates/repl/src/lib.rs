@@ -15,6 +15,7 @@ mod lenient;
 pub mod load;
 mod not_started;
 mod numbers;
+mod pictures;
 pub mod profile;
 pub mod query;
 mod resolve;

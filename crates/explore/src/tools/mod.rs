@@ -18,6 +18,7 @@ pub use crate::scout::LineRange;
 pub type DiffFuture<'a> = Pin<Box<dyn Future<Output = Result<Vec<LineRange>, String>> + Send + 'a>>;
 
 /// The facts that the tools need.
+#[expect(clippy::type_complexity, reason = "each field is the signature of one function")]
 pub struct Sources {
     /// Returns the shared state of the tools for code; `None` if the tools are only declared.
     pub code: Box<dyn Fn() -> Option<Arc<Questions>> + Send + Sync>,

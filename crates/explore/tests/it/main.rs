@@ -1,5 +1,7 @@
 //! The tools on real folders, with syntax alone; `crates/hob/tests/it/explore.rs` has a language server.
 
+#![allow(clippy::unwrap_used)]
+
 mod faults;
 mod rubric;
 mod wrong_use;

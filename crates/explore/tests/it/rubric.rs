@@ -74,8 +74,9 @@ fn each_row_is_what_a_real_use_gets() {
             let of_line: Vec<_> = pointers.filter(|one| one["location"] == location).collect();
             // A use at a distance is named by its kind.
             let is_named = |what: &str| *name == "use through another definition" || what.starts_with(name);
-            let is_meant =
-                |one: &&&serde_json::Value| one["risk"].to_string() == *risk && is_named(one["what"].as_str().unwrap());
+            let is_meant = |one: &&&serde_json::Value| {
+                one["risk"].as_u64() == risk.parse().ok() && is_named(one["what"].as_str().unwrap())
+            };
             let Some(one) = of_line.iter().find(is_meant) else { panic!("{name}, {change}: risk {risk}: {found:#}") };
             let tags = one["tags"].as_array().unwrap().iter().filter_map(|tag| tag.as_str());
             let tags: Vec<&str> = tags.filter(|tag| *tag != "Recursive").collect();

@@ -8,7 +8,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{budget, caller, output_limit, pictures, reader, stay, with_heartbeat};
+use super::{budget, caller, output_limit, reader, stay, with_heartbeat};
+use crate::pictures;
 use crate::result::EvalResult;
 use crate::session::EvalRequest;
 use crate::sessions::Repl;

@@ -5,7 +5,6 @@ mod eval;
 mod input;
 mod interrupt;
 mod list;
-mod pictures;
 mod query;
 mod read;
 mod reload;

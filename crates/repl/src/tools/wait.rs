@@ -8,8 +8,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{budget, caller, pictures, stay, view, with_heartbeat};
+use super::{budget, caller, stay, view, with_heartbeat};
 use crate::lenient::number;
+use crate::pictures;
 use crate::result::EvalResult;
 use crate::sessions::{Repl, check_started};
 use crate::text;

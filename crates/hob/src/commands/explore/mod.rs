@@ -9,6 +9,7 @@ use project::Project;
 use serde_json::{Map, Value, json};
 
 use super::call::{control_failure, finish};
+use crate::commands::current_project;
 use crate::exit::{Exit, Failure};
 
 /// Show what to read to understand a topic
@@ -49,7 +50,7 @@ pub(crate) struct Teach {
 impl Teach {
     pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
         if let Some(file) = &self.check {
-            return tour::check(&project.worktree(&super::cwd()?), file);
+            return tour::check(&project.worktree(&current_project::cwd()?), file);
         }
         let arguments = [
             ("topic", json!(self.topic)),
@@ -116,9 +117,9 @@ impl Scout {
 
 /// Calls a tool with those arguments that are given.
 fn call<const N: usize>(project: &Project, tool: &str, arguments: [(&str, Value); N]) -> Result<Value, Failure> {
-    let mut hello = super::hello(project)?;
+    let mut hello = current_project::hello(project)?;
     hello.toolsets = vec!["explore".to_owned()];
-    let mut control = super::connect_or_start(project, &hello)?;
+    let mut control = current_project::connect_or_start(project, &hello)?;
     let given = arguments.into_iter().filter(|(_, value)| !value.is_null());
     let arguments: Map<String, Value> = given.map(|(name, value)| (name.to_owned(), value)).collect();
     control.call(tool, arguments, |_| {}, |_, _| {}).map_err(control_failure)

@@ -109,10 +109,10 @@ pub(super) fn check(root: &Path, file: &Path) -> Result<Exit, Failure> {
         .filter_map(|(number, step)| Some(format!("stop {}: {}", number + 1, problem(root, step)?)))
         .collect();
     for problem in &problems {
-        terminal::line(&project::visible(problem));
+        terminal::line(project::visible(problem));
     }
     if problems.is_empty() {
-        terminal::line(&format!("all {} stops match", tour.steps.len()));
+        terminal::line(format!("all {} stops match", tour.steps.len()));
         return Ok(Exit::Done);
     }
     Ok(Exit::Failed)

@@ -14,7 +14,7 @@ const BYTES_MAX: u64 = 3 * 1024 * 1024;
 const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
 
 /// Returns a text, followed by the evaluation's pictures.
-pub(super) fn content(text: String, result: &EvalResult) -> Vec<Content> {
+pub(crate) fn content(text: String, result: &EvalResult) -> Vec<Content> {
     let pictures = result.pictures.iter().filter_map(|path| read(Path::new(path)).ok());
     let pictures = pictures.filter(|bytes| bytes.starts_with(SIGNATURE) && bytes.len() as u64 <= BYTES_MAX);
     std::iter::once(Content::Text(text)).chain(pictures.map(|bytes| Content::image(bytes, "image/png"))).collect()
