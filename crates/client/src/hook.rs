@@ -97,7 +97,8 @@ pub fn ask(
     mut on_asking: impl FnMut(),
 ) -> Result<HookReply, HookError> {
     let HookEvent { agent, event, raw, cwd, deadline, person } = event;
-    let patience = Patience { ack: ACK_WITHIN, ..Patience::until(deadline) };
+    let patience = Patience::until(deadline);
+    let patience = Patience { ack: patience.ack.min(ACK_WITHIN), ..patience };
     let hello = Hello::brief(project, &cwd);
     let connection = connect_or_start_within(project, &hello, launch, patience);
     let connection = connection.map_err(|error| match error {

@@ -46,9 +46,11 @@ fn its_messages_are_answered_in_their_form() {
             "exo_status",
             "find_callers",
             "request_guidance",
+            "scout",
             "select_option",
             "show_constructors",
             "show_fields"
+            "teach-graph",
         ]
     );
     assert!(tools["tools"].as_array().unwrap().iter().all(|tool| tool["tdInputSchema"]["type"] == "object"));
