@@ -3,7 +3,8 @@
 //!
 //! A program waits for input if one of its threads is in `read`, `poll` or `select` on the session's input pipe, or if
 //! its runtime has armed that pipe in an epoll set for one shot (as GHC's does while a thread is in `getLine`).
-//! Runtimes that watch their input all the time (Node) give no verdict. Only processes that hold the session's own
+//! Runtimes that watch their input all the time (Node) give no verdict, unless the session's own process is known to
+//! watch it only while a program reads. Only processes that hold the session's own
 //! input pipe count: in `yes | sort`, `sort` waits for `yes`, not for a person.
 
 use std::os::unix::fs::FileExt;
@@ -30,6 +31,7 @@ pub enum Doing {
 pub struct Prober {
     group: Group,
     last: Option<(Instant, Duration)>,
+    watches_to_read: bool,
 }
 
 /// A session that used less than one part in `BUSY_PART` of a processor between two looks was asleep.
@@ -47,7 +49,13 @@ fn cache_age(since: Duration) -> Duration {
 impl Prober {
     /// Returns a prober for one session.
     pub fn new(group: &Group) -> Prober {
-        Prober { group: group.clone(), last: None }
+        Prober { group: group.clone(), last: None, watches_to_read: false }
+    }
+
+    /// Sets if the session's first process watches its input only while a program reads it.
+    #[must_use]
+    pub fn watching_to_read(self, watches_to_read: bool) -> Prober {
+        Prober { watches_to_read, ..self }
     }
 
     /// Observes now. Takes some milliseconds on a blocking thread; the first observation takes 30 ms longer, since it
@@ -88,13 +96,15 @@ impl Prober {
     /// Returns the activity, true if one of its threads uses a processor, and the time used by all.
     async fn sample(&self) -> Option<(Doing, bool, Duration)> {
         let group = self.group.clone();
+        let reader = self.watches_to_read.then(|| group.pid());
         let age = self.last.map_or(Duration::ZERO, |(then, _)| cache_age(then.elapsed()));
         tokio::task::spawn_blocking(move || {
             // The list of processes may come from the last observation of any session; the activity of each may not.
             let now = |member: Member| Member::read(member.pid).filter(|now| now.key() == member.key());
             let members: Vec<_> = group.near_members_cached(age).into_iter().filter_map(now).collect();
             let cpu = members.iter().map(thread_time).sum();
-            (!members.is_empty()).then(|| (verdict(&members, group.input()), members.iter().any(is_running), cpu))
+            (!members.is_empty())
+                .then(|| (verdict(&members, group.input(), reader), members.iter().any(is_running), cpu))
         })
         .await
         .ok()?
@@ -130,12 +140,16 @@ fn is_running(member: &Member) -> bool {
     matches!(member.state, 'R' | 'D') || threads(member.pid).any(is_running)
 }
 
-fn verdict(members: &[Member], input: u64) -> Doing {
+/// `reader` is a process that watches the input only while it reads.
+fn verdict(members: &[Member], input: u64, reader: Option<i32>) -> Doing {
     let mut computing = false;
     let mut unclear = false;
+    let mut reading = false;
     for member in members {
         let held = InputUse::read(member.pid, input);
-        unclear |= held.always_watched || held.hidden;
+        let is_reader = reader == Some(member.pid);
+        reading |= held.always_watched && is_reader;
+        unclear |= held.always_watched && !is_reader || held.hidden;
         if held.armed {
             return Doing::WaitingForInput;
         }
@@ -149,10 +163,11 @@ fn verdict(members: &[Member], input: u64) -> Doing {
         }
         computing |= matches!(member.state, 'R' | 'D');
     }
-    match (computing, unclear) {
-        (true, _) => Doing::Computing,
-        (false, true) => Doing::Unknown,
-        (false, false) => Doing::Sleeping,
+    match (computing, reading, unclear) {
+        (true, ..) => Doing::Computing,
+        (false, true, _) => Doing::WaitingForInput,
+        (false, false, true) => Doing::Unknown,
+        (false, false, false) => Doing::Sleeping,
     }
 }
 

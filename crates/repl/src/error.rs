@@ -86,7 +86,7 @@ impl ReplError {
                 ]
             }
             ReplError::UnknownProgram { .. } => {
-                vec!["Name the `profile` that speaks to it too: ghci, cabal, stack, python or bash.".to_owned()]
+                vec!["Name the `profile` that speaks to it too: ghci, cabal, stack, python, node or bash.".to_owned()]
             }
             ReplError::Profile(error) => error.hints(),
             ReplError::Start { source: StartError::Spawn(SpawnError::Cwd { .. }), .. } => {

@@ -14,7 +14,7 @@ use serde_json::json;
 use super::{BoxFuture, Capabilities, Finding, Health, Part, PartStatus, Setup, Surface, Toolset};
 
 // Some clients show a model only the first 150 bytes.
-const INSTRUCTIONS: &str = "Live REPLs for this project (GHCi, cabal, stack, Python, bash): run code with repl_eval instead \
+const INSTRUCTIONS: &str = "Live REPLs for this project (GHCi, cabal, stack, Python, Node, bash): run code with repl_eval instead \
 of a new program. Definitions and loaded modules are kept. A suitable session starts automatically, and outlives this \
 connection. Every call returns within its timeout; its last line gives the status and the next call to make. If code is \
 still running, repl_wait waits for it and repl_interrupt stops it. repl_read returns all past output. After editing \

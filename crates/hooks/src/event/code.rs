@@ -30,7 +30,7 @@ const HOB_TOOLS: &[(&str, &[&str], bool)] = &[
 /// The fields of other servers' tools that contain shell text.
 const SHELL_FIELDS: [&str; 3] = ["command", "cmd", "script"];
 /// hob's own session profiles except `bash`.
-const OTHER_PROFILES: [&str; 4] = ["python", "ghci", "cabal", "stack"];
+const OTHER_PROFILES: [&str; 5] = ["python", "node", "ghci", "cabal", "stack"];
 
 /// Returns the code that a tool runs; `None` if it runs none.
 pub(crate) fn code_of(tool: &str, kind: ToolKind, input: &Value) -> Option<(Option<Command>, Option<Code>)> {

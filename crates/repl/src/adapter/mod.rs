@@ -7,7 +7,9 @@
 //! specific to each adapter; on standard error it is a [`StderrPayload`].
 
 pub mod bash;
+mod frames;
 pub mod ghci;
+pub mod node;
 pub mod python;
 
 use std::fmt;
@@ -402,6 +404,12 @@ pub trait Adapter: Send + Sync + fmt::Debug {
 
     /// Returns true if children may have their own process groups, which an interrupt must reach too.
     fn controls_jobs(&self) -> bool {
+        false
+    }
+
+    /// Returns true if the REPL's own process watches its standard input only while a program reads it, so that watching
+    /// means waiting.
+    fn watches_input_to_read(&self) -> bool {
         false
     }
 

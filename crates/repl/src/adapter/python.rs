@@ -2,10 +2,7 @@
 //! it and receives frames on a separate descriptor. So standard input belongs to the program, ends are counted, and values and exceptions are
 //! separate from the output.
 
-use serde::Deserialize;
-
-use super::{Adapter, Barrier, Channel, Nonce, Plan, Printed, Refusal, SCRIPT_PATH, Step, Verdict};
-use diagnostics::{Diagnostic, Severity, Source};
+use super::{Adapter, Barrier, Channel, Nonce, Plan, Printed, Refusal, Step, Verdict, frames};
 
 /// The adapter for Python 3.8 and newer.
 #[derive(Debug, Clone, Copy)]
@@ -39,32 +36,6 @@ const DRIVER: &str = concat!(
     include_str!("python_pictures.py"),
 );
 
-/// The driver's report about one frame.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct Report {
-    value: Option<String>,
-    #[serde(rename = "type")]
-    type_: Option<String>,
-    exception: Option<String>,
-    interrupted: bool,
-    syntax: Option<Syntax>,
-    /// The modules of the project that changed on disk after they were imported, separated by commas.
-    changed: Option<String>,
-    /// The files with pictures, one on each line.
-    pictures: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Syntax {
-    line: Option<u32>,
-    column: Option<u32>,
-    end_line: Option<u32>,
-    end_column: Option<u32>,
-    message: String,
-}
-
 impl Adapter for Python {
     fn channel(&self) -> Channel {
         Channel::Apart
@@ -84,20 +55,15 @@ impl Adapter for Python {
     }
 
     fn plan(&self, code: &str) -> Result<Plan, Refusal> {
-        let step = Step { bytes: frame('E', code), advance: 1, script: None };
-        Ok(Plan { steps: vec![step], notes: Vec::new() })
+        Ok(frames::plan(code))
     }
 
     fn plan_with_input(&self, code: &str) -> Result<Plan, Refusal> {
-        let bytes = format!("I {} {SCRIPT_PATH}\n{code}", code.len()).into_bytes();
-        let step = Step { bytes, advance: 1, script: None };
-        Ok(Plan { steps: vec![step], notes: Vec::new() })
+        Ok(frames::plan_with_input(code))
     }
 
     fn number(&self, step: &mut Step, eval: u64) {
-        if let Some(end) = step.bytes.iter().position(|&byte| byte == b'\n') {
-            step.bytes.splice(end..end, format!(" {eval}").into_bytes());
-        }
+        frames::number(step, eval);
     }
 
     fn is_quit(&self, code: &str) -> bool {
@@ -106,51 +72,16 @@ impl Adapter for Python {
     }
 
     fn classify(&self, printed: Printed<'_>) -> Verdict {
-        let report: Report = match serde_json::from_str(printed.payload) {
-            Ok(report) => report,
-            // The marker is missing; the session reports the reason.
-            Err(_) if printed.payload.is_empty() => return Verdict { error: true, ..Verdict::default() },
-            Err(error) => {
-                let exception = Some(format!("how the evaluation ended cannot be read from Python's report ({error})"));
-                return Verdict { error: true, exception, ..Verdict::default() };
-            }
-        };
-        let diagnostic = |syntax: Syntax| Diagnostic {
-            file: None,
-            line: syntax.line,
-            column: syntax.column,
-            end_line: syntax.end_line,
-            // Python's end is exclusive; an empty span ends at its start.
-            end_column: syntax.end_column.map(|end| end.saturating_sub(1).max(syntax.column.unwrap_or(1))),
-            severity: Severity::Error,
-            code: None,
-            flag: None,
-            message: syntax.message,
-            hints: Vec::new(),
-            source: Source::Interactive,
-        };
-        Verdict {
-            error: report.exception.is_some(),
-            diagnostics: report.syntax.map(diagnostic).into_iter().collect(),
-            // Code may raise KeyboardInterrupt itself.
-            interrupted: report.interrupted && printed.interrupting,
-            signal: None,
-            exception: report.exception,
-            value: report.value,
-            type_: report.type_,
-            load: None,
-            notes: report.changed.iter().map(|modules| changed_note(modules)).collect(),
-            pictures: report.pictures.iter().flat_map(|paths| paths.lines()).map(str::to_owned).collect(),
-        }
+        frames::verdict(printed, "Python")
     }
 
     fn barrier(&self, _: &Nonce, _: u64) -> Barrier {
         // Only the driver reads frames, so counting is enough.
-        Barrier { bytes: frame('B', ""), echo: None }
+        Barrier { bytes: frames::frame('B', ""), echo: None }
     }
 
     fn quit(&self) -> Vec<u8> {
-        frame('Q', "")
+        frames::frame('Q', "")
     }
 
     fn prompt(&self, _: &str) -> String {
@@ -171,21 +102,6 @@ impl Adapter for Python {
         }
         any
     }
-}
-
-/// Returns the note about imported modules, separated by commas, that are older than their files.
-fn changed_note(modules: &str) -> String {
-    let (it, version) = if modules.contains(',') { ("they were", "versions") } else { ("it was", "version") };
-    format!(
-        "{modules} changed on disk after {it} imported; importlib.reload(MODULE) loads the new {version}, and repl_restart \
-         starts the session again."
-    )
-}
-
-/// Encodes the kind, the length of the code and, for an evaluation, its number; then the code. A frame with input has
-/// the file's path before the number.
-fn frame(kind: char, code: &str) -> Vec<u8> {
-    format!("{kind} {}\n{code}", code.len()).into_bytes()
 }
 
 #[cfg(test)]

@@ -25,8 +25,7 @@ const DEFAULT: [&str; 3] = ["ghci", "python", "bash"];
 /// The same for a project in a language without a profile.
 const DEFAULT_OF_OTHERS: [&str; 3] = ["python", "bash", "ghci"];
 /// Files of such projects.
-const OTHERS: [&str; 8] =
-    ["Cargo.toml", "package.json", "deno.json", "go.mod", "Gemfile", "mix.exs", "pom.xml", "build.gradle"];
+const OTHERS: [&str; 7] = ["Cargo.toml", "deno.json", "go.mod", "Gemfile", "mix.exs", "pom.xml", "build.gradle"];
 
 /// The maximum number of entries read from a directory.
 const MAX_ENTRIES: usize = 10_000;
@@ -166,7 +165,7 @@ mod tests {
     #[test]
     fn a_project_of_another_language_gets_python_before_bash() {
         let all = ["ghci", "ghc", "cabal", "python3", "bash"];
-        for file in ["Cargo.toml", "package.json"] {
+        for file in ["Cargo.toml", "deno.json"] {
             let expected = format!(r#"python in "" because hob has no REPL for a project with {file}"#);
             assert_eq!(check(&[file], &all, ""), expected);
             assert_eq!(check(&[file, "build.sh"], &all, ""), expected);
@@ -176,8 +175,19 @@ mod tests {
         }
         // Files of a language with a profile still decide.
         assert_eq!(check(&["Cargo.toml", "pyproject.toml"], &all, ""), r#"python in "" because pyproject.toml"#);
-        assert_eq!(check(&["package.json", "A.hs", "run.sh"], &all, ""), r#"ghci in "" because A.hs"#);
+        assert_eq!(check(&["go.mod", "A.hs", "run.sh"], &all, ""), r#"ghci in "" because A.hs"#);
         assert_eq!(check(&["Cargo.toml", "x.cabal"], &all, "src"), r#"cabal in "" because x.cabal"#);
+    }
+
+    #[test]
+    fn a_package_of_node() {
+        let all = ["ghci", "node", "python3", "bash"];
+        assert_eq!(check(&["package.json", "A.hs", "run.py"], &all, ""), r#"node in "" because package.json"#);
+        assert_eq!(check(&["package.json", "src/run.sh"], &all, "src"), r#"node in "" because package.json"#);
+        assert_eq!(check(&["Cargo.toml", "package.json"], &all, ""), r#"node in "" because package.json"#);
+        assert_eq!(check(&["package.json", "pyproject.toml"], &all, ""), r#"python in "" because pyproject.toml"#);
+        assert_eq!(check(&["tool.mjs", "run.sh"], &all, ""), r#"node in "" because tool.mjs"#);
+        assert_eq!(check(&["tool.mjs", "run.py"], &all, ""), r#"python in "" because run.py"#);
     }
 
     #[test]

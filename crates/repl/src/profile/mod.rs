@@ -36,6 +36,8 @@ pub enum DriverKind {
     Python,
     /// A prompt command in bash.
     Bash,
+    /// A driver inside Node.
+    Node,
 }
 
 /// One kind of REPL.
@@ -269,7 +271,7 @@ impl ProfileError {
             }
             ProfileError::Withheld { .. } => vec![
                 "A person can read and grant it with `hob trust` in a terminal.".to_owned(),
-                "Or name a built-in `profile`: bash, cabal, ghci, python or stack.".to_owned(),
+                "Or name a built-in `profile`: bash, cabal, ghci, node, python or stack.".to_owned(),
             ],
             ProfileError::GrantedSince { .. } => {
                 vec!["Run `hob stop`; the next call starts a daemon that knows it.".to_owned()]
@@ -308,10 +310,11 @@ pub struct Profiles {
     granted: Option<Granted>,
 }
 
-const BUILTIN: [(&str, &str); 5] = [
+const BUILTIN: [(&str, &str); 6] = [
     ("bash", include_str!("builtin/bash.toml")),
     ("cabal", include_str!("builtin/cabal.toml")),
     ("ghci", include_str!("builtin/ghci.toml")),
+    ("node", include_str!("builtin/node.toml")),
     ("python", include_str!("builtin/python.toml")),
     ("stack", include_str!("builtin/stack.toml")),
 ];
@@ -504,6 +507,7 @@ mod tests {
             bash Bash bash -p -c t=$HOB_TERMINAL_FD; unset HOB_TERMINAL_FD; exec "$BASH" --noprofile --norc --noediting +H -i 9>&2 2>&"$t" {t}>&-
             cabal Ghci cabal repl --repl-options=-ferror-spans --repl-options=-haddock
             ghci Ghci ghci -ignore-dot-ghci -package-env - -ferror-spans -haddock
+            node Node node
             python Python python3
             stack Ghci stack ghci --ghci-options=-ferror-spans -haddock"#]]
         .assert_eq(&Profiles::builtin().iter().map(show).collect::<Vec<_>>().join("\n"));
@@ -519,7 +523,7 @@ mod tests {
         expect![[r#"
             fine
             the profile "mine" in hob.toml is not usable: unknown field `comand`, expected one of `title`, `language`, `driver`, `command`, `requires`, `detect`, `sources`, `rank`, `memory`, `env`, `start_timeout_ms`, `component`, `virtual_environments`, `install`
-            the profile "mine" in hob.toml is not usable: unknown variant `perl`, expected one of `ghci`, `python`, `bash`
+            the profile "mine" in hob.toml is not usable: unknown variant `perl`, expected one of `ghci`, `python`, `bash`, `node`
             the profile "mine" in hob.toml is not usable: `command` must name a program
             the profile "Mine!" in hob.toml is not usable: its name must be 1 to 32 lower-case letters, digits, - or _"#]]
         .assert_eq(
@@ -549,7 +553,7 @@ mod tests {
             Install it: apt-get install cabal-install ghc (or install both with ghcup).
             Or name another `profile`."#]]
         .assert_eq(&format!("{error}\n{}", error.hints().join("\n")));
-        expect![[r#"unknown profile "perl"; available: bash, cabal, ghci, python, stack"#]]
+        expect![[r#"unknown profile "perl"; available: bash, cabal, ghci, node, python, stack"#]]
             .assert_eq(&profiles.get("perl").expect_err("unknown").to_string());
     }
 
@@ -575,7 +579,7 @@ mod tests {
         expect![[r#"
             the profile "mine" of this project's hob.toml is not granted: it runs the command ["sh"]
             A person can read and grant it with `hob trust` in a terminal.
-            Or name a built-in `profile`: bash, cabal, ghci, python or stack."#]]
+            Or name a built-in `profile`: bash, cabal, ghci, node, python or stack."#]]
         .assert_eq(&format!("{error}\n{}", error.hints().join("\n")));
     }
 

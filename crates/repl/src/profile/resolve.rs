@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::{DriverKind, Profile, ProfileError, Profiles};
-use crate::adapter::{Adapter, bash, ghci, python};
+use crate::adapter::{Adapter, bash, ghci, node, python};
 use crate::session::Launch;
 
 /// The nursery takes at most this fraction of the memory limit …
@@ -20,6 +20,7 @@ impl DriverKind {
             DriverKind::Ghci => Arc::new(ghci::Ghci),
             DriverKind::Python => Arc::new(python::Python),
             DriverKind::Bash => Arc::new(bash::Bash),
+            DriverKind::Node => Arc::new(node::Node),
         }
     }
 
@@ -27,6 +28,7 @@ impl DriverKind {
     fn arguments(self) -> &'static [&'static str] {
         match self {
             DriverKind::Python => &python::ARGUMENTS,
+            DriverKind::Node => &node::ARGUMENTS,
             DriverKind::Ghci | DriverKind::Bash => &[],
         }
     }

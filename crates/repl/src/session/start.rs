@@ -126,6 +126,7 @@ pub(crate) fn start(session: SessionSpec, log: OutputLog) -> Result<Handle, Star
     let inputs = InputPipes::new(launch.adapter.channel(), child.stdin.take(), std::mem::take(&mut child.extra));
     let users = Arc::new(Users::new(now));
     let jobs = launch.adapter.controls_jobs();
+    let state = LoopState::new(&child.group, &*launch.adapter, &log);
     let actor = Actor {
         jobs,
         machine: Machine::new(&session.name, launch.adapter, nonce.clone(), bounds, session.numbers, now),
@@ -145,7 +146,7 @@ pub(crate) fn start(session: SessionSpec, log: OutputLog) -> Result<Handle, Star
         users: users.clone(),
         session: session.name,
         sink: session.sink,
-        state: LoopState::new(&child.group, &log),
+        state,
         _terminal: child.terminal.take(),
         group: child.group.clone(),
     };

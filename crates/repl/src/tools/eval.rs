@@ -15,7 +15,7 @@ use crate::session::EvalRequest;
 use crate::sessions::Repl;
 use crate::text;
 
-/// Evaluate code in a live REPL: cabal, stack, GHCi, Python or bash, chosen by the project. Starts the session if
+/// Evaluate code in a live REPL: cabal, stack, GHCi, Python, Node or bash, chosen by the project. Starts the session if
 /// needed; definitions and loaded modules are kept for later calls. One evaluation runs at a time, others are queued.
 /// One that outlasts wait_ms continues: collect it with repl_wait. Programs that need a terminal do not work.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -27,7 +27,7 @@ pub(super) struct Args {
     /// Session name (default "main").
     #[serde(alias = "name")]
     pub session: Option<String>,
-    /// Profile of a new session: ghci, cabal, stack, python, bash (default: `profile` of [repl], else detected).
+    /// Profile of a new session: ghci, cabal, stack, python, node, bash (default: `profile` of [repl], else detected).
     pub profile: Option<String>,
     /// How long to wait for the result, in ms (default 20000, at most 50000).
     #[serde(alias = "timeout_ms", alias = "timeout")]

@@ -24,7 +24,7 @@ pub(super) struct Args {
     /// Session name (default "main").
     #[serde(alias = "name")]
     pub session: Option<String>,
-    /// Profile: ghci, cabal, stack, python, bash, or a configured one (default: `profile` of [repl], else detected).
+    /// Profile: ghci, cabal, stack, python, node, bash, or a configured one (default: `profile` of [repl], else detected).
     pub profile: Option<String>,
     /// Command instead of the profile's, such as ["ghci", "-isrc"].
     pub command: Option<Vec<String>>,
@@ -181,6 +181,7 @@ pub(super) fn text(output: &Output) -> String {
 
 /// Returns true if a line of the banner only gives the version, which the status line has too.
 fn is_greeting(line: &str, version: Option<&str>) -> bool {
-    let greets = ["GHCi, version ", "GNU bash ", "Python "].iter().any(|greeting| line.starts_with(greeting));
+    let greets =
+        ["GHCi, version ", "GNU bash ", "Python ", "Node.js v"].iter().any(|greeting| line.starts_with(greeting));
     greets && version.is_some_and(|version| line.contains(version))
 }

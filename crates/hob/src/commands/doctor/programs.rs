@@ -72,6 +72,16 @@ const PROGRAMS: &[Program] = &[
         other: Some("pipx install uv"),
     },
     Program {
+        name: "node",
+        what_for: "JavaScript and TypeScript sessions",
+        needed_by: &["package.json", "tsconfig.json"],
+        version_arg: "--version",
+        apt: "nodejs",
+        dnf: "nodejs",
+        brew: "node",
+        other: None,
+    },
+    Program {
         name: "bash",
         what_for: "shell sessions",
         needed_by: &[],

@@ -4,12 +4,18 @@ use std::time::{Duration, Instant};
 
 use process::activity::Activity;
 use process::probe::{Doing, Prober};
-use process::{Ladder, Signal};
+use process::{Group, Ladder, Signal};
 
 use super::{Actor, DRAIN, route};
+use crate::adapter::Adapter;
 use crate::session::cpu::CpuClock;
 use crate::session::machine::{Death, Ending, Event, Probed};
 use crate::session::pipes::OutputPipe;
+
+/// Returns a prober for a session.
+pub(super) fn prober(group: &Group, adapter: &dyn Adapter) -> Prober {
+    Prober::new(group).watching_to_read(adapter.watches_input_to_read())
+}
 
 impl Actor {
     pub(super) fn probe(&mut self) {
@@ -18,7 +24,7 @@ impl Actor {
             return self.on(Event::Probed(Probed::Unread));
         }
         let group = self.group.clone();
-        let mut prober = self.state.prober.take().unwrap_or_else(|| Prober::new(&self.group));
+        let mut prober = self.state.prober.take().unwrap_or_else(|| prober(&self.group, self.machine.adapter()));
         self.state.probe = Some(tokio::spawn(async move {
             let doing = prober.look().await;
             let command = if doing == Doing::WaitingForInput { group.command_line() } else { None };

@@ -36,6 +36,7 @@ use super::script::Scripts;
 use super::start::EventSink;
 use super::users::Users;
 use super::{InterruptReport, SessionEvent, SessionInfo, Stream};
+use crate::adapter::Adapter;
 use crate::load::LoadRecord;
 
 /// The number of reads from a stream per wake, before others get their turn.
@@ -99,13 +100,13 @@ pub(super) struct LoopState {
 }
 
 impl LoopState {
-    pub(super) fn new(group: &Group, log: &OutputLog) -> LoopState {
+    pub(super) fn new(group: &Group, adapter: &dyn Adapter, log: &OutputLog) -> LoopState {
         let total = log.status().total;
         LoopState {
             replies: Replies::default(),
             stopping: Vec::new(),
             probe: None,
-            prober: Some(Prober::new(group)),
+            prober: Some(kernel::prober(group, adapter)),
             watch: None,
             command: None,
             measure: None,

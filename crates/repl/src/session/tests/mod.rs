@@ -9,6 +9,7 @@ mod handles;
 mod haskell;
 mod hostile;
 mod interrupts;
+mod node;
 mod pictures;
 pub(crate) mod pieces;
 mod profiles;
@@ -38,7 +39,7 @@ pub(crate) async fn interrupt(profile: &str, session: &Handle) -> InterruptRepor
     loop {
         let report = session.interrupt(1000).await.expect("an answer");
         match report.outcome {
-            InterruptOutcome::NotYet if profile != "python" => {}
+            InterruptOutcome::NotYet if !["python", "node"].contains(&profile) => {}
             InterruptOutcome::Uninterruptible if profile == "bash" => {}
             _ => return report,
         }

@@ -16,7 +16,7 @@ fn session(profile: &str) -> Handle {
     session_in(profile, Path::new("/"))
 }
 
-fn session_in(profile: &str, folder: &Path) -> Handle {
+pub(super) fn session_in(profile: &str, folder: &Path) -> Handle {
     let keep = |name: &str| (name.to_owned(), std::env::var(name).unwrap_or_default());
     let launch = Profiles::builtin()
         .get(profile)
@@ -27,7 +27,7 @@ fn session_in(profile: &str, folder: &Path) -> Handle {
     start(spec, log()).expect("it starts")
 }
 
-fn line(result: &EvalResult) -> String {
+pub(super) fn line(result: &EvalResult) -> String {
     let value = result.value.as_deref().map_or(String::new(), |value| format!(" = {value}"));
     format!("{} | {:?} | {:?}{value}", result.status.name(), result.stdout, result.stderr)
 }
@@ -114,6 +114,48 @@ async fn python() {
             ],
             sum: ("20 + 22", r#"done | "" | "" = 42"#),
             exit: "exit(3)",
+        },
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn node() {
+    let trace = "RangeError: é\\n    at <eval 5>:1:7\\n";
+    check(
+        "node",
+        Sample {
+            version: "2",
+            evaluations: &[
+                ("1 + 1", r#"done | "" | "" = 2"#),
+                ("function f(n) {\n  return n * 2;\n}\n\nconst x = [0, 1, 2].map(f);\nx", r#"done | "" | "" = [ 0, 2, 4 ]"#),
+                ("process.stdout.write('no newline'); undefined", r#"done | "no newline" | """#),
+                ("console.error('oops')", r#"done | "" | "oops\n""#),
+                ("throw new RangeError('é')", &format!(r#"error | "" | "{trace}""#)),
+                ("const y = 'λ'; console.log(y, 1 + 2); _", r#"done | "λ 3\n" | "" = [ 0, 2, 4 ]"#),
+                ("process.stdout.write(Buffer.from([0xff, 0])); undefined", "done | \"\u{fffd}\\0\" | \"\""),
+                (
+                    "const { execSync } = require('child_process'); execSync('echo child', { stdio: 'inherit' }); undefined",
+                    r#"done | "child\n" | """#,
+                ),
+            ],
+            read: "const lines = require('readline').createInterface({ input: process.stdin });\n\
+                   for await (const line of lines) { console.log('>', line); break }",
+            read_gives: r#"done | "> ho b\n" | """#,
+            endless: &[
+                "for (;;);",
+                "await new Promise(() => {})",
+                "for (;;) await null",
+                "await new Promise((done) => setTimeout(done, 1)); for (;;);",
+                "setTimeout(() => { for (;;); }, 1); await new Promise(() => {})",
+                "for (;;) console.log('flood')",
+                "fs.readSync(0, Buffer.alloc(1))",
+                "for await (const line of process.stdin);",
+                "execSync('sleep 1000')",
+                "try { await new Promise(() => {}) } finally { console.log('cleaned') }",
+            ],
+            sum: ("20 + 22", r#"done | "" | "" = 42"#),
+            exit: "process.exit(3)",
         },
     )
     .await;
@@ -369,4 +411,26 @@ async fn bash_interrupted_at_random() {
     ];
     let next = |n| (format!("echo out{n}; echo err{n} >&2"), format!("done | \"out{n}\\n\" | \"err{n}\\n\""));
     interrupted_at_random("bash", ":", &codes, next).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn node_interrupted_at_random() {
+    let codes = [
+        "for (;;);",
+        "for (;;) console.log('flood')",
+        "await new Promise(() => {})",
+        "await new Promise((done) => setTimeout(done, MS)); for (;;);",
+        "await new Promise((done) => setTimeout(done, MS))",
+        "let sum = 0; for (let i = 0; i < MS * 100000; i++) sum += i;",
+        "setTimeout(() => { for (;;); }); await new Promise(() => {})",
+        "execSync('sleep 1000')",
+        "for await (const line of process.stdin);",
+        "try { await new Promise(() => {}) } finally { console.log('cleaned') }",
+    ];
+    let next = |n| {
+        (format!("console.log('out{n}'); console.error('err{n}'); {n} + 1"), {
+            format!("done | \"out{n}\\n\" | \"err{n}\\n\" = {}", n + 1)
+        })
+    };
+    interrupted_at_random("node", "const { execSync } = require('child_process')", &codes, next).await;
 }

@@ -134,6 +134,27 @@ const PYTHON: &[Program] = &[
     program(Asks("q\n"), "import pdb; pdb.set_trace()\nx = 1"),
 ];
 
+const NODE: &[Program] = &[
+    plain("for (;;);"),
+    plain("for (;;) console.log('flood')"),
+    plain("fs.readSync(0, Buffer.alloc(1))"),
+    reads("for await (const part of process.stdin) console.log(`${part}`)"),
+    plain("await sleep(100000)"),
+    plain("await sleep(MS)"),
+    plain("for (;;) await null"),
+    plain("await sleep(MS); for (;;);"),
+    plain("setTimeout(() => { for (;;); }); await sleep(100000)"),
+    plain("let sum = 0; for (let i = 0; i < MS * 100000; i++) sum += i; console.log(sum)"),
+    plain("execSync('sleep 1000')"),
+    plain("const child = spawn('sleep', ['1000']); await new Promise((done) => child.on('exit', done))"),
+    plain("garbage = Array.from({ length: 300000 }, (_, n) => [n]); garbage.length"),
+    program(
+        Cleans,
+        "try { console.log('begun'); await sleep(100000) } finally { await sleep(MS); console.log('cleaned') }",
+    ),
+    program(Deaf, "for (let i = 0; i < MS; i++) { try { await sleep(1) } catch {} }\nconsole.log('end')"),
+];
+
 const BASH: &[Program] = &[
     plain("while :; do :; done"),
     plain("while :; do echo flood; done"),
@@ -372,6 +393,20 @@ async fn python_at_random() {
         (code, format!("done | \"out{n}\\n\" | \"err{n}\\n\" = {}", n + 1))
     };
     interrupts("python", session, PYTHON, next).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn node_at_random() {
+    let session = super::profiles::session_in("node", Path::new("/"));
+    let prepare = "const { execSync, spawn } = require('child_process');\n\
+                   const sleep = (ms) => new Promise((done) => setTimeout(done, ms));\n\
+                   const heap = Array.from({ length: 1000000 }, (_, n) => [n]); let garbage";
+    eval(&session, prepare).await;
+    let next = |n| {
+        let code = format!("console.log('out{n}'); console.error('err{n}'); {n} + 1");
+        (code, format!("done | \"out{n}\\n\" | \"err{n}\\n\" = {}", n + 1))
+    };
+    interrupts("node", session, NODE, next).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
