@@ -1,5 +1,5 @@
-//! Node: hob's driver runs inside it (`node_driver.js`, after `node_code.js`, which rewrites code) and receives frames on a
-//! separate descriptor, as Python's does.
+//! Node: hob's driver runs inside it and receives frames on a separate descriptor, as Python's does. `node_code.js`
+//! rewrites code, `node_watch.js` sees interrupts, and `node_driver.js` does the rest.
 
 use super::{Adapter, Barrier, Channel, Nonce, Plan, Printed, Refusal, Step, Verdict, frames};
 
@@ -20,7 +20,8 @@ pub const ARGUMENTS: [&str; 3] = [
      require('vm').compileFunction(`${text}`, ['require', 'fd'], { filename: 'hob:driver' })(require, fd) }",
 ];
 
-const DRIVER: &str = concat!(include_str!("node_code.js"), "\n", include_str!("node_driver.js"));
+const DRIVER: &str =
+    concat!(include_str!("node_code.js"), "\n", include_str!("node_watch.js"), "\n", include_str!("node_driver.js"));
 
 impl Adapter for Node {
     fn channel(&self) -> Channel {

@@ -7,8 +7,11 @@
 // signal ends it. Otherwise the thread gets it and reports it: then the `await` that the code waits in fails. If the report
 // is not read, because code computes after an `await` or in a timer, the thread ends that as a debugger does.
 
+// Code may change the globals.
+const { Atomics, Buffer, Error, Int32Array, JSON, Map, Math, Number, Object, Promise, Set, String, process, setImmediate } = globalThis;
 const fs = require('fs');
 const net = require('net');
+const path = require('path');
 const util = require('util');
 const { Worker } = require('worker_threads');
 
@@ -26,54 +29,15 @@ class Interrupt extends Error {
 
 const isInterrupt = (error) => error instanceof Interrupt || error?.code === 'ERR_SCRIPT_EXECUTION_INTERRUPTED';
 
-/// The thread that watches for signals.
-function watch() {
-  const { parentPort, workerData: cell } = require('worker_threads');
-  const [STATE, SIGNAL, ENDING] = [0, 2, 1];
-  const vm = require('vm');
-  Object.assign(globalThis, { cell, limit: Infinity });
-  const wait = new vm.Script('Atomics.wait(cell, 1, 0, limit)');
-  let signals = 0;
-  let session = null;
-  let ends = false;
-  const loop = () => {
-    for (;;) {
-      try {
-        wait.runInThisContext({ breakOnSigint: true });
-      } catch {
-        limit = 250;
-        parentPort.postMessage(++signals);
-        continue;
-      }
-      if (!ends && Atomics.load(cell, SIGNAL) >= signals) limit = Infinity;
-      else if (!ends) end();
-      // An answer needs a turn of the event loop.
-      if (ends) return setImmediate(loop);
-    }
-  };
-  const end = () => {
-    [ends, limit] = [true, 10];
-    Atomics.store(cell, STATE, ENDING);
-    if (!session) {
-      session = new (require('inspector').Session)();
-      session.connectToMainThread();
-    }
-    session.post('Runtime.terminateExecution', () => {
-      [ends, limit] = [false, Infinity];
-      parentPort.postMessage(-signals);
-    });
-  };
-  parentPort.on('message', () => {});
-  parentPort.postMessage(0);
-  loop();
-}
-
 const cell = new Int32Array(new SharedArrayBuffer(12));
 const copies = [1, 2].map((number) => fs.openSync(`/dev/fd/${number}`, 'w'));
 let count = 0;
 let frames = Buffer.alloc(0);
 let current = null;
 let last;
+const root = process.cwd();
+// The project's files that were loaded, with their versions.
+const loaded = new Map();
 // Whether the project is one of TypeScript, whose syntax is also valid JavaScript now and then.
 const isTypeScript = fs.existsSync('tsconfig.json');
 
@@ -184,29 +148,39 @@ let task = null;
 const caller = new vm.Script('__hob.call()', { filename: 'hob:call' });
 function watched(call) {
   task = call;
-  return caller.runInThisContext({ breakOnSigint: true });
+  return caller.runInThisContext({ breakOnSigint: true, displayErrors: false });
 }
 
 /// Returns the options that show a text whole.
 const whole = (value) => (typeof value === 'string' ? { maxStringLength: null } : {});
+
+/// Returns the name of a value's class or type.
+function kind(value) {
+  try {
+    return value === null ? 'null' : (typeof value === 'object' && value.constructor?.name) || typeof value;
+  } catch {
+    return typeof value;
+  }
+}
 
 /// Returns the report of a value.
 function shown(value) {
   if (value === undefined) return {};
   last = value;
   const text = watched(() => (util.types.isNativeError(value) ? explain(value) : util.inspect(value, whole(value))));
-  const type = watched(() => (value === null ? 'null' : typeof value === 'object' ? value.constructor?.name : typeof value));
-  const report = { type: cut(type ?? 'object', 1000) };
+  const report = { type: cut(watched(() => kind(value)), 1000) };
   if (text.length <= LONG) return { ...report, value: cut(text, LONG) };
   // Output is kept whole, and can be read in parts.
-  process.stdout.write(`${text}\n`);
+  write(copies[0], `${text}\n`);
   return report;
 }
 
 /// Returns the report of an error, which is printed.
 function failed(error) {
   if (isInterrupt(error)) return { exception: 'Interrupt', interrupted: true };
-  const report = { exception: watched(() => headline(error)), interrupted: false };
+  // A system call or a child may end first. Only hob knows that it has sent a signal.
+  const interrupted = error?.code === 'EINTR' || error?.signal === 'SIGINT';
+  const report = { exception: watched(() => headline(error)), interrupted };
   let text = watched(() => explain(error));
   const place = /^(<eval \d+>:(\d+))\n(.*)\n( *)(\^?)/.exec(error?.stack);
   if (error?.name === 'SyntaxError' && place) {
@@ -214,7 +188,7 @@ function failed(error) {
     report.syntax = { line: +line, column: caret ? before.length + 1 : undefined, message: cut(error.message) };
     text = caret ? `${where}\n${code}\n${before}^\n${error}` : `${where}\n${error}`;
   }
-  process.stderr.write(`${text}\n`);
+  write(copies[1], `${text}\n`);
   return report;
 }
 
@@ -225,14 +199,41 @@ function settable(name) {
   Object.defineProperty(globalThis, name, { value: get.call(globalThis), writable: true, configurable, enumerable: false });
 }
 
+/// Returns a note about files of the project that changed after they were loaded, once for each change.
+function changed() {
+  for (const file of Object.keys(require.cache)) load(file);
+  const found = [];
+  for (const [file, before] of loaded) {
+    const now = version(file) ?? before;
+    if (now !== before) found.push(path.relative(root, file));
+    loaded.set(file, now);
+  }
+  if (!found.length) return undefined;
+  const [it, what] = found.length > 1 ? ['they were', 'versions'] : ['it was', 'version'];
+  return `${cut(found.join(', '))} changed on disk after ${it} loaded; repl_restart loads the new ${what}.`;
+}
+
+/// Returns what changes with a file; undefined if there is none.
+function version(file) {
+  const { mtimeMs, size } = fs.statSync(file, { throwIfNoEntry: false }) ?? {};
+  return mtimeMs && `${mtimeMs} ${size}`;
+}
+
+/// Remembers a file of the project.
+function load(file) {
+  const own = file.startsWith(`${root}/`) && !file.includes('/node_modules/');
+  if (own && !loaded.has(file)) loaded.set(file, version(file));
+}
+
 function evaluate(code, number) {
   const run = { number, waits: new Set(), report: null, uncaught: null };
   current = run;
   const fail = (error) => {
     try {
       finish(run, failed(error));
-    } catch {
-      finish(run, failed(new Interrupt()));
+    } catch (other) {
+      const exception = isInterrupt(other) ? 'Interrupt' : 'an exception that cannot be shown';
+      finish(run, { exception, interrupted: isInterrupt(other) });
     }
   };
   const succeed = (value) => {
@@ -273,7 +274,8 @@ function answer(run, report) {
   current = null;
   if (report.interrupted) streams.pipe?.pause();
   if (run.uncaught) report.exception ??= run.uncaught;
-  if (run.note) report.note = run.note;
+  const note = run.note ?? changed();
+  if (note) report.note = note;
   mark(report);
   next();
 }
@@ -322,6 +324,7 @@ const hob = {
   },
   async import(number, module, source, names) {
     const found = await hob.wait(number, module);
+    if (/^\.{0,2}\//.test(source)) load(path.resolve(source.split('?')[0]));
     const missing = names.find((name) => !(name in found));
     if (missing === undefined) return found;
     throw new SyntaxError(`The module '${source}' does not provide an export named '${missing}'`);
@@ -382,7 +385,7 @@ function start() {
   process.on('uncaughtException', (error) => {
     if (isInterrupt(error)) return;
     if (current) current.uncaught ??= headline(error);
-    process.stderr.write(`Uncaught ${explain(error)}\n`);
+    write(copies[1], `Uncaught ${explain(error)}\n`);
   });
   direct(process.stdout, copies[0]);
   direct(process.stderr, copies[1]);

@@ -258,6 +258,30 @@ async fn long_output_is_whole() {
     assert_eq!(line(&eval(&session, "1 + 1").await), r#"done | "" | "" = 2"#);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn files_that_changed_after_they_were_loaded_are_named() {
+    let folder = package(&[("old.js", "exports.a = 1"), ("new.mjs", "export const b = 1"), ("inner.js", "")]);
+    let session = session_in("node", folder.path());
+    let notes = async |code: &str, value: &str| {
+        let result = eval(&session, code).await;
+        assert_eq!(result.value.as_deref(), Some(value), "{code}: {result:?}");
+        result.notes.join("\n")
+    };
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("written");
+    assert_eq!(notes("const { a } = require('./old.js'); a", "1").await, "");
+    assert_eq!(notes("import { b } from './new.mjs'; b", "1").await, "");
+    write("inner.js", "exports.c = 1");
+    write("old.js", "exports.a = 2");
+    let note = "old.js changed on disk after it was loaded; repl_restart loads the new version.";
+    assert_eq!(notes("a", "1").await, note);
+    assert_eq!(notes("a", "1").await, "");
+    write("old.js", "exports.a = 33");
+    write("new.mjs", "export const b = 33");
+    let note = "old.js, new.mjs changed on disk after they were loaded; repl_restart loads the new versions.";
+    assert_eq!(notes("b", "1").await, note);
+    assert_eq!(notes("(await import('./new.mjs?2')).b", "33").await, "");
+}
+
 /// A start reads no file of the project, whatever its name.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_start_runs_nothing_of_the_project() {
