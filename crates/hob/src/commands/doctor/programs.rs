@@ -152,8 +152,9 @@ mod tests {
         };
         assert_eq!(check("app.cabal"), ["ghci", "cabal"]);
         assert_eq!(check("Main.hs"), ["ghci"]);
+        assert_eq!(check("package.json"), ["node"]);
         assert_eq!(check(".hs"), [""; 0]);
         // hob has no sessions for this language.
-        assert_eq!(check("package.json"), [""; 0]);
+        assert_eq!(check("Cargo.toml"), [""; 0]);
     }
 }

@@ -33,13 +33,13 @@ use crate::result::EvalResult;
 /// Long enough for anything on a busy machine.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
-/// Interrupts the running code, and repeats that if the signal is lost. That happens on a shell and its child until the child has executed its program, and
+/// Interrupts the running code, and repeats that if the signal is lost. That happens on a shell (or Node's `execSync`) and its child until the child has executed its program, and
 /// on GHCi as a statement ends (bare GHCi then hangs, and others compute: 3 of 400 signals).
 pub(crate) async fn interrupt(profile: &str, session: &Handle) -> InterruptReport {
     loop {
         let report = session.interrupt(1000).await.expect("an answer");
         match report.outcome {
-            InterruptOutcome::NotYet if !["python", "node"].contains(&profile) => {}
+            InterruptOutcome::NotYet if profile != "python" => {}
             InterruptOutcome::Uninterruptible if profile == "bash" => {}
             _ => return report,
         }

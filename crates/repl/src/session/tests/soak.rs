@@ -297,10 +297,12 @@ async fn interrupts(name: &str, session: Handle, programs: &[Program], next: imp
         }
         *outcomes.entry(outcome_name(report.outcome)).or_default() += 1;
         let mut report = report;
-        // A signal is lost on a shell, or GHCi's `callCommand`, and its child until the child has executed its program;
-        // and GHCi itself hangs after a signal that comes as a statement ends. Then the answer reports that the
+        // A signal is lost on a shell, GHCi's `callCommand` or Node's `execSync`, and its child until the child has
+        // executed its program; and GHCi itself hangs after a signal that comes as a statement ends. Then the answer reports that the
         // evaluation continues, and the interrupt is repeated.
-        let can_lose = shell || name == "ghci" && !matches!(program.kind, Asks(_) | Collects);
+        let can_lose = shell
+            || name == "ghci" && !matches!(program.kind, Asks(_) | Collects)
+            || program.code.starts_with("execSync");
         while can_lose && matches!(report.outcome, InterruptOutcome::NotYet | InterruptOutcome::Uninterruptible) {
             let runs = report.eval.as_ref().is_some_and(|eval| eval.eval == running.eval && !eval.status.is_final());
             assert!(runs, "{case}: {report:?}");
