@@ -49,7 +49,7 @@ fn its_messages_are_answered_in_their_form() {
             "scout",
             "select_option",
             "show_constructors",
-            "show_fields"
+            "show_fields",
             "teach-graph",
         ]
     );
