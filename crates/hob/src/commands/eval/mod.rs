@@ -261,6 +261,9 @@ impl Eval {
         if let Some(value) = value {
             terminal::line(value);
         }
+        for picture in evaluation["pictures"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+            terminal::note(format!("Picture: {picture}"));
+        }
         if terminal {
             terminal::note(paint_note(&facts(evaluation), Style::Dim));
         }
