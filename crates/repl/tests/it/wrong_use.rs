@@ -52,7 +52,7 @@ async fn wrong_use_says_what_to_do() {
             json!({"command": ["frobnicate"]}),
             expect![[r#"
         error: Unknown program "frobnicate".
-        Name the `profile` that speaks to it too: ghci, cabal, stack, python or bash."#]],
+        Name the `profile` that speaks to it too: ghci, cabal, stack, python, node or bash."#]],
         )
         .await;
     // The session that failed to start reports the same error to later evaluations.
