@@ -195,7 +195,7 @@ impl Questions {
         .await
     }
 
-    /// Returns the innermost declarations around lines of a file. A file that cannot be parsed has none.
+    /// Returns the innermost declarations around lines of a file. The list is empty if the file cannot be parsed.
     ///
     /// # Errors
     /// If the search fails.

@@ -166,7 +166,7 @@ impl AgentContext for LateAnswers {
     fn at_hook<'a>(&'a self, event: &'a AgentEvent) -> HostFuture<'a, Option<Piece>> {
         Box::pin(async {
             let (board, cx, gone) = (self.0.clone(), event.cx.clone(), event.gone());
-            // It stores what it returns.
+            // The function stores its result.
             let late = tokio::task::spawn_blocking(move || late_at_hook(&board, &cx, gone)).await;
             let (text, lost) = late.ok().flatten()?;
             Some(event.piece(text, true, Some(lost)))

@@ -73,7 +73,7 @@ fn scout_lists_the_match_that_the_compiler_would_refuse() {
         (&test["name"], &test["command"]),
         (&json!("src/total.test.ts"), &json!("npx vitest run src/total.test.ts"))
     );
-    // The homonym is no use of the function.
+    // The other definition of this name does not count as a use.
     let arguments = json!({"query": "rename", "symbols": ["src/geo.ts:area"], "wait_ms": 50_000});
     let found: Value = serde_json::from_str(&peer.call("scout", arguments).text).unwrap();
     assert_eq!(places(&found, "verified", 5), ["src/total.ts:1", "src/total.ts:5"], "{found:#}");

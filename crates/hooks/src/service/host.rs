@@ -106,6 +106,6 @@ pub struct PersonQuestion {
     pub cx: Context,
 }
 
-/// A person's values, note and name, or the reason why there are none.
+/// A person's values, note and name, or the reason for their absence.
 pub type PersonResult = Result<(Map<String, Value>, Option<String>, String), String>;
 pub type PersonAnswering = HostFuture<'static, PersonResult>;

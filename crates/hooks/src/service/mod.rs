@@ -153,7 +153,7 @@ pub async fn hook(hooks: Arc<Hooks>, cx: Context, params: Option<Box<RawValue>>)
             let answering = hooks.agents.ask(caller, &decided.event, &asking, agent.title(), until - MARGIN, &cx);
             if let Some(answering) = answering {
                 deadline = until;
-                // A disconnected client is not told, and its question is withdrawn.
+                // A disconnected client gets no answer, and its question is withdrawn.
                 let _ = cx.notify(ASKING, &json!({}));
                 by_person(&mut added, &asking, answering.await);
             }

@@ -281,7 +281,7 @@ async fn the_dialog_of_an_older_client_is_shown_at_once() {
     // A person takes longer to decline than a program.
     let call = client.begin("confirm_action", json!({"action": "Push?"})).await;
     let (dialog, _) = client.dialog().await;
-    tokio::time::sleep(Duration::from_millis(400)).await;
+    tokio::time::advance(Duration::from_millis(400)).await;
     client.reply(&dialog, json!({"action": "decline"})).await;
     let result = client.response(call).await["structuredContent"].clone();
     assert_eq!(
@@ -364,7 +364,7 @@ async fn a_newer_client_brings_the_answer_with_another_request() {
     // An hour later, the answer still reaches the question.
     let result = client.call("confirm_action", delete()).await;
     let question = house.board.unsettled().into_iter().find(|question| question.is_open()).unwrap().id;
-    tokio::time::sleep(Duration::from_secs(3600)).await;
+    tokio::time::advance(Duration::from_secs(3600)).await;
     let id = client.request("tools/call", call(&result["requestState"], json!({"confirm": "yes"}))).await;
     let answered = client.response(id).await["structuredContent"].clone();
     assert_eq!(
