@@ -124,10 +124,12 @@ fn declared_at(scope: &Scope, question: Question, line: usize) -> Result<Questio
         if lines.line(one.at) == line && one.kind != Kind::Impl {
             return Ok(Question { name: bare(&one.name), ..question });
         }
-        match (first..=last).contains(&line) {
-            true if one.kind == Kind::Impl => is_in_impl = true,
-            true => best = Some((lines.line(one.at), one.name.clone())),
-            false => {}
+        if (first..=last).contains(&line) {
+            if one.kind == Kind::Impl {
+                is_in_impl = true;
+            } else {
+                best = Some((lines.line(one.at), one.name.clone()));
+            }
         }
         open.extend(one.members);
     }

@@ -383,15 +383,14 @@ impl<'a> Reader<'a> {
                 if !is_clause(self.definitions.last(), &definition) {
                     self.definitions.push(definition);
                 } else if let Some(last) = self.definitions.last_mut() {
-                    match last.is_signature {
-                        true => {
-                            // The other names of a shared signature may have clauses in between.
-                            let between = hit.text.get(last.bytes.end..definition.bytes.start).unwrap_or_default();
-                            let is_near = between.trim_ascii().is_empty() || between.trim_ascii().starts_with(b"--");
-                            let start = if is_near { last.bytes.start } else { definition.bytes.start };
-                            *last = Definition { bytes: start..definition.bytes.end, ..definition };
-                        }
-                        false => last.bytes.end = definition.bytes.end,
+                    if last.is_signature {
+                        // The other names of a shared signature may have clauses in between.
+                        let between = hit.text.get(last.bytes.end..definition.bytes.start).unwrap_or_default();
+                        let is_near = between.trim_ascii().is_empty() || between.trim_ascii().starts_with(b"--");
+                        let start = if is_near { last.bytes.start } else { definition.bytes.start };
+                        *last = Definition { bytes: start..definition.bytes.end, ..definition };
+                    } else {
+                        last.bytes.end = definition.bytes.end
                     }
                 }
             }

@@ -106,10 +106,8 @@ pub(super) fn imports(path: &Path, text: &str) -> Vec<String> {
             if word.starts_with(char::is_uppercase) {
                 return Some(name(rest).to_owned());
             }
-            rest = match rest.starts_with("{-#") {
-                true => rest.split_once("#-}")?.1.trim_start(),
-                false => rest[word.len()..].trim_start(),
-            };
+            let after = if rest.starts_with("{-#") { rest.split_once("#-}")?.1 } else { &rest[word.len()..] };
+            rest = after.trim_start();
         }
         None
     };

@@ -103,10 +103,12 @@ impl DefinitionNames {
                     file.at(site.at).iter().find_map(|one| Some((self.resolve(index, found, file, one)?, one.how)))
                 };
                 if let Some((decision, bits)) = file.and_then(means) {
-                    site.class = match bits & how::IMPORT_OR_EXPORT != 0 {
-                        true => Class::Import,
-                        false if is_in_pragma(found, site) => Class::Signature,
-                        false => Class::Value,
+                    site.class = if bits & how::IMPORT_OR_EXPORT != 0 {
+                        Class::Import
+                    } else if is_in_pragma(found, site) {
+                        Class::Signature
+                    } else {
+                        Class::Value
                     };
                     (site.verdict, site.meant) = (Verdict::Confirmed, Some(decision.number));
                 }

@@ -316,11 +316,13 @@ impl Names<'_> {
                             targets.retain(|target| !target.leads_on);
                         }
                         let is_inside = places.iter().any(|place| sheets.below(&place.path).is_some());
-                        match targets.is_empty() {
+                        if !targets.is_empty() {
+                            Meaning::Is(targets)
+                        } else if is_inside {
                             // The file has no such place: the server has an old version of it.
-                            true if is_inside => Meaning::Undecided(Code::Stale),
-                            true => Meaning::Undecided(Code::OutsideTheRoot),
-                            false => Meaning::Is(targets),
+                            Meaning::Undecided(Code::Stale)
+                        } else {
+                            Meaning::Undecided(Code::OutsideTheRoot)
                         }
                     }
                 };

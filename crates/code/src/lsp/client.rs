@@ -221,9 +221,10 @@ impl Waiting {
     fn hear_inactive(&self, params: Value) {
         let Ok(said) = serde_json::from_value::<Inactive>(params) else { return };
         let Some(path) = super::to_path(&said.text_document.uri) else { return };
-        match said.regions.is_empty() {
-            true => self.inactive.lock().remove(&path),
-            false => self.inactive.lock().insert(path, said.regions),
+        if said.regions.is_empty() {
+            self.inactive.lock().remove(&path)
+        } else {
+            self.inactive.lock().insert(path, said.regions)
         };
     }
 

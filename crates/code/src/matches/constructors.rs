@@ -24,11 +24,9 @@ pub(crate) fn sum(scope: &Scope, one: &ResolvedType) -> Sum {
     let is_union = script && one.definition.kind != Kind::Enum
         || language == Language::Python && one.definition.kind != Kind::Class;
     for made in one.shape.constructors.iter().take(MOST_CONSTRUCTORS) {
-        let marks = match script && !made.name.starts_with(['"', '\'']) {
-            // A member of a union is discriminated by the literal types of its fields.
-            true => tags(scope, &made.name, &mut named),
-            false => Vec::new(),
-        };
+        // A member of a union is discriminated by the literal types of its fields.
+        let is_member = script && !made.name.starts_with(['"', '\'']);
+        let marks = if is_member { tags(scope, &made.name, &mut named) } else { Vec::new() };
         if script && is_union && opaque.is_none() && is_opaque(scope, &made.name, !marks.is_empty()) {
             opaque = Some(made.name.clone());
         }
@@ -162,9 +160,12 @@ fn is_opaque(scope: &Scope, member: &str, has_tags: bool) -> bool {
     types.iter().any(|one| {
         // Inherited fields are not read.
         let inherits = !has_tags && one.raw.split('{').next().is_some_and(|head| head.contains(" extends "));
-        let is_told = |field: &Field| match field.of.is_empty() {
-            true => constant(field).is_some_and(|value| value.contains('.') && is_one_value(scope, &value, has_tags)),
-            false => is_one_value(scope, &field.of, has_tags),
+        let is_told = |field: &Field| {
+            if field.of.is_empty() {
+                constant(field).is_some_and(|value| value.contains('.') && is_one_value(scope, &value, has_tags))
+            } else {
+                is_one_value(scope, &field.of, has_tags)
+            }
         };
         inherits || one.shape.fields.iter().any(is_told)
     })
@@ -182,14 +183,12 @@ fn is_one_value(scope: &Scope, of: &str, has_tags: bool) -> bool {
     if has_tags || !is_name(of) {
         return false;
     }
-    match WITHOUT_TAGS.contains(&of) {
-        true => matches!(of, "true" | "false"),
-        // `type CircleKind = 'circle'`.
-        false => {
-            let is_other_name = |one: &ResolvedType| one.definition.kind == Kind::Type && one.shape.fields.is_empty();
-            member_types(scope, of).is_none_or(|types| types.iter().any(is_other_name))
-        }
+    if WITHOUT_TAGS.contains(&of) {
+        return matches!(of, "true" | "false");
     }
+    // `type CircleKind = 'circle'`.
+    let is_other_name = |one: &ResolvedType| one.definition.kind == Kind::Type && one.shape.fields.is_empty();
+    member_types(scope, of).is_none_or(|types| types.iter().any(is_other_name))
 }
 
 fn is_name(word: &str) -> bool {

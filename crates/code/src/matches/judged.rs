@@ -130,9 +130,10 @@ impl Assessment {
             self.verdicts.iter().filter(|(at, verdict)| matches!(verdict, Verdict::Undecided(_)) && out.contains(at));
         // A constructor qualified by another type's name may belong to an alias of the wanted type.
         self.judged.is_certain &= open.count() == 0;
-        let mut found = match out.is_empty() && known.len() == self.verdicts.len() {
-            true => by_name,
-            false => matches(scope, sum, change, &Ours::But(out)),
+        let mut found = if out.is_empty() && known.len() == self.verdicts.len() {
+            by_name
+        } else {
+            matches(scope, sum, change, &Ours::But(out))
         };
         for site in &mut found.sites {
             let verdicts: Vec<Verdict> =

@@ -28,9 +28,10 @@ pub(super) fn read(text: Text<'_>, node: Node<'_>) -> Option<Match> {
         };
         Arm { pattern, is_guarded: arm.child_by_field_name("guard").is_some(), refuses }
     });
-    let otherwise = match must_return(text, node) {
-        true => Otherwise::Breaks("type checkers complain: the function has to return, and returns None"),
-        false => Otherwise::FallsThrough("no case runs"),
+    let otherwise = if must_return(text, node) {
+        Otherwise::Breaks("type checkers complain: the function has to return, and returns None")
+    } else {
+        Otherwise::FallsThrough("no case runs")
     };
     Some(Match { bytes: node.byte_range(), form: "match", arms: arms.collect(), otherwise })
 }

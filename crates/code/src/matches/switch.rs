@@ -23,9 +23,10 @@ pub(super) fn read(text: Text<'_>, node: Node<'_>, is_union: bool) -> Option<Mat
             let body = node.child_by_field_name("body")?;
             // Only C and C++ compilers have an option for a warning.
             let how = if body.kind() == "compound_statement" { "no case runs; -Wswitch tells" } else { "no case runs" };
-            let otherwise = match must_return(text, node) {
-                true => Otherwise::Breaks("compile error (TS2366) unless `strict` is off: the function has to return"),
-                false => Otherwise::FallsThrough(how),
+            let otherwise = if must_return(text, node) {
+                Otherwise::Breaks("compile error (TS2366) unless `strict` is off: the function has to return")
+            } else {
+                Otherwise::FallsThrough(how)
             };
             ("switch", children(body), otherwise)
         }
@@ -83,9 +84,10 @@ fn arm(text: Text<'_>, case: Node<'_>, compared: Compared) -> Option<Arm> {
         "switch_default" => {
             let said = said();
             let is_never = NEVER.iter().any(|never| said.contains(never));
-            default(match is_never {
-                true => Some("compile error: the default takes `never`"),
-                false => fails(said, SCRIPT_REFUSES).then_some(REFUSED),
+            default(if is_never {
+                Some("compile error: the default takes `never`")
+            } else {
+                fails(said, SCRIPT_REFUSES).then_some(REFUSED)
             })
         }
         "case_statement" => match fields("value")[..] {

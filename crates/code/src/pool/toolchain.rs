@@ -15,9 +15,10 @@ pub(super) fn lacks(
 ) -> Option<String> {
     let Lacking { toolchain, is_installed } = without(program, folder, env)?;
     let (name, toolchain) = (&profile.name, project::visible(&toolchain));
-    let install = match is_installed {
-        true => format!("{} --toolchain {toolchain}", profile.install),
-        false => format!("rustup toolchain install {toolchain} --component {name}"),
+    let install = if is_installed {
+        format!("{} --toolchain {toolchain}", profile.install)
+    } else {
+        format!("rustup toolchain install {toolchain} --component {name}")
     };
     Some(format!("{name} is not installed for the toolchain {toolchain} ({install})"))
 }

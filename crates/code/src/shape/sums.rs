@@ -55,9 +55,10 @@ impl Reading<'_> {
         let mut open: Vec<Node<'_>> = Some(value).into_iter().filter(|value| value.kind() == operator).collect();
         let mut found = Vec::new();
         while let Some(node) = open.pop() {
-            match node.kind() == operator {
-                true => open.extend(named_children(node)),
-                false => found.push(self.constructor(self.node_text(node), node.start_byte())),
+            if node.kind() == operator {
+                open.extend(named_children(node))
+            } else {
+                found.push(self.constructor(self.node_text(node), node.start_byte()))
             }
         }
         found.sort_by_key(|constructor| constructor.at);

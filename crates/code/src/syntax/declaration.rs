@@ -162,10 +162,7 @@ pub(crate) fn declarations(language: Language, text: &[u8], until: Instant) -> O
 /// Returns the declaration whose name is at an offset.
 pub(crate) fn described(language: Language, text: &[u8], at: usize, until: Instant) -> Option<Declaration> {
     fn find(all: Vec<Declaration>, at: usize) -> Option<Declaration> {
-        all.into_iter().find_map(|one| match one.at == at {
-            true => Some(one),
-            false => find(one.members, at),
-        })
+        all.into_iter().find_map(|one| if one.at == at { Some(one) } else { find(one.members, at) })
     }
     find(declarations(language, text, until)?, at)
 }
@@ -184,43 +181,43 @@ fn descend<'t>(
         steps.push(Step { node: cursor.node(), field: cursor.field_name() });
         let trail = Trail { steps, text, at: (0, 0) };
         let declared = if cursor.node().is_named() { (language.grammar().declared)(&trail) } else { Vec::new() };
-        match declared.is_empty() {
-            true => descend(language, text, cursor, steps, found),
-            false => {
-                let mut members = Vec::new();
-                let whole = extent(&trail);
-                let (signature, docstring) = (signature(&trail, &whole), docstring(&trail));
-                let has_docstring = docstring.is_some();
-                let doc = docstring.or_else(|| comment(&trail)).map(|doc| shortened(&doc, MAX_DOC));
-                if !declared.iter().all(|one| one.kind.has_code()) {
-                    descend(language, text, cursor, steps, &mut members);
-                }
-                let several = declared.len() > 1;
-                for one in declared {
-                    let name = Trail { steps, text, at: (0, 0) }.text_of(one.name).into_owned();
-                    let signature = match several && one.is_signature {
-                        true => signature_of(language, &name, &signature),
-                        false => signature.clone(),
-                    };
-                    let name = match (one.kind, language) {
-                        // The first name is the whole head: `Show T`.
-                        (Kind::Impl, Language::Haskell) => one.within.first().cloned().unwrap_or(name),
-                        (Kind::Impl, _) => one.within.join(" "),
-                        _ => name,
-                    };
-                    found.push(Declaration {
-                        name,
-                        kind: one.kind,
-                        within: one.within,
-                        is_signature: one.is_signature,
-                        at: one.name.start_byte(),
-                        bytes: whole.clone(),
-                        signature,
-                        doc: doc.clone(),
-                        has_docstring,
-                        members: merged(language, std::mem::take(&mut members)),
-                    });
-                }
+        if declared.is_empty() {
+            descend(language, text, cursor, steps, found)
+        } else {
+            let mut members = Vec::new();
+            let whole = extent(&trail);
+            let (signature, docstring) = (signature(&trail, &whole), docstring(&trail));
+            let has_docstring = docstring.is_some();
+            let doc = docstring.or_else(|| comment(&trail)).map(|doc| shortened(&doc, MAX_DOC));
+            if !declared.iter().all(|one| one.kind.has_code()) {
+                descend(language, text, cursor, steps, &mut members);
+            }
+            let several = declared.len() > 1;
+            for one in declared {
+                let name = Trail { steps, text, at: (0, 0) }.text_of(one.name).into_owned();
+                let signature = if several && one.is_signature {
+                    signature_of(language, &name, &signature)
+                } else {
+                    signature.clone()
+                };
+                let name = match (one.kind, language) {
+                    // The first name is the whole head: `Show T`.
+                    (Kind::Impl, Language::Haskell) => one.within.first().cloned().unwrap_or(name),
+                    (Kind::Impl, _) => one.within.join(" "),
+                    _ => name,
+                };
+                found.push(Declaration {
+                    name,
+                    kind: one.kind,
+                    within: one.within,
+                    is_signature: one.is_signature,
+                    at: one.name.start_byte(),
+                    bytes: whole.clone(),
+                    signature,
+                    doc: doc.clone(),
+                    has_docstring,
+                    members: merged(language, std::mem::take(&mut members)),
+                });
             }
         }
         steps.pop();
@@ -261,9 +258,10 @@ fn merged(language: Language, all: Vec<Declaration>) -> Vec<Declaration> {
         match known.map(|(at, _)| at) {
             Some(at) => {
                 let known = &mut merged[at];
-                match at == last {
-                    true => known.bytes.end = one.bytes.end,
-                    false => known.bytes = one.bytes,
+                if at == last {
+                    known.bytes.end = one.bytes.end
+                } else {
+                    known.bytes = one.bytes
                 }
                 // The position of the name is taken from the first clause.
                 if known.is_signature {

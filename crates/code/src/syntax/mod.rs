@@ -167,10 +167,7 @@ impl Language {
         let language = Language::by_name(path)?;
         let is_header = path.extension().is_some_and(|extension| extension == "h");
         let has = |what: &str| memchr::memmem::find(text, what.as_bytes()).is_some();
-        Some(match is_header && (OF_CPP.into_iter().any(has)) {
-            true => Language::Cpp,
-            false => language,
-        })
+        Some(if is_header && (OF_CPP.into_iter().any(has)) { Language::Cpp } else { language })
     }
 
     /// Determines the language of a file by its name alone.

@@ -295,13 +295,15 @@ fn variable<'t>(trail: &Trail<'_, 't>) -> Vec<Declared<'t>> {
     let outside = matches!(trail.kind(2), "program" | "export_statement" | "ambient_declaration")
         || trail.kind(2) == "statement_block" && trail.kind(3) == "internal_module";
     let value = node.child_by_field_name("value");
-    match is_function(value) {
-        true => vec![Declared::new(name, Kind::Function)],
-        false if value.is_some_and(|value| value.kind() == "class") => vec![Declared::new(name, Kind::Class)],
+    if is_function(value) {
+        vec![Declared::new(name, Kind::Function)]
+    } else if value.is_some_and(|value| value.kind() == "class") {
+        vec![Declared::new(name, Kind::Class)]
+    } else if outside && !is_require(trail, value) {
+        vec![Declared::new(name, Kind::Variable)]
+    } else {
         // A value from another module is declared in that module.
-        false if is_require(trail, value) => Vec::new(),
-        false if outside => vec![Declared::new(name, Kind::Variable)],
-        false => Vec::new(),
+        Vec::new()
     }
 }
 

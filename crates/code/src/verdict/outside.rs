@@ -71,14 +71,14 @@ pub(super) async fn judge_outside(
     let (root, mut read_whole) = (&asked.call.scope.root, BTreeMap::new());
     let mut unread: BTreeMap<Code, BTreeMap<Arc<Path>, usize>> = BTreeMap::new();
     for (at, one) in led {
-        (found.sites[at].verdict, found.sites[at].meant) = match meant.has(&found.question, &one) {
-            true => (Verdict::Confirmed, Some(number_of(&mut found.definitions, one))),
-            false if is_read(root, &one, &mut read_whole) => (Verdict::Refuted, None),
-            false => {
-                let code = if one.is_outside() { Code::OutsideTheRoot } else { Code::Unparsable };
-                *unread.entry(code).or_default().entry(one.path).or_default() += 1;
-                (Verdict::Undecided(code), None)
-            }
+        (found.sites[at].verdict, found.sites[at].meant) = if meant.has(&found.question, &one) {
+            (Verdict::Confirmed, Some(number_of(&mut found.definitions, one)))
+        } else if is_read(root, &one, &mut read_whole) {
+            (Verdict::Refuted, None)
+        } else {
+            let code = if one.is_outside() { Code::OutsideTheRoot } else { Code::Unparsable };
+            *unread.entry(code).or_default().entry(one.path).or_default() += 1;
+            (Verdict::Undecided(code), None)
         };
     }
     judged.reasons.extend(unread.into_iter().map(|(code, files)| of_no_type(&found.question, code, &files)));

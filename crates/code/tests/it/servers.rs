@@ -12,9 +12,10 @@ fn files(judged: &JudgedProject) -> Vec<String> {
     while let Some(folder) = open.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
-            match path.is_dir() {
-                true => open.push(path),
-                false => files.push(path.strip_prefix(judged.path()).unwrap().display().to_string()),
+            if path.is_dir() {
+                open.push(path)
+            } else {
+                files.push(path.strip_prefix(judged.path()).unwrap().display().to_string())
             }
         }
     }

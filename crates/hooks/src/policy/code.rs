@@ -103,9 +103,12 @@ pub(super) fn opaque_if_shell(script: &shell::Script, text: &str) -> Option<&'st
 
 fn runs_text(text: &str) -> bool {
     let commands = || text.lines().flat_map(|line| line.split([';', '&']));
-    RUNS_TEXT.iter().any(|word| match word.starts_with('|') {
-        true => text.contains(word),
-        false => commands().any(|command| command.trim_start().starts_with(word)),
+    RUNS_TEXT.iter().any(|word| {
+        if word.starts_with('|') {
+            text.contains(word)
+        } else {
+            commands().any(|command| command.trim_start().starts_with(word))
+        }
     })
 }
 

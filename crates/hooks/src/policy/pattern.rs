@@ -246,9 +246,8 @@ fn names(given: &GivenOption) -> impl Iterator<Item = String> {
 
 /// Matches an argument against an option of the pattern.
 fn gives(option: &str, argument: &Argument) -> Match {
-    let may_be = |word: &Word| match word.is_several() || intersects(option, &word.as_pattern()) {
-        true => Match::Maybe,
-        false => Match::No,
+    let may_be = |word: &Word| {
+        if word.is_several() || intersects(option, &word.as_pattern()) { Match::Maybe } else { Match::No }
     };
     let given = match argument {
         Argument::Option(given) => given,

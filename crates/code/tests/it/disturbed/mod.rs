@@ -101,13 +101,14 @@ struct Trial {
 impl Trial {
     fn new(tongue: Tongue, seed: u64, is_measured: bool) -> Trial {
         // With measurements, a server uses the daemon's delays, although it is killed more often than it would crash.
-        let timing = match is_measured {
-            true => Timing { restarts: vec![Duration::from_secs(1); 1000], ..Timing::default() },
-            false => Timing {
+        let timing = if is_measured {
+            Timing { restarts: vec![Duration::from_secs(1); 1000], ..Timing::default() }
+        } else {
+            Timing {
                 hung_after: Duration::from_secs(2),
                 restarts: vec![Duration::from_millis(100); 1000],
                 ..Timing::default()
-            },
+            }
         };
         let model = Model::new(tongue);
         let nothing = Rendered { files: BTreeMap::new(), truth: BTreeMap::new() };

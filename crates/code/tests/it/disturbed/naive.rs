@@ -204,9 +204,10 @@ impl Server {
                     let items = message["params"]["items"].as_array().into_iter().flatten();
                     let of =
                         |item: &Value| if item["section"] == "rust-analyzer" { options.clone() } else { Value::Null };
-                    let result = match message["method"] == "workspace/configuration" {
-                        true => items.map(of).collect(),
-                        false => Value::Null,
+                    let result = if message["method"] == "workspace/configuration" {
+                        items.map(of).collect()
+                    } else {
+                        Value::Null
                     };
                     write(&answering, &json!({"jsonrpc": "2.0", "id": message["id"], "result": result}));
                 }

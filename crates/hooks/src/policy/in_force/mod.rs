@@ -162,10 +162,7 @@ fn needs_grant(policy: &Policy) -> bool {
 /// Describes the subject of a rule with the rule's own terms.
 fn about(table: &RuleTable) -> String {
     let words: Vec<String> = table.command.iter().chain(table.tool.iter()).map(|word| format!("`{word}`")).collect();
-    match words.is_empty() {
-        true => "all events that it is about".to_owned(),
-        false => words.join(", "),
-    }
+    if words.is_empty() { "all events that it is about".to_owned() } else { words.join(", ") }
 }
 
 impl InForce {

@@ -82,10 +82,7 @@ fn pieces(text: &str, range: Range<usize>, expansions: &[Expansion], mode: Mode)
     let peek = |at: usize| text.get(at..range.end).and_then(|rest| rest.chars().next());
     while let Some(c) = peek(at) {
         if let Some(expansion) = expansions.next_if(|expansion| expansion.range.start == at) {
-            pieces.push(match expansion.is_pipe {
-                true => Piece::Pipe,
-                false => Piece::Hole(!is_in_quotes || expansion.is_list),
-            });
+            pieces.push(if expansion.is_pipe { Piece::Pipe } else { Piece::Hole(!is_in_quotes || expansion.is_list) });
             at = expansion.range.end;
             continue;
         }
