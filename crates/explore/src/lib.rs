@@ -4,6 +4,7 @@
 //! - `teach`: the reading list; `scout`: the impact of a change.
 //! - `query`: the change and the names in a question; `rubric`: the risk of each use for each change.
 //! - `lookups`: the time limit of a walk, and how complete its facts are; `position`: the order of places.
+//! - `prove`: the proof of an impact by the compiler.
 //! - `test_command`: the command that runs a test.
 //! - [`tools`]: the tools, one file each.
 //!
@@ -11,6 +12,7 @@
 
 mod lookups;
 mod position;
+mod prove;
 mod query;
 mod rubric;
 mod scout;

@@ -8,11 +8,23 @@ use mcp::tool::{Context, ToolError};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::prove::Proof;
+
 /// The default and the maximum duration of a walk.
 const WAIT: u64 = 10_000;
 const LONGEST_WAIT: u64 = 50_000;
 /// Extra time for a look-up that is under way at the end of a walk.
 const GRACE: Duration = Duration::from_millis(500);
+
+/// The default and the maximum duration of a proof, after the walk.
+const PROOF_WAIT: Duration = Duration::from_secs(300);
+const LONGEST_PROOF: Duration = Duration::from_secs(3600);
+
+/// Returns how long a proof may take.
+pub(crate) fn proof_time(cx: &Context, wait_ms: Option<u64>) -> Duration {
+    let wait = wait_ms.map_or(PROOF_WAIT, Duration::from_millis).min(LONGEST_PROOF);
+    cx.budget().map_or(wait, |budget| wait.min(budget.saturating_sub(Duration::from_secs(1))))
+}
 
 /// How complete the answer is.
 #[derive(Debug, Default, Clone, Serialize, JsonSchema)]
@@ -100,6 +112,14 @@ impl Lookups {
         self.add(Basis { reasons, ..Basis::default() });
     }
 
+    /// Adds the compiler of a proof, and what it could not compile.
+    pub(crate) fn prove(&mut self, proof: &Proof) {
+        self.head.checked_by.push(proof.compiler.to_owned());
+        if let Some(limits) = &proof.limits {
+            self.doubt(limits.clone());
+        }
+    }
+
     pub(crate) fn into_head(self) -> Head {
         let elapsed_ms = u64::try_from(self.since.elapsed().as_millis()).unwrap_or(u64::MAX);
         Head { elapsed_ms, ..self.head }
@@ -140,8 +160,9 @@ pub(crate) fn head_line(head: &Head) -> String {
         format!(" · checked by {}", head.checked_by.join(", "))
     };
     let again = if head.ask_again { "; ask again for a better answer" } else { "" };
-    match head.complete {
-        true => format!("complete{by}"),
-        false => format!("not proven complete{by}: {}{again}", head.reasons.join("; ")),
+    if head.complete {
+        format!("complete{by}")
+    } else {
+        format!("not proven complete{by}: {}{again}", head.reasons.join("; "))
     }
 }

@@ -143,10 +143,12 @@ pub(crate) async fn reading_list(
 }
 
 fn score(from: &Symbol, need: &Need, topic: &[String]) -> i32 {
-    let base = match need.is_type {
-        true if from.kind.is_type() || is_in_signature(from, need) => SIGNATURE,
-        true => BODY,
-        false => CALL,
+    let base = if !need.is_type {
+        CALL
+    } else if from.kind.is_type() || is_in_signature(from, need) {
+        SIGNATURE
+    } else {
+        BODY
     };
     let verified = if need.certainty == Certainty::Verified { VERIFIED } else { 0 };
     let name: Vec<String> = split_words(&need.symbol.label).collect();
@@ -160,11 +162,14 @@ fn is_in_signature(from: &Symbol, need: &Need) -> bool {
 }
 
 fn reason(from: &Symbol, need: &Need) -> String {
-    let what = match need.is_type {
-        true if from.kind.is_type() => "a type in",
-        true if is_in_signature(from, need) => "in the signature of",
-        true => "a type in the body of",
-        false => "called by",
+    let what = if !need.is_type {
+        "called by"
+    } else if from.kind.is_type() {
+        "a type in"
+    } else if is_in_signature(from, need) {
+        "in the signature of"
+    } else {
+        "a type in the body of"
     };
     let doubt = if need.certainty == Certainty::Verified { "" } else { ", by syntax only" };
     format!("{what} {} ({}:{}{doubt})", from.label, from.file, need.line)

@@ -19,7 +19,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("cure", &["mcp", "project"]),
     ("ask", &["mcp", "project"]),
     ("hooks", &["mcp", "project"]),
-    ("explore", &["mcp", "project", "code"]),
+    ("explore", &["mcp", "process", "project", "code"]),
     ("ui", &["client", "project", "mcp"]),
     (
         "daemon",

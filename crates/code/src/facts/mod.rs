@@ -392,6 +392,19 @@ impl Questions {
     }
 }
 
+/// Returns the files of a folder, relative to it, without hidden and ignored files and the output of builds.
+pub fn written_files(root: &Path) -> Vec<PathBuf> {
+    let files = Mutex::new(Vec::new());
+    let visit = |entry| {
+        let Entry::File(path) = entry else { return };
+        if let Ok(file) = path.strip_prefix(root) {
+            files.lock().unwrap_or_else(PoisonError::into_inner).push(file.to_owned());
+        }
+    };
+    walk(root, root, Files::Written, || false, visit);
+    files.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
 fn certainty(verdict: Verdict) -> Certainty {
     match verdict {
         Verdict::Confirmed | Verdict::Earlier => Certainty::Verified,

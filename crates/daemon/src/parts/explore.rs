@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use ::code::tools::Questions;
-use ::explore::tools::{self, DiffFuture, Sources};
-use project::Caller;
+use ::explore::tools::{self, Compiling, DiffFuture, Sources};
+use project::{Caller, CodeTrust, Project};
+use tokio::sync::Mutex;
 
 use super::{Part, Setup, Toolset};
 
@@ -19,8 +20,21 @@ pub(crate) struct ExplorePart {
 }
 
 /// Returns the sources of facts, with diffs as git shows them.
-fn sources(code: impl Fn() -> Option<Arc<Questions>> + Send + Sync + 'static) -> Arc<Sources> {
-    Arc::new(Sources { code: Box::new(code), diff: Box::new(changed_lines) })
+fn sources(
+    code: impl Fn() -> Option<Arc<Questions>> + Send + Sync + 'static,
+    compiling: Option<Compiling>,
+) -> Arc<Sources> {
+    Arc::new(Sources { code: Box::new(code), diff: Box::new(changed_lines), compiling })
+}
+
+fn compiling(project: &Project) -> Compiling {
+    let trusting = project.clone();
+    Compiling {
+        directory: project.state_dir().join("explore"),
+        guard: ::process::Guard::SelfExe,
+        trusts: Box::new(move |worktree| CodeTrust::lookup(&trusting, worktree).is_some()),
+        running: Mutex::new(()),
+    }
 }
 
 fn changed_lines<'a>(caller: &'a Caller, diff: &'a str) -> DiffFuture<'a> {
@@ -34,11 +48,11 @@ impl Part for ExplorePart {
     fn open(setup: &Setup<'_>) -> ExplorePart {
         let others = setup.others.clone();
         let code = move || others.upgrade()?.having(|part| part.code.clone()).next().map(|(_, code)| code);
-        ExplorePart { sources: sources(code) }
+        ExplorePart { sources: sources(code, Some(compiling(setup.project))) }
     }
 
     fn declared() -> ExplorePart {
-        ExplorePart { sources: sources(|| None) }
+        ExplorePart { sources: sources(|| None, None) }
     }
 
     fn toolset(&self) -> Toolset {

@@ -4,16 +4,19 @@ mod pointer;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::time::Instant;
 
 use code::facts::{Certainty, MatchEffect, MatchFacts, MentionLine, Symbol, UseFacts, UseSite};
 use code::tools::Questions;
 use code::{Class, Language};
 use mcp::tool::{Context, ToolError};
+use project::Caller;
 
 pub(crate) use self::pointer::{Evidence, Pointer};
 use self::pointer::{kind_of_match, kind_of_use};
-use crate::lookups::{Head, Lookups, Unresolved};
+use crate::lookups::{Head, Lookups, Unresolved, proof_time};
 use crate::position::Position;
+use crate::prove::{Compiling, Order, Proof};
 use crate::query;
 use crate::rubric::{Change, UseKind, rate};
 use crate::walk::{Action, Edge, Event, Stopped, Walk};
@@ -34,6 +37,8 @@ pub(crate) struct Request {
     /// The maximum number of visited uses.
     pub nodes: usize,
     pub path: Option<String>,
+    /// True to prove the uses that break by compiling the change.
+    pub prove: bool,
     pub wait_ms: Option<u64>,
 }
 
@@ -90,6 +95,8 @@ pub(crate) struct Impact {
     /// The number of known uses that were not visited.
     pub left: usize,
     pub stopped: Stopped,
+    /// The command that proved pointers.
+    pub proved_by: Option<&'static str>,
     pub head: Head,
 }
 
@@ -116,7 +123,12 @@ struct Reached {
 }
 
 /// Walks from the changed definitions and returns the impact.
-pub(crate) async fn impact(questions: &Questions, cx: &Context, request: &Request) -> Result<Impact, ToolError> {
+pub(crate) async fn impact(
+    questions: &Questions,
+    compiling: Option<&Compiling>,
+    cx: &Context,
+    request: &Request,
+) -> Result<Impact, ToolError> {
     let mut lookups = Lookups::new(cx, request.wait_ms);
     if let Some(path) = &request.path {
         questions.check_path(cx, path).await?;
@@ -193,6 +205,17 @@ pub(crate) async fn impact(questions: &Questions, cx: &Context, request: &Reques
         let test = ReachingTest::changed(symbol);
         tests.insert((test.file.clone(), test.name.clone()), test);
     }
+    let mut proved_by = None;
+    if let Some(compiling) = compiling.filter(|_| request.prove) {
+        match prove(compiling, cx, &entries, change, request.wait_ms).await {
+            Ok(proof) => {
+                lookups.prove(&proof);
+                proved_by = Some(proof.compiler);
+                pointer::add_proof(&mut pointers, proof, &entries[0]);
+            }
+            Err(problem) => lookups.doubt(format!("not proven: {problem}")),
+        }
+    }
     pointers.sort_by(|a, b| (b.risk, b.relevance, &a.position).cmp(&(a.risk, a.relevance, &b.position)));
     let mut tests: Vec<ReachingTest> = tests.into_values().collect();
     tests.sort_by_key(|test| test.distance);
@@ -206,8 +229,26 @@ pub(crate) async fn impact(questions: &Questions, cx: &Context, request: &Reques
         unresolved,
         left,
         stopped,
+        proved_by,
         head: lookups.into_head(),
     })
+}
+
+/// Compiles the change.
+async fn prove(
+    compiling: &Compiling,
+    cx: &Context,
+    entries: &[Symbol],
+    change: Change,
+    wait_ms: Option<u64>,
+) -> Result<Proof, String> {
+    let [entry] = entries else {
+        return Err("a proof needs exactly one definition; name it as `file:line`".to_owned());
+    };
+    let caller = cx.caller::<Caller>().ok_or("a call without a caller")?;
+    let until = Instant::now() + proof_time(cx, wait_ms);
+    let root = caller.worktree.canonicalize().map_err(|error| error.to_string())?;
+    compiling.prove(&Order { root: &root, env: &caller.env, until }, entry, change).await
 }
 
 /// Resolves the named symbols, or the names in the query.

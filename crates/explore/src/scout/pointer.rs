@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::Reached;
 use crate::position::Position;
+use crate::prove::Proof;
 use crate::rubric::{Change, Tag, UseKind, rate};
 
 /// How strong the evidence for a pointer is, the strongest first.
@@ -14,6 +15,8 @@ use crate::rubric::{Change, Tag, UseKind, rate};
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub(crate) enum Evidence {
+    /// The compiler reports an error there after this very change.
+    Proved,
     /// A language server resolved it.
     Verified,
     /// Only the syntax suggests it.
@@ -83,6 +86,48 @@ impl Pointer {
         }
     }
 }
+
+/// Marks the pointers that the compiler proved, and adds its other errors. A proven pointer breaks; another one may break only
+/// where the compiler does not look, such as behind a condition of the build.
+pub(super) fn add_proof(pointers: &mut Vec<Pointer>, proof: Proof, entry: &Symbol) {
+    let most = if proof.limits.is_none() { NOT_PROVEN } else { BREAKS };
+    let before: Vec<u8> = pointers.iter().map(|one| one.risk).collect();
+    pointers.iter_mut().for_each(|one| one.risk = one.risk.min(most));
+    for error in proof.errors {
+        let file = project::visible::path(&error.file);
+        let message = project::visible::escaped(&error.message);
+        let is_there = |one: &Pointer| one.position.file == file && one.position.line == error.line;
+        // Of several uses on the line, the one with the highest risk.
+        let known = pointers.iter_mut().zip(&before).filter(|(one, _)| is_there(one)).max_by_key(|(_, risk)| **risk);
+        if let Some((one, _)) = known {
+            if one.evidence != Evidence::Proved {
+                one.why = format!("{}; {}: {message}", one.why, proof.compiler);
+            }
+            (one.risk, one.evidence) = (BREAKS, Evidence::Proved);
+            one.action = one.action.or(Some(CHANGE));
+            continue;
+        }
+        pointers.push(Pointer {
+            position: Position { file, line: error.line, column: error.column },
+            what: message,
+            risk: BREAKS,
+            relevance: 5,
+            tags: Vec::new(),
+            action: Some(CHANGE),
+            evidence: Evidence::Proved,
+            from: format!("{} ({}:{})", entry.label, entry.file, entry.line),
+            why: format!("reported by {}", proof.compiler),
+            text: String::new(),
+            in_test: false,
+        });
+    }
+}
+
+/// The risk of a place that does not compile, and the highest of one that the compiler does not report.
+const BREAKS: u8 = 5;
+const NOT_PROVEN: u8 = 4;
+/// The action at a place without a use of the definition.
+const CHANGE: &str = "change what the compiler reports";
 
 /// Returns the kind of a match, by what a new constructor does there.
 pub(super) fn kind_of_match(effect: MatchEffect) -> UseKind {

@@ -12,6 +12,7 @@ use project::Caller;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+pub use crate::prove::Compiling;
 pub use crate::scout::LineRange;
 
 /// The lines that a diff changed, or the reason why they are unknown.
@@ -24,6 +25,8 @@ pub struct Sources {
     pub code: Box<dyn Fn() -> Option<Arc<Questions>> + Send + Sync>,
     /// Returns the lines that `working`, `staged` or `BASE..HEAD` changed in a worktree.
     pub diff: Box<dyn for<'a> Fn(&'a Caller, &'a str) -> DiffFuture<'a> + Send + Sync>,
+    /// `None` if the tools are only declared.
+    pub compiling: Option<Compiling>,
 }
 
 /// Returns all tools of the toolset.

@@ -34,7 +34,10 @@ pub(super) struct Args {
     pub change: Option<Change>,
     /// Look for uses only in this file or folder.
     pub path: Option<String>,
-    /// The time limit in ms, at most 50000 (default 10000).
+    /// Compile the change in a copy of the worktree; the errors are the places with the evidence `proved` (default false). For one definition in Rust or TypeScript. It may take minutes.
+    #[serde(default)]
+    pub prove: bool,
+    /// The time limit in ms, at most 50000 (default 10000). A proof has 300000 by default.
     pub wait_ms: Option<u64>,
 }
 
@@ -163,11 +166,12 @@ impl<const JSON: bool> Tool for Scout<JSON> {
                 Depth::High => 100,
             },
             path: args.path,
+            prove: args.prove,
             wait_ms: args.wait_ms,
         };
         let questions = available(&self.0)?;
         let root = caller.worktree.to_path_buf();
-        let impact = impact(&questions, &cx, &request).await?;
+        let impact = impact(&questions, self.0.compiling.as_ref(), &cx, &request).await?;
         let render = move || output(&root, impact, JSON);
         tokio::task::spawn_blocking(render).await.map_err(ToolError::internal)
     }
@@ -235,14 +239,18 @@ fn output(root: &Path, impact: Impact, has_examples: bool) -> Output {
 fn summary(impact: &Impact) -> String {
     let names: Vec<&str> = impact.entries.iter().map(|one| one.label.as_str()).collect();
     let breaks = impact.pointers.iter().filter(|one| one.risk == 5);
-    let verified = breaks.clone().filter(|one| one.evidence == Evidence::Verified).count();
+    let count = |evidence| breaks.clone().filter(|one| one.evidence == evidence).count();
+    let evidence = match impact.proved_by {
+        Some(compiler) => format!("{} proved by {compiler}", count(Evidence::Proved)),
+        None => format!("{} verified", count(Evidence::Verified)),
+    };
     let more = if impact.left > 0 { format!(", {} more not visited", impact.left) } else { String::new() };
     // A new variant concerns only types that have variants.
     let others = impact.entries.iter().filter(|one| impact.change == Change::AddVariant && !one.has_variants());
     let others: Vec<String> =
         others.map(|one| format!("; {} {} has no variants", one.kind.word(), one.label)).collect();
     format!(
-        "{} of {}: {} of {} uses break ({verified} verified){more}{}",
+        "{} of {}: {} of {} uses break ({evidence}){more}{}",
         impact.change.word(),
         names.join(", "),
         breaks.count(),
@@ -255,7 +263,11 @@ fn summary(impact: &Impact) -> String {
 fn lines(one: &Pointer) -> Vec<String> {
     let tags: Vec<String> = one.tags.iter().map(|tag| format!("{tag:?}")).collect();
     let tags = if tags.is_empty() { String::new() } else { format!(" [{}]", tags.join(" ")) };
-    let doubt = if one.evidence == Evidence::Possible { ", by syntax only" } else { "" };
+    let doubt = match one.evidence {
+        Evidence::Proved => ", proved",
+        Evidence::Verified => "",
+        Evidence::Possible => ", by syntax only",
+    };
     let first = format!("risk {} {} {}{tags} ({}{doubt})", one.risk, one.position.location(), one.what, one.why);
     let action = one.action.map(|action| format!("  → {action}: {}", one.text));
     [Some(first), action].into_iter().flatten().collect()

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod faults;
+mod proof;
 mod rubric;
 mod wrong_use;
 
@@ -10,8 +11,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use code::tools::Questions;
-use explore::tools::{Sources, tools};
+use explore::tools::{Compiling, Sources, tools};
 use mcp::tool::{Context, ToolError};
+use project::Caller;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -38,12 +40,21 @@ impl Worktree {
         let questions = Questions::new();
         let code = Box::new(move || Some(questions.clone()));
         // Diffs are tested with git, in `crates/hob/tests/it/explore.rs`.
-        let sources =
-            Arc::new(Sources { code, diff: Box::new(|_, _| Box::pin(async { Err("no git here".to_owned()) })) });
+        let compiling = Compiling {
+            directory: self.0.path().with_extension("scratch"),
+            guard: process::Guard::Without,
+            trusts: Box::new(|_| true),
+            running: tokio::sync::Mutex::new(()),
+        };
+        let sources = Arc::new(Sources {
+            code,
+            diff: Box::new(|_, _| Box::pin(async { Err("no git here".to_owned()) })),
+            compiling: Some(compiling),
+        });
         let tool = tools(&sources).into_iter().find(|tool| tool.declaration().name == name).unwrap();
         let arguments = RawValue::from_string(arguments.to_string()).unwrap();
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_time().build().unwrap();
-        let caller = testkit::caller(self.path(), "");
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let caller = Caller { env: std::env::vars().collect(), ..testkit::caller(self.path(), "") };
         match runtime.block_on(tool.call(Context::detached(Arc::new(caller)), Some(&arguments))) {
             Ok(outcome) if outcome.is_error => Err(outcome.content[0].as_text().unwrap().to_owned()),
             Ok(outcome) => Ok(serde_json::from_str(outcome.structured.unwrap().get()).unwrap()),

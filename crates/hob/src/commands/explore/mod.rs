@@ -92,7 +92,10 @@ pub(crate) struct Scout {
     /// Look for uses only in this file or folder
     #[arg(long, value_name = "PATH")]
     path: Option<String>,
-    /// How long the whole search may take, in milliseconds (default 10000)
+    /// Compile the change in a copy of the worktree; the errors are the places that break. For Rust and TypeScript
+    #[arg(long)]
+    prove: bool,
+    /// How long the whole search may take, in milliseconds (default 10000; with --prove 300000)
     #[arg(long, value_name = "MS")]
     wait_ms: Option<u64>,
     /// Print JSON
@@ -109,6 +112,7 @@ impl Scout {
             ("depth", json!(self.depth)),
             ("change", json!(self.change)),
             ("path", json!(self.path)),
+            ("prove", json!(self.prove)),
             ("wait_ms", json!(self.wait_ms)),
         ];
         finish(&call(project, "scout", arguments)?, self.json)

@@ -1,0 +1,76 @@
+//! Proofs by `cargo check`, on a crate without dependencies.
+
+use serde_json::{Value, json};
+
+use crate::{SHAPES, Worktree, all};
+
+/// Returns the places with the evidence `proved`.
+fn proved(found: &Value) -> Vec<&str> {
+    let pointers = found["pointers"].as_array().unwrap().iter();
+    let proved = pointers.filter(|one| one["evidence"] == "proved");
+    proved.map(|one| one["location"].as_str().unwrap()).collect()
+}
+
+fn prove(worktree: &Worktree, query: &str, symbol: &str) -> Value {
+    worktree.result("scout", json!({"query": query, "symbols": [symbol], "prove": true, "depth": "high"}))
+}
+
+#[test]
+fn the_errors_of_the_compiler_are_the_proven_places() {
+    let worktree = Worktree::new(SHAPES);
+    let found = prove(&worktree, "add a variant", "Shape");
+    assert_eq!(proved(&found), ["src/geo.rs:9"], "{found:#}");
+    assert_eq!(found["pointers"][0]["risk"], 5);
+    let why = found["pointers"][0]["why"].as_str().unwrap();
+    assert!(why.contains("cargo check: E0004: non-exhaustive patterns: `&Shape::HobAdded` not covered"), "{why}");
+    let summary = found["summary"].as_str().unwrap();
+    assert!(summary.contains("1 of ") && summary.contains("(1 proved by cargo check)"), "{summary}");
+
+    // A use that the compiler does not report is not said to break.
+    let found = prove(&worktree, "add a parameter", "unit");
+    assert_eq!(proved(&found), ["src/lib.rs:11"], "{found:#}");
+
+    let found = prove(&worktree, "rename", "geo::area");
+    assert_eq!(proved(&found), ["src/lib.rs:4"], "{found:#}");
+    let lowered = found["pointers"].as_array().unwrap().iter().filter(|one| one["evidence"] != "proved");
+    assert!(lowered.clone().all(|one| one["risk"].as_u64() < Some(5)), "{found:#}");
+
+    // The worktree itself was not changed.
+    for (path, text) in SHAPES {
+        assert_eq!(std::fs::read_to_string(worktree.path().join(path)).unwrap(), *text);
+    }
+    assert!(!worktree.path().join("target").exists() && !worktree.path().join("Cargo.lock").exists());
+}
+
+/// The dependents of a package with errors are not compiled, so the proof says that they may break too.
+#[test]
+fn packages_that_were_not_compiled_are_named() {
+    let worktree = Worktree::new(&[
+        ("Cargo.toml", "[workspace]\nmembers = [\"a\", \"b\"]\nresolver = \"3\"\n"),
+        ("a/Cargo.toml", "[package]\nname = \"a\"\nedition = \"2024\"\n"),
+        ("a/src/lib.rs", "pub enum Kind { One }\npub fn name(k: Kind) -> u8 { match k { Kind::One => 1 } }\n"),
+        ("b/Cargo.toml", "[package]\nname = \"b\"\nedition = \"2024\"\n[dependencies]\na = { path = \"../a\" }\n"),
+        ("b/src/lib.rs", "pub fn name(k: a::Kind) -> u8 { match k { a::Kind::One => 1 } }\n"),
+    ]);
+    let found = prove(&worktree, "add a variant", "Kind");
+    assert_eq!(proved(&found), ["a/src/lib.rs:2"], "{found:#}");
+    let reasons = found["head"]["reasons"].to_string();
+    assert!(reasons.contains("not compiled, because a package below has errors: lib b"), "{reasons}");
+}
+
+#[test]
+fn a_proof_that_cannot_be_had_is_explained() {
+    let mut files = SHAPES.to_vec();
+    files.push(("src/other.rs", "pub enum Shape { Flat }\n"));
+    files.push(("a.py", "def area(): pass\n"));
+    let worktree = Worktree::new(&files);
+    let reasons = |query: &str, symbol: &str| prove(&worktree, query, symbol)["head"]["reasons"].to_string();
+    assert!(reasons("add a variant", "Shape").contains("not proven: a proof needs exactly one definition"));
+    assert!(reasons("change the type", "Circle").contains("not proven: a proof needs a change other than"));
+    assert!(reasons("add a parameter", "a.py:1").contains("not proven: proofs are available for Rust and TypeScript"));
+    let worktree = Worktree::new(&[SHAPES[0], ("src/lib.rs", "pub fn area() -> u8 { other() }\npub fn unit() {}\n")]);
+    let found = prove(&worktree, "rename", "unit");
+    let reasons = found["head"]["reasons"].to_string();
+    assert!(reasons.contains("the project does not compile without the change: src/lib.rs:1: E0425"), "{reasons}");
+    assert!(all(&found["pointers"], "/evidence").is_empty());
+}
