@@ -272,8 +272,11 @@ pub(crate) fn too_many(question: &Question, known: &[Definition], are_all: bool)
     let first = known.first().map(place).unwrap_or_default();
     let (more, listed) =
         if are_all { ("", listed(known)) } else { ("more than ", format!("{}; and others", listed(known))) };
-    NoAnswer(format!("`{whole}` has {more}{many} definitions: name one, such as `{first}`. {listed}"))
+    NoAnswer(format!("`{whole}` has {more}{many} definitions: {AMBIGUOUS}, such as `{first}`. {listed}"))
 }
+
+/// The part of an error about a name with too many definitions by which it is recognized.
+pub const AMBIGUOUS: &str = "name one";
 
 /// The line of an answer about a name that no file declares.
 pub(crate) const NOWHERE: &str = "not defined in this project";

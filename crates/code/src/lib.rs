@@ -61,6 +61,7 @@ mod unsearched;
 mod verdict;
 mod walk;
 
+pub use definition::AMBIGUOUS;
 pub use pool::{Checked, Options, Tried, Trusts, checked, runner_of_code, tries};
 pub use running::Running;
 pub use server::{Journal, Timing, sweep_scratch};

@@ -47,6 +47,8 @@ usage: cargo xtask TASK
                            judges: ty tsc gopls clangd rust-analyzer
   score code memory        four worktrees that want a rust-analyzer each in 1.5 GiB: the curve, what was parked, every question
                            answered, or it fails; writes docs/generated/score-code-memory.md
+  score explore [--quick]  what `scout` says will break in Rust and TypeScript, compared with the compilers' errors after the change;
+                           writes docs/generated/score-explore.md
   score nodes [--quick]    run 2,000 generated schemas on the offline engine and have another validator judge what nodes return;
                            writes docs/generated/score-nodes.md
 ";

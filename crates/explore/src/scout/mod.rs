@@ -277,7 +277,12 @@ async fn entries(
             // The other words of the question were never names.
             return Ok((found, Vec::new()));
         }
+        // A name with too many definitions is meant, so the other words are not names.
+        let is_ambiguous = unresolved.iter().any(|one| one.problem.contains(code::AMBIGUOUS));
         problems.extend(unresolved.into_iter().map(|one| one.problem));
+        if is_ambiguous {
+            break;
+        }
     }
     let hint = "Name the definitions in `symbols`, such as `Shape` or `src/geo.rs:12`.";
     let problem = match &problems[..] {

@@ -172,3 +172,15 @@ fn breaking(found: &Value) -> Vec<&str> {
     let breaking = pointers.filter(|one| one["tags"].as_array().unwrap().contains(&json!("Exhaustive")));
     breaking.map(|one| one["location"].as_str().unwrap()).collect()
 }
+
+/// The walk once took another word of the question for the name.
+#[test]
+fn a_name_with_too_many_definitions_is_an_error() {
+    let files: Vec<(String, String)> =
+        (0..30).map(|number| (format!("src/m{number}.rs"), format!("pub enum Status {{ V{number} }}\n"))).collect();
+    let mut files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    files.push(("src/lib.rs", "pub fn variant() {}\n"));
+    let worktree = Worktree::new(&files);
+    let problem = worktree.ask("scout", json!({"query": "What breaks if I add a variant to Status?"})).unwrap_err();
+    assert!(problem.contains("`Status` has more than 20 definitions: name one, such as `src/m0.rs:1`"), "{problem}");
+}

@@ -166,3 +166,43 @@ fn the_definitions_of_a_diff_are_the_entries() {
     let refused = project.run(["scout", "--diff=--output=x"]);
     assert!(refused.stderr.contains("`diff` is `working`, `staged` or `BASE..HEAD`"), "{}", refused.stderr);
 }
+
+#[test]
+fn a_proof_has_the_errors_of_the_typescript_compiler() {
+    let Some(project) = project() else { return };
+    let arguments =
+        json!({"query": "add a variant", "symbols": "Shape", "prove": true, "depth": "high", "wait_ms": 50_000});
+    let ask = |arguments: &Value| -> Value {
+        let asked = ["call", "scout", &arguments.to_string(), "--profile", "tidepool"];
+        serde_json::from_str(&project.run(asked).ok()).unwrap()
+    };
+    let found = ask(&arguments);
+    assert!(found["head"]["reasons"].to_string().contains("allow it with `hob trust`"), "{found:#}");
+    project.run(["trust", "--yes"]).ok();
+    let found = ask(&arguments);
+    assert_eq!(places(&found, "proved", 5), ["src/geo.ts:7"], "{found:#}");
+    assert!(found["pointers"][0]["why"].as_str().unwrap().contains("tsc: TS2366: Function lacks"), "{found:#}");
+    let found = ask(&json!({"query": "add a parameter", "symbols": "unit", "prove": true, "wait_ms": 50_000}));
+    assert_eq!(places(&found, "proved", 5), ["src/total.test.ts:3"], "{found:#}");
+}
+
+#[test]
+fn a_proof_runs_no_build_script_before_the_project_is_trusted() {
+    let project = fresh();
+    project.write("Cargo.toml", "[package]\nname = \"shapes\"\nedition = \"2024\"\n");
+    project
+        .write("src/lib.rs", "pub enum Shape { Flat }\npub fn name(s: Shape) -> u8 { match s { Shape::Flat => 1 } }\n");
+    let ran = project.home().join("ran");
+    project.write("build.rs", &format!("fn main() {{ std::fs::write({ran:?}, \"\").unwrap(); }}\n"));
+    let prove = || project.run(["scout", "add a variant to Shape", "--prove"]).ok();
+    let text = prove();
+    assert!(
+        text.contains("not proven: the compiler may run code of this project; allow it with `hob trust`"),
+        "{text}"
+    );
+    assert!(!ran.exists());
+    project.run(["trust", "--yes"]).ok();
+    let text = prove();
+    assert!(text.contains("uses break (1 proved by cargo check)"), "{text}");
+    assert!(ran.exists());
+}

@@ -1,6 +1,7 @@
 //! `cargo xtask score`: accuracy of answers, measured against truth that is independent of the tested engine. One file per truth.
 
 mod code;
+mod explore;
 mod lies;
 mod memory;
 mod nodes;
@@ -19,11 +20,13 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         ["code", "memory"] => memory::run(),
         ["code", "--quick", ref languages @ ..] => code::run(languages, true),
         ["code", ref languages @ ..] => code::run(languages, false),
+        ["explore"] => explore::run(false),
+        ["explore", "--quick"] => explore::run(true),
         ["nodes"] => nodes::run(false),
         ["nodes", "--quick"] => nodes::run(true),
         _ => bail!(
             "say what to score: code [--quick] [LANGUAGE…], code lies [--quick|--kept|JUDGE…], code memory, \
-             nodes [--quick]"
+             explore [--quick], nodes [--quick]"
         ),
     }
 }

@@ -19,7 +19,8 @@ use taskkit::workspace::{Profile, build, read, trust, write_page};
 
 use crate::bench::machine;
 use crate::client::{Client, text};
-use project::{PROJECTS, Project};
+use project::PROJECTS;
+pub(super) use project::{Project, for_walks};
 use truth::{Definition, Location, SYMBOLS, truth};
 
 const PAGE: &str = "docs/generated/score-code.md";

@@ -32,8 +32,8 @@ pub(super) enum Method {
     Renames,
 }
 
-pub(super) struct Project {
-    pub(super) language: &'static str,
+pub(in crate::score) struct Project {
+    pub(in crate::score) language: &'static str,
     pub(super) name: &'static str,
     /// For Debian, the version of the source package.
     version: &'static str,
@@ -118,8 +118,26 @@ pub(super) const PROJECTS: &[Project] = &[
     },
 ];
 
+/// More projects for walks.
+const WALKED: &[Project] = &[Project {
+    language: "Rust",
+    name: "regex-syntax",
+    version: "0.8.11",
+    registry: Registry::CratesIo,
+    sha256: "",
+    kept: &["src", "Cargo.toml"],
+    added: &[],
+    endings: &["rs"],
+    method: Method::Marks(&RUSTC),
+}];
+
+/// Returns the projects for walks.
+pub(in crate::score) fn for_walks() -> impl Iterator<Item = &'static Project> {
+    WALKED.iter().chain(PROJECTS.iter().filter(|one| matches!(one.language, "Rust" | "TypeScript")))
+}
+
 impl Project {
-    pub(super) fn title(&self) -> String {
+    pub(in crate::score) fn title(&self) -> String {
         format!("{} {}", self.name, self.version)
     }
 
@@ -132,7 +150,7 @@ impl Project {
     }
 
     /// Copies the project into a new folder.
-    pub(super) fn copy(&self, sources: &Path, to: &Path) -> Result<()> {
+    pub(in crate::score) fn copy(&self, sources: &Path, to: &Path) -> Result<()> {
         std::fs::create_dir_all(to).with_context(|| format!("could not make {to:?}"))?;
         for name in self.kept {
             read(Command::new("cp").arg("-r").arg(sources.join(name)).arg(to))?;
@@ -149,7 +167,7 @@ impl Project {
     }
 
     /// Returns the folder with the sources, from the cache or the registry.
-    pub(super) fn fetch(&self) -> Result<PathBuf> {
+    pub(in crate::score) fn fetch(&self) -> Result<PathBuf> {
         if let Registry::CratesIo = self.registry {
             let all = dependencies()?;
             let is_it = |name: &str, version: &str| name == self.name && version == self.version;
