@@ -212,10 +212,8 @@ impl Project {
                 std::fs::create_dir_all(lists.join("partial"))?;
                 let list = folder.join("sources.list");
                 let key = "/usr/share/keyrings/debian-archive-keyring.gpg";
-                std::fs::write(
-                    &list,
-                    format!("deb-src [signed-by={key}] http://deb.debian.org/debian bookworm main\n"),
-                )?;
+                let archive = archive()?;
+                std::fs::write(&list, format!("deb-src [signed-by={key}] {archive} bookworm main\n"))?;
                 let apt = |args: &[&str]| {
                     let mut apt = Command::new("apt-get");
                     let option = |name: &str, path: &Path| format!("{name}={}", path.display());
@@ -234,6 +232,13 @@ impl Project {
         };
         commands.iter_mut().try_for_each(|command| run(command.current_dir(folder)))
     }
+}
+
+/// Returns the address from which this system installs packages.
+fn archive() -> Result<String> {
+    let targets = ["indextargets", "--format", "$(REPO_URI)", "Created-By: Packages", "Codename: bookworm"];
+    let all = read(Command::new("apt-get").args(targets))?;
+    Ok(all.lines().next().context("apt-get has no package list of Debian 12; run `apt-get update`")?.to_owned())
 }
 
 /// Returns a manifest without other targets and test dependencies.
