@@ -43,6 +43,7 @@ These have a help of their own (`cargo xtask TASK --help`):
   score                    measure the accuracy of answers
   clients                  real clients and real coding agents with `hob mcp`
   conformance              the official MCP suite against a server of ours
+  package                  pack hob for pip, uv and npm
   trackers                 record an issue tracker's output as fixtures
 ";
 
@@ -55,8 +56,11 @@ const TASKS: &[Task] = &[
 ];
 
 /// The programs of the other tasks: package and tasks.
-const PROGRAMS: &[(&str, &[&str])] =
-    &[("agents", &["demo", "clients", "conformance", "trackers"]), ("bench", &["bench", "score"])];
+const PROGRAMS: &[(&str, &[&str])] = &[
+    ("agents", &["demo", "clients", "conformance", "trackers"]),
+    ("bench", &["bench", "score"]),
+    ("package", &["package"]),
+];
 
 fn main() -> ExitCode {
     let task = std::env::args().nth(1).unwrap_or_default();

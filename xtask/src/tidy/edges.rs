@@ -30,6 +30,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("taskkit", &[]),
     ("agents", &["taskkit"]),
     ("bench", &["taskkit"]),
+    ("package", &["taskkit"]),
     ("xtask", &["taskkit"]),
 ];
 
