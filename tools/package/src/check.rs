@@ -119,7 +119,8 @@ impl Site {
         Ok(())
     }
 
-    /// Checks that a removed package left no command, and nothing in the home except hob's state.
+    /// Checks that a removed package left no command, and nothing of hob in the home except its state. Other programs, such as
+    /// rustup's proxies, leave files there too.
     fn check_removed(&self, bin: &Path) -> Result<()> {
         for name in ["hob", NAME] {
             if bin.join(name).symlink_metadata().is_ok() {
@@ -127,7 +128,7 @@ impl Site {
             }
         }
         let home = files::list(&self.outside.path().join("home"))?;
-        match home.iter().find(|file| !file.starts_with(".local/state/hob/")) {
+        match home.iter().find(|file| file.contains("hob") && !file.starts_with(".local/state/hob/")) {
             Some(file) => bail!("the home still has {file}"),
             None => Ok(()),
         }
