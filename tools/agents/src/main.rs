@@ -30,6 +30,9 @@ usage: cargo xtask TASK
   clients hooks [NAME…] [--trial WORDS] [--hob FILE] [--packages DIR]
                            real coding agents with hob's hooks: what these add to a model's input, and who is asked;
                            writes docs/generated/hooks-context.md
+  clients plugins [--hob FILE]
+                           hob's plugin in real coding agents: installed by their commands, called, removed; writes
+                           docs/generated/plugins.md
   trackers                 build the issue tracker br, and record what it prints and writes as fixtures of crates/work
 ";
 

@@ -19,7 +19,7 @@ pub(crate) use edits::{Edits, Links, Undone, missing_dirs};
 pub(crate) use entry::{Entry, SERVER};
 pub(crate) use format::{Added, Allows, Broken, Format, Shape};
 pub(crate) use hook_entries::{HookFile, HookScope, WriteOutcome, without_hooks};
-pub(crate) use standing::{CLAUDE_LOCAL, Need, Site, Step, hooks_off};
+pub(crate) use standing::{CLAUDE_LOCAL, Need, Plugin, Site, Step, hooks_off};
 pub(crate) use version::version;
 
 use std::ffi::OsStr;

@@ -63,7 +63,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Policy for agents' hooks", &["policy", "hooks"]),
     ("Prompts as functions", &["node"]),
     ("Cure", &["cure"]),
-    ("Setup and help", &["init", "doctor", "trust", "completions", "help"]),
+    ("Setup and help", &["init", "doctor", "upgrade", "trust", "completions", "help"]),
     ("For agents and scripts", &["mcp", "serve", "tools", "call", "ask"]),
 ];
 
@@ -198,6 +198,7 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         &[("hob cure check src", ""), ("hob cure run fact.cure --function fact 5", ""), ("hob cure fmt --check .", "")],
     ),
     ("init", &[("hob init", ""), ("hob init --agent claude", ""), ("hob init --undo", "")]),
+    ("upgrade", &[("hob upgrade --check", "before you replace the program")]),
     ("doctor", &[("hob doctor", ""), ("hob doctor --json", "")]),
     ("trust", &[("hob trust", "shows the requests, asks, and grants"), ("hob trust --revoke", "")]),
     ("completions", &[("hob completions bash > ~/.local/share/bash-completion/completions/hob", "")]),

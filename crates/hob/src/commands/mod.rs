@@ -30,6 +30,7 @@ mod status;
 mod stop;
 mod tools;
 mod trust;
+mod upgrade;
 mod work;
 
 use std::ffi::OsString;
@@ -85,6 +86,7 @@ pub(crate) enum Command {
     Init(init::Init),
     Trust(trust::TrustCommand),
     Doctor(doctor::Doctor),
+    Upgrade(upgrade::Upgrade),
     Completions(completions::Completions),
     Help(help::Help),
 }
@@ -137,6 +139,7 @@ impl Command {
             Command::Init(init) => init.run(&project()?),
             Command::Trust(trust) => trust.run(&project()?),
             Command::Doctor(doctor) => doctor.run(&project()?),
+            Command::Upgrade(upgrade) => upgrade.run(&project()?),
             Command::Completions(completions) => completions.run(),
             Command::Help(help) => help.run(),
         }

@@ -149,7 +149,12 @@ fn section(say: &mut impl FnMut(String), title: &str, items: &Value, line: impl 
     items.iter().for_each(|item| say(format!("  {}", line(item))));
 }
 
-fn session(session: &Value) -> String {
+/// False in the states in which a session's program is gone, and its pending items do not matter.
+pub(super) fn lives(session: &Value) -> bool {
+    !matches!(session["state"].as_str(), Some("exited" | "crashed" | "stopped" | "killed"))
+}
+
+pub(super) fn session(session: &Value) -> String {
     let state = plain(&session["state"]).replace('_', " ");
     let since = session["idle_ms"].as_u64().filter(|ms| state == "idle" && *ms >= 1000);
     let state = match since {
@@ -158,8 +163,7 @@ fn session(session: &Value) -> String {
     };
     let mut parts = vec![plain(&session["profile"]), state];
     parts.extend(session["queue_depth"].as_u64().filter(|count| *count > 0).map(|count| format!("{count} queued")));
-    // The states in which a session's program is gone, and its pending items do not matter.
-    let lives = !matches!(session["state"].as_str(), Some("exited" | "crashed" | "stopped" | "killed"));
+    let lives = lives(session);
     parts.extend(session["pid"].as_u64().filter(|_| lives).map(|pid| format!("pid {pid}")));
     parts.extend(session["memory_bytes"].as_u64().filter(|_| lives).map(size));
     parts.extend(session["uptime_ms"].as_u64().map(|ms| format!("up {}", time(ms))));

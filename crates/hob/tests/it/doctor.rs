@@ -263,16 +263,20 @@ fn a_daemon_whose_program_was_replaced_is_named_and_stop_mends_it() {
     assert!(!run(&["status"]).ok().contains("the daemon runs an"), "{:?}", run(&["status"]));
     install();
     let words = format!("the daemon runs an old version: {} was replaced after it started", installed.display());
-    for command in ["status", "doctor"] {
-        let said = run(&[command]).stdout;
-        assert!(said.contains(&words) && said.contains("`hob stop`"), "{command}: {said}");
+    for command in [&["status"][..], &["doctor"], &["upgrade", "--check"]] {
+        let said = run(command).stdout;
+        assert!(said.contains(&words) && said.contains("`hob stop`"), "{command:?}: {said}");
     }
+    run(&["eval", "1+1", "--profile", "bash"]);
+    let said = run(&["upgrade", "--check"]).ok();
+    assert!(said.contains("A restart ends these sessions") && said.contains("\n  main: bash, idle, pid "), "{said}");
     // Another build, whose file still exists.
     let said = project.run(["status"]).ok();
     assert!(said.contains("the daemon runs an"), "{said}");
     run(&["stop"]).ok();
     run(&["call", "repl_list"]).ok();
     assert!(run(&["doctor"]).stdout.contains("ok daemon: runs"));
+    assert!(run(&["upgrade", "--check"]).ok().contains("no restart is needed.\nA restart ends no session."));
 }
 
 /// Runs a program that cannot open connections, like Codex's sandbox: a system call filter returns `EPERM`.
@@ -314,5 +318,35 @@ fn in_an_agents_sandbox_a_command_says_so_and_names_the_tool() {
         let doctor = run(&["doctor"]);
         assert!(doctor.stdout.contains("!! daemon: this process may not connect"), "{doctor:?}");
         project.run(["call", "repl_list"]).ok();
+    }
+}
+
+/// A plugin alone is enough. Next to an entry the report says which one to keep, and how to remove the other.
+#[test]
+fn a_plugin_next_to_an_entry_is_told() {
+    let plugins = [
+        (
+            "claude",
+            "~/.claude/settings.json",
+            r#"{"enabledPlugins": {"hob@hob": true}}"#,
+            "claude plugin uninstall hob@hob",
+        ),
+        ("codex", "~/.codex/config.toml", "[plugins.\"hob@hob\"]\nenabled = true\n", "codex plugin remove hob@hob"),
+        ("gemini", "~/.gemini/extensions/hob/gemini-extension.json", "{}", "gemini extensions uninstall hob"),
+    ];
+    for (name, file, text, remove) in plugins {
+        let agent = AGENTS.iter().find(|agent| agent.name == name).unwrap();
+        let project = project(agent, &[(file, text)]);
+        let line = findings_of(agent, &project.run(["doctor"]));
+        assert_eq!(line, format!("ok {}: starts hob by its plugin ({file})", agent.title));
+        project.run(["init", "--allow", "--agent", name]).ok();
+        let shown = project.run(["doctor"]).stdout;
+        assert!(shown.contains(&format!("-- {}: has hob twice: as a plugin ({file})", agent.title)), "{shown}");
+        assert!(shown.contains(&format!("run `{remove}`")), "{shown}");
+        let off = text.replace("true", "false");
+        if off != text {
+            write(&project, file, &off);
+            assert!(!project.run(["doctor"]).stdout.contains("has hob twice"), "{name}");
+        }
     }
 }

@@ -3,7 +3,7 @@
 //! Each agent runs in a separate project and home with the scripted model (`crates/testkit`), which calls hob's tools.
 //! hob's messages are recorded on the way to the agent, and the model records what reaches it. The page shows the
 //! difference. Agents and their start: `kinds`; environment: `stage`; script of the model: `tasks`; further trials:
-//! `trials`; questions to a person: `asking` and `dialogs`; hooks: `hooks`; accuracy of `hob doctor`: `states`;
+//! `trials`; questions to a person: `asking` and `dialogs`; hooks: `hooks`; the plugin: `plugins`; accuracy of `hob doctor`: `states`;
 //! evaluation of the records: `record`; the page: `page`.
 
 mod asking;
@@ -12,6 +12,7 @@ pub(crate) mod hooked;
 mod hooks;
 mod kinds;
 mod page;
+pub(crate) mod plugins;
 mod record;
 mod stage;
 mod states;

@@ -58,7 +58,7 @@ pub(super) struct Turn {
 /// Returns the model's turns. `search` is the call that loads the tools of these names.
 pub(super) fn turns(
     tasks: &[Task],
-    search: fn(&[&str]) -> Option<Value>,
+    search: impl Fn(&[&str]) -> Option<Value>,
     call: fn(&str, &Value) -> Value,
 ) -> Vec<Turn> {
     let names = |is_unlisted| {

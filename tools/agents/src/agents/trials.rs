@@ -154,7 +154,7 @@ fn played(agent: &Agent, stage: &Stage<'_>, server: Server, expected: Vec<Expect
 }
 
 /// Runs the agent to its end. Returns the tasks whose results lack these texts.
-fn outcome(
+pub(super) fn outcome(
     tasks: &[Task],
     texts: &[&str],
     turns: &[Turn],

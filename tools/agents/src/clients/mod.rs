@@ -35,9 +35,12 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     match args.split_first() {
         None => {}
         Some((word, rest)) if word == "agents" => return crate::agents::run(rest),
+        Some((word, rest)) if word == "plugins" => return crate::agents::plugins::run(rest),
         Some((word, rest)) if word == "hooks" => return crate::agents::hooked::run(rest),
         Some((other, _)) => {
-            bail!("there are no clients {other:?}; say `agents`, `hooks` or nothing for all that are libraries")
+            bail!(
+                "there are no clients {other:?}; say `agents`, `hooks`, `plugins` or nothing for all that are libraries"
+            )
         }
     }
     let tools = setup::tests()?;

@@ -9,6 +9,7 @@ mod copilot;
 mod gemini;
 mod hooks;
 mod opencode;
+mod plugin;
 
 pub(crate) use claude::LOCAL as CLAUDE_LOCAL;
 pub(super) use claude::steps as claude;
@@ -17,6 +18,7 @@ pub(super) use copilot::steps as copilot;
 pub(super) use gemini::steps as gemini;
 pub(crate) use hooks::hooks_off;
 pub(super) use opencode::steps as opencode;
+pub(crate) use plugin::Plugin;
 
 use std::path::{Path, PathBuf};
 

@@ -8,7 +8,7 @@ use daemon::parts::Verdict;
 use project::{Project, visible};
 
 use super::Finding;
-use crate::agents::{AGENTS, Agent, Broken, Edits, Entry, Need, Scope, Site, Step, find_program};
+use crate::agents::{AGENTS, Agent, Broken, Edits, Entry, Need, Plugin, Scope, Site, Step, find_program};
 use crate::commands::current_project;
 
 /// The subject of the finding if no agent was found.
@@ -54,6 +54,9 @@ fn of_agent(agent: &Agent, site: &Site, search: &OsStr) -> Vec<Finding> {
         let file = &agent.files(Scope::User, site)[0];
         found.extend(judge(agent, Scope::User, file, entry.map(Some), site, search));
     }
+    if let Some(plugin) = agent.plugin(site) {
+        found.push(judge_plugin(agent, &plugin, !found.is_empty()));
+    }
     if found.is_empty() {
         let here = visible::path(&site.top);
         found.extend(
@@ -75,6 +78,19 @@ fn of_agent(agent: &Agent, site: &Site, search: &OsStr) -> Vec<Finding> {
         found.push(Finding::note(agent.title, elsewhere));
     }
     found
+}
+
+/// Describes hob's plugin in an agent. Next to an entry it would start hob a second time, or be ignored.
+fn judge_plugin(agent: &Agent, plugin: &Plugin, has_entry: bool) -> Finding {
+    let Plugin { file, remove } = plugin;
+    if !has_entry {
+        return Finding::good(agent.title, format!("starts hob by its plugin ({file})"));
+    }
+    let detail = format!(
+        "has hob twice: as a plugin ({file}) and by its entry. Keep the entry, which has the project's toolsets and your \
+         permissions: run `{remove}`. To keep the plugin instead, run `hob init --undo`"
+    );
+    Finding::note(agent.title, detail)
 }
 
 /// In a linked worktree, returns the main worktree's file that registers hob.
