@@ -1,6 +1,6 @@
 //! `cargo xtask test`: everything that must pass before a change lands. Cheap checks run first; tasks that need other
 //! programs than the tests run concurrently with them. `--all` adds the long steps, which few changes can break: fuzzing,
-//! the made-up part, real clients and agents, and questions to the two slowest language servers under disturbance.
+//! the made-up part, packages, real clients and agents, and questions to the two slowest language servers under disturbance.
 
 use std::process::Command;
 
@@ -92,9 +92,12 @@ fn run_steps(steps: &mut Steps, is_all: bool) -> Result<()> {
         let seconds = (FUZZING / soak::target_names().count()).to_string();
         let mut fuzzing = xtask(&["soak", "--seconds", &seconds]);
         fuzzing.args(soak::target_names());
+        let mut packages = xtask(&["package", "--check", "--binary"]);
+        packages.arg(target_dir()?.join("debug/hob"));
         beside.extend([
             ("fuzzing", fuzzing),
             ("made-up part", xtask(&["part"])),
+            ("packages", packages),
             ("clients", xtask(&["clients"])),
             // One of the agents on the page.
             ("agents", xtask(&["clients", "agents", "claude code"])),

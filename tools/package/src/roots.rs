@@ -53,9 +53,9 @@ pub(crate) fn run(product: &Product, binary: &Binary, out: &Path) -> Result<()> 
         let dir = target_dir()?.join("tools/debian").join(format!("{suite}-{has}"));
         if !dir.join("packages").exists() {
             std::fs::create_dir_all(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
-            let mut command = Command::new("debootstrap");
-            let include = format!("--include={has}");
-            run_quietly(command.args(["--variant=minbase", &include, suite]).arg(&dir))?;
+            run_quietly(Command::new("debootstrap").args(["--variant=minbase", suite]).arg(&dir))?;
+            // debootstrap's own list of packages fails at those of npm.
+            chroot(&dir, &format!("apt-get install -y -qq --no-install-recommends {has} 2>&1"))?;
         }
         for name in [&wheel, &main, &platform] {
             files::put(&dir.join("packages").join(name), &files::read_bytes(&out.join(name))?, false)?;
