@@ -96,6 +96,24 @@ mod tests {
         }
     }
 
+    /// Without hob a hook lets the agent go on, and the server says how to install it.
+    #[test]
+    fn the_launcher_starts_hob_or_says_how_to_install_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let launch = |args: &[&str]| {
+            let mut command = std::process::Command::new("/bin/sh");
+            command.arg(root().join("plugin/hob/bin/launch")).args(args).env_clear();
+            command.env("HOME", "/nonexistent").env("PATH", dir.path()).output().unwrap()
+        };
+        let hook = launch(&["hook", "Stop"]);
+        assert!(hook.status.success() && hook.stdout.is_empty() && hook.stderr.is_empty(), "{hook:?}");
+        let server = launch(&["mcp"]);
+        assert_eq!(server.status.code(), Some(127));
+        assert!(String::from_utf8_lossy(&server.stderr).contains(&format!("pipx install {}", crate::product::NAME)));
+        crate::files::put(&dir.path().join("hob"), b"#!/bin/sh\necho \"$@\"\n", true).unwrap();
+        assert_eq!(launch(&["mcp", "a b"]).stdout, b"mcp a b\n");
+    }
+
     #[test]
     fn every_manifest_has_the_version_of_the_program() {
         let version = Product::load().unwrap().version;

@@ -52,6 +52,8 @@ pub(crate) fn run(product: &Product, binary: &Binary, out: &Path) -> Result<()> 
     for Root { suite, has, install, marker } in &ROOTS {
         let dir = target_dir()?.join("tools/debian").join(format!("{suite}-{has}"));
         if !dir.join("packages").exists() {
+            // One that was interrupted cannot be continued.
+            drop(std::fs::remove_dir_all(&dir));
             std::fs::create_dir_all(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
             run_quietly(Command::new("debootstrap").args(["--variant=minbase", suite]).arg(&dir))?;
             // debootstrap's own list of packages fails at those of npm.
