@@ -74,29 +74,34 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     let mut page = "# Plugins of agents\n\nWritten by `cargo xtask clients plugins`: the real agents install the folder `plugin` \
                     from a path, in a home without a file of hob, and call `repl_eval`.\nThe last column has the steps that an \
                     agent asks of a person at a terminal; the run grants them by arguments instead.\n\n\
-                    | agent | version | commands | install | first call | a person also |\n|---|---|---|---|---|---|\n"
+                    | agent | version | commands | install | first call | hooks that ran | a person also |\n|---|---|---|---|---|---|---|\n"
         .to_owned();
     for (host, agent) in hosts {
         println!("clients: {}", agent.name);
         let version = version(&agent.directory(&packages))?;
-        let [install_s, call_s] =
+        let ([install_s, call_s], hooks) =
             play(host, agent, &programs).with_context(|| format!("{}: the plugin", agent.name))?;
         let name = agent.installation.name;
         let commands: Vec<String> = host.install.iter().map(|line| format!("`{name} {line}`")).collect();
         let (commands, title) = (commands.join(", "), agent.installation.title);
-        let _ =
-            writeln!(page, "| {title} | {version} | {commands} | {install_s:.1} s | {call_s:.1} s | {} |", host.clicks);
+        let _ = writeln!(
+            page,
+            "| {title} | {version} | {commands} | {install_s:.1} s | {call_s:.1} s | {hooks} | {} |",
+            host.clicks
+        );
     }
     page += "\n`PLUGIN` is the path of the folder `plugin`. The columns \"install\" and \"first call\" are durations: of these commands, \
-             and of a whole run of the agent with two calls.\n";
+             and of a whole run of the agent with two calls.\nCodex runs no hook that a person has not reviewed. \
+             Instead of the plugin, `hob init --allow` takes one command and no further step ([agents](agents.md)).\n";
     println!("\n{page}");
     write_page("docs/generated/plugins.md", &page)?;
     println!("{} passed, 0 failed", HOSTS.len());
     Ok(())
 }
 
-/// Installs the plugin, plays two calls and removes it. Returns the seconds of the installation and of the run.
-fn play(host: &Host, agent: &Agent, programs: &Programs<'_>) -> Result<[f64; 2]> {
+/// Installs the plugin, plays two calls and removes it. Returns the seconds of the installation and of the run, and the events
+/// of the plugin's hooks.
+fn play(host: &Host, agent: &Agent, programs: &Programs<'_>) -> Result<([f64; 2], String)> {
     let stage = Stage::new(programs)?;
     let expected = vec![
         (task("start", "repl_start", json!({ "profile": "python" })), "[main: python"),
@@ -134,12 +139,18 @@ fn play(host: &Host, agent: &Agent, programs: &Programs<'_>) -> Result<[f64; 2]>
     command.env("PATH", &path);
     let missed = trials::outcome(&tasks, &texts, &turns, model, &mut command)?;
     let called = from.elapsed().as_secs_f64();
+    let log = stdout_of(&mut stage.hob(&["hooks", "log", "--json", "--last", "1000"])?)?;
+    let log = serde_json::Deserializer::from_str(&log).into_iter::<Value>().map_while(Result::ok);
+    let mut hooks: Vec<String> = log.filter_map(|line| line["event"].as_str().map(str::to_owned)).collect();
+    hooks.sort_unstable();
+    hooks.dedup();
     stage.stop()?;
     if !missed.is_empty() {
         bail!("wrong: {}", missed.join(", "));
     }
     run(host.remove)?;
-    Ok([installed, called])
+    let hooks = if hooks.is_empty() { "none".to_owned() } else { hooks.join(", ") };
+    Ok(([installed, called], hooks))
 }
 
 /// Trusts the folders that Gemini CLI asks about: that of the plugin, and the project.
