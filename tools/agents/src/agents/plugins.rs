@@ -44,7 +44,11 @@ const HOSTS: [Host; 3] = [
         install: &["plugin marketplace add PLUGIN", "plugin add hob@hob"],
         remove: &["plugin remove hob@hob", "plugin marketplace remove hob"],
         clicks: "trust the folder; allow the first call; `/hooks` to review the hooks",
-        grants: &["-c", r#"plugins."hob@hob".mcp_servers.hob.default_tools_approval_mode="approve""#],
+        grants: &[
+            "--dangerously-bypass-hook-trust",
+            "-c",
+            r#"plugins."hob@hob".mcp_servers.hob.default_tools_approval_mode="approve""#,
+        ],
     },
     Host {
         agent: "Gemini CLI",
@@ -91,7 +95,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         );
     }
     page += "\n`PLUGIN` is the path of the folder `plugin`. The columns \"install\" and \"first call\" are durations: of these commands, \
-             and of a whole run of the agent with two calls.\nCodex runs no hook that a person has not reviewed. \
+             and of a whole run of the agent with two calls.\nCodex ran its hooks without the review, by an argument. \
              Instead of the plugin, `hob init --allow` takes one command and no further step ([agents](agents.md)).\n";
     println!("\n{page}");
     write_page("docs/generated/plugins.md", &page)?;
