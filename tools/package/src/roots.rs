@@ -16,8 +16,8 @@ struct Root {
     suite: &'static str,
     has: &'static str,
     install: &'static str,
-    /// A file that makes hob choose the language.
-    marker: &'static str,
+    /// The evaluation, whose result is 2. Debian 12's Node is too old for a session.
+    eval: &'static str,
 }
 
 const ROOTS: [Root; 3] = [
@@ -26,19 +26,19 @@ const ROOTS: [Root; 3] = [
         suite: "bookworm",
         has: "python3-pip",
         install: "pip3 install --no-index --break-system-packages /packages/WHEEL",
-        marker: "main.py",
-    },
-    Root {
-        suite: "bullseye",
-        has: "python3-pip",
-        install: "pip3 install --no-index /packages/WHEEL",
-        marker: "main.py",
+        eval: "--profile python '1+1'",
     },
     Root {
         suite: "bookworm",
         has: "npm",
         install: "npm install --global --offline /packages/MAIN /packages/PLATFORM",
-        marker: "package.json",
+        eval: "--profile bash 'echo $((1+1))'",
+    },
+    Root {
+        suite: "bullseye",
+        has: "python3-pip",
+        install: "pip3 install --no-index /packages/WHEEL",
+        eval: "--profile python '1+1'",
     },
 ];
 
@@ -49,7 +49,7 @@ pub(crate) fn run(product: &Product, binary: &Binary, out: &Path) -> Result<()> 
     }
     let [main, platform] = npm::file_names(product, binary);
     let wheel = wheel::file_name(product, binary);
-    for Root { suite, has, install, marker } in &ROOTS {
+    for Root { suite, has, install, eval } in &ROOTS {
         let dir = target_dir()?.join("tools/debian").join(format!("{suite}-{has}"));
         if !dir.join("packages").exists() {
             // One that was interrupted cannot be continued.
@@ -68,7 +68,7 @@ pub(crate) fn run(product: &Product, binary: &Binary, out: &Path) -> Result<()> 
         let installed = from.elapsed().as_secs_f64();
         let from = Instant::now();
         let script = format!(
-            "mkdir -p /project && cd /project && touch {marker} hob.toml && hob --version && hob eval 1+1 && hob stop >/dev/null"
+            "mkdir -p /project && cd /project && touch hob.toml && hob --version && hob eval {eval} && hob stop >/dev/null"
         );
         let said = chroot(&dir, &script)?;
         if said != format!("hob {}\n2\n", product.version) {
