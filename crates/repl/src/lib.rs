@@ -6,6 +6,7 @@
 
 pub mod adapter;
 mod archive;
+pub mod check;
 pub mod control;
 mod default_session;
 mod error;

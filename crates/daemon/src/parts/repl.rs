@@ -36,14 +36,15 @@ pub(crate) struct ReplPart {
 impl Part for ReplPart {
     fn open(setup: &Setup<'_>) -> ReplPart {
         let repl = Repl::new(options(setup));
-        let [served, asked, shown, listed] = [(); 4].map(|()| repl.clone());
+        let [served, asked, checked, shown, listed] = [(); 5].map(|()| repl.clone());
         setup.register(Capabilities {
             resources: Some(Box::new(move |resources| ::repl::serve_resources(&served, resources))),
             methods: Some(Box::new(move |server, surface| {
-                let repl = asked.clone();
+                let (asked, checked) = (asked.clone(), checked.clone());
                 match surface {
                     Surface::Control => server
-                        .method("repl/output", move |cx, params| ::repl::control::output(repl.clone(), cx, params)),
+                        .method("repl/output", move |cx, params| ::repl::control::output(asked.clone(), cx, params))
+                        .method("repl/check", move |cx, params| ::repl::check::check(checked.clone(), cx, params)),
                     Surface::Agent | Surface::Http => server,
                 }
             })),

@@ -24,6 +24,7 @@ mod node;
 mod note;
 mod other_program;
 mod policy;
+mod repl;
 mod sandbox;
 mod serve;
 mod status;
@@ -78,6 +79,7 @@ pub(crate) enum Command {
     Work(work::Work),
     Hooks(hooks::HooksCommand),
     Policy(policy::PolicyCommand),
+    Repl(repl::ReplCommand),
     Node(node::NodeCommand),
     Brief(brief::Brief),
     Note(note::Note),
@@ -130,6 +132,7 @@ impl Command {
             Command::Work(work) => work.run(&project()?),
             Command::Hooks(hooks) => hooks.run(&project()?),
             Command::Policy(policy) => policy.run(&project()?),
+            Command::Repl(repl) => repl.run(&project()?),
             Command::Node(node) => node.run(&project()?),
             Command::Brief(brief) => brief.run(&project()?),
             Command::Note(note) => note.run(&project()?),

@@ -31,6 +31,7 @@ mod moved;
 mod newcomer;
 mod nodes;
 mod parents;
+mod repl_check;
 mod resources;
 mod roots;
 mod schemas;

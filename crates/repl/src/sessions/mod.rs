@@ -176,6 +176,11 @@ pub struct SessionOutput {
 }
 
 impl Repl {
+    /// Returns the profiles that sessions may use.
+    pub(crate) fn profiles(&self) -> &Profiles {
+        &self.options.profiles
+    }
+
     /// Creates the sessions of a project, none of them started.
     pub fn new(options: ReplOptions) -> Arc<Repl> {
         let limits = process::output::Limits {

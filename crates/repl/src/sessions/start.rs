@@ -179,6 +179,13 @@ impl Repl {
         }
     }
 
+    /// Returns the parameters of a session that only a check uses.
+    pub(crate) fn spec_to_check(&self, caller: &Caller, profile: &str) -> Result<SessionSpec, ReplError> {
+        let key = self.key(caller, Some("check"))?;
+        let request = StartRequest { profile: Some(profile.to_owned()), ..StartRequest::default() };
+        Ok(SessionSpec { sink: None, ..self.spec(caller, &key, request)? })
+    }
+
     fn plan(&self, caller: &Caller, key: &SessionKey, request: StartRequest) -> Result<StartPlan, ReplError> {
         let spec = self.spec(caller, key, request.clone())?;
         Ok(StartPlan { request, from: caller.clone(), spec })

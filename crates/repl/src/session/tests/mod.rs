@@ -13,6 +13,7 @@ mod node;
 mod pictures;
 pub(crate) mod pieces;
 mod profiles;
+mod prompt;
 mod settings;
 mod sharing;
 mod soak;
