@@ -4,16 +4,17 @@ use crate::fresh;
 
 /// A program with a prompt that cannot be set.
 const ADDER: &str = r#"
+import sys
 while True:
-    print("adder> ", end="", flush=True)
-    word, *rest = input().split()
-    if word == "add": print(sum(map(int, rest)))
-    elif word == "print": print(*rest)
-    elif word == "spin":
-        try:
+    try:
+        print("adder> ", end="", flush=True)
+        word, *rest = sys.stdin.readline().split()
+        if word == "add": print(sum(map(int, rest)))
+        elif word == "print": print(*rest)
+        elif word == "spin":
             while True: pass
-        except KeyboardInterrupt: print("Error: interrupted", file=__import__("sys").stderr)
-    else: print("Error: no", word, file=__import__("sys").stderr)
+        else: print("Error: no", word, file=sys.stderr)
+    except KeyboardInterrupt: print("Error: interrupted", file=sys.stderr)
 "#;
 
 #[test]
