@@ -23,6 +23,7 @@ mod resolve;
 mod resources;
 pub mod result;
 mod running;
+pub mod sandboxed;
 pub mod session;
 mod sessions;
 pub mod settings;

@@ -34,6 +34,7 @@ mod parents;
 mod repl_check;
 mod resources;
 mod roots;
+mod sandbox;
 mod schemas;
 mod seat;
 mod survival;

@@ -39,9 +39,7 @@ impl Tool for Send {
         let handle = running(&self.0, &cx, args.session.as_deref())?;
         if handle.info().state != SessionState::WaitingForInput {
             // A refused command must not be announced.
-            Ghci
-                .plan(&args.command)
-                .map_err(|refusal| profile_error(SessionError::Refused(refusal)))?;
+            Ghci.plan(&args.command).map_err(|refusal| profile_error(SessionError::Refused(refusal)))?;
         }
         // Sent before the command is handed over, so that it precedes the command's output. A disconnected or
         // overloaded client needs no notification.

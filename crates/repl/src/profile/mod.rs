@@ -475,7 +475,9 @@ fn parse(name: &str, text: &str, place: &str, origin: Origin) -> Result<Profile,
     }
     match (profile.driver, &profile.prompt) {
         (DriverKind::Prompt, None) => return Err(invalid("the driver `prompt` needs a table `prompt`".to_owned())),
-        (DriverKind::Prompt, Some(prompt)) => prompt.problem().map_or(Ok(()), |problem| Err(invalid(problem.to_owned())))?,
+        (DriverKind::Prompt, Some(prompt)) => {
+            prompt.problem().map_or(Ok(()), |problem| Err(invalid(problem.to_owned())))?
+        }
         (_, Some(_)) => return Err(invalid("a table `prompt` needs `driver = \"prompt\"`".to_owned())),
         (_, None) => {}
     }

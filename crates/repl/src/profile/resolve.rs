@@ -73,6 +73,7 @@ impl Profile {
             start_timeout: self.start_timeout(),
             install_hint: self.install.sentence(),
             memory_limit,
+            sandbox: None,
             called: if self.title.is_empty() { self.name.clone() } else { self.title.clone() },
             fallback: None,
             notes: Vec::new(),

@@ -53,8 +53,13 @@ pub(super) enum ReadOutcome {
 impl OutputPipe {
     pub(super) fn new(stream: Stream, pipe: Option<pipe::Receiver>, nonce: &Nonce) -> OutputPipe {
         let pipe = pipe.and_then(|pipe| pipe.into_nonblocking_fd().ok());
-        let mut output =
-            OutputPipe { stream, pipe, readiness: None, scanner: Split::Markers(Scanner::new(nonce)), buffer: vec![0; CHUNK] };
+        let mut output = OutputPipe {
+            stream,
+            pipe,
+            readiness: None,
+            scanner: Split::Markers(Scanner::new(nonce)),
+            buffer: vec![0; CHUNK],
+        };
         output.unmute();
         output
     }

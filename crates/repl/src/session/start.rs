@@ -23,6 +23,7 @@ use crate::adapter::python::PICTURES_VARIABLE;
 use crate::adapter::{CODE_VARIABLE, Channel, Nonce, TERMINAL_VARIABLE};
 use crate::load::LoadRecord;
 use crate::numbers::EvalNumbers;
+use crate::sandboxed::Scratch;
 
 /// The capacity of the actor's command queue.
 const COMMANDS: usize = 64;
@@ -77,9 +78,15 @@ pub(crate) fn start(session: SessionSpec, log: OutputLog) -> Result<Handle, Star
     spec.given = launch.adapter.script().map(|script| script.as_bytes().to_vec());
     spec.guard = session.guard;
     spec.records = session.records;
+    let scratch = launch.sandbox.map(|_| Scratch::create(spec.nonce.as_str())).transpose();
+    let scratch = scratch.map_err(|source| StartError::Output { path: project::temporary(), source })?;
+    if let Some(scratch) = &scratch {
+        spec.sandbox = Some(scratch.sandbox(&session.worktree));
+        spec = spec.env(scratch.env());
+    }
     if launch.adapter.channel() == Channel::Apart {
         spec.extra.push(ExtraPipe { variable: CODE_VARIABLE.to_owned(), to_child: true });
-        spec = match log.directory() {
+        spec = match scratch.as_ref().map(Scratch::path).or(log.directory()) {
             Some(directory) => spec.env([(PICTURES_VARIABLE, directory)]),
             None => spec,
         };
@@ -155,6 +162,7 @@ pub(crate) fn start(session: SessionSpec, log: OutputLog) -> Result<Handle, Star
         sink: session.sink,
         state,
         _terminal: child.terminal.take(),
+        _scratch: scratch,
         group: child.group.clone(),
     };
     tokio::spawn(actor.run());

@@ -14,6 +14,7 @@ use super::{budget, caller, stay, with_heartbeat};
 use crate::not_started::not_started;
 use crate::result::Completion;
 use crate::running::Running;
+use crate::sandboxed::SandboxMode;
 use crate::session::{Handle, SessionError, SessionInfo, SessionState};
 use crate::sessions::{Repl, StartRequest};
 
@@ -30,6 +31,8 @@ pub(super) struct Args {
     pub command: Option<Vec<String>>,
     /// Component of a cabal or stack project, such as exe:app.
     pub component: Option<String>,
+    /// Sandbox for the session's code: it writes only in the worktree and a private temporary directory, and opens no TCP connections (default: `sandbox` of [repl], else none).
+    pub sandbox: Option<SandboxMode>,
     /// Working directory, relative to the caller's (default: the caller's, or the one of the detected profile).
     pub cwd: Option<PathBuf>,
     /// Additional environment variables.
@@ -91,6 +94,7 @@ impl Tool for Start {
             cwd: args.cwd,
             env: args.env,
             component: args.component,
+            sandbox: args.sandbox,
         };
         let started = self.0.start(caller(&cx)?, request).await?;
         stay(&cx, &started.handle);

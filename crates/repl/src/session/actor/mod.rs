@@ -40,6 +40,7 @@ use super::users::Users;
 use super::{InterruptReport, SessionEvent, SessionInfo, Stream};
 use crate::adapter::Adapter;
 use crate::load::LoadRecord;
+use crate::sandboxed::Scratch;
 
 /// The number of reads from a stream per wake, before others get their turn.
 const READS: usize = 16;
@@ -61,6 +62,8 @@ pub(super) struct Actor {
     pub(super) group: Group,
     /// Kept open for the program.
     pub(super) _terminal: Option<OwnedFd>,
+    /// Removed with the session.
+    pub(super) _scratch: Option<Scratch>,
     pub(super) exit: watch::Receiver<Option<Exit>>,
     pub(super) outputs: [OutputPipe; 2],
     pub(super) inputs: InputPipes,

@@ -88,7 +88,8 @@ async fn the_built_in_profiles_pass_their_check() {
     let path = std::env::var("PATH").expect("a path");
     for profile in Profiles::builtin().iter() {
         // Those need a package.
-        let is_here = !["cabal", "stack"].contains(&profile.name.as_str()) && profile.check(&path, Path::new("/")).is_ok();
+        let is_here =
+            !["cabal", "stack"].contains(&profile.name.as_str()) && profile.check(&path, Path::new("/")).is_ok();
         assert!(is_here || !NEEDED.contains(&profile.name.as_str()), "{} is not installed", profile.name);
         let Some(samples) = profile.check.as_ref().filter(|_| is_here) else { continue };
         let (version, rows) = check::run(spec(profile), samples, 5).await;
@@ -155,7 +156,8 @@ const RUBY: &[Program] = &[
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sqlite_at_random() {
-    let next = |n| (format!("select 'out{n}';\n.shell echo err{n} >&2"), format!("done | \"out{n}\\n\" | \"err{n}\\n\""));
+    let next =
+        |n| (format!("select 'out{n}';\n.shell echo err{n} >&2"), format!("done | \"out{n}\\n\" | \"err{n}\\n\""));
     let session = builtin("sqlite3");
     eval(&session, "select 1;").await;
     interrupts("sqlite3", session, SQLITE, next).await;

@@ -266,7 +266,12 @@ fn is_untrue(kind: Kind, outcome: InterruptOutcome, ended: &EvalResult) -> Optio
 }
 
 /// Interrupts these programs at random moments. `next` is an evaluation and its result.
-pub(super) async fn interrupts(name: &str, session: Handle, programs: &[Program], next: impl Fn(u64) -> (String, String)) {
+pub(super) async fn interrupts(
+    name: &str,
+    session: Handle,
+    programs: &[Program],
+    next: impl Fn(u64) -> (String, String),
+) {
     let mut random = Random::seeded();
     let _busy = Busy::loops();
     let count = count("HOB_STRESS_INTERRUPTS", 20);
