@@ -38,7 +38,7 @@ const START: [(&str, &str); 2] = [
 
 /// All commands, in the order of the help.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Sessions", &["eval", "repl", "status", "stop"]),
+    ("Sessions", &["eval", "attach", "repl", "status", "stop"]),
     (
         "Mail between agents",
         &[
@@ -82,6 +82,7 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
             ("hob eval --wait 5 'main'", "return after 5 s, even if it still runs"),
         ],
     ),
+    ("attach", &[("hob attach", ""), ("hob attach main --read-only", "watch what an agent does")]),
     (
         "repl",
         &[

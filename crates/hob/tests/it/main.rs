@@ -7,6 +7,7 @@
 
 mod another_user;
 mod ask;
+mod attach;
 mod brief;
 mod cancelled;
 mod checkouts;

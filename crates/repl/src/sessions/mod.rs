@@ -6,6 +6,7 @@
 
 mod elsewhere;
 mod eval;
+mod evaluators;
 mod loaded;
 mod restart;
 mod sources;
@@ -38,6 +39,7 @@ use crate::settings::ReplSettings;
 pub(crate) use eval::check_started;
 pub use restart::Replayed;
 pub(crate) use sources::load_hint;
+use evaluators::Evaluators;
 use start::StartLock;
 
 /// The time limit for writing the last output to disk at shutdown.
@@ -123,6 +125,7 @@ pub(crate) struct SessionKey {
 #[derive(Default)]
 struct Slot {
     start_lock: StartLock,
+    evaluators: Evaluators,
     /// `None` until the first start.
     entry: Option<Entry>,
 }
