@@ -10,7 +10,7 @@ fn a_person_types_into_a_session_and_leaves_it_running() {
     let project = fresh();
     project.write("setup.py", "");
     let screen = Screen::run(&project, &format!("{} attach", env!("CARGO_BIN_EXE_hob")));
-    screen.until("main> ");
+    screen.until("\nmain>");
     screen.type_text("x = 40");
     screen.press(&["Enter"]);
     screen.until("[main #1: done");
@@ -33,8 +33,7 @@ fn a_person_types_into_a_session_and_leaves_it_running() {
     screen.type_text("y = 1");
     screen.press(&["C-c"]);
     screen.type_text("while True: pass");
-    screen.press(&["Enter", "Enter"]);
-    screen.until("while True: pass");
+    screen.press(&["Enter"]);
     until("it runs", || project.run(["call", "repl_list"]).stdout.contains("running").then_some(()));
     screen.press(&["C-c"]);
     screen.until("KeyboardInterrupt");
@@ -42,7 +41,7 @@ fn a_person_types_into_a_session_and_leaves_it_running() {
     // A program asks, the person answers.
     screen.type_text("input('Name? ')");
     screen.press(&["Enter"]);
-    screen.until("Name? ");
+    screen.until("\nName? ");
     screen.type_text("Ann");
     screen.press(&["Enter"]);
     screen.until("'Ann'");

@@ -37,9 +37,9 @@ use crate::sandboxed::SandboxMode;
 use crate::session::{HOB_ENDS, Handle, SessionError, SessionInfo, SessionSpec};
 use crate::settings::ReplSettings;
 pub(crate) use eval::check_started;
+use evaluators::Evaluators;
 pub use restart::Replayed;
 pub(crate) use sources::load_hint;
-use evaluators::Evaluators;
 use start::StartLock;
 
 /// The time limit for writing the last output to disk at shutdown.

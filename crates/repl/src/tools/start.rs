@@ -25,13 +25,14 @@ pub(super) struct Args {
     /// Session name (default "main").
     #[serde(alias = "name")]
     pub session: Option<String>,
-    /// Profile: ghci, cabal, stack, python, node, bash, sqlite3, ruby, r, gdb, or a configured one (default: `profile` of [repl], else detected).
+    /// Profile: ghci, cabal, stack, python, node, bash, sqlite3, ruby, r, gdb, or a configured one (default: configured, else detected).
     pub profile: Option<String>,
     /// Command instead of the profile's, such as ["ghci", "-isrc"].
     pub command: Option<Vec<String>>,
     /// Component of a cabal or stack project, such as exe:app.
     pub component: Option<String>,
-    /// Sandbox for the session's code: it writes only in the worktree and a private temporary directory, and opens no TCP connections (default: `sandbox` of [repl], else none).
+    /// "workspace": write only in the worktree, no TCP.
+    #[schemars(with = "Option<String>")]
     pub sandbox: Option<SandboxMode>,
     /// Working directory, relative to the caller's (default: the caller's, or the one of the detected profile).
     pub cwd: Option<PathBuf>,
