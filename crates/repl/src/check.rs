@@ -129,7 +129,7 @@ fn failed(what: &'static str, detail: impl Into<String>) -> Row {
     Row { what, held: Some(false), detail: detail.into() }
 }
 
-fn held(what: &'static str, is_right: bool, detail: String) -> Row {
+fn report(what: &'static str, is_right: bool, detail: String) -> Row {
     Row { what, held: Some(is_right), detail }
 }
 
@@ -155,7 +155,7 @@ async fn eval(session: &Handle, code: &str) -> Result<EvalResult, String> {
 }
 
 /// Returns what code printed on standard output or has as its value.
-fn shown(result: &EvalResult) -> &str {
+fn read_result(result: &EvalResult) -> &str {
     match result.value.as_deref() {
         Some(value) if result.stdout.is_empty() => value.trim(),
         _ => result.stdout.trim(),
@@ -163,7 +163,7 @@ fn shown(result: &EvalResult) -> &str {
 }
 
 fn is_as_given(result: &EvalResult, expected: &str) -> bool {
-    result.status == Status::Done && shown(result) == expected.trim()
+    result.status == Status::Done && read_result(result) == expected.trim()
 }
 
 async fn started(session: &Handle) -> Row {
@@ -174,7 +174,7 @@ async fn started(session: &Handle) -> Row {
     match info.state {
         SessionState::Idle => {
             let version = info.version.map_or_else(|| "of an unknown version".to_owned(), |version| version);
-            held("start", true, format!("{} {version}", info.called))
+            report("start", true, format!("{} {version}", info.called))
         }
         _ => failed("start", info.reason.unwrap_or_else(|| "no prompt came in time".to_owned())),
     }
@@ -190,7 +190,7 @@ async fn prints(session: &Handle, what: &'static str, sample: Option<&[String; 2
         return missing(what, is_required, key);
     };
     match eval(session, code).await {
-        Ok(result) => held(what, is_as_given(&result, expected), describe(&result)),
+        Ok(result) => report(what, is_as_given(&result, expected), describe(&result)),
         Err(error) => failed(what, error),
     }
 }
@@ -199,7 +199,7 @@ async fn complains(session: &Handle, sample: Option<&[String; 2]>) -> Row {
     let what = "standard error";
     let Some([code, expected]) = sample else { return missing(what, false, "stderr") };
     match eval(session, code).await {
-        Ok(result) => held(what, result.stderr.trim() == expected.trim(), describe(&result)),
+        Ok(result) => report(what, result.stderr.trim() == expected.trim(), describe(&result)),
         Err(error) => failed(what, error),
     }
 }
@@ -207,7 +207,7 @@ async fn complains(session: &Handle, sample: Option<&[String; 2]>) -> Row {
 async fn fails(session: &Handle, code: Option<&str>) -> Row {
     let Some(code) = code else { return missing("error", true, "error") };
     match eval(session, code).await {
-        Ok(result) => held("error", result.status == Status::Error, describe(&result)),
+        Ok(result) => report("error", result.status == Status::Error, describe(&result)),
         Err(error) => failed("error", error),
     }
 }
@@ -224,7 +224,7 @@ async fn reads(session: &Handle, sample: Option<&[String; 2]>) -> Row {
         session.wait(Some(result.eval), LIMIT, 1000).await.map_err(|error| error.to_string())
     };
     match answered.await {
-        Ok(result) => held(what, is_as_given(&result, expected), describe(&result)),
+        Ok(result) => report(what, is_as_given(&result, expected), describe(&result)),
         Err(error) => failed(what, error),
     }
 }
@@ -260,7 +260,7 @@ async fn stops(session: &Handle, endless: &[String], value: Option<&[String; 2]>
             Err(error) => return failed(what, format!("after number {}: {error}", n + 1)),
         }
     }
-    held(what, true, format!("{interrupts} of {interrupts}, each next value right, at most {} ms", longest.as_millis()))
+    report(what, true, format!("{interrupts} of {interrupts}, each next value right, at most {} ms", longest.as_millis()))
 }
 
 async fn exits(session: &Handle, code: Option<&str>) -> Row {
@@ -271,7 +271,7 @@ async fn exits(session: &Handle, code: Option<&str>) -> Row {
             let ended = tokio::time::timeout(LIMIT, seen.wait_for(|info| !info.state.is_alive())).await;
             drop(ended);
             let reason = session.info().reason.unwrap_or_default();
-            held("exit", reason == "it exited with status 3", reason)
+            report("exit", reason == "it exited with status 3", reason)
         }
         Ok(result) => failed("exit", describe(&result)),
         Err(error) => failed("exit", error),

@@ -41,7 +41,7 @@ fn a_person_types_into_a_session_and_leaves_it_running() {
     // A program asks, the person answers.
     screen.type_text("input('Name? ')");
     screen.press(&["Enter"]);
-    screen.until("\nName? ");
+    screen.until("\nName?");
     screen.type_text("Ann");
     screen.press(&["Enter"]);
     screen.until("'Ann'");

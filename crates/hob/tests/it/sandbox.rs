@@ -21,7 +21,7 @@ fn code_in_a_sandbox_does_not_leave_it_by_another_session() {
     for by in [format!("{hob} eval --session other --profile bash '{write}'"), format!("(setsid {hob} eval '{write}')")]
     {
         let inner = project.run(["eval", &by]);
-        assert!(inner.stderr.contains("this comes from code of a session"), "{inner:?}");
+        assert!(inner.stderr.contains("his comes from code of a session"), "{inner:?}");
     }
     assert!(!outside.exists());
 }
