@@ -13,7 +13,7 @@ use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::error::ReplError;
-use crate::profile::Samples;
+use crate::profile::{Profile, Samples};
 use crate::result::{EvalResult, Status};
 use crate::session::{EvalRequest, Handle, InterruptOutcome, SessionSpec, SessionState, start};
 use crate::sessions::Repl;
@@ -73,7 +73,10 @@ pub async fn check(repl: Arc<Repl>, cx: Context, params: Option<Box<RawValue>>) 
 
 fn list<'a>(repl: &'a Repl, caller: &Caller) -> Vec<Listed<'a>> {
     let path = caller.env.iter().find(|(name, _)| *name == "PATH").map_or("", |(_, path)| path.as_str());
-    let profiles = repl.profiles().iter().filter(|profile| profile.check.is_some());
+    let here = &repl.profiles().detect(&caller.cwd, &caller.worktree, path).profile.name;
+    // A profile with components starts only in a package.
+    let fits = |profile: &&Profile| profile.component.is_empty() || profile.name == *here;
+    let profiles = repl.profiles().iter().filter(|profile| profile.check.is_some()).filter(fits);
     let listed = profiles.map(|profile| Listed {
         profile: &profile.name,
         title: &profile.title,

@@ -90,6 +90,8 @@ impl Adapter for Prompt {
     fn version(&self, banner: &str) -> Option<String> {
         let table = Some(&self.0.version).filter(|version| !version.is_empty())?;
         let rest = &banner[banner.find(table.as_str())? + table.len()..];
+        // The name of a distribution in parentheses precedes the version of GDB.
+        let rest = rest.strip_prefix('(').and_then(|rest| rest.split_once(") ")).map_or(rest, |(_, rest)| rest);
         let end = rest.find(|c: char| c.is_whitespace() || c == ',').unwrap_or(rest.len());
         Some(rest[..end].trim_end_matches('.').to_owned()).filter(|version| !version.is_empty())
     }
@@ -232,5 +234,7 @@ mod tests {
         let prompt = Prompt(table("show = '{text}'\nversion = 'SQLite version '"));
         assert_eq!(prompt.version("SQLite version 3.40.1 2022-12-28\n").as_deref(), Some("3.40.1"));
         assert_eq!(prompt.version("hello"), None);
+        let prompt = Prompt(table("show = '{text}'\nversion = 'GNU gdb '"));
+        assert_eq!(prompt.version("GNU gdb (Debian 13.1-3) 13.1\n").as_deref(), Some("13.1"));
     }
 }
