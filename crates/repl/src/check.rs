@@ -176,7 +176,7 @@ async fn started(session: &Handle) -> Row {
     let info = session.info();
     match info.state {
         SessionState::Idle => {
-            let version = info.version.map_or_else(|| "of an unknown version".to_owned(), |version| version);
+            let version = info.version.unwrap_or_else(|| "of an unknown version".to_owned());
             report("start", true, format!("{} {version}", info.called))
         }
         _ => failed("start", info.reason.unwrap_or_else(|| "no prompt came in time".to_owned())),
@@ -263,7 +263,11 @@ async fn stops(session: &Handle, endless: &[String], value: Option<&[String; 2]>
             Err(error) => return failed(what, format!("after number {}: {error}", n + 1)),
         }
     }
-    report(what, true, format!("{interrupts} of {interrupts}, each next value right, at most {} ms", longest.as_millis()))
+    report(
+        what,
+        true,
+        format!("{interrupts} of {interrupts}, each next value right, at most {} ms", longest.as_millis()),
+    )
 }
 
 async fn exits(session: &Handle, code: Option<&str>) -> Row {

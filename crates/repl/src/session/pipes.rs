@@ -33,7 +33,7 @@ pub(super) struct OutputPipe {
 /// The way a stream is split.
 #[derive(Debug)]
 enum Split {
-    Markers(Scanner),
+    Markers(Box<Scanner>),
     Prompts(Box<PromptScanner>),
 }
 
@@ -57,7 +57,7 @@ impl OutputPipe {
             stream,
             pipe,
             readiness: None,
-            scanner: Split::Markers(Scanner::new(nonce)),
+            scanner: Split::Markers(Box::new(Scanner::new(nonce))),
             buffer: vec![0; CHUNK],
         };
         output.unmute();
