@@ -23,6 +23,7 @@ use crate::exec::{close_on_exec_from, default_signals, lower_priority};
 use crate::guardian::Guardian;
 use crate::mark::Mark;
 use crate::nonce::{self, Nonce};
+use crate::sandbox::{Rules, Sandbox};
 use crate::{limits, procfs, records};
 
 /// A program to start. Nothing is inherited: give the whole environment.
@@ -53,6 +54,8 @@ pub struct Spec {
     /// The minimum niceness of the child and everything it starts, from 0 (that of this process) to [`NICEST`].
     /// Priority is only ever lowered: the child of a nicer process stays as nice as its parent.
     pub nice: i32,
+    /// The sandbox of the child and everything it starts. A kernel without Landlock enforces none.
+    pub sandbox: Option<Sandbox>,
 }
 
 /// The lowest priority (setpriority(2)).
@@ -125,6 +128,9 @@ pub enum SpawnError {
     /// The guardian could not be started.
     #[error("start the guardian process: {0}")]
     Guardian(io::Error),
+    /// The sandbox could not be prepared.
+    #[error("prepare the sandbox: {0}")]
+    Sandbox(io::Error),
     /// The record for clean-up after a crash could not be written.
     #[error("write the session record in {path}: {source}")]
     Record {
@@ -159,6 +165,7 @@ impl Spec {
             guard: Guard::SelfExe,
             records: None,
             nice: 0,
+            sandbox: None,
         }
     }
 
@@ -224,12 +231,14 @@ impl Spec {
             inherited.push(theirs);
         }
         command.stdin(Stdio::from(stdin.child)).stdout(Stdio::from(stdout.child)).stderr(Stdio::from(stderr.child));
+        let rules = self.sandbox.as_ref().map(Sandbox::rules).transpose().map_err(SpawnError::Sandbox)?.flatten();
         set_before_exec(
             &mut command,
             inherited,
             limits::original_open_files(),
             self.nice,
             Mark::from_nonce(&self.nonce),
+            rules,
         );
 
         let guardian = match &self.guard {
@@ -377,6 +386,7 @@ fn set_before_exec(
     open_files: Option<Rlimit>,
     nice: i32,
     mark: Mark,
+    rules: Option<Rules>,
 ) {
     let prepare = move || {
         rustix::process::setsid()?;
@@ -392,6 +402,9 @@ fn set_before_exec(
             lower_priority(nice)?;
         }
         mark.apply();
+        if let Some(rules) = &rules {
+            rules.apply()?;
+        }
         Ok(())
     };
     // SAFETY: the closure makes only system calls; it takes no lock and allocates nothing (an error number converts

@@ -78,6 +78,14 @@ pub fn refusal(pid: u32, front_ends: &[u32], daemon: u32) -> Option<String> {
     Some(format!("this was started by {name} (process {}), an agent that hob serves here; {advice}", agent.pid))
 }
 
+/// Returns true if a process is, or descends from, another one, or if that cannot be excluded: it has ended, or has more
+/// ancestors than are examined.
+pub fn descends_from(pid: u32, ancestor: u32) -> bool {
+    let Some(process) = Process::from_pid(pid) else { return true };
+    let chain: Vec<Process> = process.and_ancestors().collect();
+    chain.len() >= GENERATIONS || chain.iter().any(|process| process.pid == ancestor)
+}
+
 /// A front-end as hooks need it. Its identity is determined once, at the first look.
 #[derive(Debug, Clone)]
 pub struct FrontEnd {

@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use process::output::{Limits, OutputLog};
 use serde::{Deserialize, Serialize};
 
+use crate::sandboxed::SandboxMode;
 use crate::session::StartError;
 
 /// The number of names whose output is kept.
@@ -27,6 +28,7 @@ pub(crate) struct Chosen {
     pub(crate) profile: Option<String>,
     pub(crate) component: Option<String>,
     pub(crate) cwd: Option<PathBuf>,
+    pub(crate) sandbox: Option<SandboxMode>,
 }
 
 /// The directory of all logs.

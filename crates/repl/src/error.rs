@@ -30,6 +30,10 @@ pub enum ReplError {
     TooMany { limit: usize },
     #[error("session {session:?} is already running, with {runs}")]
     OtherRuns { session: String, runs: String },
+    #[error(
+        "this comes from code of a session, and sessions here have a sandbox, which the code could leave by another one"
+    )]
+    FromSandbox,
     #[error("the directory {} does not exist", path.display())]
     NoDirectory { path: PathBuf },
     #[error("the cabal project in {} has several packages: {}", dir.display(), paths(packages))]
@@ -77,6 +81,7 @@ impl ReplError {
             ReplError::OtherRuns { session, .. } => vec![format!(
                 "Give another name in `session`, leave `profile` and `command` out to use this one, or end it first: repl_stop {{\"session\": {session:?}}}."
             )],
+            ReplError::FromSandbox => vec!["Evaluate it from outside of the session.".to_owned()],
             ReplError::NoDirectory { .. } => vec!["Give a directory that exists in `cwd`.".to_owned()],
             ReplError::Packages { packages, .. } => {
                 let first = packages.first().map_or(String::new(), |package| package.display().to_string());

@@ -6,6 +6,7 @@
 
 pub mod adapter;
 mod archive;
+pub mod check;
 pub mod control;
 mod default_session;
 mod error;
@@ -22,6 +23,7 @@ mod resolve;
 mod resources;
 pub mod result;
 mod running;
+pub mod sandboxed;
 pub mod session;
 mod sessions;
 pub mod settings;

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use process::sandbox::Support;
 use project::Caller;
 
 use crate::adapter::python::SOURCES_VARIABLE;
 use crate::error::ReplError;
 use crate::profile::{Install, Interpreter, Profile, ProfileError, Profiles, Search};
+use crate::sandboxed::{self, SandboxMode};
 use crate::session::Launch;
 
 /// A caller's request, with its limits.
@@ -19,6 +21,7 @@ pub(crate) struct LaunchRequest<'a> {
     pub(crate) env: BTreeMap<String, String>,
     /// The component of the project, for profiles with components.
     pub(crate) component: Option<String>,
+    pub(crate) sandbox: Option<SandboxMode>,
     pub(crate) default_profile: Option<&'a str>,
     /// The memory limit in bytes; 0 for the default.
     pub(crate) memory_limit: u64,
@@ -88,7 +91,10 @@ pub(crate) fn launch(profiles: &Profiles, caller: &Caller, request: LaunchReques
         let shown = project::visible::path(sources.strip_prefix(&launch.cwd).unwrap_or(&sources));
         format!("The modules in {shown} can be imported.")
     });
-    Ok(Launch { fallback, notes: python.note.into_iter().chain(sources).collect(), ..launch })
+    let sandbox = request.sandbox;
+    let sandboxed = sandbox.map(|_| sandboxed::note(Support::ask()));
+    let notes = python.note.into_iter().chain(sources).chain(sandboxed).collect();
+    Ok(Launch { fallback, notes, sandbox, ..launch })
 }
 
 /// Returns the profile's command for one component.

@@ -11,6 +11,7 @@ use project::{Config, ConfigError, UserConfig, visible};
 use serde::Deserialize;
 
 use crate::profile::{Origin, ProfileError, Profiles};
+use crate::sandboxed::SandboxMode;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReplSettings {
@@ -18,6 +19,8 @@ pub struct ReplSettings {
     pub profile: Option<String>,
     /// The limit after which an unused session is ended.
     pub idle: Limit,
+    /// The sandbox of all sessions. One file can ask for it, and the other cannot revoke that.
+    pub sandbox: Option<SandboxMode>,
     /// Additional profiles, by name.
     pub profiles: BTreeMap<String, ProfileTable>,
 }
@@ -33,7 +36,12 @@ pub struct ProfileTable {
 
 impl Default for ReplSettings {
     fn default() -> ReplSettings {
-        ReplSettings { profile: None, idle: Limit::After(Duration::from_secs(60 * 60)), profiles: BTreeMap::new() }
+        ReplSettings {
+            profile: None,
+            idle: Limit::After(Duration::from_secs(60 * 60)),
+            sandbox: None,
+            profiles: BTreeMap::new(),
+        }
     }
 }
 
@@ -42,6 +50,7 @@ impl Default for ReplSettings {
 pub struct ReplTable {
     profile: Option<String>,
     idle: Option<Limit>,
+    sandbox: Option<SandboxMode>,
     profiles: BTreeMap<String, toml::Table>,
 }
 
@@ -53,6 +62,7 @@ impl Settings for ReplSettings {
     fn apply(&mut self, table: ReplTable, file: &File<'_>) -> Result<(), ConfigError> {
         self.profile = table.profile.or_else(|| self.profile.take());
         self.idle = table.idle.unwrap_or(self.idle);
+        self.sandbox = table.sandbox.or(self.sandbox);
         let profiles = table.profiles.into_iter();
         self.profiles.extend(profiles.map(|(name, table)| (name, ProfileTable { table, source: file.source })));
         Ok(())
@@ -156,7 +166,8 @@ mod tests {
 
     #[test]
     fn what_can_be_said() {
-        let text = "profile = \"cabal\"\nidle = \"5m\"\n[profiles.mine]\ncommand = [\"mine\"]\n";
+        let text =
+            "profile = \"cabal\"\nidle = \"5m\"\nsandbox = \"workspace\"\n[profiles.mine]\ncommand = [\"mine\"]\n";
         let mut settings = ReplSettings::default();
         let file = File::new(Path::new("hob.toml"), Source::Project, "");
         settings.apply(toml::from_str(text).unwrap(), &file).unwrap();
@@ -165,6 +176,7 @@ mod tests {
         assert_eq!(settings.profiles["mine"].table["command"][0].as_str(), Some("mine"));
         settings.apply(ReplTable::default(), &file).unwrap();
         assert_eq!((settings.profile.is_some(), settings.profiles.len()), (true, 1));
+        assert_eq!(settings.sandbox, Some(SandboxMode::Workspace));
     }
 
     #[test]

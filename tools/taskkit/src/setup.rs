@@ -50,6 +50,8 @@ const TESTS: &[Need] = &[
         },
     },
     Need { what: "erl", packages: &["erlang-base"], is_installed: || on_path("erl").is_some() },
+    Need { what: "ruby", packages: &["ruby"], is_installed: || on_path("ruby").is_some() },
+    Need { what: "sqlite3", packages: &["sqlite3"], is_installed: || on_path("sqlite3").is_some() },
     Need { what: "nvim", packages: &["neovim"], is_installed: || on_path("nvim").is_some() },
     Need { what: "tmux", packages: &["tmux"], is_installed: || on_path("tmux").is_some() },
     Need { what: "mount", packages: &["mount"], is_installed: || on_path("mount").is_some() },

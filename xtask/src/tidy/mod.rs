@@ -41,7 +41,7 @@ pub(crate) fn run() -> Result<()> {
 
 /// Maximum number of third-party packages in the lock file. Each takes time to build and adds third-party code, so a
 /// new one must be worth it or replace another.
-const MAX_LOCKED: usize = 405;
+const MAX_LOCKED: usize = 413;
 
 fn check_lock(lock: &str) -> Option<String> {
     let count = lock.lines().filter(|line| line.starts_with("source = ")).count();

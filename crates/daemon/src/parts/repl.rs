@@ -36,14 +36,15 @@ pub(crate) struct ReplPart {
 impl Part for ReplPart {
     fn open(setup: &Setup<'_>) -> ReplPart {
         let repl = Repl::new(options(setup));
-        let [served, asked, shown, listed] = [(); 4].map(|()| repl.clone());
+        let [served, asked, checked, shown, listed] = [(); 5].map(|()| repl.clone());
         setup.register(Capabilities {
             resources: Some(Box::new(move |resources| ::repl::serve_resources(&served, resources))),
             methods: Some(Box::new(move |server, surface| {
-                let repl = asked.clone();
+                let (asked, checked) = (asked.clone(), checked.clone());
                 match surface {
                     Surface::Control => server
-                        .method("repl/output", move |cx, params| ::repl::control::output(repl.clone(), cx, params)),
+                        .method("repl/output", move |cx, params| ::repl::control::output(asked.clone(), cx, params))
+                        .method("repl/check", move |cx, params| ::repl::check::check(checked.clone(), cx, params)),
                     Surface::Agent | Surface::Http => server,
                 }
             })),
@@ -95,7 +96,7 @@ impl Part for ReplPart {
     }
 
     /// Reports which program a session gets, if that is not the one on `PATH`.
-    fn health(project: &Project, _: &Config) -> Option<Health> {
+    fn health(project: &Project, config: &Config) -> Option<Health> {
         let variable = |name: &str| std::env::var(name).ok();
         let python =
             of_directory(project.root(), &variable("PATH").unwrap_or_default(), variable("VIRTUAL_ENV").as_deref());
@@ -121,6 +122,14 @@ impl Part for ReplPart {
                 ),
             ));
         }
+        let is_asked_for = config.settings::<ReplSettings>().sandbox.is_some();
+        findings.push(match ::repl::sandboxed::trial() {
+            (true, held) => Finding::good("sandbox", held),
+            (false, gaps) if is_asked_for => {
+                Finding::problem("sandbox", format!("{gaps}; `sandbox` of [repl] asks for it"))
+            }
+            (false, gaps) => Finding::remark("sandbox", gaps),
+        });
         Some(Health::new("REPLs", findings))
     }
 
@@ -181,6 +190,7 @@ fn options(setup: &Setup<'_>) -> ReplOptions {
         profiles,
         default_profile: settings.profile,
         idle: settings.idle,
+        sandbox: settings.sandbox,
         journal: Some(Arc::new(move |record| journal.record(record))),
         root: Some(project.root().to_owned()),
         ..ReplOptions::default()

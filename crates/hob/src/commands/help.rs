@@ -38,7 +38,7 @@ const START: [(&str, &str); 2] = [
 
 /// All commands, in the order of the help.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Sessions", &["eval", "status", "stop"]),
+    ("Sessions", &["eval", "attach", "repl", "status", "stop"]),
     (
         "Mail between agents",
         &[
@@ -80,6 +80,14 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
             ("hob eval < setup.hs", "code from a file or a pipe"),
             ("hob eval --stdin 'getLine >>= putStrLn' < lines.txt", "the code reads stdin"),
             ("hob eval --wait 5 'main'", "return after 5 s, even if it still runs"),
+        ],
+    ),
+    ("attach", &[("hob attach", ""), ("hob attach main --read-only", "watch what an agent does")]),
+    (
+        "repl",
+        &[
+            ("hob repl check", "every profile whose program is installed"),
+            ("hob repl check mine --interrupts 40", "a profile of your configuration"),
         ],
     ),
     ("status", &[("hob status", ""), ("hob status --json", "")]),

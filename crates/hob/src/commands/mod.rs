@@ -24,6 +24,7 @@ mod node;
 mod note;
 mod other_program;
 mod policy;
+mod repl;
 mod sandbox;
 mod serve;
 mod status;
@@ -46,6 +47,7 @@ pub(crate) enum Command {
     Mcp(mcp::Mcp),
     Serve(serve::Serve),
     Eval(eval::Eval),
+    Attach(eval::Attach),
     Status(status::StatusCommand),
     Stop(stop::Stop),
     Call(call::Call),
@@ -79,6 +81,7 @@ pub(crate) enum Command {
     Work(work::Work),
     Hooks(hooks::HooksCommand),
     Policy(policy::PolicyCommand),
+    Repl(repl::ReplCommand),
     Node(node::NodeCommand),
     Brief(brief::Brief),
     Note(note::Note),
@@ -99,6 +102,7 @@ impl Command {
             Command::Mcp(mcp) => mcp.run(explicit.clone()),
             Command::Serve(serve) => serve.run(project()?),
             Command::Eval(eval) => eval.run(&project()?),
+            Command::Attach(attach) => attach.run(&project()?),
             Command::Status(status) => status.run(&project()?),
             Command::Stop(stop) => stop.run(&project()?),
             Command::Call(call) => call.run(explicit.clone()),
@@ -132,6 +136,7 @@ impl Command {
             Command::Work(work) => work.run(&project()?),
             Command::Hooks(hooks) => hooks.run(&project()?),
             Command::Policy(policy) => policy.run(&project()?),
+            Command::Repl(repl) => repl.run(&project()?),
             Command::Node(node) => node.run(&project()?),
             Command::Brief(brief) => brief.run(&project()?),
             Command::Note(note) => note.run(&project()?),

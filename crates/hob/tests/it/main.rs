@@ -7,6 +7,7 @@
 
 mod another_user;
 mod ask;
+mod attach;
 mod brief;
 mod cancelled;
 mod checkouts;
@@ -31,8 +32,10 @@ mod moved;
 mod newcomer;
 mod nodes;
 mod parents;
+mod repl_check;
 mod resources;
 mod roots;
+mod sandbox;
 mod schemas;
 mod seat;
 mod survival;

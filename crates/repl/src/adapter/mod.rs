@@ -10,6 +10,7 @@ pub mod bash;
 mod frames;
 pub mod ghci;
 pub mod node;
+pub mod prompt;
 pub mod python;
 
 use std::fmt;
@@ -276,6 +277,12 @@ pub trait Adapter: Send + Sync + fmt::Debug {
 
     fn channel(&self) -> Channel {
         Channel::Stdin
+    }
+
+    /// Returns how the session finds the prompts of a program that prints no markers itself: each counts as a marker on
+    /// both streams.
+    fn prompts(&self) -> Option<&prompt::PromptTable> {
+        None
     }
 
     /// Returns the text on standard error that marks the start of hob's own lines. Text after it, up to the first

@@ -9,7 +9,8 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{Reply, profile_error, running, submit_line};
-use crate::profile::DriverKind;
+use crate::adapter::Adapter;
+use crate::adapter::ghci::Ghci;
 use crate::session::{SessionError, SessionState};
 use crate::sessions::Repl;
 
@@ -38,10 +39,7 @@ impl Tool for Send {
         let handle = running(&self.0, &cx, args.session.as_deref())?;
         if handle.info().state != SessionState::WaitingForInput {
             // A refused command must not be announced.
-            DriverKind::Ghci
-                .adapter()
-                .plan(&args.command)
-                .map_err(|refusal| profile_error(SessionError::Refused(refusal)))?;
+            Ghci.plan(&args.command).map_err(|refusal| profile_error(SessionError::Refused(refusal)))?;
         }
         // Sent before the command is handed over, so that it precedes the command's output. A disconnected or
         // overloaded client needs no notification.

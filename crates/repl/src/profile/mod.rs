@@ -10,6 +10,7 @@ mod package_list;
 mod packages;
 mod pattern;
 mod resolve;
+mod samples;
 mod virtual_environment;
 
 use std::collections::BTreeMap;
@@ -17,12 +18,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::adapter::prompt::PromptTable;
 use mcp::tool::nearest;
 use serde::Deserialize;
 
 pub(crate) use components::{Component, components, descriptions};
 pub use detect::{Detected, program_path};
 pub use package_list::NoList;
+pub use samples::Samples;
 pub use virtual_environment::of_directory;
 pub(crate) use virtual_environment::{Interpreter, Search};
 
@@ -38,6 +41,8 @@ pub enum DriverKind {
     Bash,
     /// A driver inside Node.
     Node,
+    /// None: the profile's `prompt` table has what hob needs to know.
+    Prompt,
 }
 
 /// One kind of REPL.
@@ -85,6 +90,12 @@ pub struct Profile {
     /// True if the project's own virtual environment precedes the command; see `virtual_environment`.
     #[serde(default)]
     pub virtual_environments: bool,
+    /// The way the program is driven by its prompt, for the driver `prompt`.
+    #[serde(default)]
+    pub prompt: Option<PromptTable>,
+    /// Code that shows that the profile works (`hob repl check`).
+    #[serde(default)]
+    pub check: Option<Samples>,
     /// Instructions for a missing program.
     #[serde(default)]
     pub install: Install,
@@ -310,12 +321,16 @@ pub struct Profiles {
     granted: Option<Granted>,
 }
 
-const BUILTIN: [(&str, &str); 6] = [
+const BUILTIN: [(&str, &str); 10] = [
     ("bash", include_str!("builtin/bash.toml")),
     ("cabal", include_str!("builtin/cabal.toml")),
+    ("gdb", include_str!("builtin/gdb.toml")),
     ("ghci", include_str!("builtin/ghci.toml")),
     ("node", include_str!("builtin/node.toml")),
     ("python", include_str!("builtin/python.toml")),
+    ("r", include_str!("builtin/r.toml")),
+    ("ruby", include_str!("builtin/ruby.toml")),
+    ("sqlite3", include_str!("builtin/sqlite3.toml")),
     ("stack", include_str!("builtin/stack.toml")),
 ];
 
@@ -422,8 +437,11 @@ impl Profiles {
         self.by_name.values()
     }
 
+    /// Returns the names for an error. Built-in profiles without a driver of their own serve no project, and most of
+    /// their programs are not installed.
     fn names(&self) -> String {
-        self.by_name.keys().map(String::as_str).collect::<Vec<_>>().join(", ")
+        let listed = self.iter().filter(|it| it.origin != Origin::Builtin || it.driver != DriverKind::Prompt);
+        listed.map(|profile| profile.name.as_str()).collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -454,6 +472,14 @@ fn parse(name: &str, text: &str, place: &str, origin: Origin) -> Result<Profile,
     let mut profile: Profile = toml::from_str(text).map_err(|error| invalid(error.message().to_owned()))?;
     if profile.command.first().is_none_or(String::is_empty) {
         return Err(invalid("`command` must name a program".to_owned()));
+    }
+    match (profile.driver, &profile.prompt) {
+        (DriverKind::Prompt, None) => return Err(invalid("the driver `prompt` needs a table `prompt`".to_owned())),
+        (DriverKind::Prompt, Some(prompt)) => {
+            prompt.problem().map_or(Ok(()), |problem| Err(invalid(problem.to_owned())))?
+        }
+        (_, Some(_)) => return Err(invalid("a table `prompt` needs `driver = \"prompt\"`".to_owned())),
+        (_, None) => {}
     }
     profile.name = name.to_owned();
     profile.origin = origin;
@@ -495,7 +521,10 @@ mod tests {
                 .map(|(line, next)| format!("{line} {next}").to_lowercase())
                 .filter(|two| two.contains("stack") && two.contains("python"))
                 .collect();
-            let missing = |list: &String| BUILTIN.iter().any(|(name, _)| !list.contains(name));
+            let profiles = Profiles::builtin();
+            let missing = |list: &String| {
+                profiles.iter().any(|it| it.driver != DriverKind::Prompt && !list.contains(it.name.as_str()))
+            };
             assert!(lists.iter().any(|list| !missing(list)), "{file} lists not all profiles: {lists:#?}");
         }
     }
@@ -510,7 +539,9 @@ mod tests {
             node Node node
             python Python python3
             stack Ghci stack ghci --ghci-options=-ferror-spans -haddock"#]]
-        .assert_eq(&Profiles::builtin().iter().map(show).collect::<Vec<_>>().join("\n"));
+        .assert_eq(
+            &Profiles::builtin().iter().filter(|it| it.driver != DriverKind::Prompt).map(show).collect::<Vec<_>>().join("\n"),
+        );
     }
 
     #[test]
@@ -522,8 +553,8 @@ mod tests {
         };
         expect![[r#"
             fine
-            the profile "mine" in hob.toml is not usable: unknown field `comand`, expected one of `title`, `language`, `driver`, `command`, `requires`, `detect`, `sources`, `rank`, `memory`, `env`, `start_timeout_ms`, `component`, `virtual_environments`, `install`
-            the profile "mine" in hob.toml is not usable: unknown variant `perl`, expected one of `ghci`, `python`, `bash`, `node`
+            the profile "mine" in hob.toml is not usable: unknown field `comand`, expected one of `title`, `language`, `driver`, `command`, `requires`, `detect`, `sources`, `rank`, `memory`, `env`, `start_timeout_ms`, `component`, `virtual_environments`, `prompt`, `check`, `install`
+            the profile "mine" in hob.toml is not usable: unknown variant `perl`, expected one of `ghci`, `python`, `bash`, `node`, `prompt`
             the profile "mine" in hob.toml is not usable: `command` must name a program
             the profile "Mine!" in hob.toml is not usable: its name must be 1 to 32 lower-case letters, digits, - or _"#]]
         .assert_eq(

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::{DriverKind, Profile, ProfileError, Profiles};
-use crate::adapter::{Adapter, bash, ghci, node, python};
+use crate::adapter::{Adapter, bash, ghci, node, prompt, python};
 use crate::session::Launch;
 
 /// The nursery takes at most this fraction of the memory limit …
@@ -13,23 +13,26 @@ const NURSERY_SHARE: u64 = 32;
 /// and run about fifty small evaluations between collections. A used nursery stays resident in every session.
 const NURSERY_MAX: u64 = 96;
 
-impl DriverKind {
+impl Profile {
     /// Returns the code that controls the program.
-    pub fn adapter(self) -> Arc<dyn Adapter> {
-        match self {
+    pub fn adapter(&self) -> Arc<dyn Adapter> {
+        match self.driver {
             DriverKind::Ghci => Arc::new(ghci::Ghci),
             DriverKind::Python => Arc::new(python::Python),
             DriverKind::Bash => Arc::new(bash::Bash),
             DriverKind::Node => Arc::new(node::Node),
+            DriverKind::Prompt => Arc::new(prompt::Prompt(self.prompt.clone().unwrap_or_default())),
         }
     }
+}
 
+impl DriverKind {
     /// Returns the arguments it needs after the profile's command.
     fn arguments(self) -> &'static [&'static str] {
         match self {
             DriverKind::Python => &python::ARGUMENTS,
             DriverKind::Node => &node::ARGUMENTS,
-            DriverKind::Ghci | DriverKind::Bash => &[],
+            DriverKind::Ghci | DriverKind::Bash | DriverKind::Prompt => &[],
         }
     }
 }
@@ -66,10 +69,11 @@ impl Profile {
             command: self.command.iter().cloned().chain(more).chain(memory).chain(arguments).collect(),
             env,
             cwd,
-            adapter: self.driver.adapter(),
+            adapter: self.adapter(),
             start_timeout: self.start_timeout(),
             install_hint: self.install.sentence(),
             memory_limit,
+            sandbox: None,
             called: if self.title.is_empty() { self.name.clone() } else { self.title.clone() },
             fallback: None,
             notes: Vec::new(),

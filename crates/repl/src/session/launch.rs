@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::adapter::Adapter;
+use crate::sandboxed::SandboxMode;
 
 /// A command and the data about its REPL. A restart reuses it.
 #[derive(Debug, Clone)]
@@ -22,6 +23,8 @@ pub struct Launch {
     pub install_hint: String,
     /// Resident memory of all its processes, in bytes, above which the session is killed.
     pub memory_limit: u64,
+    /// The sandbox, if there is one.
+    pub sandbox: Option<SandboxMode>,
     /// The program's name in messages: the caller's own command, or the profile's title.
     pub called: String,
     /// The reason for this profile if no file decided, as a clause.

@@ -1,7 +1,7 @@
 //! One live REPL: a task owns the child and its state, callers hold a [`Handle`].
 //!
-//! Start with `handle.rs`, the interface for callers. `actor` is the task, `machine` decides for it, `scan` finds the
-//! markers in the streams, `capture` and `show` turn output into results, `start` connects the parts. Differences
+//! Start with `handle.rs`, the interface for callers. `actor` is the task, `machine` decides for it, `scan` and
+//! `prompts` find the markers in the streams, `capture` and `show` turn output into results, `start` connects the parts. Differences
 //! between languages are in [`crate::adapter`]; names and limits of many sessions in [`crate::sessions`].
 
 mod actor;
@@ -13,6 +13,7 @@ mod handle;
 mod launch;
 mod machine;
 mod pipes;
+mod prompts;
 mod replies;
 mod scan;
 mod script;

@@ -11,7 +11,9 @@ use rustix::io::Errno;
 use tokio::net::unix::pipe;
 
 use super::Stream;
+use super::prompts::PromptScanner;
 use super::scan::{Scanner, Segment};
+use crate::adapter::prompt::PromptTable;
 use crate::adapter::{Channel, Nonce};
 
 /// The largest single read.
@@ -24,8 +26,15 @@ pub(super) struct OutputPipe {
     pipe: Option<OwnedFd>,
     /// Wakes the loop when output comes, unless muted.
     readiness: Option<pipe::Receiver>,
-    scanner: Scanner,
+    scanner: Split,
     buffer: Vec<u8>,
+}
+
+/// The way a stream is split.
+#[derive(Debug)]
+enum Split {
+    Markers(Box<Scanner>),
+    Prompts(Box<PromptScanner>),
 }
 
 /// The outcome of one read.
@@ -44,10 +53,31 @@ pub(super) enum ReadOutcome {
 impl OutputPipe {
     pub(super) fn new(stream: Stream, pipe: Option<pipe::Receiver>, nonce: &Nonce) -> OutputPipe {
         let pipe = pipe.and_then(|pipe| pipe.into_nonblocking_fd().ok());
-        let mut output =
-            OutputPipe { stream, pipe, readiness: None, scanner: Scanner::new(nonce), buffer: vec![0; CHUNK] };
+        let mut output = OutputPipe {
+            stream,
+            pipe,
+            readiness: None,
+            scanner: Split::Markers(Box::new(Scanner::new(nonce))),
+            buffer: vec![0; CHUNK],
+        };
         output.unmute();
         output
+    }
+
+    /// Splits the stream at prompts instead of markers.
+    pub(super) fn at_prompts(mut self, table: Option<&PromptTable>, nonce: &Nonce) -> OutputPipe {
+        if let Some(table) = table {
+            self.scanner = Split::Prompts(Box::new(PromptScanner::new(table, nonce)));
+        }
+        self
+    }
+
+    /// Returns the scanner of a stream that is split at prompts.
+    pub(super) fn prompts(&mut self) -> Option<&mut PromptScanner> {
+        match &mut self.scanner {
+            Split::Prompts(prompts) => Some(prompts),
+            Split::Markers(_) => None,
+        }
     }
 
     pub(super) fn is_open(&self) -> bool {
@@ -103,14 +133,20 @@ impl OutputPipe {
             self.close(sink);
             return ReadOutcome::End;
         }
-        self.scanner.push(&self.buffer[..count], sink);
+        match &mut self.scanner {
+            Split::Markers(scanner) => scanner.push(&self.buffer[..count], sink),
+            Split::Prompts(prompts) => prompts.push(&self.buffer[..count], sink),
+        }
         if count == CHUNK { ReadOutcome::Some } else { ReadOutcome::Last }
     }
 
     /// Stops reading and releases the bytes that the scanner holds.
     pub(super) fn close(&mut self, sink: impl FnMut(Segment<'_>)) {
         (self.pipe, self.readiness) = (None, None);
-        self.scanner.finish(sink);
+        match &mut self.scanner {
+            Split::Markers(scanner) => scanner.finish(sink),
+            Split::Prompts(prompts) => prompts.finish(sink),
+        }
     }
 }
 

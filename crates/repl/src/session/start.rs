@@ -18,10 +18,12 @@ use super::pipes::{InputPipes, OutputPipe};
 use super::script::Scripts;
 use super::users::Users;
 use super::{Handle, Launch, SessionEvent, SessionInfo, SessionState, Stream};
+use crate::adapter::prompt::{PROMPT, secret};
 use crate::adapter::python::PICTURES_VARIABLE;
 use crate::adapter::{CODE_VARIABLE, Channel, Nonce, TERMINAL_VARIABLE};
 use crate::load::LoadRecord;
 use crate::numbers::EvalNumbers;
+use crate::sandboxed::Scratch;
 
 /// The capacity of the actor's command queue.
 const COMMANDS: usize = 64;
@@ -64,16 +66,27 @@ pub enum StartError {
 /// Starts the process and the task that owns it. New output is appended to `log`. Needs a tokio runtime.
 pub(crate) fn start(session: SessionSpec, log: OutputLog) -> Result<Handle, StartError> {
     let launch = session.launch;
-    let mut command = VecDeque::from(launch.command.clone());
-    let program = command.pop_front().ok_or(StartError::NoCommand)?;
     let nonce = Nonce::random();
-    let mut spec = Spec::new(program, &launch.cwd).args(command).env(launch.env.clone());
+    let filled = |word: &String| match launch.adapter.prompts() {
+        Some(_) => word.replace(PROMPT, secret(&nonce)),
+        None => word.clone(),
+    };
+    let mut command: VecDeque<String> = launch.command.iter().map(filled).collect();
+    let env: Vec<(String, String)> = launch.env.iter().map(|(name, value)| (name.clone(), filled(value))).collect();
+    let program = command.pop_front().ok_or(StartError::NoCommand)?;
+    let mut spec = Spec::new(program, &launch.cwd).args(command).env(env);
     spec.given = launch.adapter.script().map(|script| script.as_bytes().to_vec());
     spec.guard = session.guard;
     spec.records = session.records;
+    let scratch = launch.sandbox.map(|_| Scratch::create(spec.nonce.as_str())).transpose();
+    let scratch = scratch.map_err(|source| StartError::Output { path: project::temporary(), source })?;
+    if let Some(scratch) = &scratch {
+        spec.sandbox = Some(scratch.sandbox(&session.worktree));
+        spec = spec.env(scratch.env());
+    }
     if launch.adapter.channel() == Channel::Apart {
         spec.extra.push(ExtraPipe { variable: CODE_VARIABLE.to_owned(), to_child: true });
-        spec = match log.directory() {
+        spec = match scratch.as_ref().map(Scratch::path).or(log.directory()) {
             Some(directory) => spec.env([(PICTURES_VARIABLE, directory)]),
             None => spec,
         };
@@ -127,9 +140,10 @@ pub(crate) fn start(session: SessionSpec, log: OutputLog) -> Result<Handle, Star
     let users = Arc::new(Users::new(now));
     let jobs = launch.adapter.controls_jobs();
     let state = LoopState::new(&child.group, &*launch.adapter, &log);
+    let adapter = launch.adapter.clone();
     let actor = Actor {
         jobs,
-        machine: Machine::new(&session.name, launch.adapter, nonce.clone(), bounds, session.numbers, now),
+        machine: Machine::new(&session.name, adapter, nonce.clone(), bounds, session.numbers, now),
         commands: received,
         info,
         loads,
@@ -137,7 +151,7 @@ pub(crate) fn start(session: SessionSpec, log: OutputLog) -> Result<Handle, Star
         log: log.clone(),
         exit: child.exit.clone(),
         outputs: [
-            OutputPipe::new(Stream::Stdout, child.stdout.take(), &nonce),
+            OutputPipe::new(Stream::Stdout, child.stdout.take(), &nonce).at_prompts(launch.adapter.prompts(), &nonce),
             OutputPipe::new(Stream::Stderr, child.stderr.take(), &nonce),
         ],
         inputs,
@@ -148,6 +162,7 @@ pub(crate) fn start(session: SessionSpec, log: OutputLog) -> Result<Handle, Star
         sink: session.sink,
         state,
         _terminal: child.terminal.take(),
+        _scratch: scratch,
         group: child.group.clone(),
     };
     tokio::spawn(actor.run());

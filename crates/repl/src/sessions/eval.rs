@@ -51,7 +51,7 @@ impl Repl {
                 guard.map_err(|_| ReplError::Busy { session: key.name.clone() })?
             }
         };
-        let (mut started, guard) = self.ensure_locked(caller, key, profile, guard).await?;
+        let (mut started, guard) = self.ensure_locked(caller, key.clone(), profile, guard).await?;
         if started.fresh {
             request.wait = request.wait.saturating_sub(begun.elapsed());
             if started.notes.is_empty() {
@@ -67,6 +67,8 @@ impl Repl {
         let mut answer = pin!(started.handle.eval(request));
         // The first poll queues the code in the session; only then may the next caller go on.
         let first = poll_fn(|cx| Poll::Ready(answer.as_mut().poll(cx))).await;
+        let others = self.lock().slots.get_mut(&key).and_then(|slot| slot.evaluators.record(caller));
+        started.notes.extend(others);
         drop(guard);
         let answer = match first {
             Poll::Ready(answer) => answer,

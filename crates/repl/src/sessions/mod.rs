@@ -6,6 +6,7 @@
 
 mod elsewhere;
 mod eval;
+mod evaluators;
 mod loaded;
 mod restart;
 mod sources;
@@ -14,6 +15,7 @@ mod start;
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -31,9 +33,11 @@ use crate::error::ReplError;
 use crate::numbers::EvalNumbers;
 use crate::profile::{DriverKind, Profiles};
 use crate::resources::Published;
+use crate::sandboxed::SandboxMode;
 use crate::session::{HOB_ENDS, Handle, SessionError, SessionInfo, SessionSpec};
 use crate::settings::ReplSettings;
 pub(crate) use eval::check_started;
+use evaluators::Evaluators;
 pub use restart::Replayed;
 pub(crate) use sources::load_hint;
 use start::StartLock;
@@ -57,6 +61,8 @@ pub struct ReplOptions {
     pub default_profile: Option<String>,
     /// The limit after which an unused session is ended.
     pub idle: Limit,
+    /// The sandbox of all sessions.
+    pub sandbox: Option<SandboxMode>,
     /// Ends the sessions of a daemon that was killed.
     pub guard: Guard,
     /// Receives the events, if they are recorded.
@@ -75,6 +81,7 @@ impl Default for ReplOptions {
             profiles: Profiles::builtin(),
             default_profile: None,
             idle: ReplSettings::default().idle,
+            sandbox: None,
             guard: Guard::SelfExe,
             journal: None,
             root: None,
@@ -88,6 +95,8 @@ pub struct Repl {
     sessions: Mutex<SessionTable>,
     archive: Archive,
     numbers: Arc<EvalNumbers>,
+    /// True once a session with a sandbox was started.
+    has_sandboxed: AtomicBool,
     /// Counts starts, for callers that wait for one.
     started: watch::Sender<u64>,
     /// The resources of the sessions.
@@ -116,6 +125,7 @@ pub(crate) struct SessionKey {
 #[derive(Default)]
 struct Slot {
     start_lock: StartLock,
+    evaluators: Evaluators,
     /// `None` until the first start.
     entry: Option<Entry>,
 }
@@ -154,6 +164,8 @@ pub struct StartRequest {
     pub env: BTreeMap<String, String>,
     /// The component of a cabal or stack project; `None` leaves the choice to the program.
     pub component: Option<String>,
+    /// The sandbox, if the settings have none.
+    pub sandbox: Option<SandboxMode>,
 }
 
 /// A running session.
@@ -176,6 +188,11 @@ pub struct SessionOutput {
 }
 
 impl Repl {
+    /// Returns the profiles that sessions may use.
+    pub(crate) fn profiles(&self) -> &Profiles {
+        &self.options.profiles
+    }
+
     /// Creates the sessions of a project, none of them started.
     pub fn new(options: ReplOptions) -> Arc<Repl> {
         let limits = process::output::Limits {
@@ -188,7 +205,8 @@ impl Repl {
         let started = watch::Sender::new(0);
         Arc::new_cyclic(|me| {
             let (sessions, published, me) = (Mutex::default(), Published::default(), me.clone());
-            Repl { options, sessions, archive, numbers, started, published, me }
+            let has_sandboxed = AtomicBool::new(false);
+            Repl { options, sessions, archive, numbers, has_sandboxed, started, published, me }
         })
     }
 
@@ -355,6 +373,14 @@ impl Repl {
 
     /// Returns the full name. An explicit name of a session in another worktree is refused, so that no agent uses a
     /// session of other code by accident.
+    /// Refuses a caller that is code of a session, once there was a session with a sandbox: the code could leave it by
+    /// another session. Every process of a session descends from this one.
+    fn refuse_code_of_sandbox(&self, caller: &Caller) -> Result<(), ReplError> {
+        // A caller over HTTP has no process here, and code in a sandbox no TCP.
+        let is_code = || caller.pid != 0 && project::ancestry::descends_from(caller.pid, std::process::id());
+        if self.has_sandboxed.load(Ordering::Relaxed) && is_code() { Err(ReplError::FromSandbox) } else { Ok(()) }
+    }
+
     fn key(&self, caller: &Caller, session: Option<&str>) -> Result<SessionKey, ReplError> {
         let default = caller.session.as_deref().unwrap_or(DEFAULT_SESSION);
         let name = session.unwrap_or(default);
@@ -362,6 +388,7 @@ impl Repl {
         if name.is_empty() || name.len() > 64 || !name.chars().all(legal) {
             return Err(ReplError::Name { name: name.to_owned() });
         }
+        self.refuse_code_of_sandbox(caller)?;
         let key = SessionKey { worktree: caller.worktree.clone(), name: name.to_owned() };
         if session.is_none() || name == default || name == DEFAULT_SESSION {
             return Ok(key);

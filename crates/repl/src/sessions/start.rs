@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::future::pending;
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
@@ -15,6 +16,7 @@ use super::{Entry, Journal, Repl, SessionKey, StartPlan, StartRequest, StartedSe
 use crate::archive::{Archive, Chosen};
 use crate::error::ReplError;
 use crate::resolve::{self, LaunchRequest};
+use crate::sandboxed::SandboxMode;
 
 use crate::session::{
     EventSink, HOB_ENDS, Handle, Launch, SessionError, SessionEvent, SessionInfo, SessionSpec, start,
@@ -44,6 +46,7 @@ impl Repl {
                 }
                 is_of_profile(&info, profile.as_deref())?;
                 self.is_of_component(&key, request.component.as_deref())?;
+                self.is_sandboxed(&key, request.sandbox)?;
                 notes.extend(self.elsewhere(caller, &key, &request));
                 return Ok(StartedSession { handle, fresh: false, notes });
             }
@@ -73,6 +76,16 @@ impl Repl {
                     .map_or("the component that its program chose".to_owned(), |runs| format!("component `{runs}`"));
                 Err(ReplError::OtherRuns { session: key.name.clone(), runs })
             }
+        }
+    }
+
+    /// Refuses a running session without the requested sandbox.
+    fn is_sandboxed(&self, key: &SessionKey, asked: Option<SandboxMode>) -> Result<(), ReplError> {
+        let sessions = self.lock();
+        let entry = sessions.slots.get(key).and_then(|slot| slot.entry.as_ref());
+        match asked.filter(|_| entry.is_some_and(|entry| entry.plan.spec.launch.sandbox.is_none())) {
+            None => Ok(()),
+            Some(_) => Err(ReplError::OtherRuns { session: key.name.clone(), runs: "no sandbox".to_owned() }),
         }
     }
 
@@ -147,15 +160,18 @@ impl Repl {
             Some(plan) => self.plan(caller, key, plan.request),
             None => match self.as_chosen(caller, key) {
                 Some(plan) => Ok(plan),
-                None => self.plan(caller, key, StartRequest::default()),
+                None => {
+                    let sandbox = self.archive.chosen(&key.worktree, &key.name).and_then(|chosen| chosen.sandbox);
+                    self.plan(caller, key, StartRequest { sandbox, ..StartRequest::default() })
+                }
             },
         }
     }
 
     /// Returns the start that was chosen for the session of that name under an earlier daemon, if it is still possible.
     fn as_chosen(&self, caller: &Caller, key: &SessionKey) -> Option<StartPlan> {
-        let Chosen { profile, component, cwd } = self.archive.chosen(&key.worktree, &key.name)?;
-        let request = StartRequest { profile, component, cwd, ..StartRequest::default() };
+        let Chosen { profile, component, cwd, sandbox } = self.archive.chosen(&key.worktree, &key.name)?;
+        let request = StartRequest { profile, component, cwd, sandbox, ..StartRequest::default() };
         let mut plan = self.plan(caller, key, request).ok()?;
         plan.spec.launch.fallback = Some("the same as under the previous daemon".to_owned());
         Some(plan)
@@ -179,6 +195,13 @@ impl Repl {
         }
     }
 
+    /// Returns the parameters of a session that only a check uses.
+    pub(crate) fn spec_to_check(&self, caller: &Caller, profile: &str) -> Result<SessionSpec, ReplError> {
+        let key = self.key(caller, Some("check"))?;
+        let request = StartRequest { profile: Some(profile.to_owned()), ..StartRequest::default() };
+        Ok(SessionSpec { sink: None, ..self.spec(caller, &key, request)? })
+    }
+
     fn plan(&self, caller: &Caller, key: &SessionKey, request: StartRequest) -> Result<StartPlan, ReplError> {
         let spec = self.spec(caller, key, request.clone())?;
         Ok(StartPlan { request, from: caller.clone(), spec })
@@ -196,6 +219,7 @@ impl Repl {
             cwd: request.cwd,
             env: request.env,
             component: request.component,
+            sandbox: self.options.sandbox.or(request.sandbox),
             default_profile: self.options.default_profile.as_deref(),
             memory_limit: self.options.limits.session_memory,
         };
@@ -254,11 +278,17 @@ impl Repl {
             note_new_process(&log, end, old.as_ref());
         }
         if let Some(place) = log.directory() {
-            let StartRequest { profile, component, cwd, command, .. } = plan.request.clone();
+            let StartRequest { profile, component, cwd, command, sandbox, .. } = plan.request.clone();
             let cwd = cwd.map(|_| plan.spec.launch.cwd.clone());
             // A custom command and its environment belong to the caller alone.
-            let chosen = if command.is_some() { Chosen::default() } else { Chosen { profile, component, cwd } };
+            let chosen = match command {
+                Some(_) => Chosen { sandbox, ..Chosen::default() },
+                None => Chosen { profile, component, cwd, sandbox },
+            };
             Archive::note(place, &chosen);
+        }
+        if plan.spec.launch.sandbox.is_some() {
+            self.has_sandboxed.store(true, Ordering::Relaxed);
         }
         let handle = start(plan.spec.clone(), log).map_err(failed)?;
         if let Some(me) = self.me.upgrade() {

@@ -14,6 +14,7 @@ use super::{budget, caller, stay, with_heartbeat};
 use crate::not_started::not_started;
 use crate::result::Completion;
 use crate::running::Running;
+use crate::sandboxed::SandboxMode;
 use crate::session::{Handle, SessionError, SessionInfo, SessionState};
 use crate::sessions::{Repl, StartRequest};
 
@@ -24,12 +25,15 @@ pub(super) struct Args {
     /// Session name (default "main").
     #[serde(alias = "name")]
     pub session: Option<String>,
-    /// Profile: ghci, cabal, stack, python, node, bash, or a configured one (default: `profile` of [repl], else detected).
+    /// Profile: ghci, cabal, stack, python, node, bash, sqlite3, ruby, r, gdb, or a configured one (default: configured, else detected).
     pub profile: Option<String>,
     /// Command instead of the profile's, such as ["ghci", "-isrc"].
     pub command: Option<Vec<String>>,
     /// Component of a cabal or stack project, such as exe:app.
     pub component: Option<String>,
+    /// "workspace": write only in the worktree, no TCP.
+    #[schemars(with = "Option<String>")]
+    pub sandbox: Option<SandboxMode>,
     /// Working directory, relative to the caller's (default: the caller's, or the one of the detected profile).
     pub cwd: Option<PathBuf>,
     /// Additional environment variables.
@@ -91,6 +95,7 @@ impl Tool for Start {
             cwd: args.cwd,
             env: args.env,
             component: args.component,
+            sandbox: args.sandbox,
         };
         let started = self.0.start(caller(&cx)?, request).await?;
         stay(&cx, &started.handle);

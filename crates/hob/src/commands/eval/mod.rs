@@ -2,22 +2,23 @@
 //! evaluation ended. The evaluation does not depend on this process: Ctrl-C interrupts it. If this process is killed, code
 //! that has not started is withdrawn, because running it later would be unexpected.
 
+mod attach;
 mod printed;
+mod signals;
 mod typed;
 
 use std::cell::RefCell;
 use std::io::{IsTerminal, Read};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use clap::Args;
 use client::Control;
 use project::Project;
-use rustix::process::{Signal, getpid, kill_process};
 use serde_json::{Map, Value, json};
 
+pub(crate) use self::attach::Attach;
 use self::printed::Printed;
+use self::signals::Signals;
 use self::typed::{Line, Typed};
 use super::call::in_commands::{in_commands, in_flags_of};
 use super::call::{control_failure, finish};
@@ -72,7 +73,7 @@ impl Eval {
         hello.toolsets = vec!["all".to_owned()];
         let mut control = current_project::connect_or_start(project, &hello)?;
         let mut printed = (!self.json).then(Printed::default);
-        let result = self.evaluate(&mut control, code, stdin, printed.as_mut())?;
+        let result = self.evaluate(&mut control, code, stdin, printed.as_mut(), &Signals::listen()?)?;
         let evaluation = &result["structuredContent"];
         if self.json || result["isError"] == true {
             let exit = finish(&result, self.json)
@@ -86,6 +87,30 @@ impl Eval {
             missing => Err(Failure::new(format_args!("{missing} bytes of the output were dropped and are not shown"))
                 .hint("Raise `limits.output_file` in hob.toml to keep more of a session's output.")),
         }
+    }
+
+    /// Returns the evaluation of code that is typed into an attached session.
+    fn in_session(session: &str) -> Eval {
+        Eval {
+            code: None,
+            session: Some(session.to_owned()),
+            profile: None,
+            wait: None,
+            stdin: false,
+            json: false,
+            said: RefCell::default(),
+        }
+    }
+
+    /// Evaluates code and shows the result.
+    fn attached(&self, control: &mut Control, code: String, told: &Signals) -> Result<(), Failure> {
+        let mut printed = Printed::default();
+        let result = self.evaluate(control, code, None, Some(&mut printed), told)?;
+        if result["isError"] == true {
+            return finish(&result, false).map(drop);
+        }
+        self.show(&result["structuredContent"], &printed);
+        Ok(())
     }
 
     fn code(&self) -> Result<String, Failure> {
@@ -113,10 +138,10 @@ impl Eval {
         code: String,
         stdin: Option<String>,
         mut printed: Option<&mut Printed>,
+        told: &Signals,
     ) -> Result<Value, Failure> {
         let end = self.wait.and_then(|seconds| Instant::now().checked_add(Duration::from_secs(seconds.into())));
         let left = || end.map_or(SLICE, |end| end.saturating_duration_since(Instant::now()).min(SLICE));
-        let told = Signals::listen()?;
         let (session, profile) = (&self.session, &self.profile);
         let arguments = json!({
             "code": code, "session": session, "profile": profile, "wait_ms": millis(left()), "max_bytes": MAX_BYTES,
@@ -389,77 +414,13 @@ fn with_colours(messages: &str) -> String {
     messages.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// The signals that this process has received. A second signal of a kind kills it, once [`GRACE`] is over.
-struct Signals {
-    interrupt: Arc<AtomicU64>,
-    end: Arc<AtomicU64>,
-}
-
-/// How long a withdrawal or an interrupt may take before the same signal kills this command. `timeout` signals its child and
-/// then its group; if that killed this command at once, queued code would run later.
-const GRACE: Duration = Duration::from_secs(2);
-
-impl Signals {
-    fn listen() -> Result<Signals, Failure> {
-        let told = Signals { interrupt: Arc::default(), end: Arc::default() };
-        let began = Instant::now();
-        for (signal, first) in [(Signal::INT, &told.interrupt), (Signal::TERM, &told.end), (Signal::HUP, &told.end)] {
-            // Respect `nohup`.
-            if is_ignored(signal) {
-                continue;
-            }
-            let first = first.clone();
-            let act = move || {
-                // Never 0, which means that no signal came.
-                let now = millis(began.elapsed()).saturating_add(1);
-                let came = first.compare_exchange(0, now, Ordering::SeqCst, Ordering::SeqCst);
-                if came.is_err_and(|first| now.saturating_sub(first) > millis(GRACE)) {
-                    let _ = kill_process(getpid(), Signal::KILL);
-                }
-            };
-            #[expect(unsafe_code, reason = "a signal's handler may do only what is safe in one")]
-            // SAFETY: the handler reads the monotonic clock, stores a number and makes system calls; all of these are async-signal-safe
-            // (signal-safety(7)), and nothing in it allocates, locks or panics.
-            let registered = unsafe { signal_hook_registry::register(signal.as_raw(), act) };
-            registered.map_err(|error| Failure::new(format_args!("cannot listen for signals: {error}")))?;
-        }
-        Ok(told)
-    }
-
-    /// True after Ctrl-C.
-    fn to_interrupt(&self) -> bool {
-        self.interrupt.load(Ordering::SeqCst) > 0
-    }
-
-    /// True after a kill or a hangup.
-    fn to_end(&self) -> bool {
-        self.end.load(Ordering::SeqCst) > 0
-    }
-}
-
-/// True if this process inherited the signal as ignored (proc_pid_status(5)).
-fn is_ignored(signal: Signal) -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default();
-    mask & (1 << (signal.as_raw() - 1)) != 0
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn what_is_left_to_do_names_the_session() {
-        let eval = |session: Option<&str>| Eval {
-            code: None,
-            session: session.map(str::to_owned),
-            profile: None,
-            wait: None,
-            stdin: false,
-            json: false,
-            said: RefCell::default(),
-        };
+        let eval = |session: Option<&str>| Eval { session: session.map(str::to_owned), ..Eval::in_session("main") };
         let says = |session, evaluation: Value| eval(session).next(&evaluation).join("\n");
         assert_eq!(says(None, json!({"eval": 3, "status": "done"})), "");
         assert_eq!(

@@ -23,6 +23,11 @@ impl Actor {
             // The program has not yet read all of its input.
             return self.on(Event::Probed(Probed::Unread));
         }
+        self.ask();
+    }
+
+    /// Asks the kernel what the program does.
+    pub(super) fn ask(&mut self) {
         let group = self.group.clone();
         let mut prober = self.state.prober.take().unwrap_or_else(|| prober(&self.group, self.machine.adapter()));
         self.state.probe = Some(tokio::spawn(async move {

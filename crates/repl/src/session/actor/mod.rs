@@ -2,13 +2,15 @@
 //! them to the machine, which decides, and performs the machine's actions.
 //!
 //! No branch of a `select!` loses anything when it is dropped: branches only wait, and reading and writing happen after
-//! them. `kernel` queries the kernel about the process, `telling` answers callers; `busy_wait` and `coalesce_wakes`
+//! them. `kernel` queries the kernel about the process, `prompting` finds the ends without
+//! markers, `telling` answers callers; `busy_wait` and `coalesce_wakes`
 //! only save time (docs/design/latency.md).
 
 mod busy_wait;
 mod coalesce_wakes;
 mod joined;
 mod kernel;
+mod prompting;
 mod telling;
 
 use std::future::pending;
@@ -38,6 +40,7 @@ use super::users::Users;
 use super::{InterruptReport, SessionEvent, SessionInfo, Stream};
 use crate::adapter::Adapter;
 use crate::load::LoadRecord;
+use crate::sandboxed::Scratch;
 
 /// The number of reads from a stream per wake, before others get their turn.
 const READS: usize = 16;
@@ -59,6 +62,8 @@ pub(super) struct Actor {
     pub(super) group: Group,
     /// Kept open for the program.
     pub(super) _terminal: Option<OwnedFd>,
+    /// Removed with the session.
+    pub(super) _scratch: Option<Scratch>,
     pub(super) exit: watch::Receiver<Option<Exit>>,
     pub(super) outputs: [OutputPipe; 2],
     pub(super) inputs: InputPipes,
@@ -91,6 +96,10 @@ pub(super) struct LoopState {
     muted: Option<Instant>,
     busy_wait: BusyWait,
     watched: Option<Instant>,
+    /// The number of the last prompt that was passed on as a marker of standard error.
+    marked: u64,
+    /// The time when the kernel is asked again if what the program printed last is its prompt.
+    look_at: Option<Instant>,
     /// Bytes logged so far, per stream.
     logged: [u64; 2],
     alarm: Alarm,
@@ -116,6 +125,8 @@ impl LoopState {
             muted: None,
             busy_wait: BusyWait::new(),
             watched: None,
+            marked: 0,
+            look_at: None,
             logged: [Stream::Stdout, Stream::Stderr].map(|stream| total.get(stream.logged())),
             alarm: Alarm::default(),
             dead: false,
@@ -154,6 +165,7 @@ impl Actor {
                     let probed = self.probe_answer(answer);
                     // Read first the output that was printed before the program waited.
                     self.read();
+                    self.look_again(&probed);
                     self.on(Event::Probed(probed));
                 }
                 Wake::Watched(activity) => {
@@ -166,6 +178,7 @@ impl Actor {
             }
             self.machine.go_on(Instant::now());
             self.perform();
+            self.look_for_prompt();
             if self.state.orphaned && self.state.dead && self.state.ending.is_none() {
                 return;
             }
@@ -206,7 +219,7 @@ impl Actor {
         }
         let closed = self.state.closed.map(|(_, at)| at + CLOSED);
         let watch = self.state.watched.map(|at| at + WATCH[usize::from(self.machine.current().is_none())]);
-        [self.machine.deadline(), closed, watch, self.state.muted].into_iter().flatten().min()
+        [self.machine.deadline(), closed, watch, self.state.muted, self.state.look_at].into_iter().flatten().min()
     }
 
     fn on(&mut self, event: Event) {
@@ -252,6 +265,7 @@ impl Actor {
                 }
             }
         }
+        self.mark_errors();
     }
 
     fn command(&mut self, command: Command) {
@@ -314,6 +328,9 @@ impl Actor {
         match action {
             Action::Code { bytes, script } => match self.scripts.place(bytes, script, self.machine.adapter()) {
                 Ok(bytes) => {
+                    if let Some(prompts) = self.outputs[Stream::Stdout as usize].prompts() {
+                        prompts.wrote(&bytes);
+                    }
                     self.inputs.code().push(bytes);
                     self.state.busy_wait.begin();
                     self.mute();

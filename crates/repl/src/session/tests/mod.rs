@@ -13,6 +13,8 @@ mod node;
 mod pictures;
 pub(crate) mod pieces;
 mod profiles;
+mod prompt;
+mod sandbox;
 mod settings;
 mod sharing;
 mod soak;
@@ -63,6 +65,7 @@ pub(crate) fn setup(command: &[&str], cwd: &Path, adapter: Arc<dyn Adapter>) -> 
             start_timeout: LONG,
             install_hint: String::new(),
             memory_limit: 8 << 30,
+            sandbox: None,
             called: "test".to_owned(),
             fallback: None,
             notes: Vec::new(),

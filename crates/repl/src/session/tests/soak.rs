@@ -17,7 +17,7 @@ use crate::result::Status;
 use crate::session::{InterruptOutcome, InterruptReport};
 
 /// The program to interrupt.
-struct Program {
+pub(super) struct Program {
     code: &'static str,
     /// The input that the program asks for.
     input: &'static str,
@@ -25,7 +25,7 @@ struct Program {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     /// Ends when interrupted, or on its own.
     Plain,
     /// Prints `cleaned` before it ends, once it has printed `begun`.
@@ -40,11 +40,11 @@ enum Kind {
 
 use Kind::{Asks, Cleans, Collects, Deaf, Plain};
 
-const fn plain(code: &'static str) -> Program {
+pub(super) const fn plain(code: &'static str) -> Program {
     Program { code, input: "", kind: Plain }
 }
 
-const fn program(kind: Kind, code: &'static str) -> Program {
+pub(super) const fn program(kind: Kind, code: &'static str) -> Program {
     Program { code, input: "", kind }
 }
 
@@ -266,7 +266,12 @@ fn is_untrue(kind: Kind, outcome: InterruptOutcome, ended: &EvalResult) -> Optio
 }
 
 /// Interrupts these programs at random moments. `next` is an evaluation and its result.
-async fn interrupts(name: &str, session: Handle, programs: &[Program], next: impl Fn(u64) -> (String, String)) {
+pub(super) async fn interrupts(
+    name: &str,
+    session: Handle,
+    programs: &[Program],
+    next: impl Fn(u64) -> (String, String),
+) {
     let mut random = Random::seeded();
     let _busy = Busy::loops();
     let count = count("HOB_STRESS_INTERRUPTS", 20);

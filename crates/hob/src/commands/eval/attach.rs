@@ -1,0 +1,266 @@
+//! `hob attach`: a person in a session, with line editing and history. Ctrl-C interrupts the evaluation, Ctrl-D detaches; the
+//! session goes on.
+
+use std::io::IsTerminal;
+use std::time::Duration;
+
+use clap::Args;
+use client::Control;
+use project::Project;
+use rustyline::completion::Completer;
+use rustyline::error::ReadlineError;
+use rustyline::highlight::Highlighter;
+use rustyline::hint::Hinter;
+use rustyline::history::FileHistory;
+use rustyline::validate::{ValidationContext, ValidationResult, Validator};
+use rustyline::{Config, Editor, Helper};
+use serde_json::{Value, json};
+
+use super::signals::Signals;
+use super::typed::{Line, Typed};
+use super::{Eval, call, text};
+use crate::commands::current_project;
+use crate::exit::{Exit, Failure};
+use crate::terminal::{self, Style, paint_note};
+
+/// Type into a session at your terminal, next to the agents that use it
+#[derive(Debug, Args)]
+pub(crate) struct Attach {
+    /// The session [default: the session of this worktree]
+    #[arg(value_name = "SESSION")]
+    session: Option<String>,
+    /// The profile for a new session: ghci, cabal, stack, python, node, bash, or one of your own
+    #[arg(long, value_name = "NAME", conflicts_with = "read_only")]
+    profile: Option<String>,
+    /// Only show what the session prints, as it comes
+    #[arg(long)]
+    read_only: bool,
+}
+
+/// The number of lines kept in the history.
+const HISTORY: usize = 1000;
+/// The file with the history, in the project's state directory.
+const HISTORY_FILE: &str = "attach-history";
+/// The interval between two looks at new output.
+const LOOK: Duration = Duration::from_millis(200);
+/// The number of bytes of earlier output that a reader is shown.
+const EARLIER: usize = 2000;
+
+impl Attach {
+    pub(crate) fn run(self, project: &Project) -> Result<Exit, Failure> {
+        if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
+            return Err(Failure::new("`hob attach` needs a terminal")
+                .hint("`hob eval` evaluates code without one.")
+                .exit(Exit::Usage));
+        }
+        let mut hello = current_project::hello(project)?;
+        hello.toolsets = vec!["all".to_owned()];
+        let mut control = current_project::connect_or_start(project, &hello)?;
+        if self.read_only {
+            return watch(&mut control, self.session.as_deref());
+        }
+        let asked = json!({ "session": self.session, "profile": self.profile });
+        let started = call(&mut control, "repl_start", asked)?;
+        if started["isError"] == true {
+            return Err(Failure::new(text(&started)).exit(Exit::ToolError));
+        }
+        let told = |field: &str| started["structuredContent"][field].as_str().unwrap_or_default().to_owned();
+        let (session, profile) = (told("session"), told("profile"));
+        terminal::note(text(&started));
+        terminal::note(paint_note("Ctrl-C interrupts, Ctrl-D detaches.", Style::Dim));
+        let history = project.state_dir().join(HISTORY_FILE);
+        let failed = |error: ReadlineError| Failure::new(format_args!("cannot read the terminal: {error}"));
+        let config = Config::builder().max_history_size(HISTORY).map_err(failed)?.build();
+        let mut editor: Editor<Lines, FileHistory> = Editor::with_config(config).map_err(failed)?;
+        editor.set_helper(Some(Lines { profile }));
+        // The first time there is none.
+        let _ = editor.load_history(&history);
+        let signals = Signals::listen()?;
+        let prompt = format!("{session}> ");
+        loop {
+            match editor.readline(&prompt) {
+                Ok(code) if code.trim().is_empty() => {}
+                Ok(code) => {
+                    // A line that cannot be added is not in the history.
+                    let _ = editor.add_history_entry(&code);
+                    signals.reset();
+                    if let Err(failure) = Eval::in_session(&session).attached(&mut control, code, &signals) {
+                        match failure.exit {
+                            Exit::ToolError => terminal::report(&failure),
+                            _ => return Err(failure),
+                        }
+                    }
+                }
+                Err(ReadlineError::Interrupted) => {}
+                Err(ReadlineError::Eof) => break,
+                Err(error) => return Err(failed(error)),
+            }
+            if signals.to_end() {
+                break;
+            }
+        }
+        if let Err(error) = editor.save_history(&history) {
+            terminal::note(format!("The history was not saved: {error}"));
+        }
+        terminal::note(format!("Detached; {session} goes on."));
+        Ok(Exit::Done)
+    }
+}
+
+/// Shows a session's output as it comes, until Ctrl-D.
+fn watch(control: &mut Control, session: Option<&str>) -> Result<Exit, Failure> {
+    let read = |control: &mut Control, arguments: Value| {
+        let answer = call(control, "repl_read", arguments)?;
+        if answer["isError"] == true {
+            return Err(Failure::new(text(&answer)).exit(Exit::ToolError));
+        }
+        Ok(answer["structuredContent"].clone())
+    };
+    let mut output = read(control, json!({ "session": session, "tail": true, "max_bytes": EARLIER }))?;
+    let session = output["session"].clone();
+    terminal::note(paint_note("What the session prints; Ctrl-D ends this, and the session goes on.", Style::Dim));
+    let mut keyboard = Typed::default();
+    while terminal::lost().is_none() {
+        terminal::print(&terminal::harmless(output["text"].as_str().unwrap_or_default()));
+        let wait = if output["more"] == true { Duration::ZERO } else { LOOK };
+        if keyboard.line(wait)? == Line::End {
+            break;
+        }
+        output = read(control, json!({ "session": session, "cursor": output["cursor"] }))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// Decides if the typed lines are complete.
+#[derive(Debug)]
+struct Lines {
+    profile: String,
+}
+
+impl Validator for Lines {
+    fn validate(&self, cx: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
+        let is_complete = is_complete(&self.profile, cx.input());
+        Ok(if is_complete { ValidationResult::Valid(None) } else { ValidationResult::Incomplete })
+    }
+}
+
+impl Completer for Lines {
+    type Candidate = String;
+}
+
+impl Hinter for Lines {
+    type Hint = String;
+}
+
+impl Highlighter for Lines {}
+
+impl Helper for Lines {}
+
+/// Returns false if the profile's language needs another line. An empty line ends any code.
+fn is_complete(profile: &str, code: &str) -> bool {
+    let last = code.rsplit('\n').next().unwrap_or_default().trim_end();
+    if code.contains('\n') && last.is_empty() {
+        return true;
+    }
+    if last.ends_with('\\') {
+        return false;
+    }
+    match profile {
+        "python" => {
+            // A block ends with an empty line.
+            let is_block = last.ends_with(':') || code.starts_with('@') || code.lines().any(|line| line.ends_with(':'));
+            !is_block && is_balanced(code, "#")
+        }
+        "node" => is_balanced(code, "//"),
+        "ghci" | "cabal" | "stack" => !code.trim_start().starts_with(":{") || last.trim() == ":}",
+        "sqlite3" => code.starts_with('.') || last.ends_with(';'),
+        _ => true,
+    }
+}
+
+/// Returns false if a bracket or a quoted text of several lines is open. `comment` begins a comment.
+fn is_balanced(code: &str, comment: &str) -> bool {
+    let mut open = 0_i32;
+    let mut rest = code;
+    while let Some(first) = rest.chars().next() {
+        if rest.starts_with(comment) {
+            rest = rest.split_once('\n').map_or("", |(_, rest)| rest);
+            continue;
+        }
+        let quote = ["\"\"\"", "'''", "\"", "'", "`"].into_iter().find(|quote| rest.starts_with(quote));
+        if let Some(quote) = quote {
+            let (text, after) = quoted(&rest[quote.len()..], quote);
+            let is_of_lines = quote.len() == 3 || quote == "`";
+            match after {
+                // Python and Node refuse a text that a line leaves open.
+                None => return !is_of_lines,
+                Some(_) if text.contains('\n') && !is_of_lines => return true,
+                Some(after) => rest = after,
+            }
+            continue;
+        }
+        match first {
+            '(' | '[' | '{' => open += 1,
+            ')' | ']' | '}' => open -= 1,
+            _ => {}
+        }
+        rest = &rest[first.len_utf8()..];
+    }
+    open <= 0
+}
+
+/// Splits a text at its end quote: the text, and the rest after it.
+fn quoted<'a>(text: &'a str, quote: &str) -> (&'a str, Option<&'a str>) {
+    let mut at = 0;
+    while let Some(next) = text[at..].chars().next() {
+        if next == '\\' {
+            at += 1 + text[at + 1..].chars().next().map_or(0, char::len_utf8);
+        } else if text[at..].starts_with(quote) {
+            return (&text[..at], Some(&text[at + quote.len()..]));
+        } else {
+            at += next.len_utf8();
+        }
+    }
+    (text, None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_that_needs_another_line_is_told_by_its_language() {
+        for (profile, code) in [
+            ("python", "1 + 1"),
+            ("python", "f('(')"),
+            ("python", "x = 1  # ("),
+            ("python", "def f():\n    return 1\n"),
+            ("python", "'\\'('"),
+            ("python", "print('open"),
+            ("node", "const f = (x) => ({ x })"),
+            ("node", "`a${1}\nb`"),
+            ("ghci", "map (+ 1"),
+            ("ghci", ":{\nf = 1\n:}"),
+            ("sqlite3", ".tables"),
+            ("sqlite3", "select\n1;"),
+            ("bash", "for x in 1; do"),
+            ("mine", "("),
+        ] {
+            assert!(is_complete(profile, code), "{profile}: {code}");
+        }
+        for (profile, code) in [
+            ("python", "f("),
+            ("python", "def f():"),
+            ("python", "if x:\n    y"),
+            ("python", "@cache"),
+            ("python", "'''\n'"),
+            ("node", "function f() {"),
+            ("node", "`a"),
+            ("ghci", ":{\nf = 1"),
+            ("sqlite3", "select 1"),
+            ("bash", "echo a \\"),
+        ] {
+            assert!(!is_complete(profile, code), "{profile}: {code}");
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! `hob attach` at a real terminal.
+
+use serde_json::json;
+use testkit::{Screen, until};
+
+use crate::fresh;
+
+#[test]
+fn a_person_types_into_a_session_and_leaves_it_running() {
+    let project = fresh();
+    project.write("setup.py", "");
+    let screen = Screen::run(&project, &format!("{} attach", env!("CARGO_BIN_EXE_hob")));
+    screen.until("\nmain>");
+    screen.type_text("x = 40");
+    screen.press(&["Enter"]);
+    screen.until("[main #1: done");
+    // Several lines, until the empty one.
+    screen.type_text("def f(n):");
+    screen.press(&["Enter"]);
+    screen.type_text("    return n + 2");
+    screen.press(&["Enter", "Enter"]);
+    screen.until("[main #2: done");
+    // An agent's evaluation in between is told.
+    let mut ada = project.mcp(&["all", "--as", "ada"]);
+    ada.initialize();
+    ada.call("repl_eval", json!({ "code": "x += 1" }));
+    screen.type_text("print(f(x))");
+    screen.press(&["Enter"]);
+    let shown = screen.until("[main #4: done");
+    assert!(shown.contains("\n43\n"), "{shown}");
+    screen.until("Since your last evaluation: 1 evaluation by ada.");
+    // Ctrl-C at the prompt clears the line; while code runs it interrupts that.
+    screen.type_text("y = 1");
+    screen.press(&["C-c"]);
+    screen.type_text("while True: pass");
+    screen.press(&["Enter"]);
+    until("it runs", || project.run(["call", "repl_list"]).stdout.contains("running").then_some(()));
+    screen.press(&["C-c"]);
+    screen.until("KeyboardInterrupt");
+    screen.until("[main #5: interrupted");
+    // A program asks, the person answers.
+    screen.type_text("input('Name? ')");
+    screen.press(&["Enter"]);
+    screen.until("\nName?");
+    screen.type_text("Ann");
+    screen.press(&["Enter"]);
+    screen.until("'Ann'");
+    // History.
+    screen.press(&["Up", "Up", "Up"]);
+    screen.until("main> print(f(x))");
+    screen.press(&["C-u", "C-d"]);
+    screen.until("Detached; main goes on.");
+    screen.until("ended with 0");
+    let told = ada.call("repl_eval", json!({ "code": "x" }));
+    assert!(told.text.contains("Since your last evaluation: 3 evaluations by user."), "{told:?}");
+}
+
+#[test]
+fn a_reader_sees_what_the_session_prints_and_types_nothing() {
+    let project = fresh();
+    project.write("setup.py", "");
+    let hob = env!("CARGO_BIN_EXE_hob");
+    project.run(["eval", "print('before')"]).ok();
+    let screen = Screen::run(&project, &format!("{hob} attach --read-only"));
+    screen.until("before");
+    screen.type_text("print('typed')");
+    screen.press(&["Enter"]);
+    project.run(["eval", "print('after')"]).ok();
+    let shown = screen.until("\nafter");
+    assert!(!shown.contains("\ntyped\n"), "{shown}");
+    screen.press(&["C-d"]);
+    screen.until("ended with 0");
+    // Without a terminal there is no session to type into.
+    let refused = project.run(["attach"]);
+    assert!(refused.code == Some(2) && refused.stderr.contains("needs a terminal"), "{refused:?}");
+}
