@@ -6,12 +6,11 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The control method that answers one snapshot and then sends [`CHANGED`] when something changed.
-pub const SUBSCRIBE: &str = "rooms/subscribe";
-/// The notification with a new [`Snapshot`].
-pub const CHANGED: &str = "rooms/changed";
-/// The control method that answers one [`Snapshot`].
-pub const GET: &str = "rooms/get";
+/// The control method for watching: `{life, number, wait_ms}` answers a [`Snapshot`] as soon as it differs from the one
+/// that the caller names, at the latest after `wait_ms` (at most 30,000), and then perhaps the same one. Without
+/// `number` it answers immediately. A face that calls again after each answer gets every state that it has time for, at
+/// most ten a second: the latest wins, and the daemon keeps nothing for a slow face.
+pub const NEXT: &str = "rooms/next";
 
 /// The rooms at one moment.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -19,7 +18,7 @@ pub const GET: &str = "rooms/get";
 pub struct Snapshot {
     /// The id of the daemon process. Another id means a restart.
     pub life: String,
-    /// The number of this snapshot within the life. A face that sees a gap has skipped states, and lacks nothing.
+    /// The number of this state within the life. A gap means skipped states; nothing is missing from this one.
     pub number: u64,
     /// The time of the snapshot.
     pub at: u64,
