@@ -206,7 +206,7 @@ pub struct MailRow {
 #[serde(default)]
 pub struct Recipient {
     pub name: String,
-    /// `waiting`, `handed_out`, `acked`, `rejected` or `dead`.
+    /// `waiting`, `handed_out`, `read`, `acked`, `rejected` or `dead`.
     pub state: String,
 }
 
@@ -258,6 +258,8 @@ pub struct WorkRow {
     pub branch: String,
     /// The unfinished work in words: changed files, commits that are not pushed.
     pub unfinished: String,
+    /// The issue of the branch with its status.
+    pub issue: Option<String>,
     pub pull_request: Option<String>,
     pub checks: Option<String>,
 }

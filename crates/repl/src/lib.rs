@@ -21,6 +21,7 @@ pub mod query;
 mod resolve;
 mod resources;
 pub mod result;
+pub mod rooms;
 mod running;
 pub mod session;
 mod sessions;
