@@ -4,8 +4,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ::nodes::registry::{Served, Worktree};
 use ::nodes::Record;
+use ::nodes::registry::{Served, Worktree};
 use ::nodes::tools::{self, Nodes};
 use ::nodes::{Delegation, Models, NodesSettings};
 use mcp::prompt::AnyPrompt;

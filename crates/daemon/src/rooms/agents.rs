@@ -62,14 +62,7 @@ pub(super) fn rows(
 }
 
 /// Returns the row of an agent with one or more runs.
-fn row(
-    now: u64,
-    id: &str,
-    runs: &[&Presence],
-    calls: &[Call],
-    questions: &[QuestionRow],
-    known: AgentRow,
-) -> AgentRow {
+fn row(now: u64, id: &str, runs: &[&Presence], calls: &[Call], questions: &[QuestionRow], known: AgentRow) -> AgentRow {
     let agents = || runs.iter().filter_map(|run| run.agent.as_ref());
     let mine: Vec<&Call> = calls.iter().filter(|call| runs.iter().any(|run| run.key == call.agent)).collect();
     let open = || mine.iter().filter(|call| call.row.ended.is_none());

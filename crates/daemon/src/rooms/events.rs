@@ -93,7 +93,9 @@ fn text(entry: &Entry) -> Option<String> {
         "node_invalid" => format!("node {} is invalid: {}", field("node"), field("error")),
         "agent_session_began" => format!("{} began a session", field("agent")),
         "agent_session_ended" => format!("{} ended its session", field("agent")),
-        "permission_prompted" => format!("{} asks for a permission in its own window: {}", field("agent"), field("tool")),
+        "permission_prompted" => {
+            format!("{} asks for a permission in its own window: {}", field("agent"), field("tool"))
+        }
         "hook_answered" if field("verdict") == "deny" => {
             format!("{}: {} was denied by the rule {}", field("agent"), field("event"), field("rule"))
         }
@@ -153,7 +155,10 @@ mod tests {
             "verdict":"deny","rule":"no-push","by":"git push","micros":3}"#;
         let entry: Entry = serde_json::from_str(line).unwrap();
         let row = decision(&entry).unwrap();
-        assert_eq!((&*row.tool, &*row.arguments, row.outcome.as_deref()), ("hook PreToolUse", "git push", Some("deny (no-push)")));
+        assert_eq!(
+            (&*row.tool, &*row.arguments, row.outcome.as_deref()),
+            ("hook PreToolUse", "git push", Some("deny (no-push)"))
+        );
         assert_eq!(text(&entry).unwrap(), "claude: PreToolUse was denied by the rule no-push");
         let passed: Entry = serde_json::from_str(&line.replace("deny", "pass")).unwrap();
         assert!(decision(&passed).is_none() && text(&passed).is_none());

@@ -131,7 +131,9 @@ async fn collect(daemon: &Daemon, state: &mut State, stores: Stores) -> Rooms {
         if let Ok(rows) = timeout(PATIENCE, rows).await {
             parts.insert(name, rows);
         }
-        let Some(Rooms { agents, sessions, mail, questions, work, nodes, .. }) = parts.get(name).cloned() else { continue };
+        let Some(Rooms { agents, sessions, mail, questions, work, nodes, .. }) = parts.get(name).cloned() else {
+            continue;
+        };
         rooms.agents.extend(agents);
         rooms.sessions.extend(sessions);
         rooms.mail.extend(mail);

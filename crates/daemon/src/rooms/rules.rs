@@ -16,7 +16,8 @@ pub(super) const USER: &str = "user";
 /// Marks the rows of calls, agents and mail that are stuck. `kinds` has the kind of each open call by its number.
 /// Sessions are marked by their part, which knows their output.
 pub(super) fn mark_stuck(rooms: &mut Rooms, kinds: &HashMap<u64, Minute>, now: u64) {
-    let latest: HashMap<String, u64> = rooms.activity.iter().rev().map(|call| (call.agent.clone(), call.number)).collect();
+    let latest: HashMap<String, u64> =
+        rooms.activity.iter().rev().map(|call| (call.agent.clone(), call.number)).collect();
     for call in rooms.activity.iter_mut().filter(|call| call.ended.is_none()) {
         let is_work = kinds.get(&call.number) == Some(&Minute::Working);
         if is_work && call.started + SILENT_CALL <= now && latest.get(&call.agent) == Some(&call.number) {
@@ -27,7 +28,9 @@ pub(super) fn mark_stuck(rooms: &mut Rooms, kinds: &HashMap<u64, Minute>, now: u
         let mut calls = rooms.activity.iter().filter(|call| call.agent == agent.id);
         agent.stuck = calls.find_map(|call| call.stuck.as_ref().map(|why| format!("{} is {why}", call.tool)));
     }
-    for message in rooms.mail.iter_mut().filter(|message| message.priority == "critical" && message.sent + UNREAD <= now) {
+    for message in
+        rooms.mail.iter_mut().filter(|message| message.priority == "critical" && message.sent + UNREAD <= now)
+    {
         let unread = message.to.iter().filter(|to| to.state == "waiting" && to.name != USER);
         let unread: Vec<&str> = unread.map(|to| to.name.as_str()).collect();
         if !unread.is_empty() {

@@ -1,0 +1,1 @@
+//! `hob top` without a terminal: keys and states in, actions and pictures out.
