@@ -38,7 +38,7 @@ const START: [(&str, &str); 2] = [
 
 /// All commands, in the order of the help.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Sessions", &["eval", "status", "stop"]),
+    ("Sessions", &["eval", "top", "status", "stop"]),
     (
         "Mail between agents",
         &[
@@ -82,7 +82,15 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
             ("hob eval --wait 5 'main'", "return after 5 s, even if it still runs"),
         ],
     ),
-    ("status", &[("hob status", ""), ("hob status --json", "")]),
+    (
+        "status",
+        &[
+            ("hob status", ""),
+            ("hob status --json", ""),
+            ("set -g status-right '#(cd \"#{pane_current_path}\" && hob status --line)'", "in ~/.tmux.conf"),
+        ],
+    ),
+    ("top", &[("hob top", ""), ("hob top sessions", ""), ("hob top --once questions", "one frame, as text")]),
     ("callers", &[("hob callers Shape::area", ""), ("hob callers src/geo.rs:41", "the declaration at that line")]),
     ("uses", &[("hob uses Circle --class construct --class pattern", "where it is constructed and matched")]),
     (

@@ -212,7 +212,6 @@ fn keys(state: &State, width: usize) -> (Line<'static>, Option<usize>) {
     match &state.mode {
         Mode::Filter => typed("filter: ".to_owned(), &state.filter, state.filter.len()),
         Mode::Go(editor) => typed("go to: ".to_owned(), editor.text(), editor.at()),
-        Mode::Write { to, text, .. } => typed(format!("to {} (Enter sends): ", fit(to, 20)), text.text(), text.at()),
         Mode::Confirm { session, .. } => (
             Line::styled(
                 fit(&format!("Stop the session {session}? Its definitions are lost. y stops it"), width),
@@ -241,11 +240,10 @@ fn keys(state: &State, width: usize) -> (Line<'static>, Option<usize>) {
 
 fn acts(room: Room) -> &'static str {
     match room {
-        Room::Agents => " · w write · i interrupt",
+        Room::Agents => " · i interrupt",
         Room::Sessions => " · i interrupt · x stop",
-        Room::Mail => " · r reply · w write",
         Room::Questions => " · a answer",
-        Room::Now | Room::Activity | Room::Work | Room::Nodes => "",
+        Room::Now | Room::Mail | Room::Activity | Room::Work | Room::Nodes => "",
     }
 }
 
@@ -273,7 +271,6 @@ fn help() -> Vec<String> {
         "i                interrupts the evaluation of a session",
         "x, then y        stops a session",
         "a                answers a question",
-        "w, r             writes to an agent, replies to a message",
         "Ctrl-Z           suspends; `fg` continues",
         "q, Ctrl-C        quits",
     ];

@@ -75,11 +75,11 @@ fn watch_once(project: &Project, cwd: &Path, events: &Sender<Event>) -> Result<(
 }
 
 /// Starts the thread that acts, and returns the way to it.
-pub(super) fn act(project: Project, cwd: PathBuf, events: Sender<Event>) -> Sender<Action> {
+pub(super) fn act(project: Project, events: Sender<Event>) -> Sender<Action> {
     let (actions, todo): (Sender<Action>, Receiver<Action>) = channel();
     thread::spawn(move || {
         for action in todo {
-            if let Some(event) = perform(&project, &cwd, action)
+            if let Some(event) = perform(&project, action)
                 && events.send(event).is_err()
             {
                 return;
@@ -89,7 +89,7 @@ pub(super) fn act(project: Project, cwd: PathBuf, events: Sender<Event>) -> Send
     actions
 }
 
-fn perform(project: &Project, cwd: &Path, action: Action) -> Option<Event> {
+fn perform(project: &Project, action: Action) -> Option<Event> {
     let notice = |result: Result<Value, String>| {
         Event::Notice(match result {
             Ok(answer) => {
@@ -109,24 +109,14 @@ fn perform(project: &Project, cwd: &Path, action: Action) -> Option<Event> {
         }
         Action::Read { id, worktree, session, cursor } => {
             let arguments = json!({"session": session, "cursor": cursor, "max_bytes": 60_000});
-            let answer = call(project, Path::new(&worktree), "repl_read", arguments).ok()?;
+            // Without an answer the next attempt begins at the same place.
+            let answer = call(project, Path::new(&worktree), "repl_read", arguments).unwrap_or_default();
             let output = &answer["structuredContent"];
             let text = output["text"].as_str().unwrap_or_default().to_owned();
-            Event::Output { session: id, text, cursor: output["cursor"].as_u64()? }
-        }
-        Action::Write { to, text, reply_to } => {
-            let params = json!({"to": to, "text": text, "reply_to": reply_to});
-            match request(project, cwd, "mail/write", params) {
-                Ok(_) => Event::Notice(format!("sent to {to}")),
-                Err(why) => Event::Notice(why),
-            }
+            Event::Output { session: id, text, cursor: output["cursor"].as_u64().unwrap_or(cursor) }
         }
         Action::Quit | Action::Suspend | Action::Answer { .. } => return None,
     })
-}
-
-fn request(project: &Project, cwd: &Path, method: &str, params: Value) -> Result<Value, String> {
-    connect(project, cwd)?.request(method, params, |_, _| {}).map_err(|error| error.to_string())
 }
 
 /// Calls a tool as from a worktree, to which the names of sessions belong.

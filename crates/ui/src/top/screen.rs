@@ -34,8 +34,8 @@ pub fn run(options: TopOptions<'_>) -> io::Result<()> {
     let stops = stop_signals()?;
     restore_at_panic();
     let (events, news) = channel();
-    link::watch(project.clone(), cwd.clone(), events.clone());
-    let actions = link::act(project, cwd, events);
+    link::watch(project.clone(), cwd, events.clone());
+    let actions = link::act(project, events);
     let mut state = State::new(room);
     let mut screen = Some(Screen::take()?);
     let mut titled = usize::MAX;

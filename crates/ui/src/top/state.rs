@@ -23,7 +23,7 @@ pub(super) enum Event {
     Snapshot(Box<Snapshot>),
     /// The daemon is not reachable.
     Lost(String),
-    /// The reason why this process cannot answer or write for the person, if any.
+    /// The reason why this process cannot answer for the person, if any.
     Refusal(Option<String>),
     /// The time in milliseconds since 1970.
     Clock(u64),
@@ -55,12 +55,6 @@ pub(super) enum Action {
     Stop {
         worktree: String,
         session: String,
-    },
-    /// Writes to an agent as the person.
-    Write {
-        to: String,
-        text: String,
-        reply_to: Option<String>,
     },
     /// Reads the output of a session from a cursor on.
     Read {
@@ -259,7 +253,6 @@ fn press(state: &mut State, key: Key) -> Vec<Action> {
         Mode::Help => Vec::new(),
         Mode::Filter => press_filter(state, key),
         Mode::Go(editor) => press_go(state, editor, key),
-        Mode::Write { to, reply_to, text } => press_write(state, to, reply_to, text, key),
         Mode::Confirm { worktree, session } => match key {
             Key::Char('y') => vec![Action::Stop { worktree, session }],
             _ => Vec::new(),
@@ -336,20 +329,6 @@ fn act(state: &mut State, key: &Key) -> Vec<Action> {
             state.mode = Mode::Confirm { worktree, session };
             Vec::new()
         }
-        (Key::Char('w' | 'r'), Room::Agents | Room::Mail) => {
-            if let Some(why) = &state.refusal {
-                state.notice = Some(why.clone());
-                return Vec::new();
-            }
-            let message = state.snapshot.rooms.mail.iter().find(|message| room == Room::Mail && message.id == id);
-            let (to, reply_to) = match (message, key) {
-                (Some(message), Key::Char('r')) => (message.from.clone(), Some(message.id.clone())),
-                (Some(message), _) => (message.from.clone(), None),
-                (None, _) => (id, None),
-            };
-            state.mode = Mode::Write { to, reply_to, text: Editor::default() };
-            Vec::new()
-        }
         _ => Vec::new(),
     }
 }
@@ -410,21 +389,6 @@ fn press_go(state: &mut State, mut editor: Editor, key: Key) -> Vec<Action> {
         key => edit(&mut editor, key),
     }
     state.mode = Mode::Go(editor);
-    Vec::new()
-}
-
-fn press_write(state: &mut State, to: String, reply_to: Option<String>, mut text: Editor, key: Key) -> Vec<Action> {
-    match key {
-        Key::Escape => {
-            state.notice = Some("Nothing was sent.".to_owned());
-            return Vec::new();
-        }
-        Key::Enter if !text.text().trim().is_empty() => {
-            return vec![Action::Write { to, text: text.text().trim().to_owned(), reply_to }];
-        }
-        key => edit(&mut text, key),
-    }
-    state.mode = Mode::Write { to, reply_to, text };
     Vec::new()
 }
 
